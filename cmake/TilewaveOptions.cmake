@@ -1,0 +1,43 @@
+# Compiler settings shared by every room: C++20, warnings as errors, OpenMP, optional sanitizers, optional CUDA.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+add_library(tw_options INTERFACE)
+target_compile_options(tw_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror>)
+if(TW_SANITIZE)
+  target_compile_options(tw_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(tw_options INTERFACE -fsanitize=${TW_SANITIZE})
+endif()
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+
+# CUDA: found automatically; an absent back end links the stub of each room and says so at run time.
+set(TW_HAVE_CUDA OFF)
+if(NOT TW_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
+    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+    find_package(CUDAToolkit REQUIRED)
+    set(TW_HAVE_CUDA ON)
+  elseif(TW_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "TW_CUDA=ON but no CUDA compiler was found: install the CUDA toolkit or use TW_CUDA=AUTO")
+  endif()
+endif()
+message(STATUS "Tilewave: CUDA back end: ${TW_HAVE_CUDA}")

@@ -1,0 +1,167 @@
+#include "tilewave/circuit/circuit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+
+std::span<const double> Circuit::params(const Op& op) const {
+  if (op.kind != OpKind::kGate) return {};
+  return {param_pool_.data() + op.first_param,
+          static_cast<std::size_t>(gate_info(op.gate).num_params)};
+}
+
+std::vector<cplx> Circuit::matrix(const Op& op) const {
+  TW_CHECK(op.kind == OpKind::kGate || op.kind == OpKind::kMatrix, "operation has no matrix");
+  return op.kind == OpKind::kGate ? gate_matrix(op.gate, params(op)) : matrices_[op.first_param];
+}
+
+std::uint32_t Circuit::add_qreg(std::string name, std::uint32_t size) {
+  const std::uint32_t first = num_qubits_;
+  qregs_.push_back({std::move(name), first, size});
+  num_qubits_ += size;
+  return first;
+}
+
+std::uint32_t Circuit::add_creg(std::string name, std::uint32_t size) {
+  const std::uint32_t first = num_clbits_;
+  cregs_.push_back({std::move(name), first, size});
+  num_clbits_ += size;
+  return first;
+}
+
+std::int32_t Circuit::add_condition(Condition condition) {
+  conditions_.push_back(std::move(condition));
+  return static_cast<std::int32_t>(conditions_.size()) - 1;
+}
+
+void Circuit::check_qubits(std::span<const Qubit> a, std::span<const Qubit> b,
+                           const char* what) const {
+  const auto at = [&](std::size_t k) { return k < a.size() ? a[k] : b[k - a.size()]; };
+  const std::size_t count = a.size() + b.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (at(i) >= num_qubits_) {
+      throw Error(ExitCode::kInput, std::string(what) + ": qubit " + std::to_string(at(i)) +
+                                        " is out of range: the circuit has " +
+                                        std::to_string(num_qubits_) + " qubits");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (at(i) == at(j)) {
+        throw Error(ExitCode::kInput, std::string(what) + ": qubit " + std::to_string(at(i)) +
+                                          " is named twice: use distinct qubits");
+      }
+    }
+  }
+}
+
+Op& Circuit::append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets) {
+  op.num_controls = static_cast<std::uint16_t>(controls.size());
+  op.num_targets = static_cast<std::uint16_t>(targets.size());
+  op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
+  qubit_pool_.insert(qubit_pool_.end(), controls.begin(), controls.end());
+  qubit_pool_.insert(qubit_pool_.end(), targets.begin(), targets.end());
+  ops_.push_back(op);
+  return ops_.back();
+}
+
+Op& Circuit::add_gate(GateId gate, std::span<const Qubit> qubits, std::span<const double> params) {
+  return add_controlled_gate(gate, {}, ~std::uint64_t{0}, qubits, params);
+}
+
+Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
+                                 std::uint64_t control_values, std::span<const Qubit> qubits,
+                                 std::span<const double> params) {
+  const GateInfo& info = gate_info(gate);
+  const int arity = info.num_controls + info.num_targets;
+  if (static_cast<int>(qubits.size()) != arity) {
+    throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
+                                      std::to_string(arity) + " qubits, not " +
+                                      std::to_string(qubits.size()));
+  }
+  if (static_cast<int>(params.size()) != info.num_params) {
+    throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
+                                      std::to_string(info.num_params) + " parameters, not " +
+                                      std::to_string(params.size()));
+  }
+  for (double p : params) {
+    if (!std::isfinite(p)) {
+      throw Error(ExitCode::kInput,
+                  "gate " + std::string(info.name) + ": a parameter is not a finite number");
+    }
+  }
+  const std::size_t num_controls = controls.size() + static_cast<std::size_t>(info.num_controls);
+  if (num_controls > 64) throw Error(ExitCode::kInput, "a gate can have at most 64 controls");
+  check_qubits(controls, qubits, info.name.data());
+  Op op;
+  op.kind = OpKind::kGate;
+  op.gate = gate;
+  op.first_param = static_cast<std::uint32_t>(param_pool_.size());
+  param_pool_.insert(param_pool_.end(), params.begin(), params.end());
+  op.control_values = control_values | ~low_mask(static_cast<int>(controls.size()));
+  op.num_controls = static_cast<std::uint16_t>(num_controls);
+  op.num_targets = static_cast<std::uint16_t>(info.num_targets);
+  op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
+  qubit_pool_.insert(qubit_pool_.end(), controls.begin(), controls.end());
+  qubit_pool_.insert(qubit_pool_.end(), qubits.begin(), qubits.end());
+  ops_.push_back(op);
+  return ops_.back();
+}
+
+Op& Circuit::add_matrix(std::span<const Qubit> controls, std::uint64_t control_values,
+                        std::span<const Qubit> targets, std::vector<cplx> matrix) {
+  if (targets.size() > 12 || matrix.size() != std::size_t{1} << (2 * targets.size())) {
+    throw Error(ExitCode::kInput, "matrix on " + std::to_string(targets.size()) +
+                                      " qubits needs 4^targets entries, got " +
+                                      std::to_string(matrix.size()));
+  }
+  for (const cplx& x : matrix) {
+    if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) {
+      throw Error(ExitCode::kInput, "matrix has an entry that is not a finite number");
+    }
+  }
+  if (controls.size() > 64) throw Error(ExitCode::kInput, "a matrix can have at most 64 controls");
+  check_qubits(controls, targets, "matrix");
+  Op op;
+  op.kind = OpKind::kMatrix;
+  op.first_param = static_cast<std::uint32_t>(matrices_.size());
+  op.control_values = control_values | ~low_mask(static_cast<int>(controls.size()));
+  matrices_.push_back(std::move(matrix));
+  return append(op, controls, targets);
+}
+
+Op& Circuit::add_measure(Qubit qubit, Clbit clbit) {
+  check_qubits({&qubit, 1}, {}, "measure");
+  if (clbit >= num_clbits_) {
+    throw Error(ExitCode::kInput, "measure: classical bit " + std::to_string(clbit) +
+                                      " is out of range: there are " + std::to_string(num_clbits_));
+  }
+  Op op;
+  op.kind = OpKind::kMeasure;
+  op.clbit = clbit;
+  return append(op, {}, {&qubit, 1});
+}
+
+Op& Circuit::add_reset(Qubit qubit) {
+  check_qubits({&qubit, 1}, {}, "reset");
+  Op op;
+  op.kind = OpKind::kReset;
+  return append(op, {}, {&qubit, 1});
+}
+
+void Circuit::add_barrier() {
+  Op op;
+  op.kind = OpKind::kBarrier;
+  append(op, {}, {});
+}
+
+bool Circuit::is_unitary() const {
+  return std::all_of(ops_.begin(), ops_.end(), [](const Op& op) {
+    return op.condition < 0 &&
+           (op.kind == OpKind::kGate || op.kind == OpKind::kMatrix || op.kind == OpKind::kBarrier);
+  });
+}
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,123 @@
+// A circuit: a list of operations on qubits and classical bits, without any notion of a machine.
+// Built once, then read. Layout: operations are fixed-size records; their qubits and parameters
+// live in two flat pools.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/complex.h"
+#include "tilewave/circuit/gate_table.h"
+
+namespace tilewave::circuit {
+
+using Qubit = std::uint32_t;
+using Clbit = std::uint32_t;
+
+enum class OpKind : std::uint8_t {
+  kGate,     ///< a gate of the table, possibly with further controls
+  kMatrix,   ///< a matrix given by the user on num_targets qubits, possibly under controls
+  kMeasure,  ///< qubit into classical bit, in the Z basis
+  kReset,    ///< qubit to |0>
+  kBarrier,  ///< no gate is moved across (kept for printing; the planner may merge across)
+};
+
+struct Op {
+  OpKind kind = OpKind::kGate;
+  GateId gate = GateId::kId;
+  std::uint16_t num_controls = 0;
+  std::uint16_t num_targets = 0;
+  std::uint32_t first_qubit = 0;  ///< in Circuit::qubit_pool: controls, then targets
+  std::uint32_t first_param = 0;  ///< in Circuit::param_pool; the matrix's index for kMatrix
+  Clbit clbit = 0;                ///< kMeasure
+  std::int32_t condition = -1;    ///< index in Circuit::conditions, or -1
+  std::uint32_t line = 0;         ///< where it stands in its source, 0 when unknown
+  std::uint64_t control_values = ~std::uint64_t{0};  ///< bit k: control k acts on this value
+};
+
+/// A named run of classical or quantum bits.
+struct Register {
+  std::string name;
+  std::uint32_t first = 0;
+  std::uint32_t size = 0;
+};
+
+/// True when the classical bits [first, first+size) equal `value` (bit k of word k/64; missing
+/// words are zero).
+struct Condition {
+  Clbit first = 0;
+  std::uint32_t size = 0;
+  std::vector<std::uint64_t> value;
+};
+
+class Circuit {
+ public:
+  explicit Circuit(std::uint32_t num_qubits = 0, std::uint32_t num_clbits = 0)
+      : num_qubits_(num_qubits), num_clbits_(num_clbits) {}
+
+  std::uint32_t num_qubits() const { return num_qubits_; }
+  std::uint32_t num_clbits() const { return num_clbits_; }
+  std::span<const Op> ops() const { return ops_; }
+  std::span<const Register> qregs() const { return qregs_; }
+  std::span<const Register> cregs() const { return cregs_; }
+  std::span<const Condition> conditions() const { return conditions_; }
+
+  /// Controls then targets of an operation.
+  std::span<const Qubit> qubits(const Op& op) const {
+    return {qubit_pool_.data() + op.first_qubit,
+            static_cast<std::size_t>(op.num_controls) + op.num_targets};
+  }
+  std::span<const Qubit> controls(const Op& op) const { return qubits(op).first(op.num_controls); }
+  std::span<const Qubit> targets(const Op& op) const { return qubits(op).subspan(op.num_controls); }
+  std::span<const double> params(const Op& op) const;
+  /// The matrix on the targets: row-major, 4^num_targets entries; bit k of an index is target k.
+  std::vector<cplx> matrix(const Op& op) const;
+
+  /// Adds a quantum (classical) register after those that exist; returns its first index.
+  std::uint32_t add_qreg(std::string name, std::uint32_t size);
+  std::uint32_t add_creg(std::string name, std::uint32_t size);
+  void add_qubits(std::uint32_t count) { num_qubits_ += count; }
+  void add_clbits(std::uint32_t count) { num_clbits_ += count; }
+  std::int32_t add_condition(Condition condition);
+
+  /// Appends a gate. `qubits` are the table's controls, then targets; throws Error(kInput) for a
+  /// wrong number of qubits or parameters, an index out of range, a repeated qubit or a parameter
+  /// that is not finite.
+  Op& add_gate(GateId gate, std::span<const Qubit> qubits, std::span<const double> params = {});
+  Op& add_gate(GateId gate, std::initializer_list<Qubit> qubits,
+               std::initializer_list<double> params = {}) {
+    return add_gate(gate, std::span(qubits.begin(), qubits.size()),
+                    std::span(params.begin(), params.size()));
+  }
+  /// The same under further controls that act on the given values (bit k: control k); they precede
+  /// the gate's own.
+  Op& add_controlled_gate(GateId gate, std::span<const Qubit> controls,
+                          std::uint64_t control_values, std::span<const Qubit> qubits,
+                          std::span<const double> params = {});
+  /// Appends a matrix on `targets` (4^targets entries, row-major, need not be unitary) under
+  /// `controls`.
+  Op& add_matrix(std::span<const Qubit> controls, std::uint64_t control_values,
+                 std::span<const Qubit> targets, std::vector<cplx> matrix);
+  Op& add_measure(Qubit qubit, Clbit clbit);
+  Op& add_reset(Qubit qubit);
+  void add_barrier();
+
+  /// True when nothing but gates and matrices occurs, and none is conditional.
+  bool is_unitary() const;
+
+ private:
+  Op& append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets);
+  void check_qubits(std::span<const Qubit> a, std::span<const Qubit> b, const char* what) const;
+
+  std::uint32_t num_qubits_, num_clbits_;
+  std::vector<Op> ops_;
+  std::vector<Qubit> qubit_pool_;
+  std::vector<double> param_pool_;
+  std::vector<std::vector<cplx>> matrices_;
+  std::vector<Register> qregs_, cregs_;
+  std::vector<Condition> conditions_;
+};
+
+}  // namespace tilewave::circuit

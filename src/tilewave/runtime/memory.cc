@@ -1,0 +1,84 @@
+#include "tilewave/runtime/memory.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::runtime {
+
+namespace {
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : otherwise;
+}
+}  // namespace
+
+HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
+  if (num_bytes == 0) return;
+  map_bytes_ = num_bytes + kHugePageBytes;
+  map_ = mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map_ == MAP_FAILED) {
+    map_ = nullptr;
+    throw Error(ExitCode::kResources,
+                "cannot reserve " + std::to_string(num_bytes >> 20) +
+                    " MiB of memory: the system refused; free memory or use fewer qubits");
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(map_);
+  const std::uintptr_t aligned = (address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  data_ = static_cast<char*>(map_) + (aligned - address);
+  if (num_bytes >= kHugePageBytes) madvise(data_, num_bytes, MADV_HUGEPAGE);
+}
+
+HostBuffer::~HostBuffer() {
+  if (map_) munmap(map_, map_bytes_);
+}
+
+HostBuffer::HostBuffer(HostBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      num_bytes_(std::exchange(other.num_bytes_, 0)),
+      map_bytes_(std::exchange(other.map_bytes_, 0)),
+      map_(std::exchange(other.map_, nullptr)) {}
+
+HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(num_bytes_, other.num_bytes_);
+  std::swap(map_bytes_, other.map_bytes_);
+  std::swap(map_, other.map_);
+  return *this;
+}
+
+std::uint64_t available_host_bytes() {
+  std::uint64_t available = ~std::uint64_t{0};
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (meminfo >> key >> kib && std::getline(meminfo, unit)) {
+    if (key == "MemAvailable:") available = kib * 1024;
+  }
+  const std::uint64_t none = ~std::uint64_t{0};
+  const std::uint64_t limit = read_number("/sys/fs/cgroup/memory.max", none);
+  if (limit != none) {
+    const std::uint64_t used = read_number("/sys/fs/cgroup/memory.current", 0);
+    available = std::min(available, limit > used ? limit - used : 0);
+  }
+  return available;
+}
+
+std::uint64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace tilewave::runtime

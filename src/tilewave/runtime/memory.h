@@ -1,0 +1,43 @@
+// Host memory for bulk data: aligned, on 2 MiB pages where the system gives them, zero when fresh,
+// never copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewave::runtime {
+
+/// An owned block of zeroed host memory. Alignment 2 MiB; pages are touched only when used.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  /// Reserves `num_bytes`; throws Error(kResources) when the system refuses.
+  explicit HostBuffer(std::size_t num_bytes);
+  ~HostBuffer();
+  HostBuffer(HostBuffer&& other) noexcept;
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t num_bytes() const { return num_bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t num_bytes_ = 0;  // asked for
+  std::size_t map_bytes_ = 0;  // mapped
+  void* map_ = nullptr;
+};
+
+/// Bytes this process may still allocate: the smaller of MemAvailable and the cgroup's remaining
+/// limit.
+std::uint64_t available_host_bytes();
+
+/// Peak resident memory of this process in bytes, as the operating system counts it.
+std::uint64_t peak_resident_bytes();
+
+}  // namespace tilewave::runtime
