@@ -1,0 +1,51 @@
+// From a circuit to a plan. Three stages, each a plain function over values:
+//   lower     circuit -> actions on wires: 1-qubit gates merged, X and SWAP absorbed into the
+//   layout, every unitary split into
+//             phases (pushed as late as they go) and real lifts, cx rz cx recognised, dense 2-qubit
+//             blocks where cheaper;
+//   schedule  actions -> passes: which wires are active in each, fewest passes first;
+//   place     passes on wires -> passes on positions, with phases grouped into blocks and the free
+//   permutation on store chosen.
+#pragma once
+
+#include <span>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec {
+
+/// What a machine is good at: the planner's only knowledge of it. Times in seconds an amplitude (of
+/// the whole state).
+struct CostModel {
+  int tile_qubits = 14;     ///< active positions of a pass
+  int row_bits = 4;         ///< low positions that are active in every pass
+  double bandwidth = 60e9;  ///< bytes a second of a pass, read + written
+  double lift_s = 4e-11;    ///< a lift on one amplitude
+  double flip_s = 4e-11;
+  double rotate_s = 8e-11;    ///< without controls
+  double phase_s = 1.2e-10;   ///< a phase block of any size
+  double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
+  double pass_overhead_s = 5e-6;
+};
+
+struct PlanOptions {
+  Precision precision = Precision::kDouble;
+  bool from_zeros = false;  ///< the state is |0...0>: known zeros are used
+  Layout layout = Layout::identity();
+  std::uint64_t known_zero = 0;  ///< positions; ignored when from_zeros
+  CostModel cost;
+  bool restore_layout =
+      false;  ///< end with the identity layout and no flips, at the price of further passes
+};
+
+/// Plans operations [first, last) of the circuit, which must be gates, matrices or barriers; their
+/// conditions are ignored (the caller leaves out what does not apply). Throws Error(kInput) for a
+/// matrix on more than kMaxTargets qubits.
+Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+               const PlanOptions& options);
+
+/// Plans a whole unitary circuit.
+Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options);
+
+}  // namespace tilewave::statevec
