@@ -1,0 +1,122 @@
+// The state of n qubits on one machine, behind one interface: the CPU engine (cpu/) and the CUDA
+// engine (cuda/) implement it. It owns the amplitudes and their Layout, runs plans, and answers
+// questions about the state without moving it.
+//
+// Basis states are numbered with qubit 0 as the least significant bit. All answers are about the
+// state as it is: nothing is ever renormalised.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/planner.h"
+
+namespace tilewave::statevec {
+
+/// What one step of a run took; step is "pass", "marginals", "sample", ...
+struct StepTime {
+  std::string step;
+  double predicted_s = 0;
+  double measured_s = 0;
+  double bytes = 0;
+};
+
+/// Called after every step; done and total are predicted seconds of the plan (for progress bars).
+struct RunObserver {
+  std::function<void(const StepTime&)> on_step;
+  std::function<void(double done_s, double total_s)> on_progress;
+};
+
+class State {
+ public:
+  virtual ~State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  int num_qubits() const { return num_qubits_; }
+  Precision precision() const { return precision_; }
+  const Layout& layout() const { return layout_; }
+  std::uint64_t known_zero() const { return known_zero_; }  ///< positions
+  std::uint64_t num_amplitudes() const { return std::uint64_t{1} << num_qubits_; }
+
+  /// The planner's knowledge of this machine.
+  virtual CostModel cost_model() const = 0;
+  /// A word for reports: "cpu" or "cuda:0".
+  virtual std::string device() const = 0;
+
+  /// |0...0>.
+  virtual void set_zero_state() = 0;
+  /// The product of n qubit states; qubit q is a[2q] |0> + a[2q+1] |1>.
+  virtual void set_product_state(std::span<const cplx> a) = 0;
+  /// All amplitudes, in order of basis states.
+  virtual void set_amplitudes(std::span<const cplx> amplitudes) = 0;
+
+  /// Runs a plan made for this state's layout, known zeros and precision.
+  virtual void run(const Plan& plan, const RunObserver& observer = {}) = 0;
+  /// Plans a unitary part of a circuit for this state as it is now, and runs it.
+  void apply(const circuit::Circuit& circuit, std::span<const circuit::Op> ops);
+  /// Options for make_plan that fit this state as it is now.
+  PlanOptions plan_options() const;
+  /// Brings the layout to the identity without flips (a plan of its own where needed) and clears
+  /// known zeros.
+  void restore_layout();
+
+  /// Sum of |amplitude|^2.
+  virtual double norm() = 0;
+  /// P(qubit = 1) for every qubit, from one pass over the state.
+  virtual std::vector<double> marginals() = 0;
+  /// P of each of the 2^k outcomes of chosen qubits; bit j of an outcome is qubits[j]. k at
+  /// most 24.
+  virtual std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) = 0;
+  /// Amplitudes of chosen basis states.
+  virtual std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) = 0;
+  /// Basis states drawn with probability |amplitude|^2: for the sorted numbers u in [0, 1), the
+  /// first basis state at which the running sum in the order of basis states exceeds u * norm.
+  /// O(shots) memory. Restores the layout.
+  virtual std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) = 0;
+  /// <psi| P_k |psi> without coefficients for every term of the sum; strings of one flip mask share
+  /// a pass.
+  virtual std::vector<double> expectations(const circuit::PauliSum& sum) = 0;
+  /// Projects a qubit on an outcome and multiplies by `scale`; its value is known afterwards.
+  virtual void collapse(circuit::Qubit qubit, int outcome, double scale) = 0;
+  /// A second state with the same content.
+  virtual std::unique_ptr<State> clone() const = 0;
+  /// All amplitudes in order of basis states, in blocks: f(first basis state, amplitudes). Restores
+  /// the layout.
+  virtual void for_each_block(
+      const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) = 0;
+  /// Bytes of device (or host) memory this state holds.
+  virtual std::uint64_t memory_bytes() const = 0;
+
+ protected:
+  State(int num_qubits, Precision precision) : num_qubits_(num_qubits), precision_(precision) {
+    layout_ = Layout::identity();
+  }
+  int num_qubits_;
+  Precision precision_;
+  Layout layout_;
+  std::uint64_t known_zero_ = 0;
+};
+
+/// Draws `shots` basis states with counter-based numbers keyed by (seed, shot): entry s belongs to
+/// shot s, so the result is the same for any number of threads.
+std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed);
+
+/// Bytes needed for a state of n qubits, with the engine's scratch memory.
+std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads);
+
+/// A state on the CPU in |0...0>; num_threads 0 takes OpenMP's default. Throws Error(kResources) if
+/// memory is refused.
+std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads = 0);
+
+/// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);
+
+}  // namespace tilewave::statevec
