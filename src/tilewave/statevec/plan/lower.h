@@ -19,7 +19,6 @@ struct Lowered {
   std::vector<std::uint8_t> wire_of;  ///< qubit -> wire at the end
   std::uint64_t flips = 0;            ///< over wires, at the end
   std::uint64_t global_turns = 0;
-  double log_scale = 0;  ///< unused factors of lifts are applied a pass; see Pass::scale
   std::uint64_t num_gates = 0;
   std::uint64_t zero_wires = 0;  ///< wires never touched from |0>
 };

@@ -32,7 +32,7 @@ enum class ActionKind : std::uint8_t {
   kLift,  ///< [[1, -t], [t, 1]] on one target, after its 1-half is multiplied by e^{2 pi i
           ///< pre_turns / 2^64}; the common factor 1/sqrt(1+t^2) is part of the pass's scale. Never
           ///< controlled. |t| <= 1.
-  kFlip,    ///< X on one target under at least one control
+  kFlip,  ///< X on one target under at least one control
   kRotate,  ///< a real 2x2 matrix on one target under controls
   kMatrix,  ///< a complex 2^k x 2^k matrix on k targets, possibly under controls
   kPhase,   ///< a phase polynomial: every term multiplies by e^{2 pi i turns / 2^64} where all bits
@@ -72,6 +72,8 @@ struct Pass {
       active;  ///< ascending positions; the row bits 0..row_bits-1 are always among them
   std::vector<std::uint8_t>
       dest;  ///< after the store, what was at active[i] is at dest[i] (a permutation of active)
+  std::uint64_t store_flips =
+      0;  ///< X on these positions, after the move (used to restore the identity layout)
   std::uint64_t known_zero_before = 0;  ///< positions known to be 0 when the pass loads
   std::uint64_t known_zero_after = 0;   ///< positions known to be 0 after its store
   std::vector<Action> actions;          ///< in order; every target is active

@@ -1,0 +1,91 @@
+// Prints a plan as a table.
+#include <cstdio>
+
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec {
+
+namespace {
+
+// "0-3 7 9-11"
+std::string ranges(const std::vector<std::uint8_t>& values) {
+  std::string out;
+  for (std::size_t i = 0; i < values.size();) {
+    std::size_t j = i;
+    while (j + 1 < values.size() && values[j + 1] == values[j] + 1) ++j;
+    if (!out.empty()) out += ' ';
+    out += std::to_string(values[i]);
+    if (j > i) out += '-' + std::to_string(values[j]);
+    i = j + 1;
+  }
+  return out;
+}
+
+std::string in_units(double value, const char* unit) {
+  const char* prefixes[] = {"", "k", "M", "G", "T", "P"};
+  int k = 0;
+  for (; value >= 1000 && k < 5; ++k) value /= 1000;
+  char text[48];
+  std::snprintf(text, sizeof text, "%.3g %s%s", value, prefixes[k], unit);
+  return text;
+}
+
+std::string in_time(double seconds) {
+  char text[48];
+  if (seconds < 1e-3) {
+    std::snprintf(text, sizeof text, "%.1f us", seconds * 1e6);
+  } else if (seconds < 1) {
+    std::snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explain(const Plan& plan) {
+  const char* kNames[] = {"lift", "flip", "rotate", "matrix", "phase"};
+  std::string out;
+  char line[512];
+  double bytes = 0, flops = 0;
+  std::snprintf(line, sizeof line,
+                "%d qubits, %s precision, %llu gates, tile of %d qubits, input %s\n",
+                plan.num_qubits, plan.precision == Precision::kDouble ? "double" : "single",
+                static_cast<unsigned long long>(plan.num_circuit_gates), plan.tile_qubits,
+                plan.from_zeros ? "|0...0>" : "arbitrary");
+  out += line;
+  std::snprintf(line, sizeof line, "%4s %6s %-44s %10s %10s %10s  %s\n", "pass", "gates", "actions",
+                "bytes", "flops", "predicted", "active positions");
+  out += line;
+  int index = 0;
+  for (const Pass& pass : plan.passes) {
+    int counts[5] = {};
+    std::uint64_t terms = 0;
+    for (const Action& a : pass.actions) {
+      ++counts[static_cast<int>(a.kind)];
+      if (a.kind == ActionKind::kPhase) terms += a.count;
+    }
+    std::string actions;
+    for (int k = 0; k < 5; ++k) {
+      if (!counts[k]) continue;
+      if (!actions.empty()) actions += ", ";
+      actions += std::to_string(counts[k]) + ' ' + kNames[k];
+      if (k == 4) actions += " (" + std::to_string(terms) + " terms)";
+    }
+    std::snprintf(line, sizeof line, "%4d %6u %-44s %10s %10s %10s  %s\n", ++index, pass.num_gates,
+                  actions.c_str(), in_units(pass.bytes, "B").c_str(),
+                  in_units(pass.flops, "").c_str(), in_time(pass.predicted_s).c_str(),
+                  ranges(pass.active).c_str());
+    out += line;
+    bytes += pass.bytes;
+    flops += pass.flops;
+  }
+  std::snprintf(line, sizeof line, "total: %zu passes, %s, %s flops, %s predicted\n",
+                plan.passes.size(), in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
+                in_time(plan.predicted_s).c_str());
+  out += line;
+  return out;
+}
+
+}  // namespace tilewave::statevec

@@ -1,0 +1,299 @@
+// Every wire has a position. A pass maps its actions from wires to positions, groups phases into
+// blocks, and chooses where its wires go on store: the row of the next pass needs `row` wires of
+// this one on the low positions.
+//
+// Phase blocks: terms wait in a phase polynomial until an action changes one of their wires; then
+// all waiting terms are written as one block (a block costs the same however many terms it has). A
+// lift that meets only a linear term of its own wire takes it along as its pre-phase. What still
+// waits at the end of a pass moves on to the next.
+#include "tilewave/statevec/plan/place.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/plan/phase_state.h"
+
+namespace tilewave::statevec::detail {
+
+namespace {
+
+class Placer {
+ public:
+  Placer(const Lowered& lowered, int num_qubits, const PlanOptions& options)
+      : in_(lowered),
+        options_(options),
+        n_(num_qubits),
+        tile_(std::min(options.cost.tile_qubits, n_)),
+        row_(std::min(options.cost.row_bits, tile_)),
+        waiting_(num_qubits),
+        pos_(n_),
+        wire_at_(n_),
+        home_(n_) {
+    plan_.num_qubits = n_;
+    plan_.precision = options.precision;
+    plan_.tile_qubits = tile_;
+    plan_.row_bits = row_;
+    plan_.from_zeros = options.from_zeros;
+    plan_.layout_before = options.layout;
+    plan_.matrices = lowered.matrices;
+    plan_.num_circuit_gates = lowered.num_gates;
+    known_ = options.from_zeros ? low_mask(n_) : options.known_zero;
+    flips_ = lowered.flips;
+    for (int w = 0; w < n_; ++w) {
+      pos_[w] = options.layout.position[w];
+      wire_at_[pos_[w]] = w;
+    }
+    for (int q = 0; q < n_; ++q) home_[lowered.wire_of[q]] = q;
+  }
+
+  Plan run(const std::vector<WirePass>& passes) {
+    for (std::size_t k = 0; k < passes.size(); ++k) {
+      const bool last = k + 1 == passes.size();
+      add_pass(passes[k], last ? 0 : passes[k + 1].active, last);
+    }
+    if (plan_.passes.empty() && in_.global_turns) {  // nothing but a global phase
+      WirePass all;
+      for (int p = 0; p < tile_; ++p) all.active |= bit(wire_at_[p]);
+      add_pass(all, 0, true);
+    }
+    if (options_.restore_layout) restore();
+    finish();
+    return std::move(plan_);
+  }
+
+ private:
+  std::uint64_t positions(std::uint64_t wires) const {
+    std::uint64_t mask = 0;
+    for_each_bit(wires, [&](int w) { mask |= bit(pos_[w]); });
+    return mask;
+  }
+
+  void write_phase_block(Pass& pass) {
+    std::vector<PhaseTerm> terms;
+    for (int w = 0; w < n_; ++w) {
+      waiting_.take_terms_with(w, [&](std::uint64_t mask, std::uint64_t turns) {
+        terms.push_back({positions(mask), turns});
+      });
+    }
+    if (terms.empty()) return;
+    Action action;
+    action.kind = ActionKind::kPhase;
+    action.first = static_cast<std::uint32_t>(plan_.terms.size());
+    action.count = static_cast<std::uint32_t>(terms.size());
+    plan_.terms.insert(plan_.terms.end(), terms.begin(), terms.end());
+    pass.actions.push_back(action);
+  }
+
+  void add_action(Pass& pass, Action action) {
+    if (action.kind == ActionKind::kPhase) {
+      const PhaseTerm& t = in_.terms[action.first];
+      waiting_.add(t.mask, t.turns);
+      return;
+    }
+    const std::uint64_t targets = action.target_mask();
+    bool held = false;
+    for_each_bit(targets, [&](int w) {
+      held |=
+          waiting_.is_nonlinear_in(w) || (waiting_.linear(w) && action.kind != ActionKind::kLift);
+    });
+    if (held) write_phase_block(pass);
+    if (action.kind == ActionKind::kLift) {
+      action.pre_turns = waiting_.take_linear(action.targets[0]);
+      pass.scale *= 1 / std::sqrt(1 + action.m[0] * action.m[0]);
+    }
+    touched_ |= targets;
+    action.control_value = positions(action.control_value);
+    action.control_mask = positions(action.control_mask);
+    for (int k = 0; k < action.num_targets; ++k)
+      action.targets[k] = static_cast<std::uint8_t>(pos_[action.targets[k]]);
+    pass.actions.push_back(action);
+  }
+
+  // Gives every active wire a position: `low` wires on the row, wires that can go home on the last
+  // pass, others stay.
+  void choose_dest(Pass pass, std::uint64_t active, std::uint64_t low, bool last) {
+    const std::uint64_t slots = positions(active);
+    std::vector<int> to(n_, -1);
+    std::uint64_t free_slots = slots;
+    const auto assign = [&](int w, int p) {
+      to[w] = p;
+      free_slots &= ~bit(p);
+    };
+    if (last) {
+      for_each_bit(active, [&](int w) {
+        if (slots >> home_[w] & 1) assign(w, home_[w]);
+      });
+    } else {
+      for_each_bit(low, [&](int w) {
+        if (pos_[w] < row_) assign(w, pos_[w]);
+      });
+      for_each_bit(low, [&](int w) {
+        if (to[w] < 0) assign(w, std::countr_zero(free_slots & low_mask(row_)));
+      });
+    }
+    for_each_bit(active, [&](int w) {
+      if (to[w] < 0 && (free_slots >> pos_[w] & 1)) assign(w, pos_[w]);
+    });
+    for_each_bit(active, [&](int w) {
+      if (to[w] < 0) assign(w, std::countr_zero(free_slots));
+    });
+    store(std::move(pass), active, to, last && options_.restore_layout);
+  }
+
+  // Ends a pass: moves wires, applies pending flips of active wires if asked, and keeps the known
+  // zeros up to date.
+  void store(Pass pass, std::uint64_t active, const std::vector<int>& to, bool apply_flips) {
+    std::uint64_t known = known_ & ~positions(active);
+    if (apply_flips) {
+      for_each_bit(flips_ & active, [&](int w) { pass.store_flips |= bit(to[w]); });
+      touched_ |= flips_ & active;
+      flips_ &= ~active;
+    }
+    for (int p = 0; p < n_; ++p) {
+      const int w = wire_at_[p];
+      if (!(active >> w & 1)) continue;
+      pass.active.push_back(static_cast<std::uint8_t>(p));
+      pass.dest.push_back(static_cast<std::uint8_t>(to[w]));
+      if ((known_ >> p & 1) && !(touched_ >> w & 1)) known |= bit(to[w]);
+    }
+    pass.known_zero_before = known_;
+    for_each_bit(active, [&](int w) { pos_[w] = to[w]; });
+    for_each_bit(active, [&](int w) { wire_at_[pos_[w]] = w; });
+    known_ = known;
+    pass.known_zero_after = known;
+    touched_ = 0;
+    price(pass);
+    plan_.passes.push_back(std::move(pass));
+  }
+
+  void add_pass(const WirePass& wires, std::uint64_t next_active, bool last) {
+    Pass pass;
+    for (std::uint32_t k : wires.actions) add_action(pass, in_.actions[k]);
+    pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
+    if (last) {
+      write_phase_block(pass);
+      const double angle =
+          static_cast<double>(static_cast<std::int64_t>(in_.global_turns + waiting_.constant())) *
+          0x1p-63 * std::numbers::pi;
+      pass.scale *= cplx{std::cos(angle), std::sin(angle)};
+    }
+    std::uint64_t low = 0;
+    if (!last) {
+      std::uint64_t shared = wires.active & next_active;
+      // prefer what is on the row already
+      for (int pick = 0; pick < 2; ++pick) {
+        for_each_bit(shared & ~low, [&](int w) {
+          if (std::popcount(low) < row_ && (pick == 1 || pos_[w] < row_)) low |= bit(w);
+        });
+      }
+      TW_CHECK(std::popcount(low) == row_, "two passes of the plan share too few wires");
+    }
+    choose_dest(std::move(pass), wires.active, low, last);
+  }
+
+  void restore();
+  void finish();
+  void price(Pass& pass) const;
+
+  const Lowered& in_;
+  const PlanOptions& options_;
+  int n_, tile_, row_;
+  Plan plan_;
+  PhaseState waiting_;
+  std::vector<int> pos_, wire_at_, home_;
+  std::uint64_t known_ = 0, touched_ = 0, flips_ = 0;
+};
+
+// Passes that only move: each completes as many cycles of the remaining permutation as fit, then
+// pieces of cycles.
+void Placer::restore() {
+  while (true) {
+    std::uint64_t misplaced = flips_;
+    for (int w = 0; w < n_; ++w) {
+      if (pos_[w] != home_[w]) misplaced |= bit(w);
+    }
+    if (!misplaced) return;
+    std::uint64_t slots = low_mask(row_);
+    const auto add_cycle = [&](int start, bool whole) {
+      std::uint64_t cycle = 0;
+      int w = start;
+      do {
+        cycle |= bit(pos_[w]);
+        w = wire_at_[home_[w]];
+      } while (w != start && (whole || std::popcount(slots | cycle) < tile_));
+      if (std::popcount(slots | cycle) <= tile_) slots |= cycle;
+    };
+    for (bool whole : {true, false}) {
+      for_each_bit(misplaced, [&](int w) {
+        if (!(slots >> pos_[w] & 1) || whole) add_cycle(w, whole);
+      });
+    }
+    std::uint64_t active = 0;
+    for_each_bit(slots, [&](int p) { active |= bit(wire_at_[p]); });
+    std::uint64_t padding = low_mask(n_) & ~slots;
+    for (; std::popcount(active) < tile_; padding &= padding - 1)
+      active |= bit(wire_at_[std::countr_zero(padding)]);
+    choose_dest(Pass{}, active, 0, true);
+  }
+}
+
+void Placer::price(Pass& pass) const {
+  const CostModel& cost = options_.cost;
+  std::uint64_t active = 0;
+  for (int p : pass.active) active |= bit(p);
+  const double loaded = std::ldexp(1, n_ - std::popcount(pass.known_zero_before));
+  const double worked = std::ldexp(1, n_ - std::popcount(pass.known_zero_before & ~active));
+  pass.bytes = static_cast<double>(amplitude_bytes(options_.precision)) * (loaded + worked);
+  double seconds = 0, flops = 0;
+  for (const Action& a : pass.actions) {
+    const double share = std::ldexp(1, -std::popcount(a.control_mask));
+    switch (a.kind) {
+      case ActionKind::kLift:
+        seconds += cost.lift_s + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
+        flops += 4 + (a.pre_turns ? 3 : 0);
+        break;
+      case ActionKind::kFlip:
+        seconds += share * cost.flip_s;
+        break;
+      case ActionKind::kRotate:
+        seconds += share * cost.rotate_s;
+        flops += share * 6;
+        break;
+      case ActionKind::kMatrix:
+        seconds += share * cost.multiply_s * (1 << a.num_targets);
+        flops += share * 8 * (1 << a.num_targets);
+        break;
+      case ActionKind::kPhase:
+        seconds += cost.phase_s;
+        flops += 12;
+        break;
+    }
+  }
+  pass.flops = flops * worked;
+  pass.predicted_s =
+      std::max(pass.bytes / cost.bandwidth, 0.35 * pass.bytes / cost.bandwidth + seconds * worked) +
+      cost.pass_overhead_s;
+}
+
+void Placer::finish() {
+  for (int q = 0; q < n_; ++q) {
+    const int w = in_.wire_of[q];
+    plan_.layout_after.position[q] = static_cast<std::uint8_t>(pos_[w]);
+    if (flips_ >> w & 1) plan_.layout_after.flips |= bit(q);
+  }
+  plan_.known_zero_after = known_;
+  for (const Pass& pass : plan_.passes) plan_.predicted_s += pass.predicted_s;
+}
+
+}  // namespace
+
+Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_qubits,
+           const PlanOptions& options) {
+  return Placer(lowered, num_qubits, options).run(passes);
+}
+
+}  // namespace tilewave::statevec::detail

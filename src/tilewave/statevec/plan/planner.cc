@@ -1,0 +1,80 @@
+#include "tilewave/statevec/plan/planner.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/statevec/plan/lower.h"
+#include "tilewave/statevec/plan/place.h"
+#include "tilewave/statevec/plan/schedule.h"
+
+namespace tilewave::statevec {
+
+Layout Layout::identity() {
+  Layout layout;
+  for (int q = 0; q < 64; ++q) layout.position[q] = static_cast<std::uint8_t>(q);
+  return layout;
+}
+
+std::uint64_t Layout::physical(std::uint64_t index, int num_qubits) const {
+  index ^= flips;
+  std::uint64_t out = 0;
+  for (int q = 0; q < num_qubits; ++q) out |= (index >> q & 1) << position[q];
+  return out;
+}
+
+std::uint64_t Layout::logical(std::uint64_t physical_index, int num_qubits) const {
+  std::uint64_t out = 0;
+  for (int q = 0; q < num_qubits; ++q) out |= (physical_index >> position[q] & 1) << q;
+  return out ^ flips;
+}
+
+bool Layout::is_identity(int num_qubits) const {
+  for (int q = 0; q < num_qubits; ++q) {
+    if (position[q] != q) return false;
+  }
+  return flips == 0;
+}
+
+Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+               const PlanOptions& options) {
+  const int n = static_cast<int>(circuit.num_qubits());
+  std::uint64_t zero_wires = 0;
+  if (options.from_zeros) {
+    zero_wires = low_mask(n);
+  } else if (options.known_zero) {
+    for (int q = 0; q < n && q < 64; ++q) {
+      if (options.known_zero >> options.layout.position[q] & 1) zero_wires |= bit(q);
+    }
+  }
+  detail::Lowered lowered =
+      detail::lower(circuit, ops, options.layout.flips, zero_wires, options.cost);
+
+  const int tile = std::min(options.cost.tile_qubits, n);
+  const int row = std::min(options.cost.row_bits, tile);
+  std::vector<detail::Need> needs;
+  needs.reserve(lowered.actions.size());
+  for (const Action& a : lowered.actions) {
+    detail::Need need;
+    if (a.kind == ActionKind::kPhase) {
+      need.z = lowered.terms[a.first].mask;
+      need.weight = 0.05f;
+    } else {
+      need.x = a.target_mask();
+      need.z = a.control_mask;
+      need.weight = a.kind == ActionKind::kMatrix ? 2.0f * static_cast<float>(a.num_targets) : 1.0f;
+    }
+    needs.push_back(need);
+  }
+  std::uint64_t first_row = 0;
+  for (int q = 0; q < n; ++q) {
+    if (options.layout.position[q] < row) first_row |= bit(q);
+  }
+  return detail::place(lowered, detail::schedule(needs, n, tile, row, first_row), n, options);
+}
+
+Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {
+  return make_plan(circuit, circuit.ops(), options);
+}
+
+}  // namespace tilewave::statevec

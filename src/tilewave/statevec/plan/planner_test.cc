@@ -1,0 +1,110 @@
+#include "tilewave/statevec/plan/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "tilewave/statevec/testing/reference.h"
+
+namespace tilewave::statevec {
+namespace {
+
+using testing::Amplitudes;
+
+void check_structure(const Plan& plan) {
+  for (const Pass& pass : plan.passes) {
+    std::uint64_t active = 0, dest = 0;
+    for (int p : pass.active) active |= bit(p);
+    for (int p : pass.dest) dest |= bit(p);
+    ASSERT_EQ(active, dest);
+    ASSERT_EQ(pass.active.size(), pass.dest.size());
+    ASSERT_TRUE(std::is_sorted(pass.active.begin(), pass.active.end()));
+    ASSERT_LE(static_cast<int>(pass.active.size()), plan.tile_qubits);
+    ASSERT_EQ(active & low_mask(plan.row_bits), low_mask(plan.row_bits));
+    for (const Action& a : pass.actions) {
+      ASSERT_EQ(a.target_mask() & ~active, 0u);
+      ASSERT_EQ(a.target_mask() & a.control_mask, 0u);
+      if (a.kind == ActionKind::kLift) {
+        ASSERT_LE(std::abs(a.m[0]), 1.0 + 1e-15);
+      }
+    }
+  }
+}
+
+// Every plan gives the state that the circuit gives gate by gate.
+void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_64& random,
+           const char* what) {
+  const int n = static_cast<int>(c.num_qubits());
+  Amplitudes expected = testing::random_state(n, random);
+  if (options.from_zeros) {
+    std::fill(expected.begin(), expected.end(), cplx{});
+    expected[0] = 1;
+  }
+  Amplitudes physical(expected.size());
+  for (std::uint64_t x = 0; x < expected.size(); ++x)
+    physical[options.layout.physical(x, n)] = expected[x];
+  if (options.from_zeros) {  // undefined where known to be zero
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = NAN;
+  }
+  testing::apply_circuit(expected, c);
+  const Plan plan = make_plan(c, options);
+  check_structure(plan);
+  testing::run_plan(physical, plan);
+  if (plan.passes.empty() && options.from_zeros) {
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
+  }
+  EXPECT_LT(testing::max_difference(testing::in_order(physical, plan.layout_after, n), expected),
+            1e-11)
+      << what << "\n"
+      << explain(plan);
+  if (options.restore_layout) {
+    EXPECT_TRUE(plan.layout_after.is_identity(n)) << what;
+  }
+}
+
+TEST(Planner, random_circuits_give_the_state_of_their_gates) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 1 + static_cast<int>(random() % 8);
+    const circuit::Circuit c =
+        testing::random_circuit(n, 1 + static_cast<int>(random() % 60), random);
+    PlanOptions options;
+    options.cost.row_bits = static_cast<int>(random() % 3);
+    options.cost.tile_qubits = std::max(5, options.cost.row_bits + 4);
+    options.from_zeros = random() % 2;
+    options.restore_layout = random() % 3 == 0;
+    if (!options.from_zeros) {
+      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
+      options.layout.flips = random() & low_mask(n);
+    }
+    check(c, options, random, "random circuit");
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Planner, every_gate_alone_on_every_order_of_qubits) {
+  std::mt19937_64 random(5);
+  for (const circuit::GateInfo& g : circuit::gate_table()) {
+    const int arity = g.num_controls + g.num_targets;
+    std::vector<circuit::Qubit> order = {0, 1, 2, 3, 4, 5};
+    do {
+      circuit::Circuit c;
+      c.add_qreg("q", 6);
+      std::vector<double> params;
+      for (int k = 0; k < g.num_params; ++k) params.push_back(0.3 + 0.7 * k);
+      c.add_gate(g.id, std::span(order).first(arity), params);
+      PlanOptions options;
+      options.cost.tile_qubits = 5;
+      options.cost.row_bits = 1;
+      check(c, options, random, g.name.data());
+      if (::testing::Test::HasFailure()) return;
+      std::reverse(order.begin() + arity, order.end());
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec

@@ -1,0 +1,200 @@
+// Greedy growth under a beam. For a set S of active wires one sweep over the remaining actions
+// finds what can run: an action whose targets lie in S and whose wires no skipped action holds
+// back. Two actions hold each other back on a wire if at least one changes it (phases and controls
+// commute). S grows by the wire that frees most weight; when none frees anything, by the targets of
+// the first action that waits for nothing else. A beam keeps the schedules with the least work left
+// after every pass, starting each pass from several first wires, so the result is never longer than
+// the plain greedy one.
+#include "tilewave/statevec/plan/schedule.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::statevec::detail {
+
+namespace {
+
+constexpr std::size_t kWindow = 4096;  // actions looked at ahead
+
+struct Sweep {
+  float weight = 0;
+  std::uint64_t first_waiting = 0;  // targets of the first action that waits only for its targets
+};
+
+using Remaining = std::vector<std::uint32_t>;
+
+Sweep sweep(const std::vector<Need>& needs, const Remaining& remaining, std::uint64_t active) {
+  Sweep result;
+  std::uint64_t changed = 0, read = 0;  // wires of skipped actions
+  const std::size_t count = std::min(remaining.size(), kWindow);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Need& a = needs[remaining[k]];
+    const bool free = !(a.x & (changed | read)) && !(a.z & changed);
+    if (free && !(a.x & ~active)) {
+      result.weight += a.weight;
+      continue;
+    }
+    if (free && result.first_waiting == 0) result.first_waiting = a.x;
+    changed |= a.x;
+    read |= a.z;
+    if (!(active & ~(changed | read))) break;  // every active wire is held back
+  }
+  return result;
+}
+
+// Runs what can run: moves it from `remaining` to the result.
+WirePass take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_t active) {
+  WirePass pass;
+  pass.active = active;
+  std::uint64_t changed = 0, read = 0;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < remaining.size(); ++k) {
+    const Need& a = needs[remaining[k]];
+    if (!(a.x & (changed | read)) && !(a.z & changed) && !(a.x & ~active)) {
+      pass.actions.push_back(remaining[k]);
+    } else {
+      changed |= a.x;
+      read |= a.z;
+      remaining[kept++] = remaining[k];
+    }
+  }
+  remaining.resize(kept);
+  return pass;
+}
+
+struct Growth {
+  const std::vector<Need>& needs;
+  const Remaining& remaining;
+  std::uint64_t all;       // wires
+  std::uint64_t previous;  // active wires of the pass before
+  int tile, row;
+
+  // a set may hold at most tile - row wires that were not active before
+  bool fits(std::uint64_t set) const {
+    return std::popcount(set) <= tile && std::popcount(set & ~previous) <= tile - row;
+  }
+
+  // Grows `set` to a full tile.
+  std::uint64_t grow(std::uint64_t set) const {
+    Sweep now = sweep(needs, remaining, set);
+    while (std::popcount(set) < tile) {
+      std::uint64_t best = 0;
+      float best_gain = 0;
+      for_each_bit(all & ~set, [&](int w) {
+        const std::uint64_t candidate = set | bit(w);
+        if (!fits(candidate)) return;
+        const float gain = sweep(needs, remaining, candidate).weight - now.weight;
+        if (gain > best_gain * 1.0001f) best_gain = gain, best = candidate;
+      });
+      if (!best && now.first_waiting) {
+        const std::uint64_t candidate = set | now.first_waiting;
+        if (fits(candidate)) best = candidate;
+      }
+      if (!best) break;
+      set = best;
+      now = sweep(needs, remaining, set);
+    }
+    return set;
+  }
+
+  // Fills up with wires of the pass before (no move needed), then any.
+  std::uint64_t pad(std::uint64_t set) const {
+    for (std::uint64_t pool : {previous, all}) {
+      for_each_bit(pool & ~set, [&](int w) {
+        if (fits(set | bit(w))) set |= bit(w);
+      });
+    }
+    return set;
+  }
+};
+
+struct Node {
+  std::shared_ptr<Node> parent;
+  WirePass pass;
+  Remaining remaining;
+  float left = 0;
+};
+
+float total_weight(const std::vector<Need>& needs, const Remaining& remaining) {
+  float sum = 0;
+  for (std::uint32_t k : remaining) sum += needs[k].weight;
+  return sum;
+}
+
+std::vector<WirePass> trace(std::shared_ptr<Node> node) {
+  std::vector<WirePass> passes;
+  for (; node->parent; node = node->parent) passes.push_back(std::move(node->pass));
+  std::reverse(passes.begin(), passes.end());
+  return passes;
+}
+
+}  // namespace
+
+std::vector<WirePass> schedule(const std::vector<Need>& needs, int num_wires, int tile, int row,
+                               std::uint64_t first_row) {
+  auto root = std::make_shared<Node>();
+  root->remaining.resize(needs.size());
+  for (std::uint32_t k = 0; k < needs.size(); ++k) root->remaining[k] = k;
+  root->pass.active = first_row;
+  root->left = total_weight(needs, root->remaining);
+  if (needs.empty()) return {};
+
+  // the beam is as wide as planning stays a few milliseconds
+  const std::size_t width = needs.size() <= 1200 ? 4 : needs.size() <= 3000 ? 2 : 1;
+  const std::uint64_t all = low_mask(num_wires);
+  std::vector<std::shared_ptr<Node>> beam = {root};
+  while (true) {
+    std::vector<std::shared_ptr<Node>> next;
+    for (const auto& node : beam) {
+      const Growth growth{needs, node->remaining, all, node->pass.active, tile, row};
+      const std::uint64_t start = node->parent ? 0 : first_row;
+      std::vector<std::uint64_t> sets = {growth.pad(growth.grow(start))};
+      if (width > 1) {
+        // other starts: the targets of the first actions that wait for nothing but their targets
+        std::uint64_t seen = 0, changed = 0, read = 0;
+        std::size_t starts = 0;
+        for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
+             ++k) {
+          const Need& a = needs[node->remaining[k]];
+          const bool free = !(a.x & (changed | read)) && !(a.z & changed);
+          if (free && (a.x & ~(seen | start))) {
+            seen |= a.x;
+            if (growth.fits(start | a.x)) {
+              sets.push_back(growth.pad(growth.grow(start | a.x)));
+              ++starts;
+            }
+          }
+          changed |= a.x;
+          read |= a.z;
+        }
+      }
+      std::sort(sets.begin() + 1, sets.end());
+      sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+      for (std::uint64_t set : sets) {
+        auto child = std::make_shared<Node>();
+        child->parent = node;
+        child->remaining = node->remaining;
+        child->pass = take(needs, child->remaining, set);
+        TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
+        child->left = total_weight(needs, child->remaining);
+        if (child->remaining.empty()) return trace(child);
+        next.push_back(std::move(child));
+      }
+    }
+    std::stable_sort(next.begin(), next.end(),
+                     [](const auto& a, const auto& b) { return a->left < b->left; });
+    next.erase(std::unique(next.begin(), next.end(),
+                           [](const auto& a, const auto& b) {
+                             return a->left == b->left && a->pass.active == b->pass.active;
+                           }),
+               next.end());
+    if (next.size() > width) next.resize(width);
+    beam = std::move(next);
+  }
+}
+
+}  // namespace tilewave::statevec::detail

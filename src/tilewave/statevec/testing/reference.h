@@ -1,0 +1,188 @@
+// For tests only: a circuit gate by gate, and a plan action by action, in the plainest way, in
+// double precision.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec::testing {
+
+using Amplitudes = std::vector<cplx>;
+
+inline void apply_dense(Amplitudes& a, const std::vector<int>& targets, std::uint64_t control_mask,
+                        std::uint64_t control_value, const std::vector<cplx>& m) {
+  const std::size_t dim = std::size_t{1} << targets.size();
+  std::uint64_t all = 0;
+  for (int t : targets) all |= bit(t);
+  std::vector<cplx> in(dim);
+  for (std::uint64_t x = 0; x < a.size(); ++x) {
+    if ((x & all) || (x & control_mask) != control_value) continue;
+    const auto at = [&](std::size_t k) {
+      std::uint64_t y = x;
+      for (std::size_t j = 0; j < targets.size(); ++j) y |= (k >> j & 1) << targets[j];
+      return y;
+    };
+    for (std::size_t k = 0; k < dim; ++k) in[k] = a[at(k)];
+    for (std::size_t i = 0; i < dim; ++i) {
+      cplx sum = 0;
+      for (std::size_t k = 0; k < dim; ++k) sum += m[i * dim + k] * in[k];
+      a[at(i)] = sum;
+    }
+  }
+}
+
+inline void apply_op(Amplitudes& a, const circuit::Circuit& c, const circuit::Op& op) {
+  if (op.kind != circuit::OpKind::kGate && op.kind != circuit::OpKind::kMatrix) return;
+  std::uint64_t mask = 0, value = 0;
+  const auto controls = c.controls(op);
+  for (std::size_t k = 0; k < controls.size(); ++k) {
+    mask |= bit(static_cast<int>(controls[k]));
+    value |= (op.control_values >> k & 1) << controls[k];
+  }
+  std::vector<int> targets;
+  for (circuit::Qubit q : c.targets(op)) targets.push_back(static_cast<int>(q));
+  apply_dense(a, targets, mask, value, c.matrix(op));
+}
+
+inline void apply_circuit(Amplitudes& a, const circuit::Circuit& c) {
+  for (const circuit::Op& op : c.ops()) apply_op(a, c, op);
+}
+
+inline cplx turn(std::uint64_t turns) {
+  const double angle =
+      static_cast<double>(static_cast<std::int64_t>(turns)) * 0x1p-63 * std::numbers::pi;
+  return {std::cos(angle), std::sin(angle)};
+}
+
+/// Runs a plan on physical amplitudes; unread memory is poisoned with NaN so that reading it shows.
+inline void run_plan(Amplitudes& a, const Plan& plan) {
+  for (const Pass& pass : plan.passes) {
+    for (std::uint64_t p = 0; p < a.size(); ++p) {
+      if (p & pass.known_zero_before) a[p] = 0;
+    }
+    for (const Action& x : pass.actions) {
+      std::vector<int> targets;
+      for (int k = 0; k < x.num_targets; ++k) targets.push_back(x.targets[k]);
+      switch (x.kind) {
+        case ActionKind::kLift: {
+          const cplx pre = turn(x.pre_turns);
+          apply_dense(a, targets, 0, 0, {1, -x.m[0] * pre, x.m[0], pre});
+          break;
+        }
+        case ActionKind::kFlip:
+          apply_dense(a, targets, x.control_mask, x.control_value, {0, 1, 1, 0});
+          break;
+        case ActionKind::kRotate:
+          apply_dense(a, targets, x.control_mask, x.control_value,
+                      {x.m[0], x.m[1], x.m[2], x.m[3]});
+          break;
+        case ActionKind::kMatrix: {
+          const auto* first = plan.matrices.data() + x.first;
+          apply_dense(a, targets, x.control_mask, x.control_value,
+                      {first, first + (std::size_t{1} << (2 * x.num_targets))});
+          break;
+        }
+        case ActionKind::kPhase:
+          for (std::uint64_t p = 0; p < a.size(); ++p) {
+            std::uint64_t sum = 0;
+            for (std::uint32_t k = x.first; k < x.first + x.count; ++k) {
+              if ((p & plan.terms[k].mask) == plan.terms[k].mask) sum += plan.terms[k].turns;
+            }
+            a[p] *= turn(sum);
+          }
+          break;
+      }
+    }
+    Amplitudes moved(a.size());
+    std::uint64_t active = 0;
+    for (int p : pass.active) active |= bit(p);
+    for (std::uint64_t p = 0; p < a.size(); ++p) {
+      std::uint64_t q = p & ~active;
+      for (std::size_t k = 0; k < pass.active.size(); ++k)
+        q |= (p >> pass.active[k] & 1) << pass.dest[k];
+      moved[q ^ pass.store_flips] = a[p] * pass.scale;
+    }
+    for (std::uint64_t p = 0; p < a.size(); ++p) {
+      if (p & pass.known_zero_after) moved[p] = NAN;
+    }
+    a.swap(moved);
+  }
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (p & plan.known_zero_after) a[p] = 0;
+  }
+}
+
+/// Physical amplitudes in the order of basis states.
+inline Amplitudes in_order(const Amplitudes& physical, const Layout& layout, int num_qubits) {
+  Amplitudes out(physical.size());
+  for (std::uint64_t x = 0; x < out.size(); ++x) out[x] = physical[layout.physical(x, num_qubits)];
+  return out;
+}
+
+inline double max_difference(const Amplitudes& a, const Amplitudes& b) {
+  double worst = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
+    const double d = std::abs(a[k] - b[k]);
+    if (!(d <= worst)) worst = d;
+  }
+  return worst;
+}
+
+inline Amplitudes random_state(int num_qubits, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  Amplitudes a(std::size_t{1} << num_qubits);
+  double norm = 0;
+  for (cplx& x : a) {
+    x = {normal(random), normal(random)};
+    norm += std::norm(x);
+  }
+  for (cplx& x : a) x /= std::sqrt(norm);
+  return a;
+}
+
+/// A circuit of `num_gates` gates drawn from the whole table, with further controls, user matrices
+/// and swaps of basis.
+inline circuit::Circuit random_circuit(int num_qubits, int num_gates, std::mt19937_64& random) {
+  circuit::Circuit c;
+  c.add_qreg("q", static_cast<std::uint32_t>(num_qubits));
+  std::vector<circuit::Qubit> order(num_qubits);
+  for (int q = 0; q < num_qubits; ++q) order[q] = static_cast<circuit::Qubit>(q);
+  std::uniform_real_distribution<double> angle(-3.2, 3.2);
+  const auto table = circuit::gate_table();
+  for (int g = 0; g < num_gates;) {
+    std::shuffle(order.begin(), order.end(), random);
+    if (random() % 24 == 0) {  // a matrix that is not unitary but near one
+      const int k = 1 + static_cast<int>(random() % std::min(3, num_qubits));
+      std::vector<cplx> m(std::size_t{1} << (2 * k));
+      for (cplx& x : m) x = 0.3 * cplx{angle(random), angle(random)} / static_cast<double>(1 << k);
+      for (int i = 0; i < 1 << k; ++i) m[(i << k) + i] += 0.9;
+      const int controls = static_cast<int>(random() % 2) * (num_qubits > k ? 1 : 0);
+      c.add_matrix(std::span(order).first(controls), random(),
+                   std::span(order).subspan(controls, k), m);
+      ++g;
+      continue;
+    }
+    const circuit::GateInfo& info = table[random() % table.size()];
+    const int arity = info.num_controls + info.num_targets;
+    if (arity > num_qubits) continue;
+    const int room = num_qubits - arity;
+    const int extra = random() % 6 == 0 ? static_cast<int>(random() % (std::min(room, 3) + 1)) : 0;
+    std::vector<double> params(info.num_params);
+    for (double& p : params) {
+      p = random() % 3 == 0 ? std::numbers::pi / 2 * static_cast<double>(random() % 5)
+                            : angle(random);
+    }
+    c.add_controlled_gate(info.id, std::span(order).first(extra), random(),
+                          std::span(order).subspan(extra, arity), params);
+    ++g;
+  }
+  return c;
+}
+
+}  // namespace tilewave::statevec::testing
