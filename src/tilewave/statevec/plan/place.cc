@@ -53,7 +53,7 @@ class Placer {
   Plan run(const std::vector<WirePass>& passes) {
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
-      add_pass(passes[k], last ? 0 : passes[k + 1].active, last);
+      add_pass(passes[k], last ? 0 : passes[k + 1].row, last);
     }
     if (plan_.passes.empty() && in_.global_turns) {  // nothing but a global phase
       WirePass all;
@@ -170,7 +170,7 @@ class Placer {
     plan_.passes.push_back(std::move(pass));
   }
 
-  void add_pass(const WirePass& wires, std::uint64_t next_active, bool last) {
+  void add_pass(const WirePass& wires, std::uint64_t next_row, bool last) {
     Pass pass;
     for (std::uint32_t k : wires.actions) add_action(pass, in_.actions[k]);
     pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
@@ -181,18 +181,7 @@ class Placer {
           0x1p-63 * std::numbers::pi;
       pass.scale *= cplx{std::cos(angle), std::sin(angle)};
     }
-    std::uint64_t low = 0;
-    if (!last) {
-      std::uint64_t shared = wires.active & next_active;
-      // prefer what is on the row already
-      for (int pick = 0; pick < 2; ++pick) {
-        for_each_bit(shared & ~low, [&](int w) {
-          if (std::popcount(low) < row_ && (pick == 1 || pos_[w] < row_)) low |= bit(w);
-        });
-      }
-      TW_CHECK(std::popcount(low) == row_, "two passes of the plan share too few wires");
-    }
-    choose_dest(std::move(pass), wires.active, low, last);
+    choose_dest(std::move(pass), wires.active, next_row, last);
   }
 
   void restore();

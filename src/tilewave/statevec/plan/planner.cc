@@ -66,11 +66,13 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     needs.push_back(need);
   }
-  std::uint64_t first_row = 0;
+  detail::ScheduleOptions limits;
+  limits.num_wires = n;
+  limits.tile = tile;
   for (int q = 0; q < n; ++q) {
-    if (options.layout.position[q] < row) first_row |= bit(q);
+    if (options.layout.position[q] < row) limits.first_row |= bit(q);
   }
-  return detail::place(lowered, detail::schedule(needs, n, tile, row, first_row), n, options);
+  return detail::place(lowered, detail::schedule(needs, limits), n, options);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

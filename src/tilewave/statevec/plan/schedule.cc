@@ -69,8 +69,9 @@ WirePass take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_
 struct Growth {
   const std::vector<Need>& needs;
   const Remaining& remaining;
-  std::uint64_t all;       // wires
-  std::uint64_t previous;  // active wires of the pass before
+  std::uint64_t all;           // wires
+  std::uint64_t previous;      // active wires of the pass before
+  std::uint64_t previous_row;  // those on its low positions
   int tile, row;
 
   // a set may hold at most tile - row wires that were not active before
@@ -101,9 +102,10 @@ struct Growth {
     return set;
   }
 
-  // Fills up with wires of the pass before (no move needed), then any.
+  // Fills up: what is on the row stays there if it can, then wires of the pass before (no move
+  // needed), then any.
   std::uint64_t pad(std::uint64_t set) const {
-    for (std::uint64_t pool : {previous, all}) {
+    for (std::uint64_t pool : {previous_row, previous, all}) {
       for_each_bit(pool & ~set, [&](int w) {
         if (fits(set | bit(w))) set |= bit(w);
       });
@@ -134,24 +136,40 @@ std::vector<WirePass> trace(std::shared_ptr<Node> node) {
 
 }  // namespace
 
-std::vector<WirePass> schedule(const std::vector<Need>& needs, int num_wires, int tile, int row,
-                               std::uint64_t first_row) {
+// The wires of `set` that its pass keeps on the row: those there already, then others both passes
+// share.
+static std::uint64_t choose_row(std::uint64_t set, std::uint64_t previous,
+                                std::uint64_t previous_row, int row) {
+  std::uint64_t chosen = 0;
+  for (std::uint64_t pool : {previous_row & set, previous & set}) {
+    for_each_bit(pool & ~chosen, [&](int w) {
+      if (std::popcount(chosen) < row) chosen |= bit(w);
+    });
+  }
+  return chosen;
+}
+
+std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options) {
   auto root = std::make_shared<Node>();
   root->remaining.resize(needs.size());
   for (std::uint32_t k = 0; k < needs.size(); ++k) root->remaining[k] = k;
-  root->pass.active = first_row;
+  root->pass.active = root->pass.row = options.first_row;
   root->left = total_weight(needs, root->remaining);
   if (needs.empty()) return {};
 
+  const int row = std::popcount(options.first_row);
   // the beam is as wide as planning stays a few milliseconds
-  const std::size_t width = needs.size() <= 1200 ? 4 : needs.size() <= 3000 ? 2 : 1;
-  const std::uint64_t all = low_mask(num_wires);
+  const std::size_t width = needs.size() <= 1200   ? options.beam
+                            : needs.size() <= 3000 ? std::min<std::size_t>(options.beam, 2)
+                                                   : 1;
+  const std::uint64_t all = low_mask(options.num_wires);
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
     std::vector<std::shared_ptr<Node>> next;
     for (const auto& node : beam) {
-      const Growth growth{needs, node->remaining, all, node->pass.active, tile, row};
-      const std::uint64_t start = node->parent ? 0 : first_row;
+      const Growth growth{needs,          node->remaining, all, node->pass.active,
+                          node->pass.row, options.tile,    row};
+      const std::uint64_t start = options.fixed | (node->parent ? 0 : options.first_row);
       std::vector<std::uint64_t> sets = {growth.pad(growth.grow(start))};
       if (width > 1) {
         // other starts: the targets of the first actions that wait for nothing but their targets
@@ -179,6 +197,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, int num_wires, in
         child->parent = node;
         child->remaining = node->remaining;
         child->pass = take(needs, child->remaining, set);
+        child->pass.row = choose_row(set, node->pass.active, node->pass.row, row);
         TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
         child->left = total_weight(needs, child->remaining);
         if (child->remaining.empty()) return trace(child);

@@ -17,13 +17,20 @@ struct Need {
 
 struct WirePass {
   std::uint64_t active = 0;            ///< wires
+  std::uint64_t row = 0;               ///< wires on the low positions during the pass
   std::vector<std::uint32_t> actions;  ///< indices, ascending
 };
 
-/// Splits needs into passes of at most `tile` wires. Two neighbours share at least `row` wires; the
-/// first holds `first_row`. Every action runs once, after all earlier actions it does not commute
-/// with.
-std::vector<WirePass> schedule(const std::vector<Need>& needs, int num_wires, int tile, int row,
-                               std::uint64_t first_row);
+struct ScheduleOptions {
+  int num_wires = 0;
+  int tile = 0;                 ///< active wires of a pass, at most
+  std::uint64_t first_row = 0;  ///< wires on the low positions at the start: active in the first pass. Every
+                                ///< pass chooses as many of its wires for the row of the next.
+  std::uint64_t fixed = 0;      ///< wires active in every pass
+  std::size_t beam = 4;         ///< schedules kept
+};
+
+/// Splits needs into passes. Every action runs once, after all earlier actions it does not commute with.
+std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
 
 }  // namespace tilewave::statevec::detail
