@@ -68,6 +68,9 @@ class State {
   /// known zeros.
   void restore_layout();
 
+  /// Writes zeros where positions are known to be zero, and forgets them.
+  virtual void materialize() = 0;
+
   /// Sum of |amplitude|^2.
   virtual double norm() = 0;
   /// P(qubit = 1) for every qubit, from one pass over the state.

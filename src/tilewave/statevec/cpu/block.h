@@ -1,0 +1,99 @@
+// The innermost level of the CPU engine: a block of rows in the first-level cache, and the steps
+// applied to it.
+//
+// A tile of 2^k amplitudes lies in the second-level cache as 2^(k-6) rows of 64 amplitudes. A row
+// is 64 real parts, then 64 imaginary parts. Row r stands at place swizzle(r): an XOR-linear map
+// that spreads any choice of rows over the sets of the first-level cache. A block is 2^b rows; its
+// 6 low bits are inside a row ("low" bits), the b others choose the row.
+//
+// `rows[j]` is the place of block row j relative to the block; a row's address is
+//   tile + ((rows[j] ^ outer) << 7)          (in elements: 128 a row)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tilewave::statevec::cpu {
+
+constexpr int kLowBits = 6;
+constexpr int kRowLength = 1 << kLowBits;
+constexpr int kMaxRowBits = 8;  ///< of a block, at most
+
+/// The rows of one block.
+struct BlockRows {
+  const std::uint32_t* rows;
+  int num_bits;         ///< 2^num_bits rows
+  std::uint32_t outer;  ///< place of the block
+};
+
+/// Lifts on low bits: bit l is lifted by t[l] if mask has it.
+template <class T>
+struct LowLifts {
+  std::uint32_t mask = 0;
+  T t[kLowBits] = {};
+};
+
+/// Lifts on up to three row bits.
+template <class T>
+struct RowLifts {
+  int count = 0;
+  int bits[3] = {};
+  T t[3] = {};
+};
+
+/// Exchanges rows that differ in bit `target`, where (row & control_mask) == control_value.
+struct RowFlip {
+  int target = 0;
+  std::uint32_t control_mask = 0, control_value = 0;
+};
+
+/// A matrix on some row bits and some low bits. For output row i of a group of 2^r rows, element a:
+///   out[i][a] = sum over rows j, offsets d:  table[((i * 2^r + j) * num_offsets + d)][a] * in[j][a
+///   ^ offset[d]]
+/// A table is 64 real parts then 64 imaginary parts; with `uniform` it is one complex number.
+template <class T>
+struct DenseStep {
+  int num_row_bits = 0;
+  int row_bits[8] = {};
+  std::uint32_t control_mask = 0, control_value = 0;  ///< over rows
+  int num_offsets = 1;
+  std::uint8_t offsets[64] = {};
+  bool uniform = false;
+  bool real = false;
+  std::vector<T> tables;
+};
+
+/// Multiplies row r by the product of the tables of all factors whose row bits r contains. Factors
+/// are sorted by lowest row bit (factors without row bits first); null tables are 1.
+template <class T>
+struct PhaseStep {
+  const T* root = nullptr;  ///< table for all rows, or null
+  int num_factors = 0;
+  const std::uint32_t* factor_rows = nullptr;
+  const T* const* tables = nullptr;
+  bool scalar = false;  ///< every table is constant over the row: only its first element counts
+};
+
+/// Kernels compiled for one instruction set.
+template <class T>
+struct BlockKernels {
+  const char* target;
+  /// `count` interleaved complex numbers into real parts at dst and imaginary parts at dst + 64.
+  void (*load)(const T* src, T* dst, std::size_t count);
+  /// The reverse, times a complex scale.
+  void (*store)(const T* src, T* dst, std::size_t count, T scale_re, T scale_im);
+  void (*low_lifts)(T* tile, BlockRows rows, const LowLifts<T>& step);
+  void (*row_lifts)(T* tile, BlockRows rows, const RowLifts<T>& step);
+  void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
+  void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
+  void (*phase)(T* tile, BlockRows rows, const PhaseStep<T>& step);
+  /// table = a * b element by element (64 complex numbers each).
+  void (*multiply_tables)(const T* a, const T* b, T* out);
+};
+
+/// Kernels for the best instruction set of this machine.
+const BlockKernels<float>& block_kernels(float);
+const BlockKernels<double>& block_kernels(double);
+
+}  // namespace tilewave::statevec::cpu

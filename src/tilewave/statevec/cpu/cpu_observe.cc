@@ -1,0 +1,423 @@
+// Observations of a state in host memory. Sums run over fixed chunks in a fixed order, so that
+// results do not depend on the number of threads: chunk sums first, then a pairwise tree over
+// chunks.
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/multiversion.h"
+#include "tilewave/statevec/cpu/cpu_state.h"
+
+namespace tilewave::statevec::cpu {
+
+namespace {
+
+constexpr int kChunkBits = 12;
+
+double tree_sum(const double* v, std::size_t count) {
+  if (count == 0) return 0;
+  if (count == 1) return v[0];
+  const std::size_t half = std::bit_ceil(count) / 2;
+  return tree_sum(v, half) + tree_sum(v + half, count - half);
+}
+
+// |a|^2 of a chunk; returns nothing: the caller sums as it needs.
+template <class T>
+void probabilities_of(const Complex<T>* a, std::size_t count, double* out) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const double re = a[k].re, im = a[k].im;
+    out[k] = re * re + im * im;
+  }
+}
+TW_MULTIVERSION void chunk_probabilities(const Complex<float>* a, std::size_t count, double* out) {
+  probabilities_of(a, count, out);
+}
+TW_MULTIVERSION void chunk_probabilities(const Complex<double>* a, std::size_t count, double* out) {
+  probabilities_of(a, count, out);
+}
+
+// Folds 2^bits probabilities: ones[b] += sum over elements with bit b; returns the total. Destroys
+// p.
+TW_MULTIVERSION double fold(double* p, int bits, double* ones) {
+  for (int b = bits - 1; b >= 0; --b) {
+    const std::size_t half = std::size_t{1} << b;
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    std::size_t k = 0;
+    for (; k + 4 <= half; k += 4) {
+      s0 += p[half + k];
+      s1 += p[half + k + 1];
+      s2 += p[half + k + 2];
+      s3 += p[half + k + 3];
+    }
+    for (; k < half; ++k) s0 += p[half + k];
+    ones[b] += (s0 + s1) + (s2 + s3);
+    for (k = 0; k < half; ++k) p[k] += p[half + k];
+  }
+  return p[0];
+}
+
+// sum over a chunk of sign * v, sign = parity of (index & z): column signs are a table, row signs
+// flip.
+TW_MULTIVERSION double signed_sum(const double* v, std::size_t rows, const double* column_signs,
+                                  std::uint32_t z_rows) {
+  double acc[8] = {};
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double sign = std::popcount(static_cast<std::uint32_t>(r) & z_rows) & 1 ? -1.0 : 1.0;
+    const double* row = v + r * 64;
+    double part[8] = {};
+    for (int k = 0; k < 64; k += 8) {
+      for (int l = 0; l < 8; ++l) part[l] += row[k + l] * column_signs[k + l];
+    }
+    for (int l = 0; l < 8; ++l) acc[l] += sign * part[l];
+  }
+  return ((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7]));
+}
+
+// conj(a[k]) * b[k ^ x] over a chunk, real and imaginary parts apart
+template <class T>
+void cross_of(const Complex<T>* a, const Complex<T>* b, std::uint32_t x, std::size_t count,
+              double* re, double* im) {
+  const std::uint32_t outer = x & ~7u, inner = x & 7u;
+  for (std::uint32_t k = 0; k < count; k += 8) {
+    const Complex<T>* p = a + k;
+    const Complex<T>* q = b + (k ^ outer);
+    for (std::uint32_t l = 0; l < 8; ++l) {
+      const double pr = p[l].re, pi = p[l].im, qr = q[l ^ inner].re, qi = q[l ^ inner].im;
+      re[k + l] = pr * qr + pi * qi;
+      im[k + l] = pr * qi - pi * qr;
+    }
+  }
+}
+TW_MULTIVERSION void cross_chunk(const Complex<float>* a, const Complex<float>* b, std::uint32_t x,
+                                 std::size_t count, double* re, double* im) {
+  cross_of(a, b, x, count, re, im);
+}
+TW_MULTIVERSION void cross_chunk(const Complex<double>* a, const Complex<double>* b,
+                                 std::uint32_t x, std::size_t count, double* re, double* im) {
+  cross_of(a, b, x, count, re, im);
+}
+
+}  // namespace
+
+template <class T>
+double CpuState<T>::norm() {
+  materialize();
+  const int bits = std::min(num_qubits_, kChunkBits);
+  const std::uint64_t chunks = num_amplitudes() >> bits;
+  std::vector<double> sums(chunks);
+#pragma omp parallel num_threads(num_threads_)
+  {
+    std::vector<double> p(bit(bits));
+    double ignored[kChunkBits];
+#pragma omp for schedule(static)
+    for (std::uint64_t c = 0; c < chunks; ++c) {
+      chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
+      std::fill(ignored, ignored + kChunkBits, 0.0);
+      sums[c] = fold(p.data(), bits, ignored);
+    }
+  }
+  return tree_sum(sums.data(), sums.size());
+}
+
+template <class T>
+std::vector<double> CpuState<T>::marginals() {
+  if (!marginals_.empty() || num_qubits_ == 0) return marginals_;
+  materialize();
+  const int bits = std::min(num_qubits_, kChunkBits);
+  const std::uint64_t chunks = num_amplitudes() >> bits;
+  const std::uint64_t groups = std::min<std::uint64_t>(chunks, 256), each = chunks / groups;
+  std::vector<double> ones(groups * 64, 0.0);  // by position
+#pragma omp parallel num_threads(num_threads_)
+  {
+    std::vector<double> p(bit(bits));
+#pragma omp for schedule(static)
+    for (std::uint64_t g = 0; g < groups; ++g) {
+      double* mine = ones.data() + g * 64;
+      for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
+        chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
+        const double total = fold(p.data(), bits, mine);
+        for_each_bit(c, [&](int b) { mine[bits + b] += total; });
+      }
+    }
+  }
+  std::vector<double> result(num_qubits_);
+  double whole = 0;
+  if (layout_.flips) whole = norm();
+  for (int q = 0; q < num_qubits_; ++q) {
+    std::vector<double> column(groups);
+    for (std::uint64_t g = 0; g < groups; ++g) column[g] = ones[g * 64 + layout_.position[q]];
+    const double one = tree_sum(column.data(), groups);
+    result[q] = layout_.flips >> q & 1 ? whole - one : one;
+  }
+  marginals_ = result;
+  return result;
+}
+
+template <class T>
+std::vector<double> CpuState<T>::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  const int k = static_cast<int>(qubits.size());
+  if (k > 24) {
+    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
+                                      " qubits have 2^" + std::to_string(k) +
+                                      " outcomes: ask for at most 24 qubits, or draw shots");
+  }
+  materialize();
+  std::uint64_t flipped = 0;
+  std::uint64_t chosen = 0;
+  for (int j = 0; j < k; ++j) {
+    const int q = static_cast<int>(qubits[j]);
+    if (q >= num_qubits_)
+      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
+    chosen |= bit(layout_.position[q]);
+    flipped |= (layout_.flips >> q & 1) << j;
+  }
+  std::vector<double> result(bit(k));
+  const std::uint64_t rest = low_mask(num_qubits_) & ~chosen;
+  // outcome -> its fixed positions; the others are enumerated
+  const std::uint64_t inner = bit(std::popcount(rest));
+  if (k <= 10) {
+    // one walk over the state: a chunk's amplitudes are sorted by outcome through a table of the
+    // low positions
+    const int bits = std::min(num_qubits_, kChunkBits);
+    const std::uint64_t chunks = num_amplitudes() >> bits,
+                        groups = std::min<std::uint64_t>(chunks, 256);
+    std::vector<std::uint32_t> low(bit(bits), 0);
+    const auto outcome_of = [&](std::uint64_t position_bits) {
+      std::uint32_t o = 0;
+      for (int j = 0; j < k; ++j) {
+        o |= static_cast<std::uint32_t>(position_bits >> layout_.position[qubits[j]] & 1) << j;
+      }
+      return o;
+    };
+    for (std::uint64_t x = 0; x < bit(bits); ++x) low[x] = outcome_of(x);
+    std::vector<double> bins(groups << k, 0.0);
+#pragma omp parallel num_threads(num_threads_)
+    {
+      std::vector<double> p(bit(bits));
+#pragma omp for schedule(static)
+      for (std::uint64_t g = 0; g < groups; ++g) {
+        double* mine = bins.data() + (g << k);
+        for (std::uint64_t c = g * (chunks / groups); c < (g + 1) * (chunks / groups); ++c) {
+          chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
+          const std::uint32_t high = outcome_of(c << bits);
+          for (std::uint64_t x = 0; x < bit(bits); ++x) mine[high | low[x]] += p[x];
+        }
+      }
+    }
+    for (std::uint64_t o = 0; o < bit(k); ++o) {
+      std::vector<double> column(groups);
+      for (std::uint64_t g = 0; g < groups; ++g) column[g] = bins[(g << k) + (o ^ flipped)];
+      result[o] = tree_sum(column.data(), groups);
+    }
+    return result;
+  }
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t o = 0; o < bit(k); ++o) {
+    std::uint64_t base = 0;
+    for (int j = 0; j < k; ++j) base |= ((o ^ flipped) >> j & 1) << layout_.position[qubits[j]];
+    double sum = 0;
+    for (std::uint64_t r = 0; r < inner; ++r) {
+      const Complex<T> z = amps()[base | deposit_bits(r, rest)];
+      sum += static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
+    }
+    result[o] = sum;
+  }
+  return result;
+}
+
+template <class T>
+std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices) {
+  std::vector<cplx> out;
+  out.reserve(indices.size());
+  for (std::uint64_t x : indices) {
+    if (x >= num_amplitudes()) {
+      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
+                                        " is out of range: the state has 2^" +
+                                        std::to_string(num_qubits_) + " amplitudes");
+    }
+    const std::uint64_t p = layout_.physical(x, num_qubits_);
+    const Complex<T> z = p & known_zero_ ? Complex<T>{} : amps()[p];
+    out.push_back({static_cast<double>(z.re), static_cast<double>(z.im)});
+  }
+  return out;
+}
+
+template <class T>
+std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> sorted_u) {
+  restore_layout();
+  const int bits = std::min(num_qubits_, kChunkBits);
+  const std::uint64_t chunks = num_amplitudes() >> bits;
+  std::vector<double> before(chunks + 1, 0.0);
+  const Complex<T>* a = amps();
+  const auto running = [&](std::uint64_t c, double sum, auto visit) {
+    for (std::uint64_t x = c << bits; x < (c + 1) << bits; ++x) {
+      const double p =
+          static_cast<double>(a[x].re) * a[x].re + static_cast<double>(a[x].im) * a[x].im;
+      sum += p;
+      if (!visit(x, p, sum)) break;
+    }
+    return sum;
+  };
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t c = 0; c < chunks; ++c) {
+    before[c + 1] = running(c, 0.0, [](std::uint64_t, double, double) { return true; });
+  }
+  for (std::uint64_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
+  const double norm = before[chunks];
+  if (!(norm > 0) || !std::isfinite(norm)) {
+    throw Error(ExitCode::kVerification,
+                "cannot draw shots: the norm of the state is " + std::to_string(norm));
+  }
+  // shots of one chunk are a run of the sorted numbers
+  std::vector<std::uint64_t> out(sorted_u.size());
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;  // chunk, first shot
+  std::uint64_t chunk = 0;
+  for (std::uint64_t s = 0; s < sorted_u.size(); ++s) {
+    const double target = sorted_u[s] * norm;
+    if (target >= before[chunk + 1] || runs.empty()) {
+      chunk = static_cast<std::uint64_t>(
+          std::upper_bound(before.begin() + 1, before.end(), target) - (before.begin() + 1));
+      if (chunk >= chunks) chunk = chunks - 1;
+      runs.push_back({chunk, s});
+    }
+  }
+#pragma omp parallel for num_threads(num_threads_) schedule(dynamic, 16)
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const auto [c, first] = runs[r];
+    const std::uint64_t last = r + 1 < runs.size() ? runs[r + 1].second : sorted_u.size();
+    std::uint64_t s = first, possible = c << bits;
+    running(c, before[c], [&](std::uint64_t x, double p, double sum) {
+      if (p > 0) possible = x;
+      while (s < last && p > 0 && sorted_u[s] * norm < sum) out[s++] = x;
+      return s < last;
+    });
+    while (s < last) out[s++] = possible;  // rounding at the end of the chunk
+  }
+  return out;
+}
+
+template <class T>
+std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
+  materialize();
+  std::vector<double> result(sum.size(), 0.0);
+  std::map<std::uint64_t, std::vector<std::size_t>> by_flips;
+  for (std::size_t k = 0; k < sum.size(); ++k) {
+    if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
+      throw Error(ExitCode::kUsage,
+                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
+    }
+    by_flips[sum[k].x].push_back(k);
+  }
+  const int bits = std::min(num_qubits_, 10);
+  const std::uint64_t chunks = num_amplitudes() >> bits;
+  const std::uint64_t groups = std::min<std::uint64_t>(chunks, 64), each = chunks / groups;
+  const auto to_positions = [&](std::uint64_t qubits) {
+    std::uint64_t mask = 0;
+    for_each_bit(qubits, [&](int q) { mask |= bit(layout_.position[q]); });
+    return mask;
+  };
+  if (num_qubits_ < 6) {  // fewer than a row of amplitudes: directly
+    for (std::size_t k = 0; k < sum.size(); ++k) {
+      const std::uint64_t x = to_positions(sum[k].x), z = to_positions(sum[k].z);
+      const int num_y = std::popcount(sum[k].x & sum[k].z);
+      cplx total = 0;
+      for (std::uint64_t i = 0; i < num_amplitudes(); ++i) {
+        const Complex<T> a = amps()[i], b = amps()[i ^ x];
+        const cplx c = cplx(a.re, -a.im) * cplx(b.re, b.im);
+        total += std::popcount((i ^ x) & z) & 1 ? -c : c;
+      }
+      static const cplx kPowers[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+      const double value = (total * kPowers[num_y & 3]).real();
+      result[k] = std::popcount(sum[k].z & layout_.flips) & 1 ? -value : value;
+    }
+    return result;
+  }
+  struct Group {
+    std::uint64_t x;
+    const std::vector<std::size_t>* terms;
+  };
+  std::vector<Group> list;
+  for (const auto& [flips, terms] : by_flips) list.push_back({to_positions(flips), &terms});
+  for (const Group& group : list) {
+    const std::uint64_t x = group.x;
+    const std::size_t m = group.terms->size();
+    struct String {
+      std::uint64_t z_high;
+      std::uint32_t z_rows;
+      bool imaginary;
+      double factor;
+    };
+    std::vector<String> strings(m);
+    std::vector<double> signs(m * 64);
+    for (std::size_t t = 0; t < m; ++t) {
+      const circuit::PauliTerm& term = sum[(*group.terms)[t]];
+      const std::uint64_t z = to_positions(term.z);
+      const int num_y = std::popcount(term.x & term.z);
+      String& s = strings[t];
+      s.z_high = z >> bits;
+      s.z_rows = static_cast<std::uint32_t>((z & low_mask(bits)) >> 6);
+      // sum over i of conj(a_i) i^num_y (-1)^{z.(i^x)} a_{i^x}; its real part
+      s.imaginary = num_y & 1;
+      s.factor = (std::popcount(z & x) & 1 ? -1.0 : 1.0) *
+                 ((num_y & 3) == 1 || (num_y & 3) == 2 ? -1.0 : 1.0) *
+                 (std::popcount(term.z & layout_.flips) & 1 ? -1.0 : 1.0);
+      for (std::uint32_t a = 0; a < 64; ++a)
+        signs[t * 64 + a] = std::popcount(a & static_cast<std::uint32_t>(z & 63)) & 1 ? -1 : 1;
+    }
+    // i and i^x give the same real contribution: with flips of chunks, half of the chunks suffice
+    const std::uint64_t x_high = x >> bits;
+    const std::uint64_t half_bit = x_high ? std::uint64_t{1} << (63 - std::countl_zero(x_high)) : 0;
+    std::vector<double> partial(groups * m, 0.0);
+#pragma omp parallel num_threads(num_threads_)
+    {
+      std::vector<double> re(bit(bits)), im(bit(bits));
+#pragma omp for schedule(static)
+      for (std::uint64_t g = 0; g < groups; ++g) {
+        for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
+          if (c & half_bit) continue;
+          cross_chunk(amps() + (c << bits), amps() + ((c ^ x_high) << bits),
+                      static_cast<std::uint32_t>(x & low_mask(bits)), bit(bits), re.data(),
+                      im.data());
+          for (std::size_t t = 0; t < m; ++t) {
+            const String& s = strings[t];
+            const double value = signed_sum(s.imaginary ? im.data() : re.data(), bit(bits - 6),
+                                            signs.data() + t * 64, s.z_rows);
+            partial[g * m + t] += std::popcount(c & s.z_high) & 1 ? -value : value;
+          }
+        }
+      }
+    }
+    for (std::size_t t = 0; t < m; ++t) {
+      std::vector<double> column(groups);
+      for (std::uint64_t g = 0; g < groups; ++g) column[g] = partial[g * m + t];
+      result[(*group.terms)[t]] =
+          tree_sum(column.data(), groups) * strings[t].factor * (half_bit ? 2.0 : 1.0);
+    }
+  }
+  return result;
+}
+
+template <class T>
+void CpuState<T>::for_each_block(
+    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
+  restore_layout();
+  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 16);
+  std::vector<cplx> block(size);
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
+    for (std::uint64_t k = 0; k < size; ++k) {
+      const Complex<T> z = amps()[first + k];
+      block[k] = {static_cast<double>(z.re), static_cast<double>(z.im)};
+    }
+    f(first, block);
+  }
+}
+
+template class CpuState<float>;
+template class CpuState<double>;
+
+}  // namespace tilewave::statevec::cpu

@@ -1,0 +1,204 @@
+// The state on the CPU: memory, layout and the passes over it. Observations are in cpu_observe.cc.
+#include "tilewave/statevec/cpu/cpu_state.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/pass_runner.h"
+
+namespace tilewave::statevec {
+
+namespace cpu {
+
+template <class T>
+CpuState<T>::CpuState(int num_qubits, int num_threads)
+    : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
+      num_threads_(runtime::resolve_num_threads(num_threads)),
+      memory_(sizeof(Complex<T>) << num_qubits) {
+  set_zero_state();
+}
+
+template <class T>
+CostModel CpuState<T>::cost_model() const {
+  CostModel cost;
+  constexpr bool kDouble = sizeof(T) == 8;
+  cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
+  cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
+  const CpuRates& rates = cpu_rates();
+  const double share =
+      (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  cost.bandwidth = rates.bandwidth;
+  cost.lift_s = rates.lift_s * share;
+  cost.flip_s = rates.flip_s * share;
+  cost.rotate_s = rates.rotate_s * share;
+  cost.phase_s = rates.phase_s * share;
+  cost.multiply_s = rates.multiply_s * share;
+  return cost;
+}
+
+template <class T>
+void CpuState<T>::changed() {
+  marginals_.clear();
+}
+
+template <class T>
+void CpuState<T>::set_zero_state() {
+  changed();
+  layout_ = Layout::identity();
+  known_zero_ = low_mask(num_qubits_);
+  amps()[0] = {T(1), T(0)};
+}
+
+template <class T>
+void CpuState<T>::set_product_state(std::span<const cplx> a) {
+  TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
+           "a product state needs two amplitudes a qubit");
+  changed();
+  layout_ = Layout::identity();
+  known_zero_ = 0;
+  const int low = std::min(num_qubits_, 12);
+  std::vector<cplx> table = {1};
+  for (int q = 0; q < low; ++q) {
+    const std::size_t size = table.size();
+    for (std::size_t k = 0; k < size; ++k) table.push_back(table[k] * a[2 * q + 1]);
+    for (std::size_t k = 0; k < size; ++k) table[k] *= a[2 * q];
+  }
+  Complex<T>* out = amps();
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t c = 0; c < num_amplitudes() >> low; ++c) {
+    cplx factor = 1;
+    for (int q = low; q < num_qubits_; ++q) factor *= a[2 * q + (c >> (q - low) & 1)];
+    for (std::uint64_t k = 0; k < bit(low); ++k) {
+      const cplx z = factor * table[k];
+      out[c << low | k] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
+    }
+  }
+}
+
+template <class T>
+void CpuState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
+  TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
+  changed();
+  layout_ = Layout::identity();
+  known_zero_ = 0;
+  for (std::uint64_t x = 0; x < amplitudes.size(); ++x) {
+    amps()[x] = {static_cast<T>(amplitudes[x].real()), static_cast<T>(amplitudes[x].imag())};
+  }
+}
+
+template <class T>
+void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
+  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
+           "the plan is for another state");
+  TW_CHECK(plan.layout_before.flips == layout_.flips &&
+               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
+                          plan.layout_before.position.begin()),
+           "the plan is for another layout of the state");
+  changed();
+  double done_s = 0;
+  for (const Pass& pass : plan.passes) {
+    TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
+             "the plan takes positions for zero that are not");
+    runtime::Timer timer;
+    run_pass<T>(plan, pass, amps(), num_threads_);
+    known_zero_ = pass.known_zero_after;
+    done_s += pass.predicted_s;
+    if (observer.on_step)
+      observer.on_step({"pass", pass.predicted_s, timer.elapsed_s(), pass.bytes});
+    if (observer.on_progress) observer.on_progress(done_s, plan.predicted_s);
+  }
+  layout_ = plan.layout_after;
+}
+
+template <class T>
+void CpuState<T>::materialize() {
+  if (!known_zero_) return;
+  // chunks of 2^c amplitudes below the lowest known position; larger ones where it is high
+  Complex<T>* out = amps();
+  const int chunk_bits = std::min(num_qubits_, 12);
+  const std::uint64_t high = known_zero_ & ~low_mask(chunk_bits),
+                      low = known_zero_ & low_mask(chunk_bits);
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t c = 0; c < num_amplitudes() >> chunk_bits; ++c) {
+    Complex<T>* chunk = out + (c << chunk_bits);
+    if ((c << chunk_bits) & high) {
+      std::memset(static_cast<void*>(chunk), 0, sizeof(Complex<T>) << chunk_bits);
+    } else if (low) {
+      for (std::uint64_t k = 0; k < bit(chunk_bits); ++k) {
+        if (k & low) chunk[k] = {};
+      }
+    }
+  }
+  known_zero_ = 0;
+}
+
+template <class T>
+void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
+  changed();
+  const int q = static_cast<int>(qubit), p = layout_.position[q];
+  const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
+  Complex<T>* out = amps();
+  const T s = static_cast<T>(scale);
+  const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
+  const std::uint64_t from = kept ? bit(p) : 0;
+  TW_CHECK(!(from & known_zero_), "a qubit known to be zero was measured as one");
+  const std::uint64_t count = bit(std::popcount(free));
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const std::uint64_t x = free == low_mask(num_qubits_) ? k : deposit_bits(k, free);
+    const Complex<T> z = out[x | from];
+    out[x] = {z.re * s, z.im * s};
+  }
+  if (kept) layout_.flips ^= bit(q);
+  known_zero_ |= bit(p);
+}
+
+template <class T>
+std::unique_ptr<State> CpuState<T>::clone() const {
+  auto copy = std::make_unique<CpuState<T>>(num_qubits_, num_threads_);
+  copy->layout_ = layout_;
+  copy->known_zero_ = known_zero_;
+  const Complex<T>* in = amps();
+  Complex<T>* out = copy->amps();
+  const int chunk_bits = std::min(num_qubits_, 12);
+  const std::uint64_t high = known_zero_ & ~low_mask(chunk_bits);
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t c = 0; c < num_amplitudes() >> chunk_bits; ++c) {
+    if ((c << chunk_bits) & high) continue;
+    std::memcpy(static_cast<void*>(out + (c << chunk_bits)), in + (c << chunk_bits),
+                sizeof(Complex<T>) << chunk_bits);
+  }
+  return copy;
+}
+
+template class CpuState<float>;
+template class CpuState<double>;
+
+}  // namespace cpu
+
+std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads) {
+  if (num_qubits >= 60) return ~std::uint64_t{0};
+  return (amplitude_bytes(precision) << num_qubits) +
+         static_cast<std::uint64_t>(runtime::resolve_num_threads(num_threads)) *
+             cpu::scratch_bytes_per_thread();
+}
+
+std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads) {
+  if (num_qubits < 0 || num_qubits > kMaxQubits) {
+    throw Error(ExitCode::kResources, "cannot hold a state of " + std::to_string(num_qubits) +
+                                          " qubits: at most " + std::to_string(kMaxQubits) +
+                                          " are supported");
+  }
+  if (precision == Precision::kDouble)
+    return std::make_unique<cpu::CpuState<double>>(num_qubits, num_threads);
+  return std::make_unique<cpu::CpuState<float>>(num_qubits, num_threads);
+}
+
+}  // namespace tilewave::statevec

@@ -1,0 +1,59 @@
+// The state on the CPU: interleaved complex numbers in host memory on large pages. See state.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tilewave/base/complex.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::statevec::cpu {
+
+/// Rates of this machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second
+/// of all threads.
+struct CpuRates {
+  double bandwidth = 40e9;
+  double lift_s = 1.2e-10;
+  double flip_s = 1.0e-10;
+  double rotate_s = 2.0e-10;
+  double phase_s = 3.5e-10;
+  double multiply_s = 1.2e-10;
+};
+
+/// Measured once (about 0.1 s) and kept in the user's cache directory; see cpu_rates.cc.
+const CpuRates& cpu_rates();
+
+template <class T>
+class CpuState final : public State {
+ public:
+  CpuState(int num_qubits, int num_threads);
+
+  CostModel cost_model() const override;
+  std::string device() const override { return "cpu"; }
+  void set_zero_state() override;
+  void set_product_state(std::span<const cplx> a) override;
+  void set_amplitudes(std::span<const cplx> amplitudes) override;
+  void run(const Plan& plan, const RunObserver& observer) override;
+  void materialize() override;
+  double norm() override;
+  std::vector<double> marginals() override;
+  std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) override;
+  std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override;
+  std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) override;
+  std::vector<double> expectations(const circuit::PauliSum& sum) override;
+  void collapse(circuit::Qubit qubit, int outcome, double scale) override;
+  std::unique_ptr<State> clone() const override;
+  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  std::uint64_t memory_bytes() const override { return memory_.num_bytes(); }
+
+ private:
+  Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
+  void changed();
+
+  int num_threads_;
+  runtime::HostBuffer memory_;
+  std::vector<double> marginals_;  // cached until the state changes
+};
+
+}  // namespace tilewave::statevec::cpu

@@ -1,0 +1,162 @@
+#include "tilewave/statevec/cpu/cpu_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tilewave/statevec/testing/reference.h"
+
+namespace tilewave::statevec {
+namespace {
+
+using testing::Amplitudes;
+
+Amplitudes read_all(State& state) {
+  std::vector<std::uint64_t> indices(state.num_amplitudes());
+  for (std::uint64_t x = 0; x < indices.size(); ++x) indices[x] = x;
+  return state.amplitudes(indices);
+}
+
+class CpuState : public ::testing::TestWithParam<Precision> {
+ protected:
+  double tolerance() const { return GetParam() == Precision::kDouble ? 1e-11 : 2e-4; }
+};
+
+TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 1 + static_cast<int>(random() % 17);
+    const circuit::Circuit c =
+        testing::random_circuit(n, 1 + static_cast<int>(random() % 50), random);
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 3));
+    Amplitudes expected(state->num_amplitudes());
+    expected[0] = 1;
+    // |0...0> over memory that held something else: what is known to be zero is never read
+    state->set_amplitudes(testing::random_state(n, random));
+    state->set_zero_state();
+    if (random() % 2) {
+      expected = testing::random_state(n, random);
+      state->set_amplitudes(expected);
+    }
+    // in two parts, so that the second starts from the layout the first left
+    const std::size_t cut = random() % (c.ops().size() + 1);
+    state->apply(c, c.ops().first(cut));
+    if (random() % 3 == 0) state->restore_layout();
+    state->apply(c, c.ops().subspan(cut));
+    testing::apply_circuit(expected, c);
+    double size = 0;
+    for (const cplx& z : expected) size = std::max(size, std::abs(z));
+    ASSERT_LT(testing::max_difference(read_all(*state), expected),
+              tolerance() * std::max(1.0, size))
+        << "n = " << n;
+    state->restore_layout();
+    ASSERT_TRUE(state->layout().is_identity(n));
+    ASSERT_LT(testing::max_difference(read_all(*state), expected),
+              tolerance() * std::max(1.0, size))
+        << "n = " << n;
+  }
+}
+
+TEST_P(CpuState, observations_agree_with_the_amplitudes) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    std::mt19937_64 random(seed + 1000);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 1 + static_cast<int>(random() % 15);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    for (int k = 0; k < 40; ++k) {
+      const auto q = static_cast<circuit::Qubit>(random() % n),
+                 r = static_cast<circuit::Qubit>(random() % n);
+      const double angle = static_cast<double>(random() % 1000) * 0.01;
+      switch (random() % 4) {
+        case 0:
+          c.add_gate(circuit::GateId::kU3, {q}, {angle, angle * 2, angle * 3});
+          break;
+        case 1:
+          c.add_gate(circuit::GateId::kX, {q});
+          break;
+        case 2:
+          if (q != r) c.add_gate(circuit::GateId::kCx, {q, r});
+          break;
+        default:
+          if (q != r) c.add_gate(circuit::GateId::kCp, {q, r}, {angle});
+      }
+    }
+    auto state = make_cpu_state(n, GetParam(), 2);
+    state->apply(c, c.ops());
+    const Amplitudes a = read_all(*state);
+    const double tol = GetParam() == Precision::kDouble ? 1e-12 : 1e-5;
+    double norm = 0;
+    for (const cplx& z : a) norm += std::norm(z);
+    EXPECT_NEAR(state->norm(), norm, tol);
+    const auto marginals = state->marginals();
+    for (int q = 0; q < n; ++q) {
+      double one = 0;
+      for (std::uint64_t x = 0; x < a.size(); ++x) one += x >> q & 1 ? std::norm(a[x]) : 0;
+      EXPECT_NEAR(marginals[q], one, tol);
+    }
+    std::vector<circuit::Qubit> some(n);
+    for (int q = 0; q < n; ++q) some[q] = static_cast<circuit::Qubit>(q);
+    std::shuffle(some.begin(), some.end(), random);
+    some.resize(1 + random() % n);
+    const auto joint = state->joint_probabilities(some);
+    std::vector<double> expected(joint.size());
+    for (std::uint64_t x = 0; x < a.size(); ++x) {
+      std::size_t o = 0;
+      for (std::size_t j = 0; j < some.size(); ++j) o |= (x >> some[j] & 1) << j;
+      expected[o] += std::norm(a[x]);
+    }
+    for (std::size_t o = 0; o < joint.size(); ++o) EXPECT_NEAR(joint[o], expected[o], tol);
+    circuit::PauliSum paulis;
+    for (int k = 0; k < 20; ++k)
+      paulis.push_back({1.0, random() & low_mask(n), random() & low_mask(n)});
+    for (int k = 0; k < 10; ++k) paulis.push_back({1.0, paulis[0].x, random() & low_mask(n)});
+    const auto values = state->expectations(paulis);
+    for (std::size_t k = 0; k < paulis.size(); ++k) {
+      cplx total = 0;
+      for (std::uint64_t x = 0; x < a.size(); ++x) {  // Y = i X Z
+        cplx z = a[x] * (std::popcount(x & paulis[k].z) & 1 ? -1.0 : 1.0);
+        for (int y = 0; y < std::popcount(paulis[k].x & paulis[k].z); ++y) z *= cplx(0, 1);
+        total += std::conj(a[x ^ paulis[k].x]) * z;
+      }
+      EXPECT_NEAR(values[k], total.real(), tol * 10);
+    }
+    // inverse of the running sum
+    std::vector<double> u;
+    for (int k = 0; k < 200; ++k) u.push_back(std::uniform_real_distribution<double>(0, 1)(random));
+    std::sort(u.begin(), u.end());
+    const auto drawn = state->sample_sorted(u);
+    double running = 0;
+    std::size_t s = 0;
+    int off = 0;
+    for (std::uint64_t x = 0; x < a.size(); ++x) {
+      running += std::norm(a[x]);
+      for (; s < u.size() && u[s] * norm < running; ++s) off += drawn[s] != x;
+    }
+    EXPECT_LE(off, GetParam() == Precision::kDouble ? 0 : 2);
+    // collapse
+    const int q = static_cast<int>(random() % n);
+    const int outcome = marginals[q] > 0.5;
+    const double p = outcome ? marginals[q] : norm - marginals[q];
+    state->collapse(static_cast<circuit::Qubit>(q), outcome, 1 / std::sqrt(p));
+    Amplitudes kept(a);
+    for (std::uint64_t x = 0; x < a.size(); ++x) {
+      kept[x] = static_cast<int>(x >> q & 1) == outcome ? a[x] / std::sqrt(p) : 0;
+    }
+    EXPECT_LT(testing::max_difference(read_all(*state), kept), tol * 10);
+    auto copy = state->clone();
+    EXPECT_LT(testing::max_difference(read_all(*copy), kept), tol * 10);
+    copy->apply(c, c.ops());
+    testing::apply_circuit(kept, c);
+    EXPECT_LT(testing::max_difference(read_all(*copy), kept), tolerance());
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CpuState,
+                         ::testing::Values(Precision::kDouble, Precision::kSingle));
+
+}  // namespace
+}  // namespace tilewave::statevec

@@ -1,0 +1,417 @@
+#include "tilewave/statevec/cpu/pass_runner.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <numbers>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/tile_program.h"
+
+namespace tilewave::statevec::cpu {
+
+namespace {
+
+// e^{2 pi i turns / 2^64}: two table lookups of 2^10 entries and a short series for the rest (below
+// 6e-6 rad).
+class TurnTable {
+ public:
+  TurnTable() {
+    for (int k = 0; k < kSize; ++k) {
+      coarse_[k] = exact(static_cast<long double>(k) / kSize);
+      fine_[k] = exact(static_cast<long double>(k) / kSize / kSize);
+    }
+  }
+  Complex<double> operator()(std::uint64_t turns) const {
+    const double rest =
+        static_cast<double>(turns & low_mask(44)) * (0x1p-64 * 2 * std::numbers::pi);
+    const Complex<double> c = coarse_[turns >> 54] * fine_[turns >> 44 & (kSize - 1)];
+    return c * Complex<double>{1 - 0.5 * rest * rest, rest * (1 - rest * rest / 6)};
+  }
+
+ private:
+  static constexpr int kSize = 1024;
+  static Complex<double> exact(long double turn) {
+    const long double angle = 2 * std::numbers::pi_v<long double> * turn;
+    return {static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
+  }
+  std::array<Complex<double>, kSize> coarse_, fine_;
+};
+
+const TurnTable& turn_table() {
+  static const TurnTable table;
+  return table;
+}
+
+// What a thread owns.
+template <class T>
+struct Workspace {
+  runtime::HostBuffer tile;
+  runtime::HostBuffer tables;
+};
+
+template <class T>
+Workspace<T>& workspace(std::size_t tile_elements, std::size_t num_tables) {
+  static thread_local Workspace<T> w;
+  if (w.tile.num_bytes() < tile_elements * sizeof(T))
+    w.tile = runtime::HostBuffer(tile_elements * sizeof(T));
+  const std::size_t bytes = (num_tables + 1) * 2 * kRowLength * sizeof(T);
+  if (w.tables.num_bytes() < bytes) w.tables = runtime::HostBuffer(bytes);
+  return w;
+}
+
+// Fills `out` with the factor's table under the terms that hold at `index`; null when the factor
+// is 1.
+template <class T>
+const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t index, T* out) {
+  std::uint64_t scalar = 0, linear[kLowBits] = {};
+  std::uint32_t used = 0;
+  bool general = false;
+  for (const auto& term : f.dynamic) {
+    if ((index & term.outside) != term.outside) continue;
+    if (term.low == 0) {
+      scalar += term.turns;
+    } else if (std::has_single_bit(term.low)) {
+      const int l = std::countr_zero(term.low);
+      linear[l] += term.turns;
+      used |= term.low;
+    } else {
+      general = true;
+    }
+  }
+  if (!scalar && !used && !general) return f.has_table ? f.table.data() : nullptr;
+  const TurnTable& turn = turn_table();
+  if (general) {  // cubic terms and beyond: element by element
+    for (std::uint32_t a = 0; a < kRowLength; ++a) {
+      std::uint64_t sum = 0;
+      for (const auto& term : f.dynamic) {
+        if ((index & term.outside) == term.outside && (a & term.low) == term.low) sum += term.turns;
+      }
+      const Complex<double> z = turn(sum) * Complex<double>{f.table[a], f.table[kRowLength + a]};
+      out[a] = static_cast<T>(z.re);
+      out[kRowLength + a] = static_cast<T>(z.im);
+    }
+    return out;
+  }
+  const Complex<double> s = turn(scalar);
+  // product over low bits, doubling
+  T re[kRowLength], im[kRowLength];
+  re[0] = static_cast<T>(s.re);
+  im[0] = static_cast<T>(s.im);
+  for (int l = 0; l < kLowBits; ++l) {
+    const int size = 1 << l;
+    if (!(used >> l & 1)) {
+      std::memcpy(re + size, re, static_cast<std::size_t>(size) * sizeof(T));
+      std::memcpy(im + size, im, static_cast<std::size_t>(size) * sizeof(T));
+      continue;
+    }
+    const Complex<double> z = turn(linear[l]);
+    const T zr = static_cast<T>(z.re), zi = static_cast<T>(z.im);
+    for (int a = 0; a < size; ++a) {
+      re[size + a] = re[a] * zr - im[a] * zi;
+      im[size + a] = re[a] * zi + im[a] * zr;
+    }
+  }
+  if (f.has_table) {
+    for (int a = 0; a < kRowLength; ++a) {
+      out[a] = re[a] * f.table[a] - im[a] * f.table[kRowLength + a];
+      out[kRowLength + a] = re[a] * f.table[kRowLength + a] + im[a] * f.table[a];
+    }
+  } else {
+    std::memcpy(out, re, sizeof re);
+    std::memcpy(out + kRowLength, im, sizeof im);
+  }
+  return out;
+}
+
+template <class T>
+void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
+                     const PhaseProgram<T>& program, std::uint64_t index, T* tables) {
+  std::uint32_t factor_rows[bit(kMaxRowBits)];
+  const T* factor_tables[bit(kMaxRowBits)];
+  PhaseStep<T> step;
+  step.scalar = program.scalar;
+  int used = 0;
+  for (std::size_t f = 0; f < program.factors.size(); ++f) {
+    const auto& factor = program.factors[f];
+    const T* table = factor_table<T>(factor, index, tables + f * 2 * kRowLength);
+    if (factor.rows == 0) {
+      step.root = table;
+    } else if (table) {
+      factor_rows[used] = factor.rows;
+      factor_tables[used++] = table;
+    }
+  }
+  if (!step.root && !used) return;
+  step.num_factors = used;
+  step.factor_rows = factor_rows;
+  step.tables = factor_tables;
+  kernels.phase(tile, rows, step);
+}
+
+template <class T>
+void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& program,
+               std::uint64_t tile_index, T* tables) {
+  for (const BlockPhase<T>& phase : program.phases) {
+    for (std::size_t o = 0; o < phase.outer.size(); ++o) {
+      const BlockRows rows{phase.rows.data(), phase.num_row_bits, phase.outer[o]};
+      const std::uint64_t index = tile_index | phase.outer_index[o];
+      for (const BlockStep<T>& s : phase.steps) {
+        if ((index & s.outside_mask) != s.outside_value) continue;
+        switch (s.step.index()) {
+          case 0:
+            kernels.low_lifts(tile, rows, std::get<0>(s.step));
+            break;
+          case 1:
+            kernels.row_lifts(tile, rows, std::get<1>(s.step));
+            break;
+          case 2:
+            kernels.row_flip(tile, rows, std::get<2>(s.step));
+            break;
+          case 3:
+            kernels.dense(tile, rows, std::get<3>(s.step));
+            break;
+          default:
+            run_phase_block(kernels, tile, rows, std::get<4>(s.step), index, tables);
+            break;
+        }
+      }
+    }
+  }
+}
+
+// Addresses of a pass: how chunks of the state (runs of low positions) lie in the tile.
+struct Addressing {
+  int num_slots = 0;
+  int load_bits = 0;                        // a chunk is 2^load_bits amplitudes
+  std::vector<std::uint64_t> load_offset;   // of each chunk in the state
+  std::vector<std::uint32_t> load_place;    // in the tile, in elements
+  std::vector<bool> load_zero;              // known to be zero: not read
+  std::uint64_t low_zero = 0;               // positions inside a chunk known to be zero
+  std::vector<std::uint64_t> store_offset;  // of each output chunk in the state
+  std::vector<std::uint32_t> store_place;
+  std::vector<std::uint32_t>
+      gather;  // places of the amplitudes of an output chunk, if store_bits is too small
+};
+
+// Place of tile element `slot_index` in elements: row << 7 | column. XOR-linear.
+std::uint32_t place_of(std::uint64_t slot_index, bool is_double) {
+  return (swizzle(static_cast<std::uint32_t>(slot_index >> kLowBits), is_double)
+          << (kLowBits + 1)) |
+         static_cast<std::uint32_t>(slot_index & (kRowLength - 1));
+}
+
+Addressing make_addressing(const Pass& pass, bool is_double) {
+  Addressing a;
+  const int k = a.num_slots = static_cast<int>(pass.active.size());
+  while (a.load_bits < std::min(k, kLowBits) && pass.active[a.load_bits] == a.load_bits)
+    ++a.load_bits;
+  a.low_zero = pass.known_zero_before & low_mask(a.load_bits);
+  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
+    std::uint64_t offset = 0;
+    for (int s = a.load_bits; s < k; ++s) offset |= (c >> (s - a.load_bits) & 1) << pass.active[s];
+    a.load_offset.push_back(offset);
+    a.load_place.push_back(place_of(c << a.load_bits, is_double));
+    a.load_zero.push_back((offset & pass.known_zero_before) != 0);
+  }
+  // the store visits the same chunks of the state; position p of the output comes from slot
+  // source[p]
+  std::array<int, 64> source{};
+  for (int s = 0; s < k; ++s) source[pass.dest[s]] = s;
+  bool in_place = (pass.store_flips & low_mask(a.load_bits)) == 0;
+  for (int p = 0; p < a.load_bits; ++p) in_place &= source[p] == p;
+  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
+    std::uint64_t offset = 0, slots = 0;
+    for (int s = a.load_bits; s < k; ++s) {
+      const int p = pass.active[s];
+      const std::uint64_t value = c >> (s - a.load_bits) & 1;
+      offset |= value << p;
+      slots |= (value ^ (pass.store_flips >> p & 1)) << source[p];
+    }
+    a.store_offset.push_back(offset);
+    a.store_place.push_back(place_of(slots, is_double));
+  }
+  if (!in_place) {
+    for (std::uint64_t x = 0; x < bit(a.load_bits); ++x) {
+      std::uint64_t slots = 0;
+      for (int p = 0; p < a.load_bits; ++p) slots |= ((x ^ pass.store_flips) >> p & 1) << source[p];
+      a.gather.push_back(place_of(slots, is_double));
+    }
+  }
+  return a;
+}
+
+template <class T>
+void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgram<T>& program,
+              const Addressing& at, Complex<T>* amps, std::uint64_t base, T* tile, T* tables) {
+  T* state = reinterpret_cast<T*>(amps + base);
+  const std::size_t chunk = std::size_t{1} << at.load_bits;
+  const std::size_t num_chunks = at.load_offset.size();
+  for (std::size_t c = 0; c < num_chunks; ++c) {
+    T* to = tile + at.load_place[c];
+    if (at.load_zero[c]) {
+      std::memset(to, 0, chunk * sizeof(T));
+      std::memset(to + kRowLength, 0, chunk * sizeof(T));
+      continue;
+    }
+    if (c + kPrefetchChunks < num_chunks) {
+      const char* ahead =
+          reinterpret_cast<const char*>(state + 2 * at.load_offset[c + kPrefetchChunks]);
+      for (std::size_t b = 0; b < chunk * 2 * sizeof(T); b += 64)
+        __builtin_prefetch(ahead + b, 1, 2);
+    }
+    kernels.load(state + 2 * at.load_offset[c], to, chunk);
+    if (at.low_zero) {
+      for (std::size_t x = 0; x < chunk; ++x) {
+        if (x & at.low_zero) to[x] = to[kRowLength + x] = 0;
+      }
+    }
+  }
+  run_steps(kernels, tile, program, base, tables);
+  const T scale_re = static_cast<T>(pass.scale.real()),
+          scale_im = static_cast<T>(pass.scale.imag());
+  for (std::size_t c = 0; c < num_chunks; ++c) {
+    T* to = state + 2 * at.store_offset[c];
+    if (at.gather.empty()) {
+      kernels.store(tile + at.store_place[c], to, chunk, scale_re, scale_im);
+      continue;
+    }
+    const std::uint32_t place = at.store_place[c];
+    for (std::size_t x = 0; x < chunk; ++x) {
+      const T* from = tile + (place ^ at.gather[x]);
+      const T re = from[0], im = from[kRowLength];
+      to[2 * x] = re * scale_re - im * scale_im;
+      to[2 * x + 1] = re * scale_im + im * scale_re;
+    }
+  }
+}
+
+// States below one row, and only these: every action directly on the amplitudes.
+template <class T>
+void run_small(const Plan& plan, const Pass& pass, Complex<T>* amps) {
+  using Z = std::complex<double>;
+  std::vector<Z> a(bit(plan.num_qubits));
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (!(p & pass.known_zero_before))
+      a[p] = {static_cast<double>(amps[p].re), static_cast<double>(amps[p].im)};
+  }
+  std::vector<Z> in, m;
+  for (const Action& x : pass.actions) {
+    const auto turn = [](std::uint64_t turns) {
+      const Complex<double> z = turn_table()(turns);
+      return Z{z.re, z.im};
+    };
+    if (x.kind == ActionKind::kPhase) {
+      for (std::uint64_t p = 0; p < a.size(); ++p) {
+        std::uint64_t sum = 0;
+        for (std::uint32_t t = x.first; t < x.first + x.count; ++t) {
+          if ((p & plan.terms[t].mask) == plan.terms[t].mask) sum += plan.terms[t].turns;
+        }
+        a[p] *= turn(sum);
+      }
+      continue;
+    }
+    switch (x.kind) {
+      case ActionKind::kLift: {
+        const Z pre = turn(x.pre_turns);
+        m = {1, -x.m[0] * pre, x.m[0], pre};
+        break;
+      }
+      case ActionKind::kFlip:
+        m = {0, 1, 1, 0};
+        break;
+      case ActionKind::kRotate:
+        m = {x.m[0], x.m[1], x.m[2], x.m[3]};
+        break;
+      default:
+        m.assign(plan.matrices.begin() + x.first,
+                 plan.matrices.begin() + x.first + (std::int64_t{1} << (2 * x.num_targets)));
+    }
+    const std::size_t dim = std::size_t{1} << x.num_targets;
+    const std::uint64_t targets = x.target_mask();
+    in.resize(dim);
+    for (std::uint64_t p = 0; p < a.size(); ++p) {
+      if ((p & targets) || (p & x.control_mask) != x.control_value) continue;
+      const auto at = [&](std::size_t k) {
+        std::uint64_t y = p;
+        for (int j = 0; j < x.num_targets; ++j) y |= (k >> j & 1) << x.targets[j];
+        return y;
+      };
+      for (std::size_t k = 0; k < dim; ++k) in[k] = a[at(k)];
+      for (std::size_t i = 0; i < dim; ++i) {
+        Z sum = 0;
+        for (std::size_t k = 0; k < dim; ++k) sum += m[i * dim + k] * in[k];
+        a[at(i)] = sum;
+      }
+    }
+  }
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    std::uint64_t to = 0;
+    for (std::size_t s = 0; s < pass.active.size(); ++s)
+      to |= (p >> pass.active[s] & 1) << pass.dest[s];
+    const Z z = a[p] * pass.scale;
+    amps[to ^ pass.store_flips] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
+  }
+}
+
+}  // namespace
+
+std::uint64_t scratch_bytes_per_thread() {
+  return (std::uint64_t{16} << kMaxTileBits) + (std::uint64_t{1} << 20);
+}
+
+template <class T>
+void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads) {
+  if (plan.num_qubits < kLowBits) {
+    run_small(plan, pass, amps);
+    return;
+  }
+  TW_CHECK(static_cast<int>(pass.active.size()) >= kLowBits,
+           "a pass has too few active positions for the CPU");
+  const BlockKernels<T>& kernels = block_kernels(T{});
+  constexpr bool kDouble = sizeof(T) == 8;
+  const TileProgram<T> program =
+      make_tile_program<T>(plan, pass, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
+  const Addressing at = make_addressing(pass, kDouble);
+  std::uint64_t active = 0;
+  for (int p : pass.active) active |= bit(p);
+  const std::uint64_t free = low_mask(plan.num_qubits) & ~active & ~pass.known_zero_before;
+  const std::uint64_t num_tiles = bit(std::popcount(free));
+  const int threads =
+      static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), num_tiles));
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(threads)
+  {
+    T* tile = nullptr;
+    T* tables = nullptr;
+    try {
+      Workspace<T>& w = workspace<T>(std::size_t{2} << at.num_slots,
+                                     static_cast<std::size_t>(program.num_factor_tables));
+      tile = w.tile.template as<T>();
+      tables = w.tables.template as<T>();
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 1)
+    for (std::uint64_t t = 0; t < num_tiles; ++t) {
+      if (!failure) run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), tile, tables);
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+template void run_pass<float>(const Plan&, const Pass&, Complex<float>*, int);
+template void run_pass<double>(const Plan&, const Pass&, Complex<double>*, int);
+
+}  // namespace tilewave::statevec::cpu

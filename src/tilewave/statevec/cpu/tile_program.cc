@@ -1,0 +1,334 @@
+#include "tilewave/statevec/cpu/tile_program.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/plan/schedule.h"
+
+namespace tilewave::statevec::cpu {
+
+std::uint32_t swizzle(std::uint32_t row, bool is_double) {
+  // A row is 1 KiB (FP64) or 512 B: 4 (8) rows fill one way of the first-level cache. The low 2 (3)
+  // bits of the place are the sum of columns of the row's bits, so that any choice of row bits
+  // reaches all of them.
+  static constexpr std::uint32_t kDouble[3] = {3, 1, 2};
+  static constexpr std::uint32_t kSingle[7] = {3, 6, 5, 7, 1, 2, 4};
+  const int low = is_double ? 2 : 3;
+  std::uint32_t place = row;
+  for (std::uint32_t high = row >> low, k = 0; high; high >>= 1, ++k) {
+    if (high & 1) place ^= is_double ? kDouble[k % 3] : kSingle[k % 7];
+  }
+  return place;
+}
+
+namespace {
+
+std::complex<double> turn(std::uint64_t turns) {
+  const double angle =
+      static_cast<double>(static_cast<std::int64_t>(turns)) * 0x1p-63 * std::numbers::pi;
+  return {std::cos(angle), std::sin(angle)};
+}
+
+template <class T>
+class Compiler {
+ public:
+  Compiler(const Plan& plan, const Pass& pass, int row_bits) : plan_(plan), pass_(pass) {
+    program_.num_slots = static_cast<int>(pass.active.size());
+    slot_of_.fill(-1);
+    for (int s = 0; s < program_.num_slots; ++s) slot_of_[pass.active[s]] = s;
+    row_bits_ = std::min({row_bits, program_.num_slots - kLowBits, kMaxRowBits});
+  }
+
+  TileProgram<T> run() {
+    const int k = program_.num_slots;
+    std::vector<detail::Need> needs;
+    int widest = row_bits_;
+    for (const Action& a : pass_.actions) {
+      detail::Need need;
+      if (a.kind == ActionKind::kPhase) {
+        for (std::uint32_t t = a.first; t < a.first + a.count; ++t)
+          need.z |= slots(plan_.terms[t].mask);
+        need.weight = 0.2f;
+      } else {
+        need.x = slots(a.target_mask());
+        need.z = slots(a.control_mask);
+        widest = std::max(widest, std::popcount(need.x >> kLowBits));
+      }
+      needs.push_back(need);
+    }
+    detail::ScheduleOptions limits;
+    limits.num_wires = k;
+    limits.tile = kLowBits + std::min(widest, k - kLowBits);
+    limits.fixed = low_mask(kLowBits);
+    limits.beam = k - kLowBits <= row_bits_ ? 1 : 3;
+    for (const detail::WirePass& phase : detail::schedule(needs, limits)) add_phase(phase);
+    return std::move(program_);
+  }
+
+ private:
+  std::uint64_t slots(std::uint64_t positions) const {
+    std::uint64_t mask = 0;
+    for_each_bit(positions, [&](int p) {
+      if (slot_of_[p] >= 0) mask |= bit(slot_of_[p]);
+    });
+    return mask;
+  }
+
+  // A mask over positions, split by where the bits are in the present phase.
+  struct Split {
+    std::uint32_t low = 0, rows = 0;
+    std::uint64_t outside = 0;
+  };
+  Split split(std::uint64_t positions) const {
+    Split s;
+    for_each_bit(positions, [&](int p) {
+      const int slot = slot_of_[p];
+      if (slot >= 0 && slot < kLowBits) {
+        s.low |= 1u << slot;
+      } else if (slot >= 0 && row_of_[slot] >= 0) {
+        s.rows |= 1u << row_of_[slot];
+      } else {
+        s.outside |= bit(p);
+      }
+    });
+    return s;
+  }
+
+  void add_phase(const detail::WirePass& wires) {
+    BlockPhase<T> phase;
+    const std::uint64_t row_slots = wires.active >> kLowBits << kLowBits;
+    const std::uint64_t outer_slots = low_mask(program_.num_slots) & ~wires.active;
+    row_of_.fill(-1);
+    phase.num_row_bits = 0;
+    for_each_bit(row_slots, [&](int s) { row_of_[s] = phase.num_row_bits++; });
+    constexpr bool kDouble = sizeof(T) == 8;
+    for (std::uint64_t r = 0; r < bit(phase.num_row_bits); ++r) {
+      phase.rows.push_back(
+          swizzle(static_cast<std::uint32_t>(deposit_bits(r, row_slots) >> kLowBits), kDouble));
+    }
+    for (std::uint64_t o = 0; o < bit(std::popcount(outer_slots)); ++o) {
+      const std::uint64_t slot_bits = deposit_bits(o, outer_slots);
+      phase.outer.push_back(swizzle(static_cast<std::uint32_t>(slot_bits >> kLowBits), kDouble));
+      std::uint64_t index = 0;
+      for_each_bit(slot_bits, [&](int s) { index |= bit(pass_.active[s]); });
+      phase.outer_index.push_back(index);
+    }
+    steps_ = &phase.steps;
+    for (std::uint32_t a : wires.actions) add_action(pass_.actions[a]);
+    write_lifts();
+    program_.phases.push_back(std::move(phase));
+  }
+
+  void add_action(const Action& a) {
+    if (a.kind == ActionKind::kLift) {
+      const int slot = slot_of_[a.targets[0]];
+      if (lifted_ >> slot & 1) write_lifts();
+      lifted_ |= bit(slot);
+      if (a.pre_turns) pre_terms_.push_back({bit(a.targets[0]), a.pre_turns});
+      if (slot < kLowBits) {
+        low_lifts_.mask |= 1u << slot;
+        low_lifts_.t[slot] = static_cast<T>(a.m[0]);
+      } else {
+        row_lifts_.push_back({row_of_[slot], static_cast<T>(a.m[0])});
+      }
+      return;
+    }
+    // lifts on other bits commute with this action unless it reads or changes their bit
+    std::uint64_t touched = slots(a.target_mask() | a.control_mask);
+    if (a.kind == ActionKind::kPhase) {
+      for (std::uint32_t t = a.first; t < a.first + a.count; ++t)
+        touched |= slots(plan_.terms[t].mask);
+    }
+    if (touched & lifted_) write_lifts();
+    switch (a.kind) {
+      case ActionKind::kPhase:
+        add_phase_block({plan_.terms.data() + a.first, plan_.terms.data() + a.first + a.count});
+        return;
+      case ActionKind::kFlip: {
+        const Split target = split(bit(a.targets[0])), controls = split(a.control_mask);
+        if (target.rows && !controls.low) {
+          RowFlip flip;
+          flip.target = std::countr_zero(target.rows);
+          flip.control_mask = controls.rows;
+          flip.control_value = split(a.control_value).rows;
+          push(a, flip);
+          return;
+        }
+        static const std::vector<cplx> kX = {0, 1, 1, 0};
+        add_dense(a, kX.data());
+        return;
+      }
+      case ActionKind::kRotate: {
+        const cplx m[4] = {a.m[0], a.m[1], a.m[2], a.m[3]};
+        add_dense(a, m);
+        return;
+      }
+      default:
+        add_dense(a, plan_.matrices.data() + a.first);
+        return;
+    }
+  }
+
+  template <class Step>
+  void push(const Action& a, Step step) {
+    BlockStep<T> s;
+    s.outside_mask = split(a.control_mask).outside;
+    s.outside_value = a.control_value & s.outside_mask;
+    s.step = std::move(step);
+    steps_->push_back(std::move(s));
+  }
+
+  void write_lifts() {
+    if (!pre_terms_.empty()) {
+      const std::vector<PhaseTerm> terms = std::exchange(pre_terms_, {});
+      add_phase_block(terms);
+    }
+    if (low_lifts_.mask) steps_->push_back({0, 0, std::exchange(low_lifts_, {})});
+    std::sort(row_lifts_.begin(), row_lifts_.end(),
+              [](auto& a, auto& b) { return a.first < b.first; });
+    // groups of three; four make two pairs
+    for (std::size_t k = 0; k < row_lifts_.size();) {
+      const std::size_t left = row_lifts_.size() - k;
+      RowLifts<T> group;
+      group.count = left == 4 ? 2 : static_cast<int>(std::min<std::size_t>(left, 3));
+      for (int j = 0; j < group.count; ++j) {
+        group.bits[j] = row_lifts_[k + j].first;
+        group.t[j] = row_lifts_[k + j].second;
+      }
+      k += static_cast<std::size_t>(group.count);
+      steps_->push_back({0, 0, group});
+    }
+    row_lifts_.clear();
+    lifted_ = 0;
+  }
+
+  void add_phase_block(const std::vector<PhaseTerm>& terms) {
+    using Program = PhaseProgram<T>;
+    std::map<std::uint32_t, std::vector<std::pair<Split, std::uint64_t>>> by_rows;
+    by_rows[0];
+    Program block;
+    block.scalar = true;
+    for (const PhaseTerm& t : terms) {
+      const Split s = split(t.mask);
+      by_rows[s.rows].push_back({s, t.turns});
+      if (s.low) block.scalar = false;
+    }
+    for (const auto& [rows, parts] : by_rows) {
+      typename Program::Factor factor;
+      factor.rows = rows;
+      std::vector<std::uint64_t> turns(kRowLength, 0);
+      for (const auto& [s, value] : parts) {
+        if (s.outside) {
+          factor.dynamic.push_back({s.outside, s.low, value});
+          continue;
+        }
+        factor.has_table = true;
+        for (std::uint32_t a = 0; a < kRowLength; ++a) {
+          if ((a & s.low) == s.low) turns[a] += value;
+        }
+      }
+      if (!factor.has_table && factor.dynamic.empty()) {
+        if (rows == 0) block.factors.push_back(std::move(factor));
+        continue;
+      }
+      factor.table.resize(2 * kRowLength);
+      for (int a = 0; a < kRowLength; ++a) {
+        const std::complex<double> z = turn(turns[a]);
+        factor.table[a] = static_cast<T>(z.real());
+        factor.table[kRowLength + a] = static_cast<T>(z.imag());
+      }
+      block.factors.push_back(std::move(factor));
+    }
+    program_.num_factor_tables =
+        std::max(program_.num_factor_tables, static_cast<int>(block.factors.size()));
+    steps_->push_back({0, 0, std::move(block)});
+  }
+
+  // The matrix m on the action's targets, under its controls, as tables over rows and offsets
+  // inside a row.
+  void add_dense(const Action& a, const cplx* m) {
+    const int k = a.num_targets;
+    const std::size_t dim = std::size_t{1} << k;
+    DenseStep<T> step;
+    std::vector<int> row_targets, low_targets;  // indices of targets
+    for (int j = 0; j < k; ++j) {
+      (slot_of_[a.targets[j]] < kLowBits ? low_targets : row_targets).push_back(j);
+    }
+    step.num_row_bits = static_cast<int>(row_targets.size());
+    for (int j = 0; j < step.num_row_bits; ++j)
+      step.row_bits[j] = row_of_[slot_of_[a.targets[row_targets[j]]]];
+    const Split controls = split(a.control_mask), values = split(a.control_value);
+    step.control_mask = controls.rows;
+    step.control_value = values.rows;
+    const std::size_t num_offsets = std::size_t{1} << low_targets.size();
+    step.num_offsets = static_cast<int>(num_offsets);
+    for (std::size_t d = 0; d < num_offsets; ++d) {
+      for (std::size_t j = 0; j < low_targets.size(); ++j) {
+        if (d >> j & 1)
+          step.offsets[d] |= static_cast<std::uint8_t>(1 << slot_of_[a.targets[low_targets[j]]]);
+      }
+    }
+    step.real = std::all_of(m, m + dim * dim, [](const cplx& x) { return x.imag() == 0; });
+    step.uniform = low_targets.empty() && !controls.low;
+    const std::size_t rows = std::size_t{1} << step.num_row_bits;
+    const std::size_t width = step.uniform ? 1 : kRowLength;
+    step.tables.assign(rows * rows * num_offsets * width * 2, T(0));
+    const auto matrix_index = [&](std::size_t row_part, std::size_t low) {
+      std::size_t index = 0;
+      for (std::size_t j = 0; j < row_targets.size(); ++j)
+        index |= (row_part >> j & 1) << row_targets[j];
+      for (std::size_t j = 0; j < low_targets.size(); ++j) {
+        index |= (low >> slot_of_[a.targets[low_targets[j]]] & 1) << low_targets[j];
+      }
+      return index;
+    };
+    for (std::size_t o = 0; o < rows; ++o) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t d = 0; d < num_offsets; ++d) {
+          T* table = step.tables.data() + ((o * rows + i) * num_offsets + d) * width * 2;
+          for (std::size_t x = 0; x < width; ++x) {
+            cplx value;
+            if ((x & controls.low) != values.low) {
+              value = o == i && d == 0 ? 1.0 : 0.0;
+            } else {
+              value = m[matrix_index(o, x) * dim + matrix_index(i, x ^ step.offsets[d])];
+            }
+            table[x] = static_cast<T>(value.real());
+            table[width + x] = static_cast<T>(value.imag());
+          }
+        }
+      }
+    }
+    push(a, std::move(step));
+  }
+
+  const Plan& plan_;
+  const Pass& pass_;
+  int row_bits_;
+  std::array<int, 64> slot_of_;
+  std::array<int, 64> row_of_;
+  TileProgram<T> program_;
+  std::vector<BlockStep<T>>* steps_ = nullptr;
+  LowLifts<T> low_lifts_;
+  std::vector<std::pair<int, T>> row_lifts_;
+  std::vector<PhaseTerm> pre_terms_;
+  std::uint64_t lifted_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+TileProgram<T> make_tile_program(const Plan& plan, const Pass& pass, int row_bits) {
+  return Compiler<T>(plan, pass, row_bits).run();
+}
+
+template TileProgram<float> make_tile_program<float>(const Plan&, const Pass&, int);
+template TileProgram<double> make_tile_program<double>(const Plan&, const Pass&, int);
+
+}  // namespace tilewave::statevec::cpu

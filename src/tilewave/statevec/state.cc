@@ -1,0 +1,52 @@
+#include "tilewave/statevec/state.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/philox.h"
+
+namespace tilewave::statevec {
+
+PlanOptions State::plan_options() const {
+  PlanOptions options;
+  options.precision = precision_;
+  options.layout = layout_;
+  options.known_zero = known_zero_;
+  options.cost = cost_model();
+  return options;
+}
+
+void State::apply(const circuit::Circuit& circuit, std::span<const circuit::Op> ops) {
+  TW_CHECK(static_cast<int>(circuit.num_qubits()) == num_qubits_,
+           "circuit and state differ in their number of qubits");
+  run(make_plan(circuit, ops, plan_options()));
+}
+
+void State::restore_layout() {
+  if (!layout_.is_identity(num_qubits_)) {
+    PlanOptions options = plan_options();
+    options.restore_layout = true;
+    run(make_plan(circuit::Circuit(static_cast<std::uint32_t>(num_qubits_)), {}, options));
+  }
+  materialize();
+}
+
+std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
+  constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
+  std::vector<double> u(shots);
+  for (std::uint64_t s = 0; s < shots; ++s) u[s] = random_uniform(seed, kSampleStream, s);
+  std::vector<std::uint64_t> order(shots);
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return u[a] < u[b] || (u[a] == u[b] && a < b);
+  });
+  std::vector<double> sorted(shots);
+  for (std::uint64_t s = 0; s < shots; ++s) sorted[s] = u[order[s]];
+  const std::vector<std::uint64_t> drawn = state.sample_sorted(sorted);
+  std::vector<std::uint64_t> result(shots);
+  for (std::uint64_t s = 0; s < shots; ++s) result[order[s]] = drawn[s];
+  return result;
+}
+
+}  // namespace tilewave::statevec
