@@ -22,20 +22,10 @@ constexpr std::uint64_t kMaxRegisterBits = 1 << 20;   // of all registers of a k
 constexpr std::uint64_t kMaxOperations = 1ull << 27;  // that a program may expand to
 
 // clang-format off
-constexpr std::string_view kKeywords[] = {
-    "OPENQASM", "include", "qreg", "creg", "gate", "opaque", "measure", "reset", "barrier", "if"};
 constexpr std::string_view kVersion3Words[] = {
     "qubit", "bit", "let", "input", "output", "def", "for", "while", "ctrl", "negctrl", "inv", "pow",
     "const", "int", "uint", "float", "angle", "defcal", "cal", "extern"};
 // clang-format on
-
-template <std::size_t N>
-bool contains(const std::string_view (&list)[N], std::string_view word) {
-  for (const std::string_view w : list) {
-    if (w == word) return true;
-  }
-  return false;
-}
 
 struct RegisterInfo {
   bool quantum = true;
@@ -260,7 +250,7 @@ class Parser {
       measure();
     } else if (word.text == "reset") {
       reset();
-    } else if (contains(kKeywords, word.text)) {
+    } else if (is_keyword(word.text)) {
       lexer_->fail(word, concat({"'", word.text,
                                  "' cannot be conditional: if takes a gate, measure or reset"}));
     } else {
@@ -281,7 +271,7 @@ class Parser {
 
   // ---- calls ----
   const Callable* find_gate(std::string_view name) {
-    if (contains(kKeywords, name)) return nullptr;
+    if (is_keyword(name)) return nullptr;
     return scope_.find(name);
   }
 
@@ -401,13 +391,13 @@ class Parser {
 
   [[noreturn]] void fail_unknown_gate(const Token& word) {
     const std::string name(word.text);
-    if (contains(kVersion3Words, word.text)) {
+    if (std::find(std::begin(kVersion3Words), std::end(kVersion3Words), word.text) !=
+        std::end(kVersion3Words)) {
       lexer_->fail(word, concat({"'", name,
                                  "' belongs to OpenQASM 3, which is not read: export the "
                                  "circuit as OpenQASM 2"}));
     }
     std::vector<std::string_view> known = scope_.names();
-    known.insert(known.end(), std::begin(kKeywords), std::end(kKeywords));
     lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean(word.text, known)}));
   }
 
@@ -428,7 +418,7 @@ class Parser {
   // ---- definitions ----
   Token new_name(const char* what) {
     const Token name = lexer_->expect(TokenKind::kIdentifier, "a name");
-    if (contains(kKeywords, name.text) || is_reserved_in_expressions(name.text)) {
+    if (!is_free_name(name.text)) {
       lexer_->fail(
           name, concat({"'", name.text, "' cannot name ", what, ": it is a word of the language"}));
     }
@@ -506,7 +496,7 @@ class Parser {
                                    "' calls itself: definitions may not be recursive"}));
       }
       body.gate = find_gate(word.text);
-      if (!body.gate && contains(kKeywords, word.text)) {
+      if (!body.gate && is_keyword(word.text)) {
         lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
       }
       if (!body.gate) fail_unknown_gate(word);

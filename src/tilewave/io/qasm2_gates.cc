@@ -2,8 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tilewave::io::qasm2 {
+
+bool is_keyword(std::string_view name) {
+  static constexpr std::string_view kKeywords[] = {
+      "OPENQASM", "include", "qreg", "creg", "gate", "opaque", "measure", "reset", "barrier", "if"};
+  return std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
+}
+
+bool is_free_name(std::string_view name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  if (name.empty() || !letter(name[0]) || is_keyword(name)) return false;
+  for (const char c : name) {
+    if (!letter(c) && (c < '0' || c > '9')) return false;
+  }
+  return !is_reserved_in_expressions(name);
+}
 
 const Callable* GateScope::find(std::string_view name) {
   const auto it = entries_.find(name);

@@ -53,6 +53,12 @@ inline std::uint64_t cost_of(const Callable& gate) {
   return gate.definition ? gate.definition->cost : 1;
 }
 
+/// True when `name` is an identifier that may name a register, a gate or a parameter.
+bool is_free_name(std::string_view name);
+
+/// True for the words that start statements.
+bool is_keyword(std::string_view name);
+
 class GateScope {
  public:
   /// The gate of this name: the program's own before the table's; null when there is none.
