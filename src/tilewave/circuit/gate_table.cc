@@ -98,9 +98,9 @@ void m_czyx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{1, 1}, cplx{-1, 1}, cplx{1, 
 void m_cnxyz(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{1, -1}, cplx{-1, -1}, cplx{1, -1}}, m); }
 void m_cxnyz(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, -1}}, m); }
 void m_cxynz(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{1, 1}, cplx{-1, 1}, cplx{1, 1}}, m); }
-void m_cnzyx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, 1}}, m); }
+void m_cnzyx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, -1}, cplx{1, -1}, cplx{1, -1}}, m); }
 void m_cznyx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{1, -1}, cplx{-1, -1}, cplx{1, 1}}, m); }
-void m_czynx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, -1}, cplx{1, -1}, cplx{1, -1}}, m); }
+void m_czynx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, 1}}, m); }
 void m_gphase(P p, M m) { m[0] = phase(p[0]); }
 void m_p(P p, M m) { fill(m, {1, 0, 0, phase(p[0])}); }
 void m_u2(P p, M m) { u3(std::numbers::pi / 2, p[0], p[1], m); }
