@@ -241,6 +241,7 @@ class Parser {
 
     circuit::Condition condition{reg.first, reg.size, big_integer(value.text, reg.size / 64 + 1)};
     never_ = !fits(condition.value, reg.size);
+    condition.value.resize((reg.size + 63) / 64);
     if (!never_) expander_.condition = condition_index(std::move(condition));
 
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate, measure or reset");
@@ -398,6 +399,7 @@ class Parser {
                                  "circuit as OpenQASM 2"}));
     }
     std::vector<std::string_view> known = scope_.names();
+    known.insert(known.end(), keywords().begin(), keywords().end());
     lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean(word.text, known)}));
   }
 

@@ -7,9 +7,14 @@
 namespace tilewave::io::qasm2 {
 
 bool is_keyword(std::string_view name) {
+  const auto words = keywords();
+  return std::find(words.begin(), words.end(), name) != words.end();
+}
+
+std::span<const std::string_view> keywords() {
   static constexpr std::string_view kKeywords[] = {
       "OPENQASM", "include", "qreg", "creg", "gate", "opaque", "measure", "reset", "barrier", "if"};
-  return std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
+  return kKeywords;
 }
 
 bool is_free_name(std::string_view name) {

@@ -56,7 +56,8 @@ inline std::uint64_t cost_of(const Callable& gate) {
 /// True when `name` is an identifier that may name a register, a gate or a parameter.
 bool is_free_name(std::string_view name);
 
-/// True for the words that start statements.
+/// The words that start statements.
+std::span<const std::string_view> keywords();
 bool is_keyword(std::string_view name);
 
 class GateScope {

@@ -112,13 +112,16 @@ std::string concat(std::initializer_list<std::string_view> parts) {
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  if (name.size() > 64) return {};
+  // At most a third of the letters (two of a short name) may differ; ties go to the same first one.
   std::string_view best;
-  std::size_t best_distance = name.size() > 64 ? 0 : std::max<std::size_t>(2, name.size() / 3 + 1);
+  std::size_t best_score = 2 * std::max<std::size_t>(2, name.size() / 3 + 1) - 1;
   for (const std::string_view candidate : candidates) {
-    if (candidate.size() > name.size() + best_distance) continue;
+    if (candidate.empty() || candidate.size() > name.size() + best_score) continue;
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance < candidate.size()) {
-      best = candidate, best_distance = distance;
+    const std::size_t score = 2 * distance + (name[0] != candidate[0]);
+    if (score < best_score && distance < std::max(name.size(), candidate.size())) {
+      best = candidate, best_score = score;
     }
   }
   return best;
