@@ -86,8 +86,8 @@ void m_sx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{1, -1}, cplx{1, -1}, cplx{1, 1
 void m_sxdg(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{1, 1}, cplx{1, 1}, cplx{1, -1}}, m); }
 void m_sy(P, M m) { scaled(cplx{0.5, 0.5}, {1, -1, 1, 1}, m); }
 void m_sydg(P, M m) { scaled(cplx{0.5, -0.5}, {1, 1, -1, 1}, m); }
-// square root of W = (X + Y)/sqrt(2), as qsim's hz_1_2 and the contest's SqW
-void m_sw(P, M m) { scaled(kR2, {1, -cplx{kR2, kR2}, cplx{kR2, -kR2}, 1}, m); }
+// square root of W = (X + Y)/sqrt(2), with the phase that makes its square W: qsim's hz_1_2
+void m_sw(P, M m) { fill(m, {cplx{0.5, 0.5}, -kI * kR2, kR2, cplx{0.5, 0.5}}); }
 void m_hxy(P, M m) { scaled(kR2, {0, cplx{1, -1}, cplx{1, 1}, 0}, m); }
 void m_hyz(P, M m) { scaled(kR2, {1, -kI, kI, -1}, m); }
 void m_hnxy(P, M m) { scaled(kR2, {0, cplx{1, 1}, cplx{1, -1}, 0}, m); }
@@ -98,9 +98,9 @@ void m_czyx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{1, 1}, cplx{-1, 1}, cplx{1, 
 void m_cnxyz(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{1, -1}, cplx{-1, -1}, cplx{1, -1}}, m); }
 void m_cxnyz(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, -1}}, m); }
 void m_cxynz(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{1, 1}, cplx{-1, 1}, cplx{1, 1}}, m); }
-void m_cnzyx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, 1}}, m); }
+void m_cnzyx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, -1}, cplx{1, -1}, cplx{1, -1}}, m); }
 void m_cznyx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{1, -1}, cplx{-1, -1}, cplx{1, 1}}, m); }
-void m_czynx(P, M m) { scaled(0.5, {cplx{1, 1}, cplx{-1, -1}, cplx{1, -1}, cplx{1, -1}}, m); }
+void m_czynx(P, M m) { scaled(0.5, {cplx{1, -1}, cplx{-1, 1}, cplx{1, 1}, cplx{1, 1}}, m); }
 void m_gphase(P p, M m) { m[0] = phase(p[0]); }
 void m_p(P p, M m) { fill(m, {1, 0, 0, phase(p[0])}); }
 void m_u2(P p, M m) { u3(std::numbers::pi / 2, p[0], p[1], m); }
@@ -145,8 +145,8 @@ void m_xxplusyy(P p, M m) {
   fill4_zero(m);
   m[0] = m[15] = 1;
   m[5] = m[10] = c;
-  m[6] = -kI * s * phase(p[1]);
-  m[9] = -kI * s * phase(-p[1]);
+  m[6] = -kI * s * phase(-p[1]);
+  m[9] = -kI * s * phase(p[1]);
 }
 void m_xxminusyy(P p, M m) {
   const double c = std::cos(p[0] / 2), s = std::sin(p[0] / 2);
@@ -209,7 +209,7 @@ using G = GateId;
 // clang-format off
 constexpr GateInfo kTable[] = {
     // id, name, OpenQASM, Stim, qsim, params, controls, targets, structure, matrix, help
-    {G::kId, "id", "id", "I", "id_1", 0, 0, 1, S::kDiagonal, m_id, "identity"},
+    {G::kId, "id", "id", "I", "id1 id_1", 0, 0, 1, S::kDiagonal, m_id, "identity"},
     {G::kX, "x", "x", "X", "x", 0, 0, 1, S::kPermutation, m_x, "Pauli X"},
     {G::kY, "y", "y", "Y", "y", 0, 0, 1, S::kPermutation, m_y, "Pauli Y"},
     {G::kZ, "z", "z", "Z", "z", 0, 0, 1, S::kDiagonal, m_z, "Pauli Z"},
@@ -218,41 +218,41 @@ constexpr GateInfo kTable[] = {
     {G::kSdg, "sdg", "sdg", "S_DAG SQRT_Z_DAG", "", 0, 0, 1, S::kDiagonal, m_sdg, "inverse of s"},
     {G::kT, "t", "t", "", "t", 0, 0, 1, S::kDiagonal, m_t, "fourth root of Z"},
     {G::kTdg, "tdg", "tdg", "", "", 0, 0, 1, S::kDiagonal, m_tdg, "inverse of t"},
-    {G::kSx, "sx", "sx", "SQRT_X", "sx", 0, 0, 1, S::kGeneric, m_sx, "square root of X"},
+    {G::kSx, "sx", "sx", "SQRT_X", "x_1_2", 0, 0, 1, S::kGeneric, m_sx, "square root of X"},
     {G::kSxdg, "sxdg", "sxdg", "SQRT_X_DAG", "", 0, 0, 1, S::kGeneric, m_sxdg, "inverse of sx"},
-    {G::kSy, "sy", "", "SQRT_Y", "", 0, 0, 1, S::kGeneric, m_sy, "square root of Y"},
-    {G::kSydg, "sydg", "", "SQRT_Y_DAG", "", 0, 0, 1, S::kGeneric, m_sydg, "inverse of sy"},
-    {G::kSw, "sw", "", "", "hz_1_2", 0, 0, 1, S::kGeneric, m_sw, "rotation by pi/2 about (X+Y)/sqrt(2)"},
+    {G::kSy, "sy", "sy", "SQRT_Y", "y_1_2", 0, 0, 1, S::kGeneric, m_sy, "square root of Y"},
+    {G::kSydg, "sydg", "sydg", "SQRT_Y_DAG", "", 0, 0, 1, S::kGeneric, m_sydg, "inverse of sy"},
+    {G::kSw, "sw", "sw", "", "hz_1_2", 0, 0, 1, S::kGeneric, m_sw, "square root of (X+Y)/sqrt(2)"},
 
-    {G::kHxy, "h_xy", "", "H_XY", "", 0, 0, 1, S::kGeneric, m_hxy, "exchanges X and Y"},
-    {G::kHyz, "h_yz", "", "H_YZ", "", 0, 0, 1, S::kGeneric, m_hyz, "exchanges Y and Z"},
-    {G::kHnxy, "h_nxy", "", "H_NXY", "", 0, 0, 1, S::kGeneric, m_hnxy, "X to -Y"},
-    {G::kHnxz, "h_nxz", "", "H_NXZ", "", 0, 0, 1, S::kGeneric, m_hnxz, "X to -Z"},
-    {G::kHnyz, "h_nyz", "", "H_NYZ", "", 0, 0, 1, S::kGeneric, m_hnyz, "Y to -Z"},
-    {G::kCxyz, "c_xyz", "", "C_XYZ", "", 0, 0, 1, S::kGeneric, m_cxyz, "X to Y to Z"},
-    {G::kCzyx, "c_zyx", "", "C_ZYX", "", 0, 0, 1, S::kGeneric, m_czyx, "Z to Y to X"},
-    {G::kCnxyz, "c_nxyz", "", "C_NXYZ", "", 0, 0, 1, S::kGeneric, m_cnxyz, "-X to Y to Z"},
-    {G::kCxnyz, "c_xnyz", "", "C_XNYZ", "", 0, 0, 1, S::kGeneric, m_cxnyz, "X to -Y to Z"},
-    {G::kCxynz, "c_xynz", "", "C_XYNZ", "", 0, 0, 1, S::kGeneric, m_cxynz, "X to Y to -Z"},
-    {G::kCnzyx, "c_nzyx", "", "C_NZYX", "", 0, 0, 1, S::kGeneric, m_cnzyx, "-Z to Y to X"},
-    {G::kCznyx, "c_znyx", "", "C_ZNYX", "", 0, 0, 1, S::kGeneric, m_cznyx, "Z to -Y to X"},
-    {G::kCzynx, "c_zynx", "", "C_ZYNX", "", 0, 0, 1, S::kGeneric, m_czynx, "Z to Y to -X"},
-    {G::kGlobalPhase, "gphase", "", "", "", 1, 0, 0, S::kDiagonal, m_gphase, "global phase e^{i angle}"},
+    {G::kHxy, "h_xy", "h_xy", "H_XY", "", 0, 0, 1, S::kGeneric, m_hxy, "exchanges X and Y"},
+    {G::kHyz, "h_yz", "h_yz", "H_YZ", "", 0, 0, 1, S::kGeneric, m_hyz, "exchanges Y and Z"},
+    {G::kHnxy, "h_nxy", "h_nxy", "H_NXY", "", 0, 0, 1, S::kGeneric, m_hnxy, "X to -Y"},
+    {G::kHnxz, "h_nxz", "h_nxz", "H_NXZ", "", 0, 0, 1, S::kGeneric, m_hnxz, "X to -Z"},
+    {G::kHnyz, "h_nyz", "h_nyz", "H_NYZ", "", 0, 0, 1, S::kGeneric, m_hnyz, "Y to -Z"},
+    {G::kCxyz, "c_xyz", "c_xyz", "C_XYZ", "", 0, 0, 1, S::kGeneric, m_cxyz, "X to Y to Z"},
+    {G::kCzyx, "c_zyx", "c_zyx", "C_ZYX", "", 0, 0, 1, S::kGeneric, m_czyx, "Z to Y to X"},
+    {G::kCnxyz, "c_nxyz", "c_nxyz", "C_NXYZ", "", 0, 0, 1, S::kGeneric, m_cnxyz, "-X to Y to Z"},
+    {G::kCxnyz, "c_xnyz", "c_xnyz", "C_XNYZ", "", 0, 0, 1, S::kGeneric, m_cxnyz, "X to -Y to Z"},
+    {G::kCxynz, "c_xynz", "c_xynz", "C_XYNZ", "", 0, 0, 1, S::kGeneric, m_cxynz, "X to Y to -Z"},
+    {G::kCnzyx, "c_nzyx", "c_nzyx", "C_NZYX", "", 0, 0, 1, S::kGeneric, m_cnzyx, "-Z to Y to X"},
+    {G::kCznyx, "c_znyx", "c_znyx", "C_ZNYX", "", 0, 0, 1, S::kGeneric, m_cznyx, "Z to -Y to X"},
+    {G::kCzynx, "c_zynx", "c_zynx", "C_ZYNX", "", 0, 0, 1, S::kGeneric, m_czynx, "Z to Y to -X"},
+    {G::kGlobalPhase, "gphase", "gphase", "", "p", 1, 0, 0, S::kDiagonal, m_gphase, "global phase e^{i angle}"},
     {G::kP, "p", "p u1 phase", "", "", 1, 0, 1, S::kDiagonal, m_p, "phase e^{i angle} on 1"},
     {G::kU0, "u0", "u0", "", "", 1, 0, 1, S::kDiagonal, m_id, "identity of a given length"},
     {G::kU2, "u2", "u2", "", "", 2, 0, 1, S::kGeneric, m_u2, "u3(pi/2, phi, lambda)"},
     {G::kU3, "u3", "u3", "", "", 3, 0, 1, S::kGeneric, m_u3, "general rotation (theta, phi, lambda)"},
     {G::kU, "u", "u U", "", "", 3, 0, 1, S::kGeneric, m_u3, "general rotation (theta, phi, lambda)"},
-    {G::kR, "r", "", "", "", 2, 0, 1, S::kGeneric, m_r, "rotation by theta about cos(phi) X + sin(phi) Y"},
+    {G::kR, "r", "r", "", "rxy", 2, 0, 1, S::kGeneric, m_r, "rotation by theta about cos(phi) X + sin(phi) Y"},
     {G::kRx, "rx", "rx", "", "rx", 1, 0, 1, S::kGeneric, m_rx, "exp(-i angle/2 X)"},
     {G::kRy, "ry", "ry", "", "ry", 1, 0, 1, S::kReal, m_ry, "exp(-i angle/2 Y)"},
     {G::kRz, "rz", "rz", "", "rz", 1, 0, 1, S::kDiagonal, m_rz, "exp(-i angle/2 Z)"},
-    {G::kCx, "cx", "cx CX", "CX CNOT ZCX", "cnot", 0, 1, 1, S::kPermutation, m_x, "controlled X"},
+    {G::kCx, "cx", "cx CX", "CX CNOT ZCX", "cnot cx", 0, 1, 1, S::kPermutation, m_x, "controlled X"},
     {G::kCy, "cy", "cy", "CY ZCY", "", 0, 1, 1, S::kPermutation, m_y, "controlled Y"},
     {G::kCz, "cz", "cz", "CZ ZCZ", "cz", 0, 1, 1, S::kDiagonal, m_z, "controlled Z"},
     {G::kCh, "ch", "ch", "", "", 0, 1, 1, S::kHadamardLike, m_h, "controlled H"},
-    {G::kCs, "cs", "", "", "", 0, 1, 1, S::kDiagonal, m_s, "controlled S"},
-    {G::kCsdg, "csdg", "", "", "", 0, 1, 1, S::kDiagonal, m_sdg, "controlled inverse S"},
+    {G::kCs, "cs", "cs", "", "", 0, 1, 1, S::kDiagonal, m_s, "controlled S"},
+    {G::kCsdg, "csdg", "csdg", "", "", 0, 1, 1, S::kDiagonal, m_sdg, "controlled inverse S"},
     {G::kCsx, "csx", "csx", "", "", 0, 1, 1, S::kGeneric, m_sx, "controlled square root of X"},
     {G::kCp, "cp", "cp cu1 cphase", "", "cp", 1, 1, 1, S::kDiagonal, m_p, "controlled phase"},
     {G::kCrx, "crx", "crx", "", "", 1, 1, 1, S::kGeneric, m_rx, "controlled rx"},
@@ -261,40 +261,40 @@ constexpr GateInfo kTable[] = {
     {G::kCu3, "cu3", "cu3", "", "", 3, 1, 1, S::kGeneric, m_u3, "controlled u3"},
     {G::kCu, "cu", "cu", "", "", 4, 1, 1, S::kGeneric, m_cu, "controlled e^{i gamma} u3"},
     {G::kCcx, "ccx", "ccx", "", "", 0, 2, 1, S::kPermutation, m_x, "Toffoli"},
-    {G::kCcz, "ccz", "", "", "", 0, 2, 1, S::kDiagonal, m_z, "doubly controlled Z"},
+    {G::kCcz, "ccz", "ccz", "", "", 0, 2, 1, S::kDiagonal, m_z, "doubly controlled Z"},
     {G::kC3x, "c3x", "c3x mcx", "", "", 0, 3, 1, S::kPermutation, m_x, "X under three controls"},
     {G::kC4x, "c4x", "c4x", "", "", 0, 4, 1, S::kPermutation, m_x, "X under four controls"},
     {G::kC3sqrtx, "c3sqrtx", "c3sqrtx", "", "", 0, 3, 1, S::kGeneric, m_sx, "sx under three controls"},
     {G::kCswap, "cswap", "cswap", "", "", 0, 1, 2, S::kPermutation, m_swap, "Fredkin"},
-    {G::kMcphase2, "ccp", "", "", "", 1, 2, 1, S::kDiagonal, m_p, "phase under two controls"},
+    {G::kMcphase2, "ccp", "ccp", "", "", 1, 2, 1, S::kDiagonal, m_p, "phase under two controls"},
     {G::kSwap, "swap", "swap", "SWAP", "sw", 0, 0, 2, S::kPermutation, m_swap, "exchanges two qubits"},
-    {G::kIswap, "iswap", "", "ISWAP", "is", 0, 0, 2, S::kPermutation, m_iswap, "swap with i on exchange"},
-    {G::kIswapdg, "iswapdg", "", "ISWAP_DAG", "", 0, 0, 2, S::kPermutation, m_iswapdg, "inverse of iswap"},
-    {G::kDcx, "dcx", "", "", "", 0, 0, 2, S::kPermutation, m_dcx, "cx 0 1, then cx 1 0"},
-    {G::kEcr, "ecr", "", "", "", 0, 0, 2, S::kGeneric, m_ecr, "echoed cross resonance"},
+    {G::kIswap, "iswap", "iswap", "ISWAP", "is", 0, 0, 2, S::kPermutation, m_iswap, "swap with i on exchange"},
+    {G::kIswapdg, "iswapdg", "iswapdg", "ISWAP_DAG", "", 0, 0, 2, S::kPermutation, m_iswapdg, "inverse of iswap"},
+    {G::kDcx, "dcx", "dcx", "", "", 0, 0, 2, S::kPermutation, m_dcx, "cx 0 1, then cx 1 0"},
+    {G::kEcr, "ecr", "ecr", "", "", 0, 0, 2, S::kGeneric, m_ecr, "echoed cross resonance"},
     {G::kRxx, "rxx", "rxx", "", "", 1, 0, 2, S::kGeneric, m_rxx, "exp(-i angle/2 XX)"},
-    {G::kRyy, "ryy", "", "", "", 1, 0, 2, S::kGeneric, m_ryy, "exp(-i angle/2 YY)"},
+    {G::kRyy, "ryy", "ryy", "", "", 1, 0, 2, S::kGeneric, m_ryy, "exp(-i angle/2 YY)"},
     {G::kRzz, "rzz", "rzz", "", "", 1, 0, 2, S::kDiagonal, m_rzz, "exp(-i angle/2 ZZ)"},
-    {G::kRzx, "rzx", "", "", "", 1, 0, 2, S::kGeneric, m_rzx, "exp(-i angle/2 Z(0) X(1))"},
-    {G::kXxPlusYy, "xx_plus_yy", "", "", "", 2, 0, 2, S::kGeneric, m_xxplusyy, "hopping of one excitation"},
-    {G::kXxMinusYy, "xx_minus_yy", "", "", "", 2, 0, 2, S::kGeneric, m_xxminusyy, "pair creation"},
-    {G::kFsim, "fsim", "", "", "fs", 2, 0, 2, S::kGeneric, m_fsim, "fermionic simulation (theta, phi)"},
-    {G::kSqrtSwap, "sqrtswap", "", "", "", 0, 0, 2, S::kGeneric, m_sqrtswap, "square root of swap"},
-    {G::kSqrtXx, "sqrt_xx", "", "SQRT_XX", "", 0, 0, 2, S::kGeneric, m_sqrtxx, "square root of XX"},
-    {G::kSqrtXxdg, "sqrt_xx_dag", "", "SQRT_XX_DAG", "", 0, 0, 2, S::kGeneric, m_sqrtxxdg, "its inverse"},
-    {G::kSqrtYy, "sqrt_yy", "", "SQRT_YY", "", 0, 0, 2, S::kGeneric, m_sqrtyy, "square root of YY"},
-    {G::kSqrtYydg, "sqrt_yy_dag", "", "SQRT_YY_DAG", "", 0, 0, 2, S::kGeneric, m_sqrtyydg, "its inverse"},
-    {G::kSqrtZz, "sqrt_zz", "", "SQRT_ZZ", "", 0, 0, 2, S::kDiagonal, m_sqrtzz, "square root of ZZ"},
-    {G::kSqrtZzdg, "sqrt_zz_dag", "", "SQRT_ZZ_DAG", "", 0, 0, 2, S::kDiagonal, m_sqrtzzdg, "its inverse"},
-    {G::kXcx, "xcx", "", "XCX", "", 0, 0, 2, S::kGeneric, m_xcx, "X-controlled X"},
-    {G::kXcy, "xcy", "", "XCY", "", 0, 0, 2, S::kGeneric, m_xcy, "X-controlled Y"},
-    {G::kXcz, "xcz", "", "XCZ", "", 0, 0, 2, S::kPermutation, m_xcz, "X-controlled Z"},
-    {G::kYcx, "ycx", "", "YCX", "", 0, 0, 2, S::kGeneric, m_ycx, "Y-controlled X"},
-    {G::kYcy, "ycy", "", "YCY", "", 0, 0, 2, S::kGeneric, m_ycy, "Y-controlled Y"},
-    {G::kYcz, "ycz", "", "YCZ", "", 0, 0, 2, S::kPermutation, m_ycz, "Y-controlled Z"},
-    {G::kCxSwap, "cxswap", "", "CXSWAP", "", 0, 0, 2, S::kPermutation, m_cxswap, "cx 0 1, then swap"},
-    {G::kSwapCx, "swapcx", "", "SWAPCX", "", 0, 0, 2, S::kPermutation, m_swapcx, "swap, then cx 0 1"},
-    {G::kCzSwap, "czswap", "", "CZSWAP SWAPCZ", "", 0, 0, 2, S::kPermutation, m_czswap, "cz and swap"},
+    {G::kRzx, "rzx", "rzx", "", "", 1, 0, 2, S::kGeneric, m_rzx, "exp(-i angle/2 Z(0) X(1))"},
+    {G::kXxPlusYy, "xx_plus_yy", "xx_plus_yy", "", "", 2, 0, 2, S::kGeneric, m_xxplusyy, "hopping of one excitation"},
+    {G::kXxMinusYy, "xx_minus_yy", "xx_minus_yy", "", "", 2, 0, 2, S::kGeneric, m_xxminusyy, "pair creation"},
+    {G::kFsim, "fsim", "fsim", "", "fs", 2, 0, 2, S::kGeneric, m_fsim, "fermionic simulation (theta, phi)"},
+    {G::kSqrtSwap, "sqrtswap", "sqrtswap", "", "", 0, 0, 2, S::kGeneric, m_sqrtswap, "square root of swap"},
+    {G::kSqrtXx, "sqrt_xx", "sqrt_xx", "SQRT_XX", "", 0, 0, 2, S::kGeneric, m_sqrtxx, "square root of XX"},
+    {G::kSqrtXxdg, "sqrt_xx_dag", "sqrt_xx_dag", "SQRT_XX_DAG", "", 0, 0, 2, S::kGeneric, m_sqrtxxdg, "its inverse"},
+    {G::kSqrtYy, "sqrt_yy", "sqrt_yy", "SQRT_YY", "", 0, 0, 2, S::kGeneric, m_sqrtyy, "square root of YY"},
+    {G::kSqrtYydg, "sqrt_yy_dag", "sqrt_yy_dag", "SQRT_YY_DAG", "", 0, 0, 2, S::kGeneric, m_sqrtyydg, "its inverse"},
+    {G::kSqrtZz, "sqrt_zz", "sqrt_zz", "SQRT_ZZ", "", 0, 0, 2, S::kDiagonal, m_sqrtzz, "square root of ZZ"},
+    {G::kSqrtZzdg, "sqrt_zz_dag", "sqrt_zz_dag", "SQRT_ZZ_DAG", "", 0, 0, 2, S::kDiagonal, m_sqrtzzdg, "its inverse"},
+    {G::kXcx, "xcx", "xcx", "XCX", "", 0, 0, 2, S::kGeneric, m_xcx, "X-controlled X"},
+    {G::kXcy, "xcy", "xcy", "XCY", "", 0, 0, 2, S::kGeneric, m_xcy, "X-controlled Y"},
+    {G::kXcz, "xcz", "xcz", "XCZ", "", 0, 0, 2, S::kPermutation, m_xcz, "X-controlled Z"},
+    {G::kYcx, "ycx", "ycx", "YCX", "", 0, 0, 2, S::kGeneric, m_ycx, "Y-controlled X"},
+    {G::kYcy, "ycy", "ycy", "YCY", "", 0, 0, 2, S::kGeneric, m_ycy, "Y-controlled Y"},
+    {G::kYcz, "ycz", "ycz", "YCZ", "", 0, 0, 2, S::kPermutation, m_ycz, "Y-controlled Z"},
+    {G::kCxSwap, "cxswap", "cxswap", "CXSWAP", "", 0, 0, 2, S::kPermutation, m_cxswap, "cx 0 1, then swap"},
+    {G::kSwapCx, "swapcx", "swapcx", "SWAPCX", "", 0, 0, 2, S::kPermutation, m_swapcx, "swap, then cx 0 1"},
+    {G::kCzSwap, "czswap", "czswap", "CZSWAP SWAPCZ", "", 0, 0, 2, S::kPermutation, m_czswap, "cz and swap"},
     {G::kRccx, "rccx", "rccx", "", "", 0, 0, 3, S::kGeneric, m_rccx, "Toffoli up to relative phases"},
     {G::kRc3x, "rc3x", "rc3x rcccx", "", "", 0, 0, 4, S::kGeneric, m_rc3x, "C3X up to relative phases"},
 };
@@ -328,6 +328,17 @@ const GateInfo* find_gate(Language language, std::string_view name) {
   const NameMap& map = kMaps[static_cast<int>(language)];
   const auto it = map.find(name);
   return it == map.end() ? nullptr : it->second;
+}
+
+const GateInfo* find_controlled(GateId id, int extra) {
+  const GateInfo& base = gate_info(id);
+  for (const GateInfo& g : kTable) {
+    if (g.matrix == base.matrix && g.num_params == base.num_params &&
+        g.num_targets == base.num_targets && g.num_controls == base.num_controls + extra) {
+      return extra == 0 ? &base : &g;
+    }
+  }
+  return nullptr;
 }
 
 std::vector<cplx> gate_matrix(GateId id, std::span<const double> params) {

@@ -119,10 +119,9 @@ enum class Structure : std::uint8_t { kDiagonal, kPermutation, kReal, kHadamardL
 struct GateInfo {
   GateId id;
   std::string_view name;  ///< our own name, lower case
-  std::string_view
-      qasm;  ///< names in OpenQASM 2 and 3, separated by spaces; empty when it has none
-  std::string_view stim;  ///< names in Stim's language
-  std::string_view qsim;  ///< names in qsim's text format
+  std::string_view qasm;  ///< names in OpenQASM, separated by spaces; our own where it has none
+  std::string_view stim;  ///< names in Stim's language, empty where it has none
+  std::string_view qsim;  ///< names in qsim's text format (rxy and cp count angles their own way)
   int num_params;
   int num_controls;
   int num_targets;
@@ -142,6 +141,10 @@ enum class Language : std::uint8_t { kTilewave, kQasm, kStim, kQsim };
 /// Finds a gate by a name of a language (exact case; Stim's names in upper case). Null when there
 /// is none.
 const GateInfo* find_gate(Language language, std::string_view name);
+
+/// The gate with the same action on its targets under `extra` more controls: x to cx, swap to
+/// cswap. Null when the table has none.
+const GateInfo* find_controlled(GateId id, int extra);
 
 /// The matrix of a gate's targets (without controls), 4^num_targets entries.
 std::vector<cplx> gate_matrix(GateId id, std::span<const double> params);

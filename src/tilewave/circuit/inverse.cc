@@ -1,0 +1,135 @@
+#include "tilewave/circuit/inverse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <string>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+using G = GateId;
+
+// Gates whose inverse is another gate (or themselves) with the same qubits and no parameters.
+constexpr std::pair<G, G> kPairs[] = {
+    {G::kS, G::kSdg},           {G::kT, G::kTdg},           {G::kSx, G::kSxdg},
+    {G::kSy, G::kSydg},         {G::kCxyz, G::kCzyx},       {G::kCnxyz, G::kCzynx},
+    {G::kCxnyz, G::kCznyx},     {G::kCxynz, G::kCnzyx},     {G::kCs, G::kCsdg},
+    {G::kIswap, G::kIswapdg},   {G::kSqrtXx, G::kSqrtXxdg}, {G::kSqrtYy, G::kSqrtYydg},
+    {G::kSqrtZz, G::kSqrtZzdg}, {G::kCxSwap, G::kSwapCx}};
+constexpr G kSelfInverse[] = {
+    G::kId,   G::kX,   G::kY,   G::kZ,   G::kH,   G::kHxy, G::kHyz, G::kHnxy, G::kHnxz,   G::kHnyz,
+    G::kU0,   G::kCx,  G::kCy,  G::kCz,  G::kCh,  G::kCcx, G::kCcz, G::kC3x,  G::kC4x,    G::kCswap,
+    G::kSwap, G::kEcr, G::kXcx, G::kXcy, G::kXcz, G::kYcx, G::kYcy, G::kYcz,  G::kCzSwap, G::kRccx};
+// Rotations: the first angle (or all of them) changes its sign.
+constexpr G kNegateAll[] = {G::kGlobalPhase, G::kP,   G::kRx,  G::kRy,   G::kRz,
+                            G::kCp,          G::kCrx, G::kCry, G::kCrz,  G::kRxx,
+                            G::kRyy,         G::kRzz, G::kRzx, G::kFsim, G::kMcphase2};
+constexpr G kNegateFirst[] = {G::kR, G::kXxPlusYy, G::kXxMinusYy};
+constexpr G kEuler[] = {G::kU3, G::kU, G::kCu3, G::kCu};  // (theta, phi, lambda[, gamma])
+
+template <std::size_t N>
+bool contains(const G (&list)[N], G gate) {
+  return std::find(std::begin(list), std::end(list), gate) != std::end(list);
+}
+
+// The inverse as a row of the table; `params` are changed in place. None when there is no such row.
+std::optional<G> inverse_row(G gate, std::vector<double>& params) {
+  for (const auto& [a, b] : kPairs) {
+    if (gate == a) return b;
+    if (gate == b) return a;
+  }
+  if (contains(kSelfInverse, gate)) return gate;
+  if (contains(kNegateAll, gate)) {
+    for (double& p : params) p = -p;
+    return gate;
+  }
+  if (contains(kNegateFirst, gate)) {
+    params[0] = -params[0];
+    return gate;
+  }
+  if (contains(kEuler, gate)) {
+    std::swap(params[1], params[2]);
+    for (double& p : params) p = -p;
+    return gate;
+  }
+  if (gate == G::kU2) {
+    params = {-params[1] - std::numbers::pi, -params[0] + std::numbers::pi};
+    return gate;
+  }
+  return std::nullopt;
+}
+
+std::vector<cplx> dagger(const std::vector<cplx>& m, std::size_t dim) {
+  std::vector<cplx> d(m.size());
+  for (std::size_t row = 0; row < dim; ++row) {
+    for (std::size_t col = 0; col < dim; ++col) d[col * dim + row] = std::conj(m[row * dim + col]);
+  }
+  for (std::size_t row = 0; row < dim; ++row) {
+    for (std::size_t col = 0; col < dim; ++col) {
+      cplx dot = 0;
+      for (std::size_t k = 0; k < dim; ++k) dot += m[row * dim + k] * d[k * dim + col];
+      if (std::abs(dot - (row == col ? 1.0 : 0.0)) > 1e-9) {
+        throw Error(ExitCode::kInput, "a matrix of the circuit is not unitary: it has no inverse");
+      }
+    }
+  }
+  return d;
+}
+
+void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
+  if (op.kind == OpKind::kBarrier) return to.add_barrier();
+  if (op.condition >= 0 || (op.kind != OpKind::kGate && op.kind != OpKind::kMatrix)) {
+    throw Error(ExitCode::kInput,
+                "a circuit that measures, resets or branches has no inverse: remove operation " +
+                    std::to_string(&op - from.ops().data()));
+  }
+  const auto targets = from.targets(op);
+  if (op.kind == OpKind::kGate) {
+    const auto given = from.params(op);
+    std::vector<double> params(given.begin(), given.end());
+    if (const auto row = inverse_row(op.gate, params)) {
+      const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
+      const auto qubits = from.qubits(op);
+      to.add_controlled_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
+                             params);
+      return;
+    }
+  }
+  to.add_matrix(from.controls(op), op.control_values, targets,
+                dagger(from.matrix(op), std::size_t{1} << targets.size()));
+}
+
+Circuit same_registers(const Circuit& circuit) {
+  Circuit copy;
+  for (const Register& r : circuit.qregs()) copy.add_qreg(r.name, r.size);
+  for (const Register& r : circuit.cregs()) copy.add_creg(r.name, r.size);
+  copy.add_qubits(circuit.num_qubits() - copy.num_qubits());
+  copy.add_clbits(circuit.num_clbits() - copy.num_clbits());
+  return copy;
+}
+
+void append_inverse(const Circuit& from, Circuit& to) {
+  const auto ops = from.ops();
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) append_inverse(from, *op, to);
+}
+
+}  // namespace
+
+Circuit inverse(const Circuit& circuit) {
+  Circuit out = same_registers(circuit);
+  append_inverse(circuit, out);
+  return out;
+}
+
+Circuit mirror(const Circuit& circuit) {
+  Circuit out = circuit;
+  out.add_barrier();
+  append_inverse(circuit, out);
+  return out;
+}
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,14 @@
+// Circuits from files in whatever language they are written.
+#pragma once
+
+#include <string>
+
+#include "tilewave/circuit/circuit.h"
+
+namespace tilewave::io {
+
+/// Reads OpenQASM 2 or qsim's text format, told apart by content: qsim's starts with the number of
+/// qubits. Throws Error(kInput) for a file that cannot be read and for what is wrong in it.
+circuit::Circuit read_circuit_file(const std::string& path);
+
+}  // namespace tilewave::io

@@ -1,0 +1,89 @@
+#include "tilewave/io/pauli_text.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::io {
+namespace {
+
+using circuit::PauliOrder;
+using circuit::PauliSum;
+
+PauliSum parse(std::string_view text, PauliOrder order = PauliOrder::kLastIsQubit0,
+               std::uint32_t n = 4) {
+  return parse_pauli_sum(text, "sum", order, n);
+}
+
+std::string error_of(std::string_view text) {
+  try {
+    parse(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kInput);
+    return std::string(e.what()).substr(0, std::string(e.what()).find('\n'));
+  }
+  return "no error";
+}
+
+TEST(PauliText, reads_dense_and_sparse_strings_in_one_sum) {
+  const PauliSum s = parse("0.5 ZZI + 0.2 X0 Y3 - Z1*X_2 -1e-3*I");
+  ASSERT_EQ(s.size(), 4u);
+  EXPECT_EQ(s[0].coefficient, 0.5);
+  EXPECT_EQ(s[0].z, 0b110u);
+  EXPECT_EQ(s[0].x, 0u);
+  EXPECT_EQ(s[1].x, 0b1001u);
+  EXPECT_EQ(s[1].z, 0b1000u);
+  EXPECT_EQ(s[2].coefficient, -1);
+  EXPECT_EQ(s[2].x, 0b100u);
+  EXPECT_EQ(s[2].z, 0b010u);
+  EXPECT_EQ(s[3].coefficient, -1e-3);
+  EXPECT_EQ(s[3].x | s[3].z, 0u);
+}
+
+TEST(PauliText, the_order_says_which_end_is_qubit_0) {
+  EXPECT_EQ(parse("XIZ", PauliOrder::kLastIsQubit0)[0].x, 0b100u);
+  EXPECT_EQ(parse("XIZ", PauliOrder::kFirstIsQubit0)[0].x, 0b001u);
+  EXPECT_EQ(parse("XIZ", PauliOrder::kFirstIsQubit0)[0].z, 0b100u);
+  EXPECT_EQ(parse("X2", PauliOrder::kFirstIsQubit0)[0].x, 0b100u);
+}
+
+TEST(PauliText, reads_a_term_a_line) {
+  const PauliSum s =
+      parse("-13.6598368288419731\tIIII\r\n  0.19 IIIZ # z\n\n# only words\n X0 Y1 +\n ZZ\n");
+  ASSERT_EQ(s.size(), 4u);
+  EXPECT_EQ(s[0].coefficient, -13.6598368288419731);
+  EXPECT_EQ(s[1].z, 1u);
+  EXPECT_EQ(s[2].x, 3u);
+  EXPECT_EQ(s[3].z, 3u);
+}
+
+TEST(PauliText, prints_what_it_reads) {
+  for (const auto order : {PauliOrder::kLastIsQubit0, PauliOrder::kFirstIsQubit0}) {
+    for (const char* text : {"0.5 ZZIX", "-0.1 YIXI", "1e-30 IIII"}) {
+      EXPECT_EQ(to_text(parse(text, order)[0], order, 4), text);
+    }
+  }
+}
+
+TEST(PauliText, errors_point_at_their_place) {
+  EXPECT_EQ(error_of(""), "sum:1:1: no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
+  EXPECT_EQ(error_of("0.5 ZZQ"),
+            "sum:1:5: expected a qubit after 'Z': write a string dense (ZZI) or sparse (Z0 Z1), "
+            "not both");
+  EXPECT_EQ(error_of("ZZIII"), "sum:1:1: this string is for 5 qubits, the circuit has 4");
+  EXPECT_EQ(error_of("Z0 X4"), "sum:1:4: this qubit is out of range: the circuit has 4 qubits");
+  EXPECT_EQ(error_of("Z0 X99999999999999999999"),
+            "sum:1:4: this qubit is out of range: the circuit has 4 qubits");
+  EXPECT_EQ(error_of("Z0 X0"), "sum:1:4: qubit 0 is named twice");
+  EXPECT_EQ(error_of("Z0\n0.5"),
+            "sum:2:4: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
+  EXPECT_EQ(error_of("1e999 Z"), "sum:1:1: a coefficient must be a finite number");
+  EXPECT_EQ(error_of("nan Z"),
+            "sum:1:1: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
+  EXPECT_EQ(error_of("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
+  EXPECT_EQ(error_of("X0 + "),
+            "sum:1:6: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
+}
+
+}  // namespace
+}  // namespace tilewave::io

@@ -1,0 +1,562 @@
+#include "tilewave/io/qasm2.h"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/qasm2_gates.h"
+#include "tilewave/io/qasm2_lexer.h"
+#include "tilewave/io/text_source.h"
+
+namespace tilewave::io {
+namespace qasm2 {
+namespace {
+
+constexpr int kMaxIncludeDepth = 16;
+constexpr std::uint32_t kMaxDefinitionDepth = 1000;
+constexpr std::uint64_t kMaxRegisterBits = 1 << 20;   // of all registers of a kind together
+constexpr std::uint64_t kMaxOperations = 1ull << 27;  // that a program may expand to
+
+// clang-format off
+constexpr std::string_view kVersion3Words[] = {
+    "qubit", "bit", "let", "input", "output", "def", "for", "while", "ctrl", "negctrl", "inv", "pow",
+    "const", "int", "uint", "float", "angle", "defcal", "cal", "extern"};
+// clang-format on
+
+struct RegisterInfo {
+  bool quantum = true;
+  std::uint32_t first = 0;
+  std::uint32_t size = 0;
+  std::string_view name;
+};
+
+/// A register, or one bit of it.
+struct Operand {
+  Token at;
+  const RegisterInfo* reg = nullptr;
+  bool whole = false;
+  std::uint32_t index = 0;
+
+  std::uint32_t bit(std::uint32_t k) const { return reg->first + (whole ? k : index); }
+  std::string text() const {
+    return whole ? std::string(reg->name) : concat({reg->name, "[", std::to_string(index), "]"});
+  }
+};
+
+// A natural number up to `limit`; anything larger gives limit + 1.
+std::uint64_t small_integer(std::string_view digits, std::uint64_t limit) {
+  std::uint64_t value = 0;
+  for (const char c : digits) {
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    if (value > limit) return limit + 1;
+  }
+  return value;
+}
+
+// A natural number of any length as words, lowest first; stops growing beyond `max_words`.
+std::vector<std::uint64_t> big_integer(std::string_view digits, std::size_t max_words) {
+  std::vector<std::uint64_t> words;
+  while (!digits.empty() && words.size() <= max_words) {
+    const std::size_t take = std::min<std::size_t>(18, digits.size());
+    std::uint64_t scale = 1, carry = 0;
+    for (std::size_t k = 0; k < take; ++k) {
+      scale *= 10;
+      carry = carry * 10 + static_cast<std::uint64_t>(digits[k] - '0');
+    }
+    for (std::uint64_t& w : words) {
+      __extension__ using Wide = unsigned __int128;
+      const Wide product = static_cast<Wide>(w) * scale + carry;
+      w = static_cast<std::uint64_t>(product);
+      carry = static_cast<std::uint64_t>(product >> 64);
+    }
+    if (carry) words.push_back(carry);
+    digits.remove_prefix(take);
+  }
+  return words;
+}
+
+bool fits(const std::vector<std::uint64_t>& words, std::uint32_t bits) {
+  if (words.empty()) return true;
+  const std::uint64_t width =
+      64 * words.size() - static_cast<std::uint64_t>(std::countl_zero(words.back()));
+  return width <= bits;
+}
+
+class Parser {
+ public:
+  Parser() : expander_(circuit_) {}
+
+  circuit::Circuit parse(TextSource source) {
+    check_is_text(source);
+    const TextSource& kept = sources_.emplace_back(std::move(source));
+    program(kept);
+    if (circuit_.num_qubits() == 0) {
+      fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qreg q[2];'");
+    }
+    return std::move(circuit_);
+  }
+
+ private:
+  // ---- statements ----
+  void program(const TextSource& source) {
+    Lexer lexer(source);
+    Lexer* const outer = lexer_;
+    lexer_ = &lexer;
+    if (lexer.token().text == "OPENQASM") version();
+    while (lexer.token().kind != TokenKind::kEnd) statement();
+    lexer_ = outer;
+  }
+
+  void version() {
+    lexer_->advance();
+    const Token number = lexer_->token();
+    if (number.kind != TokenKind::kReal && number.kind != TokenKind::kInteger) {
+      lexer_->fail_expected("a version such as 2.0");
+    }
+    if (number.text.starts_with("3")) {
+      lexer_->fail(number,
+                   "OpenQASM 3 is not read: export the circuit as OpenQASM 2 (in Qiskit: "
+                   "qiskit.qasm2.dump)");
+    }
+    if (number.text != "2.0" && number.text != "2") {
+      lexer_->fail(number, concat({"version ", number.text,
+                                   " of OpenQASM is not read: "
+                                   "write the program in OpenQASM 2.0"}));
+    }
+    lexer_->advance();
+    semicolon();
+  }
+
+  void statement() {
+    const Token word = lexer_->expect(TokenKind::kIdentifier, "a statement");
+    expander_.line = word.line;
+    if (const Callable* gate = find_gate(word.text)) return call(word, *gate);
+    if (word.text == "measure") return measure();
+    if (word.text == "barrier") return barrier();
+    if (word.text == "if") return conditional();
+    if (word.text == "reset") return reset();
+    if (word.text == "gate") return definition();
+    if (word.text == "qreg") return declare(true);
+    if (word.text == "creg") return declare(false);
+    if (word.text == "include") return include(word);
+    if (word.text == "opaque") return opaque();
+    if (word.text == "OPENQASM") {
+      lexer_->fail(word, "the version must be the first statement of a file");
+    }
+    fail_unknown_gate(word);
+  }
+
+  void semicolon() { lexer_->expect(TokenKind::kSemicolon, "';'"); }
+
+  void include(const Token& word) {
+    const Token file = lexer_->expect(TokenKind::kString, "the name of a file in quotes");
+    semicolon();
+    if (file.text == "qelib1.inc") return;  // rows of the gate table
+    if (++include_depth_ > kMaxIncludeDepth) {
+      lexer_->fail(word, "files include each other more than 16 deep");
+    }
+    const std::string& current = lexer_->source().name;
+    std::string path(file.text);
+    const std::size_t slash = current.rfind('/');
+    if (!path.starts_with("/") && slash != std::string::npos) {
+      path = current.substr(0, slash + 1) + path;
+    }
+    try {
+      texts_.push_back(read_text_file(path));
+    } catch (const Error& error) {
+      lexer_->fail(file, error.what());
+    }
+    const TextSource& source = sources_.emplace_back(TextSource{path, texts_.back()});
+    if (!source.text.empty()) {
+      check_is_text(source);
+      program(source);
+    }
+    --include_depth_;
+  }
+
+  void declare(bool quantum) {
+    const Token name = new_name("a register");
+    if (registers_.count(name.text)) {
+      lexer_->fail(name, concat({"the register '", name.text, "' is declared twice"}));
+    }
+    lexer_->expect(TokenKind::kLeftBracket, "'['");
+    const Token size = lexer_->expect(TokenKind::kInteger, "a register's size");
+    lexer_->expect(TokenKind::kRightBracket, "']'");
+    semicolon();
+    const std::uint64_t used = quantum ? circuit_.num_qubits() : circuit_.num_clbits();
+    const std::uint64_t count = small_integer(size.text, kMaxRegisterBits);
+    if (count == 0) lexer_->fail(size, "a register needs at least one bit");
+    if (used + count > kMaxRegisterBits) {
+      lexer_->fail(size, concat({"too many ", (quantum ? "qubits" : "classical bits"),
+                                 ": a program may declare ", std::to_string(kMaxRegisterBits)}));
+    }
+    const auto n = static_cast<std::uint32_t>(count);
+    const std::uint32_t first = quantum ? circuit_.add_qreg(std::string(name.text), n)
+                                        : circuit_.add_creg(std::string(name.text), n);
+    registers_.emplace(name.text, RegisterInfo{quantum, first, n, name.text});
+  }
+
+  void measure() {
+    const Operand from = operand(true);
+    lexer_->expect(TokenKind::kArrow, "'->'");
+    const Operand to = operand(false);
+    semicolon();
+    const std::uint32_t count = from.whole ? from.reg->size : 1;
+    if (from.whole != to.whole || (from.whole && from.reg->size != to.reg->size)) {
+      lexer_->fail(to.at, concat({"measure needs as many classical bits as qubits: ", from.text(),
+                                  " has ", std::to_string(count), ", ", to.text(), " has ",
+                                  std::to_string(to.whole ? to.reg->size : 1)}));
+    }
+    charge(from.at, count);
+    for (std::uint32_t k = 0; k < count && !never_; ++k) {
+      finish(circuit_.add_measure(from.bit(k), to.bit(k)));
+    }
+  }
+
+  void reset() {
+    const Operand what = operand(true);
+    semicolon();
+    const std::uint32_t count = what.whole ? what.reg->size : 1;
+    charge(what.at, count);
+    for (std::uint32_t k = 0; k < count && !never_; ++k) finish(circuit_.add_reset(what.bit(k)));
+  }
+
+  void barrier() {
+    operands(true);
+    semicolon();
+    circuit_.add_barrier();
+  }
+
+  void conditional() {
+    lexer_->expect(TokenKind::kLeftParen, "'('");
+    const Token name = lexer_->expect(TokenKind::kIdentifier, "a classical register");
+    const RegisterInfo& reg = find_register(name, false);
+    lexer_->expect(TokenKind::kEqual, "'=='");
+    const Token value = lexer_->expect(TokenKind::kInteger, "a natural number");
+    lexer_->expect(TokenKind::kRightParen, "')'");
+
+    circuit::Condition condition{reg.first, reg.size, big_integer(value.text, reg.size / 64 + 1)};
+    never_ = !fits(condition.value, reg.size);
+    condition.value.resize((reg.size + 63) / 64);
+    if (!never_) expander_.condition = condition_index(std::move(condition));
+
+    const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate, measure or reset");
+    if (const Callable* gate = find_gate(word.text)) {
+      call(word, *gate);
+    } else if (word.text == "measure") {
+      measure();
+    } else if (word.text == "reset") {
+      reset();
+    } else if (is_keyword(word.text)) {
+      lexer_->fail(word, concat({"'", word.text,
+                                 "' cannot be conditional: if takes a gate, measure or reset"}));
+    } else {
+      fail_unknown_gate(word);
+    }
+    expander_.condition = -1;
+    never_ = false;
+  }
+
+  std::int32_t condition_index(circuit::Condition condition) {
+    const auto known = circuit_.conditions();
+    if (!known.empty() && known.back().first == condition.first &&
+        known.back().size == condition.size && known.back().value == condition.value) {
+      return static_cast<std::int32_t>(known.size()) - 1;
+    }
+    return circuit_.add_condition(std::move(condition));
+  }
+
+  // ---- calls ----
+  const Callable* find_gate(std::string_view name) {
+    if (is_keyword(name)) return nullptr;
+    return scope_.find(name);
+  }
+
+  void call(const Token& name, const Callable& gate) {
+    params_.clear();
+    if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+      do params_.push_back(parse_constant(*lexer_));
+      while (lexer_->accept(TokenKind::kComma));
+      lexer_->expect(TokenKind::kRightParen, "',' or ')'");
+    }
+    if (gate.num_qubits > 0 || lexer_->token().kind != TokenKind::kSemicolon)
+      operands(true);
+    else
+      operands_.clear();
+    semicolon();
+    check_counts(name, gate, params_.size(), operands_.size());
+    if (gate.is_opaque()) {
+      lexer_->fail(name, concat({"gate '", name.text,
+                                 "' is opaque: give it a body with 'gate' before using it"}));
+    }
+    const std::uint32_t count = broadcast_size(name);
+    charge(name, static_cast<std::uint64_t>(count) > kMaxOperations / cost_of(gate)
+                     ? kMaxOperations + 1
+                     : count * cost_of(gate));
+    if (never_) return;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      qubits_.clear();
+      for (const Operand& o : operands_) qubits_.push_back(o.bit(k));
+      if (const std::string_view* inside = expander_.apply(gate, qubits_, params_)) {
+        lexer_->fail(name, concat({"an angle in the definition of '", *inside,
+                                   "' is not a finite number (division by zero or overflow)"}));
+      }
+    }
+  }
+
+  void check_counts(const Token& name, const Callable& gate, std::size_t num_params,
+                    std::size_t num_qubits) const {
+    const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
+      if (has == takes) return;
+      lexer_->fail(name, concat({"gate '", name.text, "' takes ", std::to_string(takes), " ", what,
+                                 (takes == 1 ? "" : "s"), ", not ", std::to_string(has)}));
+    };
+    check(num_params, gate.num_params, "parameter");
+    check(num_qubits, gate.num_qubits, "qubit");
+  }
+
+  // How often a call is repeated over whole registers; checks that its qubits are distinct.
+  std::uint32_t broadcast_size(const Token& name) const {
+    const Operand* whole = nullptr;
+    for (std::size_t a = 0; a < operands_.size(); ++a) {
+      const Operand& o = operands_[a];
+      for (std::size_t b = 0; b < a; ++b) {
+        const Operand& p = operands_[b];
+        if (o.reg == p.reg && (o.whole || p.whole || o.index == p.index)) {
+          lexer_->fail(o.at,
+                       concat({"gate '", name.text, "' names the qubit ",
+                               (p.whole ? o.text() : p.text()), " twice: use distinct qubits"}));
+        }
+      }
+      if (!o.whole) continue;
+      if (whole && whole->reg->size != o.reg->size) {
+        lexer_->fail(o.at, concat({"registers of different sizes in one call: ", whole->text(),
+                                   " has ", std::to_string(whole->reg->size), " qubits, ", o.text(),
+                                   " has ", std::to_string(o.reg->size)}));
+      }
+      whole = &o;
+    }
+    return whole ? whole->reg->size : 1;
+  }
+
+  void operands(bool quantum) {
+    operands_.clear();
+    do operands_.push_back(operand(quantum));
+    while (lexer_->accept(TokenKind::kComma));
+  }
+
+  Operand operand(bool quantum) {
+    Operand o;
+    o.at = lexer_->expect(TokenKind::kIdentifier, quantum ? "a qubit" : "a classical bit");
+    o.reg = &find_register(o.at, quantum);
+    if (!lexer_->accept(TokenKind::kLeftBracket)) {
+      o.whole = true;
+      return o;
+    }
+    const Token index = lexer_->expect(TokenKind::kInteger, "an index");
+    lexer_->expect(TokenKind::kRightBracket, "']'");
+    const std::uint64_t value = small_integer(index.text, kMaxRegisterBits);
+    if (value >= o.reg->size) {
+      lexer_->fail(
+          index,
+          concat({"index ", index.text.substr(0, 40), " is out of range: register '", o.reg->name,
+                  "' has ", std::to_string(o.reg->size), (quantum ? " qubit" : " classical bit"),
+                  (o.reg->size == 1 ? "" : "s, 0 to "),
+                  (o.reg->size == 1 ? "" : std::to_string(o.reg->size - 1))}));
+    }
+    o.index = static_cast<std::uint32_t>(value);
+    return o;
+  }
+
+  const RegisterInfo& find_register(const Token& name, bool quantum) const {
+    const auto it = registers_.find(name.text);
+    if (it == registers_.end()) {
+      std::vector<std::string_view> known;
+      for (const auto& [key, reg] : registers_) {
+        if (reg.quantum == quantum) known.push_back(key);
+      }
+      lexer_->fail(name, concat({"register '", name.text, "' is not declared",
+                                 did_you_mean(name.text, known)}));
+    }
+    if (it->second.quantum != quantum) {
+      lexer_->fail(name, concat({"'", name.text, "' is a ",
+                                 (quantum ? "classical register, a qubit is needed"
+                                          : "quantum register, a classical one is needed")}));
+    }
+    return it->second;
+  }
+
+  [[noreturn]] void fail_unknown_gate(const Token& word) {
+    const std::string name(word.text);
+    if (std::find(std::begin(kVersion3Words), std::end(kVersion3Words), word.text) !=
+        std::end(kVersion3Words)) {
+      lexer_->fail(word, concat({"'", name,
+                                 "' belongs to OpenQASM 3, which is not read: export the "
+                                 "circuit as OpenQASM 2"}));
+    }
+    std::vector<std::string_view> known = scope_.names();
+    known.insert(known.end(), keywords().begin(), keywords().end());
+    lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean(word.text, known)}));
+  }
+
+  // Counts the operations a statement expands to before any of them exists.
+  void charge(const Token& at, std::uint64_t operations) {
+    num_operations_ = saturating_add(num_operations_, operations);
+    if (num_operations_ > kMaxOperations) {
+      lexer_->fail(at, concat({"the program expands to more than ", std::to_string(kMaxOperations),
+                               " operations"}));
+    }
+  }
+
+  void finish(circuit::Op& op) const {
+    op.line = expander_.line;
+    op.condition = expander_.condition;
+  }
+
+  // ---- definitions ----
+  Token new_name(const char* what) {
+    const Token name = lexer_->expect(TokenKind::kIdentifier, "a name");
+    if (!is_free_name(name.text)) {
+      lexer_->fail(
+          name, concat({"'", name.text, "' cannot name ", what, ": it is a word of the language"}));
+    }
+    return name;
+  }
+
+  struct Header {
+    Token name;
+    std::vector<std::string_view> params, qubits;
+  };
+
+  // name [(params)] qubits
+  Header header() {
+    Header h;
+    h.name = new_name("a gate");
+    if (scope_.is_own(h.name.text)) {
+      lexer_->fail(h.name, concat({"gate '", h.name.text, "' is defined twice"}));
+    }
+    const auto list = [&](std::vector<std::string_view>& names, const char* what) {
+      do {
+        const Token t = new_name(what);
+        for (const auto* others : {&h.params, &h.qubits}) {
+          for (const std::string_view other : *others) {
+            if (other == t.text) {
+              lexer_->fail(t, concat({"the name '", t.text, "' is used twice"}));
+            }
+          }
+        }
+        names.push_back(t.text);
+      } while (lexer_->accept(TokenKind::kComma));
+    };
+    if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+      list(h.params, "a parameter");
+      lexer_->expect(TokenKind::kRightParen, "',' or ')'");
+    }
+    list(h.qubits, "a qubit");
+    return h;
+  }
+
+  void opaque() {
+    const Header h = header();
+    semicolon();
+    scope_.declare_opaque(h.name.text, static_cast<std::uint32_t>(h.params.size()),
+                          static_cast<std::uint32_t>(h.qubits.size()));
+  }
+
+  void definition() {
+    const Header h = header();
+    Definition d;
+    d.name = h.name.text;
+    lexer_->expect(TokenKind::kLeftBrace, "'{'");
+    while (!lexer_->accept(TokenKind::kRightBrace)) {
+      const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate or '}'");
+      BodyCall body = body_call(word, h);
+      const std::uint64_t cost = body.gate ? cost_of(*body.gate) : 1;
+      d.cost = saturating_add(d.cost, cost);
+      if (body.gate && body.gate->definition) {
+        d.depth = std::max(d.depth, body.gate->definition->depth + 1);
+      }
+      if (d.depth > kMaxDefinitionDepth) {
+        lexer_->fail(word, "gate definitions are nested more than 1000 deep");
+      }
+      d.body.push_back(std::move(body));
+    }
+    scope_.define(h.name.text, static_cast<std::uint32_t>(h.params.size()),
+                  static_cast<std::uint32_t>(h.qubits.size()), std::move(d));
+  }
+
+  BodyCall body_call(const Token& word, const Header& h) {
+    BodyCall body;
+    const bool is_barrier = word.text == "barrier";
+    if (!is_barrier) {
+      if (word.text == h.name.text) {
+        lexer_->fail(word, concat({"gate '", word.text,
+                                   "' calls itself: definitions may not be recursive"}));
+      }
+      body.gate = find_gate(word.text);
+      if (!body.gate && is_keyword(word.text)) {
+        lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
+      }
+      if (!body.gate) fail_unknown_gate(word);
+      if (body.gate->is_opaque()) {
+        lexer_->fail(word, concat({"gate '", word.text,
+                                   "' is opaque: give it a body with 'gate' before using it"}));
+      }
+      if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+        do body.params.push_back(parse_expression(*lexer_, h.params));
+        while (lexer_->accept(TokenKind::kComma));
+        lexer_->expect(TokenKind::kRightParen, "',' or ')'");
+      }
+    }
+    if (is_barrier || body.gate->num_qubits > 0 || lexer_->token().kind != TokenKind::kSemicolon) {
+      do body.slots.push_back(slot(h, word, body.slots));
+      while (lexer_->accept(TokenKind::kComma));
+    }
+    semicolon();
+    if (!is_barrier) check_counts(word, *body.gate, body.params.size(), body.slots.size());
+    return body;
+  }
+
+  std::uint32_t slot(const Header& h, const Token& word,
+                     const std::vector<std::uint32_t>& used) const {
+    const Token name = lexer_->expect(TokenKind::kIdentifier, "a qubit of the definition");
+    const auto it = std::find(h.qubits.begin(), h.qubits.end(), name.text);
+    if (it == h.qubits.end()) {
+      lexer_->fail(name, concat({"'", name.text, "' is not a qubit of gate '", h.name.text, "'",
+                                 did_you_mean(name.text, h.qubits)}));
+    }
+    const auto index = static_cast<std::uint32_t>(it - h.qubits.begin());
+    if (std::find(used.begin(), used.end(), index) != used.end()) {
+      lexer_->fail(name, concat({"gate '", word.text, "' names the qubit ", name.text,
+                                 " twice: use distinct qubits"}));
+    }
+    return index;
+  }
+
+  circuit::Circuit circuit_;
+  Expander expander_;
+  GateScope scope_;
+  Lexer* lexer_ = nullptr;
+  std::deque<TextSource> sources_;  // views into these live in scope_ and registers_
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, RegisterInfo> registers_;
+  int include_depth_ = 0;
+  bool never_ = false;  // inside an if whose number does not fit its register
+  std::uint64_t num_operations_ = 0;
+  std::vector<double> params_;  // of the call under way
+  std::vector<Operand> operands_;
+  std::vector<circuit::Qubit> qubits_;
+};
+
+}  // namespace
+}  // namespace qasm2
+
+circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name) {
+  return qasm2::Parser().parse({file_name, text});
+}
+
+}  // namespace tilewave::io

@@ -1,0 +1,135 @@
+#include "tilewave/io/text_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::io {
+namespace {
+
+constexpr std::size_t kWindow = 60;  // characters shown on each side of the caret
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// One character of a line as it is shown: controls become spaces.
+char shown(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c; }
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string read_text_file(const std::string& path) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::kInput, concat({path, ": cannot read the file: ", why}));
+  };
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail(std::strerror(errno));
+  struct Closer {
+    int fd;
+    ~Closer() { ::close(fd); }
+  } closer{fd};
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) fail(std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("it is a directory: name a file");
+  std::string text;
+  std::size_t used = 0;
+  text.resize(S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
+  while (true) {
+    const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(std::strerror(errno));
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+    if (used == text.size()) text.resize(2 * used);
+  }
+  text.resize(used);
+  return text;
+}
+
+void fail_at(const TextSource& source, std::size_t offset, const std::string& problem) {
+  const std::string_view text = source.text;
+  offset = std::min(offset, text.size());
+  const auto line = 1 + std::count(text.begin(), text.begin() + offset, '\n');
+  const std::size_t before = text.substr(0, offset).rfind('\n');
+  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  const std::size_t end = std::min(text.find('\n', offset), text.size());
+  const auto is_start = [](char c) { return !continues_character(c); };
+  const auto column = 1 + std::count_if(text.begin() + begin, text.begin() + offset, is_start);
+
+  std::size_t first = offset - begin > kWindow ? offset - kWindow : begin;
+  std::size_t last = end - offset > kWindow ? offset + kWindow : end;
+  while (first > begin && continues_character(text[first])) --first;
+  while (last < end && continues_character(text[last])) ++last;
+  std::string excerpt = first > begin ? "..." : "", caret(excerpt.size(), ' ');
+  for (std::size_t k = first; k < last; ++k) {
+    if (k < offset && is_start(text[k])) caret += ' ';
+    excerpt += shown(text[k]);
+  }
+  while (!excerpt.empty() && excerpt.back() == ' ' && excerpt.size() > caret.size()) {
+    excerpt.pop_back();
+  }
+  if (last < end) excerpt += "...";
+  throw Error(ExitCode::kInput,
+              concat({source.name, ":", std::to_string(line), ":", std::to_string(column), ": ",
+                      problem, "\n", excerpt, "\n", caret, "^"}));
+}
+
+void check_is_text(const TextSource& source) {
+  if (source.text.empty()) {
+    throw Error(ExitCode::kInput,
+                concat({source.name, ": the file is empty: a circuit was expected"}));
+  }
+  const std::size_t nul = source.text.find('\0');
+  if (nul != std::string_view::npos) {
+    fail_at(source, nul, "a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
+  }
+}
+
+std::string concat(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += part;
+  return all;
+}
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  if (name.size() > 64) return {};
+  // At most a third of the letters (two of a short name) may differ; ties go to the same first one.
+  std::string_view best;
+  std::size_t best_score = 2 * std::max<std::size_t>(2, name.size() / 3 + 1) - 1;
+  for (const std::string_view candidate : candidates) {
+    if (candidate.empty() || candidate.size() > name.size() + best_score) continue;
+    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t score = 2 * distance + (name[0] != candidate[0]);
+    if (score < best_score && distance < std::max(name.size(), candidate.size())) {
+      best = candidate, best_score = score;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string_view best = nearest_name(name, candidates);
+  return best.empty() ? std::string() : concat({": did you mean '", best, "'?"});
+}
+
+}  // namespace tilewave::io

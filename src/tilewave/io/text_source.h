@@ -1,0 +1,38 @@
+// Text that a person wrote: reading it whole, and errors that point into it. A problem is reported
+// as `name:line:column: problem`, the source line and a caret below it; lines and columns count
+// from 1, columns in characters (UTF-8), long lines are shown as a window around the caret.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tilewave::io {
+
+/// A named text. The text must outlive every view into it.
+struct TextSource {
+  std::string name;
+  std::string_view text;
+};
+
+/// Reads a whole file. Throws Error(kInput) for a missing or unreadable file or a directory.
+std::string read_text_file(const std::string& path);
+
+/// Throws Error(kInput) that points at `offset` of the source.
+[[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem);
+
+/// Throws where the text is empty or holds a NUL byte (a binary or UTF-16 file).
+void check_is_text(const TextSource& source);
+
+/// The parts one after the other.
+std::string concat(std::initializer_list<std::string_view> parts);
+
+/// The candidate nearest to `name` by edits, or an empty view where none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+/// `: did you mean 'x'?`, or an empty string where no candidate is near.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace tilewave::io
