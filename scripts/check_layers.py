@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""check_layers.py [ROOT]: arrows between the rooms of src/tilewave point down only.
+
+    [5]  cli   python   quest
+    [4]  simulate
+    [3]  statevec    stabilizer    field
+    [2]  io
+    [1]  circuit   |   runtime
+    [0]  base
+
+A room may include itself and rooms of lower levels; rooms of one level never see each other. Also:
+no `#if` for a back end outside runtime/ (and the one host-device macro), no third party in headers
+(a *-inl.h belongs to one kernel file and may use Highway; device headers may use CUDA), headers are
+guarded by #pragma once and open no namespace for their users.
+"""
+import re
+import sys
+from pathlib import Path
+
+LEVELS = {"base": 0, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabilizer": 3, "field": 3,
+          "simulate": 4, "cli": 5, "python": 5, "quest": 5}
+SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
+HEADERS = {".h", ".cuh"}
+BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH|"
+                      r"__AVX|__SSE|__ARM|__aarch64|__x86_64)")
+BACK_END_EXEMPT = {"base/host_device.h"}
+INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
+C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
+             "stddef.h", "stdint.h", "complex.h", "stdbool.h", "math.h"}
+
+
+def is_standard(name):
+    return re.fullmatch(r"[a-z_0-9]+", name) or name in C_HEADERS
+
+
+def check_file(path, inside):
+    """Yields (line number, problem) for one file; `inside` is its path below src/tilewave."""
+    room = inside.parts[0]
+    inline = path.name.endswith("-inl.h")
+    if room not in LEVELS:
+        yield 1, f"room '{room}' has no level: add it to scripts/check_layers.py"
+        return
+    guarded = False
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        guarded |= line.startswith("#pragma once")
+        if (room != "runtime" and str(inside) not in BACK_END_EXEMPT and BACK_END.match(line.strip())):
+            yield number, "#if for a back end outside runtime/: make it a folder with a stub"
+        if path.suffix in HEADERS and re.match(r"using namespace\b", line):
+            yield number, "'using namespace' in a header"
+        found = INCLUDE.match(line.strip())
+        if not found:
+            continue
+        own, other = found.groups()
+        name = own or other
+        if name.startswith("tilewave/"):
+            target = name.split("/")[1]
+            if target == room:
+                continue
+            if target not in LEVELS:
+                yield number, f"include of unknown room '{target}'"
+            elif LEVELS[target] > LEVELS[room]:
+                yield number, f"arrow points up: {room} [{LEVELS[room]}] -> {target} [{LEVELS[target]}]"
+            elif LEVELS[target] == LEVELS[room]:
+                yield number, f"arrow points sideways: {room} -> {target}, both on level {LEVELS[room]}"
+        elif path.suffix in HEADERS and not is_standard(name):
+            device = path.suffix == ".cuh" or "cuda" in inside.parts or room == "runtime"
+            if not (inline and name.startswith("hwy/")) and not (device and CUDA_HEADER.match(name)):
+                yield number, f"third-party include <{name}> in a header: keep it in a source file"
+    if path.suffix in HEADERS and not guarded and not inline:
+        yield 1, "header without #pragma once"
+
+
+def check(root):
+    house = root / "src" / "tilewave"
+    problems = []
+    count = 0
+    for path in sorted(house.rglob("*")):
+        if path.suffix in SOURCES:
+            count += 1
+            for number, problem in check_file(path, path.relative_to(house)):
+                problems.append(f"{path.relative_to(root)}:{number}: {problem}")
+    return count, problems
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    count, problems = check(root)
+    if not count:
+        problems.append(f"{root}: no sources found below src/tilewave")
+    for problem in problems:
+        print(problem)
+    print(f"layers: {count} files, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+// The table of commands; see commands.h.
+#include "tilewave/cli/commands.h"
+
+namespace tilewave::cli {
+
+void add_all_commands(CLI::App& app) {
+  constexpr void (*kCommands[])(CLI::App&) = {
+      add_info_command,
+      add_help_command,
+  };
+  for (const auto add : kCommands) add(app);
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,18 @@
+// The commands of the program, one file each. A new command is a declaration here, a row in the
+// table of commands.cc, and a file <name>.cc that adds its flags to the application and sets a
+// callback. A callback throws tilewave::Error; main prints the one line and exits with its code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tilewave::cli {
+
+void add_info_command(CLI::App& app);
+void add_help_command(CLI::App& app);
+
+/// Adds every command, in the order in which `tilewave help` lists them.
+void add_all_commands(CLI::App& app);
+
+}  // namespace tilewave::cli

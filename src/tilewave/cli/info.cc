@@ -1,0 +1,96 @@
+// tilewave info: this machine, what the build can use of it, and what would run where.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tilewave/cli/commands.h"
+#include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::cli {
+namespace {
+
+// The largest state vector that fits in `bytes` with 4% and 200 MB to spare.
+int max_qubits(std::uint64_t bytes, int amplitude_bytes) {
+  int n = 0;
+  while (1.04 * amplitude_bytes * static_cast<double>(std::uint64_t{1} << (n + 1)) + 200e6 <=
+         static_cast<double>(bytes)) {
+    ++n;
+  }
+  return n;
+}
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+struct Report {
+  runtime::Machine machine = runtime::describe_machine();
+  std::string no_cuda;
+  std::vector<runtime::CudaDevice> devices = runtime::cuda_devices(&no_cuda);
+  int num_threads = runtime::default_num_threads();
+};
+
+void print_json(const Report& r) {
+  nlohmann::ordered_json out;
+  out["version"] = TW_VERSION;
+  out["cpu"] = {{"model", r.machine.cpu_model},
+                {"cores", r.machine.num_cores},
+                {"threads", r.num_threads},
+                {"simd", r.machine.simd_features},
+                {"huge_pages", r.machine.huge_pages}};
+  out["memory_bytes"] = {{"total", r.machine.total_memory_bytes},
+                         {"available", r.machine.available_memory_bytes}};
+  out["cuda"] = {{"built", runtime::built_with_cuda()},
+                 {"devices", nlohmann::ordered_json::array()}};
+  for (const auto& d : r.devices) {
+    out["cuda"]["devices"].push_back({{"index", d.index},
+                                      {"name", d.name},
+                                      {"compute", std::to_string(d.major * 10 + d.minor)},
+                                      {"memory_bytes", d.total_memory_bytes}});
+  }
+  std::printf("%s\n", out.dump(2).c_str());
+}
+
+void print_text(const Report& r) {
+  std::printf("tilewave %s\n\n", TW_VERSION);
+  std::printf("  processor   %s\n", r.machine.cpu_model.c_str());
+  std::printf("  cores       %d, %d threads would be used\n", r.machine.num_cores, r.num_threads);
+  std::string simd;
+  for (const auto& f : r.machine.simd_features) simd += (simd.empty() ? "" : " ") + f;
+  std::printf("  vectors     %s\n", simd.empty() ? "none known" : simd.c_str());
+  std::printf("  memory      %.1f GiB, %.1f GiB available\n", gib(r.machine.total_memory_bytes),
+              gib(r.machine.available_memory_bytes));
+  std::printf("  huge pages  %s\n", r.machine.huge_pages.c_str());
+  if (r.devices.empty()) {
+    std::printf("  CUDA        none: %s\n", r.no_cuda.c_str());
+  }
+  for (const auto& d : r.devices) {
+    std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d\n", d.index,
+                d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor);
+  }
+  std::printf("\nwhat would run where\n");
+  const auto available = r.machine.available_memory_bytes;
+  std::printf("  state vectors  cpu: up to %d qubits double, %d single\n",
+              max_qubits(available, 16), max_qubits(available, 8));
+  for (const auto& d : r.devices) {
+    std::printf("                 cuda:%d: up to %d qubits double, %d single\n", d.index,
+                max_qubits(d.total_memory_bytes, 16), max_qubits(d.total_memory_bytes, 8));
+  }
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("info", "this machine, its features, and what would run where");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([json] {
+    const Report report;
+    *json ? print_json(report) : print_text(report);
+  });
+}
+
+}  // namespace tilewave::cli

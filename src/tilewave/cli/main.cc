@@ -1,0 +1,79 @@
+// The program `tilewave`: hands the words of the command line to a command and turns what it throws
+// into one line on the standard error and an exit code (see base/error.h).
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+
+namespace {
+
+using tilewave::ExitCode;
+
+// Leaves a progress line cleanly and lets the signal end the process, so that the shell sees it.
+void on_interrupt(int signal) {
+  constexpr char kMessage[] = "\ninterrupted\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+int fail(ExitCode code, const std::string& message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return static_cast<int>(code);
+}
+
+int fail_usage(const CLI::App& app, const CLI::ParseError& e) {
+  std::string command;
+  for (const CLI::App* sub : app.get_subcommands()) command = " " + sub->get_name();
+  std::string message = e.what();
+  for (char& c : message) {
+    if (c == '\n') c = ' ';
+  }
+  return fail(ExitCode::kUsage, message + ": see 'tilewave help" + command + "'");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Tilewave: quantum circuits and fused array kernels as fast as memory allows.",
+               "tilewave"};
+  app.set_version_flag("--version", "tilewave " TW_VERSION);
+  app.require_subcommand(0, 1);
+  app.failure_message(CLI::FailureMessage::simple);
+  tilewave::cli::add_all_commands(app);
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);  // --help, --version
+  } catch (const CLI::ParseError& e) {
+    return fail_usage(app, e);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    return fail(ExitCode::kResources, "cannot write the standard output: is the disk full?");
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  try {
+    return run(argc, argv);
+  } catch (const tilewave::Error& e) {
+    return fail(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::kResources, "out of memory: use fewer qubits or --precision single");
+  } catch (const std::exception& e) {
+    return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
+  }
+}

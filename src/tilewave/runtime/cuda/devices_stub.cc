@@ -1,0 +1,13 @@
+// A build without CUDA has no devices, and says so.
+#include "tilewave/runtime/machine.h"
+
+namespace tilewave::runtime {
+
+bool built_with_cuda() { return false; }
+
+std::vector<CudaDevice> cuda_devices(std::string* problem) {
+  if (problem) *problem = "this build has no CUDA back end";
+  return {};
+}
+
+}  // namespace tilewave::runtime

@@ -1,0 +1,26 @@
+#include "tilewave/runtime/machine.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::runtime {
+namespace {
+
+TEST(Machine, DescribesItself) {
+  const Machine m = describe_machine();
+  EXPECT_FALSE(m.cpu_model.empty());
+  EXPECT_GE(m.num_cores, 1);
+  EXPECT_GT(m.total_memory_bytes, std::uint64_t{1} << 26);
+  EXPECT_GT(m.available_memory_bytes, 0u);
+  EXPECT_LE(m.available_memory_bytes, m.total_memory_bytes);
+}
+
+TEST(Machine, SaysWhyThereIsNoDevice) {
+  std::string problem;
+  const auto devices = cuda_devices(&problem);
+  EXPECT_EQ(devices.empty(), !problem.empty());
+}
+
+}  // namespace
+}  // namespace tilewave::runtime
