@@ -48,6 +48,16 @@ struct RowFlip {
   std::uint32_t control_mask = 0, control_value = 0;
 };
 
+/// X on a low bit, or on a row bit under low controls: element a of a row takes the place of a ^
+/// offset (of the other row if row_target >= 0) where (a & low_mask) == low_value, in rows with
+/// (row & control_mask) == control_value.
+struct MaskedFlip {
+  int row_target = -1;
+  std::uint32_t offset = 0;
+  std::uint32_t low_mask = 0, low_value = 0;
+  std::uint32_t control_mask = 0, control_value = 0;
+};
+
 /// A matrix on some row bits and some low bits. For output row i of a group of 2^r rows, element a:
 ///   out[i][a] = sum over rows j, offsets d:  table[((i * 2^r + j) * num_offsets + d)][a] * in[j][a
 ///   ^ offset[d]]
@@ -86,6 +96,7 @@ struct BlockKernels {
   void (*low_lifts)(T* tile, BlockRows rows, const LowLifts<T>& step);
   void (*row_lifts)(T* tile, BlockRows rows, const RowLifts<T>& step);
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
+  void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
   void (*phase)(T* tile, BlockRows rows, const PhaseStep<T>& step);
   /// table = a * b element by element (64 complex numbers each).

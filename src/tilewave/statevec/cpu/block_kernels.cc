@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/block_kernels.cc"
 #define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -296,6 +296,126 @@ void dense_uniform(T* tile, BlockRows b, const DenseStep<T>& step) {
   }
 }
 
+// A matrix on R row bits and L low bits, R + L <= 2, with elements that depend on the place in the
+// row. Inputs of a row group are copied aside; every output vector is a sum over 2^R rows and 2^L
+// permuted inputs, all unrolled.
+template <class T, int R, int L, bool kReal>
+void dense_small(T* tile, BlockRows b, const DenseStep<T>& step) {
+  const Tag<T> d;
+  constexpr int kRows = 1 << R, kOffsets = 1 << L;
+  HWY_ALIGN T in[kRows * 2 * kRowLength];
+  std::uint32_t target_mask = 0;
+  for (int k = 0; k < R; ++k) target_mask |= 1u << step.row_bits[k];
+  int vector_offset[kOffsets], lane_offset[kOffsets];
+  for (int k = 0; k < kOffsets; ++k) {
+    lane_offset[k] = step.offsets[k] & (kLanes<T> - 1);
+    vector_offset[k] = step.offsets[k] & ~(kLanes<T> - 1);
+  }
+  const auto index1 = lane_xor_indices<T>(lane_offset[kOffsets > 1 ? 1 : 0]);
+  const auto index2 = lane_xor_indices<T>(lane_offset[kOffsets > 2 ? 2 : 0]);
+  const auto index3 = lane_xor_indices<T>(lane_offset[kOffsets > 3 ? 3 : 0]);
+  const auto permute = [&](Vec<T> v, int k) HWY_ATTR {
+    if constexpr (kLanes<T> == 1) {
+      (void)k;
+      return v;
+    } else {
+      if (k == 1) return hn::TableLookupLanes(v, index1);
+      if (k == 2) return hn::TableLookupLanes(v, index2);
+      if (k == 3) return hn::TableLookupLanes(v, index3);
+      return v;
+    }
+  };
+  for (std::uint32_t base = 0; base < 1u << b.num_bits; ++base) {
+    if ((base & target_mask) || (base & step.control_mask) != step.control_value) continue;
+    T* HWY_RESTRICT p[kRows];
+    for (int j = 0; j < kRows; ++j) {
+      std::uint32_t row = base;
+      for (int k = 0; k < R; ++k) row |= static_cast<std::uint32_t>(j >> k & 1) << step.row_bits[k];
+      p[j] = row_at(tile, b, row);
+      for (int i = 0; i < 2 * kRowLength; i += kLanes<T>)
+        hn::Store(hn::Load(d, p[j] + i), d, in + j * 2 * kRowLength + i);
+    }
+    for (int i = 0; i < kRowLength; i += kLanes<T>) {
+      Vec<T> re[kRows * kOffsets], im[kRows * kOffsets];
+      TW_UNROLL
+      for (int j = 0; j < kRows; ++j) {
+        TW_UNROLL
+        for (int k = 0; k < kOffsets; ++k) {
+          const T* source = in + j * 2 * kRowLength + (i ^ vector_offset[k]);
+          re[j * kOffsets + k] = permute(hn::Load(d, source), k);
+          im[j * kOffsets + k] = permute(hn::Load(d, source + kRowLength), k);
+        }
+      }
+      TW_UNROLL
+      for (int o = 0; o < kRows; ++o) {
+        const T* table = step.tables.data() +
+                         static_cast<std::size_t>(o) * kRows * kOffsets * 2 * kRowLength + i;
+        auto x = hn::Zero(d), y = hn::Zero(d);
+        TW_UNROLL
+        for (int e = 0; e < kRows * kOffsets; ++e) {
+          const auto cr = hn::LoadU(d, table + e * 2 * kRowLength);
+          x = e == 0 ? hn::Mul(cr, re[e]) : hn::MulAdd(cr, re[e], x);
+          y = e == 0 ? hn::Mul(cr, im[e]) : hn::MulAdd(cr, im[e], y);
+          if (!kReal) {
+            const auto ci = hn::LoadU(d, table + e * 2 * kRowLength + kRowLength);
+            x = hn::NegMulAdd(ci, im[e], x);
+            y = hn::MulAdd(ci, re[e], y);
+          }
+        }
+        hn::Store(x, d, p[o] + i);
+        hn::Store(y, d, p[o] + kRowLength + i);
+      }
+    }
+  }
+}
+
+template <class T>
+void masked_flip(T* tile, BlockRows b, const MaskedFlip& step) {
+  const Tag<T> d;
+  constexpr int kN = kVectors<T>;
+  HWY_ALIGN T select[kRowLength];
+  for (std::uint32_t a = 0; a < kRowLength; ++a)
+    select[a] = (a & step.low_mask) == step.low_value ? T(1) : T(0);
+  const auto half = hn::Set(d, T(0.5));
+  if (step.row_target >= 0) {
+    for (std::uint32_t g = 0; g < 1u << (b.num_bits - 1); ++g) {
+      const std::uint32_t row = open_bit(g, step.row_target);
+      if ((row & step.control_mask) != step.control_value) continue;
+      T* HWY_RESTRICT p = row_at(tile, b, row);
+      T* HWY_RESTRICT q = row_at(tile, b, row | 1u << step.row_target);
+      TW_UNROLL
+      for (int i = 0; i < 2 * kN; ++i) {
+        const auto mask = hn::Gt(hn::Load(d, select + i % kN * kLanes<T>), half);
+        const auto x = hn::Load(d, p + i * kLanes<T>), y = hn::Load(d, q + i * kLanes<T>);
+        hn::Store(hn::IfThenElse(mask, y, x), d, p + i * kLanes<T>);
+        hn::Store(hn::IfThenElse(mask, x, y), d, q + i * kLanes<T>);
+      }
+    }
+    return;
+  }
+  const int vector_offset = static_cast<int>(step.offset) & ~(kLanes<T> - 1);
+  const auto index = lane_xor_indices<T>(static_cast<int>(step.offset) & (kLanes<T> - 1));
+  const bool lanes = step.offset & (kLanes<T> - 1);
+  HWY_ALIGN T in[kRowLength];
+  for (std::uint32_t r = 0; r < 2u << b.num_bits; ++r) {
+    if ((r >> 1 & step.control_mask) != step.control_value) continue;
+    T* HWY_RESTRICT p = row_at(tile, b, r >> 1) + (r & 1) * kRowLength;
+    if (vector_offset) {
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) hn::Store(hn::Load(d, p + i * kLanes<T>), d, in + i * kLanes<T>);
+    }
+    for (int i = 0; i < kRowLength; i += kLanes<T>) {
+      const auto mask = hn::Gt(hn::Load(d, select + i), half);
+      const auto x = hn::Load(d, p + i);
+      auto y = vector_offset ? hn::Load(d, in + (i ^ vector_offset)) : x;
+      if constexpr (kLanes < T >> 1) {
+        if (lanes) y = hn::TableLookupLanes(y, index);
+      }
+      hn::Store(hn::IfThenElse(mask, y, x), d, p + i);
+    }
+  }
+}
+
 // Any matrix: inputs are copied aside, outputs are sums of table * permuted input.
 template <class T>
 void dense_general(T* tile, BlockRows b, const DenseStep<T>& step) {
@@ -361,6 +481,12 @@ void dense_general(T* tile, BlockRows b, const DenseStep<T>& step) {
   }
 }
 
+template <class T, int R, int L>
+void dense_small(T* tile, BlockRows b, const DenseStep<T>& step) {
+  return step.real ? dense_small<T, R, L, true>(tile, b, step)
+                   : dense_small<T, R, L, false>(tile, b, step);
+}
+
 template <class T>
 void dense(T* tile, BlockRows b, const DenseStep<T>& step) {
   if (step.uniform && step.num_offsets == 1) {
@@ -371,6 +497,22 @@ void dense(T* tile, BlockRows b, const DenseStep<T>& step) {
     if (step.num_row_bits == 2) {
       return step.real ? dense_uniform<T, 2, true>(tile, b, step)
                        : dense_uniform<T, 2, false>(tile, b, step);
+    }
+  }
+  if (!step.uniform) {
+    switch (step.num_row_bits * 8 + step.num_offsets) {
+      case 2:
+        return dense_small<T, 0, 1>(tile, b, step);
+      case 4:
+        return dense_small<T, 0, 2>(tile, b, step);
+      case 9:
+        return dense_small<T, 1, 0>(tile, b, step);
+      case 10:
+        return dense_small<T, 1, 1>(tile, b, step);
+      case 17:
+        return dense_small<T, 2, 0>(tile, b, step);
+      default:
+        break;
     }
   }
   dense_general(tile, b, step);
@@ -455,6 +597,7 @@ BlockKernels<T> make_kernels() {
           low_lifts<T>,
           row_lifts<T>,
           row_flip<T>,
+          masked_flip<T>,
           dense<T>,
           phase<T>,
           multiply_tables<T>};

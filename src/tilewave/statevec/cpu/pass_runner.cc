@@ -178,10 +178,13 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
             kernels.row_flip(tile, rows, std::get<2>(s.step));
             break;
           case 3:
-            kernels.dense(tile, rows, std::get<3>(s.step));
+            kernels.masked_flip(tile, rows, std::get<3>(s.step));
+            break;
+          case 4:
+            kernels.dense(tile, rows, std::get<4>(s.step));
             break;
           default:
-            run_phase_block(kernels, tile, rows, std::get<4>(s.step), index, tables);
+            run_phase_block(kernels, tile, rows, std::get<5>(s.step), index, tables);
             break;
         }
       }

@@ -160,8 +160,15 @@ class Compiler {
           push(a, flip);
           return;
         }
-        static const std::vector<cplx> kX = {0, 1, 1, 0};
-        add_dense(a, kX.data());
+        MaskedFlip flip;
+        const Split values = split(a.control_value);
+        flip.row_target = target.rows ? std::countr_zero(target.rows) : -1;
+        flip.offset = target.low;
+        flip.low_mask = controls.low;
+        flip.low_value = values.low;
+        flip.control_mask = controls.rows;
+        flip.control_value = values.rows;
+        push(a, flip);
         return;
       }
       case ActionKind::kRotate: {

@@ -39,7 +39,8 @@ struct PhaseProgram {
 };
 
 template <class T>
-using AnyStep = std::variant<LowLifts<T>, RowLifts<T>, RowFlip, DenseStep<T>, PhaseProgram<T>>;
+using AnyStep =
+    std::variant<LowLifts<T>, RowLifts<T>, RowFlip, MaskedFlip, DenseStep<T>, PhaseProgram<T>>;
 
 template <class T>
 struct BlockStep {

@@ -5,7 +5,9 @@
 // flips and phases one by one.
 #include "tilewave/statevec/plan/fuse.h"
 
+#include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace tilewave::statevec::detail {
 
@@ -78,8 +80,23 @@ bool is_permutation(const Op& op) {
 double cost_apart(const circuit::Circuit& circuit, const Block& block, const CostModel& cost) {
   double sum = 0;
   bool rotated[2] = {false, false};
+  // cx, phases on its target, the same cx: a phase on both
+  const Op* open_cx = nullptr;
+  double open_cost = 0;
   for (const Op* op : block.ops) {
     const bool pair = op->num_controls + op->num_targets == 2;
+    const bool is_cx = pair && op->kind == OpKind::kGate && op->gate == circuit::GateId::kCx;
+    if (is_cx && open_cx && std::ranges::equal(circuit.qubits(*op), circuit.qubits(*open_cx))) {
+      sum += 0.15 * cost.phase_s - open_cost;
+      open_cx = nullptr;
+      continue;
+    }
+    if (is_cx) {
+      open_cx = op;
+      open_cost = 0.5 * cost.flip_s + 0.1 * cost.phase_s;
+    } else if (open_cx && !(is_diagonal(circuit, *op) && !pair)) {
+      open_cx = nullptr;
+    }
     if (is_diagonal(circuit, *op)) {
       if (pair) sum += 0.15 * cost.phase_s, rotated[0] = rotated[1] = false;
       continue;

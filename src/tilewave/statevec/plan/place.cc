@@ -88,28 +88,58 @@ class Placer {
     pass.actions.push_back(action);
   }
 
-  void add_action(Pass& pass, Action action) {
-    if (action.kind == ActionKind::kPhase) {
-      const PhaseTerm& t = in_.terms[action.first];
-      waiting_.add(t.mask, t.turns);
-      return;
+  // Runs the actions of a pass in an order with few phase blocks: every round takes all terms that
+  // are free into the waiting polynomial and writes every other free action no waiting term holds
+  // back; when nothing more is free, the waiting terms are written as one block.
+  void add_actions(Pass& pass, const std::vector<std::uint32_t>& indices) {
+    std::vector<std::uint32_t> remaining = indices;
+    while (!remaining.empty()) {
+      std::uint64_t changed = 0, read = 0;  // wires of skipped actions
+      std::size_t kept = 0;
+      for (std::uint32_t k : remaining) {
+        const Action& a = in_.actions[k];
+        if (a.kind == ActionKind::kPhase) {
+          const PhaseTerm& t = in_.terms[a.first];
+          if (!(t.mask & changed)) {
+            waiting_.add(t.mask, t.turns);
+            continue;
+          }
+          read |= t.mask;
+        } else {
+          const std::uint64_t targets = a.target_mask();
+          if (!(targets & (changed | read)) && !(a.control_mask & changed) && !is_held(a)) {
+            write_action(pass, a);
+            continue;
+          }
+          changed |= targets;
+          read |= a.control_mask;
+        }
+        remaining[kept++] = k;
+      }
+      remaining.resize(kept);
+      if (kept) write_phase_block(pass);
     }
-    const std::uint64_t targets = action.target_mask();
+  }
+
+  bool is_held(const Action& a) const {
     bool held = false;
-    for_each_bit(targets, [&](int w) {
-      held |=
-          waiting_.is_nonlinear_in(w) || (waiting_.linear(w) && action.kind != ActionKind::kLift);
+    for_each_bit(a.target_mask(), [&](int w) {
+      held |= waiting_.is_nonlinear_in(w) || (waiting_.linear(w) && a.kind != ActionKind::kLift);
     });
-    if (held) write_phase_block(pass);
+    return held;
+  }
+
+  void write_action(Pass& pass, Action action) {
     if (action.kind == ActionKind::kLift) {
       action.pre_turns = waiting_.take_linear(action.targets[0]);
       pass.scale *= 1 / std::sqrt(1 + action.m[0] * action.m[0]);
     }
-    touched_ |= targets;
+    touched_ |= action.target_mask();
     action.control_value = positions(action.control_value);
     action.control_mask = positions(action.control_mask);
-    for (int k = 0; k < action.num_targets; ++k)
+    for (int k = 0; k < action.num_targets; ++k) {
       action.targets[k] = static_cast<std::uint8_t>(pos_[action.targets[k]]);
+    }
     pass.actions.push_back(action);
   }
 
@@ -172,7 +202,7 @@ class Placer {
 
   void add_pass(const WirePass& wires, std::uint64_t next_row, bool last) {
     Pass pass;
-    for (std::uint32_t k : wires.actions) add_action(pass, in_.actions[k]);
+    add_actions(pass, wires.actions);
     pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
     if (last) {
       write_phase_block(pass);
