@@ -11,6 +11,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/multiversion.h"
+#include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 
 namespace tilewave::statevec::cpu {
@@ -140,8 +141,12 @@ std::vector<double> CpuState<T>::marginals() {
       double* mine = ones.data() + g * 64;
       for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
         chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-        const double total = fold(p.data(), bits, mine);
-        for_each_bit(c, [&](int b) { mine[bits + b] += total; });
+        double here[kChunkBits] = {};
+        const double total = fold(p.data(), bits, here);
+        // in a chunk of memory, the index bits that the fold moved are inverted together
+        const std::uint64_t first = Address<T>::of(c << bits);
+        for (int b = 0; b < bits; ++b) mine[b] += first >> b & 1 ? total - here[b] : here[b];
+        for_each_bit(first >> bits, [&](int b) { mine[bits + b] += total; });
       }
     }
   }
@@ -204,8 +209,8 @@ std::vector<double> CpuState<T>::joint_probabilities(std::span<const circuit::Qu
         double* mine = bins.data() + (g << k);
         for (std::uint64_t c = g * (chunks / groups); c < (g + 1) * (chunks / groups); ++c) {
           chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-          const std::uint32_t high = outcome_of(c << bits);
-          for (std::uint64_t x = 0; x < bit(bits); ++x) mine[high | low[x]] += p[x];
+          const std::uint32_t first = outcome_of(Address<T>::of(c << bits));
+          for (std::uint64_t x = 0; x < bit(bits); ++x) mine[first ^ low[x]] += p[x];
         }
       }
     }
@@ -222,7 +227,7 @@ std::vector<double> CpuState<T>::joint_probabilities(std::span<const circuit::Qu
     for (int j = 0; j < k; ++j) base |= ((o ^ flipped) >> j & 1) << layout_.position[qubits[j]];
     double sum = 0;
     for (std::uint64_t r = 0; r < inner; ++r) {
-      const Complex<T> z = amps()[base | deposit_bits(r, rest)];
+      const Complex<T> z = amps()[Address<T>::of(base | deposit_bits(r, rest))];
       sum += static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
     }
     result[o] = sum;
@@ -241,7 +246,7 @@ std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices
                                         std::to_string(num_qubits_) + " amplitudes");
     }
     const std::uint64_t p = layout_.physical(x, num_qubits_);
-    const Complex<T> z = p & known_zero_ ? Complex<T>{} : amps()[p];
+    const Complex<T> z = p & known_zero_ ? Complex<T>{} : amps()[Address<T>::of(p)];
     out.push_back({static_cast<double>(z.re), static_cast<double>(z.im)});
   }
   return out;
@@ -256,8 +261,8 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   const Complex<T>* a = amps();
   const auto running = [&](std::uint64_t c, double sum, auto visit) {
     for (std::uint64_t x = c << bits; x < (c + 1) << bits; ++x) {
-      const double p =
-          static_cast<double>(a[x].re) * a[x].re + static_cast<double>(a[x].im) * a[x].im;
+      const Complex<T> z = a[Address<T>::of(x)];
+      const double p = static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
       sum += p;
       if (!visit(x, p, sum)) break;
     }
@@ -321,6 +326,13 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     for_each_bit(qubits, [&](int q) { mask |= bit(layout_.position[q]); });
     return mask;
   };
+  // flips and signs are linear in the index, so they carry over to memory
+  const auto to_memory_flips = [&](std::uint64_t qubits) {
+    return Address<T>::of(to_positions(qubits));
+  };
+  const auto to_memory_signs = [&](std::uint64_t qubits) {
+    return Address<T>::transpose(to_positions(qubits)) & low_mask(num_qubits_);
+  };
   if (num_qubits_ < 6) {  // fewer than a row of amplitudes: directly
     for (std::size_t k = 0; k < sum.size(); ++k) {
       const std::uint64_t x = to_positions(sum[k].x), z = to_positions(sum[k].z);
@@ -342,7 +354,7 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     const std::vector<std::size_t>* terms;
   };
   std::vector<Group> list;
-  for (const auto& [flips, terms] : by_flips) list.push_back({to_positions(flips), &terms});
+  for (const auto& [flips, terms] : by_flips) list.push_back({to_memory_flips(flips), &terms});
   for (const Group& group : list) {
     const std::uint64_t x = group.x;
     const std::size_t m = group.terms->size();
@@ -356,7 +368,7 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     std::vector<double> signs(m * 64);
     for (std::size_t t = 0; t < m; ++t) {
       const circuit::PauliTerm& term = sum[(*group.terms)[t]];
-      const std::uint64_t z = to_positions(term.z);
+      const std::uint64_t z = to_memory_signs(term.z);
       const int num_y = std::popcount(term.x & term.z);
       String& s = strings[t];
       s.z_high = z >> bits;
@@ -410,7 +422,7 @@ void CpuState<T>::for_each_block(
   std::vector<cplx> block(size);
   for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
     for (std::uint64_t k = 0; k < size; ++k) {
-      const Complex<T> z = amps()[first + k];
+      const Complex<T> z = amps()[Address<T>::of(first + k)];
       block[k] = {static_cast<double>(z.re), static_cast<double>(z.im)};
     }
     f(first, block);

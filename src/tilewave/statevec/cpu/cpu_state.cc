@@ -10,6 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 
@@ -77,7 +78,7 @@ void CpuState<T>::set_product_state(std::span<const cplx> a) {
     for (int q = low; q < num_qubits_; ++q) factor *= a[2 * q + (c >> (q - low) & 1)];
     for (std::uint64_t k = 0; k < bit(low); ++k) {
       const cplx z = factor * table[k];
-      out[c << low | k] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
+      out[Address<T>::of(c << low | k)] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
     }
   }
 }
@@ -89,7 +90,8 @@ void CpuState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   layout_ = Layout::identity();
   known_zero_ = 0;
   for (std::uint64_t x = 0; x < amplitudes.size(); ++x) {
-    amps()[x] = {static_cast<T>(amplitudes[x].real()), static_cast<T>(amplitudes[x].imag())};
+    amps()[Address<T>::of(x)] = {static_cast<T>(amplitudes[x].real()),
+                                 static_cast<T>(amplitudes[x].imag())};
   }
 }
 
@@ -120,19 +122,18 @@ void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
 template <class T>
 void CpuState<T>::materialize() {
   if (!known_zero_) return;
-  // chunks of 2^c amplitudes below the lowest known position; larger ones where it is high
   Complex<T>* out = amps();
-  const int chunk_bits = std::min(num_qubits_, 12);
-  const std::uint64_t high = known_zero_ & ~low_mask(chunk_bits),
-                      low = known_zero_ & low_mask(chunk_bits);
+  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
+  const std::uint64_t high = known_zero_ & ~low_mask(row_bits),
+                      low = known_zero_ & low_mask(row_bits);
 #pragma omp parallel for num_threads(num_threads_) schedule(static)
-  for (std::uint64_t c = 0; c < num_amplitudes() >> chunk_bits; ++c) {
-    Complex<T>* chunk = out + (c << chunk_bits);
-    if ((c << chunk_bits) & high) {
-      std::memset(static_cast<void*>(chunk), 0, sizeof(Complex<T>) << chunk_bits);
+  for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
+    Complex<T>* row = out + (r << row_bits);
+    if (Address<T>::of(r << row_bits) & high) {
+      std::memset(static_cast<void*>(row), 0, sizeof(Complex<T>) << row_bits);
     } else if (low) {
-      for (std::uint64_t k = 0; k < bit(chunk_bits); ++k) {
-        if (k & low) chunk[k] = {};
+      for (std::uint64_t k = 0; k < bit(row_bits); ++k) {
+        if (k & low) row[k] = {};
       }
     }
   }
@@ -153,8 +154,8 @@ void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 #pragma omp parallel for num_threads(num_threads_) schedule(static)
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t x = free == low_mask(num_qubits_) ? k : deposit_bits(k, free);
-    const Complex<T> z = out[x | from];
-    out[x] = {z.re * s, z.im * s};
+    const Complex<T> z = out[Address<T>::of(x | from)];
+    out[Address<T>::of(x)] = {z.re * s, z.im * s};
   }
   if (kept) layout_.flips ^= bit(q);
   known_zero_ |= bit(p);
@@ -167,13 +168,13 @@ std::unique_ptr<State> CpuState<T>::clone() const {
   copy->known_zero_ = known_zero_;
   const Complex<T>* in = amps();
   Complex<T>* out = copy->amps();
-  const int chunk_bits = std::min(num_qubits_, 12);
-  const std::uint64_t high = known_zero_ & ~low_mask(chunk_bits);
+  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
+  const std::uint64_t high = known_zero_ & ~low_mask(row_bits);
 #pragma omp parallel for num_threads(num_threads_) schedule(static)
-  for (std::uint64_t c = 0; c < num_amplitudes() >> chunk_bits; ++c) {
-    if ((c << chunk_bits) & high) continue;
-    std::memcpy(static_cast<void*>(out + (c << chunk_bits)), in + (c << chunk_bits),
-                sizeof(Complex<T>) << chunk_bits);
+  for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
+    if (Address<T>::of(r << row_bits) & high) continue;
+    std::memcpy(static_cast<void*>(out + (r << row_bits)), in + (r << row_bits),
+                sizeof(Complex<T>) << row_bits);
   }
   return copy;
 }

@@ -13,6 +13,5 @@ constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass:
 constexpr int kStateRowBitsSingle = 5;
 constexpr int kBlockRowBitsDouble = 5;  ///< rows of a block: 2^5 KiB
 constexpr int kBlockRowBitsSingle = 6;
-constexpr std::size_t kPrefetchChunks = 8;  ///< chunks read ahead
 
 }  // namespace tilewave::statevec::cpu

@@ -14,6 +14,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 
@@ -213,16 +214,18 @@ std::uint32_t place_of(std::uint64_t slot_index, bool is_double) {
          static_cast<std::uint32_t>(slot_index & (kRowLength - 1));
 }
 
-Addressing make_addressing(const Pass& pass, bool is_double) {
+template <class T>
+Addressing make_addressing(const Pass& pass) {
+  constexpr bool is_double = sizeof(T) == 8;
   Addressing a;
   const int k = a.num_slots = static_cast<int>(pass.active.size());
-  while (a.load_bits < std::min(k, kLowBits) && pass.active[a.load_bits] == a.load_bits)
+  while (a.load_bits < std::min(k, Address<T>::kRowBits) && pass.active[a.load_bits] == a.load_bits)
     ++a.load_bits;
   a.low_zero = pass.known_zero_before & low_mask(a.load_bits);
   for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
     std::uint64_t offset = 0;
     for (int s = a.load_bits; s < k; ++s) offset |= (c >> (s - a.load_bits) & 1) << pass.active[s];
-    a.load_offset.push_back(offset);
+    a.load_offset.push_back(Address<T>::of(offset));
     a.load_place.push_back(place_of(c << a.load_bits, is_double));
     a.load_zero.push_back((offset & pass.known_zero_before) != 0);
   }
@@ -240,7 +243,7 @@ Addressing make_addressing(const Pass& pass, bool is_double) {
       offset |= value << p;
       slots |= (value ^ (pass.store_flips >> p & 1)) << source[p];
     }
-    a.store_offset.push_back(offset);
+    a.store_offset.push_back(Address<T>::of(offset));
     a.store_place.push_back(place_of(slots, is_double));
   }
   if (!in_place) {
@@ -253,10 +256,13 @@ Addressing make_addressing(const Pass& pass, bool is_double) {
   return a;
 }
 
+// Works on the tile at `base`; while it is stored, the rows of the tile at `next` are fetched.
 template <class T>
 void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgram<T>& program,
-              const Addressing& at, Complex<T>* amps, std::uint64_t base, T* tile, T* tables) {
-  T* state = reinterpret_cast<T*>(amps + base);
+              const Addressing& at, Complex<T>* amps, std::uint64_t base, std::uint64_t next,
+              T* tile, T* tables) {
+  T* state = reinterpret_cast<T*>(amps);
+  const std::uint64_t place = Address<T>::of(base), next_place = Address<T>::of(next);
   const std::size_t chunk = std::size_t{1} << at.load_bits;
   const std::size_t num_chunks = at.load_offset.size();
   for (std::size_t c = 0; c < num_chunks; ++c) {
@@ -266,13 +272,7 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
       std::memset(to + kRowLength, 0, chunk * sizeof(T));
       continue;
     }
-    if (c + kPrefetchChunks < num_chunks) {
-      const char* ahead =
-          reinterpret_cast<const char*>(state + 2 * at.load_offset[c + kPrefetchChunks]);
-      for (std::size_t b = 0; b < chunk * 2 * sizeof(T); b += 64)
-        __builtin_prefetch(ahead + b, 1, 2);
-    }
-    kernels.load(state + 2 * at.load_offset[c], to, chunk);
+    kernels.load(state + 2 * (place ^ at.load_offset[c]), to, chunk);
     if (at.low_zero) {
       for (std::size_t x = 0; x < chunk; ++x) {
         if (x & at.low_zero) to[x] = to[kRowLength + x] = 0;
@@ -283,14 +283,16 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   const T scale_re = static_cast<T>(pass.scale.real()),
           scale_im = static_cast<T>(pass.scale.imag());
   for (std::size_t c = 0; c < num_chunks; ++c) {
-    T* to = state + 2 * at.store_offset[c];
+    const char* ahead = reinterpret_cast<const char*>(state + 2 * (next_place ^ at.load_offset[c]));
+    for (std::size_t b = 0; b < chunk * 2 * sizeof(T); b += 64) __builtin_prefetch(ahead + b, 1, 2);
+    T* to = state + 2 * (place ^ at.store_offset[c]);
     if (at.gather.empty()) {
       kernels.store(tile + at.store_place[c], to, chunk, scale_re, scale_im);
       continue;
     }
-    const std::uint32_t place = at.store_place[c];
+    const std::uint32_t from_place = at.store_place[c];
     for (std::size_t x = 0; x < chunk; ++x) {
-      const T* from = tile + (place ^ at.gather[x]);
+      const T* from = tile + (from_place ^ at.gather[x]);
       const T re = from[0], im = from[kRowLength];
       to[2 * x] = re * scale_re - im * scale_im;
       to[2 * x + 1] = re * scale_im + im * scale_re;
@@ -384,7 +386,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   constexpr bool kDouble = sizeof(T) == 8;
   const TileProgram<T> program =
       make_tile_program<T>(plan, pass, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
-  const Addressing at = make_addressing(pass, kDouble);
+  const Addressing at = make_addressing<T>(pass);
   std::uint64_t active = 0;
   for (int p : pass.active) active |= bit(p);
   const std::uint64_t free = low_mask(plan.num_qubits) & ~active & ~pass.known_zero_before;
@@ -406,9 +408,12 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
       failure = std::current_exception();
     }
 #pragma omp barrier
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(static)
     for (std::uint64_t t = 0; t < num_tiles; ++t) {
-      if (!failure) run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), tile, tables);
+      if (failure) continue;
+      const std::uint64_t next = t + 1 < num_tiles ? t + 1 : t;
+      run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), deposit_bits(next, free),
+               tile, tables);
     }
   }
   if (failure) std::rethrow_exception(failure);

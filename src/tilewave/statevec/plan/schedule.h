@@ -23,14 +23,16 @@ struct WirePass {
 
 struct ScheduleOptions {
   int num_wires = 0;
-  int tile = 0;                 ///< active wires of a pass, at most
-  std::uint64_t first_row = 0;  ///< wires on the low positions at the start: active in the first pass. Every
-                                ///< pass chooses as many of its wires for the row of the next.
-  std::uint64_t fixed = 0;      ///< wires active in every pass
-  std::size_t beam = 4;         ///< schedules kept
+  int tile = 0;  ///< active wires of a pass, at most
+  std::uint64_t first_row =
+      0;  ///< wires on the low positions at the start: active in the first pass. Every
+          ///< pass chooses as many of its wires for the row of the next.
+  std::uint64_t fixed = 0;  ///< wires active in every pass
+  std::size_t beam = 4;     ///< schedules kept
 };
 
-/// Splits needs into passes. Every action runs once, after all earlier actions it does not commute with.
+/// Splits needs into passes. Every action runs once, after all earlier actions it does not commute
+/// with.
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
 
 }  // namespace tilewave::statevec::detail

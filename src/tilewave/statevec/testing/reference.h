@@ -2,6 +2,7 @@
 // double precision.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
