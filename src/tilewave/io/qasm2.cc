@@ -134,7 +134,7 @@ class Parser {
   void statement() {
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a statement");
     expander_.line = word.line;
-    if (const Callable* gate = find_gate(word.text)) return call(word, *gate);
+    if (const Callable* gate = scope_.find(word.text)) return call(word, *gate);
     if (word.text == "measure") return measure();
     if (word.text == "barrier") return barrier();
     if (word.text == "if") return conditional();
@@ -245,7 +245,7 @@ class Parser {
     if (!never_) expander_.condition = condition_index(std::move(condition));
 
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate, measure or reset");
-    if (const Callable* gate = find_gate(word.text)) {
+    if (const Callable* gate = scope_.find(word.text)) {
       call(word, *gate);
     } else if (word.text == "measure") {
       measure();
@@ -271,11 +271,6 @@ class Parser {
   }
 
   // ---- calls ----
-  const Callable* find_gate(std::string_view name) {
-    if (is_keyword(name)) return nullptr;
-    return scope_.find(name);
-  }
-
   void call(const Token& name, const Callable& gate) {
     params_.clear();
     if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
@@ -497,7 +492,7 @@ class Parser {
         lexer_->fail(word, concat({"gate '", word.text,
                                    "' calls itself: definitions may not be recursive"}));
       }
-      body.gate = find_gate(word.text);
+      body.gate = scope_.find(word.text);
       if (!body.gate && is_keyword(word.text)) {
         lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
       }
