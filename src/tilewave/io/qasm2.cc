@@ -1,15 +1,13 @@
 #include "tilewave/io/qasm2.h"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
-#include <limits>
-#include <unordered_map>
 #include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm2_gates.h"
 #include "tilewave/io/qasm2_lexer.h"
+#include "tilewave/io/qasm2_registers.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
@@ -18,7 +16,6 @@ namespace {
 
 constexpr int kMaxIncludeDepth = 16;
 constexpr std::uint32_t kMaxDefinitionDepth = 1000;
-constexpr std::uint64_t kMaxRegisterBits = 1 << 20;   // of all registers of a kind together
 constexpr std::uint64_t kMaxOperations = 1ull << 27;  // that a program may expand to
 
 // clang-format off
@@ -26,65 +23,6 @@ constexpr std::string_view kVersion3Words[] = {
     "qubit", "bit", "let", "input", "output", "def", "for", "while", "ctrl", "negctrl", "inv", "pow",
     "const", "int", "uint", "float", "angle", "defcal", "cal", "extern"};
 // clang-format on
-
-struct RegisterInfo {
-  bool quantum = true;
-  std::uint32_t first = 0;
-  std::uint32_t size = 0;
-  std::string_view name;
-};
-
-/// A register, or one bit of it.
-struct Operand {
-  Token at;
-  const RegisterInfo* reg = nullptr;
-  bool whole = false;
-  std::uint32_t index = 0;
-
-  std::uint32_t bit(std::uint32_t k) const { return reg->first + (whole ? k : index); }
-  std::string text() const {
-    return whole ? std::string(reg->name) : concat({reg->name, "[", std::to_string(index), "]"});
-  }
-};
-
-// A natural number up to `limit`; anything larger gives limit + 1.
-std::uint64_t small_integer(std::string_view digits, std::uint64_t limit) {
-  std::uint64_t value = 0;
-  for (const char c : digits) {
-    value = value * 10 + static_cast<std::uint64_t>(c - '0');
-    if (value > limit) return limit + 1;
-  }
-  return value;
-}
-
-// A natural number of any length as words, lowest first; stops growing beyond `max_words`.
-std::vector<std::uint64_t> big_integer(std::string_view digits, std::size_t max_words) {
-  std::vector<std::uint64_t> words;
-  while (!digits.empty() && words.size() <= max_words) {
-    const std::size_t take = std::min<std::size_t>(18, digits.size());
-    std::uint64_t scale = 1, carry = 0;
-    for (std::size_t k = 0; k < take; ++k) {
-      scale *= 10;
-      carry = carry * 10 + static_cast<std::uint64_t>(digits[k] - '0');
-    }
-    for (std::uint64_t& w : words) {
-      __extension__ using Wide = unsigned __int128;
-      const Wide product = static_cast<Wide>(w) * scale + carry;
-      w = static_cast<std::uint64_t>(product);
-      carry = static_cast<std::uint64_t>(product >> 64);
-    }
-    if (carry) words.push_back(carry);
-    digits.remove_prefix(take);
-  }
-  return words;
-}
-
-bool fits(const std::vector<std::uint64_t>& words, std::uint32_t bits) {
-  if (words.empty()) return true;
-  const std::uint64_t width =
-      64 * words.size() - static_cast<std::uint64_t>(std::countl_zero(words.back()));
-  return width <= bits;
-}
 
 class Parser {
  public:
@@ -134,7 +72,7 @@ class Parser {
   void statement() {
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a statement");
     expander_.line = word.line;
-    if (const Callable* gate = find_gate(word.text)) return call(word, *gate);
+    if (const Callable* gate = scope_.find(word.text)) return call(word, *gate);
     if (word.text == "measure") return measure();
     if (word.text == "barrier") return barrier();
     if (word.text == "if") return conditional();
@@ -180,7 +118,7 @@ class Parser {
 
   void declare(bool quantum) {
     const Token name = new_name("a register");
-    if (registers_.count(name.text)) {
+    if (registers_.contains(name.text)) {
       lexer_->fail(name, concat({"the register '", name.text, "' is declared twice"}));
     }
     lexer_->expect(TokenKind::kLeftBracket, "'['");
@@ -197,13 +135,13 @@ class Parser {
     const auto n = static_cast<std::uint32_t>(count);
     const std::uint32_t first = quantum ? circuit_.add_qreg(std::string(name.text), n)
                                         : circuit_.add_creg(std::string(name.text), n);
-    registers_.emplace(name.text, RegisterInfo{quantum, first, n, name.text});
+    registers_.add({quantum, first, n, name.text});
   }
 
   void measure() {
-    const Operand from = operand(true);
+    const Operand from = registers_.operand(*lexer_, true);
     lexer_->expect(TokenKind::kArrow, "'->'");
-    const Operand to = operand(false);
+    const Operand to = registers_.operand(*lexer_, false);
     semicolon();
     const std::uint32_t count = from.whole ? from.reg->size : 1;
     if (from.whole != to.whole || (from.whole && from.reg->size != to.reg->size)) {
@@ -218,7 +156,7 @@ class Parser {
   }
 
   void reset() {
-    const Operand what = operand(true);
+    const Operand what = registers_.operand(*lexer_, true);
     semicolon();
     const std::uint32_t count = what.whole ? what.reg->size : 1;
     charge(what.at, count);
@@ -226,7 +164,7 @@ class Parser {
   }
 
   void barrier() {
-    operands(true);
+    read_operands();
     semicolon();
     circuit_.add_barrier();
   }
@@ -234,7 +172,7 @@ class Parser {
   void conditional() {
     lexer_->expect(TokenKind::kLeftParen, "'('");
     const Token name = lexer_->expect(TokenKind::kIdentifier, "a classical register");
-    const RegisterInfo& reg = find_register(name, false);
+    const RegisterInfo& reg = registers_.find(*lexer_, name, false);
     lexer_->expect(TokenKind::kEqual, "'=='");
     const Token value = lexer_->expect(TokenKind::kInteger, "a natural number");
     lexer_->expect(TokenKind::kRightParen, "')'");
@@ -245,7 +183,7 @@ class Parser {
     if (!never_) expander_.condition = condition_index(std::move(condition));
 
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate, measure or reset");
-    if (const Callable* gate = find_gate(word.text)) {
+    if (const Callable* gate = scope_.find(word.text)) {
       call(word, *gate);
     } else if (word.text == "measure") {
       measure();
@@ -271,11 +209,6 @@ class Parser {
   }
 
   // ---- calls ----
-  const Callable* find_gate(std::string_view name) {
-    if (is_keyword(name)) return nullptr;
-    return scope_.find(name);
-  }
-
   void call(const Token& name, const Callable& gate) {
     params_.clear();
     if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
@@ -284,7 +217,7 @@ class Parser {
       lexer_->expect(TokenKind::kRightParen, "',' or ')'");
     }
     if (gate.num_qubits > 0 || lexer_->token().kind != TokenKind::kSemicolon)
-      operands(true);
+      read_operands();
     else
       operands_.clear();
     semicolon();
@@ -343,51 +276,10 @@ class Parser {
     return whole ? whole->reg->size : 1;
   }
 
-  void operands(bool quantum) {
+  void read_operands() {
     operands_.clear();
-    do operands_.push_back(operand(quantum));
+    do operands_.push_back(registers_.operand(*lexer_, true));
     while (lexer_->accept(TokenKind::kComma));
-  }
-
-  Operand operand(bool quantum) {
-    Operand o;
-    o.at = lexer_->expect(TokenKind::kIdentifier, quantum ? "a qubit" : "a classical bit");
-    o.reg = &find_register(o.at, quantum);
-    if (!lexer_->accept(TokenKind::kLeftBracket)) {
-      o.whole = true;
-      return o;
-    }
-    const Token index = lexer_->expect(TokenKind::kInteger, "an index");
-    lexer_->expect(TokenKind::kRightBracket, "']'");
-    const std::uint64_t value = small_integer(index.text, kMaxRegisterBits);
-    if (value >= o.reg->size) {
-      lexer_->fail(
-          index,
-          concat({"index ", index.text.substr(0, 40), " is out of range: register '", o.reg->name,
-                  "' has ", std::to_string(o.reg->size), (quantum ? " qubit" : " classical bit"),
-                  (o.reg->size == 1 ? "" : "s, 0 to "),
-                  (o.reg->size == 1 ? "" : std::to_string(o.reg->size - 1))}));
-    }
-    o.index = static_cast<std::uint32_t>(value);
-    return o;
-  }
-
-  const RegisterInfo& find_register(const Token& name, bool quantum) const {
-    const auto it = registers_.find(name.text);
-    if (it == registers_.end()) {
-      std::vector<std::string_view> known;
-      for (const auto& [key, reg] : registers_) {
-        if (reg.quantum == quantum) known.push_back(key);
-      }
-      lexer_->fail(name, concat({"register '", name.text, "' is not declared",
-                                 did_you_mean(name.text, known)}));
-    }
-    if (it->second.quantum != quantum) {
-      lexer_->fail(name, concat({"'", name.text, "' is a ",
-                                 (quantum ? "classical register, a qubit is needed"
-                                          : "quantum register, a classical one is needed")}));
-    }
-    return it->second;
   }
 
   [[noreturn]] void fail_unknown_gate(const Token& word) {
@@ -497,7 +389,7 @@ class Parser {
         lexer_->fail(word, concat({"gate '", word.text,
                                    "' calls itself: definitions may not be recursive"}));
       }
-      body.gate = find_gate(word.text);
+      body.gate = scope_.find(word.text);
       if (!body.gate && is_keyword(word.text)) {
         lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
       }
@@ -543,7 +435,7 @@ class Parser {
   Lexer* lexer_ = nullptr;
   std::deque<TextSource> sources_;  // views into these live in scope_ and registers_
   std::deque<std::string> texts_;
-  std::unordered_map<std::string_view, RegisterInfo> registers_;
+  RegisterScope registers_;
   int include_depth_ = 0;
   bool never_ = false;  // inside an if whose number does not fit its register
   std::uint64_t num_operations_ = 0;

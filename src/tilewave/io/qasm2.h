@@ -4,7 +4,9 @@
 // tree. Gate definitions are compiled when they are read (qubit slots and stack-machine angles), so
 // calling them costs little more than calling a built-in gate. `qelib1.inc` is built in, in the
 // extended form Qiskit writes, and its gates and Qiskit's further standard gates are rows of the
-// gate table; a definition in the file always wins over a built-in gate of that name.
+// gate table, known with or without the include; a definition in the file always wins over a
+// built-in gate of that name. An `if` whose number does not fit its register can never hold and
+// adds no operation.
 #pragma once
 
 #include <string>

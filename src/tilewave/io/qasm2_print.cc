@@ -62,7 +62,10 @@ class Printer {
     if (can_declare(c.cregs(), c.num_clbits(), names)) {
       cregs_.assign(c.cregs().begin(), c.cregs().end());
     } else {
-      cregs_ = {{names.count("c") ? "c_" : "c", 0, c.num_clbits()}};
+      std::string name = "c";
+      const auto taken = [&](const Register& r) { return r.name == name; };
+      while (std::any_of(qregs_.begin(), qregs_.end(), taken)) name += '_';
+      cregs_ = {{name, 0, c.num_clbits()}};
     }
   }
 

@@ -271,6 +271,10 @@ TEST(Qasm2Print, says_what_it_can_of_further_controls) {
             "x q[1];\nccx q[0],q[1],q[3];\nx q[1];\n");
   c.add_controlled_gate(GateId::kH, two, ~0ull, one);
   EXPECT_THROW(to_qasm2(c), Error);
+  Circuit same_names;
+  same_names.add_qreg("c", 1);
+  same_names.add_creg("c", 1);
+  EXPECT_NE(to_qasm2(same_names).find("qreg c[1];\ncreg c_[1];"), std::string::npos);
   Circuit m(1);
   m.add_matrix({}, 0, std::span(one, 1).first(0), {1});
   EXPECT_THROW(to_qasm2(m), Error);

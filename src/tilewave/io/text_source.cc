@@ -96,8 +96,7 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
 
 void check_is_text(const TextSource& source) {
   if (source.text.empty()) {
-    throw Error(ExitCode::kInput,
-                concat({source.name, ": the file is empty: a circuit was expected"}));
+    throw Error(ExitCode::kInput, concat({source.name, ": the file is empty"}));
   }
   const std::size_t nul = source.text.find('\0');
   if (nul != std::string_view::npos) {
