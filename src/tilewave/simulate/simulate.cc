@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/io/npy.h"
-#include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
@@ -26,25 +27,6 @@ using statevec::Precision;
 using statevec::State;
 
 constexpr std::uint64_t kMaxShots = 100'000'000;
-constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
-
-std::string bytes_text(double bytes) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  int k = 0;
-  for (; bytes >= 1024 && k < 5; ++k) bytes /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, bytes < 100 && k > 0 ? "%.1f %s" : "%.0f %s", bytes, units[k]);
-  return text;
-}
-
-double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
-  if (num_qubits > statevec::kMaxQubits) {
-    return std::ldexp(static_cast<double>(statevec::amplitude_bytes(precision)),
-                      static_cast<int>(num_qubits));
-  }
-  return static_cast<double>(
-      statevec::needed_bytes(static_cast<int>(num_qubits), precision, num_threads));
-}
 
 void check_questions(const Program& program, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
@@ -77,43 +59,6 @@ void check_questions(const Program& program, const Options& options) {
   if (options.shots == 0 && !options.dry_run) {
     fail("a circuit that measures or resets in the middle needs shots: ask for --shots N");
   }
-}
-
-std::unique_ptr<State> make_state(int num_qubits, const Options& options) {
-  const std::string& device = options.device;
-  if (device == "cpu") {
-    return statevec::make_cpu_state(num_qubits, options.precision, options.num_threads);
-  }
-  if (device == "auto") {
-    const double state_bytes =
-        std::ldexp(static_cast<double>(statevec::amplitude_bytes(options.precision)), num_qubits);
-    if (num_qubits >= static_cast<int>(kMinCudaQubits) && runtime::built_with_cuda()) {
-      for (const auto& d : runtime::cuda_devices()) {
-        if (1.04 * state_bytes + 1e9 <= static_cast<double>(d.total_memory_bytes)) {
-          return statevec::make_cuda_state(num_qubits, options.precision, d.index);
-        }
-      }
-    }
-    return statevec::make_cpu_state(num_qubits, options.precision, options.num_threads);
-  }
-  const std::string prefix = "cuda";
-  const bool is_cuda = device.compare(0, prefix.size(), prefix) == 0;
-  const std::string rest = is_cuda ? device.substr(prefix.size()) : "";
-  const bool has_index = rest.size() >= 2 && rest.size() <= 4 && rest[0] == ':' &&
-                         rest.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!is_cuda || (!rest.empty() && !has_index)) {
-    throw Error(ExitCode::kUsage,
-                "unknown device '" + device + "': use auto, cpu, cuda or cuda:<index>");
-  }
-  return statevec::make_cuda_state(num_qubits, options.precision,
-                                   has_index ? std::stoi(rest.substr(1)) : 0);
-}
-
-bool runs_on_cpu(std::uint32_t num_qubits, const Options& options) {
-  if (options.device == "cpu") return true;
-  if (options.device != "auto") return false;
-  return num_qubits < kMinCudaQubits || !runtime::built_with_cuda() ||
-         runtime::cuda_devices().empty();
 }
 
 // Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
@@ -157,6 +102,17 @@ void plan_only(const Program& program, const Options& options, const statevec::C
         std::to_string(program.deferred.size()) + " measurements read off the final state\n";
   }
   result.timings.plan_s = timer.elapsed_s();
+}
+
+// Finds out now, not after the run, that the file cannot be written.
+void check_writable(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    return;  // opening a pipe twice would disturb its reader
+  }
+  io::NpyWriter(path, {io::NpyType::kUint8, {1}});
 }
 
 void write_state(State& state, const std::string& path) {
@@ -310,28 +266,6 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
   ++calls;
 }
 
-void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads,
-                  std::uint64_t available_bytes) {
-  const double bytes = needed(num_qubits, precision, num_threads);
-  const auto available = static_cast<double>(available_bytes);
-  if (bytes <= available && num_qubits <= statevec::kMaxQubits) return;
-  std::uint32_t most = 0;
-  while (most < statevec::kMaxQubits && needed(most + 1, precision, num_threads) <= available)
-    ++most;
-  const bool is_double = precision == Precision::kDouble;
-  std::string message = "cannot place " + std::to_string(num_qubits) + " qubits in " +
-                        (is_double ? "double" : "single") + " precision (needs " +
-                        bytes_text(bytes) + ", " + bytes_text(available) + " available): ";
-  if (is_double) {
-    message += "use --precision single (" +
-               bytes_text(needed(num_qubits, Precision::kSingle, num_threads)) + "), ";
-  } else {
-    message += "split the circuit where few gates cross, ";
-  }
-  message += "use at most " + std::to_string(most) + " qubits, or a machine with more memory";
-  throw Error(ExitCode::kResources, message);
-}
-
 Result simulate(const circuit::Circuit& circuit, const Options& options) {
   const Program program = prepare(circuit);
   check_questions(program, options);
@@ -349,22 +283,21 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   }
 
   if (options.dry_run) {
+    result.device = runs_on_cpu(n, options.precision, options.device) ? "cpu" : "cuda";
     if (n > statevec::kMaxQubits) {
       check_memory(n, options.precision, num_threads, runtime::available_host_bytes());
     }
     plan_only(program, options, statevec::CostModel{}, result);
     result.memory_bytes =
         statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
-    result.device = runs_on_cpu(n, options) ? "cpu" : "cuda";
     return result;
   }
 
   const std::uint64_t available = runtime::available_host_bytes();
-  if (runs_on_cpu(n, options) || n > statevec::kMaxQubits) {
-    check_memory(n, options.precision, num_threads, available);
-  }
+  if (!options.state_path.empty()) check_writable(options.state_path);
   runtime::Timer timer;
-  std::unique_ptr<State> state = make_state(static_cast<int>(n), options);
+  std::unique_ptr<State> state =
+      make_state(n, options.precision, options.num_threads, options.device);
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
   result.memory_bytes = state->memory_bytes();

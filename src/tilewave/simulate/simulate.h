@@ -107,9 +107,4 @@ struct Result {
 /// turns out not to be finite.
 Result simulate(const circuit::Circuit& circuit, const Options& options);
 
-/// Throws Error(kResources) when a state of n qubits does not fit in `available_bytes`: what is
-/// needed, what there is, and three ways out.
-void check_memory(std::uint32_t num_qubits, statevec::Precision precision, int num_threads,
-                  std::uint64_t available_bytes);
-
 }  // namespace tilewave::simulate
