@@ -15,6 +15,7 @@ namespace {
 using statevec::Precision;
 
 constexpr int kCpu = -1;
+constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
 std::string bytes_text(double bytes) {
@@ -99,7 +100,10 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
                  runtime::available_host_bytes());
   }
   const int n = static_cast<int>(num_qubits);
-  if (chosen == kCpu) return statevec::make_cpu_state(n, precision, num_threads);
+  if (chosen == kCpu) {
+    const int useful = n < kMinThreadedQubits ? 1 : runtime::resolve_num_threads(num_threads);
+    return statevec::make_cpu_state(n, precision, useful);
+  }
   return statevec::make_cuda_state(n, precision, chosen);
 }
 
