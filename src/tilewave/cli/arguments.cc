@@ -1,0 +1,87 @@
+// See arguments.h.
+#include "tilewave/cli/arguments.h"
+
+#include <charconv>
+#include <limits>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::cli {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+[[noreturn]] void fail(const std::string& flag, const std::string& text, const std::string& want) {
+  throw Error(ExitCode::kUsage, flag + " " + text + ": not " + want);
+}
+
+// Digits with an optional exponent; false when it is something else or too large.
+bool read_number(const std::string& text, std::uint64_t& value) {
+  const char* end = text.data() + text.size();
+  auto [at, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc() || at == text.data()) return false;
+  if (at == end) return true;
+  if (*at != 'e' && *at != 'E') return false;
+  unsigned exponent = 0;
+  const auto [last, bad] = std::from_chars(at + 1, end, exponent);
+  if (bad != std::errc() || last != end || exponent > 19) return false;
+  for (; exponent > 0; --exponent) {
+    if (value > kMost / 10) return false;
+    value *= 10;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t parse_number(const std::string& flag, const std::string& text, std::uint64_t least,
+                           std::uint64_t most) {
+  std::uint64_t value = 0;
+  if (!read_number(text, value) || value < least || value > most) {
+    std::string want = "a whole number of at least " + std::to_string(least);
+    if (most < kMost) want += " and at most " + std::to_string(most);
+    fail(flag, text, want);
+  }
+  return value;
+}
+
+std::vector<Span> parse_spans(const std::string& flag, const std::string& text) {
+  const std::string want = "first:N or a list of indices such as 0,5,8-11";
+  std::vector<Span> spans;
+  if (text.compare(0, 6, "first:") == 0) {
+    std::uint64_t count = 0;
+    if (!read_number(text.substr(6), count) || count == 0) fail(flag, text, want);
+    return {{0, count}};
+  }
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    const std::size_t dash = item.find('-');
+    std::uint64_t first = 0, last = 0;
+    if (!read_number(item.substr(0, dash), first)) fail(flag, text, want);
+    last = first;
+    if (dash != std::string::npos &&
+        (!read_number(item.substr(dash + 1), last) || last < first || last - first == kMost)) {
+      fail(flag, text, want);
+    }
+    spans.push_back({first, last - first + 1});
+    at = comma + 1;
+  }
+  return spans;
+}
+
+std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text) {
+  if (text == "all") return {};
+  std::vector<std::uint32_t> qubits;
+  for (const Span& span : parse_spans(flag, text)) {
+    if (span.first + span.count > 1'000'000 || span.count > 1'000'000) {
+      fail(flag, text, "qubits of any circuit this program can hold");
+    }
+    for (std::uint64_t k = 0; k < span.count; ++k) {
+      qubits.push_back(static_cast<std::uint32_t>(span.first + k));
+    }
+  }
+  return qubits;
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,26 @@
+// Values of flags as people type them. Each throws Error(kUsage) naming the flag, the value and
+// what would be right.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewave::cli {
+
+/// A whole number in [least, most]: digits, optionally with a power of ten as in 1e6.
+std::uint64_t parse_number(const std::string& flag, const std::string& text, std::uint64_t least,
+                           std::uint64_t most);
+
+struct Span {
+  std::uint64_t first = 0;
+  std::uint64_t count = 1;
+};
+
+/// "first:10", or a list of numbers and ranges such as "3,8,10-19".
+std::vector<Span> parse_spans(const std::string& flag, const std::string& text);
+
+/// "all" (an empty list) or qubits as in parse_spans.
+std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text);
+
+}  // namespace tilewave::cli

@@ -1,0 +1,196 @@
+// tilewave bench: times the engine on families of circuits or on files, against the measured limit
+// of the machine.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/cli/arguments.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/io/circuit_file.h"
+#include "tilewave/io/qasm2.h"
+#include "tilewave/runtime/bandwidth.h"
+#include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/benchmark.h"
+
+namespace tilewave::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::vector<std::string> names;
+  std::string qubits = "24", precision = "both", threads, device = "auto", input = "both";
+  std::string repeats = "7", warmup = "1", write, json;
+  bool no_limit = false;
+};
+
+struct Subject {
+  std::string name;
+  circuit::Circuit circuit;
+};
+
+bool is_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.find('.') != std::string::npos;
+}
+
+std::vector<Subject> subjects_of(const Flags& flags) {
+  const auto n = static_cast<std::uint32_t>(parse_number("--qubits", flags.qubits, 2, 40));
+  std::vector<std::string> names = flags.names;
+  if (names.empty()) {
+    for (const auto name : circuit::family_names()) names.emplace_back(name);
+  }
+  std::vector<Subject> subjects;
+  for (const auto& name : names) {
+    if (is_file(name)) {
+      subjects.push_back(
+          {std::filesystem::path(name).stem().string(), io::read_circuit_file(name)});
+    } else {
+      subjects.push_back({name + "_" + std::to_string(n), circuit::make_family(name, n)});
+    }
+  }
+  return subjects;
+}
+
+void write_circuits(const std::vector<Subject>& subjects, const std::string& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  for (const auto& s : subjects) {
+    const std::string path = folder + "/" + s.name + ".qasm";
+    std::ofstream out(path);
+    out << io::to_qasm2(s.circuit);
+    out.close();
+    if (!out) throw Error(ExitCode::kResources, path + ": cannot write the file");
+  }
+}
+
+ordered_json machine_json(double limit) {
+  const runtime::Machine m = runtime::describe_machine();
+  ordered_json out = {{"cpu", m.cpu_model},
+                      {"cores", m.num_cores},
+                      {"simd", m.simd_features},
+                      {"memory_bytes", m.total_memory_bytes},
+                      {"huge_pages", m.huge_pages}};
+  if (limit > 0) out["in_place_bytes_per_s"] = limit;
+  return out;
+}
+
+ordered_json result_json(const Subject& s, statevec::Precision precision,
+                         const simulate::BenchResult& r, double limit) {
+  ordered_json out = {
+      {"circuit", s.name},
+      {"num_qubits", s.circuit.num_qubits()},
+      {"gates", r.gates},
+      {"precision", precision == statevec::Precision::kDouble ? "double" : "single"},
+      {"input", r.input == simulate::BenchInput::kZeros ? "zeros" : "arbitrary"},
+      {"device", r.device},
+      {"passes", r.passes},
+      {"bytes", r.bytes},
+      {"flops", r.flops},
+      {"predicted_s", r.predicted_s},
+      {"plan_s", r.plan_s},
+      {"median_s", r.median_s},
+      {"times_s", r.times_s},
+      {"bytes_per_s", r.bytes / r.median_s},
+      {"norm", r.norm}};
+  if (limit > 0) {
+    out["floor_s"] = r.bytes / limit;
+    out["ratio_to_floor"] = r.median_s * limit / r.bytes;
+  }
+  return out;
+}
+
+void print_row(const ordered_json& r) {
+  std::printf("%-22s %-7s %-10s %6d %12.3f %10.3f %8.1f", r["circuit"].get<std::string>().c_str(),
+              r["precision"].get<std::string>().c_str(), r["input"].get<std::string>().c_str(),
+              r["passes"].get<int>(), 1e3 * r["median_s"].get<double>(),
+              1e3 * r["plan_s"].get<double>(), 1e-9 * r["bytes_per_s"].get<double>());
+  if (r.contains("ratio_to_floor")) std::printf(" %8.2f", r["ratio_to_floor"].get<double>());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void bench(const Flags& flags) {
+  const std::vector<Subject> subjects = subjects_of(flags);
+  if (!flags.write.empty()) {
+    write_circuits(subjects, flags.write);
+    return;
+  }
+  simulate::BenchOptions options;
+  options.device = flags.device;
+  if (!flags.threads.empty()) {
+    options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
+  }
+  options.repeats = static_cast<int>(parse_number("--repeats", flags.repeats, 1, 10000));
+  options.warmup = static_cast<int>(parse_number("--warmup", flags.warmup, 0, 100));
+  std::vector<simulate::BenchInput> inputs;
+  if (flags.input != "zeros") inputs.push_back(simulate::BenchInput::kArbitrary);
+  if (flags.input != "arbitrary") inputs.push_back(simulate::BenchInput::kZeros);
+  std::vector<statevec::Precision> precisions;
+  if (flags.precision != "single") precisions.push_back(statevec::Precision::kDouble);
+  if (flags.precision != "double") precisions.push_back(statevec::Precision::kSingle);
+
+  const bool table = flags.json != "-";
+  double limit = 0;
+  if (!flags.no_limit) {
+    limit = runtime::measure_scale_bandwidth(std::size_t{1} << 28,
+                                             runtime::resolve_num_threads(options.num_threads));
+    if (table) std::printf("in-place pass over 256 MiB on the CPU: %.1f GB/s\n", 1e-9 * limit);
+  }
+  if (table) {
+    std::printf("%-22s %-7s %-10s %6s %12s %10s %8s%s\n", "circuit", "prec", "input", "passes",
+                "median ms", "plan ms", "GB/s", limit > 0 ? "  x floor" : "");
+  }
+  ordered_json out = {{"machine", machine_json(limit)}, {"results", ordered_json::array()}};
+  for (const auto& subject : subjects) {
+    for (const auto precision : precisions) {
+      options.precision = precision;
+      for (const auto& r : simulate::benchmark(subject.circuit, inputs, options)) {
+        // The limit was measured on the CPU; it says nothing about another device.
+        out["results"].push_back(result_json(subject, precision, r, r.device == "cpu" ? limit : 0));
+        if (table) print_row(out["results"].back());
+      }
+    }
+  }
+  if (flags.json == "-") {
+    std::printf("%s\n", out.dump(1, ' ').c_str());
+  } else if (!flags.json.empty()) {
+    std::ofstream file(flags.json);
+    file << out.dump(1, ' ') << '\n';
+    file.close();
+    if (!file) throw Error(ExitCode::kResources, flags.json + ": cannot write the file");
+  }
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App* c = app.add_subcommand("bench", "time families of circuits, or files");
+  auto flags = std::make_shared<Flags>();
+  std::string names;
+  for (const auto name : circuit::family_names()) names += " " + std::string(name);
+  c->add_option("NAMES", flags->names, "circuit files, or families (default: all):" + names);
+  c->add_option("--qubits", flags->qubits, "size of the families (default 24)");
+  c->add_option("--precision", flags->precision, "double, single or both (default)")
+      ->check(CLI::IsMember({"double", "single", "both"}));
+  c->add_option("--input", flags->input, "arbitrary (a product state), zeros or both (default)")
+      ->check(CLI::IsMember({"arbitrary", "zeros", "both"}));
+  c->add_option("--threads", flags->threads, "CPU threads");
+  c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--repeats", flags->repeats, "timed runs, of which the median counts (default 7)");
+  c->add_option("--warmup", flags->warmup, "runs before them (default 1)");
+  c->add_flag("--no-limit", flags->no_limit, "do not measure the machine's limit first");
+  c->add_option("--write", flags->write, "write the circuits as OpenQASM to this folder, only");
+  c->add_option("--json", flags->json, "write JSON to this file (- for the standard output)");
+  c->callback([flags] { bench(*flags); });
+}
+
+}  // namespace tilewave::cli

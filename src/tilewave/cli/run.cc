@@ -1,0 +1,132 @@
+// tilewave run FILE: the main job. Flags in, simulate, results out.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/arguments.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/run_report.h"
+#include "tilewave/io/circuit_file.h"
+#include "tilewave/io/pauli_text.h"
+#include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::cli {
+namespace {
+
+constexpr std::uint64_t kDefaultShots = 1000;
+constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
+
+struct Flags {
+  std::string file, shots, seed, precision = "double", threads, device = "auto";
+  std::string amplitudes, probabilities, expect, pauli_order = "last", state;
+  bool json = false;
+  ReportOptions report;
+};
+
+circuit::PauliSum read_observables(const Flags& flags, circuit::PauliOrder order,
+                                   std::uint32_t num_qubits) {
+  std::error_code ignored;
+  if (std::filesystem::exists(flags.expect, ignored)) {
+    return io::read_pauli_file(flags.expect, order, num_qubits);
+  }
+  const bool looks_like_a_path = flags.expect.find(' ') == std::string::npos &&
+                                 flags.expect.find_first_of("/.") != std::string::npos;
+  if (looks_like_a_path) {
+    throw Error(ExitCode::kInput, "--expect " + flags.expect + ": there is no such file");
+  }
+  return io::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
+}
+
+simulate::Options to_options(const Flags& flags) {
+  simulate::Options options;
+  options.precision =
+      flags.precision == "single" ? statevec::Precision::kSingle : statevec::Precision::kDouble;
+  options.device = flags.device;
+  options.state_path = flags.state;
+  options.explain = flags.report.explain;
+  options.dry_run = flags.report.dry_run;
+  if (!flags.seed.empty()) options.seed = parse_number("--seed", flags.seed, 0, ~std::uint64_t{0});
+  if (!flags.threads.empty()) {
+    options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
+  }
+  std::uint64_t num_amplitudes = 0;
+  if (!flags.amplitudes.empty()) {
+    for (const Span& span : parse_spans("--amplitudes", flags.amplitudes)) {
+      num_amplitudes += span.count;
+      if (span.count > kMostAmplitudes || num_amplitudes > kMostAmplitudes) {
+        throw Error(ExitCode::kUsage, "--amplitudes " + flags.amplitudes +
+                                          ": too many to print: write the state with --state");
+      }
+      options.amplitudes.push_back({span.first, span.count});
+    }
+  }
+  if (!flags.probabilities.empty()) {
+    options.probabilities = true;
+    options.probability_qubits = parse_qubits("--probabilities", flags.probabilities);
+  }
+  const bool asks_something = options.probabilities || !options.amplitudes.empty() ||
+                              !flags.expect.empty() || !flags.state.empty();
+  options.shots = asks_something ? 0 : kDefaultShots;
+  if (!flags.shots.empty()) {
+    options.shots = parse_number("--shots", flags.shots, 0, ~std::uint64_t{0});
+  }
+  return options;
+}
+
+void run(Flags& flags) {
+  simulate::Options options = to_options(flags);
+  flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
+                                                          : circuit::PauliOrder::kLastIsQubit0;
+  runtime::Timer timer;
+  const circuit::Circuit circuit = io::read_circuit_file(flags.file);
+  if (!flags.expect.empty()) {
+    options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
+  }
+  const double parse_s = timer.elapsed_s();
+
+  runtime::ProgressBar bar(stderr, !flags.report.quiet && runtime::wants_progress(stderr));
+  options.on_progress = [&](double fraction, double remaining_s) {
+    bar.update(fraction, remaining_s);
+  };
+  simulate::Result result = simulate::simulate(circuit, options);
+  bar.clear();
+  result.timings.parse_s = parse_s;
+  (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
+  auto flags = std::make_shared<Flags>();
+  c->add_option("FILE", flags->file, "OpenQASM 2 or qsim's text format")->required();
+  c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
+  c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");
+  c->add_option("--precision", flags->precision, "double (default) or single")
+      ->check(CLI::IsMember({"double", "single"}));
+  c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
+  c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");
+  c->add_option("--probabilities", flags->probabilities,
+                "P(qubit = 1): all, or qubits such as 0,3 (up to 20 of them also jointly)");
+  c->add_option("--expect", flags->expect,
+                "expectation of Pauli strings: a file, or \"0.5 ZZI + 0.2 X0 Y3\"");
+  c->add_option("--pauli-order", flags->pauli_order,
+                "which character of a string such as ZZI is qubit 0: last (default) or first")
+      ->check(CLI::IsMember({"last", "first"}));
+  c->add_option("--state", flags->state, "write the final state to this .npy file");
+  c->add_flag("--json", flags->json, "print JSON");
+  c->add_flag("--explain", flags->report.explain, "print the plan");
+  c->add_flag("--dry-run", flags->report.dry_run, "stop after planning");
+  c->add_flag("--profile", flags->report.profile, "print times a kind of step");
+  c->add_flag("--quiet", flags->report.quiet, "print results only: no summary, no progress");
+  c->callback([flags] { run(*flags); });
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,81 @@
+// A run as JSON. Keys that were not asked for are absent, except counts (then empty).
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "tilewave/cli/run_report.h"
+
+namespace tilewave::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json plan_json(const simulate::Result& r, const ReportOptions& report) {
+  ordered_json plan = {{"passes", r.plan.passes},
+                       {"gates", r.plan.gates},
+                       {"bytes", r.plan.bytes},
+                       {"flops", r.plan.flops},
+                       {"predicted_s", r.plan.predicted_s}};
+  if (!report.dry_run) plan["branches"] = r.num_branches;
+  if (!r.plan.text.empty()) plan["text"] = r.plan.text;
+  return plan;
+}
+
+ordered_json profile_json(const simulate::Result& r) {
+  ordered_json steps = ordered_json::object();
+  for (const auto& [name, p] : r.profile) {
+    steps[name] = {{"calls", p.calls},
+                   {"min_s", p.min_s},
+                   {"mean_s", p.total_s / static_cast<double>(p.calls)},
+                   {"max_s", p.max_s},
+                   {"total_s", p.total_s},
+                   {"bytes", p.bytes},
+                   {"predicted_s", p.predicted_s}};
+  }
+  return steps;
+}
+
+}  // namespace
+
+void print_run_json(const simulate::Result& r, const simulate::Options& asked,
+                    const ReportOptions& report) {
+  ordered_json out;
+  out["num_qubits"] = r.num_qubits;
+  out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  out["device"] = r.device;
+  out["seed"] = r.seed;
+  out["shots"] = r.shots;
+  out["bit_order"] = "little";
+  if (!report.dry_run) {
+    out["counts"] = ordered_json::object();
+    for (const auto& [key, count] : r.counts) out["counts"].push_back({key, count});
+    if (asked.probabilities) out["probabilities"] = r.probabilities;
+    if (!r.joint_probabilities.empty()) {
+      out["probability_qubits"] = asked.probability_qubits;
+      out["joint_probabilities"] = r.joint_probabilities;
+    }
+    if (!asked.amplitudes.empty()) {
+      out["amplitudes"] = ordered_json::array();
+      for (const auto& a : r.amplitudes) {
+        out["amplitudes"].push_back(
+            {{"index", a.index}, {"re", a.value.real()}, {"im", a.value.imag()}});
+      }
+    }
+    if (!asked.observables.empty()) {
+      out["expectations"] = r.expectations;
+      out["expectation_sum"] = r.expectation_sum;
+    }
+    out["norm"] = r.norm;
+  }
+  out["memory_bytes"] = r.memory_bytes;
+  out["plan"] = plan_json(r, report);
+  out["timings_s"] = {{"parse", r.timings.parse_s},
+                      {"plan", r.timings.plan_s},
+                      {"execute", r.timings.execute_s},
+                      {"observe", r.timings.observe_s}};
+  if (report.profile) out["profile"] = profile_json(r);
+  if (!r.warnings.empty()) out["warnings"] = r.warnings;
+  std::printf("%s\n", out.dump(1, ' ').c_str());
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,28 @@
+// What `tilewave run` prints about a result.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::cli {
+
+struct ReportOptions {
+  bool quiet = false;
+  bool explain = false;
+  bool profile = false;
+  bool dry_run = false;
+  circuit::PauliOrder pauli_order = circuit::PauliOrder::kLastIsQubit0;
+};
+
+/// For people: counts with bars, tables, one line of summary. On the standard output.
+void print_run_text(const simulate::Result& result, const simulate::Options& asked,
+                    const ReportOptions& report);
+
+/// For programs: one JSON object. On the standard output.
+void print_run_json(const simulate::Result& result, const simulate::Options& asked,
+                    const ReportOptions& report);
+
+}  // namespace tilewave::cli

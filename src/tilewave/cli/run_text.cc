@@ -1,0 +1,162 @@
+// A run for people.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tilewave/cli/run_report.h"
+#include "tilewave/io/pauli_text.h"
+
+namespace tilewave::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 16;
+constexpr int kBarWidth = 40;
+
+// "1.23 ms"
+std::string in_time(double s) {
+  char text[32];
+  if (s < 1e-3) {
+    std::snprintf(text, sizeof text, "%.0f us", s * 1e6);
+  } else if (s < 1) {
+    std::snprintf(text, sizeof text, "%.3g ms", s * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.3g s", s);
+  }
+  return text;
+}
+
+std::string in_bytes(std::uint64_t bytes) {
+  double value = static_cast<double>(bytes);
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int k = 0;
+  for (; value >= 1024 && k < 4; ++k) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g %s", value, units[k]);
+  return text;
+}
+
+struct Row {
+  std::string label;
+  double share;  // of the whole, in [0, 1]
+  std::string value;
+};
+
+// Largest first; a bar is relative to the largest.
+void print_bars(std::vector<Row> rows, const char* what) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.share > b.share; });
+  const std::size_t shown = std::min(rows.size(), kMostRows);
+  std::size_t value_width = 0;
+  for (std::size_t k = 0; k < shown; ++k) value_width = std::max(value_width, rows[k].value.size());
+  for (std::size_t k = 0; k < shown; ++k) {
+    const Row& row = rows[k];
+    const double relative = rows[0].share > 0 ? row.share / rows[0].share : 0;
+    const int length = std::max(1, static_cast<int>(relative * kBarWidth + 0.5));
+    std::printf("%s  %*s  %5.1f%%  %s\n", row.label.c_str(), static_cast<int>(value_width),
+                row.value.c_str(), 100 * row.share,
+                std::string(static_cast<std::size_t>(length), '#').c_str());
+  }
+  if (rows.size() > shown) std::printf("... and %zu more %s\n", rows.size() - shown, what);
+}
+
+void print_counts(const simulate::Result& r) {
+  std::vector<Row> rows;
+  for (const auto& [key, count] : r.counts) {
+    rows.push_back(
+        {key, static_cast<double>(count) / static_cast<double>(r.shots), std::to_string(count)});
+  }
+  print_bars(std::move(rows), "outcomes");
+}
+
+void print_probabilities(const simulate::Result& r, const simulate::Options& asked) {
+  const auto& chosen = asked.probability_qubits;
+  for (std::size_t k = 0; k < r.probabilities.size(); ++k) {
+    std::printf("P(q%zu = 1) = %.12g\n", chosen.empty() ? k : static_cast<std::size_t>(chosen[k]),
+                r.probabilities[k]);
+  }
+  if (r.joint_probabilities.empty()) return;
+  std::string order;
+  for (std::size_t j = chosen.size(); j-- > 0;) order += " q" + std::to_string(chosen[j]);
+  std::printf("jointly, as%s:\n", order.c_str());
+  std::vector<Row> rows;
+  for (std::size_t x = 0; x < r.joint_probabilities.size(); ++x) {
+    if (r.joint_probabilities[x] < 1e-12) continue;
+    std::string label;
+    for (std::size_t j = chosen.size(); j-- > 0;) label.push_back(x >> j & 1 ? '1' : '0');
+    char value[32];
+    std::snprintf(value, sizeof value, "%.9g", r.joint_probabilities[x]);
+    rows.push_back({label, r.joint_probabilities[x], value});
+  }
+  print_bars(std::move(rows), "outcomes");
+}
+
+void print_expectations(const simulate::Result& r, const simulate::Options& asked,
+                        const ReportOptions& report) {
+  const std::size_t shown = std::min(r.expectations.size(), kMostRows);
+  for (std::size_t k = 0; k < shown; ++k) {
+    std::printf("<%s> = %.12g\n",
+                io::to_text(asked.observables[k], report.pauli_order, r.num_qubits).c_str(),
+                r.expectations[k]);
+  }
+  if (r.expectations.size() > shown) {
+    std::printf("... and %zu more terms (--json prints all)\n", r.expectations.size() - shown);
+  }
+  std::printf("expectation sum = %.12g\n", r.expectation_sum);
+}
+
+void print_profile(const simulate::Result& r) {
+  double whole_s = 0;
+  for (const auto& [name, p] : r.profile) whole_s += p.total_s;
+  std::printf("%-14s %7s %10s %10s %10s %7s %10s %10s\n", "step", "calls", "min", "mean", "max",
+              "share", "measured", "predicted");
+  for (const auto& [name, p] : r.profile) {
+    std::printf("%-14s %7llu %10s %10s %10s %6.1f%% %10s %10s\n", name.c_str(),
+                static_cast<unsigned long long>(p.calls), in_time(p.min_s).c_str(),
+                in_time(p.total_s / static_cast<double>(p.calls)).c_str(), in_time(p.max_s).c_str(),
+                whole_s > 0 ? 100 * p.total_s / whole_s : 0, in_time(p.total_s).c_str(),
+                p.predicted_s > 0 ? in_time(p.predicted_s).c_str() : "-");
+  }
+}
+
+void print_summary(const simulate::Result& r, const ReportOptions& report) {
+  const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  if (report.dry_run) {
+    std::printf("%u qubits, %s, %s: %llu passes, %s predicted, %s\n", r.num_qubits, precision,
+                r.device.c_str(), static_cast<unsigned long long>(r.plan.passes),
+                in_time(r.plan.predicted_s).c_str(), in_bytes(r.memory_bytes).c_str());
+    return;
+  }
+  const auto& t = r.timings;
+  std::printf("%u qubits, %s, %s: %s (parse %s, plan %s, execute %s, observe %s), %s, %llu passes",
+              r.num_qubits, precision, r.device.c_str(),
+              in_time(t.parse_s + t.plan_s + t.execute_s + t.observe_s).c_str(),
+              in_time(t.parse_s).c_str(), in_time(t.plan_s).c_str(), in_time(t.execute_s).c_str(),
+              in_time(t.observe_s).c_str(), in_bytes(r.memory_bytes).c_str(),
+              static_cast<unsigned long long>(r.plan.passes));
+  if (r.num_branches > 1) {
+    std::printf(", %llu branches", static_cast<unsigned long long>(r.num_branches));
+  }
+  if (r.shots > 0) std::printf(", seed %llu", static_cast<unsigned long long>(r.seed));
+  std::printf("\n");
+}
+
+}  // namespace
+
+void print_run_text(const simulate::Result& r, const simulate::Options& asked,
+                    const ReportOptions& report) {
+  if (report.explain) std::printf("%s\n", r.plan.text.c_str());
+  print_counts(r);
+  if (asked.probabilities) print_probabilities(r, asked);
+  for (const auto& a : r.amplitudes) {
+    std::printf("amplitude %llu = %.15g %+.15gi\n", static_cast<unsigned long long>(a.index),
+                a.value.real(), a.value.imag());
+  }
+  if (!asked.observables.empty() && !report.dry_run) print_expectations(r, asked, report);
+  if (report.profile) print_profile(r);
+  if (!report.quiet) print_summary(r, report);
+  if (report.quiet) return;
+  for (const auto& warning : r.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,12 @@
+// The limit that bench compares with: how fast this machine changes a large array in place.
+#pragma once
+
+#include <cstddef>
+
+namespace tilewave::runtime {
+
+/// Bytes a second (read + written) of x *= c over an array of doubles of `num_bytes`, in place, on
+/// `num_threads` threads: the median of seven sweeps after a first that touches the memory.
+double measure_scale_bandwidth(std::size_t num_bytes, int num_threads);
+
+}  // namespace tilewave::runtime

@@ -1,0 +1,92 @@
+// See benchmark.h.
+#include "tilewave/simulate/benchmark.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/philox.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Every qubit somewhere on the Bloch sphere, away from the poles.
+std::vector<cplx> random_product_state(std::uint32_t num_qubits) {
+  std::vector<cplx> a;
+  for (std::uint32_t q = 0; q < num_qubits; ++q) {
+    const double theta = 0.3 + 0.9 * random_uniform(1, q, 0);
+    const double phi = 2 * std::numbers::pi * random_uniform(1, q, 1);
+    a.emplace_back(std::cos(theta));
+    a.push_back(std::polar(std::sin(theta), phi));
+  }
+  return a;
+}
+
+}  // namespace
+
+std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
+                                   const std::vector<BenchInput>& inputs,
+                                   const BenchOptions& options) {
+  const Program program = prepare(circuit);
+  if (program.dynamic) {
+    throw Error(ExitCode::kUsage,
+                "a circuit that measures or resets in the middle has no one time");
+  }
+  const std::unique_ptr<statevec::State> state =
+      make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
+  const std::vector<cplx> product = random_product_state(circuit.num_qubits());
+  std::vector<BenchResult> results;
+  for (const BenchInput input : inputs) {
+    BenchResult result;
+    result.input = input;
+    result.device = state->device();
+    std::vector<double> plan_times_s;
+    for (int k = -options.warmup; k < options.repeats; ++k) {
+      if (input == BenchInput::kZeros) {
+        state->set_zero_state();
+      } else {
+        state->set_product_state(product);
+      }
+      runtime::Timer timer;
+      const statevec::Plan plan = statevec::make_plan(circuit, program.ops, state->plan_options());
+      const double plan_s = timer.elapsed_s();
+      state->run(plan);
+      const double whole_s = timer.elapsed_s();
+      if (k < 0) continue;
+      plan_times_s.push_back(plan_s);
+      result.times_s.push_back(whole_s);
+      if (k > 0) continue;
+      result.gates = plan.num_circuit_gates;
+      result.passes = plan.passes.size();
+      result.predicted_s = plan.predicted_s;
+      for (const auto& pass : plan.passes) {
+        result.bytes += pass.bytes;
+        result.flops += pass.flops;
+      }
+    }
+    result.plan_s = median(plan_times_s);
+    result.median_s = median(result.times_s);
+    result.norm = state->norm();
+    const double allowed = options.precision == statevec::Precision::kDouble ? 1e-9 : 1e-2;
+    if (!(std::abs(result.norm - 1) < allowed)) {
+      throw Error(ExitCode::kVerification,
+                  "the state's norm is " + std::to_string(result.norm) + " after the run, not 1");
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace tilewave::simulate

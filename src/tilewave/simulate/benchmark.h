@@ -1,0 +1,46 @@
+// How fast a circuit runs: planning plus execution on a state already allocated and touched, ended
+// by a synchronisation; medians after warm-up. The input is |0...0>, whose known zeros the planner
+// uses, or a random product state prepared outside the timed part, about which it knows nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::simulate {
+
+enum class BenchInput : std::uint8_t { kArbitrary, kZeros };
+
+struct BenchOptions {
+  statevec::Precision precision = statevec::Precision::kDouble;
+  int num_threads = 0;
+  std::string device = "auto";
+  int repeats = 7;
+  int warmup = 1;
+};
+
+struct BenchResult {
+  BenchInput input = BenchInput::kArbitrary;
+  std::string device;
+  std::uint64_t gates = 0;
+  std::uint64_t passes = 0;
+  double bytes = 0;  ///< read + written by all passes
+  double flops = 0;
+  double predicted_s = 0;
+  double plan_s = 0;            ///< median
+  double median_s = 0;          ///< planning plus execution
+  std::vector<double> times_s;  ///< every repeat, in order
+  double norm = 0;              ///< of the state at the end
+};
+
+/// Runs a unitary circuit (trailing measurements are left out) on one state for each input in turn.
+/// Throws Error(kUsage) when it measures or resets in the middle, Error(kVerification) when the
+/// norm is lost.
+std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
+                                   const std::vector<BenchInput>& inputs,
+                                   const BenchOptions& options);
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,48 @@
+// Shots grouped by outcome: a branch is one history of outcomes and all the shots that share it,
+// and it is simulated once. The tree of branches is walked depth first.
+//
+// Every shot draws u = uniform(seed, shot, 1 + operation) at a block of measurements (or resets),
+// so the outcome of a shot depends on nothing but its number: not on threads, not on the walk.
+// Where the shots of a branch fall apart, the state before the measurement is kept as a snapshot
+// for the outcomes that wait. Snapshots live under a memory budget; an outcome whose snapshot did
+// not fit is replayed from |0...0> along its recorded outcomes. Memory: at most `max_states` states
+// plus O(shots); time: one run of the rest of the circuit a distinct outcome.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/simulate/simulate.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+
+/// The end of a branch: its final state and the shots that reached it.
+struct Leaf {
+  statevec::State& state;
+  const Bits& bits;
+  std::span<const std::uint32_t> shots;
+};
+
+struct BranchOptions {
+  std::uint64_t shots = 1;
+  std::uint64_t seed = 0;
+  std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
+};
+
+/// Uniform numbers of the draw at a leaf: one for each shot.
+double leaf_draw(std::uint64_t seed, std::uint64_t shot);
+
+/// Runs the program on `state` (in |0...0>; it may be replaced by another of its kind) and calls
+/// `on_leaf` for every distinct history of outcomes. Adds plans, times and passes to `result`.
+void run_branches(const Program& program, std::unique_ptr<statevec::State>& state,
+                  const BranchOptions& options, const statevec::RunObserver& observer,
+                  Result& result, const std::function<void(const Leaf&)>& on_leaf);
+
+}  // namespace tilewave::simulate

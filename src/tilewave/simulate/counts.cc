@@ -1,0 +1,40 @@
+// Keys in Qiskit's order; see Result::counts.
+#include "tilewave/simulate/counts.h"
+
+namespace tilewave::simulate {
+
+Counter::Counter(const Program& program) : program_(program) {}
+
+std::string Counter::key(const Bits& bits) const {
+  const auto& circuit = *program_.circuit;
+  std::string text;
+  const auto append = [&](std::uint32_t first, std::uint32_t size) {
+    for (std::uint32_t k = size; k-- > 0;) text.push_back(get_bit(bits, first + k) ? '1' : '0');
+  };
+  const auto registers = circuit.cregs();
+  if (registers.empty()) append(0, circuit.num_clbits());
+  for (std::size_t r = registers.size(); r-- > 0;) {
+    if (!text.empty()) text.push_back(' ');
+    append(registers[r].first, registers[r].size);
+  }
+  return text;
+}
+
+void Counter::add(const Bits& bits, std::uint64_t count) { counts_[key(bits)] += count; }
+
+void Counter::add(const Bits& bits, std::uint64_t basis_state, std::uint64_t count) {
+  if (!program_.records) {
+    std::string text;
+    for (std::uint32_t q = program_.circuit->num_qubits(); q-- > 0;) {
+      text.push_back(basis_state >> q & 1 ? '1' : '0');
+    }
+    // Basis states arrive in ascending order, so the end is the right place.
+    counts_.emplace_hint(counts_.end(), std::move(text), 0)->second += count;
+    return;
+  }
+  Bits outcome = bits;
+  for (const auto& d : program_.deferred) set_bit(outcome, d.clbit, basis_state >> d.qubit & 1);
+  counts_.emplace_hint(counts_.end(), key(outcome), 0)->second += count;
+}
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,110 @@
+// See make_state.h.
+#include "tilewave/simulate/make_state.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using statevec::Precision;
+
+constexpr int kCpu = -1;
+constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
+constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int k = 0;
+  for (; bytes >= 1024 && k < 5; ++k) bytes /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, bytes < 100 && k > 0 ? "%.1f %s" : "%.0f %s", bytes, units[k]);
+  return text;
+}
+
+double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
+  if (num_qubits > statevec::kMaxQubits) {
+    return std::ldexp(static_cast<double>(statevec::amplitude_bytes(precision)),
+                      static_cast<int>(num_qubits));
+  }
+  return static_cast<double>(
+      statevec::needed_bytes(static_cast<int>(num_qubits), precision, num_threads));
+}
+
+// The index of a CUDA device, or kCpu.
+int choose_device(std::uint32_t num_qubits, Precision precision, const std::string& device) {
+  if (device == "cpu") return kCpu;
+  if (device == "auto") {
+    if (num_qubits < kMinCudaQubits || num_qubits > statevec::kMaxQubits ||
+        !runtime::built_with_cuda()) {
+      return kCpu;
+    }
+    const double bytes = 1e9 + 1.04 * std::ldexp(static_cast<double>(amplitude_bytes(precision)),
+                                                 static_cast<int>(num_qubits));
+    for (const auto& d : runtime::cuda_devices()) {
+      if (bytes <= static_cast<double>(d.total_memory_bytes)) return d.index;
+    }
+    return kCpu;
+  }
+  const std::string prefix = "cuda";
+  const bool is_cuda = device.compare(0, prefix.size(), prefix) == 0;
+  const std::string rest = is_cuda ? device.substr(prefix.size()) : "";
+  const bool has_index = rest.size() >= 2 && rest.size() <= 4 && rest[0] == ':' &&
+                         rest.find_first_not_of("0123456789", 1) == std::string::npos;
+  if (!is_cuda || (!rest.empty() && !has_index)) {
+    throw Error(ExitCode::kUsage,
+                "unknown device '" + device + "': use auto, cpu, cuda or cuda:<index>");
+  }
+  return has_index ? std::stoi(rest.substr(1)) : 0;
+}
+
+}  // namespace
+
+void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads,
+                  std::uint64_t available_bytes) {
+  const double bytes = needed(num_qubits, precision, num_threads);
+  const auto available = static_cast<double>(available_bytes);
+  if (bytes <= available && num_qubits <= statevec::kMaxQubits) return;
+  std::uint32_t most = 0;
+  while (most < statevec::kMaxQubits && needed(most + 1, precision, num_threads) <= available) {
+    ++most;
+  }
+  const bool is_double = precision == Precision::kDouble;
+  std::string message = "cannot place " + std::to_string(num_qubits) + " qubits in " +
+                        (is_double ? "double" : "single") + " precision (needs " +
+                        bytes_text(bytes) + ", " + bytes_text(available) + " available): ";
+  if (is_double) {
+    message += "use --precision single (" +
+               bytes_text(needed(num_qubits, Precision::kSingle, num_threads)) + "), ";
+  } else {
+    message += "split the circuit where few gates cross, ";
+  }
+  message += "use at most " + std::to_string(most) + " qubits, or a machine with more memory";
+  throw Error(ExitCode::kResources, message);
+}
+
+bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::string& device) {
+  return choose_device(num_qubits, precision, device) == kCpu;
+}
+
+std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
+                                            int num_threads, const std::string& device) {
+  const int chosen = choose_device(num_qubits, precision, device);
+  if (chosen == kCpu || num_qubits > statevec::kMaxQubits) {
+    check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
+                 runtime::available_host_bytes());
+  }
+  const int n = static_cast<int>(num_qubits);
+  if (chosen == kCpu) {
+    const int useful = n < kMinThreadedQubits ? 1 : runtime::resolve_num_threads(num_threads);
+    return statevec::make_cpu_state(n, precision, useful);
+  }
+  return statevec::make_cuda_state(n, precision, chosen);
+}
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,26 @@
+// Which device holds the state, and whether it fits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+
+/// True when `device` (see Options::device) means the CPU for a circuit of this size on this
+/// machine. Throws Error(kUsage) for a word that is no device.
+bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
+                 const std::string& device);
+
+/// A state in |0...0>. Throws Error(kResources), before any allocation, when it does not fit.
+std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::Precision precision,
+                                            int num_threads, const std::string& device);
+
+/// Throws Error(kResources) when a state of n qubits does not fit in `available_bytes`: what is
+/// needed, what there is, and three ways out.
+void check_memory(std::uint32_t num_qubits, statevec::Precision precision, int num_threads,
+                  std::uint64_t available_bytes);
+
+}  // namespace tilewave::simulate

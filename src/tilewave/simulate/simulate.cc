@@ -1,0 +1,342 @@
+// The spine of a run: prepare -> check memory -> state -> branches -> observe.
+#include "tilewave/simulate/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/io/npy.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using statevec::Precision;
+using statevec::State;
+
+constexpr std::uint64_t kMaxShots = 100'000'000;
+
+void check_questions(const Program& program, const Options& options) {
+  const std::uint32_t n = program.circuit->num_qubits();
+  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  if (n == 0) throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
+  if (options.shots > kMaxShots) fail("at most 100000000 shots in one run: split them by seed");
+  for (const auto& range : options.amplitudes) {
+    const std::uint64_t size = n >= 64 ? ~std::uint64_t{0} : bit(static_cast<int>(n));
+    if (range.first >= size || range.count > size - range.first) {
+      fail("amplitude " + std::to_string(std::max(range.first, range.first + range.count - 1)) +
+           " does not exist: a state of " + std::to_string(n) + " qubits has indices 0 to " +
+           std::to_string(size - 1));
+    }
+  }
+  for (const auto q : options.probability_qubits) {
+    if (q >= n) {
+      fail("qubit " + std::to_string(q) + " does not exist: the circuit has qubits 0 to " +
+           std::to_string(n - 1));
+    }
+    if (std::count(options.probability_qubits.begin(), options.probability_qubits.end(), q) > 1) {
+      fail("qubit " + std::to_string(q) + " is asked for twice");
+    }
+  }
+  if (!program.dynamic) return;
+  if ((!options.amplitudes.empty() || !options.state_path.empty()) && options.shots != 1) {
+    fail(
+        "amplitudes and the state are not defined over several shots of a circuit that measures "
+        "or resets in the middle: ask for --shots 1, or for counts, probabilities or expectations");
+  }
+  if (options.shots == 0 && !options.dry_run) {
+    fail("a circuit that measures or resets in the middle needs shots: ask for --shots N");
+  }
+}
+
+// Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
+// every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
+void plan_only(const Program& program, const Options& options, const statevec::CostModel& cost,
+               Result& result) {
+  runtime::Timer timer;
+  bool first = true;
+  for (std::size_t at = 0; at < program.ops.size();) {
+    std::vector<circuit::Op> gates;
+    const auto is_event = [&](std::size_t k) {
+      const auto kind = program.ops[k].kind;
+      return kind == circuit::OpKind::kMeasure || kind == circuit::OpKind::kReset;
+    };
+    for (; at < program.ops.size() && !is_event(at); ++at) gates.push_back(program.ops[at]);
+    if (!gates.empty()) {
+      statevec::PlanOptions plan_options;
+      plan_options.precision = options.precision;
+      plan_options.from_zeros = first;
+      plan_options.cost = cost;
+      const statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      result.plan.passes += plan.passes.size();
+      result.plan.gates += plan.num_circuit_gates;
+      result.plan.predicted_s += plan.predicted_s;
+      for (const auto& pass : plan.passes) {
+        result.plan.bytes += pass.bytes;
+        result.plan.flops += pass.flops;
+      }
+      result.plan.text += statevec::explain(plan);
+    }
+    std::size_t events = 0;
+    for (; at < program.ops.size() && is_event(at); ++at) ++events;
+    if (events) {
+      result.plan.text += std::to_string(events) +
+                          " measurements or resets: shots part by outcome, each branch goes on\n";
+    }
+    first = false;
+  }
+  if (!program.deferred.empty()) {
+    result.plan.text +=
+        std::to_string(program.deferred.size()) + " measurements read off the final state\n";
+  }
+  result.timings.plan_s = timer.elapsed_s();
+}
+
+// Finds out now, not after the run, that the file cannot be written.
+void check_writable(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    return;  // opening a pipe twice would disturb its reader
+  }
+  io::NpyWriter(path, {io::NpyType::kUint8, {1}});
+}
+
+void write_state(State& state, const std::string& path) {
+  const bool is_double = state.precision() == Precision::kDouble;
+  io::NpyWriter writer(path, {is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
+                              {state.num_amplitudes()}});
+  std::vector<std::complex<float>> narrow;
+  state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {
+    if (is_double) {
+      writer.write(block);
+      return;
+    }
+    narrow.resize(block.size());
+    std::transform(block.begin(), block.end(), narrow.begin(),
+                   [](cplx a) { return std::complex<float>(a); });
+    writer.write(std::span<const std::complex<float>>(narrow));
+  });
+  writer.close();
+}
+
+// Collects what was asked from the final state of every branch, weighted by its share of the shots.
+class Collector {
+ public:
+  Collector(const Program& program, const Options& options, Result& result)
+      : program_(program), options_(options), result_(result), counter_(program) {}
+
+  void operator()(const Leaf& leaf) {
+    const runtime::Timer timer;
+    const double weight = program_.dynamic ? static_cast<double>(leaf.shots.size()) /
+                                                 static_cast<double>(options_.shots)
+                                           : 1.0;
+    check_norm(leaf.state, weight);
+    State& state = leaf.state;
+    if (options_.probabilities) {
+      timed("probabilities", [&] { add_probabilities(state, weight); });
+    }
+    if (!options_.observables.empty()) {
+      timed("expectations", [&] {
+        const std::vector<double> values = state.expectations(options_.observables);
+        result_.expectations.resize(values.size());
+        for (std::size_t k = 0; k < values.size(); ++k) {
+          result_.expectations[k] += weight * options_.observables[k].coefficient * values[k];
+        }
+      });
+    }
+    if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
+    if (options_.shots > 0) timed("sample", [&] { count(leaf); });
+    if (!options_.state_path.empty()) {
+      timed("write state", [&] { write_state(state, options_.state_path); });
+    }
+    result_.timings.observe_s += timer.elapsed_s();
+    shots_done_ += leaf.shots.size();
+  }
+
+  void finish() {
+    result_.counts = counter_.take();
+    // One order, so the sum is the same however the branches were walked.
+    for (const double value : result_.expectations) result_.expectation_sum += value;
+  }
+  double fraction_done() const {
+    return options_.shots ? static_cast<double>(shots_done_) / static_cast<double>(options_.shots)
+                          : 1;
+  }
+
+ private:
+  template <class F>
+  void timed(const char* step, F f) {
+    const runtime::Timer timer;
+    f();
+    result_.profile[step].add(timer.elapsed_s(), 0, 0);
+  }
+
+  void check_norm(State& state, double weight) {
+    double norm = 0;
+    timed("norm", [&] { norm = state.norm(); });
+    if (!std::isfinite(norm)) {
+      throw Error(ExitCode::kVerification,
+                  "the state is not finite (its norm is " + std::to_string(norm) +
+                      "): an angle or a matrix of the circuit is too large");
+    }
+    const double gates = static_cast<double>(std::max<std::size_t>(program_.ops.size(), 1));
+    const double unit = state.precision() == Precision::kDouble ? 1e-11 : 1e-4;
+    if (std::abs(norm - 1) > unit * std::sqrt(gates) && result_.warnings.empty()) {
+      char text[128];
+      std::snprintf(text, sizeof text,
+                    "the norm of the state is %.12g, not 1; nothing was rescaled", norm);
+      result_.warnings.emplace_back(text);
+    }
+    result_.norm += weight * norm;
+  }
+
+  void add_probabilities(State& state, double weight) {
+    const std::vector<double> all = state.marginals();
+    const auto& chosen = options_.probability_qubits;
+    result_.probabilities.resize(chosen.empty() ? all.size() : chosen.size());
+    for (std::size_t k = 0; k < result_.probabilities.size(); ++k) {
+      result_.probabilities[k] += weight * all[chosen.empty() ? k : chosen[k]];
+    }
+    if (chosen.empty() || chosen.size() > kMaxJointQubits) return;
+    const std::vector<double> joint = state.joint_probabilities(chosen);
+    result_.joint_probabilities.resize(joint.size());
+    for (std::size_t k = 0; k < joint.size(); ++k)
+      result_.joint_probabilities[k] += weight * joint[k];
+  }
+
+  void read_amplitudes(State& state) {
+    std::vector<std::uint64_t> indices;
+    for (const auto& range : options_.amplitudes) {
+      for (std::uint64_t k = 0; k < range.count; ++k) indices.push_back(range.first + k);
+    }
+    const std::vector<cplx> values = state.amplitudes(indices);
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      result_.amplitudes.push_back({indices[k], values[k]});
+    }
+  }
+
+  void count(const Leaf& leaf) {
+    if (program_.records && program_.deferred.empty()) {
+      counter_.add(leaf.bits, leaf.shots.size());
+      return;
+    }
+    std::vector<double> draws(leaf.shots.size());
+    for (std::size_t k = 0; k < draws.size(); ++k) {
+      draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
+    }
+    std::sort(draws.begin(), draws.end());
+    const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
+    for (std::size_t k = 0; k < drawn.size();) {
+      std::size_t end = k + 1;
+      while (end < drawn.size() && drawn[end] == drawn[k]) ++end;
+      counter_.add(leaf.bits, drawn[k], end - k);
+      k = end;
+    }
+  }
+
+  const Program& program_;
+  const Options& options_;
+  Result& result_;
+  Counter counter_;
+  std::uint64_t shots_done_ = 0;
+};
+
+}  // namespace
+
+void StepProfile::add(double measured_s, double predicted, double num_bytes) {
+  min_s = calls ? std::min(min_s, measured_s) : measured_s;
+  max_s = std::max(max_s, measured_s);
+  total_s += measured_s;
+  predicted_s += predicted;
+  bytes += num_bytes;
+  ++calls;
+}
+
+Result simulate(const circuit::Circuit& circuit, const Options& options) {
+  const Program program = prepare(circuit);
+  check_questions(program, options);
+  const std::uint32_t n = circuit.num_qubits();
+  const int num_threads = runtime::resolve_num_threads(options.num_threads);
+  Result result;
+  result.num_qubits = n;
+  result.precision = options.precision;
+  result.shots = options.shots;
+  if (options.seed) {
+    result.seed = *options.seed;
+  } else {
+    std::random_device entropy;
+    result.seed = (std::uint64_t{entropy()} << 32) | entropy();
+  }
+
+  if (options.dry_run) {
+    result.device = runs_on_cpu(n, options.precision, options.device) ? "cpu" : "cuda";
+    if (n > statevec::kMaxQubits) {
+      check_memory(n, options.precision, num_threads, runtime::available_host_bytes());
+    }
+    plan_only(program, options, statevec::CostModel{}, result);
+    result.memory_bytes =
+        statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
+    return result;
+  }
+
+  const std::uint64_t available = runtime::available_host_bytes();
+  if (!options.state_path.empty()) check_writable(options.state_path);
+  runtime::Timer timer;
+  std::unique_ptr<State> state =
+      make_state(n, options.precision, options.num_threads, options.device);
+  result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
+  result.device = state->device();
+  result.memory_bytes = state->memory_bytes();
+  if (options.explain) {
+    plan_only(program, options, state->cost_model(), result);
+    result.plan = {.text = result.plan.text};
+    result.timings.plan_s = 0;
+  }
+
+  Collector collect(program, options, result);
+  statevec::RunObserver observer;
+  observer.on_step = [&](const statevec::StepTime& step) {
+    result.profile[step.step].add(step.measured_s, step.predicted_s, step.bytes);
+  };
+  const runtime::Timer run_timer;
+  if (options.on_progress) {
+    observer.on_progress = [&](double done_s, double total_s) {
+      if (!program.dynamic) {
+        options.on_progress(total_s > 0 ? done_s / total_s : 1, total_s - done_s);
+        return;
+      }
+      const double fraction = collect.fraction_done();
+      const double elapsed_s = run_timer.elapsed_s();
+      const double remaining_s =
+          fraction > 0 ? elapsed_s * (1 - fraction) / fraction : total_s - done_s;
+      options.on_progress(fraction, remaining_s);
+    };
+  }
+  // Snapshots may take four fifths of the memory that is left.
+  const std::uint64_t left = available > result.memory_bytes ? available - result.memory_bytes : 0;
+  BranchOptions branch_options;
+  branch_options.shots =
+      program.dynamic ? options.shots : std::max<std::uint64_t>(options.shots, 1);
+  branch_options.seed = result.seed;
+  branch_options.max_states =
+      1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
+  run_branches(program, state, branch_options, observer, result, std::ref(collect));
+  collect.finish();
+  return result;
+}
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,110 @@
+// One call that runs a circuit and returns what was asked about it.
+//
+// Measurements that nothing depends on are deferred to the end: such a circuit is simulated once
+// and its shots are drawn from the final state. Circuits that measure, reset or branch in the
+// middle run with their shots grouped by outcome (see branches.h). Nothing is printed; memory is
+// checked before it is taken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/complex.h"
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::simulate {
+
+/// Basis states [first, first + count).
+struct IndexRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 1;
+};
+
+struct Options {
+  std::uint64_t shots = 0;
+  std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
+  statevec::Precision precision = statevec::Precision::kDouble;
+  int num_threads = 0;          ///< 0: OpenMP's default
+  std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:<index>"
+
+  std::vector<IndexRange> amplitudes;
+  bool probabilities = false;
+  std::vector<circuit::Qubit> probability_qubits;  ///< empty: all; otherwise jointly too
+  circuit::PauliSum observables;
+  std::string state_path;  ///< .npy file for the final state; empty: none
+
+  bool explain = false;  ///< fill Result::plan.text
+  bool dry_run = false;  ///< stop after planning
+  /// Called now and then while the circuit runs.
+  std::function<void(double fraction, double remaining_s)> on_progress;
+};
+
+/// A list longer than this gets no joint distribution.
+constexpr std::size_t kMaxJointQubits = 20;
+
+struct Amplitude {
+  std::uint64_t index = 0;
+  cplx value;
+};
+
+struct PlanSummary {
+  std::uint64_t passes = 0;
+  std::uint64_t gates = 0;
+  double bytes = 0;
+  double flops = 0;
+  double predicted_s = 0;
+  std::string text;  ///< the printed plan, when asked for
+};
+
+struct Timings {
+  double parse_s = 0;  ///< filled by whoever read the circuit
+  double plan_s = 0;
+  double execute_s = 0;
+  double observe_s = 0;
+};
+
+/// One kind of step over a whole run.
+struct StepProfile {
+  std::uint64_t calls = 0;
+  double predicted_s = 0;
+  double min_s = 0, max_s = 0, total_s = 0;
+  double bytes = 0;
+
+  void add(double measured_s, double predicted, double num_bytes);
+};
+
+struct Result {
+  std::uint32_t num_qubits = 0;
+  statevec::Precision precision = statevec::Precision::kDouble;
+  std::string device;
+  std::uint64_t seed = 0;
+  std::uint64_t shots = 0;
+  /// Classical registers, the last declared leftmost, separated by blanks; the highest bit of a
+  /// register is its leftmost character. All qubits, highest first, when nothing is measured.
+  std::map<std::string, std::uint64_t> counts;
+  std::vector<double> probabilities;        ///< P(qubit = 1), of all or of the chosen qubits
+  std::vector<double> joint_probabilities;  ///< bit j of an index is the j-th chosen qubit
+  std::vector<Amplitude> amplitudes;
+  std::vector<double> expectations;  ///< coefficient times <P>, a term
+  double expectation_sum = 0;
+  double norm = 0;  ///< sum of |amplitude|^2 as found
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t num_branches = 0;  ///< final states that were simulated
+  PlanSummary plan;
+  Timings timings;
+  std::map<std::string, StepProfile> profile;
+  std::vector<std::string> warnings;
+};
+
+/// Runs the circuit. Throws Error(kResources) when the state does not fit (before any allocation),
+/// Error(kUsage) for questions the circuit has no answer to, Error(kVerification) when the state
+/// turns out not to be finite.
+Result simulate(const circuit::Circuit& circuit, const Options& options);
+
+}  // namespace tilewave::simulate

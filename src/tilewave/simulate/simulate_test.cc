@@ -1,0 +1,428 @@
+// Whole runs against what can be worked out by hand, and against themselves: the same seed gives
+// the same counts for any number of threads and any memory for snapshots.
+#include "tilewave/simulate/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/philox.h"
+#include "tilewave/io/qasm2.h"
+#include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/statevec/testing/reference.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+circuit::Circuit qasm(const std::string& body) {
+  return io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
+}
+
+Result run(const std::string& body, std::uint64_t shots, std::uint64_t seed = 1,
+           int num_threads = 0) {
+  Options options;
+  options.shots = shots;
+  options.seed = seed;
+  options.num_threads = num_threads;
+  return simulate(qasm(body), options);
+}
+
+std::uint64_t total(const Counts& counts) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, count] : counts) sum += count;
+  return sum;
+}
+
+// |count - shots p| within six standard deviations.
+void expect_share(const Counts& counts, const std::string& key, double p) {
+  const double shots = static_cast<double>(total(counts));
+  const auto found = counts.find(key);
+  const double count = found == counts.end() ? 0 : static_cast<double>(found->second);
+  EXPECT_NEAR(count, shots * p, 6 * std::sqrt(shots * p * (1 - p)) + 1e-9) << key;
+}
+
+ExitCode code_of(const std::function<void()>& f, const std::string& words) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ExitCode::kOk;
+}
+
+constexpr const char* kTeleport =
+    "qreg q[3]; creg a[1]; creg b[1]; creg out[1]; ry(0.8) q[0]; h q[1]; cx q[1],q[2]; cx "
+    "q[0],q[1];"
+    "h q[0]; measure q[0]->a[0]; measure q[1]->b[0]; if(b==1) x q[2]; if(a==1) z q[2];"
+    "measure q[2]->out[0];";
+
+TEST(Prepare, DefersMeasurementsNothingDependsOn) {
+  const auto c =
+      qasm("qreg q[3]; creg c[3]; h q[0]; measure q[0]->c[2]; h q[1]; measure q[1]->c[0];");
+  const Program p = prepare(c);
+  EXPECT_FALSE(p.dynamic);
+  EXPECT_EQ(p.deferred.size(), 2u);
+  EXPECT_EQ(p.ops.size(), 2u);
+}
+
+TEST(Prepare, KeepsWhatMatters) {
+  const auto reused =
+      qasm("qreg q[1]; creg c[2]; h q[0]; measure q[0]->c[0]; h q[0]; measure q[0]->c[1];");
+  EXPECT_TRUE(prepare(reused).dynamic);
+  const auto read = qasm("qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) x q[1];");
+  EXPECT_TRUE(prepare(read).dynamic);
+  const auto reset = qasm("qreg q[1]; h q[0]; reset q[0];");
+  EXPECT_TRUE(prepare(reset).dynamic);
+}
+
+TEST(Prepare, ResolvesWhatIsKnown) {
+  const auto c = qasm("qreg q[2]; creg c[2]; reset q[0]; if(c==1) x q[0]; if(c==0) x q[1];");
+  const Program p = prepare(c);
+  EXPECT_FALSE(p.dynamic);
+  ASSERT_EQ(p.ops.size(), 1u);
+  EXPECT_EQ(c.targets(p.ops[0])[0], 1u);
+}
+
+TEST(Prepare, DropsOverwrittenMeasurements) {
+  const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
+  EXPECT_EQ(prepare(c).deferred.size(), 1u);
+  EXPECT_EQ(run("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];", 10).counts,
+            (Counts{{"0", 10}}));
+}
+
+TEST(Simulate, BellPairAgrees) {
+  const Result r = run("qreg q[2]; creg c[2]; h q[0]; cx q[0],q[1]; measure q->c;", 10000);
+  EXPECT_EQ(r.counts.size(), 2u);
+  expect_share(r.counts, "00", 0.5);
+  expect_share(r.counts, "11", 0.5);
+}
+
+TEST(Simulate, KeysFollowRegisters) {
+  EXPECT_EQ(run("qreg q[3]; creg a[2]; creg b[1]; x q[0]; measure q[0]->a[0]; measure q[1]->a[1];"
+                "measure q[2]->b[0];",
+                5)
+                .counts,
+            (Counts{{"0 01", 5}}));
+  EXPECT_EQ(run("qreg q[3]; x q[0];", 5).counts, (Counts{{"001", 5}}));
+  EXPECT_EQ(run("qreg q[2]; creg c[3]; x q[1]; measure q[1]->c[0];", 5).counts,
+            (Counts{{"001", 5}}));
+}
+
+TEST(Simulate, AnswersEveryQuestion) {
+  Options o;
+  o.amplitudes = {{0, 4}};
+  o.probabilities = true;
+  o.probability_qubits = {1, 0};
+  o.observables = {{0.5, 0b11, 0b00}, {2.0, 0b00, 0b01}};  // 0.5 XX + 2 Z0
+  const Result r = simulate(qasm("qreg q[2]; ry(0.6) q[0]; cx q[0],q[1];"), o);
+  const double c = std::cos(0.3), s = std::sin(0.3);
+  ASSERT_EQ(r.amplitudes.size(), 4u);
+  EXPECT_NEAR(r.amplitudes[0].value.real(), c, 1e-14);
+  EXPECT_NEAR(r.amplitudes[3].value.real(), s, 1e-14);
+  EXPECT_NEAR(std::abs(r.amplitudes[1].value), 0, 1e-14);
+  ASSERT_EQ(r.probabilities.size(), 2u);
+  EXPECT_NEAR(r.probabilities[0], s * s, 1e-14);
+  ASSERT_EQ(r.joint_probabilities.size(), 4u);
+  EXPECT_NEAR(r.joint_probabilities[0], c * c, 1e-14);
+  EXPECT_NEAR(r.joint_probabilities[3], s * s, 1e-14);
+  ASSERT_EQ(r.expectations.size(), 2u);
+  EXPECT_NEAR(r.expectations[0], 0.5 * 2 * c * s, 1e-14);
+  EXPECT_NEAR(r.expectations[1], 2 * (c * c - s * s), 1e-14);
+  EXPECT_NEAR(r.expectation_sum, r.expectations[0] + r.expectations[1], 1e-15);
+  EXPECT_NEAR(r.norm, 1, 1e-14);
+  EXPECT_TRUE(r.counts.empty());
+}
+
+TEST(Branches, TeleportationCostsFour) {
+  const Result r = run(kTeleport, 100000);
+  EXPECT_EQ(r.num_branches, 4u);
+  double ones = 0;
+  for (const auto& [key, count] : r.counts) {
+    if (key[0] == '1') ones += static_cast<double>(count);
+  }
+  const double p = std::pow(std::sin(0.4), 2);
+  EXPECT_NEAR(ones, 100000 * p, 6 * std::sqrt(100000 * p * (1 - p)));
+}
+
+TEST(Branches, CoinsInARowStayBounded) {
+  std::string body = "qreg q[1]; creg c[30];";
+  for (int k = 0; k < 30; ++k) body += "h q[0]; measure q[0]->c[" + std::to_string(k) + "];";
+  const Result r = run(body, 10000);
+  EXPECT_EQ(total(r.counts), 10000u);
+  EXPECT_GT(r.counts.size(), 9900u);
+  EXPECT_LE(r.num_branches, 10000u);
+  for (std::size_t bit = 0; bit < 30; ++bit) {
+    double ones = 0;
+    for (const auto& [key, count] : r.counts) {
+      if (key[bit] == '1') ones += static_cast<double>(count);
+    }
+    EXPECT_NEAR(ones, 5000, 300) << bit;
+  }
+}
+
+TEST(Branches, ResetForgets) {
+  const Result r =
+      run("qreg q[2]; creg c[2]; h q[0]; cx q[0],q[1]; reset q[0]; measure q->c;", 10000);
+  expect_share(r.counts, "00", 0.5);
+  expect_share(r.counts, "10", 0.5);
+  EXPECT_EQ(r.counts.size(), 2u);
+}
+
+TEST(Branches, ConditionsReadWholeRegisters) {
+  EXPECT_EQ(run("qreg q[3]; creg c[2]; creg d[1]; x q[0]; x q[1]; measure q[0]->c[0];"
+                "measure q[1]->c[1]; if(c==3) x q[2]; if(c==1) x q[2]; measure q[2]->d[0];",
+                7)
+                .counts,
+            (Counts{{"1 11", 7}}));
+  EXPECT_EQ(run("qreg q[2]; creg c[1]; creg d[1]; x q[0]; measure q[0]->c[0]; x q[0];"
+                "if(c==1) measure q[0]->c[0]; if(c==1) x q[1]; measure q[1]->d[0];",
+                7)
+                .counts,
+            (Counts{{"0 0", 7}}));
+}
+
+TEST(Branches, RepeatedMeasurementAgrees) {
+  const Result r =
+      run("qreg q[1]; creg c[3]; h q[0]; measure q[0]->c[0]; measure q[0]->c[1];"
+          "x q[0]; measure q[0]->c[2];",
+          1000);
+  EXPECT_EQ(r.counts.size(), 2u);
+  expect_share(r.counts, "011", 0.5);
+  expect_share(r.counts, "100", 0.5);
+}
+
+TEST(Branches, AveragesOverShots) {
+  Options o;
+  o.shots = 20000;
+  o.seed = 4;
+  o.probabilities = true;
+  o.observables = {{1.0, 0, 0b10}};
+  const Result r =
+      simulate(qasm("qreg q[2]; creg c[1]; ry(1.0) q[0]; measure q[0]->c[0]; if(c==1) x q[1];"), o);
+  const double p = std::pow(std::sin(0.5), 2);
+  EXPECT_NEAR(r.probabilities[1], p, 0.03);
+  EXPECT_NEAR(r.expectations[0], 1 - 2 * r.probabilities[1], 1e-12);
+  EXPECT_NEAR(r.norm, 1, 1e-12);
+}
+
+// A random circuit with measurements, resets and conditions everywhere.
+std::string random_dynamic(std::uint64_t seed, int num_qubits, int num_steps) {
+  std::string body = "qreg q[" + std::to_string(num_qubits) + "]; creg c[4]; creg d[3];";
+  for (int k = 0; k < num_steps; ++k) {
+    const auto draw = [&](std::uint64_t j, int below) {
+      return static_cast<int>(random_bits(seed, static_cast<std::uint64_t>(k), j) %
+                              static_cast<std::uint64_t>(below));
+    };
+    const std::string a = "q[" + std::to_string(draw(0, num_qubits)) + "]";
+    const std::string b =
+        "q[" + std::to_string((draw(0, num_qubits) + 1 + draw(1, num_qubits - 1)) % num_qubits) +
+        "]";
+    if (draw(2, 4) == 0)
+      body +=
+          "if(" + std::string(draw(3, 2) ? "c" : "d") + "==" + std::to_string(draw(4, 4)) + ") ";
+    switch (draw(5, 8)) {
+      case 0:
+        body += "h " + a + ";";
+        break;
+      case 1:
+        body += "u3(0.3,1.1,-0.4) " + a + ";";
+        break;
+      case 2:
+        body += "cx " + a + "," + b + ";";
+        break;
+      case 3:
+        body += "cu1(0.7) " + a + "," + b + ";";
+        break;
+      case 4:
+        body += "reset " + a + ";";
+        break;
+      case 5:
+        body += "ry(0.9) " + a + ";";
+        break;
+      case 6:
+        body += "measure " + a + "->c[" + std::to_string(draw(6, 4)) + "];";
+        break;
+      default:
+        body += "measure " + a + "->d[" + std::to_string(draw(6, 3)) + "];";
+        break;
+    }
+  }
+  return body;
+}
+
+TEST(Branches, SameCountsForAnyThreads) {
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    const std::string body = random_dynamic(seed, 5, 60);
+    const Counts one = run(body, 100, seed, 1).counts;
+    EXPECT_EQ(one, run(body, 100, seed, 2).counts) << "seed " << seed;
+    EXPECT_EQ(one, run(body, 100, seed, 7).counts) << "seed " << seed;
+    EXPECT_NE(one, run(body, 100, seed + 100, 1).counts) << "seed " << seed;
+  }
+}
+
+// The exact distribution over the classical bits (c and d as in random_dynamic): every operation of
+// the circuit as written, every outcome followed, on dense vectors.
+void enumerate(const circuit::Circuit& c, std::size_t at, std::uint64_t bits,
+               statevec::testing::Amplitudes a, std::map<std::uint64_t, double>& out) {
+  for (; at < c.ops().size(); ++at) {
+    const auto& op = c.ops()[at];
+    if (op.condition >= 0) {
+      const auto& condition = c.conditions()[static_cast<std::size_t>(op.condition)];
+      const std::uint64_t value = bits >> condition.first & ((1u << condition.size) - 1);
+      if (value != (condition.value.empty() ? 0 : condition.value[0])) continue;
+    }
+    if (op.kind == circuit::OpKind::kGate) {
+      statevec::testing::apply_op(a, c, op);
+      continue;
+    }
+    if (op.kind == circuit::OpKind::kBarrier) continue;
+    const std::uint64_t mask = std::uint64_t{1} << c.targets(op)[0];
+    for (const bool outcome : {false, true}) {
+      statevec::testing::Amplitudes b(a.size());
+      double p = 0;
+      for (std::uint64_t x = 0; x < a.size(); ++x) {
+        if (((x & mask) != 0) != outcome) continue;
+        p += std::norm(a[x]);
+        b[op.kind == circuit::OpKind::kReset ? x & ~mask : x] = a[x];
+      }
+      if (p < 1e-13) continue;
+      std::uint64_t after = bits;
+      if (op.kind == circuit::OpKind::kMeasure) {
+        after =
+            outcome ? bits | std::uint64_t{1} << op.clbit : bits & ~(std::uint64_t{1} << op.clbit);
+      }
+      enumerate(c, at + 1, after, std::move(b), out);  // not rescaled: weights stay in the norm
+    }
+    return;
+  }
+  for (const auto& amplitude : a) out[bits] += std::norm(amplitude);
+}
+
+TEST(Branches, CountsFollowTheExactDistribution) {
+  for (std::uint64_t seed = 30; seed < 50; ++seed) {
+    const std::string body =
+        random_dynamic(seed, 3, 30) + "measure q[0]->c[0]; measure q[1]->d[1];";
+    const auto c = qasm(body);
+    statevec::testing::Amplitudes zero(8);
+    zero[0] = 1;
+    std::map<std::uint64_t, double> exact;
+    enumerate(c, 0, 0, zero, exact);
+    const Result r = run(body, 4000, seed, 1);
+    for (const auto& [bits, p] : exact) {
+      std::string key;
+      for (int k = 6; k >= 4; --k) key += bits >> k & 1 ? '1' : '0';
+      key += ' ';
+      for (int k = 3; k >= 0; --k) key += bits >> k & 1 ? '1' : '0';
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      expect_share(r.counts, key, std::min(p, 1.0));
+    }
+    for (const auto& [key, count] : r.counts) {
+      std::uint64_t bits = 0;
+      for (const char digit : key) {
+        if (digit != ' ') bits = 2 * bits + static_cast<std::uint64_t>(digit - '0');
+      }
+      EXPECT_TRUE(exact.count(bits)) << key << " cannot happen, seed " << seed;
+    }
+  }
+}
+
+Counts counts_with(const Program& program, std::uint64_t shots, std::uint64_t seed,
+                   std::uint64_t max_states) {
+  auto state = make_state(program.circuit->num_qubits(), statevec::Precision::kDouble, 1, "cpu");
+  Result result;
+  Counter counter(program);
+  run_branches(program, state, {shots, seed, max_states}, {}, result, [&](const Leaf& leaf) {
+    std::vector<double> u;
+    for (const auto shot : leaf.shots) u.push_back(leaf_draw(seed, shot));
+    std::sort(u.begin(), u.end());
+    for (const auto x : leaf.state.sample_sorted(u)) counter.add(leaf.bits, x, 1);
+  });
+  return counter.take();
+}
+
+TEST(Branches, ReplayingGivesWhatSnapshotsGive) {
+  for (const int num_qubits : {4, 13}) {  // snapshots as arrays, and as states
+    for (std::uint64_t seed = 10; seed < 13; ++seed) {
+      const auto c = qasm(random_dynamic(seed, num_qubits, 50));
+      const Program program = prepare(c);
+      const Counts many = counts_with(program, 60, seed, 1000);
+      EXPECT_EQ(many, counts_with(program, 60, seed, 1)) << "seed " << seed;
+      EXPECT_EQ(many, counts_with(program, 60, seed, 3)) << "seed " << seed;
+      EXPECT_EQ(total(many), 60u);
+    }
+  }
+}
+
+// One shot at a time never parts, so grouping must not change what a shot gets.
+TEST(Branches, GroupingGivesWhatSingleShotsGive) {
+  const auto c = qasm(random_dynamic(21, 5, 80));
+  const Program program = prepare(c);
+  ASSERT_TRUE(program.dynamic);
+  const Counts first = counts_with(program, 1, 3, 10);
+  const Counts grouped = counts_with(program, 400, 3, 10);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_TRUE(grouped.count(first.begin()->first));
+  std::uint64_t sum = 0;
+  for (std::uint64_t shots = 1; shots <= 12; ++shots) {
+    const Counts now = counts_with(program, shots, 3, 10);
+    EXPECT_EQ(total(now), shots);
+    for (const auto& [key, count] : counts_with(program, shots - 1 ? shots - 1 : 1, 3, 10)) {
+      const auto found = now.find(key);
+      ASSERT_TRUE(found != now.end());
+      EXPECT_GE(found->second, shots > 1 ? count : 1);  // more shots only add
+      sum += count;
+    }
+  }
+  EXPECT_GT(sum, 0u);
+}
+
+TEST(Refuses, WhatDoesNotFitBeforeAllocating) {
+  Options o;
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[40]; h q[0];"), o); }, "16.0 TiB"),
+            ExitCode::kResources);
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[400]; h q[0];"), o); }, "cannot place 400 qubits"),
+            ExitCode::kResources);
+  EXPECT_EQ(code_of([] { check_memory(10, statevec::Precision::kSingle, 1, 100); }, "available"),
+            ExitCode::kResources);
+}
+
+TEST(Refuses, QuestionsWithoutAnAnswer) {
+  Options o;
+  o.amplitudes = {{4, 1}};
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3"), ExitCode::kUsage);
+  o.amplitudes = {{~std::uint64_t{0}, 2}};
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "indices 0 to 3"), ExitCode::kUsage);
+  o.amplitudes.clear();
+  o.probabilities = true;
+  o.probability_qubits = {2};
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "qubit 2"), ExitCode::kUsage);
+  o = {};
+  o.amplitudes = {{0, 1}};
+  o.shots = 2;
+  EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots 1"), ExitCode::kUsage);
+  o = {};
+  EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots N"), ExitCode::kUsage);
+  o.device = "quantum";
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "unknown device"), ExitCode::kUsage);
+}
+
+TEST(DryRun, PlansWithoutAState) {
+  Options o;
+  o.dry_run = true;
+  const Result r = simulate(qasm("qreg q[40]; h q; cx q[0],q[39];"), o);
+  EXPECT_GT(r.plan.passes, 0u);
+  EXPECT_GT(r.memory_bytes, std::uint64_t{1} << 44);
+  EXPECT_FALSE(r.plan.text.empty());
+}
+
+}  // namespace
+}  // namespace tilewave::simulate

@@ -1,0 +1,12 @@
+// A build without CUDA has no state on a device, and says so.
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::statevec {
+
+std::unique_ptr<State> make_cuda_state(int, Precision, int) {
+  throw Error(ExitCode::kResources,
+              "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
+}
+
+}  // namespace tilewave::statevec
