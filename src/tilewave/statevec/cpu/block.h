@@ -74,15 +74,13 @@ struct DenseStep {
   std::vector<T> tables;
 };
 
-/// Multiplies row r by the product of the tables of all factors whose row bits r contains. Factors
-/// are sorted by lowest row bit (factors without row bits first); null tables are 1.
+/// Multiplies row r by  root * (product over bits j of r of bit_tables[j]) * scalars[r].  Tables
+/// are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
 template <class T>
 struct PhaseStep {
-  const T* root = nullptr;  ///< table for all rows, or null
-  int num_factors = 0;
-  const std::uint32_t* factor_rows = nullptr;
-  const T* const* tables = nullptr;
-  bool scalar = false;  ///< every table is constant over the row: only its first element counts
+  const T* root = nullptr;
+  const T* bit_tables[kMaxRowBits] = {};
+  const T* scalars = nullptr;
 };
 
 /// Kernels compiled for one instruction set.
@@ -99,8 +97,9 @@ struct BlockKernels {
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
   void (*phase)(T* tile, BlockRows rows, const PhaseStep<T>& step);
-  /// table = a * b element by element (64 complex numbers each).
-  void (*multiply_tables)(const T* a, const T* b, T* out);
+  /// Gathers amplitudes tile[place ^ table[x]] and stores them interleaved, times a complex scale.
+  void (*store_gathered)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
+                         std::size_t count, T scale_re, T scale_im);
 };
 
 /// Kernels for the best instruction set of this machine.

@@ -530,11 +530,6 @@ HWY_INLINE void multiply_row(const T* HWY_RESTRICT a, const T* b, T* out) {
 }
 
 template <class T>
-void multiply_tables(const T* a, const T* b, T* out) {
-  multiply_row(a, b, out);
-}
-
-template <class T>
 HWY_INLINE void scale_row(T* p, T re, T im) {
   const Tag<T> d;
   const auto cr = hn::Set(d, re), ci = hn::Set(d, im);
@@ -545,48 +540,94 @@ HWY_INLINE void scale_row(T* p, T re, T im) {
   }
 }
 
-// Rows are visited as leaves of a tree over row bits, highest bit first; a node holds the product
-// of the factors whose row bits are all decided and set, so most products are shared by many rows.
+// p *= table * (re + i im)
 template <class T>
-void phase_tree(T* tile, const BlockRows& b, const PhaseStep<T>& step, int level,
-                std::uint32_t prefix, const T* product, T* stack) {
-  if (level < 0) {
-    if (!product) return;
-    T* p = row_at(tile, b, prefix);
-    if (step.scalar) {
-      scale_row(p, product[0], product[kRowLength]);
-    } else {
-      multiply_row(product, p, p);
-    }
-    return;
+HWY_INLINE void multiply_scaled_row(const T* HWY_RESTRICT table, T re, T im, T* HWY_RESTRICT p) {
+  const Tag<T> d;
+  const auto sr = hn::Set(d, re), si = hn::Set(d, im);
+  TW_UNROLL
+  for (int i = 0; i < kRowLength; i += kLanes<T>) {
+    const auto tr = hn::LoadU(d, table + i), ti = hn::LoadU(d, table + kRowLength + i);
+    const auto fr = hn::NegMulAdd(ti, si, hn::Mul(tr, sr)),
+               fi = hn::MulAdd(ti, sr, hn::Mul(tr, si));
+    const auto x = hn::Load(d, p + i), y = hn::Load(d, p + kRowLength + i);
+    hn::Store(hn::NegMulAdd(y, fi, hn::Mul(x, fr)), d, p + i);
+    hn::Store(hn::MulAdd(y, fr, hn::Mul(x, fi)), d, p + kRowLength + i);
   }
-  phase_tree(tile, b, step, level - 1, prefix, product, stack);
-  const std::uint32_t with = prefix | 1u << level;
-  const T* child = product;
-  for (int f = 0; f < step.num_factors; ++f) {
-    const std::uint32_t rows = step.factor_rows[f];
-    // complete at this level: contained in the prefix and its lowest bit is this one
-    if ((rows & with) != rows || (rows & ((2u << level) - 1)) != 1u << level) continue;
-    if (!child) {
-      child = step.tables[f];
-    } else if (step.scalar) {
-      const T re = child[0] * step.tables[f][0] - child[kRowLength] * step.tables[f][kRowLength];
-      const T im = child[0] * step.tables[f][kRowLength] + child[kRowLength] * step.tables[f][0];
-      stack[0] = re;
-      stack[kRowLength] = im;
-      child = stack;
+}
+
+// Rows in counting order: from row r-1 to r the bits below the lowest set bit t of r fall to zero
+// and t rises, so the product of the rows above t is still there and one multiplication of tables
+// gives the next.
+template <class T>
+void phase(T* tile, BlockRows b, const PhaseStep<T>& step) {
+  HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
+  const T* product[kMaxRowBits + 1];  // product[j]: over the bits of the row from j up
+  for (int j = 0; j <= b.num_bits; ++j) product[j] = step.root;
+  const std::uint32_t num_rows = 1u << b.num_bits;
+  for (std::uint32_t r = 0; r < num_rows; ++r) {
+    if (r) {
+      int t = 0;
+      while (!(r >> t & 1)) ++t;
+      const T* table = step.bit_tables[t];
+      const T* above = product[t + 1];
+      if (table && above) {
+        multiply_row(table, above, buffers[t]);
+        above = buffers[t];
+      } else if (table) {
+        above = table;
+      }
+      for (int j = 0; j <= t; ++j) product[j] = above;
+    }
+    const T* factor = product[0];
+    T* p = row_at(tile, b, r);
+    if (!step.scalars) {
+      if (factor) multiply_row(factor, p, p);
+      continue;
+    }
+    const T re = step.scalars[r], im = step.scalars[num_rows + r];
+    if (re == T(1) && im == T(0)) {
+      if (factor) multiply_row(factor, p, p);
+    } else if (factor) {
+      multiply_scaled_row(factor, re, im, p);
     } else {
-      multiply_row(step.tables[f], child, stack);
-      child = stack;
+      scale_row(p, re, im);
     }
   }
-  phase_tree(tile, b, step, level - 1, with, child, stack + 2 * kRowLength);
 }
 
 template <class T>
-void phase(T* tile, BlockRows b, const PhaseStep<T>& step) {
-  HWY_ALIGN T stack[(kMaxRowBits + 1) * 2 * kRowLength];
-  phase_tree(tile, b, step, b.num_bits - 1, 0u, step.root, stack);
+void store_gathered(const T* HWY_RESTRICT tile, std::uint32_t place,
+                    const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst, std::size_t count,
+                    T scale_re, T scale_im) {
+  const Tag<T> d;
+  using TI = hwy::MakeSigned<T>;
+  const hn::Rebind<TI, Tag<T>> di;
+  std::size_t x = 0;
+  if constexpr (kLanes < T >> 1) {
+    const auto sr = hn::Set(d, scale_re), si = hn::Set(d, scale_im);
+    const auto base = hn::Set(di, static_cast<TI>(place));
+    for (; x + kLanes<T> <= count; x += kLanes<T>) {
+      hn::Vec<decltype(di)> index;
+      if constexpr (sizeof(TI) == 4) {
+        index = hn::LoadU(di, table + x);
+      } else {
+        const hn::Rebind<std::int32_t, Tag<T>> narrow;
+        index = hn::PromoteTo(di, hn::LoadU(narrow, table + x));
+      }
+      index = hn::Xor(index, base);
+      const auto re = hn::GatherIndex(d, tile, index),
+                 im = hn::GatherIndex(d, tile + kRowLength, index);
+      hn::StoreInterleaved2(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
+                            hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
+    }
+  }
+  for (; x < count; ++x) {
+    const T* from = tile + (place ^ static_cast<std::uint32_t>(table[x]));
+    const T re = from[0], im = from[kRowLength];
+    dst[2 * x] = re * scale_re - im * scale_im;
+    dst[2 * x + 1] = re * scale_im + im * scale_re;
+  }
 }
 
 template <class T>
@@ -600,7 +641,7 @@ BlockKernels<T> make_kernels() {
           masked_flip<T>,
           dense<T>,
           phase<T>,
-          multiply_tables<T>};
+          store_gathered<T>};
 }
 
 BlockKernels<float> kernels_f32() { return make_kernels<float>(); }

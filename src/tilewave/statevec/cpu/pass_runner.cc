@@ -53,25 +53,30 @@ const TurnTable& turn_table() {
   return table;
 }
 
-// What a thread owns.
+// Scratch tables of a phase block.
+template <class T>
+struct PhaseScratch {
+  T tables[kMaxRowBits + 1][2 * kRowLength];
+  T scalars[2 << kMaxRowBits];
+};
+
+// What a thread owns: a tile, and tables of phase blocks.
 template <class T>
 struct Workspace {
   runtime::HostBuffer tile;
-  runtime::HostBuffer tables;
+  PhaseScratch<T> scratch;
 };
 
 template <class T>
-Workspace<T>& workspace(std::size_t tile_elements, std::size_t num_tables) {
+Workspace<T>& workspace(std::size_t tile_elements) {
   static thread_local Workspace<T> w;
   if (w.tile.num_bytes() < tile_elements * sizeof(T))
     w.tile = runtime::HostBuffer(tile_elements * sizeof(T));
-  const std::size_t bytes = (num_tables + 1) * 2 * kRowLength * sizeof(T);
-  if (w.tables.num_bytes() < bytes) w.tables = runtime::HostBuffer(bytes);
   return w;
 }
 
-// Fills `out` with the factor's table under the terms that hold at `index`; null when the factor
-// is 1.
+// The factor's table under the terms that hold at `index`: its own table where none does, otherwise
+// `out`; null when it is 1.
 template <class T>
 const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t index, T* out) {
   std::uint64_t scalar = 0, linear[kLowBits] = {};
@@ -82,8 +87,7 @@ const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t i
     if (term.low == 0) {
       scalar += term.turns;
     } else if (std::has_single_bit(term.low)) {
-      const int l = std::countr_zero(term.low);
-      linear[l] += term.turns;
+      linear[std::countr_zero(term.low)] += term.turns;
       used |= term.low;
     } else {
       general = true;
@@ -91,7 +95,7 @@ const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t i
   }
   if (!scalar && !used && !general) return f.has_table ? f.table.data() : nullptr;
   const TurnTable& turn = turn_table();
-  if (general) {  // cubic terms and beyond: element by element
+  if (general) {  // two low bits and one outside, or more: element by element
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
       std::uint64_t sum = 0;
       for (const auto& term : f.dynamic) {
@@ -103,8 +107,8 @@ const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t i
     }
     return out;
   }
-  const Complex<double> s = turn(scalar);
   // product over low bits, doubling
+  const Complex<double> s = turn(scalar);
   T re[kRowLength], im[kRowLength];
   re[0] = static_cast<T>(s.re);
   im[0] = static_cast<T>(s.im);
@@ -134,34 +138,104 @@ const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t i
   return out;
 }
 
+// Factors of whole rows under the terms that hold at `index`.
 template <class T>
-void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
-                     const PhaseProgram<T>& program, std::uint64_t index, T* tables) {
-  std::uint32_t factor_rows[bit(kMaxRowBits)];
-  const T* factor_tables[bit(kMaxRowBits)];
-  PhaseStep<T> step;
-  step.scalar = program.scalar;
-  int used = 0;
-  for (std::size_t f = 0; f < program.factors.size(); ++f) {
-    const auto& factor = program.factors[f];
-    const T* table = factor_table<T>(factor, index, tables + f * 2 * kRowLength);
-    if (factor.rows == 0) {
-      step.root = table;
-    } else if (table) {
-      factor_rows[used] = factor.rows;
-      factor_tables[used++] = table;
+const T* row_scalars(const PhaseProgram<T>& program, int num_bits, std::uint64_t index, T* out) {
+  std::uint64_t linear[kMaxRowBits] = {};
+  bool any = false, general = false;
+  for (const auto& term : program.dynamic_scalars) {
+    if ((index & term.outside) != term.outside) continue;
+    any = true;
+    if (std::has_single_bit(term.rows)) {
+      linear[std::countr_zero(term.rows)] += term.turns;
+    } else {
+      general = true;
     }
   }
-  if (!step.root && !used) return;
-  step.num_factors = used;
-  step.factor_rows = factor_rows;
-  step.tables = factor_tables;
-  kernels.phase(tile, rows, step);
+  if (!any) return program.scalars.empty() ? nullptr : program.scalars.data();
+  const std::uint32_t count = 1u << num_bits;
+  T* re = out;
+  T* im = out + count;
+  re[0] = 1;
+  im[0] = 0;
+  for (int b = 0; b < num_bits; ++b) {
+    const Complex<double> z = turn_table()(linear[b]);
+    const T zr = static_cast<T>(z.re), zi = static_cast<T>(z.im);
+    for (std::uint32_t r = 0; r < 1u << b; ++r) {
+      re[(1u << b) + r] = re[r] * zr - im[r] * zi;
+      im[(1u << b) + r] = re[r] * zi + im[r] * zr;
+    }
+  }
+  const auto multiply = [&](std::uint32_t r, Complex<T> z) {
+    const Complex<T> product = Complex<T>{re[r], im[r]} * z;
+    re[r] = product.re;
+    im[r] = product.im;
+  };
+  if (!program.scalars.empty()) {
+    for (std::uint32_t r = 0; r < count; ++r)
+      multiply(r, {program.scalars[r], program.scalars[count + r]});
+  }
+  if (general) {
+    for (std::uint32_t r = 0; r < count; ++r) {
+      std::uint64_t sum = 0;
+      for (const auto& term : program.dynamic_scalars) {
+        if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
+            !std::has_single_bit(term.rows)) {
+          sum += term.turns;
+        }
+      }
+      const Complex<double> z = turn_table()(sum);
+      multiply(r, {static_cast<T>(z.re), static_cast<T>(z.im)});
+    }
+  }
+  return out;
+}
+
+template <class T>
+void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
+                     const PhaseProgram<T>& program, std::uint64_t index,
+                     PhaseScratch<T>& scratch) {
+  PhaseStep<T> step;
+  bool any = false;
+  const auto table_of = [&](const typename PhaseProgram<T>::Factor& factor, T* out) -> const T* {
+    if (!factor.has_table && factor.dynamic.empty()) return nullptr;
+    const T* table = factor_table<T>(factor, index, out);
+    any |= table != nullptr;
+    return table;
+  };
+  step.root = table_of(program.root, scratch.tables[kMaxRowBits]);
+  for (int b = 0; b < rows.num_bits; ++b)
+    step.bit_tables[b] = table_of(program.bits[b], scratch.tables[b]);
+  if (program.has_scalars) {
+    step.scalars = row_scalars(program, rows.num_bits, index, scratch.scalars);
+    any |= step.scalars != nullptr;
+  }
+  if (any) kernels.phase(tile, rows, step);
+  if (program.plain.empty()) return;
+  for (std::uint32_t r = 0; r < 1u << rows.num_bits;
+       ++r) {  // degree three and more inside the block
+    T* row = tile + (static_cast<std::size_t>(rows.rows[r] ^ rows.outer) << (kLowBits + 1));
+    for (std::uint32_t a = 0; a < kRowLength; ++a) {
+      std::uint64_t sum = 0;
+      for (const auto& term : program.plain) {
+        if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
+            (a & term.low) == term.low) {
+          sum += term.turns;
+        }
+      }
+      if (!sum) continue;
+      const Complex<double> z = turn_table()(sum);
+      const Complex<T> product = Complex<T>{row[a], row[kRowLength + a]} *
+                                 Complex<T>{static_cast<T>(z.re), static_cast<T>(z.im)};
+      row[a] = product.re;
+      row[kRowLength + a] = product.im;
+    }
+  }
 }
 
 template <class T>
 void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& program,
-               std::uint64_t tile_index, T* tables) {
+               std::uint64_t tile_index, PhaseScratch<T>& scratch) {
   for (const BlockPhase<T>& phase : program.phases) {
     for (std::size_t o = 0; o < phase.outer.size(); ++o) {
       const BlockRows rows{phase.rows.data(), phase.num_row_bits, phase.outer[o]};
@@ -185,7 +259,7 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
             kernels.dense(tile, rows, std::get<4>(s.step));
             break;
           default:
-            run_phase_block(kernels, tile, rows, std::get<5>(s.step), index, tables);
+            run_phase_block(kernels, tile, rows, std::get<5>(s.step), index, scratch);
             break;
         }
       }
@@ -203,8 +277,8 @@ struct Addressing {
   std::uint64_t low_zero = 0;               // positions inside a chunk known to be zero
   std::vector<std::uint64_t> store_offset;  // of each output chunk in the state
   std::vector<std::uint32_t> store_place;
-  std::vector<std::uint32_t>
-      gather;  // places of the amplitudes of an output chunk, if store_bits is too small
+  std::vector<std::int32_t>
+      gather;  // places inside an output chunk, where the store permutes its low positions
 };
 
 // Place of tile element `slot_index` in elements: row << 7 | column. XOR-linear.
@@ -250,7 +324,7 @@ Addressing make_addressing(const Pass& pass) {
     for (std::uint64_t x = 0; x < bit(a.load_bits); ++x) {
       std::uint64_t slots = 0;
       for (int p = 0; p < a.load_bits; ++p) slots |= ((x ^ pass.store_flips) >> p & 1) << source[p];
-      a.gather.push_back(place_of(slots, is_double));
+      a.gather.push_back(static_cast<std::int32_t>(place_of(slots, is_double)));
     }
   }
   return a;
@@ -260,7 +334,7 @@ Addressing make_addressing(const Pass& pass) {
 template <class T>
 void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgram<T>& program,
               const Addressing& at, Complex<T>* amps, std::uint64_t base, std::uint64_t next,
-              T* tile, T* tables) {
+              T* tile, PhaseScratch<T>& scratch) {
   T* state = reinterpret_cast<T*>(amps);
   const std::uint64_t place = Address<T>::of(base), next_place = Address<T>::of(next);
   const std::size_t chunk = std::size_t{1} << at.load_bits;
@@ -279,7 +353,7 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
       }
     }
   }
-  run_steps(kernels, tile, program, base, tables);
+  run_steps(kernels, tile, program, base, scratch);
   const T scale_re = static_cast<T>(pass.scale.real()),
           scale_im = static_cast<T>(pass.scale.imag());
   for (std::size_t c = 0; c < num_chunks; ++c) {
@@ -290,13 +364,8 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
       kernels.store(tile + at.store_place[c], to, chunk, scale_re, scale_im);
       continue;
     }
-    const std::uint32_t from_place = at.store_place[c];
-    for (std::size_t x = 0; x < chunk; ++x) {
-      const T* from = tile + (from_place ^ at.gather[x]);
-      const T re = from[0], im = from[kRowLength];
-      to[2 * x] = re * scale_re - im * scale_im;
-      to[2 * x + 1] = re * scale_im + im * scale_re;
-    }
+    kernels.store_gathered(tile, at.store_place[c], at.gather.data(), to, chunk, scale_re,
+                           scale_im);
   }
 }
 
@@ -396,13 +465,9 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
-    T* tile = nullptr;
-    T* tables = nullptr;
+    Workspace<T>* w = nullptr;
     try {
-      Workspace<T>& w = workspace<T>(std::size_t{2} << at.num_slots,
-                                     static_cast<std::size_t>(program.num_factor_tables));
-      tile = w.tile.template as<T>();
-      tables = w.tables.template as<T>();
+      w = &workspace<T>(std::size_t{2} << at.num_slots);
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
@@ -413,7 +478,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
       if (failure) continue;
       const std::uint64_t next = t + 1 < num_tiles ? t + 1 : t;
       run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), deposit_bits(next, free),
-               tile, tables);
+               w->tile.template as<T>(), w->scratch);
     }
   }
   if (failure) std::rethrow_exception(failure);

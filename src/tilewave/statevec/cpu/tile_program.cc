@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <utility>
 
@@ -107,6 +106,7 @@ class Compiler {
     row_of_.fill(-1);
     phase.num_row_bits = 0;
     for_each_bit(row_slots, [&](int s) { row_of_[s] = phase.num_row_bits++; });
+    num_row_bits_ = phase.num_row_bits;
     constexpr bool kDouble = sizeof(T) == 8;
     for (std::uint64_t r = 0; r < bit(phase.num_row_bits); ++r) {
       phase.rows.push_back(
@@ -217,43 +217,58 @@ class Compiler {
 
   void add_phase_block(const std::vector<PhaseTerm>& terms) {
     using Program = PhaseProgram<T>;
-    std::map<std::uint32_t, std::vector<std::pair<Split, std::uint64_t>>> by_rows;
-    by_rows[0];
     Program block;
-    block.scalar = true;
+    std::array<std::vector<std::uint64_t>, kMaxRowBits + 1> turns;  // of each factor's table
+    std::vector<std::uint64_t> scalar_turns;
+    const auto join_factor = [&](typename Program::Factor& factor,
+                                 std::vector<std::uint64_t>& table, const Split& s,
+                                 std::uint64_t value) {
+      if (s.low) factor.has_low = true;
+      if (s.outside) {
+        factor.dynamic.push_back({s.outside, s.low, value});
+        return;
+      }
+      factor.has_table = true;
+      if (table.empty()) table.assign(kRowLength, 0);
+      for (std::uint32_t a = 0; a < kRowLength; ++a) {
+        if ((a & s.low) == s.low) table[a] += value;
+      }
+    };
     for (const PhaseTerm& t : terms) {
       const Split s = split(t.mask);
-      by_rows[s.rows].push_back({s, t.turns});
-      if (s.low) block.scalar = false;
-    }
-    for (const auto& [rows, parts] : by_rows) {
-      typename Program::Factor factor;
-      factor.rows = rows;
-      std::vector<std::uint64_t> turns(kRowLength, 0);
-      for (const auto& [s, value] : parts) {
-        if (s.outside) {
-          factor.dynamic.push_back({s.outside, s.low, value});
-          continue;
+      if (s.rows == 0) {
+        join_factor(block.root, turns[kMaxRowBits], s, t.turns);
+      } else if (s.low && std::has_single_bit(s.rows)) {
+        const int b = std::countr_zero(s.rows);
+        join_factor(block.bits[b], turns[b], s, t.turns);
+      } else if (s.low) {
+        block.plain.push_back({s.outside, s.rows, s.low, t.turns});
+      } else if (s.outside) {
+        block.dynamic_scalars.push_back({s.outside, s.rows, t.turns});
+        block.has_scalars = true;
+      } else {
+        if (scalar_turns.empty()) scalar_turns.assign(bit(num_row_bits_), 0);
+        for (std::uint32_t r = 0; r < scalar_turns.size(); ++r) {
+          if ((r & s.rows) == s.rows) scalar_turns[r] += t.turns;
         }
-        factor.has_table = true;
-        for (std::uint32_t a = 0; a < kRowLength; ++a) {
-          if ((a & s.low) == s.low) turns[a] += value;
-        }
+        block.has_scalars = true;
       }
-      if (!factor.has_table && factor.dynamic.empty()) {
-        if (rows == 0) block.factors.push_back(std::move(factor));
-        continue;
-      }
-      factor.table.resize(2 * kRowLength);
-      for (int a = 0; a < kRowLength; ++a) {
-        const std::complex<double> z = turn(turns[a]);
-        factor.table[a] = static_cast<T>(z.real());
-        factor.table[kRowLength + a] = static_cast<T>(z.imag());
-      }
-      block.factors.push_back(std::move(factor));
     }
-    program_.num_factor_tables =
-        std::max(program_.num_factor_tables, static_cast<int>(block.factors.size()));
+    const auto to_table = [](const std::vector<std::uint64_t>& from) {
+      std::vector<T> table(2 * from.size());
+      for (std::size_t a = 0; a < from.size(); ++a) {
+        const std::complex<double> z = turn(from[a]);
+        table[a] = static_cast<T>(z.real());
+        table[from.size() + a] = static_cast<T>(z.imag());
+      }
+      return table;
+    };
+    for (int b = 0; b <= kMaxRowBits; ++b) {
+      auto& factor = b == kMaxRowBits ? block.root : block.bits[b];
+      if (turns[b].empty()) turns[b].assign(kRowLength, 0);
+      if (factor.has_table || !factor.dynamic.empty()) factor.table = to_table(turns[b]);
+    }
+    if (!scalar_turns.empty()) block.scalars = to_table(scalar_turns);
     steps_->push_back({0, 0, std::move(block)});
   }
 
@@ -318,6 +333,7 @@ class Compiler {
   const Plan& plan_;
   const Pass& pass_;
   int row_bits_;
+  int num_row_bits_ = 0;  // of the present phase
   std::array<int, 64> slot_of_;
   std::array<int, 64> row_of_;
   TileProgram<T> program_;

@@ -7,6 +7,7 @@
 // whose row targets are among them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -19,8 +20,10 @@ namespace tilewave::statevec::cpu {
 /// Place of a row in the tile: XOR-linear, spreads rows over cache sets.
 std::uint32_t swizzle(std::uint32_t row, bool is_double);
 
-/// A phase block on one block: static tables and what depends on the position of the block in the
-/// state.
+/// A phase block on one block of rows: tables of the terms inside the block, and the terms that
+/// depend on where the block lies. Terms are sorted by their row bits: none, one, or several.
+/// Several row bits together with low bits (degree three and more) do not fit this form and make a
+/// second, plain program.
 template <class T>
 struct PhaseProgram {
   struct Dynamic {              // a term with bits outside the block
@@ -29,13 +32,27 @@ struct PhaseProgram {
     std::uint64_t turns = 0;
   };
   struct Factor {
-    std::uint32_t rows = 0;  // row bits
-    bool has_table = false;  // table of terms inside the block is not 1
+    bool has_table = false;  // the table of terms inside the block is not 1
+    bool has_low = false;    // some term has low bits
     std::vector<T> table;    // 64 re, 64 im
     std::vector<Dynamic> dynamic;
   };
-  std::vector<Factor> factors;  // factor 0 has no row bits
-  bool scalar = false;          // no term has low bits
+  Factor root;
+  std::array<Factor, kMaxRowBits> bits;
+  struct RowTerm {  // several row bits and bits outside
+    std::uint64_t outside = 0;
+    std::uint32_t rows = 0;
+    std::uint64_t turns = 0;
+  };
+  bool has_scalars = false;  // some terms have several row bits, or row bits without low bits
+  std::vector<T> scalars;    // of terms with row bits only: 2^b re, 2^b im; empty when all 1
+  std::vector<RowTerm> dynamic_scalars;
+  struct PlainTerm {  // any term of degree three and more over rows and low bits
+    std::uint64_t outside = 0;
+    std::uint32_t rows = 0, low = 0;
+    std::uint64_t turns = 0;
+  };
+  std::vector<PlainTerm> plain;
 };
 
 template <class T>
@@ -61,7 +78,6 @@ template <class T>
 struct TileProgram {
   int num_slots = 0;
   std::vector<BlockPhase<T>> phases;
-  int num_factor_tables = 0;  // most factors of any phase block: scratch tables a thread needs
 };
 
 /// Prepares a pass of at least 6 active positions.
