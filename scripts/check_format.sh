@@ -16,7 +16,10 @@ if [ -z "$formatter" ]; then
   exit 77
 fi
 
-find src tests bench ladders examples -type f \
-  \( -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.c' \) -print0 2>/dev/null |
+folders=()
+for folder in src tests bench ladders examples; do
+  [ ! -d "$folder" ] || folders+=("$folder")
+done
+find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.c' \) -print0 |
   xargs -0 -n 16 -P "$(nproc)" "$formatter" --dry-run -Werror --ferror-limit=1
 echo "format: ok"

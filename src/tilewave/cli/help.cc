@@ -16,7 +16,10 @@ void add_help_command(CLI::App& app) {
   command->add_option("COMMAND", *topic, "a command listed by 'tilewave help'");
   command->callback([&app, topic] {
     if (topic->empty()) {
-      std::fputs(app.help().c_str(), stdout);
+      // app.help() would print the help of the command that was parsed, which is this one.
+      const auto& formatter = app.get_formatter();
+      std::fputs(formatter->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal).c_str(),
+                 stdout);
       return;
     }
     const auto commands =

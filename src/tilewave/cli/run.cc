@@ -103,6 +103,8 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_run_command(CLI::App& app) {
+  const CLI::Validator not_empty(
+      [](std::string& text) { return std::string(text.empty() ? "needs a value" : ""); }, "");
   CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
   auto flags = std::make_shared<Flags>();
   c->add_option("FILE", flags->file, "OpenQASM 2 or qsim's text format")->required();
@@ -126,6 +128,9 @@ void add_run_command(CLI::App& app) {
   c->add_flag("--dry-run", flags->report.dry_run, "stop after planning");
   c->add_flag("--profile", flags->report.profile, "print times a kind of step");
   c->add_flag("--quiet", flags->report.quiet, "print results only: no summary, no progress");
+  for (CLI::Option* option : c->get_options()) {
+    if (option->get_expected_max() > 0) option->check(not_empty);
+  }
   c->callback([flags] { run(*flags); });
 }
 

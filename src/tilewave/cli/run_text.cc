@@ -36,6 +36,11 @@ std::string in_bytes(std::uint64_t bytes) {
   return text;
 }
 
+// "1 pass", "3 passes"
+std::string in_number(std::uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "es");
+}
+
 struct Row {
   std::string label;
   double share;  // of the whole, in [0, 1]
@@ -122,18 +127,18 @@ void print_profile(const simulate::Result& r) {
 void print_summary(const simulate::Result& r, const ReportOptions& report) {
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
   if (report.dry_run) {
-    std::printf("%u qubits, %s, %s: %llu passes, %s predicted, %s\n", r.num_qubits, precision,
-                r.device.c_str(), static_cast<unsigned long long>(r.plan.passes),
+    std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
+                r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),
                 in_time(r.plan.predicted_s).c_str(), in_bytes(r.memory_bytes).c_str());
     return;
   }
   const auto& t = r.timings;
-  std::printf("%u qubits, %s, %s: %s (parse %s, plan %s, execute %s, observe %s), %s, %llu passes",
+  std::printf("%u qubits, %s, %s: %s (parse %s, plan %s, execute %s, observe %s), %s, %s",
               r.num_qubits, precision, r.device.c_str(),
               in_time(t.parse_s + t.plan_s + t.execute_s + t.observe_s).c_str(),
               in_time(t.parse_s).c_str(), in_time(t.plan_s).c_str(), in_time(t.execute_s).c_str(),
               in_time(t.observe_s).c_str(), in_bytes(r.memory_bytes).c_str(),
-              static_cast<unsigned long long>(r.plan.passes));
+              in_number(r.plan.passes, "pass").c_str());
   if (r.num_branches > 1) {
     std::printf(", %llu branches", static_cast<unsigned long long>(r.num_branches));
   }

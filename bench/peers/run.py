@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+"""Times Tilewave and its peers on the same circuits in one run, and prints the table of docs/performance.md.
+
+    bench/peers/run.py --qubits 24 --json docs/performance.json --markdown docs/performance.md
+    bench/peers/run.py --quest /opt/quest ...        # with QuEST v4, see below
+
+Peers: qsim (qsimcirq), Qiskit Aer and Qulacs, installed with pip into a virtual environment; QuEST v4 where --quest
+names an installation (quest.h and libQuEST*): quest_driver.c is compiled against it. Build QuEST
+optimised, or the comparison is unfair to it:
+
+    cmake -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="-Ofast -march=native" -DCMAKE_INSTALL_PREFIX=/opt/quest
+    cmake --build build --parallel && cmake --install build
+
+How a time is taken. Planning (or fusion) plus execution on a state that exists already; reading the circuit, starting
+the program and allocating do not count. qsim: the seconds its simulator reports for fusion and simulation. Qulacs:
+optimisation of the circuit plus update_quantum_state. Aer: the experiment's own time_taken, which cannot leave out
+allocating the state. QuEST: the loop over its gates. Tilewave: `tilewave bench`, from an arbitrary product state; its times
+from |0...0> stand beside. The peers do the same work for every input. First each peer is tried at every setting (fusion
+sizes, all cores) and keeps its best; then the engines take turns, one run each a round, and the median of the rounds
+counts. Before anything is timed, every engine's amplitudes are compared on a small circuit of each family.
+"""
+import argparse
+import contextlib
+import ctypes
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PACKAGES = ["numpy", "cirq-core", "qsimcirq", "qiskit", "qiskit-aer", "qulacs"]
+FAMILIES = ["qft", "ghz", "ghz_qft", "random", "supremacy", "quantum_volume", "ising", "qaoa", "bv"]
+CHECK_QUBITS = 8
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("families", nargs="*", help=f"default: {' '.join(FAMILIES)}")
+    parser.add_argument("--qubits", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default 7)")
+    parser.add_argument("--slow-rounds", type=int, default=3, help="for runs of more than two seconds (default 3)")
+    parser.add_argument("--tilewave", default=str(ROOT / "build" / "release" / "tilewave"))
+    parser.add_argument("--quest", help="prefix of a QuEST v4 installation")
+    parser.add_argument("--venv", default=str(ROOT / "build" / "peers"), help="where the peers are installed")
+    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: qsim aer qulacs quest")
+    parser.add_argument("--json", help="write every number to this file")
+    parser.add_argument("--markdown", help="write the table to this file")
+    return parser.parse_args()
+
+
+# -- circuits ----------------------------------------------------------------------------------------------------------
+
+def read_qasm(path):
+    """(number of qubits, [(name, qubits, parameters)]) of a file written by `tilewave bench --write`."""
+    gates, size = [], 0
+    for line in path.read_text().splitlines():
+        if found := re.fullmatch(r"qreg q\[(\d+)\];", line):
+            size = int(found[1])
+        elif found := re.fullmatch(r"(\w+)(?:\(([^)]*)\))? (q\[.*);", line):
+            params = [float(p) for p in found[2].split(",")] if found[2] else []
+            gates.append((found[1], [int(q) for q in re.findall(r"\[(\d+)\]", found[3])], params))
+    return size, gates
+
+
+def u3_matrix(theta, phi, lam):
+    import numpy
+    c, s = math.cos(theta / 2), math.sin(theta / 2)
+    e = lambda angle: complex(math.cos(angle), math.sin(angle))
+    return numpy.array([[c, -e(lam) * s], [e(phi) * s, e(phi + lam) * c]])
+
+
+# -- engines: run(rounds) -> list of seconds, and the first amplitudes of a small circuit ------------------------------
+
+class Qsim:
+    name, precision = "qsim", "single"
+    settings = [dict(fusion=f) for f in (2, 3, 4)]
+
+    def load(self, size, gates, path):
+        import cirq
+        q = cirq.LineQubit.range(size)
+        make = {"h": cirq.H, "x": cirq.X, "y": cirq.Y, "z": cirq.Z, "s": cirq.S, "t": cirq.T, "cx": cirq.CNOT,
+                "cz": cirq.CZ}
+        angled = {"rx": cirq.rx, "ry": cirq.ry, "rz": cirq.rz, "cp": lambda a: cirq.CZPowGate(exponent=a / math.pi),
+                  "u3": lambda *p: cirq.MatrixGate(u3_matrix(*p))}
+        ops = [(angled[n](*p) if p else make[n]).on(*(q[k] for k in at)) for n, at, p in gates]
+        # Qubit 0 is the least significant bit here and the most significant one there.
+        self.circuit, self.order = cirq.Circuit(ops), q[::-1]
+
+    def simulate(self, fusion, verbosity):
+        import qsimcirq
+        options = qsimcirq.QSimOptions(max_fused_gate_size=fusion, cpu_threads=os.cpu_count(), verbosity=verbosity)
+        return qsimcirq.QSimSimulator(options).simulate(self.circuit, qubit_order=self.order)
+
+    def run(self, fusion):
+        with captured_output() as text:
+            self.simulate(fusion, 2)
+        times = dict(re.findall(r"(\w+) time is ([0-9.e+-]+) seconds", text()))
+        return float(times["fuse"]) + float(times["simu"])
+
+    def amplitudes(self):
+        return list(self.simulate(2, 0).final_state_vector[:8])
+
+
+class Aer:
+    settings = [dict(fusion=f) for f in (0, 2, 3, 4, 5)]  # 0: off
+
+    def __init__(self, precision):
+        self.precision, self.name = precision, f"aer_{precision}"
+
+    def load(self, size, gates, path):
+        from qiskit import QuantumCircuit
+        self.circuit = QuantumCircuit(size)
+        for name, at, params in gates:
+            if name == "u3":
+                self.circuit.u(*params, *at)
+            else:
+                getattr(self.circuit, name)(*params, *at)
+
+    def result(self, fusion, save):
+        import qiskit_aer.library  # noqa: F401  (adds the save instructions)
+        from qiskit_aer import AerSimulator
+        simulator = AerSimulator(method="statevector", precision=self.precision, fusion_enable=fusion > 0,
+                                 fusion_max_qubit=max(fusion, 1), max_parallel_threads=os.cpu_count())
+        circuit = self.circuit.copy()
+        save(circuit)
+        result = simulator.run(circuit, shots=1).result()
+        assert result.success, result.status
+        return result
+
+    def run(self, fusion):
+        result = self.result(fusion, lambda c: c.save_amplitudes([0]))
+        return result.results[0].time_taken
+
+    def amplitudes(self):
+        return list(self.result(0, lambda c: c.save_amplitudes(list(range(8)))).data()["amplitudes"])
+
+
+class Qulacs:
+    name, precision = "qulacs", "double"
+    settings = [dict(fusion=f) for f in (0, 1, 2, 3, 4)]  # 0: off, 1: light
+
+    def load(self, size, gates, path):
+        import qulacs
+        self.size = size
+        c = self.circuit = qulacs.QuantumCircuit(size)
+        for name, at, p in gates:
+            if name in ("rx", "ry", "rz"):
+                getattr(c, f"add_{name.upper()}_gate")(at[0], -p[0])  # its rotations turn the other way
+            elif name == "u3":
+                c.add_U3_gate(at[0], *p)
+            elif name == "cx":
+                c.add_CNOT_gate(*at)
+            elif name == "cz":
+                c.add_CZ_gate(*at)
+            elif name == "cp":
+                gate = qulacs.gate.U1(at[1], p[0])
+                gate = qulacs.gate.to_matrix_gate(gate)
+                gate.add_control_qubit(at[0], 1)
+                c.add_gate(gate)
+            else:
+                getattr(c, f"add_{name.upper()}_gate")(at[0])
+
+    def evolve(self, state, fusion):
+        from qulacs.circuit import QuantumCircuitOptimizer
+        circuit = self.circuit.copy()
+        start = time.perf_counter()
+        if fusion == 1:
+            QuantumCircuitOptimizer().optimize_light(circuit)
+        elif fusion > 1:
+            QuantumCircuitOptimizer().optimize(circuit, fusion)
+        circuit.update_quantum_state(state)
+        return time.perf_counter() - start
+
+    def run(self, fusion):
+        from qulacs import QuantumState
+        if not hasattr(self, "state") or self.state.get_qubit_count() != self.size:
+            self.state = QuantumState(self.size)
+        self.state.set_zero_state()
+        return self.evolve(self.state, fusion)
+
+    def amplitudes(self):
+        from qulacs import QuantumState
+        state = QuantumState(self.size)
+        self.evolve(state, 0)
+        return list(state.get_vector()[:8])
+
+
+class Quest:
+    name, precision = "quest", "double"
+    settings = [{}]
+
+    def __init__(self, prefix, folder):
+        prefix = Path(prefix)
+        self.driver = Path(folder) / "quest_driver"
+        libraries, headers = sorted(prefix.rglob("libQuEST*")), sorted(prefix.rglob("quest.h"))
+        if not libraries or not headers:
+            sys.exit(f"error: --quest {prefix}: no quest.h and libQuEST* below it")
+        include = headers[0].parent
+        subprocess.run(["cc", "-std=gnu11", "-O3", "-march=native", f"-I{include}", f"-I{include.parent}",
+                        str(HERE / "quest_driver.c"), "-o", str(self.driver), str(libraries[0]),
+                        f"-Wl,-rpath,{libraries[0].parent}", "-lm", "-lstdc++"], check=True)
+
+    def load(self, size, gates, path):
+        self.gates = path.with_suffix(".gates")
+        lines = [str(size)] + [" ".join([n, *map(str, at), *(repr(p) for p in params)]) for n, at, params in gates]
+        self.gates.write_text("\n".join(lines) + "\n")
+
+    def output(self, repeats):
+        return subprocess.run([self.driver, self.gates, str(repeats)], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+
+    def run(self):
+        return float(self.output(1)[0])
+
+    def amplitudes(self):
+        rows = [line.split() for line in self.output(0) if line.startswith("amplitude")]
+        return [complex(float(r[2]), float(r[3])) for r in rows]
+
+
+class Tilewave:
+    settings = [{}]
+
+    def __init__(self, program, precision, source="arbitrary"):
+        self.program, self.precision, self.source = program, precision, source
+        self.name = f"tilewave_{precision}" + ("_zeros" if source == "zeros" else "")
+        self.last = None
+
+    def load(self, size, gates, path):
+        self.path, self.size = path, size
+
+    def run(self):
+        done = subprocess.run([self.program, "bench", self.path, "--repeats", "1", "--warmup", "1", "--precision",
+                               self.precision, "--input", self.source, "--device", "cpu", "--no-limit", "--json",
+                               "-"], capture_output=True, check=True)
+        self.last = json.loads(done.stdout)["results"][0]
+        return self.last["median_s"]
+
+    def amplitudes(self):
+        done = subprocess.run([self.program, "run", self.path, "--amplitudes", "first:8", "--precision",
+                               self.precision, "--json"], capture_output=True, check=True)
+        return [complex(a["re"], a["im"]) for a in json.loads(done.stdout)["amplitudes"]]
+
+
+@contextlib.contextmanager
+def captured_output():
+    """What the process writes to its standard output, by whatever library, as a function to call afterwards."""
+    libc = ctypes.CDLL(None)
+    sys.stdout.flush()
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        text = []
+        try:
+            yield lambda: text[0]
+        finally:
+            libc.fflush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            text.append(file.read().decode(errors="replace"))
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+def check_engines(engines, circuits):
+    """Every engine gives the same amplitudes, up to one phase."""
+    for family, (size, gates, path) in circuits.items():
+        want = None
+        for engine in engines:
+            engine.load(size, gates, path)
+            got = engine.amplitudes()
+            want = want or got
+            # the largest amplitude fixes the phase
+            k = max(range(len(want)), key=lambda i: abs(want[i]))
+            if abs(want[k]) < 1e-6:
+                continue
+            phase = got[k] / want[k] if abs(got[k]) > 0 else 0
+            error = max(abs(g - phase * w) for g, w in zip(got, want))
+            if abs(abs(phase) - 1) > 1e-4 or error > 1e-4:
+                sys.exit(f"error: {engine.name} disagrees on {family}_{size}: {got} against {want}")
+    print(f"all engines agree on {len(circuits)} circuits of {CHECK_QUBITS} qubits", flush=True)
+
+
+def best_setting(engine):
+    if len(engine.settings) == 1:
+        engine.run(**engine.settings[0])  # warm-up
+        return engine.settings[0]
+    engine.run(**engine.settings[0])  # warm-up
+    return min(engine.settings, key=lambda setting: engine.run(**setting))
+
+
+def time_family(engines, size, gates, path, rounds, slow_rounds):
+    chosen, times = {}, {engine.name: [] for engine in engines}
+    for engine in engines:
+        engine.load(size, gates, path)
+        chosen[engine.name] = best_setting(engine)
+    for k in range(rounds):
+        for engine in engines[k % len(engines):] + engines[:k % len(engines)]:
+            mine = times[engine.name]
+            if len(mine) >= slow_rounds and statistics.median(mine) > 2:
+                continue
+            mine.append(engine.run(**chosen[engine.name]))
+    row = {}
+    for engine in engines:
+        row[engine.name] = {"median_s": statistics.median(times[engine.name]), "times_s": times[engine.name],
+                            **chosen[engine.name]}
+        if isinstance(engine, Tilewave):
+            row[engine.name]["passes"] = engine.last["passes"]
+            row[engine.name]["bytes"] = engine.last["bytes"]
+    return row
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+RATIOS = [("qsim", "tilewave_single"), ("aer_single", "tilewave_single"), ("quest", "tilewave_double"),
+          ("aer_double", "tilewave_double"), ("qulacs", "tilewave_double")]
+
+
+def ratios_of(row):
+    return {peer: row[peer]["median_s"] / row[ours]["median_s"] for peer, ours in RATIOS if peer in row}
+
+
+def markdown(report):
+    """The table between the markers of docs/performance.md."""
+    rows = report["circuits"]
+    peers = [p for p, _ in RATIOS if any(p in r["times"] for r in rows)]
+    titles = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
+              "qulacs": "Qulacs FP64"}
+    ms = lambda entry: f"{1e3 * entry['median_s']:.3g}"
+    machine = report["machine"]
+    lines = [f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; in-place pass "
+             f"{machine['in_place_bytes_per_s'] / 1e9:.1f} GB/s; {report['date']}. Milliseconds, medians; in brackets how "
+             "many times slower than Tilewave in the same precision. "
+             + ", ".join(f"{k} {v}" for k, v in report["versions"].items()) + ".", "",
+             f"Repeat with `{report['command']}`.", "",
+             "| circuit | gates | passes | **FP32** | from zeros | **FP64** | from zeros | "
+             + " | ".join(titles[p] for p in peers) + " |",
+             "|---|---|---|---|---|---|---|" + "---|" * len(peers)]
+    for r in rows:
+        t = r["times"]
+        cells = [f"{ms(t[p])} ({r['ratios'][p]:.1f}x)" if p in t else "-" for p in peers]
+        lines.append(f"| {r['circuit']} | {r['gates']} | {t['tilewave_single']['passes']} / "
+                     f"{t['tilewave_double']['passes']} | **{ms(t['tilewave_single'])}** | "
+                     f"{ms(t['tilewave_single_zeros'])} | **{ms(t['tilewave_double'])}** | "
+                     f"{ms(t['tilewave_double_zeros'])} | " + " | ".join(cells) + " |")
+    means = [f"**{report['geometric_means'][p]:.1f}x**" for p in peers]
+    lines.append("| geometric mean | | | | | | | " + " | ".join(means) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def put_between_markers(path, text):
+    begin, end = "<!-- peers: begin -->", "<!-- peers: end -->"
+    path = Path(path)
+    old = path.read_text() if path.exists() else f"# Performance\n\n{begin}\n{end}\n"
+    if begin not in old or end not in old:
+        sys.exit(f"error: {path} has no lines '{begin}' and '{end}' to put the table between")
+    head, rest = old.split(begin, 1)
+    path.write_text(f"{head}{begin}\n{text}{end}{rest.split(end, 1)[1]}")
+
+
+def machine_of(program):
+    """The machine and its limit, measured now."""
+    done = subprocess.run([program, "bench", "ghz", "--qubits", "4", "--repeats", "1", "--json", "-"],
+                          capture_output=True, check=True)
+    return json.loads(done.stdout)["machine"]
+
+
+def versions_of(with_quest):
+    from importlib.metadata import version
+    found = {name: version(name) for name in ("qsimcirq", "qiskit-aer", "qulacs")}
+    if with_quest:
+        found["QuEST"] = "v4"
+    return found
+
+
+def repeat_command(arguments):
+    """The command without what is only true of this machine."""
+    words = ["bench/peers/run.py", *arguments.families, "--qubits", str(arguments.qubits), "--rounds",
+             str(arguments.rounds)]
+    if arguments.without:
+        words += ["--without", *arguments.without]
+    return " ".join(words + (["--quest", "PREFIX"] if arguments.quest else []))
+
+
+def inside_venv(arguments):
+    """Installs the peers once and goes on inside their environment."""
+    folder = Path(arguments.venv)
+    python = folder / "bin" / "python"
+    if Path(sys.prefix).resolve() == folder.resolve():
+        return
+    if not (folder / ".ready").exists():
+        print(f"installing {' '.join(PACKAGES)} into {folder}", flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        (folder / ".ready").touch()
+    os.execv(python, [str(python), __file__, *sys.argv[1:]])
+
+
+def main():
+    arguments = parse_arguments()
+    if not Path(arguments.tilewave).exists():
+        sys.exit(f"error: {arguments.tilewave} is not there: build it with ./tw --version")
+    inside_venv(arguments)
+    os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count()))
+    families = arguments.families or FAMILIES
+    with tempfile.TemporaryDirectory() as folder:
+        circuits = {}
+        for size in (CHECK_QUBITS, arguments.qubits):
+            subprocess.run([arguments.tilewave, "bench", *families, "--qubits", str(size), "--write", folder],
+                           check=True)
+            for family in families:
+                path = Path(folder) / f"{family}_{size}.qasm"
+                circuits[family, size] = (*read_qasm(path), path)
+        ours = [Tilewave(arguments.tilewave, p, s) for p in ("single", "double") for s in ("arbitrary", "zeros")]
+        peers = [Qsim(), Aer("single"), Aer("double"), Qulacs()]
+        if arguments.quest:
+            peers.append(Quest(arguments.quest, folder))
+        engines = ours + [p for p in peers if p.name.split("_")[0] not in arguments.without]
+        check_engines(engines, {f: circuits[f, CHECK_QUBITS] for f in families})
+        report = {"machine": machine_of(arguments.tilewave), "date": time.strftime("%Y-%m-%d"),
+                  "command": repeat_command(arguments),
+                  "versions": versions_of(arguments.quest), "circuits": []}
+        for family in families:
+            size, gates, path = circuits[family, arguments.qubits]
+            times = time_family(engines, size, gates, path, arguments.rounds, arguments.slow_rounds)
+            row = {"circuit": f"{family}_{size}", "gates": len(gates), "times": times, "ratios": ratios_of(times)}
+            report["circuits"].append(row)
+            print(row["circuit"], {k: round(v["median_s"], 4) for k, v in times.items()},
+                  {k: round(v, 1) for k, v in row["ratios"].items()}, flush=True)
+        report["machine_after"] = machine_of(arguments.tilewave)
+        report["geometric_means"] = {
+            peer: geometric_mean([r["ratios"][peer] for r in report["circuits"] if peer in r["ratios"]])
+            for peer, _ in RATIOS if any(peer in r["ratios"] for r in report["circuits"])}
+    print("geometric means:", {k: round(v, 2) for k, v in report["geometric_means"].items()})
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.markdown:
+        put_between_markers(arguments.markdown, markdown(report))
+    else:
+        print(markdown(report))
+
+
+if __name__ == "__main__":
+    main()

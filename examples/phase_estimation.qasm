@@ -1,0 +1,38 @@
+// The phase 2 pi * 11/16 of u1 read bit by bit with one reused qubit: measured bits turn later
+// rotations. c holds 11 = 1011 in every shot.
+OPENQASM 2.0;
+include "qelib1.inc";
+qreg q[2];
+creg c[4];
+x q[1];
+reset q[0];
+h q[0];
+cu1(2*pi*11/16*8) q[0], q[1];
+h q[0];
+measure q[0] -> c[0];
+reset q[0];
+h q[0];
+cu1(2*pi*11/16*4) q[0], q[1];
+if (c == 1) u1(-2*pi*1/4) q[0];
+h q[0];
+measure q[0] -> c[1];
+reset q[0];
+h q[0];
+cu1(2*pi*11/16*2) q[0], q[1];
+if (c == 1) u1(-2*pi*1/8) q[0];
+if (c == 2) u1(-2*pi*2/8) q[0];
+if (c == 3) u1(-2*pi*3/8) q[0];
+h q[0];
+measure q[0] -> c[2];
+reset q[0];
+h q[0];
+cu1(2*pi*11/16*1) q[0], q[1];
+if (c == 1) u1(-2*pi*1/16) q[0];
+if (c == 2) u1(-2*pi*2/16) q[0];
+if (c == 3) u1(-2*pi*3/16) q[0];
+if (c == 4) u1(-2*pi*4/16) q[0];
+if (c == 5) u1(-2*pi*5/16) q[0];
+if (c == 6) u1(-2*pi*6/16) q[0];
+if (c == 7) u1(-2*pi*7/16) q[0];
+h q[0];
+measure q[0] -> c[3];

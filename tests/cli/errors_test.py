@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Every kind of malformed input: one clear line, the right exit code, no crash."""
+import os
+import tempfile
+from pathlib import Path
+
+from program import EXAMPLES, HEAD, Checker, tilewave
+
+USAGE, RESOURCES, INPUT = 2, 3, 4
+BELL = EXAMPLES / "bell.qasm"
+c = Checker()
+
+
+def fails(code, words, *command, text=None, lines=None):
+    """The command exits with `code` and one `error:` line (a circuit's is followed by its source)."""
+    done = tilewave(*command, text=text)
+    what = f"{' '.join(map(str, command))} {text!r:.60}: exit {done.code}, {done.err!r}"
+    c.check(done.code == code, f"exit {code} expected: {what}")
+    c.check(done.err.startswith("error: ") and done.err.count("error:") == 1, f"one error line: {what}")
+    c.check(words in done.err, f"'{words}' expected: {what}")
+    most = lines or (3 if code == INPUT else 1)
+    c.check(len(done.err.rstrip("\n").split("\n")) <= most, f"at most {most} lines: {what}")
+    c.check(done.out == "", f"nothing on the standard output: {what}")
+    return done
+
+
+def source(words, text, line=None):
+    """A circuit that cannot be read; the message names file, line and column."""
+    done = fails(INPUT, words, "run", "FILE", text=text)
+    if line:
+        c.check(f"test.qasm:{line}:" in done.err, f"line {line}: {done.err!r}")
+
+
+# flags
+for value in ("-1", "x", "1.5", "", "1e40", "18446744073709551616"):
+    fails(USAGE, "--shots", "run", BELL, "--shots", value)
+fails(USAGE, "shots", "run", BELL, "--shots", "1e18")
+for flag, value in (("--seed", "-5"), ("--seed", "abc"), ("--threads", "0"), ("--threads", "-2"),
+                    ("--threads", "99999999999"), ("--precision", "half"), ("--pauli-order", "middle"),
+                    ("--amplitudes", "first:0"), ("--amplitudes", "1,,2"), ("--amplitudes", "5-3"),
+                    ("--probabilities", "q0"), ("--amplitudes", "first:1e12")):
+    fails(USAGE, flag, "run", BELL, flag, value)
+fails(USAGE, "indices 0 to 3", "run", BELL, "--amplitudes", "4")
+fails(USAGE, "qubit 2", "run", BELL, "--probabilities", "0,2")
+fails(USAGE, "twice", "run", BELL, "--probabilities", "1,1")
+fails(USAGE, "unknown device", "run", BELL, "--device", "gpu")
+fails(USAGE, "--bogus", "run", BELL, "--bogus")
+fails(USAGE, "FILE", "run")
+fails(USAGE, "bogus", "bogus")
+fails(USAGE, "bogus", "help", "bogus")
+fails(USAGE, "family", "bench", "bogus", "--qubits", "4")
+fails(USAGE, "--shots 1", "run", EXAMPLES / "teleport.qasm", "--amplitudes", "0")
+
+# files
+fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")
+fails(INPUT, "directory", "run", EXAMPLES)
+fails(INPUT, "no such file", "run", BELL, "--expect", "/nowhere.txt")
+fails(INPUT, "", "run", BELL, "--expect", "ZQ")
+fails(INPUT, "", "run", BELL, "--expect", "ZZZ")
+with tempfile.TemporaryDirectory() as folder:
+    fails(RESOURCES, "nowhere", "run", BELL, "--state", f"{folder}/nowhere/x.npy")
+    fails(RESOURCES, folder, "run", BELL, "--state", folder)
+    if os.geteuid() != 0:
+        sealed = Path(folder) / "sealed"
+        sealed.mkdir(mode=0o500)
+        fails(RESOURCES, "sealed", "run", BELL, "--state", sealed / "x.npy")
+if Path("/dev/full").exists():
+    fails(RESOURCES, "/dev/full", "run", BELL, "--state", "/dev/full")
+
+# circuits
+source("empty", "")
+source("", "\n\n")
+source("", b"OPENQASM 2.0;\nqreg q[2];\nh q[0]\0;\n", 3)
+source("", bytes(range(256)))
+source("", HEAD + "qreg q[2];\nh q[0", 4)
+source("frobnicate", HEAD + "qreg q[2];\nfrobnicate q[0];\n", 4)
+source("", HEAD + "qreg q[2];\ncx q[0];\n", 4)
+source("", HEAD + "qreg q[2];\nh q[0], q[1];\n", 4)
+source("", HEAD + "qreg q[2];\nrx q[0];\n", 4)
+source("", HEAD + "qreg q[2];\nh q[2];\n", 4)
+source("", HEAD + "qreg q[2];\nh q[99999999999999999999];\n", 4)
+source("", HEAD + "qreg q[2];\ncx q[1], q[1];\n", 4)
+source("", HEAD + "gate g a { g a; }\nqreg q[1];\ng q[0];\n", 3)
+source("", HEAD + "qreg q[1];\nrx(1/0) q[0];\n", 4)
+source("", HEAD + "qreg q[1];\nrx(ln(-1)) q[0];\n", 4)
+source("", HEAD + "qreg q[1];\nrx(nan) q[0];\n", 4)
+source("", HEAD + "qreg q[1];\nqreg q[1];\n", 4)
+source("", HEAD + "qreg q[1];\ncreg c[1];\nmeasure q[0] -> d[0];\n", 5)
+source("", HEAD + "qreg q[1];\ncreg c[1];\nif (d == 1) x q[0];\n", 5)
+source("", 'OPENQASM 2.0;\ninclude "nowhere.inc";\nqreg q[1];\n', 2)
+source("", HEAD + "opaque o a;\nqreg q[1];\no q[0];\n", 5)
+source("no qubits", HEAD)
+
+# too large: refused at once, before anything is allocated
+times = []
+for _ in range(3):
+    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q[0];\n")
+    c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
+            f"three ways out: {done.err!r}")
+    times.append(done.seconds)
+c.check(min(times) < 0.05, f"refused in {min(times) * 1e3:.0f} ms, expected less than 50")
+
+c.finish()

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What `tilewave run`, `info`, `bench` and `help` print."""
+import json
+import math
+import struct
+import tempfile
+from pathlib import Path
+
+from program import EXAMPLES, HEAD, Checker, tilewave
+
+BELL = EXAMPLES / "bell.qasm"
+c = Checker()
+
+# JSON: exactly these keys
+r = tilewave("run", BELL, "--json", "--shots", "1000", "--seed", "7", "--amplitudes", "first:4", "--probabilities",
+             "all", "--expect", "0.5 ZZ + 2 X0 X1 - Y0 Y1").json()
+c.check(list(r) == ["num_qubits", "precision", "device", "seed", "shots", "bit_order", "counts", "probabilities",
+                    "amplitudes", "expectations", "expectation_sum", "norm", "memory_bytes", "plan", "timings_s"],
+        f"keys {list(r)}")
+c.check((r["num_qubits"], r["precision"], r["device"], r["seed"], r["shots"], r["bit_order"]) ==
+        (2, "double", "cpu", 7, 1000, "little"), f"head {r}")
+c.check(set(r["counts"]) == {"00", "11"} and sum(r["counts"].values()) == 1000, f"counts {r['counts']}")
+c.check(all(abs(p - 0.5) < 1e-12 for p in r["probabilities"]), f"probabilities {r['probabilities']}")
+c.check([a["index"] for a in r["amplitudes"]] == [0, 1, 2, 3], "indices")
+c.check(abs(r["amplitudes"][3]["re"] - math.sqrt(0.5)) < 1e-12, "amplitude 3")
+c.check([round(v, 12) for v in r["expectations"]] == [0.5, 2.0, 1.0], f"expectations {r['expectations']}")
+c.check(abs(r["expectation_sum"] - 3.5) < 1e-12, "sum")
+c.check(abs(r["norm"] - 1) < 1e-12 and r["memory_bytes"] >= 64, "norm and memory")
+c.check(set(r["timings_s"]) == {"parse", "plan", "execute", "observe"}, f"timings {r['timings_s']}")
+c.check(r["plan"]["passes"] == 1 and r["plan"]["gates"] == 2, f"plan {r['plan']}")
+
+# seeds: the same bytes with any number of threads; drawn and printed when not given
+program = HEAD + "qreg q[16]; creg c[16]; h q; cu1(0.3) q[0],q[9]; ry(0.4) q[3]; cx q[3],q[12]; measure q -> c;"
+counts = [json.dumps(tilewave("run", "FILE", "--json", "--shots", "20000", "--seed", "11", "--threads", t,
+                              text=program).json()["counts"]) for t in (1, 2, 7)]
+c.check(counts[0] == counts[1] == counts[2], "counts for 1, 2 and 7 threads")
+a, b = (tilewave("run", BELL, "--json").json() for _ in range(2))
+c.check(a["seed"] != b["seed"], "a seed is drawn")
+again = tilewave("run", BELL, "--json", "--seed", a["seed"]).json()
+c.check(again["counts"] == a["counts"] and a["shots"] == 1000, "the printed seed repeats the run")
+
+# precision, joint probabilities, Pauli order, ranges
+r = tilewave("run", BELL, "--json", "--precision", "single", "--probabilities", "1,0").json()
+c.check(r["precision"] == "single" and r["counts"] == {} and r["shots"] == 0, f"no shots unless asked {r}")
+c.check([round(p, 5) for p in r["joint_probabilities"]] == [0.5, 0, 0, 0.5], f"joint {r}")
+flip = HEAD + "qreg q[3]; x q[0];"
+for order, want in (("last", 1), ("first", -1)):
+    r = tilewave("run", "FILE", "--json", "--expect", "ZII", "--pauli-order", order, text=flip).json()
+    c.check(r["expectations"] == [want], f"order {order}: {r['expectations']}")
+r = tilewave("run", "FILE", "--json", "--amplitudes", "0,2-4,7", text=flip).json()
+c.check([x["index"] for x in r["amplitudes"]] == [0, 2, 3, 4, 7], "ranges")
+
+# the state as .npy, both precisions
+for precision, kind, size in (("double", "<c16", "d"), ("single", "<c8", "f")):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npy"
+        done = tilewave("run", "FILE", "--state", path, "--precision", precision, text=flip)
+        c.check(done.code == 0, f"state: {done.err}")
+        data = path.read_bytes()
+        c.check(data[:6] == b"\x93NUMPY" and kind.encode() in data[:128] and b"(8," in data[:128], "header")
+        values = struct.unpack("<16" + size, data[-16 * struct.calcsize(size):])
+        c.check(values[2] == 1 and sum(abs(v) for v in values) == 1, f"values {values}")
+        c.check(list(Path(folder).iterdir()) == [path], "nothing is left behind")
+
+# text
+done = tilewave("run", BELL, "--seed", "1", "--shots", "100")
+c.check(done.code == 0 and "###" in done.out and "2 qubits, double" in done.out, done.out)
+quiet = tilewave("run", BELL, "--seed", "1", "--shots", "100", "--quiet")
+c.check("qubits" not in quiet.out and "###" in quiet.out and quiet.err == "", quiet.out)
+c.check(done.err == "", f"no progress line in a pipe: {done.err!r}")
+explain = tilewave("run", BELL, "--explain")
+c.check("pass" in explain.out and "predicted" in explain.out, explain.out)
+profile = tilewave("run", BELL, "--profile")
+c.check(all(w in profile.out for w in ("calls", "min", "mean", "max", "share", "predicted")), profile.out)
+
+# a dry run plans what would never fit
+r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; cx q[0],q[39];").json()
+c.check("counts" not in r and r["plan"]["passes"] > 0 and r["memory_bytes"] > 2**44, f"dry run {r}")
+
+# other commands
+info = tilewave("info", "--json").json()
+c.check(info["cpu"]["cores"] >= 1 and info["memory_bytes"]["available"] > 0, f"info {info}")
+c.check("processor" in tilewave("info").out, "info as text")
+bench = tilewave("bench", "ghz", "qft", "--qubits", "8", "--repeats", "3", "--no-limit", "--json", "-").json()
+c.check(len(bench["results"]) == 8, "two families, two precisions, two inputs")
+c.check(all(len(x["times_s"]) == 3 and x["median_s"] > 0 and x["passes"] > 0 for x in bench["results"]), "times")
+with tempfile.TemporaryDirectory() as folder:
+    c.check(tilewave("bench", "bv", "--qubits", "5", "--write", folder).code == 0, "bench --write")
+    r = tilewave("run", f"{folder}/bv_5.qasm", "--json").json()
+    c.check(r["num_qubits"] == 5 and sum(r["counts"].values()) == 1000, f"a written family runs {r}")
+c.check("run" in tilewave("help").out and "--shots" in tilewave("help", "run").out, "help")
+c.check(tilewave("--version").out.startswith("tilewave "), "version")
+
+c.finish()
