@@ -37,7 +37,7 @@ namespace {
 // Output pixels of a tile: wide enough to pay for the halo, small enough for the second-level
 // cache.
 int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
-  const int least = algorithm == EntropyAlgorithm::kColumn ? 256 : (horizontal ? 1024 : 128);
+  const int least = algorithm == EntropyAlgorithm::kColumn ? 256 : (horizontal ? 2048 : 96);
   return std::max(least, 2 * window_side);
 }
 

@@ -15,6 +15,7 @@
 
 #include "tilewave/field/cpu/entropy_tile.h"
 
+#define HWY_WANT_AVX3_DL
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
@@ -42,22 +43,61 @@ using V8 = hn::Vec<D8>;
 constexpr int kDigits = 3;
 constexpr int kDigitShift[kDigits] = {14, 7, 0};
 
-// The digit tables, low (counts 0..15) and high (16..31) halves.
-struct Digits {
-  V8 low[kDigits], high[kDigits];
+// sums[n] digit by digit for n = 0..31, as vectors a byte shuffle can look counts up in.
+#if HWY_TARGET == HWY_AVX3_DL
+// One shuffle reads 64 entries.
+struct Index {
+  V8 counts;
+  explicit HWY_INLINE Index(V8 n) : counts(n) {}
+};
+struct Table {
+  V8 entries;
+  explicit Table(const std::uint8_t* bytes) {
+    HWY_ALIGN std::uint8_t all[64] = {};
+    std::memcpy(all, bytes, 32);
+    entries = hn::Load(D8(), all);
+  }
+  HWY_INLINE V8 at(Index i) const { return V8{_mm512_permutexvar_epi8(i.counts.raw, entries.raw)}; }
+};
+#else
+// Shuffles read 16 entries and give 0 for an index with the top bit set: the low half is asked with
+// n, or the top bit for n > 15; the high half with n - 16, which wraps around for n < 16.
+struct Index {
+  V8 low, high;
+  explicit HWY_INLINE Index(V8 n) {
+    const D8 d;
+    low = hn::SaturatedAdd(n, hn::Set(d, std::uint8_t{112}));
+#if !HWY_ARCH_X86  // whose shuffle ignores bits 4 to 6
+    low = hn::Xor(low, hn::Set(d, std::uint8_t{112}));
+#endif
+    high = hn::Sub(n, hn::Set(d, std::uint8_t{16}));
+  }
+};
+struct Table {
+  V8 low, high;
+  explicit Table(const std::uint8_t* bytes)
+      : low(hn::LoadDup128(D8(), bytes)), high(hn::LoadDup128(D8(), bytes + 16)) {}
+  HWY_INLINE V8 at(Index i) const {
+    return hn::Or(hn::TableLookupBytesOr0(low, i.low), hn::TableLookupBytesOr0(high, i.high));
+  }
+};
+#endif
 
-  explicit Digits(const EntropyTables& tables) {
-    const D8 d8;
-    for (int k = 0; k < kDigits; ++k) {
-      alignas(16) std::uint8_t bytes[32] = {};
-      for (int n = 0; n < 32 && n <= tables.max_count; ++n) {
+struct DigitBytes {
+  HWY_ALIGN std::uint8_t bytes[kDigits][32] = {};
+  explicit DigitBytes(const EntropyTables& tables) {
+    for (int n = 0; n < 32 && n <= tables.max_count; ++n) {
+      for (int k = 0; k < kDigits; ++k) {
         const std::int32_t digit = tables.sums[n] >> kDigitShift[k];
-        bytes[n] = static_cast<std::uint8_t>(k == 0 ? digit : digit & 127);
+        bytes[k][n] = static_cast<std::uint8_t>(k == 0 ? digit : digit & 127);
       }
-      low[k] = hn::LoadDup128(d8, bytes);
-      high[k] = hn::LoadDup128(d8, bytes + 16);
     }
   }
+};
+
+struct Digits {
+  Table top, middle, low;
+  explicit Digits(const DigitBytes& b) : top(b.bytes[0]), middle(b.bytes[1]), low(b.bytes[2]) {}
 };
 
 // Counts of even and odd classes as bytes.
@@ -76,33 +116,13 @@ HWY_INLINE Split operator+(Split a, Split b) {
   return {hn::Add(a.even, b.even), hn::Add(a.odd, b.odd)};
 }
 
-// Index into the low table: n up to 15, a value with the top bit set (which looks up 0) beyond.
-HWY_INLINE V8 low_index(V8 n) {
-  const D8 d;
-  const V8 index = hn::SaturatedAdd(n, hn::Set(d, std::uint8_t{112}));
-#if HWY_ARCH_X86
-  return index;  // its shuffle reads the low four bits where the top bit is clear
-#else
-  return hn::Xor(index, hn::Set(d, std::uint8_t{112}));
-#endif
-}
-
 // The sum of sums[n] over the 16 counts of each lane.
 HWY_INLINE V64 sum_of_logs(const Digits& digits, Split counts) {
-  const D8 d;
-  const V8 sixteen = hn::Set(d, std::uint8_t{16});
-  const V8 low_even = low_index(counts.even), low_odd = low_index(counts.odd);
-  const V8 high_even = hn::Sub(counts.even, sixteen), high_odd = hn::Sub(counts.odd, sixteen);
-  V64 total = hn::Zero(D64());
-  for (int k = 0; k < kDigits; ++k) {
-    const V8 even = hn::Or(hn::TableLookupBytesOr0(digits.low[k], low_even),
-                           hn::TableLookupBytesOr0(digits.high[k], high_even));
-    const V8 odd = hn::Or(hn::TableLookupBytesOr0(digits.low[k], low_odd),
-                          hn::TableLookupBytesOr0(digits.high[k], high_odd));
-    const V64 part = hn::SumsOf8(hn::Add(even, odd));
-    total = k == 0 ? part : hn::Add(hn::ShiftLeft<7>(total), part);
-  }
-  return total;
+  const Index even(counts.even), odd(counts.odd);
+  const V64 top = hn::SumsOf8(hn::Add(digits.top.at(even), digits.top.at(odd)));
+  const V64 middle = hn::SumsOf8(hn::Add(digits.middle.at(even), digits.middle.at(odd)));
+  const V64 low = hn::SumsOf8(hn::Add(digits.low.at(even), digits.low.at(odd)));
+  return hn::Add(hn::ShiftLeft<7>(hn::Add(hn::ShiftLeft<7>(top), middle)), low);
 }
 
 // Codes of a row as two rows, even and odd columns, times 4.
@@ -117,13 +137,19 @@ HWY_INLINE void deinterleave(const std::uint8_t* row, std::size_t pairs, std::ui
 // 1 << code for a vector of codes (times 4).
 HWY_INLINE V64 one_hot(const std::uint8_t* codes) {
   const D64 d;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const V64 wide{_mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)))};
+#else
   const hn::Rebind<std::uint32_t, D64> d32;
   const hn::Rebind<std::uint8_t, D64> d8;
-  return hn::Shl(hn::Set(d, 1), hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, codes))));
+  const V64 wide = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, codes)));
+#endif
+  return hn::Shl(hn::Set(d, 1), wide);
 }
 
 // columns += cells of row `in` - cells of row `out`.
-HWY_INLINE void roll(const std::uint8_t* in, const std::uint8_t* out, std::uint64_t* columns, std::size_t n) {
+HWY_INLINE void roll(const std::uint8_t* in, const std::uint8_t* out, std::uint64_t* columns,
+                     std::size_t n) {
   const D64 d;
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
     V64 c = hn::Add(hn::Load(d, columns + i), one_hot(in + i));
@@ -241,7 +267,7 @@ void run(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch) {
   const EntropyTables& tables = tile.plan->tables();
   const int w = tile.plan->window().width(), h = tile.plan->window().height();
   const Layout s(tile, w, h, scratch);
-  const Digits digits(tables);
+  const Digits digits{DigitBytes(tables)};
   const std::size_t columns = static_cast<std::size_t>(tile.width + w - 1);
   const std::size_t pairs = columns / 2, used = (columns + 1) / 2;
   std::int32_t current_pop = -1;

@@ -35,19 +35,22 @@ std::int64_t border_index(std::int64_t i, std::int64_t size, Border border);
 
 /// Copies n codes, those >= levels becoming `invalid`; returns whether there was one.
 template <class Dst, class Src>
-bool copy_codes(const Src* src, Dst* dst, std::int64_t n, int levels, Dst invalid) {
-  unsigned found = 0;
+bool copy_codes(const Src* __restrict__ src, Dst* __restrict__ dst, std::int64_t n, int levels,
+                Dst invalid) {
   if (sizeof(Src) == 1 && levels >= 256) {
     for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<Dst>(src[i]);
     return false;
   }
   const Src limit = static_cast<Src>(levels);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool bad = src[i] >= limit;
-    found |= bad;
-    dst[i] = bad ? invalid : static_cast<Dst>(src[i]);
+  Src greatest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {  // one pass while all is well
+    greatest = std::max(greatest, src[i]);
+    dst[i] = static_cast<Dst>(src[i]);
   }
-  return found != 0;
+  if (greatest < limit) return false;
+  for (std::int64_t i = 0; i < n; ++i)
+    dst[i] = src[i] >= limit ? invalid : static_cast<Dst>(src[i]);
+  return true;
 }
 
 /// Fills the padded tile whose output starts at (x0, y0). Returns whether a cell inside the image
