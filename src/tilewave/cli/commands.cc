@@ -6,6 +6,7 @@ namespace tilewave::cli {
 void add_all_commands(CLI::App& app) {
   constexpr void (*kCommands[])(CLI::App&) = {
       add_run_command,
+      add_entropy_command,
       add_bench_command,
       add_info_command,
       add_help_command,

@@ -10,6 +10,7 @@ class App;
 namespace tilewave::cli {
 
 void add_run_command(CLI::App& app);
+void add_entropy_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_help_command(CLI::App& app);

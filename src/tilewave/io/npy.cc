@@ -28,11 +28,11 @@ struct TypeRow {
   std::string_view code;
   std::size_t bytes;
 };
-constexpr TypeRow kTypes[] = {{NpyType::kUint8, "|u1", 1},
-                              {NpyType::kFloat32, "<f4", 4},
-                              {NpyType::kFloat64, "<f8", 8},
-                              {NpyType::kComplex64, "<c8", 8},
-                              {NpyType::kComplex128, "<c16", 16}};
+constexpr TypeRow kTypes[] = {{NpyType::kUint8, "|u1", 1},        {NpyType::kFloat32, "<f4", 4},
+                              {NpyType::kFloat64, "<f8", 8},      {NpyType::kComplex64, "<c8", 8},
+                              {NpyType::kComplex128, "<c16", 16}, {NpyType::kUint16, "<u2", 2},
+                              {NpyType::kInt16, "<i2", 2},        {NpyType::kUint32, "<u4", 4},
+                              {NpyType::kInt32, "<i4", 4},        {NpyType::kFloat16, "<f2", 2}};
 
 const TypeRow& row_of(NpyType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
@@ -211,7 +211,9 @@ void NpyReader::parse_header(const std::string& text) {
                                 [&](const TypeRow& r) { return r.code == code; });
   if (row == std::end(kTypes) && !plain_byte) {
     fail(concat({"element type '", code.substr(0, 20),
-                 "' is not read: uint8, float32, float64, complex64 and complex128 are"}));
+                 "' is not read: little-endian uint8, uint16, int16, uint32, int32, float16, "
+                 "float32, float64, ",
+                 "complex64 and complex128 are"}));
   }
   header_.type = plain_byte ? NpyType::kUint8 : row->type;
 

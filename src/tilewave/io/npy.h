@@ -11,7 +11,18 @@
 
 namespace tilewave::io {
 
-enum class NpyType : std::uint8_t { kUint8, kFloat32, kFloat64, kComplex64, kComplex128 };
+enum class NpyType : std::uint8_t {
+  kUint8,
+  kFloat32,
+  kFloat64,
+  kComplex64,
+  kComplex128,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat16
+};
 
 /// Bytes of one element.
 std::size_t npy_element_bytes(NpyType type);

@@ -1,0 +1,326 @@
+// tilewave entropy IN -o OUT: flags in, a raster's entropy out.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/field/entropy_stream.h"
+#include "tilewave/runtime/progress.h"
+
+namespace tilewave::cli {
+namespace {
+
+struct Flags {
+  std::string in, out, window, shape = "square", range, classes, base = "e", border = "crop",
+                               nodata, dtype = "f32";
+  std::string device = "auto", algorithm = "auto", view, size, type = "u8";
+  int radius = 2, levels = 16, threads = 0, channel = -1;
+  double min_valid = 0;
+  bool json = false, quiet = false, explain = false;
+};
+
+[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::kUsage, message); }
+
+double to_number(const char* flag, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') usage(std::string(flag) + " " + text + ": not a number");
+  return value;
+}
+
+// "WxH" with both sides at least 1.
+std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::string& text) {
+  long long w = 0, h = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
+    usage(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
+  }
+  return {w, h};
+}
+
+io::SampleType to_sample_type(const std::string& name) {
+  using T = io::SampleType;
+  struct Row {
+    const char* name;
+    T type;
+  };
+  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16}, {"i16", T::kInt16},
+                           {"u32", T::kUint32},  {"i32", T::kInt32},  {"f16", T::kFloat16},
+                           {"f32", T::kFloat32}, {"f64", T::kFloat64}};
+  for (const Row& row : kRows) {
+    if (name == row.name) return row.type;
+  }
+  usage("--type " + name + ": use u8, u16, i16, u32, i32, f16, f32 or f64");
+}
+
+field::Footprint to_window(const Flags& f) {
+  if (f.shape == "disk") {
+    if (!f.window.empty()) usage("--window goes with --shape square: a disk takes --radius");
+    return field::Footprint::disk(f.radius);
+  }
+  if (f.shape == "square") {
+    if (f.window.empty()) return field::Footprint::rectangle(2 * f.radius + 1, 2 * f.radius + 1);
+    const auto [w, h] = to_size("--window", f.window);
+    if (w > 1 << 20 || h > 1 << 20) usage("--window " + f.window + ": too large");
+    return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
+  }
+  const auto reader = io::open_raster(f.shape);
+  const io::RasterInfo& info = reader->info();
+  if (info.channels != 1 || info.type != io::SampleType::kUint8 || info.width > 4096 ||
+      info.height > 4096) {
+    throw Error(
+        ExitCode::kInput,
+        f.shape + ": a window mask is an 8-bit picture of one channel, at most 4096 a side");
+  }
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(info.width * info.height));
+  reader->read_rows(cells.data(), info.height);
+  return field::Footprint::from_mask(cells, static_cast<int>(info.width),
+                                     static_cast<int>(info.height));
+}
+
+double to_base(const Flags& f) {
+  if (f.base == "e") return 0;
+  return f.base == "K" ? f.levels : to_number("--base", f.base);
+}
+
+void set_border(const Flags& f, field::EntropyOptions& o) {
+  using B = field::Border;
+  struct Row {
+    const char* name;
+    B border;
+  };
+  constexpr Row kRows[] = {{"crop", B::kCrop},
+                           {"reflect", B::kReflect},
+                           {"nearest", B::kNearest},
+                           {"valid", B::kValid},
+                           {"study2020", B::kStudy2020}};
+  for (const Row& row : kRows) {
+    if (f.border == row.name) {
+      o.border = row.border;
+      return;
+    }
+  }
+  if (!f.border.starts_with("constant:")) {
+    usage("--border " + f.border +
+          ": use crop, reflect, nearest, constant:<class>, valid or study2020");
+  }
+  const double code = to_number("--border constant:", f.border.substr(9));
+  if (code < 0 || code >= o.levels || code != std::floor(code))
+    usage("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
+  o.border = B::kConstant;
+  o.constant_code = static_cast<int>(code);
+}
+
+field::EntropyAlgorithm to_algorithm(const std::string& name) {
+  using A = field::EntropyAlgorithm;
+  for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kSliding, A::kColumn}) {
+    if (name == field::algorithm_name(a)) return a;
+  }
+  usage("--algorithm " + name + ": use auto, naive, nibble, sliding or column");
+}
+
+// "low:high", "auto" (all values), or percentages "2%:98%".
+void set_range(const Flags& f, const io::RasterInfo* raw, field::EntropyJob& job) {
+  const std::size_t colon = f.range.find(':');
+  if (f.range != "auto" && colon == std::string::npos)
+    usage("--range " + f.range + ": write low:high, 2%:98% or auto");
+  std::string low = "0%", high = "100%";
+  if (f.range != "auto") {
+    low = f.range.substr(0, colon);
+    high = f.range.substr(colon + 1);
+  }
+  job.quantisation.kind = field::Quantisation::Kind::kRange;
+  if (!low.ends_with('%') && !high.ends_with('%')) {
+    job.quantisation.low = to_number("--range", low);
+    job.quantisation.high = to_number("--range", high);
+    return;
+  }
+  if (!low.ends_with('%') || !high.ends_with('%'))
+    usage("--range " + f.range + ": give both ends as percentages, or none");
+  low.pop_back();
+  high.pop_back();
+  const double from = to_number("--range", low), to = to_number("--range", high);
+  if (!(from >= 0 && from < to && to <= 100))
+    usage("--range " + f.range + ": percentages must rise within 0..100");
+  const auto reader = io::open_raster(f.in, raw);  // a pass of its own over the file
+  const field::ValueRange range =
+      field::find_range(*reader, job.channel, job.quantisation.nodata, from, to);
+  job.quantisation.low = range.low;
+  job.quantisation.high = range.high;
+}
+
+void check_channels(const Flags& f, const io::RasterInfo& info) {
+  if (info.channels == 1 || f.channel >= 0) return;
+  throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(info.channels) +
+                                    " channels, entropy takes one: pick it with --channel 0.." +
+                                    std::to_string(info.channels - 1));
+}
+
+void report(const Flags& f, const field::EntropySummary& s) {
+  const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
+  if (f.json) {
+    nlohmann::ordered_json out;
+    out["width"] = s.width;
+    out["height"] = s.height;
+    out["valid_pixels"] = s.valid_pixels;
+    out["mean"] = s.mean;
+    out["min"] = s.least;
+    out["max"] = s.most;
+    out["plan"] = s.plan;
+    out["seconds"] = {{"read", s.read_s}, {"compute", s.compute_s}, {"write", s.write_s}};
+    std::printf("%s\n", out.dump(2).c_str());
+    return;
+  }
+  if (f.explain) std::printf("%s\n", s.plan.c_str());
+  if (f.quiet) return;
+  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f, mean %.5f\n",
+              static_cast<long long>(s.width), static_cast<long long>(s.height),
+              static_cast<long long>(s.valid_pixels), s.least, s.most, s.mean);
+  std::printf("read %.3f s, computed %.3f s (%.2f ns a pixel), wrote %.3f s\n", s.read_s,
+              s.compute_s, s.compute_s * 1e9 / pixels, s.write_s);
+}
+
+void run_container(const Flags& f, field::EntropyJob& job) {
+  if (io::raster_format_of(f.out) != io::RasterFormat::kStudy || f.out.ends_with(".bin")) {
+    usage(f.out + ": a .bin container is answered by a .csv file");
+  }
+  if (!f.range.empty() && f.range.find('%') != std::string::npos)
+    usage("--range in percent needs a single image");
+  if (f.dtype != "f32")
+    usage("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
+  if (!f.view.empty()) usage("--view needs a single image, " + f.in + " is a container of several");
+  io::StudyReader in(f.in);
+  io::StudyWriter out(f.out);
+  while (const auto record = in.next()) {
+    const auto writer = out.begin(record->info().width, record->info().height);
+    const field::EntropySummary summary = field::run_entropy(job, *record, *writer);
+    writer->close();
+    report(f, summary);
+  }
+  out.close();
+}
+
+void set_device(const Flags& f, field::EntropyJob& job) {
+  if (f.device == "cpu") {
+    job.device = field::EntropyDevice::kCpu;
+  } else if (f.device.starts_with("cuda")) {
+    job.device = field::EntropyDevice::kCuda;
+    if (f.device != "cuda") {
+      if (!f.device.starts_with("cuda:") || f.device.size() < 6)
+        usage("--device " + f.device + ": use auto, cpu, cuda or cuda:<index>");
+      job.device_index = static_cast<int>(to_number("--device cuda:", f.device.substr(5)));
+    }
+  } else if (f.device != "auto") {
+    usage("--device " + f.device + ": use auto, cpu, cuda or cuda:<index>");
+  }
+}
+
+void run(const Flags& f) {
+  field::EntropyJob job;
+  job.options.window = to_window(f);
+  job.options.levels = f.levels;
+  job.options.log_base = to_base(f);
+  job.options.min_valid = f.min_valid;
+  job.options.threads = f.threads;
+  job.options.algorithm = to_algorithm(f.algorithm);
+  set_border(f, job.options);
+  set_device(f, job);
+  job.channel = std::max(f.channel, 0);
+  job.view_path = f.view;
+  job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
+               : f.dtype == "u8" ? field::OutputType::kUint8
+                                 : field::OutputType::kFloat32;
+  job.quantisation.levels = f.levels;
+  if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
+  if (!f.range.empty() && !f.classes.empty()) usage("--range and --classes exclude each other");
+  if (!f.classes.empty()) {
+    job.quantisation.kind = field::Quantisation::Kind::kClasses;
+    job.quantisation.classes = field::read_class_table(f.classes);
+  }
+  if (f.border == "study2020" && !f.nodata.empty())
+    usage("--border study2020 knows no missing cells: leave out --nodata");
+  runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
+  job.on_progress = [&bar](double fraction, double remaining_s) {
+    bar.update(fraction, remaining_s);
+  };
+
+  if (io::raster_format_of(f.in) == io::RasterFormat::kStudy) {
+    if (!f.range.empty()) set_range(f, nullptr, job);
+    return run_container(f, job);
+  }
+  io::RasterInfo raw;
+  const bool is_raw = io::raster_format_of(f.in) == io::RasterFormat::kRaw;
+  if (is_raw) {
+    if (f.size.empty())
+      usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
+    std::tie(raw.width, raw.height) = to_size("--size", f.size);
+    raw.type = to_sample_type(f.type);
+  } else if (!f.size.empty()) {
+    usage("--size is for .raw files: " + f.in + " says its own size");
+  }
+  const auto reader = io::open_raster(f.in, is_raw ? &raw : nullptr);
+  check_channels(f, reader->info());
+  if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
+  if (!f.range.empty()) set_range(f, is_raw ? &raw : nullptr, job);
+  io::RasterInfo info = reader->info();
+  info.channels = 1;
+  info.type = field::sample_type(job.output);
+  std::erase_if(info.geo_tags, [](const io::RasterTag& tag) { return tag.tag == 42113; });
+  if (!info.geo_tags.empty()) {  // "no data" of the result, in the way of geographic tools
+    info.geo_tags.push_back({42113, {}, job.output == field::OutputType::kUint8 ? "255" : "nan"});
+  }
+  const auto writer = io::create_raster(f.out, info);
+  const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
+  writer->close();
+  bar.clear();
+  report(f, summary);
+}
+
+}  // namespace
+
+void add_entropy_command(CLI::App& app) {
+  CLI::App* c = app.add_subcommand(
+      "entropy", "local entropy of a raster: how mixed the classes are around each pixel");
+  auto f = std::make_shared<Flags>();
+  c->add_option("IN", f->in, ".png .tif .npy .pgm .raw, or .bin (the study's container)")
+      ->required();
+  c->add_option("-o,--output", f->out, ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin")
+      ->required();
+  c->add_option("--radius", f->radius, "window of 2r + 1 pixels (default 2)")
+      ->check(CLI::Range(0, 2047));
+  c->add_option("--window", f->window, "window of WxH pixels instead");
+  c->add_option("--shape", f->shape,
+                "square (default), disk, or a picture whose non-zero pixels are the window");
+  c->add_option("--levels", f->levels, "number of classes K (default 16)");
+  c->add_option("--range", f->range, "cut values low:high, 2%:98% or auto into K classes");
+  c->add_option("--classes", f->classes, "a table value,class of the pixels' values");
+  c->add_option("--base", f->base, "of the logarithm: e (default), 2, 10, K, or a number");
+  c->add_option("--border", f->border,
+                "crop (default), reflect, nearest, constant:<class>, valid, study2020");
+  c->add_option("--nodata", f->nodata, "value of missing pixels (NaN always is)");
+  c->add_option("--min-valid", f->min_valid, "least share of the window that must be valid");
+  c->add_option("--dtype", f->dtype,
+                "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
+      ->check(CLI::IsMember({"f32", "f16", "u8"}));
+  c->add_option("--device", f->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--algorithm", f->algorithm, "auto (default), naive, nibble, sliding, column");
+  c->add_option("--threads", f->threads, "CPU threads")->check(CLI::Range(0, 4096));
+  c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");
+  c->add_option("--channel", f->channel, "which channel of several");
+  c->add_option("--size", f->size, "WxH of a .raw file");
+  c->add_option("--type", f->type,
+                "samples of a .raw file: u8 (default) u16 i16 u32 i32 f16 f32 f64");
+  c->add_flag("--json", f->json, "print JSON");
+  c->add_flag("--explain", f->explain, "print the plan");
+  c->add_flag("--quiet", f->quiet, "no summary, no progress");
+  c->callback([f] { run(*f); });
+}
+
+}  // namespace tilewave::cli

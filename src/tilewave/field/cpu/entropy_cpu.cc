@@ -1,0 +1,163 @@
+// Entropy on the CPU: cuts the rows into tiles that fit a core's caches with their halo, fills each
+// tile once, and runs the plan's kernel on it. Tiles are independent, threads take them in any
+// order.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tilewave/base/error.h"
+#include "tilewave/field/cpu/entropy_tile.h"
+#include "tilewave/field/entropy.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::field {
+namespace detail {
+
+std::int64_t border_index(std::int64_t i, std::int64_t size, Border border) {
+  if (i >= 0 && i < size) return i;
+  switch (border) {
+    case Border::kReflect: {
+      const std::int64_t period = 2 * size;
+      i = ((i % period) + period) % period;
+      return i < size ? i : period - 1 - i;
+    }
+    case Border::kNearest:
+      return i < 0 ? 0 : size - 1;
+    case Border::kConstant:
+      return kConstant;
+    default:
+      return kOutside;
+  }
+}
+
+}  // namespace detail
+
+namespace {
+
+// Output pixels of a tile: wide enough to pay for the halo, small enough for the second-level
+// cache.
+int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
+  const int least = algorithm == EntropyAlgorithm::kColumn ? 256 : (horizontal ? 2048 : 96);
+  return std::max(least, 2 * window_side);
+}
+
+struct TileBuffers {
+  std::vector<std::uint16_t> codes;
+  std::vector<std::int32_t> pop_x, pop_y;
+  EntropyScratch scratch;
+};
+
+template <class Code>
+void run_kernel(const EntropyPlan& plan, const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+  switch (plan.cpu_algorithm()) {
+    case EntropyAlgorithm::kNaive:
+      return entropy_tile_naive(tile, scratch);
+    case EntropyAlgorithm::kColumn:
+      return entropy_tile_column(tile, scratch);
+    case EntropyAlgorithm::kNibble:
+      if constexpr (sizeof(Code) == 1) return entropy_tile_nibble(tile, scratch);
+      [[fallthrough]];
+    default:
+      return entropy_tile_sliding(tile, scratch);
+  }
+}
+
+// Border kValid: pixels whose window leaves the image have no value.
+void blank_border(const EntropyPlan& plan, std::int64_t x0, std::int64_t y0, int width, int height,
+                  float* out, std::int64_t stride) {
+  const Footprint& window = plan.window();
+  for (int y = 0; y < height; ++y) {
+    const bool row_out = y0 + y < window.top() || y0 + y + window.bottom() >= plan.height();
+    for (int x = 0; x < width; ++x) {
+      if (row_out || x0 + x < window.left() || x0 + x + window.right() >= plan.width()) {
+        out[y * stride + x] = std::numeric_limits<float>::quiet_NaN();
+      }
+    }
+  }
+}
+
+template <class TileCode, class Src>
+void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t x0, std::int64_t y0,
+              int width, int height, float* out, std::int64_t out_stride, TileBuffers& buffers) {
+  const Footprint& window = plan.window();
+  const std::int64_t stride = (width + window.width() - 1 + 63) / 64 * 64;
+  const std::int64_t cells = stride * (height + window.height() - 1);
+  buffers.codes.resize(static_cast<std::size_t>(cells) * sizeof(TileCode) / 2 + 64);
+  auto* padded = reinterpret_cast<TileCode*>(buffers.codes.data());
+  // The nibble kernel shifts by 4 * code: code 16 shifts everything out.
+  const int invalid =
+      plan.cpu_algorithm() == EntropyAlgorithm::kNibble ? 16 : plan.options().levels;
+  const bool any_invalid = detail::fill_tile(plan, codes, x0, y0, width, height,
+                                             static_cast<TileCode>(invalid), padded, stride);
+  EntropyTile<TileCode> tile{&plan,   padded,  stride, width,     height,
+                             nullptr, nullptr, out,    out_stride};
+  if (plan.separable_population() &&
+      (!any_invalid || plan.options().border == Border::kStudy2020)) {
+    buffers.pop_x.resize(width);
+    buffers.pop_y.resize(height);
+    for (int x = 0; x < width; ++x) buffers.pop_x[x] = plan.population_x(x0 + x);
+    for (int y = 0; y < height; ++y) buffers.pop_y[y] = plan.population_y(y0 + y);
+    tile.pop_x = buffers.pop_x.data();
+    tile.pop_y = buffers.pop_y.data();
+  }
+  run_kernel(plan, tile, buffers.scratch);
+  if (plan.options().border == Border::kValid)
+    blank_border(plan, x0, y0, width, height, out, out_stride);
+}
+
+template <class Src>
+void run(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t y_begin,
+         std::int64_t y_end, float* out, std::int64_t out_stride) {
+  TW_CHECK(codes.width == plan.width() && codes.height == plan.height(),
+           "codes and plan differ in size");
+  TW_CHECK(y_begin >= 0 && y_begin <= y_end && y_end <= codes.height, "rows outside the image");
+  TW_CHECK(codes.row_begin <= plan.needed_begin(y_begin) && codes.row_end >= plan.needed_end(y_end),
+           "rows of the halo are missing");
+  TW_CHECK(sizeof(Src) == 2 || plan.options().levels <= 256,
+           "more than 256 levels need 16-bit codes");
+  const int threads = runtime::resolve_num_threads(plan.options().threads);
+  const std::int64_t rows = y_end - y_begin;
+  const int tile_width = static_cast<int>(std::min<std::int64_t>(
+      tile_side(plan.cpu_algorithm(), plan.window().width(), true), codes.width));
+  std::int64_t tall = tile_side(plan.cpu_algorithm(), plan.window().height(), false);
+  const std::int64_t across = (codes.width + tile_width - 1) / tile_width;
+  if (across == 1)
+    tall = std::max<std::int64_t>(tall, 16384 / tile_width);  // narrow images: tall tiles
+  // Small images: at least two tiles a thread.
+  tall =
+      std::min(tall, std::max<std::int64_t>(8, (rows * across + 2 * threads - 1) / (2 * threads)));
+  const int tile_height = static_cast<int>(std::min(tall, std::max<std::int64_t>(rows, 1)));
+  const std::int64_t down = (rows + tile_height - 1) / tile_height;
+  const bool wide = plan.wide_codes();
+#pragma omp parallel num_threads(threads)
+  {
+    TileBuffers mine;
+#pragma omp for schedule(dynamic)
+    for (std::int64_t t = 0; t < across * down; ++t) {
+      const std::int64_t x0 = t % across * tile_width;
+      const std::int64_t y0 = y_begin + t / across * tile_height;
+      const int width = static_cast<int>(std::min<std::int64_t>(tile_width, codes.width - x0));
+      const int height = static_cast<int>(std::min<std::int64_t>(tile_height, y_end - y0));
+      float* to = out + (y0 - y_begin) * out_stride + x0;
+      if (wide) {
+        run_tile<std::uint16_t>(plan, codes, x0, y0, width, height, to, out_stride, mine);
+      } else {
+        run_tile<std::uint8_t>(plan, codes, x0, y0, width, height, to, out_stride, mine);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, std::int64_t y_begin,
+                 std::int64_t y_end, float* out, std::int64_t out_stride) {
+  run(plan, codes, y_begin, y_end, out, out_stride);
+}
+
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
+                 std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride) {
+  run(plan, codes, y_begin, y_end, out, out_stride);
+}
+
+}  // namespace tilewave::field

@@ -1,0 +1,107 @@
+// Two kernels for any shape and any K.
+// naive: counts every window from scratch; N cells a pixel. The reference the others are forced
+// against. sliding (Huang's histogram): one window histogram slides along the row; each span of the
+// shape lets one cell in
+//   and one out, and the sum changes by sums[n+1] - sums[n] each time. 2 x spans updates a pixel
+//   whatever K.
+// Invalid cells are counted in a class of their own, taken out again when H is formed.
+#include <cstring>
+
+#include "tilewave/field/cpu/entropy_tile.h"
+
+namespace tilewave::field {
+namespace {
+
+// The window's histogram with the sum of n ln n over all classes, the invalid one included.
+struct Histogram {
+  std::int32_t* counts;      // [levels + 1]
+  const std::int32_t* sums;  // table
+  std::int32_t sum;
+
+  void add(unsigned code) {
+    const std::int32_t n = counts[code]++;
+    sum += sums[n + 1] - sums[n];
+  }
+  void remove(unsigned code) {
+    const std::int32_t n = --counts[code];
+    sum -= sums[n + 1] - sums[n];
+  }
+};
+
+template <class Code>
+float finish(const EntropyTile<Code>& tile, const Histogram& h, int levels, int x, int y) {
+  const EntropyTables& tables = tile.plan->tables();
+  const std::int32_t invalid = h.counts[levels];
+  const std::int32_t count =
+      tile.pop_x != nullptr ? tile.pop_x[x] * tile.pop_y[y] : tables.max_count - invalid;
+  return tables.entropy(h.sum - tables.sums[invalid], count);
+}
+
+template <class Code>
+void fill_window(const EntropyTile<Code>& tile, int x, int y, Histogram& h) {
+  const Footprint& window = tile.plan->window();
+  for (const Footprint::Span& s : window.spans()) {
+    const Code* row = tile.codes + (y + window.top() + s.dy) * tile.stride + x + window.left();
+    for (int dx = s.dx_begin; dx < s.dx_end; ++dx) h.add(row[dx]);
+  }
+}
+
+std::int32_t* counts_of(EntropyScratch& scratch, int levels) {
+  return static_cast<std::int32_t*>(
+      scratch.reserve(sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1)));
+}
+
+}  // namespace
+
+template <class Code>
+void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+  const int levels = tile.plan->options().levels;
+  Histogram h{counts_of(scratch, levels), tile.plan->tables().sums.data(), 0};
+  for (int y = 0; y < tile.height; ++y) {
+    for (int x = 0; x < tile.width; ++x) {
+      std::memset(h.counts, 0, sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1));
+      h.sum = 0;
+      fill_window(tile, x, y, h);
+      tile.out[y * tile.out_stride + x] = finish(tile, h, levels, x, y);
+    }
+  }
+}
+
+template <class Code>
+void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+  const Footprint& window = tile.plan->window();
+  const int levels = tile.plan->options().levels;
+  Histogram h{counts_of(scratch, levels), tile.plan->tables().sums.data(), 0};
+  // Offsets of the cells leaving and entering when the window moves one pixel right to x, from
+  // codes[y][x].
+  std::vector<std::int64_t> leave, enter;
+  for (const Footprint::Span& s : window.spans()) {
+    const std::int64_t row = (window.top() + s.dy) * tile.stride + window.left();
+    leave.push_back(row + s.dx_begin - 1);
+    enter.push_back(row + s.dx_end - 1);
+  }
+  for (int y = 0; y < tile.height; ++y) {
+    std::memset(h.counts, 0, sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1));
+    h.sum = 0;
+    fill_window(tile, 0, y, h);
+    float* out = tile.out + y * tile.out_stride;
+    out[0] = finish(tile, h, levels, 0, y);
+    for (int x = 1; x < tile.width; ++x) {
+      const Code* cell = tile.codes + y * tile.stride + x;
+      for (std::size_t i = 0; i < enter.size(); ++i) {
+        const unsigned in = cell[enter[i]], gone = cell[leave[i]];
+        if (in == gone) continue;
+        h.add(in);
+        h.remove(gone);
+      }
+      out[x] = finish(tile, h, levels, x, y);
+    }
+  }
+}
+
+template void entropy_tile_naive(const EntropyTile<std::uint8_t>&, EntropyScratch&);
+template void entropy_tile_naive(const EntropyTile<std::uint16_t>&, EntropyScratch&);
+template void entropy_tile_sliding(const EntropyTile<std::uint8_t>&, EntropyScratch&);
+template void entropy_tile_sliding(const EntropyTile<std::uint16_t>&, EntropyScratch&);
+
+}  // namespace tilewave::field

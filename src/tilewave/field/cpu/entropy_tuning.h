@@ -1,0 +1,24 @@
+// Costs of the CPU algorithms in nanoseconds a pixel on one core, measured (docs/entropy.md says
+// how and where).
+#pragma once
+
+#include "tilewave/field/entropy.h"
+
+namespace tilewave::field {
+
+/// Expected ns a pixel on one core; only the order matters.
+inline double cpu_cost_ns(EntropyAlgorithm algorithm, const Footprint& window, int levels) {
+  const double spans = static_cast<double>(window.spans().size());
+  switch (algorithm) {
+    case EntropyAlgorithm::kNibble:
+      return 1.0;
+    case EntropyAlgorithm::kSliding:
+      return 2.0 + 1.7 * spans;
+    case EntropyAlgorithm::kColumn:
+      return levels <= 16 ? 5.5 : 25.0 + 0.1 * levels;
+    default:
+      return 5.0 * static_cast<double>(window.num_cells());
+  }
+}
+
+}  // namespace tilewave::field

@@ -1,0 +1,103 @@
+// Local Shannon entropy of a raster of class codes: for each pixel, over the valid cells of a
+// window around it,
+//   H = ln N - (1/N) sum_i n_i ln n_i          (n_i cells of class i, N = sum n_i, 0 ln 0 = 0)
+// in any logarithm base. Counts are integers and n ln n is a table of integers (entropy_tables.h),
+// so the result has the same bits for every algorithm, tile, thread count and device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/field/entropy_tables.h"
+#include "tilewave/field/footprint.h"
+
+namespace tilewave::field {
+
+/// What a window sees beyond the edge of the image.
+enum class Border {
+  kCrop,      ///< nothing: the population shrinks
+  kReflect,   ///< the image mirrored about its edge: c b a | a b c
+  kNearest,   ///< the edge value repeated
+  kConstant,  ///< one given class
+  kValid,     ///< as crop, but pixels whose window leaves the image give NaN
+  kStudy2020  ///< as crop, with the 2020 study's population: one too many at the far edges
+};
+
+/// How the histogram is kept; every one gives the same bits.
+enum class EntropyAlgorithm {
+  kAuto,     ///< by the cost model
+  kNaive,    ///< counts every window from scratch
+  kNibble,   ///< K <= 16, rectangles of at most 31 cells: 16 packed 4-bit column counts rolled down
+  kSliding,  ///< any shape and K: window histogram slid along the row, sum updated cell by cell
+  kColumn,   ///< rectangles, K <= 256: column histograms rolled down, window slid by whole columns
+};
+
+struct EntropyOptions {
+  Footprint window = Footprint::rectangle(5, 5);
+  int levels = 16;      ///< classes K, 2..65535; codes >= K are invalid (no data)
+  double log_base = 0;  ///< 0: natural
+  Border border = Border::kCrop;
+  int constant_code = 0;  ///< for kConstant; >= levels means "no data"
+  double min_valid = 0;   ///< NaN where fewer than min_valid * cells(window) cells are valid
+  EntropyAlgorithm algorithm = EntropyAlgorithm::kAuto;
+  int threads = 0;  ///< 0: all
+};
+
+/// Rows [row_begin, row_end) of an image of `height` rows: data[0] is pixel (0, row_begin).
+template <class Code>
+struct CodeRows {
+  const Code* data = nullptr;
+  std::int64_t stride = 0;  ///< in elements
+  std::int64_t width = 0, height = 0;
+  std::int64_t row_begin = 0, row_end = 0;
+};
+
+/// Everything that does not depend on the pixels; immutable. Throws Error(kUsage) for what cannot
+/// be run.
+class EntropyPlan {
+ public:
+  EntropyPlan(const EntropyOptions& options, std::int64_t width, std::int64_t height);
+
+  const EntropyOptions& options() const { return options_; }
+  const Footprint& window() const { return window_; }
+  std::int64_t width() const { return width_; }
+  std::int64_t height() const { return height_; }
+  const EntropyTables& tables() const { return tables_; }
+  /// The algorithm that runs on the CPU: the forced one, or the cheapest by the cost model.
+  EntropyAlgorithm cpu_algorithm() const { return algorithm_; }
+  /// Codes need 16 bits (K > 255: one value must stay free for "no data").
+  bool wide_codes() const { return options_.levels > 255; }
+
+  /// N is pop_x(x) * pop_y(y) wherever every cell inside the image is valid (rectangles only).
+  bool separable_population() const { return window_.is_rectangle(); }
+  std::int32_t population_x(std::int64_t x) const;
+  std::int32_t population_y(std::int64_t y) const;
+
+  /// Rows of input that rows [y_begin, y_end) of output need, inside the image.
+  std::int64_t needed_begin(std::int64_t y_begin) const;
+  std::int64_t needed_end(std::int64_t y_end) const;
+
+  /// One line: algorithm, window, levels, population, unit.
+  std::string explain() const;
+
+ private:
+  EntropyOptions options_;
+  Footprint window_;
+  std::int64_t width_, height_;
+  EntropyTables tables_;
+  EntropyAlgorithm algorithm_;
+};
+
+const char* algorithm_name(EntropyAlgorithm algorithm);
+
+/// Entropy of rows [y_begin, y_end) on the CPU into out (row y at out + (y - y_begin) * out_stride,
+/// floats). `codes` must hold rows needed_begin(y_begin)..needed_end(y_end). 8-bit codes serve K <=
+/// 256, 16-bit any K.
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, std::int64_t y_begin,
+                 std::int64_t y_end, float* out, std::int64_t out_stride);
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
+                 std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride);
+
+}  // namespace tilewave::field

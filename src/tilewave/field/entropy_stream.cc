@@ -1,0 +1,199 @@
+#include "tilewave/field/entropy_stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "tilewave/base/error.h"
+#include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/half.h"
+#include "tilewave/field/view.h"
+#include "tilewave/runtime/timer.h"
+
+namespace tilewave::field {
+namespace {
+
+// The rows of the input that the next band of output needs, as codes. Codes take 8 bits where K and
+// "no data" fit.
+class CodeBand {
+ public:
+  CodeBand(const EntropyPlan& plan, io::RasterReader& in, const Quantiser& quantiser,
+           std::int64_t most_rows)
+      : plan_(plan),
+        in_(in),
+        quantiser_(quantiser),
+        row_(static_cast<std::size_t>(in.info().row_bytes())),
+        codes_row_(static_cast<std::size_t>(plan.width())) {
+    const std::int64_t held =
+        std::min(plan.height(), most_rows + plan.needed_end(0) + plan.needed_end(0));
+    const auto cells = static_cast<std::size_t>(held * plan.width());
+    if (plan.wide_codes()) {
+      wide_.resize(cells);
+    } else {
+      narrow_.resize(cells);
+    }
+  }
+
+  /// Makes rows needed for [y_begin, y_end) available.
+  void advance(std::int64_t y_begin, std::int64_t y_end) {
+    const std::int64_t begin = plan_.needed_begin(y_begin), end = plan_.needed_end(y_end);
+    plan_.wide_codes() ? shift(wide_, begin) : shift(narrow_, begin);
+    for (; end_ < end; ++end_) {
+      in_.read_rows(row_.data(), 1);
+      quantiser_.convert(row_.data(), end_, codes_row_.data());
+      const auto at = static_cast<std::size_t>((end_ - begin_) * plan_.width());
+      if (plan_.wide_codes()) {
+        std::copy(codes_row_.begin(), codes_row_.end(),
+                  wide_.begin() + static_cast<std::ptrdiff_t>(at));
+      } else {
+        std::transform(codes_row_.begin(), codes_row_.end(),
+                       narrow_.begin() + static_cast<std::ptrdiff_t>(at),
+                       [](std::uint16_t c) { return static_cast<std::uint8_t>(c); });
+      }
+    }
+  }
+
+  template <class Run>
+  void with_rows(Run&& run) const {
+    if (plan_.wide_codes()) {
+      run(rows(wide_.data()));
+    } else {
+      run(rows(narrow_.data()));
+    }
+  }
+
+ private:
+  template <class Code>
+  CodeRows<Code> rows(const Code* data) const {
+    return {data, plan_.width(), plan_.width(), plan_.height(), begin_, end_};
+  }
+  template <class Code>
+  void shift(std::vector<Code>& codes, std::int64_t begin) {
+    const std::int64_t keep = std::max<std::int64_t>(end_ - begin, 0) * plan_.width();
+    std::copy_n(codes.begin() + static_cast<std::ptrdiff_t>((begin - begin_) * plan_.width()), keep,
+                codes.begin());
+    begin_ = begin;
+  }
+
+  const EntropyPlan& plan_;
+  io::RasterReader& in_;
+  const Quantiser& quantiser_;
+  std::vector<std::byte> row_;
+  std::vector<std::uint16_t> codes_row_, wide_;
+  std::vector<std::uint8_t> narrow_;
+  std::int64_t begin_ = 0, end_ = 0;
+};
+
+// log K in the plan's base: the greatest entropy, where u8 output has its 254.
+double greatest_entropy(const EntropyOptions& options) {
+  const double nats = std::log(static_cast<double>(options.levels));
+  return options.log_base > 0 ? nats / std::log(options.log_base) : nats;
+}
+
+class OutputConverter {
+ public:
+  OutputConverter(OutputType type, double greatest)
+      : type_(type), scale_(static_cast<float>(254.0 / greatest)) {}
+
+  /// `n` floats as the output's type; valid until the next call.
+  const void* convert(const float* values, std::size_t n) {
+    if (type_ == OutputType::kFloat32) return values;
+    if (type_ == OutputType::kFloat16) {
+      halves_.resize(n);
+      for (std::size_t i = 0; i < n; ++i) halves_[i] = to_half(values[i]);
+      return halves_.data();
+    }
+    bytes_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const float v = values[i] * scale_ + 0.5f;
+      bytes_[i] = std::isnan(v) ? 255 : static_cast<std::uint8_t>(std::clamp(v, 0.0f, 254.0f));
+    }
+    return bytes_.data();
+  }
+
+ private:
+  OutputType type_;
+  float scale_;
+  std::vector<Half> halves_;
+  std::vector<std::uint8_t> bytes_;
+};
+
+void add_statistics(const float* values, std::size_t n, EntropySummary& summary) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double v = static_cast<double>(values[i]);
+    if (std::isnan(v)) continue;
+    summary.least = summary.valid_pixels == 0 ? v : std::min(summary.least, v);
+    summary.most = summary.valid_pixels == 0 ? v : std::max(summary.most, v);
+    summary.mean += v;
+    ++summary.valid_pixels;
+  }
+}
+
+}  // namespace
+
+io::SampleType sample_type(OutputType type) {
+  switch (type) {
+    case OutputType::kFloat16:
+      return io::SampleType::kFloat16;
+    case OutputType::kUint8:
+      return io::SampleType::kUint8;
+    default:
+      return io::SampleType::kFloat32;
+  }
+}
+
+EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out) {
+  const io::RasterInfo& info = in.info();
+  const EntropyPlan plan(job.options, info.width, info.height);
+  const Quantiser quantiser(job.quantisation, info, job.channel);
+  const std::int64_t band = std::clamp<std::int64_t>(
+      job.band_bytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
+  CodeBand codes(plan, in, quantiser, band);
+  const double greatest = greatest_entropy(job.options);
+  OutputConverter converter(job.output, greatest);
+  std::unique_ptr<ViewBuilder> view;
+  if (!job.view_path.empty())
+    view = std::make_unique<ViewBuilder>(info.width, info.height, 0.0, greatest);
+  std::unique_ptr<EntropyCuda> cuda;
+  if (job.device == EntropyDevice::kCuda)
+    cuda = std::make_unique<EntropyCuda>(plan, job.device_index);
+
+  EntropySummary summary;
+  summary.plan = cuda ? cuda->explain() : plan.explain();
+  summary.width = info.width;
+  summary.height = info.height;
+  std::vector<float> values(static_cast<std::size_t>(band * info.width));
+  runtime::Timer total;
+  for (std::int64_t y = 0; y < info.height; y += band) {
+    const std::int64_t end = std::min(y + band, info.height);
+    const auto n = static_cast<std::size_t>((end - y) * info.width);
+    runtime::Timer timer;
+    codes.advance(y, end);
+    summary.read_s += timer.elapsed_s();
+    timer.reset();
+    codes.with_rows([&](const auto& rows) {
+      if (cuda) {
+        cuda->run(rows, y, end, values.data(), info.width);
+      } else {
+        entropy_cpu(plan, rows, y, end, values.data(), info.width);
+      }
+    });
+    summary.compute_s += timer.elapsed_s();
+    timer.reset();
+    add_statistics(values.data(), n, summary);
+    if (view) view->add_rows(values.data(), y, end - y);
+    out.write_rows(converter.convert(values.data(), n), end - y);
+    summary.write_s += timer.elapsed_s();
+    if (job.on_progress) {
+      const double fraction = static_cast<double>(end) / static_cast<double>(info.height);
+      job.on_progress(fraction, total.elapsed_s() * (1 - fraction) / fraction);
+    }
+  }
+  if (summary.valid_pixels > 0) summary.mean /= static_cast<double>(summary.valid_pixels);
+  if (view) view->write(job.view_path);
+  return summary;
+}
+
+}  // namespace tilewave::field

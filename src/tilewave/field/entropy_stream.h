@@ -1,0 +1,46 @@
+// From file to file: rows are read, quantised, run and written in bands with their halo, so memory
+// does not grow with the height of the image. Used by the command line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tilewave/field/entropy.h"
+#include "tilewave/field/quantise.h"
+#include "tilewave/io/raster.h"
+
+namespace tilewave::field {
+
+/// How a result is written: u8 is round(254 * H / log K), 255 where there is no value.
+enum class OutputType : std::uint8_t { kFloat32, kFloat16, kUint8 };
+
+enum class EntropyDevice : std::uint8_t { kAuto, kCpu, kCuda };
+
+struct EntropyJob {
+  EntropyOptions options;
+  Quantisation quantisation;
+  int channel = 0;
+  OutputType output = OutputType::kFloat32;
+  EntropyDevice device = EntropyDevice::kAuto;
+  int device_index = 0;
+  std::string view_path;  ///< a colour picture with its scale; empty: none
+  std::int64_t band_bytes = std::int64_t{64} << 20;
+  std::function<void(double fraction, double remaining_s)> on_progress;
+};
+
+struct EntropySummary {
+  std::string plan;
+  std::int64_t width = 0, height = 0;
+  std::int64_t valid_pixels = 0;
+  double mean = 0, least = 0, most = 0;  ///< over valid pixels
+  double read_s = 0, compute_s = 0, write_s = 0;
+};
+
+/// Runs one image.
+EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out);
+
+io::SampleType sample_type(OutputType type);
+
+}  // namespace tilewave::field

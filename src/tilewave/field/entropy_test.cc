@@ -1,0 +1,323 @@
+// Every algorithm, shape, border and number of classes against a plain count, and against each
+// other bit for bit.
+#include "tilewave/field/entropy.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::field {
+namespace {
+
+struct Image {
+  std::int64_t width, height;
+  std::vector<std::uint16_t> codes;
+};
+
+Image random_image(std::int64_t width, std::int64_t height, int levels, double share_invalid,
+                   unsigned seed) {
+  Image image{width, height, std::vector<std::uint16_t>(static_cast<std::size_t>(width * height))};
+  std::mt19937 draw(seed);
+  for (auto& code : image.codes) {
+    // Half the pixels from a few classes, so that high counts occur.
+    code = static_cast<std::uint16_t>(draw() % 2 == 0 ? draw() % levels
+                                                      : draw() % std::min(levels, 3));
+    if (share_invalid > 0 && draw() / 4294967296.0 < share_invalid)
+      code = static_cast<std::uint16_t>(levels);
+  }
+  return image;
+}
+
+// The definition, in doubles, cell by cell.
+std::vector<double> plain_entropy(const Image& image, const EntropyOptions& o,
+                                  const std::vector<std::uint8_t>& mask, int w, int h) {
+  const auto W = image.width, H = image.height;
+  const auto at = [&](std::int64_t x, std::int64_t y) -> int {
+    const auto mirror = [](std::int64_t i, std::int64_t n) {
+      while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+      return i;
+    };
+    const bool outside = x < 0 || y < 0 || x >= W || y >= H;
+    if (outside && o.border == Border::kConstant) return o.constant_code;
+    if (outside && o.border == Border::kReflect) {
+      x = mirror(x, W);
+      y = mirror(y, H);
+    }
+    if (outside && o.border == Border::kNearest) {
+      x = std::clamp<std::int64_t>(x, 0, W - 1);
+      y = std::clamp<std::int64_t>(y, 0, H - 1);
+    }
+    if (x < 0 || y < 0 || x >= W || y >= H) return o.levels;
+    return image.codes[static_cast<std::size_t>(y * W + x)];
+  };
+  const double scale = o.log_base > 0 ? 1 / std::log(o.log_base) : 1;
+  std::vector<double> result;
+  for (std::int64_t y = 0; y < H; ++y) {
+    for (std::int64_t x = 0; x < W; ++x) {
+      std::map<int, int> counts;
+      int total = 0, cells = 0;
+      bool leaves = false;
+      for (int j = 0; j < h; ++j) {
+        for (int i = 0; i < w; ++i) {
+          if (!mask[static_cast<std::size_t>(j * w + i)]) continue;
+          ++cells;
+          const std::int64_t cx = x + i - w / 2, cy = y + j - h / 2;
+          leaves |= cx < 0 || cy < 0 || cx >= W || cy >= H;
+          const int code = at(cx, cy);
+          if (code >= o.levels) continue;
+          ++counts[code];
+          ++total;
+        }
+      }
+      if (total == 0 || total < o.min_valid * cells - 1e-9 ||
+          (o.border == Border::kValid && leaves)) {
+        result.push_back(std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
+      double n = total;
+      if (o.border == Border::kStudy2020) {
+        n = static_cast<double>(
+            (std::min<std::int64_t>(x, w / 2) + 1 + std::min<std::int64_t>(W - x, w - 1 - w / 2)) *
+            (std::min<std::int64_t>(y, h / 2) + 1 + std::min<std::int64_t>(H - y, h - 1 - h / 2)));
+      }
+      double sum = 0;
+      for (const auto& [code, count] : counts) sum += count * std::log(static_cast<double>(count));
+      result.push_back((std::log(n) - sum / n) * scale);
+    }
+  }
+  return result;
+}
+
+std::vector<float> run(const Image& image, const EntropyOptions& options, bool wide_input = true) {
+  const EntropyPlan plan(options, image.width, image.height);
+  std::vector<float> out(image.codes.size(), -1.0f);
+  if (wide_input) {
+    const CodeRows<std::uint16_t> rows{image.codes.data(), image.width, image.width,
+                                       image.height,       0,           image.height};
+    entropy_cpu(plan, rows, 0, image.height, out.data(), image.width);
+  } else {
+    const std::vector<std::uint8_t> bytes(image.codes.begin(), image.codes.end());
+    const CodeRows<std::uint8_t> rows{bytes.data(), image.width, image.width,
+                                      image.height, 0,           image.height};
+    entropy_cpu(plan, rows, 0, image.height, out.data(), image.width);
+  }
+  return out;
+}
+
+void expect_close(const std::vector<float>& got, const std::vector<double>& want,
+                  const std::string& what) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(std::isnan(got[i]), std::isnan(want[i])) << what << " at " << i;
+    if (!std::isnan(want[i])) worst = std::max(worst, std::abs(got[i] - want[i]));
+  }
+  EXPECT_LT(worst, 5e-6) << what;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
+  }
+  return a.size() == b.size();
+}
+
+std::vector<std::uint8_t> full(int w, int h) {
+  return std::vector<std::uint8_t>(static_cast<std::size_t>(w * h), 1);
+}
+
+std::vector<std::uint8_t> disk_cells(int r) {
+  std::vector<std::uint8_t> cells;
+  for (int y = -r; y <= r; ++y) {
+    for (int x = -r; x <= r; ++x) cells.push_back(x * x + y * y <= r * r);
+  }
+  return cells;
+}
+
+constexpr EntropyAlgorithm kAll[] = {EntropyAlgorithm::kNaive, EntropyAlgorithm::kNibble,
+                                     EntropyAlgorithm::kSliding, EntropyAlgorithm::kColumn};
+
+// All algorithms that can run: close to the definition, and equal to each other.
+void check_all(const Image& image, EntropyOptions options, const std::vector<std::uint8_t>& mask,
+               int w, int h, const std::string& what) {
+  const auto want = plain_entropy(image, options, mask, w, h);
+  std::vector<float> first;
+  for (const EntropyAlgorithm algorithm : kAll) {
+    options.algorithm = algorithm;
+    std::vector<float> got;
+    try {
+      got = run(image, options);
+    } catch (const Error& e) {
+      ASSERT_EQ(e.code(), ExitCode::kUsage) << e.what();
+      continue;
+    }
+    const std::string name = what + " " + algorithm_name(algorithm);
+    expect_close(got, want, name);
+    if (first.empty()) first = got;
+    EXPECT_TRUE(same_bits(first, got)) << name;
+    if (options.levels > 255) continue;
+    EXPECT_TRUE(same_bits(got, run(image, options, false))) << name << " 8-bit input";
+  }
+}
+
+TEST(Entropy, EveryAlgorithmBorderAndShapeAgainstTheDefinition) {
+  const Border borders[] = {Border::kCrop,     Border::kReflect, Border::kNearest,
+                            Border::kConstant, Border::kValid,   Border::kStudy2020};
+  struct Window {
+    int w, h;
+  };
+  unsigned seed = 1;
+  for (const Border border : borders) {
+    for (const int levels : {2, 5, 16, 17, 64, 255, 256, 1000}) {
+      for (const Window window :
+           {Window{5, 5}, {3, 3}, {1, 1}, {4, 6}, {31, 1}, {2, 15}, {9, 3}, {15, 15}, {21, 21}}) {
+        for (const double share_invalid : {0.0, 0.2}) {
+          if (border == Border::kStudy2020 && share_invalid > 0)
+            continue;  // the study knows no missing cells
+          EntropyOptions o;
+          o.window = Footprint::rectangle(window.w, window.h);
+          o.levels = levels;
+          o.border = border;
+          o.constant_code = 1;
+          o.min_valid = share_invalid > 0 ? 0.3 : 0;
+          const Image image = random_image(41, 23, levels, share_invalid, seed++);
+          check_all(image, o, full(window.w, window.h), window.w, window.h,
+                    "border " + std::to_string(static_cast<int>(border)) + " levels " +
+                        std::to_string(levels) + " " + std::to_string(window.w) + "x" +
+                        std::to_string(window.h));
+        }
+      }
+    }
+  }
+}
+
+TEST(Entropy, Disks) {
+  for (const int radius : {1, 2, 5, 9}) {
+    for (const int levels : {16, 256}) {
+      for (const Border border : {Border::kCrop, Border::kReflect, Border::kValid}) {
+        EntropyOptions o;
+        o.window = Footprint::disk(radius);
+        o.levels = levels;
+        o.border = border;
+        const Image image = random_image(37, 29, levels, levels == 16 ? 0.1 : 0.0, 77);
+        check_all(image, o, disk_cells(radius), 2 * radius + 1, 2 * radius + 1,
+                  "disk " + std::to_string(radius));
+      }
+    }
+  }
+}
+
+TEST(Entropy, OddShapesOfImages) {
+  struct Size {
+    std::int64_t w, h;
+  };
+  for (const Size size : {Size{1, 1},
+                          {1, 57},
+                          {57, 1},
+                          {2, 2},
+                          {4, 4},
+                          {1031, 3},
+                          {3, 1031},
+                          {2053, 7},
+                          {127, 131}}) {
+    for (const int side : {5, 21}) {  // 21: larger than most of them
+      EntropyOptions o;
+      o.window = Footprint::rectangle(side, side);
+      for (const Border border : {Border::kCrop, Border::kReflect, Border::kNearest}) {
+        o.border = border;
+        check_all(random_image(size.w, size.h, 16, 0, 5), o, full(side, side), side, side,
+                  std::to_string(size.w) + "x" + std::to_string(size.h));
+      }
+    }
+  }
+}
+
+TEST(Entropy, SameBitsForAnyBandAndThreadCount) {
+  const Image image = random_image(333, 211, 16, 0.02, 9);
+  for (const EntropyAlgorithm algorithm : kAll) {
+    EntropyOptions o;
+    o.algorithm = algorithm;
+    o.border = Border::kReflect;
+    const auto whole = run(image, o);
+    for (const int threads : {1, 3}) {
+      o.threads = threads;
+      const EntropyPlan plan(o, image.width, image.height);
+      std::vector<float> out(image.codes.size());
+      for (std::int64_t y = 0; y < image.height; y += 17) {
+        const std::int64_t end = std::min<std::int64_t>(y + 17, image.height);
+        const std::int64_t begin = plan.needed_begin(y);
+        const CodeRows<std::uint16_t> rows{image.codes.data() + begin * image.width,
+                                           image.width,
+                                           image.width,
+                                           image.height,
+                                           begin,
+                                           plan.needed_end(end)};
+        entropy_cpu(plan, rows, y, end, out.data() + y * image.width, image.width);
+      }
+      EXPECT_TRUE(same_bits(whole, out)) << algorithm_name(algorithm);
+    }
+  }
+}
+
+TEST(Entropy, UniformWindowsAreExactlyZero) {
+  Image image{40, 30, std::vector<std::uint16_t>(1200, 7)};
+  for (const int side : {1, 5, 9, 51}) {
+    EntropyOptions o;
+    o.window = Footprint::rectangle(side, side);
+    for (const float h : run(image, o)) ASSERT_EQ(h, 0.0f);
+  }
+}
+
+TEST(Entropy, NothingValidGivesNaN) {
+  Image image{9, 9, std::vector<std::uint16_t>(81, 16)};
+  for (const EntropyAlgorithm algorithm : kAll) {
+    EntropyOptions o;
+    o.algorithm = algorithm;
+    for (const float h : run(image, o)) ASSERT_TRUE(std::isnan(h));
+  }
+}
+
+TEST(Entropy, LogarithmBases) {
+  const Image image = random_image(50, 40, 16, 0, 3);
+  for (const double base : {2.0, 10.0, 16.0}) {
+    EntropyOptions o;
+    o.log_base = base;
+    check_all(image, o, full(5, 5), 5, 5, "base " + std::to_string(base));
+  }
+}
+
+TEST(EntropyTables, TunedUnitsKeepTheErrorSmall) {
+  EXPECT_LT(worst_table_error(make_entropy_tables(9, 0, 0)), 1.5e-7);
+  EXPECT_LT(worst_table_error(make_entropy_tables(25, 0, 0)), 8e-7);
+  EXPECT_LT(worst_table_error(make_entropy_tables(31, 0, 0)), 9e-7);
+  EXPECT_LT(worst_table_error(make_entropy_tables(121, 0, 0)), 1.5e-6);
+  EXPECT_LT(worst_table_error(make_entropy_tables(255, 0, 0)), 3.5e-6);
+  EXPECT_LT(worst_table_error(make_entropy_tables(400, 0, 0)), 1e-6);
+  for (const int cells : {9, 15, 25, 31})
+    EXPECT_LT(make_entropy_tables(cells, 0, 0).sums[cells], 1 << 22);
+  for (const int cells : {49, 225, 255})
+    EXPECT_LT(make_entropy_tables(cells, 0, 0).sums[cells], 1 << 24);
+}
+
+TEST(EntropyPlan, RefusesWhatCannotRun) {
+  EntropyOptions o;
+  o.levels = 17;
+  o.algorithm = EntropyAlgorithm::kNibble;
+  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
+  o.algorithm = EntropyAlgorithm::kColumn;
+  o.window = Footprint::disk(3);
+  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
+  o = {};
+  EXPECT_THROW(EntropyPlan(o, 0, 10), Error);
+  o.levels = 1;
+  EXPECT_THROW(EntropyPlan(o, 10, 10), Error);
+  EXPECT_THROW(Footprint::rectangle(0, 3), Error);
+}
+
+}  // namespace
+}  // namespace tilewave::field

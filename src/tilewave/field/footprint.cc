@@ -1,0 +1,68 @@
+#include "tilewave/field/footprint.h"
+
+#include <string>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::field {
+namespace {
+constexpr int kMaxSide = 4096;
+
+void check_side(int w, int h) {
+  if (w < 1 || h < 1 || w > kMaxSide || h > kMaxSide) {
+    throw Error(ExitCode::kUsage, "window " + std::to_string(w) + "x" + std::to_string(h) +
+                                      " is out of range: each side must be 1.." +
+                                      std::to_string(kMaxSide));
+  }
+}
+}  // namespace
+
+Footprint Footprint::rectangle(int w, int h) {
+  check_side(w, h);
+  Footprint f;
+  f.width_ = w;
+  f.height_ = h;
+  f.num_cells_ = std::int64_t{w} * h;
+  for (int y = 0; y < h; ++y) f.spans_.push_back({y - f.top(), -f.left(), w - f.left()});
+  return f;
+}
+
+Footprint Footprint::disk(int radius) {
+  check_side(2 * radius + 1, 2 * radius + 1);
+  const int side = 2 * radius + 1;
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(side) * side);
+  for (int y = -radius; y <= radius; ++y) {
+    for (int x = -radius; x <= radius; ++x) {
+      cells[static_cast<std::size_t>(y + radius) * side + (x + radius)] =
+          x * x + y * y <= radius * radius;
+    }
+  }
+  return from_mask(cells, side, side);
+}
+
+Footprint Footprint::from_mask(const std::vector<std::uint8_t>& cells, int w, int h) {
+  check_side(w, h);
+  Footprint f;
+  f.width_ = w;
+  f.height_ = h;
+  for (int y = 0; y < h; ++y) {
+    const std::uint8_t* row = cells.data() + static_cast<std::size_t>(y) * w;
+    for (int x = 0; x < w;) {
+      if (row[x] == 0) {
+        ++x;
+        continue;
+      }
+      const int begin = x;
+      while (x < w && row[x] != 0) ++x;
+      f.spans_.push_back({y - f.top(), begin - f.left(), x - f.left()});
+      f.num_cells_ += x - begin;
+    }
+  }
+  if (f.num_cells_ == 0) {
+    throw Error(ExitCode::kInput,
+                "the window mask has no cell set: give a picture with non-zero pixels");
+  }
+  return f;
+}
+
+}  // namespace tilewave::field

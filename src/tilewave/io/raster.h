@@ -1,0 +1,111 @@
+// Pictures and rasters as streams of rows, whatever the file format: PNG, TIFF (strips, tiles,
+// BigTIFF; the tags of a georeference are carried along), NPY, PGM, raw numbers, and the container
+// of the 2020 entropy study. Readers give rows in order from the top, so an image never has to fit
+// in memory; a written file appears under its name only when it is whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewave::io {
+
+enum class SampleType : std::uint8_t {
+  kUint8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat16,
+  kFloat32,
+  kFloat64
+};
+
+std::size_t sample_bytes(SampleType type);
+const char* sample_name(SampleType type);
+
+/// One TIFF tag copied as it is.
+struct RasterTag {
+  std::uint32_t tag = 0;
+  std::vector<double> numbers;  ///< 16-bit integers or doubles
+  std::string text;             ///< or a string
+};
+
+struct RasterInfo {
+  std::int64_t width = 0, height = 0;
+  int channels = 1;  ///< interleaved
+  SampleType type = SampleType::kUint8;
+  std::optional<double> nodata;     ///< as the file declares it
+  std::vector<RasterTag> geo_tags;  ///< TIFF only
+  std::int64_t row_bytes() const {
+    return width * channels * static_cast<std::int64_t>(sample_bytes(type));
+  }
+};
+
+class RasterReader {
+ public:
+  virtual ~RasterReader() = default;
+  const RasterInfo& info() const { return info_; }
+  /// The next `rows` rows, row after row without gaps. Throws Error(kInput) where the file is
+  /// damaged or ends.
+  virtual void read_rows(void* to, std::int64_t rows) = 0;
+
+ protected:
+  RasterInfo info_;
+};
+
+class RasterWriter {
+ public:
+  virtual ~RasterWriter() = default;
+  /// Appends rows. Throws Error(kResources) where the disk fails.
+  virtual void write_rows(const void* from, std::int64_t rows) = 0;
+  /// Puts the file in place; without it nothing is left behind.
+  virtual void close() = 0;
+};
+
+enum class RasterFormat : std::uint8_t { kPng, kTiff, kNpy, kPgm, kRaw, kStudy };
+
+/// By the ending of the name: png, tif, tiff, npy, pgm, raw, bin and csv (the study's). Throws
+/// Error(kUsage).
+RasterFormat raster_format_of(const std::string& path);
+
+/// Reads `path`; `raw` gives what a file of bare numbers cannot say. Throws Error(kInput): missing,
+/// empty, truncated, not of its format.
+std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw = nullptr);
+
+/// Writes `path` in the format of its name. Throws Error(kUsage) where that format cannot hold the
+/// samples.
+std::unique_ptr<RasterWriter> create_raster(const std::string& path, const RasterInfo& info);
+
+/// The study's container: records of int32 width, int32 height, width * height bytes, until the end
+/// of the file.
+class StudyReader {
+ public:
+  explicit StudyReader(const std::string& path);
+  ~StudyReader();
+  /// The next record, or null at the end. The previous record must have been read whole.
+  std::unique_ptr<RasterReader> next();
+
+ private:
+  struct File;
+  std::shared_ptr<File> file_;
+};
+
+/// The study's results: a line "width,height,v,v,...," a record, numbers as %.5f.
+class StudyWriter {
+ public:
+  explicit StudyWriter(const std::string& path);
+  ~StudyWriter();
+  /// A writer of one record of 32-bit floats; call its close() before the next.
+  std::unique_ptr<RasterWriter> begin(std::int64_t width, std::int64_t height);
+  void close();
+
+ private:
+  struct File;
+  std::shared_ptr<File> file_;
+};
+
+}  // namespace tilewave::io

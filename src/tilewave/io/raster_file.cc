@@ -1,0 +1,143 @@
+// Formats by name, and files that appear only when whole.
+#include "tilewave/io/raster_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::io {
+namespace detail {
+
+void raster_input_error(const std::string& path, const std::string& why) {
+  throw Error(ExitCode::kInput, path + ": cannot read the raster: " + why);
+}
+
+FileHandle open_for_reading(const std::string& path) {
+  FileHandle file(std::fopen(path.c_str(), "rb"));
+  if (!file) raster_input_error(path, std::strerror(errno));
+  return file;
+}
+
+PartFile::PartFile(const std::string& path) : path_(path), part_(path + ".part") {}
+
+PartFile::~PartFile() {
+  file_.reset();
+  if (!done_) std::remove(part_.c_str());
+}
+
+void PartFile::fail(const std::string& why) const {
+  throw Error(ExitCode::kResources, path_ + ": cannot write: " + why);
+}
+
+void PartFile::open() {
+  file_.reset(std::fopen(part_.c_str(), "wb"));
+  if (!file_) fail(std::strerror(errno));
+}
+
+void PartFile::write(const void* data, std::size_t num_bytes) {
+  if (std::fwrite(data, 1, num_bytes, file_.get()) != num_bytes) fail(std::strerror(errno));
+}
+
+void PartFile::commit() {
+  if (file_) {
+    const bool flushed = std::fflush(file_.get()) == 0;
+    const int error = errno;
+    file_.reset();
+    if (!flushed) fail(std::strerror(error));
+  }
+  if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+  done_ = true;
+}
+
+}  // namespace detail
+
+namespace {
+struct TypeRow {
+  const char* name;
+  std::size_t bytes;
+};
+constexpr TypeRow kTypes[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   {"uint32", 4},
+                              {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8}};
+}  // namespace
+
+std::size_t sample_bytes(SampleType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
+const char* sample_name(SampleType type) { return kTypes[static_cast<std::size_t>(type)].name; }
+
+RasterFormat raster_format_of(const std::string& path) {
+  struct Row {
+    const char* ending;
+    RasterFormat format;
+  };
+  constexpr Row kRows[] = {{".png", RasterFormat::kPng},   {".tif", RasterFormat::kTiff},
+                           {".tiff", RasterFormat::kTiff}, {".npy", RasterFormat::kNpy},
+                           {".pgm", RasterFormat::kPgm},   {".raw", RasterFormat::kRaw},
+                           {".bin", RasterFormat::kStudy}, {".csv", RasterFormat::kStudy}};
+  std::string lower = path;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  for (const Row& row : kRows) {
+    if (lower.ends_with(row.ending)) return row.format;
+  }
+  throw Error(ExitCode::kUsage, path +
+                                    ": the format is not known by this name: use .png, .tif, .npy, "
+                                    ".pgm, .raw, or .bin and .csv");
+}
+
+std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw) {
+  std::unique_ptr<RasterReader> reader;
+  switch (raster_format_of(path)) {
+    case RasterFormat::kPng:
+      reader = detail::open_png(path);
+      break;
+    case RasterFormat::kTiff:
+      reader = detail::open_tiff(path);
+      break;
+    case RasterFormat::kNpy:
+      reader = detail::open_npy(path);
+      break;
+    case RasterFormat::kPgm:
+      reader = detail::open_pgm(path);
+      break;
+    case RasterFormat::kRaw:
+      if (raw == nullptr) {
+        throw Error(ExitCode::kUsage,
+                    path + ": bare numbers do not say their size: give --size WxH and --type");
+      }
+      reader = detail::open_raw(path, *raw);
+      break;
+    case RasterFormat::kStudy:
+      throw Error(ExitCode::kUsage,
+                  path + ": a container of several records cannot be read as one raster");
+  }
+  if (reader->info().width < 1 || reader->info().height < 1)
+    detail::raster_input_error(path, "the image is empty");
+  return reader;
+}
+
+std::unique_ptr<RasterWriter> create_raster(const std::string& path, const RasterInfo& info) {
+  const RasterFormat format = raster_format_of(path);
+  const bool picture = format == RasterFormat::kPng || format == RasterFormat::kPgm;
+  if (picture && info.type != SampleType::kUint8 && info.type != SampleType::kUint16) {
+    throw Error(ExitCode::kUsage, path + ": this format holds whole numbers, not " +
+                                      sample_name(info.type) +
+                                      ": use --dtype u8, or a .tif or .npy file");
+  }
+  switch (format) {
+    case RasterFormat::kPng:
+      return detail::create_png(path, info);
+    case RasterFormat::kTiff:
+      return detail::create_tiff(path, info);
+    case RasterFormat::kNpy:
+      return detail::create_npy(path, info);
+    case RasterFormat::kPgm:
+      return detail::create_pgm(path, info);
+    case RasterFormat::kRaw:
+      return detail::create_raw(path, info);
+    default:
+      throw Error(ExitCode::kUsage, path + ": this format is written from a .bin container only");
+  }
+}
+
+}  // namespace tilewave::io
