@@ -76,15 +76,34 @@ void SensitivityWalk::coin(const Prim* p, Pauli basis, std::uint32_t q) {
   visitor_.coin(p, q, flips(basis, q));
 }
 
+WalkState SensitivityWalk::state() const {
+  WalkState out;
+  out.sets.reserve(2 * x_.size() + records_.size());
+  const std::uint64_t origin = position();
+  const auto add = [&](const SymptomSet& set) {
+    SymptomSet& to = out.sets.emplace_back(set);
+    for (Symptom& s : to) {
+      if (!(s & kObservableBit)) s = (s - origin) & ~kObservableBit;
+    }
+  };
+  for (const SymptomSet& set : x_) add(set);
+  for (const SymptomSet& set : z_) add(set);
+  for (std::uint64_t back = 1; back < records_.size() && back <= num_records_; ++back)
+    add(record(back));
+  return out;
+}
+
 void SensitivityWalk::shift_detectors(std::uint64_t detectors, std::uint64_t records) {
+  const std::uint64_t by = kind_ == SymptomKind::kDetectors ? detectors : records;
   const auto move = [&](std::vector<SymptomSet>& sets) {
     for (SymptomSet& set : sets) {
       for (Symptom& s : set) {
-        if (!(s & kObservableBit)) s -= detectors;
+        if (!(s & kObservableBit)) s -= by;
       }
     }
   };
   move(x_), move(z_), move(records_);
+  // Record r lies at r & mask: it moves with its number.
   std::rotate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(records & mask_),
               records_.end());
   num_detectors_ -= detectors;

@@ -27,6 +27,12 @@ void toggle(SymptomSet& a, const SymptomSet& b);
 
 class SensitivityWalk;
 
+/// The sets of a place with detectors counted back from it: equal states have equal futures.
+struct WalkState {
+  std::vector<SymptomSet> sets;
+  bool operator==(const WalkState&) const = default;
+};
+
 /// Receives what the walk meets, last things first.
 class SensitivityVisitor {
  public:
@@ -61,14 +67,18 @@ class SensitivityWalk {
     return records_[(num_records_ - back) & mask_];
   }
 
+  /// Symptoms that lie before this place.
+  std::uint64_t position() const {
+    return kind_ == SymptomKind::kDetectors ? num_detectors_ : num_records_;
+  }
   std::uint64_t num_records() const { return num_records_; }
   std::uint64_t num_detectors() const { return num_detectors_; }
   const StabProgram& program() const { return program_; }
 
-  // For folding: the sets with every detector number moved.
+  /// For folding loops: the sets relative to this place.
+  WalkState state() const;
+  /// Goes on as if iterations with so many detectors and records had been walked.
   void shift_detectors(std::uint64_t detectors, std::uint64_t records);
-  std::vector<SymptomSet>& xs() { return x_; }
-  std::vector<SymptomSet>& zs() { return z_; }
 
  private:
   SymptomSet& record_ref(std::uint64_t back) { return records_[(num_records_ - back) & mask_]; }

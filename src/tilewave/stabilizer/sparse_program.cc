@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
-#include "tilewave/base/philox.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -23,13 +22,16 @@ struct SetHash {
 struct SetHashHash {
   std::size_t operator()(const SetHash& h) const { return h.a; }
 };
+std::uint64_t mixed(std::uint64_t v) {
+  v = (v ^ (v >> 30)) * 0xBF58476D1CE4E5B9ull;
+  v = (v ^ (v >> 27)) * 0x94D049BB133111EBull;
+  return v ^ (v >> 31);
+}
 SetHash hash_of(const SymptomSet& set) {
   SetHash h;
   for (Symptom s : set) {
-    const Philox4x32 r = philox4x32(
-        {{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(s >> 32), 1, 2}}, 3, 4);
-    h.a ^= (std::uint64_t{r.v[0]} << 32) | r.v[1];
-    h.b ^= (std::uint64_t{r.v[2]} << 32) | r.v[3];
+    h.a ^= mixed(s + 0x9E3779B97F4A7C15ull);
+    h.b ^= mixed(s * 0xD1342543DE82EF95ull + 0x2545F4914F6CDD1Dull);
   }
   return h;
 }
@@ -57,9 +59,9 @@ bool poisson_rates(const double* p, int size, double* rates) {
 
 class Builder : public SensitivityVisitor {
  public:
-  Builder(const StabProgram* program, SymptomKind kind, std::uint64_t num_detectors,
-          std::uint64_t num_observables)
-      : program_(program), kind_(kind) {
+  Builder(const StabProgram* program, std::uint64_t num_detectors, std::uint64_t num_observables)
+      : program_(program) {
+    open_segment();
     out_.num_detectors = num_detectors;
     out_.num_bits = num_detectors + num_observables;
     if (out_.num_bits >= (std::uint64_t{1} << 31)) {
@@ -121,6 +123,7 @@ class Builder : public SensitivityVisitor {
   }
 
   void coin(const Prim*, std::uint32_t, const SymptomSet& flips) override { add_coin(flips); }
+  void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) override;
 
   void single(double p, const SymptomSet& set) {
     if (p == 0 || set.empty()) return;
@@ -130,6 +133,7 @@ class Builder : public SensitivityVisitor {
     }
     if (p > 0.5) {
       toggle(always_, set);
+      always_changed_ = true;
       p = 1 - p;
     }
     if (p > 0) mechanism(hash_of(set), -std::log1p(-2 * p) / 2, [&] { return set; });
@@ -156,38 +160,49 @@ class Builder : public SensitivityVisitor {
   using Branches = std::vector<std::pair<double, SymptomSet>>;
   struct Mechanism {
     double rate;
-    std::vector<std::uint32_t> bits;
+    SymptomSet set;
+  };
+  // What a stretch of the circuit contributes; `repeats` copies, each `stride` detectors earlier.
+  struct Segment {
+    std::unordered_map<SetHash, std::uint32_t, SetHashHash> index;
+    std::vector<Mechanism> mechanisms;
+    std::vector<Branches> sites;
+    std::vector<SymptomSet> coins;
+  };
+  struct Instance {
+    std::size_t segment;
+    std::uint64_t shift, stride, repeats;
   };
 
-  std::uint32_t bit_of(Symptom s) const {
+  std::uint32_t bit_of(Symptom s, std::uint64_t shift) const {
     return static_cast<std::uint32_t>(
-        s & kObservableBit ? out_.num_detectors + (s & ~kObservableBit) : s);
+        s & kObservableBit ? out_.num_detectors + (s & ~kObservableBit) : s - shift);
   }
-  std::vector<std::uint32_t> bits_of(const SymptomSet& set) const {
-    std::vector<std::uint32_t> bits;
-    bits.reserve(set.size());
-    for (Symptom s : set) bits.push_back(bit_of(s));
-    return bits;
+  SparseList far(const SymptomSet& set, std::uint64_t shift) {
+    SparseList l{static_cast<std::uint32_t>(out_.far.size()),
+                 static_cast<std::uint32_t>(set.size())};
+    TW_CHECK(out_.far.size() + set.size() < ~std::uint32_t{0}, "sparse program too large");
+    for (Symptom s : set) out_.far.push_back(bit_of(s, shift));
+    return l;
   }
   void add_coin(const SymptomSet& set) {
-    if (!set.empty()) out_.coins.push_back(far(bits_of(set)));
-  }
-  SparseList far(const std::vector<std::uint32_t>& bits) {
-    SparseList l{static_cast<std::uint32_t>(out_.far.size()),
-                 static_cast<std::uint32_t>(bits.size())};
-    TW_CHECK(out_.far.size() + bits.size() < ~std::uint32_t{0}, "sparse program too large");
-    out_.far.insert(out_.far.end(), bits.begin(), bits.end());
-    return l;
+    if (!set.empty()) segments_.back().coins.push_back(set);
   }
   template <class MakeSet>
   void mechanism(const SetHash& hash, double rate, MakeSet make) {
     if (hash == SetHash{} || rate == 0) return;
-    const auto [it, fresh] = index_.emplace(hash, static_cast<std::uint32_t>(mechanisms_.size()));
+    Segment& segment = segments_.back();
+    const auto [it, fresh] =
+        segment.index.emplace(hash, static_cast<std::uint32_t>(segment.mechanisms.size()));
     if (fresh) {
-      mechanisms_.push_back({rate, bits_of(make())});
+      segment.mechanisms.push_back({rate, make()});
     } else {
-      mechanisms_[it->second].rate += rate;
+      segment.mechanisms[it->second].rate += rate;
     }
+  }
+  void open_segment() {
+    segments_.emplace_back();
+    instances_.push_back({segments_.size() - 1, 0, 0, 1});
   }
 
   // sets: flips of X and Z on the first qubit, then on the second; bit g of an index selects
@@ -232,7 +247,9 @@ class Builder : public SensitivityVisitor {
 
   void disjoint(Branches branches) {
     std::erase_if(branches, [](const auto& b) { return b.first == 0 || b.second.empty(); });
-    if (branches.empty()) return;
+    if (!branches.empty()) segments_.back().sites.push_back(std::move(branches));
+  }
+  void add_site(const Branches& branches, std::uint64_t shift) {
     double total = 0;
     for (const auto& b : branches) total += b.first;
     total = std::min(total, 1.0);
@@ -240,7 +257,7 @@ class Builder : public SensitivityVisitor {
     double sum = 0;
     for (std::size_t k = 0; k < branches.size(); ++k) {
       sum += branches[k].first;
-      const SparseList l = far(bits_of(branches[k].second));
+      const SparseList l = far(branches[k].second, shift);
       const bool last = k + 1 == branches.size();
       site.push_back(
           {last ? 1u << 24 : static_cast<std::uint32_t>(std::lround(sum / total * 0x1p24)), l.first,
@@ -249,14 +266,16 @@ class Builder : public SensitivityVisitor {
     out_.sites_per_shot += total;
   }
 
-  void add_group(std::uint32_t width, const std::vector<const Mechanism*>& members);
+  void add_groups(const Segment& segment, std::vector<std::uint32_t>* groups);
+  std::uint32_t add_group(std::uint32_t width, bool fixed,
+                          std::span<const Mechanism* const> members);
 
   const StabProgram* program_;
-  SymptomKind kind_;
   SparseProgram out_;
-  std::unordered_map<SetHash, std::uint32_t, SetHashHash> index_;
-  std::vector<Mechanism> mechanisms_;
+  std::vector<Segment> segments_;
+  std::vector<Instance> instances_;
   SymptomSet always_;
+  bool always_changed_ = false;
   Branches chain_;
   std::map<double, std::vector<std::vector<SparseBranch>>> pending_;
   std::array<double, 16> last_channel_{}, last_rates_{};
@@ -282,21 +301,87 @@ PoissonTable poisson_table(double mu) {
   return t;
 }
 
-void Builder::add_group(std::uint32_t width, const std::vector<const Mechanism*>& members) {
-  if (members.empty()) return;
+constexpr std::size_t kTableMechanisms = 4096;  // of one group: tables of at most 100 kB
+
+// Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
+// iterations become one segment that is used again and again.
+void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
+  constexpr std::size_t kLongestPeriod = 6;
+  std::vector<WalkState> states;  // before the last iterations
+  std::uint64_t k = 0;
+  while (k < iterations) {
+    const std::uint64_t left = iterations - k;
+    if (left < 3 || chain_open()) {
+      walk.block(p.a), ++k;
+      continue;
+    }
+    WalkState now = walk.state();
+    std::size_t period = 0;
+    for (std::size_t back = 1; back <= states.size() && !period; ++back) {
+      if (states[states.size() - back] == now) period = back;
+    }
+    states.push_back(std::move(now));
+    if (states.size() > kLongestPeriod) states.erase(states.begin());
+    if (!period || left / period < 2) {
+      walk.block(p.a), ++k;
+      continue;
+    }
+    const std::size_t first_instance = instances_.size();
+    const std::uint64_t position = walk.position(), detectors = walk.num_detectors(),
+                        records = walk.num_records();
+    const SymptomSet always = always_;
+    always_changed_ = false;
+    open_segment();
+    for (std::size_t i = 0; i < period; ++i) walk.block(p.a);
+    k += period;
+    const std::uint64_t stride = position - walk.position();
+    // The visitor's own state must repeat as well.
+    if (!chain_open() && !always_changed_) {
+      const std::uint64_t more = (iterations - k) / period;
+      const std::size_t end_instance = instances_.size();
+      TW_CHECK(
+          circuit::saturating_mul(more, end_instance - first_instance) < (std::uint64_t{1} << 32),
+          "sparse program too large");
+      for (std::size_t i = first_instance; i < end_instance; ++i) {
+        Instance& in = instances_[i];
+        if (in.repeats == 1) {
+          in.stride = stride;
+          in.repeats = more + 1;
+        } else {  // a loop inside: its copies for every further iteration
+          for (std::uint64_t m = 1; m <= more; ++m) {
+            Instance copy = instances_[i];
+            copy.shift += m * stride;
+            instances_.push_back(copy);
+          }
+        }
+      }
+      walk.shift_detectors(more * (detectors - walk.num_detectors()),
+                           more * (records - walk.num_records()));
+      k += more * period;
+    }
+    states.clear();
+    open_segment();
+  }
+}
+
+std::uint32_t Builder::add_group(std::uint32_t width, bool fixed,
+                                 std::span<const Mechanism* const> members) {
   const auto n = static_cast<std::uint32_t>(members.size());
   SparseGroup g;
   g.width = width;
+  g.fixed = fixed;
   g.first = static_cast<std::uint32_t>(out_.alias.size());
   g.count = n;
   for (const Mechanism* m : members) g.rate += m->rate;
-  if (width) {
-    g.first_bit = static_cast<std::uint32_t>(out_.bits.size());
-    for (const Mechanism* m : members)
-      out_.bits.insert(out_.bits.end(), m->bits.begin(), m->bits.end());
-  } else {
-    g.first_bit = static_cast<std::uint32_t>(out_.lists.size());
-    for (const Mechanism* m : members) out_.lists.push_back(far(m->bits));
+  g.first_bit = static_cast<std::uint32_t>(width ? out_.bits.size() : out_.lists.size());
+  const auto marked = [&](Symptom s) {
+    return bit_of(s, 0) | (s & kObservableBit ? kFixedBit : 0);
+  };
+  for (const Mechanism* m : members) {
+    if (!width)
+      out_.lists.push_back(
+          {static_cast<std::uint32_t>(out_.far.size()), static_cast<std::uint32_t>(m->set.size())});
+    for (Symptom s : m->set) (width ? out_.bits : out_.far).push_back(marked(s));
   }
   // Alias table (Walker): each bucket keeps a share of its own mechanism and gives the rest to
   // another.
@@ -320,21 +405,45 @@ void Builder::add_group(std::uint32_t width, const std::vector<const Mechanism*>
     }
   }
   out_.groups.push_back(g);
+  return static_cast<std::uint32_t>(out_.groups.size() - 1);
+}
+
+// Neighbours in the output are neighbours in a table; a large table is cut.
+void Builder::add_groups(const Segment& segment, std::vector<std::uint32_t>* groups) {
+  std::vector<const Mechanism*> members[10];
+  for (const Mechanism& m : segment.mechanisms) {
+    const std::size_t width = m.set.size() <= 4 ? m.set.size() : 0;
+    members[2 * width + ((m.set.back() & kObservableBit) ? 1 : 0)].push_back(&m);
+  }
+  for (std::uint32_t k = 0; k < 10; ++k) {
+    std::sort(members[k].begin(), members[k].end(),
+              [](const Mechanism* a, const Mechanism* b) { return a->set < b->set; });
+    const std::size_t n = members[k].size(), cuts = (n + kTableMechanisms - 1) / kTableMechanisms;
+    for (std::size_t c = 0; c < cuts; ++c) {
+      const std::size_t first = n * c / cuts, last = n * (c + 1) / cuts;
+      groups->push_back(
+          add_group(k / 2, k % 2, std::span(members[k]).subspan(first, last - first)));
+    }
+  }
 }
 
 SparseProgram Builder::finish() {
   if (chain_open()) close_chain();
-  // Neighbours in the output are neighbours in the table.
-  std::vector<const Mechanism*> order;
-  for (const Mechanism& m : mechanisms_) order.push_back(&m);
-  std::sort(order.begin(), order.end(),
-            [](const Mechanism* a, const Mechanism* b) { return a->bits < b->bits; });
-  for (std::uint32_t width = 0; width <= 4; ++width) {
-    std::vector<const Mechanism*> members;
-    for (const Mechanism* m : order) {
-      if ((m->bits.size() <= 4 ? m->bits.size() : 0) == width) members.push_back(m);
+  std::vector<std::vector<std::uint32_t>> groups(segments_.size());
+  for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);
+  for (const Instance& in : instances_) {
+    const Segment& segment = segments_[in.segment];
+    for (std::uint64_t r = 0; r < in.repeats; ++r) {
+      const std::uint64_t shift = in.shift + r * in.stride;
+      for (std::uint32_t g : groups[in.segment])
+        out_.tiles.push_back({g, static_cast<std::uint32_t>(shift)});
+      for (const Branches& site : segment.sites) add_site(site, shift);
+      for (const SymptomSet& coin : segment.coins) {
+        SymptomSet moved;
+        for (Symptom s : coin) moved.push_back(s & kObservableBit ? s : s - shift);
+        out_.coins.push_back(far(moved, 0));
+      }
     }
-    add_group(width, members);
   }
   for (const auto& [probability, sites] : pending_) {
     SparseSiteGroup g;
@@ -349,17 +458,21 @@ SparseProgram Builder::finish() {
     }
     out_.site_groups.push_back(g);
   }
-  out_.always = bits_of(always_);
+  for (Symptom s : always_) out_.always.push_back(bit_of(s, 0));
   for (const SparseList& c : out_.coins) out_.coin_flips_per_shot += 0.5 * c.count;
   // A unit is so many shots that its rows fill about half of a second-level cache.
   const std::uint64_t row = std::max<std::uint64_t>(1, out_.row_bytes());
   out_.log2_unit = static_cast<std::uint32_t>(
       std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13));
   for (SparseGroup& g : out_.groups) {
-    out_.events_per_shot += g.rate;
     g.poisson = static_cast<std::uint32_t>(out_.poissons.size());
     out_.poissons.push_back(poisson_table(std::ldexp(g.rate, static_cast<int>(out_.log2_unit))));
   }
+  for (const SparseTile& t : out_.tiles) out_.events_per_shot += out_.groups[t.group].rate;
+  // Row by row from the first output bit on: the tiles of one stretch of the rows follow each
+  // other.
+  std::stable_sort(out_.tiles.begin(), out_.tiles.end(),
+                   [](const SparseTile& a, const SparseTile& b) { return a.shift > b.shift; });
   return std::move(out_);
 }
 
@@ -384,7 +497,7 @@ std::uint64_t count_branches(const StabProgram& program) { return branches_of(pr
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
   const bool records = kind == SymptomKind::kRecords;
-  Builder builder(&program, kind, records ? program.counts.measurements : program.counts.detectors,
+  Builder builder(&program, records ? program.counts.measurements : program.counts.detectors,
                   records ? 0 : program.counts.observables);
   SensitivityWalk(program, kind, builder).run();
   return builder.finish();
@@ -392,7 +505,7 @@ SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
 
 SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
                            std::uint64_t num_observables) {
-  Builder builder(nullptr, SymptomKind::kDetectors, num_detectors, num_observables);
+  Builder builder(nullptr, num_detectors, num_observables);
   for (const IndependentError& e : errors) {
     SymptomSet set;
     for (std::uint32_t b : e.bits) {
@@ -408,12 +521,9 @@ std::string describe(const SparseProgram& program) {
   const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
   line("output bits " + std::to_string(program.num_bits));
   line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
-  line("events a shot " + std::to_string(program.events_per_shot) + " of " +
-       std::to_string(program.alias.size()) + " mechanisms");
-  for (const SparseGroup& g : program.groups) {
-    line("  " + (g.width ? std::to_string(g.width) : std::string("more than 4")) + " bits: " +
-         std::to_string(g.count) + " mechanisms, " + std::to_string(g.rate) + " events a shot");
-  }
+  line("events a shot " + std::to_string(program.events_per_shot) + " from " +
+       std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
+       " tables, " + std::to_string(program.alias.size()) + " mechanisms");
   line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
        std::to_string(program.sites_per_shot) + " hits a shot");
   line("coins " + std::to_string(program.coins.size()) + ", " +

@@ -21,15 +21,23 @@
 
 namespace tilewave::stabilizer {
 
-/// Mechanisms drawn together: all flip `width` bits.
+/// A table of mechanisms that flip `width` bits each.
 struct SparseGroup {
   std::uint32_t width = 0;  ///< 1 to 4, or 0: lists in `far`
+  bool fixed = false;       ///< some bits (marked kFixedBit) do not move with the tile
   std::uint32_t first = 0;  ///< of its entries in `alias`
   std::uint32_t count = 0;
   std::uint32_t first_bit =
-      0;  ///< in bits: mechanism m flips bits[first_bit + m * width ...]; width 0: of lists
+      0;                      ///< in bits: m flips bits[first_bit + m * width ...]; width 0: lists
   double rate = 0;            ///< events a shot
   std::uint32_t poisson = 0;  ///< index in poissons
+};
+constexpr std::uint32_t kFixedBit = std::uint32_t{1} << 31;
+
+/// A group at a place: an iteration of a loop draws the group of its body with its bits moved down.
+struct SparseTile {
+  std::uint32_t group = 0;
+  std::uint32_t shift = 0;  ///< subtracted from every bit that is not fixed
 };
 
 /// The distribution of the number of events in a unit: upto[k] = P(N <= first + k).
@@ -67,6 +75,7 @@ struct SparseProgram {
   std::uint64_t num_detectors = 0;
   std::uint32_t log2_unit = 5;  ///< shots of a unit, the grain of the random streams
   std::vector<SparseGroup> groups;
+  std::vector<SparseTile> tiles;  ///< one process each; the index is the random stream
   std::vector<PoissonTable> poissons;
   std::vector<AliasEntry> alias;
   std::vector<std::uint32_t> bits;

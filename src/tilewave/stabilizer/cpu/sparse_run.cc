@@ -91,12 +91,11 @@ void random_words(const UnitStream& s, std::uint32_t first, std::size_t blocks,
 
 // Draws `n` events of a group: bucket and share from the upper bits (a 32 x 32 product refined by
 // the lower ones), the shot from the lowest.
-template <std::uint32_t Width>
+template <std::uint32_t Width, bool Fixed>
 [[gnu::always_inline]] inline void events(const SparseProgram& p, const SparseGroup& g,
-                                          const std::uint64_t* words, std::size_t n,
-                                          std::uint8_t* rows) {
+                                          std::uint32_t shift, const std::uint64_t* words,
+                                          std::size_t n, std::uint8_t* rows) {
   const AliasEntry* alias = p.alias.data() + g.first;
-  const std::uint32_t* bits = p.bits.data() + g.first_bit;
   const std::size_t stride = p.row_bytes();
   const std::uint64_t shot_mask = (std::uint64_t{1} << p.log2_unit) - 1;
   for (std::size_t i = 0; i < n; ++i) {
@@ -107,18 +106,42 @@ template <std::uint32_t Width>
     const AliasEntry entry = alias[bucket];
     const std::uint32_t m = share < entry.threshold ? bucket : entry.alias;
     std::uint8_t* row = rows + (r & shot_mask) * stride;
+    const std::uint32_t* bits;
+    std::uint32_t width = Width;
     if constexpr (Width == 0) {
       const SparseList l = p.lists[g.first_bit + m];
-      for (std::uint32_t k = 0; k < l.count; ++k) {
-        const std::uint32_t b = p.far[l.first + k];
-        row[b >> 3] ^= static_cast<std::uint8_t>(1u << (b & 7));
-      }
+      bits = p.far.data() + l.first;
+      width = l.count;
     } else {
-      for (std::uint32_t k = 0; k < Width; ++k) {
-        const std::uint32_t b = bits[std::size_t{m} * Width + k];
-        row[b >> 3] ^= static_cast<std::uint8_t>(1u << (b & 7));
-      }
+      bits = p.bits.data() + g.first_bit + std::size_t{m} * Width;
     }
+    for (std::uint32_t k = 0; k < width; ++k) {
+      std::uint32_t b = bits[k];
+      if constexpr (Fixed) {
+        b = b & kFixedBit ? b & ~kFixedBit : b - shift;
+      } else {
+        b -= shift;
+      }
+      row[b >> 3] ^= static_cast<std::uint8_t>(1u << (b & 7));
+    }
+  }
+}
+
+template <bool Fixed>
+[[gnu::always_inline]] inline void group_events(const SparseProgram& p, const SparseGroup& g,
+                                                std::uint32_t shift, const std::uint64_t* words,
+                                                std::size_t n, std::uint8_t* rows) {
+  switch (g.width) {
+    case 1:
+      return events<1, Fixed>(p, g, shift, words, n, rows);
+    case 2:
+      return events<2, Fixed>(p, g, shift, words, n, rows);
+    case 3:
+      return events<3, Fixed>(p, g, shift, words, n, rows);
+    case 4:
+      return events<4, Fixed>(p, g, shift, words, n, rows);
+    default:
+      return events<0, Fixed>(p, g, shift, words, n, rows);
   }
 }
 
@@ -136,8 +159,9 @@ template <std::uint32_t Width>
   const std::size_t shots = std::size_t{1} << p.log2_unit, stride = p.row_bytes();
   std::memset(rows, 0, shots * stride);
   UnitStream s{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), unit, 0};
-  for (std::size_t index = 0; index < p.groups.size(); ++index) {
-    const SparseGroup& g = p.groups[index];
+  for (std::size_t index = 0; index < p.tiles.size(); ++index) {
+    const SparseTile& tile = p.tiles[index];
+    const SparseGroup& g = p.groups[tile.group];
     s.tick = kCountStream + index;
     const Philox4x32 r = s.block(0);
     const double u = static_cast<double>(((std::uint64_t{r.v[1]} << 32) | r.v[0]) >> 11) * 0x1p-53;
@@ -150,22 +174,10 @@ template <std::uint32_t Width>
     for (std::uint32_t block = 0; left > 0; block += kChunk / 2) {
       const std::size_t n = std::min<std::uint64_t>(left, kChunk);
       random_words(s, block, (n + 1) / 2, words);
-      switch (g.width) {
-        case 1:
-          events<1>(p, g, words, n, rows);
-          break;
-        case 2:
-          events<2>(p, g, words, n, rows);
-          break;
-        case 3:
-          events<3>(p, g, words, n, rows);
-          break;
-        case 4:
-          events<4>(p, g, words, n, rows);
-          break;
-        default:
-          events<0>(p, g, words, n, rows);
-          break;
+      if (g.fixed) {
+        group_events<true>(p, g, tile.shift, words, n, rows);
+      } else {
+        group_events<false>(p, g, tile.shift, words, n, rows);
       }
       left -= n;
     }
