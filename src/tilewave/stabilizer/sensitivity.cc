@@ -94,7 +94,7 @@ WalkState SensitivityWalk::state() const {
 }
 
 void SensitivityWalk::shift_detectors(std::uint64_t detectors, std::uint64_t records) {
-  const std::uint64_t by = kind_ == SymptomKind::kDetectors ? detectors : records;
+  const std::uint64_t by = kind_ == SymptomKind::kRecords ? records : detectors;
   const auto move = [&](std::vector<SymptomSet>& sets) {
     for (SymptomSet& set : sets) {
       for (Symptom& s : set) {
@@ -187,6 +187,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         toggle(record_ref(p.b), flips(p.p, p.a));
         break;
       case P::kSweep:
+        visitor_.sweep(p, *this);
         break;
       case P::kDetector: {
         --num_detectors_;
@@ -197,7 +198,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         break;
       }
       case P::kObservable: {
-        if (kind_ == SymptomKind::kRecords) break;
+        if (kind_ != SymptomKind::kDetectors) break;
         const SymptomSet one{kObservableBit | p.a};
         for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);
         break;

@@ -43,11 +43,17 @@ class SensitivityVisitor {
   virtual void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) = 0;
   virtual void detector(const Prim&, const SensitivityWalk&) {}
   virtual void shift(const Prim&) {}
+  /// A Pauli controlled by sweep bit p.b; the sets are those right behind it.
+  virtual void sweep(const Prim&, const SensitivityWalk&) {}
   /// Runs a loop's body `iterations` times; a visitor may fold.
   virtual void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk);
 };
 
-enum class SymptomKind : std::uint8_t { kDetectors, kRecords };
+enum class SymptomKind : std::uint8_t {
+  kDetectors,      ///< detectors and observables
+  kOnlyDetectors,  ///< observables left out
+  kRecords,
+};
 
 class SensitivityWalk {
  public:
@@ -69,7 +75,7 @@ class SensitivityWalk {
 
   /// Symptoms that lie before this place.
   std::uint64_t position() const {
-    return kind_ == SymptomKind::kDetectors ? num_detectors_ : num_records_;
+    return kind_ == SymptomKind::kRecords ? num_records_ : num_detectors_;
   }
   std::uint64_t num_records() const { return num_records_; }
   std::uint64_t num_detectors() const { return num_detectors_; }

@@ -498,7 +498,7 @@ std::uint64_t count_branches(const StabProgram& program) { return branches_of(pr
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
   const bool records = kind == SymptomKind::kRecords;
   Builder builder(&program, records ? program.counts.measurements : program.counts.detectors,
-                  records ? 0 : program.counts.observables);
+                  kind == SymptomKind::kDetectors ? program.counts.observables : 0);
   SensitivityWalk(program, kind, builder).run();
   return builder.finish();
 }
