@@ -186,6 +186,7 @@ void m_czswap(P, M m) {
   permutation4({0, 2, 1, 3}, m);
   m[15] = -1;
 }
+void m_ii(P, M m) { permutation4({0, 1, 2, 3}, m); }
 void m_rccx(P, M m) {  // targets a, b, c: Toffoli up to the phases of Margolus
   std::fill(m, m + 64, cplx{});
   for (int k = 0; k < 8; ++k) m[k * 8 + k] = 1;
@@ -295,6 +296,7 @@ constexpr GateInfo kTable[] = {
     {G::kCxSwap, "cxswap", "cxswap", "CXSWAP", "", 0, 0, 2, S::kPermutation, m_cxswap, "cx 0 1, then swap"},
     {G::kSwapCx, "swapcx", "swapcx", "SWAPCX", "", 0, 0, 2, S::kPermutation, m_swapcx, "swap, then cx 0 1"},
     {G::kCzSwap, "czswap", "czswap", "CZSWAP SWAPCZ", "", 0, 0, 2, S::kPermutation, m_czswap, "cz and swap"},
+    {G::kIi, "ii", "ii", "II", "", 0, 0, 2, S::kDiagonal, m_ii, "identity on two qubits"},
     {G::kRccx, "rccx", "rccx", "", "", 0, 0, 3, S::kGeneric, m_rccx, "Toffoli up to relative phases"},
     {G::kRc3x, "rc3x", "rc3x rcccx", "", "", 0, 0, 4, S::kGeneric, m_rc3x, "C3X up to relative phases"},
 };

@@ -107,6 +107,7 @@ enum class GateId : std::uint16_t {
   kCxSwap,
   kSwapCx,
   kCzSwap,
+  kIi,
   // relative-phase Toffolis
   kRccx,
   kRc3x,

@@ -8,6 +8,10 @@ void add_all_commands(CLI::App& app) {
       add_run_command,
       add_entropy_command,
       add_bench_command,
+      add_sample_command,
+      add_detect_command,
+      add_m2d_command,
+      add_convert_command,
       add_info_command,
       add_help_command,
   };

@@ -12,6 +12,10 @@ namespace tilewave::cli {
 void add_run_command(CLI::App& app);
 void add_entropy_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_sample_command(CLI::App& app);
+void add_detect_command(CLI::App& app);
+void add_m2d_command(CLI::App& app);
+void add_convert_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_help_command(CLI::App& app);
 

@@ -1,0 +1,345 @@
+#include "tilewave/circuit/stabilizer_circuit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+using K = StabKind;
+using T = TargetRule;
+// clang-format off
+constexpr StabOpInfo kOps[] = {
+    {K::kGate, "", "", 0, 0, false, T::kQubits, "a gate of the gate table"},
+    {K::kXError, "X_ERROR", "", 1, 1, true, T::kQubits, "X with probability p"},
+    {K::kYError, "Y_ERROR", "", 1, 1, true, T::kQubits, "Y with probability p"},
+    {K::kZError, "Z_ERROR", "", 1, 1, true, T::kQubits, "Z with probability p"},
+    {K::kDepolarize1, "DEPOLARIZE1", "", 1, 1, true, T::kQubits, "each of X, Y, Z with probability p/3"},
+    {K::kDepolarize2, "DEPOLARIZE2", "", 1, 1, true, T::kPairs, "each of 15 two-qubit Paulis with probability p/15"},
+    {K::kPauliChannel1, "PAULI_CHANNEL_1", "", 3, 3, true, T::kQubits, "X, Y, Z with given probabilities"},
+    {K::kPauliChannel2, "PAULI_CHANNEL_2", "", 15, 15, true, T::kPairs, "IX, IY, ..., ZZ with given probabilities"},
+    {K::kCorrelatedError, "E", "CORRELATED_ERROR", 1, 1, true, T::kPaulis, "a Pauli product with probability p"},
+    {K::kElseCorrelatedError, "ELSE_CORRELATED_ERROR", "", 1, 1, true, T::kPaulis, "the same when no error of the chain before happened"},
+    {K::kHeraldedErase, "HERALDED_ERASE", "", 1, 1, true, T::kQubits, "full depolarisation with probability p, recorded"},
+    {K::kHeraldedPauliChannel1, "HERALDED_PAULI_CHANNEL_1", "", 4, 4, true, T::kQubits, "I, X, Y, Z with given probabilities, recorded"},
+    {K::kIError, "I_ERROR", "", 0, -1, true, T::kQubits, "nothing"},
+    {K::kIIError, "II_ERROR", "", 0, -1, true, T::kPairs, "nothing on pairs"},
+    {K::kM, "M", "MZ", 0, 1, true, T::kMeasured, "measurement in the Z basis"},
+    {K::kMX, "MX", "", 0, 1, true, T::kMeasured, "measurement in the X basis"},
+    {K::kMY, "MY", "", 0, 1, true, T::kMeasured, "measurement in the Y basis"},
+    {K::kMR, "MR", "MRZ", 0, 1, true, T::kMeasured, "measurement in the Z basis, then reset"},
+    {K::kMRX, "MRX", "", 0, 1, true, T::kMeasured, "measurement in the X basis, then reset"},
+    {K::kMRY, "MRY", "", 0, 1, true, T::kMeasured, "measurement in the Y basis, then reset"},
+    {K::kR, "R", "RZ", 0, 0, false, T::kQubits, "reset to +Z"},
+    {K::kRX, "RX", "", 0, 0, false, T::kQubits, "reset to +X"},
+    {K::kRY, "RY", "", 0, 0, false, T::kQubits, "reset to +Y"},
+    {K::kMXX, "MXX", "", 0, 1, true, T::kMeasuredPairs, "measurement of XX"},
+    {K::kMYY, "MYY", "", 0, 1, true, T::kMeasuredPairs, "measurement of YY"},
+    {K::kMZZ, "MZZ", "", 0, 1, true, T::kMeasuredPairs, "measurement of ZZ"},
+    {K::kMPP, "MPP", "", 0, 1, true, T::kProducts, "measurement of Pauli products"},
+    {K::kSPP, "SPP", "", 0, 0, false, T::kProducts, "square root of Pauli products"},
+    {K::kSPPDag, "SPP_DAG", "", 0, 0, false, T::kProducts, "inverse of SPP"},
+    {K::kRepeat, "REPEAT", "", 0, 0, false, T::kNone, "a block, repeated"},
+    {K::kDetector, "DETECTOR", "", 0, -1, false, T::kRecords, "records whose parity is known without noise"},
+    {K::kObservableInclude, "OBSERVABLE_INCLUDE", "", 1, 1, false, T::kRecordsOrPaulis, "adds records to a logical observable"},
+    {K::kQubitCoords, "QUBIT_COORDS", "", 0, -1, false, T::kQubits, "where qubits lie"},
+    {K::kShiftCoords, "SHIFT_COORDS", "", 0, -1, false, T::kNone, "moves the origin of detector coordinates"},
+    {K::kTick, "TICK", "", 0, 0, false, T::kNone, "the end of a time step"},
+    {K::kMpad, "MPAD", "", 0, 1, true, T::kBits, "adds constant records"},
+};
+// clang-format on
+static_assert(std::size(kOps) == static_cast<std::size_t>(K::kCount));
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::kInput, message); }
+
+constexpr std::uint32_t kMaxIndex = (1u << 24) - 1;
+
+bool may_be_classical(GateId gate) {  // gates whose control may be a record or sweep bit
+  return gate == GateId::kCx || gate == GateId::kCy || gate == GateId::kCz ||
+         gate == GateId::kXcz || gate == GateId::kYcz;
+}
+
+bool fusable(StabKind kind) {
+  return kind != K::kDetector && kind != K::kObservableInclude && kind != K::kTick &&
+         kind != K::kShiftCoords && kind != K::kCorrelatedError &&
+         kind != K::kElseCorrelatedError && kind != K::kRepeat;
+}
+
+void check_args(const StabOpInfo& info, std::string_view name, std::span<const double> args) {
+  const int n = static_cast<int>(args.size());
+  if (n < info.min_args || (info.max_args >= 0 && n > info.max_args)) {
+    std::string takes = std::to_string(info.min_args);
+    if (info.max_args < 0) takes += " or more";
+    if (info.max_args > info.min_args) takes += " to " + std::to_string(info.max_args);
+    fail(std::string(name) + " takes " + takes + " arguments, not " + std::to_string(n));
+  }
+  double sum = 0;
+  for (double a : args) {
+    if (!std::isfinite(a)) fail(std::string(name) + ": an argument is not a finite number");
+    if (info.probabilities && (a < 0 || a > 1)) {
+      fail(std::string(name) + ": argument " + std::to_string(a) +
+           " is not a probability in [0, 1]");
+    }
+    sum += a;
+  }
+  if (info.probabilities && sum > 1.0000001) {
+    fail(std::string(name) + ": the probabilities add up to " + std::to_string(sum) +
+         ", more than 1");
+  }
+  if (info.kind == K::kObservableInclude &&
+      (args[0] < 0 || args[0] != std::floor(args[0]) || args[0] > kMaxIndex)) {
+    fail("OBSERVABLE_INCLUDE needs a non-negative whole number as its index");
+  }
+}
+
+void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
+                   std::span<const StabTarget> targets) {
+  using TK = StabTarget::Kind;
+  TargetRule rule = info.targets;
+  if (info.kind == K::kGate) {
+    const GateInfo& g = gate_info(gate);
+    rule = g.num_controls + g.num_targets == 2 ? T::kPairs : T::kQubits;
+  }
+  const std::string where(name);
+  for (const StabTarget& t : targets) {
+    if (t.value > kMaxIndex)
+      fail(where + ": index " + std::to_string(t.value) + " is above 2^24 - 1");
+    bool ok = false;
+    switch (rule) {
+      case T::kNone:
+        fail(where + " takes no targets");
+      case T::kQubits:
+        ok = t.kind == TK::kQubit && !t.inverted;
+        break;
+      case T::kPairs:
+        ok = !t.inverted &&
+             (t.kind == TK::kQubit || (info.kind == K::kGate && may_be_classical(gate) &&
+                                       (t.kind == TK::kRecord || t.kind == TK::kSweep)));
+        break;
+      case T::kMeasured:
+      case T::kMeasuredPairs:
+        ok = t.kind == TK::kQubit;
+        break;
+      case T::kProducts:
+        ok = t.kind == TK::kPauli || t.kind == TK::kCombiner;
+        break;
+      case T::kPaulis:
+        ok = t.kind == TK::kPauli || t.kind == TK::kCombiner;
+        break;
+      case T::kRecords:
+        ok = t.kind == TK::kRecord;
+        break;
+      case T::kRecordsOrPaulis:
+        ok = t.kind == TK::kRecord || t.kind == TK::kPauli;
+        break;
+      case T::kBits:
+        ok = t.kind == TK::kQubit && !t.inverted && t.value <= 1;
+        break;
+    }
+    if (!ok) {
+      static constexpr const char* kWants[] = {"no targets",
+                                               "plain qubits",
+                                               "pairs of qubits",
+                                               "qubits (perhaps with '!')",
+                                               "pairs of qubits (perhaps with '!')",
+                                               "Pauli products such as X1*Z2",
+                                               "Pauli targets such as X1",
+                                               "measurement records such as rec[-1]",
+                                               "records or Pauli targets",
+                                               "the bits 0 and 1"};
+      fail(where + " takes " + kWants[static_cast<int>(rule)]);
+    }
+  }
+  if (rule == T::kPairs || rule == T::kMeasuredPairs) {
+    if (targets.size() % 2)
+      fail(where + " takes an even number of targets, not " + std::to_string(targets.size()));
+    for (std::size_t i = 0; i < targets.size(); i += 2) {
+      const StabTarget &a = targets[i], &b = targets[i + 1];
+      if (a.kind == TK::kQubit && b.kind == TK::kQubit && a.value == b.value) {
+        fail(where + ": qubit " + std::to_string(a.value) + " is paired with itself");
+      }
+      const bool ca = a.kind != TK::kQubit, cb = b.kind != TK::kQubit;
+      // The Z-controlled side of the gate is the only one a classical bit can stand for.
+      if ((ca && (gate == GateId::kXcz || gate == GateId::kYcz)) ||
+          (cb && (gate == GateId::kCx || gate == GateId::kCy))) {
+        fail(where + ": a classical bit can only be the control");
+      }
+    }
+  }
+  if (rule == T::kProducts || rule == T::kPaulis) {
+    bool last_pauli = false;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const bool combiner = targets[i].kind == TK::kCombiner;
+      if (combiner &&
+          (!last_pauli || i + 1 == targets.size() || targets[i + 1].kind == TK::kCombiner)) {
+        fail(where + ": '*' must stand between two Pauli targets");
+      }
+      last_pauli = !combiner;
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const StabOpInfo> stabilizer_ops() { return kOps; }
+const StabOpInfo& stabilizer_op(StabKind kind) { return kOps[static_cast<std::size_t>(kind)]; }
+
+StabName find_stabilizer_op(std::string_view upper) {
+  static const auto kNames = [] {
+    std::unordered_map<std::string_view, StabKind> map;
+    for (const StabOpInfo& op : kOps) {
+      if (op.name.empty()) continue;
+      map.emplace(op.name, op.kind);
+      if (!op.aliases.empty()) map.emplace(op.aliases, op.kind);
+    }
+    return map;
+  }();
+  if (const auto it = kNames.find(upper); it != kNames.end())
+    return {true, it->second, GateId::kId};
+  if (const GateInfo* g = find_gate(Language::kStim, upper)) return {true, K::kGate, g->id};
+  return {};
+}
+
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t c;
+  return __builtin_add_overflow(a, b, &c) ? ~std::uint64_t{0} : c;
+}
+std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t c;
+  return __builtin_mul_overflow(a, b, &c) ? ~std::uint64_t{0} : c;
+}
+
+std::string_view StabilizerCircuit::name(const StabInstruction& op) const {
+  if (op.kind != K::kGate) return stabilizer_op(op.kind).name;
+  const std::string_view all = gate_info(op.gate).stim;
+  return all.substr(0, all.find(' '));
+}
+
+std::uint32_t StabilizerCircuit::tag_index(std::string_view tag) {
+  const auto it = std::find(tags_.begin(), tags_.end(), tag);
+  if (it != tags_.end()) return static_cast<std::uint32_t>(it - tags_.begin());
+  tags_.emplace_back(tag);
+  return static_cast<std::uint32_t>(tags_.size() - 1);
+}
+
+void StabilizerCircuit::append(StabKind kind, GateId gate, std::span<const StabTarget> targets,
+                               std::span<const double> args, std::string_view tag,
+                               std::uint32_t line) {
+  TW_CHECK(kind != K::kRepeat, "append_repeat adds blocks");
+  const StabOpInfo& info = stabilizer_op(kind);
+  StabInstruction op;
+  op.kind = kind;
+  op.gate = gate;
+  const std::string_view op_name = name(op);
+  check_args(info, op_name, args);
+  check_targets(info, gate, op_name, targets);
+  op.tag = tag_index(tag);
+  op.line = line;
+  if (!instructions_.empty() && fusable(kind)) {
+    StabInstruction& last = instructions_.back();
+    const auto last_args = this->args(last);
+    if (last.kind == kind && last.gate == gate && last.tag == op.tag &&
+        std::equal(args.begin(), args.end(), last_args.begin(), last_args.end()) &&
+        last.first_target + last.num_targets == targets_.size()) {
+      targets_.insert(targets_.end(), targets.begin(), targets.end());
+      last.num_targets += static_cast<std::uint32_t>(targets.size());
+      return;
+    }
+  }
+  op.first_target = static_cast<std::uint32_t>(targets_.size());
+  op.num_targets = static_cast<std::uint32_t>(targets.size());
+  op.first_arg = static_cast<std::uint32_t>(args_.size());
+  op.num_args = static_cast<std::uint16_t>(args.size());
+  targets_.insert(targets_.end(), targets.begin(), targets.end());
+  args_.insert(args_.end(), args.begin(), args.end());
+  instructions_.push_back(op);
+}
+
+void StabilizerCircuit::append(std::string_view op_name, std::span<const std::uint32_t> qubits,
+                               std::span<const double> args) {
+  const StabName found = find_stabilizer_op(op_name);
+  TW_CHECK(found.found, "unknown instruction " + std::string(op_name));
+  std::vector<StabTarget> targets;
+  for (std::uint32_t q : qubits) targets.push_back(qubit_target(q));
+  append(found.kind, found.gate, targets, args);
+}
+
+void StabilizerCircuit::append_repeat(std::uint64_t count, StabilizerCircuit body,
+                                      std::string_view tag, std::uint32_t line) {
+  if (count == 0) fail("REPEAT needs at least one iteration");
+  StabInstruction op;
+  op.kind = K::kRepeat;
+  op.repeat = count;
+  op.tag = tag_index(tag);
+  op.line = line;
+  op.block = static_cast<std::uint32_t>(blocks_.size());
+  op.first_target = static_cast<std::uint32_t>(targets_.size());
+  op.first_arg = static_cast<std::uint32_t>(args_.size());
+  blocks_.push_back(std::move(body));
+  instructions_.push_back(op);
+}
+
+std::uint64_t count_measurements(const StabilizerCircuit& circuit, const StabInstruction& op) {
+  switch (op.kind) {
+    case K::kM:
+    case K::kMX:
+    case K::kMY:
+    case K::kMR:
+    case K::kMRX:
+    case K::kMRY:
+    case K::kHeraldedErase:
+    case K::kHeraldedPauliChannel1:
+    case K::kMpad:
+      return op.num_targets;
+    case K::kMXX:
+    case K::kMYY:
+    case K::kMZZ:
+      return op.num_targets / 2;
+    case K::kMPP: {
+      std::uint64_t combiners = 0;
+      for (const StabTarget& t : circuit.targets(op))
+        combiners += t.kind == StabTarget::Kind::kCombiner;
+      return op.num_targets - 2 * combiners;
+    }
+    default:
+      return 0;
+  }
+}
+
+StabCounts StabilizerCircuit::counts() const {
+  StabCounts c;
+  for (const StabInstruction& op : instructions_) {
+    if (op.kind == K::kRepeat) {
+      const StabCounts b = block(op).counts();
+      c.measurements = saturating_add(c.measurements, saturating_mul(b.measurements, op.repeat));
+      c.detectors = saturating_add(c.detectors, saturating_mul(b.detectors, op.repeat));
+      c.ticks = saturating_add(c.ticks, saturating_mul(b.ticks, op.repeat));
+      c.observables = std::max(c.observables, b.observables);
+      c.qubits = std::max(c.qubits, b.qubits);
+      c.sweep_bits = std::max(c.sweep_bits, b.sweep_bits);
+      c.max_lookback = std::max(c.max_lookback, b.max_lookback);
+      continue;
+    }
+    c.measurements = saturating_add(c.measurements, count_measurements(*this, op));
+    if (op.kind == K::kDetector) c.detectors = saturating_add(c.detectors, 1);
+    if (op.kind == K::kTick) c.ticks = saturating_add(c.ticks, 1);
+    if (op.kind == K::kObservableInclude) {
+      c.observables = std::max(c.observables, static_cast<std::uint64_t>(args(op)[0]) + 1);
+    }
+    for (const StabTarget& t : targets(op)) {
+      const std::uint64_t v = t.value;
+      if (t.kind == StabTarget::Kind::kRecord) c.max_lookback = std::max(c.max_lookback, v);
+      if (t.kind == StabTarget::Kind::kSweep) c.sweep_bits = std::max(c.sweep_bits, v + 1);
+      if ((t.kind == StabTarget::Kind::kQubit && op.kind != K::kMpad) ||
+          t.kind == StabTarget::Kind::kPauli) {
+        c.qubits = std::max(c.qubits, v + 1);
+      }
+    }
+  }
+  return c;
+}
+
+}  // namespace tilewave::circuit

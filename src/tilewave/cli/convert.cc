@@ -1,0 +1,82 @@
+// tilewave convert: shots from one format into another.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/stim_files.h"
+#include "tilewave/io/stim_text.h"
+
+namespace tilewave::cli {
+
+void add_convert_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("convert", "turns shots from one format into another");
+  struct Flags {
+    std::string in, in_format, out, out_format, circuit, types;
+    std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
+  };
+  auto f = std::make_shared<Flags>();
+  command->add_option("--in", f->in, "input file (standard input when left out)");
+  command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")->required();
+  command->add_option("--out", f->out, "output file (standard output when left out)");
+  command
+      ->add_option("--out_format", f->out_format, "01, b8, r8, ptb64, hits, dets, sparse or counts")
+      ->required();
+  command->add_option("--circuit", f->circuit,
+                      "takes the numbers of bits from this circuit (with --types)");
+  command->add_option("--types", f->types,
+                      "which of the circuit's bits a shot holds: letters of MDL");
+  command->add_option("--num_measurements", f->measurements, "measurements a shot");
+  command->add_option("--num_detectors", f->detectors, "detectors a shot");
+  command->add_option("--num_observables", f->observables, "observables a shot");
+  command->add_option("--bits_per_shot", f->bits, "bits a shot when they have no type");
+  command->callback([f] {
+    io::ShotLayout layout;
+    layout.measurements = f->measurements + f->bits;
+    layout.detectors = f->detectors;
+    layout.observables = f->observables;
+    if (!f->circuit.empty()) {
+      StimFile file(f->circuit, "rb");
+      const circuit::StabCounts counts = io::parse_stim(file.read_all(), file.name()).counts();
+      if (f->types.empty())
+        throw Error(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
+      for (char t : f->types) {
+        if (t == 'M')
+          layout.measurements = counts.measurements;
+        else if (t == 'D')
+          layout.detectors = counts.detectors;
+        else if (t == 'L')
+          layout.observables = counts.observables;
+        else
+          throw Error(ExitCode::kUsage, "--types takes letters of MDL");
+      }
+    }
+    if (layout.bits() == 0)
+      throw Error(ExitCode::kUsage,
+                  "the bits of a shot are not known: use --circuit and --types, --bits_per_shot or "
+                  "--num_detectors");
+    StimFile in(f->in, "rb"), out(f->out, "wb");
+    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
+    const io::ShotFormat to = io::parse_shot_format(f->out_format);
+    const io::ShotFormatter format(to, layout);
+    io::ShotCounts counts;
+    std::vector<std::uint8_t> rows;
+    std::vector<char> bytes;
+    while (true) {
+      rows.clear(), bytes.clear();
+      const std::size_t n = reader.read(1024, rows);
+      if (n == 0) break;
+      if (to == io::ShotFormat::kCounts) {
+        counts.add(rows.data(), layout.bytes(), n, layout.bits());
+        continue;
+      }
+      format.append(rows.data(), layout.bytes(), n, bytes);
+      out.write(bytes.data(), bytes.size());
+    }
+    if (to == io::ShotFormat::kCounts) out.write(counts.text(layout));
+    out.flush();
+  });
+}
+
+}  // namespace tilewave::cli

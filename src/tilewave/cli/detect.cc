@@ -1,0 +1,62 @@
+// tilewave detect: detection events (and observable flips) of a circuit in Stim's language.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/stim_files.h"
+
+namespace tilewave::cli {
+
+void add_detect_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("detect", "detection events of a circuit in Stim's language");
+  struct Flags : SampleFlags {
+    bool append = false, prepend = false;
+    std::string obs_out, obs_out_format = "01";
+  };
+  auto f = std::make_shared<Flags>();
+  add_sample_flags(*command, *f);
+  command->add_flag("--append_observables", f->append, "observables behind the detectors");
+  command->add_flag("--prepend_observables", f->prepend,
+                    "observables before the detectors (deprecated)");
+  command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
+  command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
+  command->callback([f] {
+    if (f->append + f->prepend + !f->obs_out.empty() > 1) {
+      throw Error(ExitCode::kUsage,
+                  "use one of --append_observables, --prepend_observables and --obs_out");
+    }
+    const stabilizer::StabProgram program = read_program(f->in);
+    const bool observables = f->append || f->prepend || !f->obs_out.empty();
+    const auto options =
+        sample_options(*f, observables ? stabilizer::ShotOutput::kDetectorsAndObservables
+                                       : stabilizer::ShotOutput::kDetectors);
+    StimFile out(f->out, "wb");
+    const auto source = stabilizer::make_shot_source(program, options);
+    if (f->explain) return out.write(source->explain());
+    ShotSinkSpec detectors;
+    detectors.layout.detectors = program.counts.detectors;
+    detectors.file = &out;
+    detectors.format = io::parse_shot_format(f->out_format);
+    ShotSinkSpec others = detectors;
+    others.layout = {};
+    others.layout.observables = program.counts.observables;
+    others.first_bit = program.counts.detectors;
+    if (f->append) {
+      detectors.layout.observables = program.counts.observables;
+      return write_shots(*source, options, {detectors});
+    }
+    if (f->prepend)
+      throw Error(ExitCode::kUsage,
+                  "--prepend_observables is not supported: use --append_observables or --obs_out");
+    if (f->obs_out.empty()) return write_shots(*source, options, {detectors});
+    StimFile obs(f->obs_out, "wb");
+    others.file = &obs;
+    others.format = io::parse_shot_format(f->obs_out_format);
+    write_shots(*source, options, {detectors, others});
+  });
+}
+
+}  // namespace tilewave::cli

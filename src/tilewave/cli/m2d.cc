@@ -1,0 +1,88 @@
+// tilewave m2d: measured shots into detection events.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/stim_files.h"
+#include "tilewave/stabilizer/detections.h"
+
+namespace tilewave::cli {
+
+void add_m2d_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("m2d", "turns measured shots into detection events");
+  struct Flags {
+    std::string circuit, in, in_format, out, out_format = "01", sweep, sweep_format = "01", obs_out,
+                                             obs_out_format = "01";
+    bool append = false, skip_reference_sample = false;
+  };
+  auto f = std::make_shared<Flags>();
+  command->add_option("--circuit", f->circuit, "the circuit whose detectors are meant")->required();
+  command->add_option("--in", f->in, "measured shots (standard input when left out)");
+  command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")->required();
+  command->add_option("--out", f->out, "output file (standard output when left out)");
+  command->add_option("--out_format", f->out_format, "01, b8, r8, ptb64, hits, dets or sparse")
+      ->capture_default_str();
+  command->add_option("--sweep", f->sweep, "sweep bits of every shot");
+  command->add_option("--sweep_format", f->sweep_format, "their format")->capture_default_str();
+  command->add_flag("--append_observables", f->append, "observables behind the detectors");
+  command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
+  command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
+  command->add_flag("--skip_reference_sample", f->skip_reference_sample,
+                    "take the noiseless shot as all zeros (it must be one)");
+  command->callback([f] {
+    const stabilizer::StabProgram program = read_program(f->circuit);
+    const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample);
+    StimFile in(f->in, "rb"), out(f->out, "wb");
+    io::ShotLayout measured, sweep, detectors, observables;
+    measured.measurements = program.counts.measurements;
+    sweep.measurements = program.counts.sweep_bits;
+    detectors.detectors = program.counts.detectors;
+    observables.observables = program.counts.observables;
+    if (f->append) detectors.observables = program.counts.observables;
+    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), measured);
+    std::unique_ptr<StimFile> sweep_file, obs_file;
+    std::unique_ptr<io::ShotReader> sweep_reader;
+    if (!f->sweep.empty()) {
+      sweep_file = std::make_unique<StimFile>(f->sweep, "rb");
+      sweep_reader = std::make_unique<io::ShotReader>(
+          sweep_file->get(), sweep_file->name(), io::parse_shot_format(f->sweep_format), sweep);
+    }
+    if (!f->obs_out.empty()) obs_file = std::make_unique<StimFile>(f->obs_out, "wb");
+    const io::ShotFormatter format(io::parse_shot_format(f->out_format), detectors);
+    const io::ShotFormatter obs_format(io::parse_shot_format(f->obs_out_format), observables);
+    std::vector<std::uint8_t> rows, sweeps, events, obs_rows;
+    std::vector<char> bytes;
+    while (true) {
+      rows.clear(), sweeps.clear(), bytes.clear();
+      const std::size_t n = reader.read(1024, rows);
+      if (n == 0) break;
+      if (sweep_reader && sweep_reader->read(n, sweeps) != n) {
+        throw Error(ExitCode::kInput,
+                    f->sweep + ": there are fewer shots of sweep bits than measured shots");
+      }
+      events.resize(n * converter.row_bytes());
+      converter.convert(rows.data(), measured.bytes(), sweep_reader ? sweeps.data() : nullptr,
+                        sweep.bytes(), n, events.data());
+      format.append(events.data(), converter.row_bytes(), n, bytes);
+      out.write(bytes.data(), bytes.size());
+      if (!obs_file) continue;
+      obs_rows.assign(n * observables.bytes(), 0);
+      for (std::size_t s = 0; s < n; ++s) {
+        for (std::uint64_t k = 0; k < program.counts.observables; ++k) {
+          const std::uint64_t b = program.counts.detectors + k;
+          const unsigned bit = (events[s * converter.row_bytes() + b / 8] >> (b % 8)) & 1u;
+          obs_rows[s * observables.bytes() + k / 8] |= static_cast<std::uint8_t>(bit << (k % 8));
+        }
+      }
+      bytes.clear();
+      obs_format.append(obs_rows.data(), observables.bytes(), n, bytes);
+      obs_file->write(bytes.data(), bytes.size());
+    }
+    out.flush();
+    if (obs_file) obs_file->flush();
+  });
+}
+
+}  // namespace tilewave::cli

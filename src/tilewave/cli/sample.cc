@@ -1,0 +1,39 @@
+// tilewave sample: measurement records of a circuit in Stim's language.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/stim_files.h"
+
+namespace tilewave::cli {
+
+void add_sample_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("sample", "measurement records of a circuit in Stim's language");
+  struct Flags : SampleFlags {
+    bool skip_reference_sample = false, skip_loop_folding = false;
+  };
+  auto f = std::make_shared<Flags>();
+  add_sample_flags(*command, *f);
+  command->add_flag("--skip_reference_sample", f->skip_reference_sample,
+                    "take the noiseless shot as all zeros (it must be one)");
+  command->add_flag("--skip_loop_folding", f->skip_loop_folding,
+                    "accepted; the result is the same");
+  command->add_flag("--frame0", f->skip_reference_sample, "older name of --skip_reference_sample");
+  command->callback([f] {
+    const stabilizer::StabProgram program = read_program(f->in);
+    stabilizer::SampleOptions options = sample_options(*f, stabilizer::ShotOutput::kRecords);
+    options.reference = !f->skip_reference_sample;
+    StimFile out(f->out, "wb");
+    const auto source = stabilizer::make_shot_source(program, options);
+    if (f->explain) return out.write(source->explain());
+    ShotSinkSpec sink;
+    sink.layout.measurements = program.counts.measurements;
+    sink.file = &out;
+    sink.format = io::parse_shot_format(f->out_format);
+    write_shots(*source, options, {sink});
+  });
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,212 @@
+#include "tilewave/cli/stim_files.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <random>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/stim_text.h"
+
+namespace tilewave::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+void note_interrupt(int) { interrupted = true; }
+
+// The bits [first, first + count) of rows as rows of their own.
+void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out) {
+  const std::size_t bytes = (count + 7) / 8, shift = first % 8;
+  out.assign(num_shots * bytes, 0);
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* from = rows + s * stride + first / 8;
+    for (std::size_t k = 0; k < bytes; ++k) {
+      unsigned v = from[k] >> shift;
+      if (shift && first / 8 + k + 1 < stride)
+        v |= static_cast<unsigned>(from[k + 1]) << (8 - shift);
+      out[s * bytes + k] = static_cast<std::uint8_t>(v);
+    }
+  }
+}
+
+}  // namespace
+
+StimFile::StimFile(const std::string& path, const char* mode) {
+  const bool reading = mode[0] == 'r';
+  owned_ = !path.empty();
+  name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
+  file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
+  if (!file_) {
+    throw Error(reading ? ExitCode::kInput : ExitCode::kResources,
+                "cannot open '" + path + "': " + std::strerror(errno));
+  }
+}
+
+StimFile::~StimFile() {
+  if (owned_) std::fclose(file_);
+}
+
+std::string StimFile::read_all() {
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file_)) text.append(buffer, n);
+  if (std::ferror(file_))
+    throw Error(ExitCode::kInput, "cannot read '" + name_ + "': " + std::strerror(errno));
+  return text;
+}
+
+void StimFile::write(const char* bytes, std::size_t count) {
+  if (std::fwrite(bytes, 1, count, file_) != count) {
+    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + std::strerror(errno));
+  }
+}
+
+void StimFile::flush() {
+  if (std::fflush(file_) != 0) {
+    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + std::strerror(errno));
+  }
+}
+
+void add_sample_flags(CLI::App& command, SampleFlags& f) {
+  command.add_option("--shots", f.shots, "number of shots")->capture_default_str();
+  command.add_option_function<std::uint64_t>(
+      "--seed", [&f](std::uint64_t v) { f.seed = v, f.seed_given = true; },
+      "the same seed gives the same shots on any machine; random when left out");
+  command.add_option("--first_shot", f.first_shot, "start at this shot of the seed's sequence")
+      ->capture_default_str();
+  command.add_option("--in", f.in, "input file (standard input when left out)");
+  command.add_option("--out", f.out, "output file (standard output when left out)");
+  command
+      .add_option("--out_format", f.out_format,
+                  "01, b8, r8, ptb64, hits, dets, sparse (u32 lists) or counts (ones a bit)")
+      ->capture_default_str();
+  command.add_option("--engine", f.engine, "auto, frame or sparse")->capture_default_str();
+  command.add_option("--threads", f.threads, "CPU threads, 0 for all")->capture_default_str();
+  command.add_option("--device", f.device, "cpu or gpu")->capture_default_str();
+  command.add_flag("--explain", f.explain,
+                   "print the chosen engine and its program instead of sampling");
+}
+
+stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotOutput output) {
+  stabilizer::SampleOptions o;
+  o.output = output;
+  o.num_shots = f.shots;
+  o.first_shot = f.first_shot;
+  o.num_threads = f.threads;
+  o.seed = f.seed_given ? f.seed
+                        : (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  if (f.engine == "frame")
+    o.engine = stabilizer::Engine::kFrame;
+  else if (f.engine == "sparse")
+    o.engine = stabilizer::Engine::kSparse;
+  else if (f.engine != "auto")
+    throw Error(ExitCode::kUsage, "unknown engine '" + f.engine + "': use auto, frame or sparse");
+  if (f.device != "cpu") {
+    throw Error(
+        ExitCode::kUsage,
+        "--device " + f.device + ": shots are sampled on the CPU in this build: use --device cpu");
+  }
+  if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
+      (f.shots % 64 || f.first_shot % 64)) {
+    throw Error(ExitCode::kUsage,
+                "ptb64 holds 64 shots at a time: use multiples of 64 for --shots and --first_shot");
+  }
+  return o;
+}
+
+void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
+                 const std::vector<ShotSinkSpec>& sinks) {
+  const std::size_t stride = source.row_bytes();
+  std::vector<io::ShotFormatter> formatters;
+  std::vector<io::ShotCounts> counts(sinks.size());
+  bool counting = false;
+  for (const ShotSinkSpec& s : sinks) {
+    formatters.emplace_back(s.format, s.layout);
+    counting |= s.format == io::ShotFormat::kCounts;
+  }
+  if (counting && sinks.size() > 1)
+    throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
+  const bool whole =
+      sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() == source.num_bits();
+
+  // Several sinks: their bytes one after the other behind a header of lengths.
+  stabilizer::ShotPipeline pipeline;
+  pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>& bytes) {
+    if (counting) {
+      bytes.assign(reinterpret_cast<const char*>(rows),
+                   reinterpret_cast<const char*>(rows) + n * stride);
+      return;
+    }
+    if (whole) {
+      formatters[0].append(rows, stride, n, bytes);
+      return;
+    }
+    bytes.resize(sinks.size() * sizeof(std::uint64_t));
+    std::vector<std::uint8_t> part;
+    for (std::size_t k = 0; k < sinks.size(); ++k) {
+      const ShotSinkSpec& s = sinks[k];
+      cut_rows(rows, stride, n, s.first_bit, s.layout.bits(), part);
+      const std::size_t before = bytes.size();
+      formatters[k].append(part.data(), s.layout.bytes(), n, bytes);
+      const std::uint64_t length = bytes.size() - before;
+      std::memcpy(bytes.data() + k * sizeof length, &length, sizeof length);
+    }
+  };
+  std::uint64_t done = 0;
+  pipeline.write = [&](const std::vector<char>& bytes, std::size_t n) {
+    if (counting) {
+      counts[0].add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n,
+                    sinks[0].layout.bits());
+    } else if (whole) {
+      sinks[0].file->write(bytes.data(), bytes.size());
+    } else {
+      const char* from = bytes.data() + sinks.size() * sizeof(std::uint64_t);
+      for (std::size_t k = 0; k < sinks.size(); ++k) {
+        std::uint64_t length;
+        std::memcpy(&length, bytes.data() + k * sizeof length, sizeof length);
+        sinks[k].file->write(from, length);
+        from += length;
+      }
+    }
+    done += n;
+    return !interrupted.load();
+  };
+  const auto before_int = std::signal(SIGINT, note_interrupt);
+  const auto before_term = std::signal(SIGTERM, note_interrupt);
+  try {
+    stabilizer::run_shots(source, options, pipeline);
+    for (const ShotSinkSpec& s : sinks) s.file->flush();
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kResources) throw;
+    throw Error(e.code(), std::string(e.what()) + "; stopped before shot " +
+                              std::to_string(options.first_shot + done) +
+                              ": go on with --first_shot and the same --seed " +
+                              std::to_string(options.seed));
+  }
+  std::signal(SIGINT, before_int);
+  std::signal(SIGTERM, before_term);
+  if (counting) {
+    sinks[0].file->write(counts[0].text(sinks[0].layout));
+    sinks[0].file->flush();
+  }
+  if (interrupted) {
+    std::fprintf(
+        stderr,
+        "interrupted before shot %llu of seed %llu: go on with --first_shot and the same --seed\n",
+        static_cast<unsigned long long>(options.first_shot + done),
+        static_cast<unsigned long long>(options.seed));
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+}
+
+stabilizer::StabProgram read_program(const std::string& path) {
+  StimFile in(path, "rb");
+  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()));
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,67 @@
+// What the commands of Stim's language share: input and output files, the flags of sampling, and
+// writing shots so that an interrupt or a full disk loses none that are finished.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "tilewave/io/shots.h"
+#include "tilewave/stabilizer/sampler.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewave::cli {
+
+/// A file, or a standard stream for an empty path. Closing checks that all was written.
+class StimFile {
+ public:
+  StimFile(const std::string& path, const char* mode);
+  ~StimFile();
+  StimFile(const StimFile&) = delete;
+  StimFile& operator=(const StimFile&) = delete;
+
+  std::FILE* get() const { return file_; }
+  const std::string& name() const { return name_; }
+  std::string read_all();
+  /// Throws Error(kResources) when the bytes cannot be written.
+  void write(const char* bytes, std::size_t count);
+  void write(const std::string& text) { write(text.data(), text.size()); }
+  void flush();
+
+ private:
+  std::FILE* file_;
+  std::string name_;
+  bool owned_;
+};
+
+/// Flags common to the sampling commands.
+struct SampleFlags {
+  std::string in, out, out_format = "01", engine = "auto", device = "cpu";
+  std::uint64_t shots = 1, first_shot = 0;
+  std::uint64_t seed = 0;
+  bool seed_given = false, explain = false;
+  int threads = 1;
+};
+void add_sample_flags(CLI::App& command, SampleFlags& flags);
+/// The options the flags mean; a seed is drawn when none is given.
+stabilizer::SampleOptions sample_options(const SampleFlags& flags, stabilizer::ShotOutput output);
+
+/// Where a part of each row goes.
+struct ShotSinkSpec {
+  io::ShotLayout layout;
+  std::uint64_t first_bit = 0;  ///< of the row
+  StimFile* file = nullptr;
+  io::ShotFormat format = io::ShotFormat::k01;
+};
+/// Samples into one or two files. Says where it stopped when interrupted (exit code 130).
+void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
+                 const std::vector<ShotSinkSpec>& sinks);
+
+/// Reads and lowers a circuit from a file or the standard input.
+stabilizer::StabProgram read_program(const std::string& path);
+
+}  // namespace tilewave::cli

@@ -1,0 +1,356 @@
+#include "tilewave/io/shots.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::io {
+namespace {
+
+constexpr std::array<std::string_view, 8> kNames = {"01",   "b8",   "r8",     "ptb64",
+                                                    "hits", "dets", "sparse", "counts"};
+constexpr std::size_t kLabel = 16;  // bytes of a label: up to 15 characters, then its length
+
+// Calls f(bit) for the ones of a row, lowest first.
+template <class F>
+void for_each_one(const std::uint8_t* row, std::uint64_t num_bits, F f) {
+  const std::uint64_t bytes = (num_bits + 7) / 8;
+  for (std::uint64_t at = 0; at < bytes; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, row + at, std::min<std::uint64_t>(8, bytes - at));
+    if (at + 8 >= bytes && num_bits - at * 8 < 64) {
+      word &= (std::uint64_t{1} << (num_bits - at * 8)) - 1;
+    }
+    for (; word; word &= word - 1) f(at * 8 + static_cast<std::uint64_t>(std::countr_zero(word)));
+  }
+}
+
+// Eight characters for the eight bits of a byte.
+const std::array<std::uint64_t, 256>& characters() {
+  static const auto kTable = [] {
+    std::array<std::uint64_t, 256> t{};
+    for (int b = 0; b < 256; ++b) {
+      char c[8];
+      for (int k = 0; k < 8; ++k) c[k] = static_cast<char>('0' + ((b >> k) & 1));
+      std::memcpy(&t[static_cast<std::size_t>(b)], c, 8);
+    }
+    return t;
+  }();
+  return kTable;
+}
+
+char kind_of(const ShotLayout& l, std::uint64_t bit, std::uint64_t* index) {
+  if (bit < l.measurements) return *index = bit, 'M';
+  if (bit < l.measurements + l.detectors) return *index = bit - l.measurements, 'D';
+  return *index = bit - l.measurements - l.detectors, 'L';
+}
+
+}  // namespace
+
+ShotFormat parse_shot_format(std::string_view name) {
+  const auto it = std::find(kNames.begin(), kNames.end(), name);
+  if (it == kNames.end()) {
+    throw Error(ExitCode::kUsage, "unknown format '" + std::string(name) +
+                                      "': use 01, b8, r8, ptb64, hits, dets, sparse or counts");
+  }
+  return static_cast<ShotFormat>(it - kNames.begin());
+}
+
+ShotFormatter::ShotFormatter(ShotFormat format, const ShotLayout& layout)
+    : format_(format), layout_(layout) {
+  if (format != ShotFormat::kHits && format != ShotFormat::kDets) return;
+  labels_.resize(layout.bits() * kLabel);
+  for (std::uint64_t b = 0; b < layout.bits(); ++b) {
+    std::uint64_t index = b;
+    std::string text;
+    if (format == ShotFormat::kDets) {
+      text += ' ';
+      text += kind_of(layout, b, &index);
+      text += std::to_string(index);
+    } else {
+      text += std::to_string(index);
+      text += ',';
+    }
+    TW_CHECK(text.size() < kLabel, "a label is too long");
+    std::copy(text.begin(), text.end(), labels_.begin() + static_cast<std::ptrdiff_t>(b * kLabel));
+    labels_[b * kLabel + kLabel - 1] = static_cast<char>(text.size());
+  }
+}
+
+void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                           std::vector<char>& out) const {
+  const std::uint64_t bits = layout_.bits(), bytes = layout_.bytes();
+  const std::uint8_t last_mask =
+      bits % 8 ? static_cast<std::uint8_t>((1u << (bits % 8)) - 1) : 0xFF;
+  const auto grow = [&](std::size_t more) {
+    const std::size_t at = out.size();
+    out.resize(at + more);
+    return out.data() + at;
+  };
+  switch (format_) {
+    case ShotFormat::kB8:
+      for (std::size_t s = 0; s < num_shots; ++s) {
+        char* to = grow(bytes);
+        std::memcpy(to, rows + s * stride, bytes);
+        if (bytes) to[bytes - 1] = static_cast<char>(to[bytes - 1] & last_mask);
+      }
+      return;
+    case ShotFormat::k01: {
+      const auto& table = characters();
+      for (std::size_t s = 0; s < num_shots; ++s) {
+        const std::uint8_t* row = rows + s * stride;
+        char* to = grow(bits + 8);  // the last group may write past its bits
+        for (std::uint64_t b = 0; b < bytes; ++b) std::memcpy(to + 8 * b, &table[row[b]], 8);
+        to[bits] = '\n';
+        out.resize(out.size() - 7);
+      }
+      return;
+    }
+    case ShotFormat::kHits:
+    case ShotFormat::kDets: {
+      const bool dets = format_ == ShotFormat::kDets;
+      for (std::size_t s = 0; s < num_shots; ++s) {
+        const std::uint8_t* row = rows + s * stride;
+        std::size_t ones = 0;
+        for (std::uint64_t b = 0; b < bytes; ++b)
+          ones += static_cast<std::size_t>(std::popcount(row[b]));
+        const std::size_t before = out.size();
+        char* const first = grow((ones + 1) * kLabel);
+        char* to = first;
+        if (dets) to = std::copy_n("shot", 4, to);
+        for_each_one(row, bits, [&](std::uint64_t b) {
+          const char* label = labels_.data() + b * kLabel;
+          std::memcpy(to, label, kLabel);
+          to += label[kLabel - 1];
+        });
+        if (!dets && to != first) --to;  // the last comma
+        *to++ = '\n';
+        out.resize(before + static_cast<std::size_t>(to - first));
+      }
+      return;
+    }
+    case ShotFormat::kR8:
+      for (std::size_t s = 0; s < num_shots; ++s) {
+        std::uint64_t from = 0;
+        const auto run = [&](std::uint64_t to_bit) {
+          std::uint64_t zeros = to_bit - from;
+          for (; zeros >= 255; zeros -= 255) out.push_back(static_cast<char>(255));
+          out.push_back(static_cast<char>(zeros));
+          from = to_bit + 1;
+        };
+        for_each_one(rows + s * stride, bits, run);
+        run(bits);  // as if a one followed the last bit
+      }
+      return;
+    case ShotFormat::kSparse:
+      for (std::size_t s = 0; s < num_shots; ++s) {
+        const std::size_t at = out.size();
+        grow(4);
+        std::uint32_t count = 0;
+        for_each_one(rows + s * stride, bits, [&](std::uint64_t b) {
+          const auto index = static_cast<std::uint32_t>(b);
+          std::memcpy(grow(4), &index, 4);
+          ++count;
+        });
+        std::memcpy(out.data() + at, &count, 4);
+      }
+      return;
+    case ShotFormat::kPtb64: {
+      if (num_shots % 64) {
+        throw Error(ExitCode::kUsage,
+                    "ptb64 holds 64 shots at a time: use a multiple of 64 for --shots");
+      }
+      for (std::size_t s = 0; s < num_shots; s += 64) {
+        auto* to = reinterpret_cast<std::uint8_t*>(grow(bits * 8));
+        std::memset(to, 0, bits * 8);
+        for (std::size_t k = 0; k < 64; ++k) {
+          for_each_one(rows + (s + k) * stride, bits, [&](std::uint64_t b) {
+            to[b * 8 + k / 8] |= static_cast<std::uint8_t>(1u << (k % 8));
+          });
+        }
+      }
+      return;
+    }
+    case ShotFormat::kCounts:
+      TW_CHECK(false, "counts are no stream of shots");
+  }
+}
+
+ShotReader::ShotReader(std::FILE* file, std::string name, ShotFormat format,
+                       const ShotLayout& layout)
+    : file_(file), name_(std::move(name)), format_(format), layout_(layout) {
+  if (format == ShotFormat::kSparse || format == ShotFormat::kCounts) {
+    throw Error(ExitCode::kUsage, "shots are read from 01, b8, r8, ptb64, hits or dets only");
+  }
+  if (layout.bits() == 0 && (format == ShotFormat::kB8 || format == ShotFormat::kPtb64)) {
+    throw Error(ExitCode::kUsage, "a shot of no bits cannot be told apart in b8 or ptb64: use 01");
+  }
+}
+
+void ShotReader::fail(const std::string& problem) const {
+  throw Error(ExitCode::kInput, name_ + ": shot " + std::to_string(shot_) + ": " + problem);
+}
+
+std::size_t ShotReader::read(std::size_t max_shots, std::vector<std::uint8_t>& rows) {
+  const std::uint64_t bytes = layout_.bytes();
+  std::size_t count = 0;
+  if (format_ == ShotFormat::kPtb64) {
+    std::vector<std::uint64_t> group(layout_.bits());
+    while (count + 64 <= max_shots) {
+      const std::size_t got = std::fread(group.data(), 8, group.size(), file_);
+      if (got == 0 && std::feof(file_)) break;
+      if (got != group.size()) fail("the file ends inside a group of 64 shots");
+      const std::size_t at = rows.size();
+      rows.resize(at + 64 * bytes);
+      for (std::uint64_t b = 0; b < layout_.bits(); ++b) {
+        for (std::size_t k = 0; k < 64; ++k) {
+          if ((group[b] >> k) & 1)
+            rows[at + k * bytes + b / 8] |= static_cast<std::uint8_t>(1u << (b % 8));
+        }
+      }
+      count += 64, shot_ += 64;
+    }
+    return count;
+  }
+  while (count < max_shots) {
+    const std::size_t at = rows.size();
+    rows.resize(at + bytes);
+    if (!read_one(rows.data() + at)) {
+      rows.resize(at);
+      break;
+    }
+    ++count, ++shot_;
+  }
+  return count;
+}
+
+bool ShotReader::read_one(std::uint8_t* row) {
+  const std::uint64_t bits = layout_.bits(), bytes = layout_.bytes();
+  const auto set = [&](std::uint64_t b) { row[b / 8] |= static_cast<std::uint8_t>(1u << (b % 8)); };
+  const auto toggle = [&](std::uint64_t b) {
+    row[b / 8] ^= static_cast<std::uint8_t>(1u << (b % 8));
+  };
+  int c;
+  switch (format_) {
+    case ShotFormat::kB8: {
+      const std::size_t got = std::fread(row, 1, bytes, file_);
+      if (got == 0) return false;
+      if (got != bytes) fail("the file ends inside a shot");
+      return true;
+    }
+    case ShotFormat::k01:
+      for (std::uint64_t b = 0; b < bits; ++b) {
+        c = get();
+        if (c == EOF && b == 0) return false;
+        if (c == '1') {
+          set(b);
+        } else if (c != '0') {
+          fail("expected " + std::to_string(bits) + " characters 0 or 1, found " +
+               (c == '\n'  ? "the end of the line after " + std::to_string(b)
+                : c == EOF ? "the end of the file"
+                           : "another character"));
+        }
+      }
+      c = get();
+      if (c == EOF && bits == 0) return false;
+      if (c == '\r') c = get();
+      if (c != '\n' && c != EOF)
+        fail("the line is longer than " + std::to_string(bits) + " characters");
+      return true;
+    case ShotFormat::kR8: {
+      c = get();
+      if (c == EOF) return false;
+      std::uint64_t at = 0;
+      while (true) {
+        if (c == EOF) fail("the file ends inside a shot");
+        at += static_cast<std::uint64_t>(c);
+        if (c < 255) {
+          if (at > bits) fail("a run of zeros goes past the last bit");
+          if (at == bits) return true;
+          set(at++);
+        }
+        c = get();
+      }
+    }
+    case ShotFormat::kHits:
+      c = get();
+      if (c == EOF) return false;
+      while (c != '\n' && c != EOF) {
+        if (c == '\r' || c == ',') {
+          c = get();
+          continue;
+        }
+        std::uint64_t b = 0;
+        if (c < '0' || c > '9') fail("expected numbers separated by commas");
+        for (; c >= '0' && c <= '9'; c = get()) b = b * 10 + static_cast<std::uint64_t>(c - '0');
+        if (b >= bits)
+          fail("bit " + std::to_string(b) + " is out of range: a shot has " + std::to_string(bits));
+        toggle(b);
+      }
+      return true;
+    case ShotFormat::kDets: {
+      do {
+        c = get();
+      } while (c == ' ' || c == '\n' || c == '\r' || c == '\t');
+      if (c == EOF) return false;
+      for (const char* want = "shot"; *want; ++want, c = get()) {
+        if (c != *want) fail("expected 'shot'");
+      }
+      while (c != '\n' && c != EOF) {
+        if (c == ' ' || c == '\r') {
+          c = get();
+          continue;
+        }
+        const int kind = c;
+        std::uint64_t index = 0, offset = 0, size = 0;
+        c = get();
+        if (c < '0' || c > '9') fail("expected M, D or L and a number");
+        for (; c >= '0' && c <= '9'; c = get())
+          index = index * 10 + static_cast<std::uint64_t>(c - '0');
+        if (kind == 'M')
+          size = layout_.measurements;
+        else if (kind == 'D')
+          offset = layout_.measurements, size = layout_.detectors;
+        else if (kind == 'L')
+          offset = layout_.measurements + layout_.detectors, size = layout_.observables;
+        else
+          fail("expected M, D or L and a number");
+        if (index >= size)
+          fail(std::string(1, static_cast<char>(kind)) + std::to_string(index) +
+               " is out of range");
+        toggle(offset + index);
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+void ShotCounts::add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                     std::uint64_t num_bits) {
+  ones.resize(num_bits);
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    for_each_one(rows + s * stride, num_bits, [&](std::uint64_t b) { ++ones[b]; });
+  }
+  shots += num_shots;
+}
+
+std::string ShotCounts::text(const ShotLayout& layout) const {
+  std::string out = "shots ";
+  out.append(std::to_string(shots)).append("\n");
+  for (std::uint64_t b = 0; b < layout.bits(); ++b) {
+    std::uint64_t index;
+    out += kind_of(layout, b, &index);
+    out.append(std::to_string(index))
+        .append(" ")
+        .append(std::to_string(b < ones.size() ? ones[b] : 0))
+        .append("\n");
+  }
+  return out;
+}
+
+}  // namespace tilewave::io

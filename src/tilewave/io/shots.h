@@ -1,0 +1,75 @@
+// The formats shots are written in: Stim's six and two of our own. Bits come as shot-major rows,
+// bit b of a row at byte b / 8, lowest bit first (that is b8 itself).
+//
+//   01     a line of characters a shot            hits    the numbers of the ones, separated by
+//   commas b8     the rows                               dets    `shot M0 D2 L0` r8     runs of
+//   zeros, 255 continues           ptb64   64 shots at a time, one u64 a bit sparse u32 count, then
+//   u32 numbers, a shot    counts  (a summary, see CountSink)
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewave::io {
+
+enum class ShotFormat : std::uint8_t { k01, kB8, kR8, kPtb64, kHits, kDets, kSparse, kCounts };
+
+/// Throws Error(kUsage) naming the formats when there is none of this name.
+ShotFormat parse_shot_format(std::string_view name);
+
+/// What the bits of a shot are, in this order.
+struct ShotLayout {
+  std::uint64_t measurements = 0, detectors = 0, observables = 0;
+  std::uint64_t bits() const { return measurements + detectors + observables; }
+  std::uint64_t bytes() const { return (bits() + 7) / 8; }
+};
+
+/// Turns rows into the bytes of a format.
+class ShotFormatter {
+ public:
+  ShotFormatter(ShotFormat format, const ShotLayout& layout);
+  /// Appends `num_shots` rows, `stride` bytes apart; bits behind the layout's are ignored. ptb64
+  /// takes multiples of 64.
+  void append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::vector<char>& out) const;
+
+ private:
+  ShotFormat format_;
+  ShotLayout layout_;
+  std::vector<char> labels_;  // of hits and dets: 12 characters and their number a bit
+};
+
+/// Reads shots of a format back, some at a time. Throws Error(kInput) where the data are malformed.
+class ShotReader {
+ public:
+  /// `file` stays the caller's.
+  ShotReader(std::FILE* file, std::string name, ShotFormat format, const ShotLayout& layout);
+  /// Appends up to `max_shots` (a multiple of 64) rows of layout.bytes() to `rows`; 0 at the end.
+  std::size_t read(std::size_t max_shots, std::vector<std::uint8_t>& rows);
+
+ private:
+  bool read_one(std::uint8_t* row);
+  [[noreturn]] void fail(const std::string& problem) const;
+  int get() { return std::getc(file_); }
+
+  std::FILE* file_;
+  std::string name_;
+  ShotFormat format_;
+  ShotLayout layout_;
+  std::uint64_t shot_ = 0;
+};
+
+/// How often each bit is set.
+struct ShotCounts {
+  std::uint64_t shots = 0;
+  std::vector<std::uint64_t> ones;
+  void add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+           std::uint64_t num_bits);
+  /// `shots N`, then a line `D3 120` for every bit.
+  std::string text(const ShotLayout& layout) const;
+};
+
+}  // namespace tilewave::io

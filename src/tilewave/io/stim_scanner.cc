@@ -1,0 +1,124 @@
+#include "tilewave/io/stim_scanner.h"
+
+#include <algorithm>
+#include <charconv>
+
+
+namespace tilewave::io {
+namespace {
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+}  // namespace
+
+std::uint32_t StimScanner::line_of(std::size_t position) const {
+  if (position < line_pos_) line_pos_ = 0, line_ = 1;
+  line_ += static_cast<std::uint32_t>(
+      std::count(text_.begin() + line_pos_, text_.begin() + position, '\n'));
+  line_pos_ = position;
+  return line_;
+}
+
+void StimScanner::skip(bool lines) {
+  while (!at_end()) {
+    const char c = text_[pos_];
+    if (c == '#') {
+      while (!at_line_end()) ++pos_;
+    } else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
+      ++pos_;
+    } else {
+      break;
+    }
+  }
+}
+
+bool StimScanner::accept(char c) {
+  if (at_end() || text_[pos_] != c) return false;
+  ++pos_;
+  return true;
+}
+
+bool StimScanner::accept_word(std::string_view word) {
+  if (text_.substr(pos_, word.size()) != word) return false;
+  pos_ += word.size();
+  return true;
+}
+
+void StimScanner::expect(char c, std::string_view where) {
+  if (!accept(c)) fail(std::string("expected '") + c + "' " + std::string(where));
+}
+
+std::string StimScanner::read_name() {
+  const std::size_t first = pos_;
+  while (!at_end() && is_name_char(text_[pos_])) ++pos_;
+  std::string name(text_.substr(first, pos_ - first));
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+std::string StimScanner::read_tag() {
+  std::string tag;
+  if (!accept('[')) return tag;
+  const std::size_t first = pos_ - 1;
+  while (true) {
+    if (at_line_end()) fail_at(first, "the tag is not closed on its line: add ']'");
+    char c = take();
+    if (c == ']') return tag;
+    if (c == '\\') {
+      const char e = at_end() ? '\0' : take();
+      if (e == 'n')
+        c = '\n';
+      else if (e == 'r')
+        c = '\r';
+      else if (e == 'B')
+        c = '\\';
+      else if (e == 'C')
+        c = ']';
+      else
+        fail_at(pos_ - 1,
+                "unknown escape in a tag: use \\n, \\r, \\B (backslash) or \\C (closing bracket)");
+    }
+    tag += c;
+  }
+}
+
+std::vector<double> StimScanner::read_args() {
+  std::vector<double> args;
+  if (!accept('(')) return args;
+  while (true) {
+    skip(false);
+    if (args.empty() && accept(')')) return args;
+    const char* first = text_.data() + pos_;
+    const char* last = text_.data() + text_.size();
+    if (first != last && *first == '+') ++first;
+    double value = 0;
+    const auto [end, error] = std::from_chars(first, last, value);
+    if (error != std::errc{}) fail("expected a number");
+    pos_ = static_cast<std::size_t>(end - text_.data());
+    args.push_back(value);
+    skip(false);
+    if (accept(')')) return args;
+    if (!accept(',')) fail("expected ',' or ')' after an argument");
+  }
+}
+
+std::uint64_t StimScanner::read_uint(std::uint64_t max, std::string_view what) {
+  const std::size_t first = pos_;
+  std::uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
+  if (error == std::errc::invalid_argument) fail("expected " + std::string(what));
+  if (error != std::errc{} || value > max) {
+    fail_at(first, std::string(what) + " is too large: the largest is " + std::to_string(max));
+  }
+  pos_ = static_cast<std::size_t>(end - text_.data());
+  return value;
+}
+
+void StimScanner::fail_at(std::size_t position, const std::string& message) const {
+  io::fail_at(source_, std::min(position, text_.size()), message);
+}
+
+}  // namespace tilewave::io

@@ -1,0 +1,418 @@
+#include "tilewave/stabilizer/cpu/frame_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tilewave/base/cpu_dispatch.h"
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/frame_ops.h"
+#include "tilewave/stabilizer/noise.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+typedef std::uint64_t Vec __attribute__((vector_size(64)));
+
+// Everything a batch works on; rows are `vecs` vectors (or `units` u32) long.
+struct Batch {
+  const FrameProgram& program;
+  Vec* frames;
+  Vec* records;
+  Vec* outputs;
+  Vec* chain;  // shots in which an error of the current chain has happened
+  const std::uint64_t* sweep;
+  std::uint32_t vecs, units;
+  std::uint32_t key0, key1;
+  std::uint64_t first_unit;
+  std::uint64_t tick = 0, record = 0, detector = 0;
+
+  [[gnu::always_inline]] Vec* x(std::uint32_t slot) {
+    return frames + 2 * std::size_t{slot} * vecs;
+  }
+  [[gnu::always_inline]] Vec* z(std::uint32_t slot) { return x(slot) + vecs; }
+  [[gnu::always_inline]] Vec* record_row(std::uint64_t index) {
+    const std::uint64_t ring = program.ring_rows;
+    return records + (program.output == FrameOutput::kRecords ? index : index & (ring - 1)) * vecs;
+  }
+  [[gnu::always_inline]] Vec* back(std::uint32_t lookback) { return record_row(record - lookback); }
+};
+
+[[gnu::always_inline]] inline void xor_row(Vec* to, const Vec* from, std::uint32_t n) {
+  for (std::uint32_t i = 0; i < n; ++i) to[i] ^= from[i];
+}
+
+template <int Sub>
+[[gnu::always_inline]] inline void controlled(Batch& b, const std::uint32_t* t,
+                                              std::uint32_t count) {
+  constexpr Pauli kA = static_cast<Pauli>(Sub / 3 + 1), kB = static_cast<Pauli>(Sub % 3 + 1);
+  for (std::uint32_t i = 0; i < count; ++i, t += 2) {
+    Vec *ax = b.x(t[0]), *az = b.z(t[0]), *bx = b.x(t[1]), *bz = b.z(t[1]);
+    for (std::uint32_t v = 0; v < b.vecs; ++v) apply_controlled<kA, kB>(ax[v], az[v], bx[v], bz[v]);
+  }
+}
+
+template <Pauli P>
+[[gnu::always_inline]] inline void measure(Batch& b, const std::uint32_t* t, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Vec *x = b.x(t[i]), *z = b.z(t[i]), *to = b.record_row(b.record++);
+    for (std::uint32_t v = 0; v < b.vecs; ++v) to[v] = anticommuting<P>(x[v], z[v]);
+  }
+}
+
+// Word u of draw `index` of every unit's stream goes to out[u]; four draws a call.
+[[gnu::always_inline]] inline void random_rows(const Batch& b, std::uint32_t index,
+                                               std::uint32_t* out) {
+  // Plain loops over 16 units at a time: the compiler turns the 32 x 32 products into vector ones.
+  for (std::uint32_t u = 0; u < b.units; u += 16) {
+    std::uint64_t c0[16], c1[16], c2[16], c3[16];
+    for (int k = 0; k < 16; ++k) {
+      const std::uint64_t unit = b.first_unit + u + static_cast<std::uint32_t>(k);
+      c0[k] = index;
+      c1[k] = static_cast<std::uint32_t>(b.tick);
+      c2[k] = static_cast<std::uint32_t>(unit);
+      c3[k] =
+          static_cast<std::uint32_t>(unit >> 32) | (static_cast<std::uint32_t>(b.tick >> 32) << 16);
+    }
+    std::uint32_t k0 = b.key0, k1 = b.key1;
+    for (int round = 0; round < 10; ++round) {
+      for (int k = 0; k < 16; ++k) {
+        const std::uint64_t p0 = 0xD2511F53ull * static_cast<std::uint32_t>(c0[k]);
+        const std::uint64_t p1 = 0xCD9E8D57ull * static_cast<std::uint32_t>(c2[k]);
+        c0[k] = (p1 >> 32) ^ c1[k] ^ k0;
+        c1[k] = p1;
+        c2[k] = (p0 >> 32) ^ c3[k] ^ k1;
+        c3[k] = p0;
+      }
+      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    for (int k = 0; k < 16; ++k) {
+      out[u + k] = static_cast<std::uint32_t>(c0[k]);
+      out[b.units + u + k] = static_cast<std::uint32_t>(c1[k]);
+      out[2 * b.units + u + k] = static_cast<std::uint32_t>(c2[k]);
+      out[3 * b.units + u + k] = static_cast<std::uint32_t>(c3[k]);
+    }
+  }
+}
+
+template <Pauli P>
+[[gnu::always_inline]] inline void coin(Batch& b, const std::uint32_t* t, std::uint32_t count,
+                                        Vec* scratch) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (i % 4 == 0) random_rows(b, i / 4, reinterpret_cast<std::uint32_t*>(scratch));
+    Vec *x = b.x(t[i]), *z = b.z(t[i]), *s = scratch + (i % 4) * b.vecs;
+    for (std::uint32_t v = 0; v < b.vecs; ++v) multiply<P>(x[v], z[v], s[v]);
+  }
+}
+
+// Multiplies the Pauli (bit 0: X, bit 1: Z of the logical error; axes say how they are stored) into
+// one shot.
+[[gnu::always_inline]] inline void hit(Batch& b, std::uint32_t target, std::uint32_t xz,
+                                       std::uint32_t unit, std::uint32_t bit) {
+  const std::uint32_t slot = target & 0xFFFFFFFu, x_axis = (target >> 28) & 3,
+                      z_axis = target >> 30;
+  // Stored bits of a Pauli: X is 1, Z is 2, Y is 3; Paulis are numbered X 1, Y 2, Z 3.
+  constexpr std::uint32_t kBits = 0 | (1 << 2) | (3 << 4) | (2 << 6);
+  std::uint32_t stored = 0;
+  if (xz & 1) stored ^= (kBits >> (2 * x_axis)) & 3;
+  if (xz & 2) stored ^= (kBits >> (2 * z_axis)) & 3;
+  if (stored & 1) reinterpret_cast<std::uint32_t*>(b.x(slot))[unit] ^= bit;
+  if (stored & 2) reinterpret_cast<std::uint32_t*>(b.z(slot))[unit] ^= bit;
+}
+
+// X, Y, Z as bits (x, z).
+constexpr std::uint32_t kPauliBits[4] = {0, 1, 3, 2};
+
+[[gnu::always_inline]] inline std::uint32_t branch_of(const FrameChannel& c, std::uint32_t bits) {
+  std::uint32_t k = 0;
+  while (k + 1 < c.num_branches && bits >= c.upto[k]) ++k;
+  return k;
+}
+
+[[gnu::always_inline]] inline void noise(Batch& b, const FrameOp& op) {
+  const FrameChannel& c = b.program.channels[op.channel];
+  const std::uint32_t* t = b.program.operands.data() + op.first;
+  const std::uint64_t first_record = b.record;
+  if (op.code == FrameCode::kHerald) {
+    for (std::uint32_t i = 0; i < op.count; ++i)
+      std::memset(b.record_row(b.record++), 0, b.vecs * sizeof(Vec));
+  }
+  for (std::uint32_t u = 0; u < b.units; ++u) {
+    RareEvents events{
+        {b.key0, b.key1, b.first_unit + u, b.tick}, c.inv_log, std::uint64_t{op.count} * 32};
+    std::uint64_t trial;
+    std::uint32_t bits;
+    while (events.next(&trial, &bits)) {
+      const auto target = static_cast<std::uint32_t>(trial >> 5);
+      const std::uint32_t bit = 1u << (trial & 31);
+      switch (op.code) {
+        case FrameCode::kPauli1:
+          hit(b, t[target], kPauliBits[branch_of(c, bits) + 1], u, bit);
+          break;
+        case FrameCode::kPauli2: {
+          const std::uint32_t pair = branch_of(c, bits) + 1;
+          hit(b, t[2 * target], kPauliBits[pair >> 2], u, bit);
+          hit(b, t[2 * target + 1], kPauliBits[pair & 3], u, bit);
+          break;
+        }
+        case FrameCode::kHerald:
+          hit(b, t[target], kPauliBits[branch_of(c, bits)], u, bit);
+          reinterpret_cast<std::uint32_t*>(b.record_row(first_record + target))[u] ^= bit;
+          break;
+        default:  // kRecordFlip
+          reinterpret_cast<std::uint32_t*>(b.record_row(b.record - op.count + target))[u] ^= bit;
+          break;
+      }
+    }
+  }
+}
+
+[[gnu::always_inline]] inline void correlated(Batch& b, const FrameOp& op) {
+  const FrameChannel& c = b.program.channels[op.channel];
+  const std::uint32_t* t = b.program.operands.data() + op.first;
+  if (!op.sub) std::memset(b.chain, 0, b.vecs * sizeof(Vec));
+  auto* chain = reinterpret_cast<std::uint32_t*>(b.chain);
+  for (std::uint32_t u = 0; u < b.units; ++u) {
+    std::uint32_t happens = 0;
+    RareEvents events{{b.key0, b.key1, b.first_unit + u, b.tick}, c.inv_log, 32};
+    std::uint64_t trial;
+    std::uint32_t bits;
+    while (events.next(&trial, &bits)) happens |= 1u << trial;
+    happens &= ~chain[u];
+    chain[u] |= happens;
+    if (!happens) continue;
+    for (std::uint32_t i = 0; i < op.count; ++i) {
+      const std::uint32_t xz = kPauliBits[(t[i] >> 28) & 3], slot = t[i] & 0xFFFFFFFu;
+      if (xz & 1) reinterpret_cast<std::uint32_t*>(b.x(slot))[u] ^= happens;
+      if (xz & 2) reinterpret_cast<std::uint32_t*>(b.z(slot))[u] ^= happens;
+    }
+  }
+}
+
+template <Pauli P>
+[[gnu::always_inline]] inline void conditional(Batch& b, const FrameOp& op,
+                                               const std::uint32_t* t) {
+  for (std::uint32_t i = 0; i < op.count; ++i, t += 2) {
+    const Vec* s;
+    if (op.code == FrameCode::kFeedback) {
+      s = b.back(t[1]);
+    } else {
+      if (!b.sweep) continue;
+      s = reinterpret_cast<const Vec*>(b.sweep) + std::size_t{t[1]} * b.vecs;
+    }
+    Vec *x = b.x(t[0]), *z = b.z(t[0]);
+    for (std::uint32_t v = 0; v < b.vecs; ++v) multiply<P>(x[v], z[v], s[v]);
+  }
+}
+
+template <Pauli P>
+[[gnu::always_inline]] inline void observe(Batch& b, const std::uint32_t* t) {
+  Vec *x = b.x(t[1]), *z = b.z(t[1]), *to = b.outputs + (b.program.num_detectors + t[0]) * b.vecs;
+  for (std::uint32_t v = 0; v < b.vecs; ++v) to[v] ^= anticommuting<P>(x[v], z[v]);
+}
+
+[[gnu::always_inline]] inline void permute(Batch& b, std::uint32_t slot, std::uint32_t sub) {
+  const std::uint32_t x_to = sub & 3, z_to = sub >> 2;
+  Vec *x = b.x(slot), *z = b.z(slot);
+  for (std::uint32_t v = 0; v < b.vecs; ++v) {
+    const Vec old_x = x[v], old_z = z[v];
+    Vec new_x = old_x ^ old_x, new_z = new_x;
+    if (x_to != 3) new_x ^= old_x;
+    if (x_to != 1) new_z ^= old_x;
+    if (z_to != 3) new_x ^= old_z;
+    if (z_to != 1) new_z ^= old_z;
+    x[v] = new_x, z[v] = new_z;
+  }
+}
+
+[[gnu::always_inline]] inline void step(Batch& b, const FrameOp& op, Vec* scratch) {
+  const std::uint32_t* t = b.program.operands.data() + op.first;
+  const std::uint32_t n = op.count;
+  switch (op.code) {
+    case FrameCode::kControlled:
+      switch (op.sub) {
+        case 0:
+          return controlled<0>(b, t, n);
+        case 1:
+          return controlled<1>(b, t, n);
+        case 2:
+          return controlled<2>(b, t, n);
+        case 3:
+          return controlled<3>(b, t, n);
+        case 4:
+          return controlled<4>(b, t, n);
+        case 5:
+          return controlled<5>(b, t, n);
+        case 6:
+          return controlled<6>(b, t, n);
+        case 7:
+          return controlled<7>(b, t, n);
+        default:
+          return controlled<8>(b, t, n);
+      }
+    case FrameCode::kMeasure:
+      switch (op.sub) {
+        case 1:
+          return measure<Pauli::kX>(b, t, n);
+        case 2:
+          return measure<Pauli::kY>(b, t, n);
+        default:
+          return measure<Pauli::kZ>(b, t, n);
+      }
+    case FrameCode::kCoin:
+      switch (op.sub) {
+        case 1:
+          return coin<Pauli::kX>(b, t, n, scratch);
+        case 2:
+          return coin<Pauli::kY>(b, t, n, scratch);
+        default:
+          return coin<Pauli::kZ>(b, t, n, scratch);
+      }
+    case FrameCode::kClear:
+      for (std::uint32_t i = 0; i < n; ++i) std::memset(b.x(t[i]), 0, 2 * b.vecs * sizeof(Vec));
+      return;
+    case FrameCode::kPad:
+      for (std::uint32_t i = 0; i < n; ++i)
+        std::memset(b.record_row(b.record++), 0, b.vecs * sizeof(Vec));
+      return;
+    case FrameCode::kRecordFlip:
+    case FrameCode::kPauli1:
+    case FrameCode::kPauli2:
+    case FrameCode::kHerald:
+      return noise(b, op);
+    case FrameCode::kCorrelated:
+      return correlated(b, op);
+    case FrameCode::kFeedback:
+    case FrameCode::kSweep:
+      switch (op.sub) {
+        case 1:
+          return conditional<Pauli::kX>(b, op, t);
+        case 2:
+          return conditional<Pauli::kY>(b, op, t);
+        default:
+          return conditional<Pauli::kZ>(b, op, t);
+      }
+    case FrameCode::kDetector:
+      for (std::uint32_t i = 0; i < n; ++i) {
+        Vec* to = b.outputs + b.detector++ * b.vecs;
+        std::uint32_t count = *t++;
+        if (count == 0) std::memset(to, 0, b.vecs * sizeof(Vec));
+        if (count > 0) std::memcpy(to, b.back(*t++), b.vecs * sizeof(Vec));
+        for (; count > 1; --count) xor_row(to, b.back(*t++), b.vecs);
+      }
+      return;
+    case FrameCode::kObservable: {
+      Vec* to = b.outputs + (b.program.num_detectors + t[0]) * b.vecs;
+      for (std::uint32_t i = 1; i <= n; ++i) xor_row(to, b.back(t[i]), b.vecs);
+      return;
+    }
+    case FrameCode::kObservablePauli:
+      switch (op.sub) {
+        case 1:
+          return observe<Pauli::kX>(b, t);
+        case 2:
+          return observe<Pauli::kY>(b, t);
+        default:
+          return observe<Pauli::kZ>(b, t);
+      }
+    case FrameCode::kPermute:
+      for (std::uint32_t i = 0; i < n; ++i) permute(b, t[i], op.sub);
+      return;
+    case FrameCode::kSwap:
+      for (std::uint32_t i = 0; i < n; ++i, t += 2)
+        std::swap_ranges(b.x(t[0]), b.x(t[0]) + 2 * b.vecs, b.x(t[1]));
+      return;
+    case FrameCode::kLoop:
+    case FrameCode::kLoopEnd:
+      return;
+  }
+}
+
+[[gnu::always_inline]] inline void run_body(Batch& b, Vec* scratch) {
+  std::vector<std::uint64_t> left;  // iterations to go of the loops we are in
+  const std::vector<FrameOp>& ops = b.program.ops;
+  for (std::size_t pc = 0; pc < ops.size();) {
+    const FrameOp& op = ops[pc];
+    if (op.code == FrameCode::kLoop) {
+      left.push_back(b.program.loops[op.first]);
+      ++pc;
+    } else if (op.code == FrameCode::kLoopEnd) {
+      if (--left.back()) {
+        pc = op.first;
+      } else {
+        left.pop_back();
+        ++pc;
+      }
+    } else {
+      step(b, op, scratch);
+      b.tick += op.ticks;
+      ++pc;
+    }
+  }
+}
+
+TW_TARGET_AVX512 void run_avx512(Batch& b, Vec* scratch) { run_body(b, scratch); }
+TW_TARGET_AVX2 void run_avx2(Batch& b, Vec* scratch) { run_body(b, scratch); }
+void run_base(Batch& b, Vec* scratch) { run_body(b, scratch); }
+
+}  // namespace
+
+FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
+    : program_(program), num_shots_(num_shots) {
+  TW_CHECK(num_shots > 0 && num_shots % 512 == 0, "a batch is a multiple of 512 shots");
+  const std::size_t row = num_shots / 8;
+  frames_ = runtime::HostBuffer(std::max<std::size_t>(row, 2 * row * program.num_slots));
+  records_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.ring_rows));
+  if (program.output == FrameOutput::kDetectors) {
+    outputs_ = runtime::HostBuffer(std::max<std::size_t>(row, row * program.num_rows_out()));
+  }
+  scratch_ = runtime::HostBuffer(5 * row);
+}
+
+std::uint64_t FrameBatch::bytes_for(const FrameProgram& program, std::uint64_t num_shots) {
+  const std::uint64_t rows = circuit::saturating_add(
+      circuit::saturating_add(2 * std::uint64_t{program.num_slots}, program.ring_rows),
+      program.output == FrameOutput::kDetectors ? program.num_rows_out() : 0);
+  return circuit::saturating_mul(rows, num_shots / 8);
+}
+
+const std::uint64_t* FrameBatch::output() const {
+  return program_.output == FrameOutput::kRecords ? records_.as<std::uint64_t>()
+                                                  : outputs_.as<std::uint64_t>();
+}
+std::uint64_t* FrameBatch::output() {
+  return program_.output == FrameOutput::kRecords ? records_.as<std::uint64_t>()
+                                                  : outputs_.as<std::uint64_t>();
+}
+
+void FrameBatch::run(std::uint64_t seed, std::uint64_t first_unit, const std::uint64_t* sweep) {
+  const std::size_t row = num_shots_ / 8;
+  std::memset(frames_.data(), 0, 2 * row * program_.num_slots);
+  if (program_.output == FrameOutput::kDetectors) {
+    std::memset(outputs_.as<std::uint8_t>() + row * program_.num_detectors, 0,
+                row * program_.num_observables);
+  }
+  Vec* scratch = scratch_.as<Vec>();
+  std::memset(scratch_.data(), 0, row);
+  Batch b{program_,
+          frames_.as<Vec>(),
+          records_.as<Vec>(),
+          outputs_.as<Vec>(),
+          scratch,
+          sweep,
+          num_shots_ / 512,
+          num_shots_ / 32,
+          static_cast<std::uint32_t>(seed),
+          static_cast<std::uint32_t>(seed >> 32),
+          first_unit};
+  const std::uint32_t vecs = num_shots_ / 512;
+  switch (cpu_level()) {
+    case CpuLevel::kAvx512:
+      return run_avx512(b, scratch + vecs);
+    case CpuLevel::kAvx2:
+      return run_avx2(b, scratch + vecs);
+    case CpuLevel::kBase:
+      return run_base(b, scratch + vecs);
+  }
+}
+
+}  // namespace tilewave::stabilizer

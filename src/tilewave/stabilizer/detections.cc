@@ -1,0 +1,124 @@
+#include "tilewave/stabilizer/detections.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/reference_sample.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using P = PrimKind;
+constexpr std::uint64_t kMostBits = std::uint64_t{1} << 30;
+
+// Walks the circuit forwards and notes the records of every detector and observable.
+struct Collector {
+  const StabProgram& program;
+  std::uint64_t records = 0;
+  std::vector<std::vector<std::uint64_t>> detectors, observables;
+
+  void block(std::uint32_t index) {
+    for (const Prim& p : program.blocks[index]) {
+      switch (p.kind) {
+        case P::kMeasure:
+        case P::kPad:
+          ++records;
+          break;
+        case P::kHerald:
+          records += p.count;
+          break;
+        case P::kDetector: {
+          auto& list = detectors.emplace_back();
+          for (std::uint32_t back : program.list(p)) list.push_back(records - back);
+          break;
+        }
+        case P::kObservable:
+          for (std::uint32_t back : program.list(p)) observables[p.a].push_back(records - back);
+          break;
+        case P::kRepeat:
+          for (std::uint64_t k = 0; k < program.repeats[p.b]; ++k) block(p.a);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+};
+
+class SweepFlips : public SensitivityVisitor {
+ public:
+  explicit SweepFlips(std::uint64_t num_sweep_bits) : flips(num_sweep_bits) {}
+  void noise(const Prim&, const SensitivityWalk&) override {}
+  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
+  void sweep(const Prim& p, const SensitivityWalk& walk) override {
+    toggle(flips[p.b], walk.flips(p.p, p.a));
+  }
+  std::vector<SymptomSet> flips;
+};
+
+bool get(const std::uint8_t* row, std::uint64_t bit) { return (row[bit / 8] >> (bit % 8)) & 1; }
+
+}  // namespace
+
+DetectionConverter::DetectionConverter(const StabProgram& program, bool reference)
+    : num_detectors_(program.counts.detectors),
+      num_observables_(program.counts.observables),
+      num_sweep_bits_(program.counts.sweep_bits) {
+  if (program.counts.measurements > kMostBits || num_detectors_ > kMostBits) {
+    throw Error(
+        ExitCode::kResources,
+        "a shot of this circuit has more than 2^30 bits, which m2d does not hold in memory: "
+        "shorten its REPEAT blocks");
+  }
+  Collector all{program, 0, {}, std::vector<std::vector<std::uint64_t>>(num_observables_)};
+  all.block(0);
+  first_.push_back(0);
+  for (auto* lists : {&all.detectors, &all.observables}) {
+    for (const auto& list : *lists) {
+      records_.insert(records_.end(), list.begin(), list.end());
+      first_.push_back(records_.size());
+    }
+  }
+  expected_.resize(row_bytes());
+  if (reference) {
+    const std::vector<std::uint64_t> sample = reference_sample(program);
+    for (std::size_t b = 0; b + 1 < first_.size(); ++b) {
+      bool parity = false;
+      for (std::uint64_t k = first_[b]; k < first_[b + 1]; ++k) {
+        parity ^= (sample[records_[k] / 64] >> (records_[k] % 64)) & 1;
+      }
+      if (parity) expected_[b / 8] |= static_cast<std::uint8_t>(1u << (b % 8));
+    }
+  }
+  if (num_sweep_bits_) {
+    SweepFlips flips(num_sweep_bits_);
+    SensitivityWalk(program, SymptomKind::kDetectors, flips).run();
+    sweep_flips_ = std::move(flips.flips);
+  }
+}
+
+void DetectionConverter::convert(const std::uint8_t* measurements, std::size_t stride,
+                                 const std::uint8_t* sweep, std::size_t sweep_stride,
+                                 std::size_t num_shots, std::uint8_t* out) const {
+  const std::size_t bytes = row_bytes();
+  for (std::size_t s = 0; s < num_shots; ++s, measurements += stride, out += bytes) {
+    std::copy(expected_.begin(), expected_.end(), out);
+    for (std::size_t b = 0; b + 1 < first_.size(); ++b) {
+      unsigned parity = 0;
+      for (std::uint64_t k = first_[b]; k < first_[b + 1]; ++k)
+        parity ^= get(measurements, records_[k]);
+      out[b / 8] ^= static_cast<std::uint8_t>(parity << (b % 8));
+    }
+    if (!sweep) continue;
+    for (std::uint64_t k = 0; k < num_sweep_bits_; ++k) {
+      if (!get(sweep + s * sweep_stride, k)) continue;
+      for (Symptom d : sweep_flips_[k]) {
+        const std::uint64_t b = d & kObservableBit ? num_detectors_ + (d & ~kObservableBit) : d;
+        out[b / 8] ^= static_cast<std::uint8_t>(1u << (b % 8));
+      }
+    }
+  }
+}
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,85 @@
+// The program of the frame engine: what a shot's frame goes through, compiled once and interpreted
+// on every machine. One-qubit Cliffords and swaps are compiled away: a qubit is a slot (two rows of
+// bits, x and z) under a permutation of the Paulis, and every later operation is written in the
+// slot's own axes. At the end of a loop body the permutation is brought back to that of its start.
+//
+// Layout: `ops` are fixed-size; operands are u32 in one pool. A unit is 32 shots; rows hold units
+// side by side. Every operation that draws has its own tick per execution.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tilewave/stabilizer/stab_program.h"
+
+namespace tilewave::stabilizer {
+
+enum class FrameCode : std::uint8_t {
+  kControlled,       ///< pairs of slots; `sub` = 3 * (a - 1) + (b - 1)
+  kMeasure,          ///< slots into the next records; `sub` = basis
+  kCoin,             ///< slots; multiplies Pauli `sub` in for a random half of the shots
+  kClear,            ///< slots; frames become the identity
+  kRecordFlip,       ///< the last `count` records, probability
+  kPad,              ///< `count` records that no shot flips
+  kPauli1,           ///< (slot | x axis << 28 | z axis << 30); thresholds
+  kPauli2,           ///< pairs of the same
+  kCorrelated,       ///< (slot | Pauli << 28); `sub`: 1 continues a chain
+  kHerald,           ///< as kPauli1; one record each
+  kFeedback,         ///< (slot, lookback); `sub` = Pauli
+  kSweep,            ///< (slot, sweep bit); `sub` = Pauli
+  kDetector,         ///< `count` detectors, each: number of records, lookbacks
+  kObservable,       ///< index, then lookbacks
+  kObservablePauli,  ///< (observable, slot); `sub` = Pauli
+  kPermute,          ///< slots; stored x becomes `sub` & 3, stored z becomes `sub` >> 2
+  kSwap,             ///< pairs of slots
+  kLoop,             ///< loops[first] iterations of the operations up to its kLoopEnd
+  kLoopEnd,          ///< `first`: the operation behind its kLoop
+};
+
+struct FrameOp {
+  FrameCode code;
+  std::uint8_t sub = 0;
+  std::uint16_t ticks = 0;    ///< random steps this operation takes (0 or 1)
+  std::uint32_t first = 0;    ///< in operands
+  std::uint32_t count = 0;    ///< targets
+  std::uint32_t channel = 0;  ///< in channels
+};
+
+/// A noise channel: the total probability and the cumulated branches in units of 2^-24.
+struct FrameChannel {
+  double probability = 0;
+  double inv_log = 0;  ///< 1 / log(1 - probability)
+  std::uint32_t num_branches = 0;
+  std::uint32_t upto[16] = {};  ///< branch k is chosen by bits in [upto[k-1], upto[k])
+};
+
+enum class FrameOutput : std::uint8_t { kRecords, kDetectors };
+
+struct FrameProgram {
+  std::vector<FrameOp> ops;
+  std::vector<std::uint32_t> operands;
+  std::vector<FrameChannel> channels;
+  std::vector<std::uint64_t> loops;
+  std::uint32_t num_slots = 0;
+  std::uint64_t num_records = 0;  ///< all that are measured
+  std::uint64_t ring_rows =
+      0;  ///< records kept: all for kRecords, else a power of two that covers every lookback
+  std::uint64_t num_detectors = 0;
+  std::uint64_t num_observables = 0;
+  std::uint64_t num_sweep_bits = 0;
+  FrameOutput output = FrameOutput::kDetectors;
+
+  std::uint64_t num_rows_out() const {
+    return output == FrameOutput::kRecords ? num_records : num_detectors + num_observables;
+  }
+};
+
+/// Compiles. Coins are kept only where some output depends on them when `needed_coins` says so
+/// (see sensitivity.h); with none given all are kept.
+FrameProgram compile_frames(const StabProgram& program, FrameOutput output);
+
+/// One line an operation, for --explain.
+std::string describe(const FrameProgram& program);
+
+}  // namespace tilewave::stabilizer

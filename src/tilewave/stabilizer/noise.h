@@ -1,0 +1,100 @@
+// Random draws of the stabilizer engines, written once for host and device. A draw is a pure
+// function of (seed, unit of 32 shots, tick, index): the tick numbers the random steps a shot
+// executes, so the bits do not depend on SIMD width, threads, batch or device.
+//
+// Rare events by geometric gaps: the number of trials until the next event of probability p is
+//   floor(log(U) / log(1 - p)),  U uniform in (0, 1] with 40 bits,
+// so the cost is one draw an event, not one a trial. The logarithm uses only correctly rounded
+// operations (no fused multiply-add), which every IEEE machine computes to the same bits.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "tilewave/base/host_device.h"
+#include "tilewave/base/philox.h"
+
+namespace tilewave::stabilizer {
+
+#if defined(__CUDA_ARCH__)
+TW_HD double mul_rn(double a, double b) { return __dmul_rn(a, b); }
+TW_HD double add_rn(double a, double b) { return __dadd_rn(a, b); }
+TW_HD double div_rn(double a, double b) { return __ddiv_rn(a, b); }
+#else
+TW_HD double mul_rn(double a, double b) { return a * b; }
+TW_HD double add_rn(double a, double b) { return a + b; }
+TW_HD double div_rn(double a, double b) { return a / b; }
+#endif
+
+/// Natural logarithm of (k + 1) / 2^40 for k < 2^40; relative error below 1e-13.
+[[gnu::always_inline]] TW_HD double log_unit(std::uint64_t k) {
+  const auto value = static_cast<double>(k + 1);
+  std::uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  int exponent = static_cast<int>(bits >> 52) - 1023 - 40;
+  bits = (bits & 0xFFFFFFFFFFFFFull) | (std::uint64_t{1023} << 52);
+  double m;
+  memcpy(&m, &bits, sizeof m);
+  if (m > 1.4142135623730951) m = mul_rn(m, 0.5), ++exponent;
+  // log m = 2 atanh s = 2 (s + s^3/3 + ...), |s| <= 0.1716
+  const double s = div_rn(add_rn(m, -1.0), add_rn(m, 1.0)), s2 = mul_rn(s, s);
+  double sum = 1.0 / 17;
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 15);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 13);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 11);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 9);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 7);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 5);
+  sum = add_rn(mul_rn(sum, s2), 1.0 / 3);
+  sum = add_rn(mul_rn(sum, s2), 1.0);
+  return add_rn(mul_rn(mul_rn(2.0, s), sum),
+                mul_rn(0.6931471805599453, static_cast<double>(exponent)));
+}
+
+/// The stream of one unit at one tick.
+struct UnitStream {
+  std::uint32_t key0, key1;  ///< seed
+  std::uint64_t unit;        ///< below 2^48
+  std::uint64_t tick;        ///< below 2^48
+
+  TW_HD Philox4x32 block(std::uint32_t index) const {
+    return philox4x32(
+        {{index, static_cast<std::uint32_t>(tick), static_cast<std::uint32_t>(unit),
+          static_cast<std::uint32_t>(unit >> 32) | (static_cast<std::uint32_t>(tick >> 32) << 16)}},
+        key0, key1);
+  }
+};
+
+/// Walks the events among `num_trials` trials of probability p; inv_log = 1 / log(1 - p).
+struct RareEvents {
+  UnitStream stream;
+  double inv_log;
+  std::uint64_t num_trials;
+  std::uint64_t next_trial = 0;
+  std::uint32_t num_draws = 0;
+  Philox4x32 words{};
+
+  /// The next event's trial and 24 random bits that choose its branch; false at the end.
+  [[gnu::always_inline]] TW_HD bool next(std::uint64_t* trial, std::uint32_t* branch) {
+    if (next_trial >= num_trials) return false;
+    if ((num_draws & 1) == 0) words = stream.block(num_draws >> 1);
+    const std::uint32_t lo = words.v[(num_draws & 1) * 2], hi = words.v[(num_draws & 1) * 2 + 1];
+    ++num_draws;
+    const std::uint64_t k = (static_cast<std::uint64_t>(hi) << 8) | (lo >> 24);
+    const double gap = mul_rn(log_unit(k), inv_log);
+    if (!(gap < static_cast<double>(num_trials - next_trial))) {
+      next_trial = num_trials;
+      return false;
+    }
+    *trial = next_trial + static_cast<std::uint64_t>(gap);
+    *branch = lo & 0xFFFFFFu;
+    if (*trial >= num_trials) {
+      next_trial = num_trials;
+      return false;
+    }
+    next_trial = *trial + 1;
+    return true;
+  }
+};
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,172 @@
+#include "tilewave/stabilizer/reference_sample.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/tableau.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using P = PrimKind;
+constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 36;  // 8 GiB of bits
+
+class Reference {
+ public:
+  explicit Reference(const StabProgram& program)
+      : program_(program), tableau_(static_cast<std::uint32_t>(program.counts.qubits)) {
+    bits_.resize((program.counts.measurements + 63) / 64);
+  }
+
+  std::vector<std::uint64_t> run() {
+    block(0);
+    return std::move(bits_);
+  }
+
+ private:
+  void put(bool value) {
+    if (value) bits_[count_ / 64] |= std::uint64_t{1} << (count_ % 64);
+    ++count_;
+  }
+  bool record(std::uint64_t index) const { return (bits_[index / 64] >> (index % 64)) & 1; }
+
+  void block(std::uint32_t index) {
+    const std::vector<Prim>& prims = program_.blocks[index];
+    for (std::size_t i = 0; i < prims.size(); ++i) {
+      const Prim& p = prims[i];
+      switch (p.kind) {
+        case P::kClifford1:
+          tableau_.apply(program_.cliffords[p.first], p.a);
+          break;
+        case P::kControlled:
+          tableau_.apply_controlled(p.p, p.a, p.q, p.b);
+          break;
+        case P::kSwap:
+          tableau_.swap(p.a, p.b);
+          break;
+        case P::kMeasure:
+        case P::kReset:
+          i = collapses(prims, i);
+          break;
+        case P::kPad:
+          put(p.flag);
+          break;
+        case P::kHerald:
+          for (std::uint32_t k = 0; k < p.count; ++k) put(false);
+          break;
+        case P::kFeedback:
+          if (record(count_ - p.b)) tableau_.apply_pauli(p.p, p.a);
+          break;
+        case P::kRepeat:
+          loop(p);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  // A run of measurements and resets: their qubits are made determined together, then read one by
+  // one. Returns the index of the run's last primitive.
+  std::size_t collapses(const std::vector<Prim>& prims, std::size_t first) {
+    std::size_t end = first;
+    std::vector<std::uint32_t> qubits;
+    // A run may touch a qubit again in the same basis only (measure, then reset).
+    basis_.resize(program_.counts.qubits, Pauli::kI);
+    for (; end < prims.size() && (prims[end].kind == P::kMeasure || prims[end].kind == P::kReset ||
+                                  prims[end].kind == P::kRecordFlip);
+         ++end) {
+      const Prim& p = prims[end];
+      if (p.kind == P::kRecordFlip) continue;
+      if (basis_[p.a] == Pauli::kI) {
+        basis_[p.a] = p.p;
+        to_z(p.p, p.a);
+        qubits.push_back(p.a);
+      } else if (basis_[p.a] != p.p) {
+        break;
+      }
+    }
+    tableau_.collapse_z(qubits);
+    for (std::size_t i = first; i < end; ++i) {
+      const Prim& p = prims[i];
+      if (p.kind == P::kMeasure) put(tableau_.outcome_z(p.a) != p.flag);
+      if (p.kind == P::kReset && tableau_.outcome_z(p.a)) tableau_.apply_pauli(Pauli::kX, p.a);
+    }
+    for (std::uint32_t q : qubits) {
+      to_z(basis_[q], q);
+      basis_[q] = Pauli::kI;
+    }
+    return end - 1;
+  }
+  // An involution that exchanges the basis with Z.
+  void to_z(Pauli basis, std::uint32_t q) {
+    if (basis == Pauli::kX) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kH), q);
+    if (basis == Pauli::kY) tableau_.apply(circuit::gate_clifford1(circuit::GateId::kHyz), q);
+  }
+
+  void loop(const Prim& p) {
+    const std::uint64_t iterations = program_.repeats[p.b];
+    std::unordered_map<std::uint64_t, std::uint64_t>
+        seen;  // state and records looked back at -> iteration
+    const std::uint64_t start = count_;
+    std::uint64_t per_iteration = 0;
+    for (std::uint64_t k = 0; k < iterations; ++k) {
+      if (iterations > 4) {
+        const std::uint64_t state = state_hash(count_);
+        const auto [it, fresh] = seen.emplace(state, k);
+        if (!fresh) {
+          const std::uint64_t rest = fold(start, per_iteration, it->second, k, iterations);
+          for (std::uint64_t i = 0; i < rest; ++i) block(p.a);
+          return;
+        }
+      }
+      block(p.a);
+      if (k == 0) per_iteration = count_ - start;
+    }
+  }
+  // The tableau and the records that feedback may still look at.
+  std::uint64_t state_hash(std::uint64_t end) const {
+    std::uint64_t h = tableau_.hash();
+    const std::uint64_t window = std::min(end, program_.counts.max_lookback);
+    for (std::uint64_t k = 1; k <= window; ++k) h = (h ^ record(end - k)) * 0x9E3779B97F4A7C15ull;
+    return h ^ (h >> 29);
+  }
+  // Iteration `k` starts as iteration `since` did: copies the records of whole periods. Returns how
+  // many iterations are left to simulate; they bring the state to where the loop ends.
+  std::uint64_t fold(std::uint64_t start, std::uint64_t per_iteration, std::uint64_t since,
+                     std::uint64_t k, std::uint64_t iterations) {
+    const std::uint64_t period = (k - since) * per_iteration;
+    const std::uint64_t rest = (iterations - k) % (k - since);
+    const std::uint64_t end = start + (iterations - rest) * per_iteration;
+    bool any = false;
+    for (std::uint64_t r = count_ - period; r < count_ && !any; ++r) any = record(r);
+    if (any) {
+      for (std::uint64_t r = count_; r < end; ++r) {
+        if (record(r - period)) bits_[r / 64] |= std::uint64_t{1} << (r % 64);
+      }
+    }
+    count_ = end;
+    return rest;
+  }
+
+  const StabProgram& program_;
+  Tableau tableau_;
+  std::vector<std::uint64_t> bits_;
+  std::vector<Pauli> basis_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> reference_sample(const StabProgram& program) {
+  if (program.counts.measurements > kMaxRecords) {
+    throw Error(
+        ExitCode::kResources,
+        "the circuit makes " + std::to_string(program.counts.measurements) +
+            " measurement records a shot, which do not fit memory: shorten its REPEAT blocks");
+  }
+  return Reference(program).run();
+}
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,232 @@
+#include "tilewave/stabilizer/sampler.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+
+#include <omp.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/sparse_run.h"
+#include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+class SparseSource : public ShotSource {
+ public:
+  SparseSource(SparseProgram program, std::vector<std::uint64_t> reference)
+      : program_(std::move(program)), reference_(std::move(reference)) {}
+  std::uint64_t num_bits() const override { return program_.num_bits; }
+  std::uint64_t block_shots() const override { return std::uint64_t{1} << program_.log2_unit; }
+  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
+    thread_local std::vector<std::uint64_t> scratch;
+    run_sparse_unit(program_, seed, block, rows, scratch);
+    if (reference_.empty()) return;
+    const auto* bits = reinterpret_cast<const std::uint8_t*>(reference_.data());
+    const std::uint64_t bytes = row_bytes();
+    for (std::uint64_t s = 0; s < block_shots(); ++s) {
+      for (std::uint64_t k = 0; k < bytes; ++k) rows[s * bytes + k] ^= bits[k];
+    }
+  }
+  std::string explain() const override { return "engine sparse\n" + describe(program_); }
+
+ private:
+  SparseProgram program_;
+  std::vector<std::uint64_t> reference_;
+};
+
+class FrameSource : public ShotSource {
+ public:
+  FrameSource(FrameProgram program, std::uint64_t num_bits, std::vector<std::uint64_t> reference,
+              int num_threads)
+      : program_(std::move(program)),
+        num_bits_(num_bits),
+        reference_(std::move(reference)),
+        batches_(static_cast<std::size_t>(num_threads)) {
+    // As many shots as keep the frames in the second-level cache, and everything within memory.
+    std::uint64_t shots = kLargestBatch;
+    while (shots > 512 && FrameBatch::bytes_for(program_, shots) > kBatchBytes) shots /= 2;
+    block_shots_ = shots;
+    const std::uint64_t bytes = FrameBatch::bytes_for(program_, shots);
+    if (bytes > kLargestBytes) {
+      throw Error(ExitCode::kResources,
+                  "512 shots of this circuit take " + std::to_string(bytes >> 30) +
+                      " GiB of records: shorten its REPEAT blocks or ask for detectors");
+    }
+  }
+  std::uint64_t num_bits() const override { return num_bits_; }
+  std::uint64_t block_shots() const override { return block_shots_; }
+  void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
+    auto& batch = batches_[static_cast<std::size_t>(thread)];
+    if (!batch)
+      batch = std::make_unique<FrameBatch>(program_, static_cast<std::uint32_t>(block_shots_));
+    batch->run(seed, block * (block_shots_ / 32));
+    const std::size_t words = batch->row_words();
+    if (!reference_.empty()) {
+      for (std::uint64_t r = 0; r < num_bits_; ++r) {
+        if (!((reference_[r / 64] >> (r % 64)) & 1)) continue;
+        std::uint64_t* row = batch->output() + r * words;
+        for (std::size_t w = 0; w < words; ++w) row[w] = ~row[w];
+      }
+    }
+    transpose_rows(batch->output(), num_bits_, words, block_shots_, rows, row_bytes());
+  }
+  std::string explain() const override {
+    return "engine frame\nshots a batch " + std::to_string(block_shots_) + "\n" +
+           describe(program_);
+  }
+
+ private:
+  FrameProgram program_;
+  std::uint64_t num_bits_, block_shots_ = 512;
+  std::vector<std::uint64_t> reference_;
+  std::vector<std::unique_ptr<FrameBatch>> batches_;
+};
+
+// Targets of all operations a shot goes through, and noise events.
+struct FrameCost {
+  double targets = 0, events = 0;
+};
+FrameCost frame_cost(const FrameProgram& program) {
+  FrameCost cost;
+  std::vector<double> times{1};
+  for (const FrameOp& op : program.ops) {
+    if (op.code == FrameCode::kLoop)
+      times.push_back(times.back() * static_cast<double>(program.loops[op.first]));
+    else if (op.code == FrameCode::kLoopEnd)
+      times.pop_back();
+    else
+      cost.targets += times.back() * op.count;
+    if (op.ticks && op.code != FrameCode::kCoin) {
+      // One wasted draw a unit of 32 shots and run.
+      cost.events +=
+          times.back() * (op.count * program.channels[op.channel].probability + 1.0 / 32);
+    }
+  }
+  return cost;
+}
+
+}  // namespace
+
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program) {
+  return std::make_unique<SparseSource>(std::move(program), std::vector<std::uint64_t>{});
+}
+
+std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
+                                             const SampleOptions& options) {
+  const bool records = options.output == ShotOutput::kRecords;
+  std::vector<std::uint64_t> reference;
+  if (records && options.reference) reference = reference_sample(program);
+  const auto kind = records                                    ? SymptomKind::kRecords
+                    : options.output == ShotOutput::kDetectors ? SymptomKind::kOnlyDetectors
+                                                               : SymptomKind::kDetectors;
+  const std::uint64_t num_bits =
+      records ? program.counts.measurements
+              : circuit::saturating_add(program.counts.detectors, kind == SymptomKind::kDetectors
+                                                                      ? program.counts.observables
+                                                                      : 0);
+  Engine engine = options.engine;
+  const auto make_frame = [&] {
+    return compile_frames(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+  };
+  if (engine == Engine::kAuto) {
+    // Records depend on every earlier error: their sets grow with the circuit, frames do not.
+    engine = Engine::kFrame;
+    if (!records && num_bits < (std::uint64_t{1} << 31)) {
+      const FrameCost frame = frame_cost(make_frame());
+      const double branches = static_cast<double>(
+          std::min<std::uint64_t>(count_branches(program), std::uint64_t{1} << 62));
+      const double shots = static_cast<double>(std::max<std::uint64_t>(512, options.num_shots));
+      const double frame_s =
+          shots * (frame.targets * kFrameTargetSeconds + frame.events * kFrameEventSeconds);
+      // Folded loops walk a few iterations; without folding every branch is walked.
+      const double build_s = std::min(branches, kMostBranches) * kBranchSeconds;
+      const double sparse_s = build_s + shots * frame.events * kSparseEventSeconds;
+      if (sparse_s < frame_s) {
+        SparseProgram sparse = build_sparse(program, kind);
+        const double exact_s = shots * (sparse.events_per_shot * kSparseEventSeconds +
+                                        sparse.sites_per_shot * kSparseSiteSeconds +
+                                        sparse.coin_flips_per_shot * kSparseEventSeconds);
+        if (exact_s < frame_s)
+          return std::make_unique<SparseSource>(std::move(sparse), std::move(reference));
+      }
+    }
+  }
+  if (engine == Engine::kSparse) {
+    return std::make_unique<SparseSource>(build_sparse(program, kind), std::move(reference));
+  }
+  return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
+                                       runtime::resolve_num_threads(options.num_threads));
+}
+
+std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
+                        const ShotPipeline& pipeline) {
+  const std::uint64_t block = source.block_shots(), first = options.first_shot;
+  const std::uint64_t end = circuit::saturating_add(first, options.num_shots);
+  if (end >= std::uint64_t{1} << 52) {
+    throw Error(ExitCode::kUsage,
+                "shots are numbered below 2^52: use a smaller --first_shot or --shots");
+  }
+  if (options.num_shots == 0) return 0;
+  const auto first_block = static_cast<std::int64_t>(first / block),
+             end_block = static_cast<std::int64_t>((end - 1) / block + 1);
+  const std::uint64_t row = source.row_bytes();
+  std::uint64_t written = 0;
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  const int threads = static_cast<int>(std::min<std::int64_t>(
+      runtime::resolve_num_threads(options.num_threads), end_block - first_block));
+#pragma omp parallel num_threads(threads)
+  {
+    std::vector<std::uint8_t> rows;
+    std::vector<char> bytes;
+#pragma omp for ordered schedule(static, 1)
+    for (std::int64_t b = first_block; b < end_block; ++b) {
+      std::size_t count = 0;
+      if (!stop) {
+        try {
+          rows.resize(block * row + 64);
+          source.fill(options.seed, static_cast<std::uint64_t>(b), omp_get_thread_num(),
+                      rows.data());
+          const std::uint64_t begin = static_cast<std::uint64_t>(b) * block;
+          const std::uint64_t from = std::max(first, begin) - begin,
+                              to = std::min(end, begin + block) - begin;
+          count = to - from;
+          bytes.clear();
+          pipeline.format(rows.data() + from * row, count, bytes);
+        } catch (...) {
+#pragma omp critical(tw_shot_failure)
+          if (!failure) failure = std::current_exception();
+          stop = true;
+        }
+      }
+#pragma omp ordered
+      {
+        if (!stop) {
+          try {
+            if (pipeline.write(bytes, count)) {
+              written += count;
+            } else {
+              stop = true;
+            }
+          } catch (...) {
+#pragma omp critical(tw_shot_failure)
+            if (!failure) failure = std::current_exception();
+            stop = true;
+          }
+        }
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return written;
+}
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,63 @@
+// Sampling shots of a circuit: the choice between the two engines, and shots in order from any
+// number of threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/stabilizer/sparse_program.h"
+#include "tilewave/stabilizer/stab_program.h"
+
+namespace tilewave::stabilizer {
+
+enum class Engine : std::uint8_t { kAuto, kFrame, kSparse };
+enum class ShotOutput : std::uint8_t { kRecords, kDetectors, kDetectorsAndObservables };
+
+struct SampleOptions {
+  ShotOutput output = ShotOutput::kDetectors;
+  Engine engine = Engine::kAuto;
+  std::uint64_t num_shots = 1;
+  std::uint64_t seed = 0;
+  std::uint64_t first_shot = 0;  ///< of the seed's endless sequence
+  int num_threads = 0;           ///< 0: as many as the machine offers
+  bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
+};
+
+/// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
+class ShotSource {
+ public:
+  virtual ~ShotSource() = default;
+  virtual std::uint64_t num_bits() const = 0;
+  /// Shots of a block: block b holds shots [b * block_shots(), ...).
+  virtual std::uint64_t block_shots() const = 0;
+  /// Writes a block's rows of row_bytes(). `thread` picks the working memory.
+  virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  virtual std::string explain() const = 0;
+  std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
+};
+
+/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kUsage) when a forced
+/// engine cannot run the circuit.
+std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
+                                             const SampleOptions& options);
+/// The sparse engine over a ready program (an error model).
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program);
+
+/// Receives shots in order: `bytes` is what `format` made of the rows.
+struct ShotPipeline {
+  /// Called by any thread: turns rows (stride row_bytes) into bytes; may be slow.
+  std::function<void(const std::uint8_t* rows, std::size_t num_shots, std::vector<char>& bytes)>
+      format;
+  /// Called in order, one at a time. Returns false to stop.
+  std::function<bool(const std::vector<char>& bytes, std::size_t num_shots)> write;
+};
+
+/// Runs the shots [first_shot, first_shot + num_shots) through the pipeline. Returns how many were
+/// written.
+std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
+                        const ShotPipeline& pipeline);
+
+}  // namespace tilewave::stabilizer

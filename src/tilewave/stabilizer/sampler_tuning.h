@@ -1,0 +1,21 @@
+// Costs that choose between the engines, measured on two cores of an Intel Xeon (Sapphire Rapids,
+// AVX-512) in November 2026 with `tilewave detect --engine frame|sparse` on rotated surface codes.
+#pragma once
+
+#include <cstdint>
+
+namespace tilewave::stabilizer {
+
+constexpr double kFrameTargetSeconds = 0.03e-9;  ///< one target of one operation, a shot
+constexpr double kFrameEventSeconds = 30e-9;     ///< one noise event
+constexpr double kSparseEventSeconds = 7e-9;     ///< one event of a Poisson group
+constexpr double kSparseSiteSeconds = 25e-9;     ///< one hit of a disjoint channel
+constexpr double kBranchSeconds = 150e-9;        ///< walking one branch of one channel once
+constexpr double kMostBranches = 1e7;            ///< folded loops keep the walk below this
+
+constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
+constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
+                                      << 20;  ///< frames, records and outputs of a batch
+constexpr std::uint64_t kLargestBytes = std::uint64_t{16} << 30;  ///< refused above
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,219 @@
+#include "tilewave/stabilizer/sensitivity.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::stabilizer {
+
+using P = PrimKind;
+
+void toggle(SymptomSet& a, const SymptomSet& b) {
+  if (b.empty()) return;
+  if (a.empty()) {
+    a = b;
+    return;
+  }
+  SymptomSet out;
+  out.reserve(a.size() + b.size());
+  std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  a.swap(out);
+}
+
+void SensitivityVisitor::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
+  for (std::uint64_t k = 0; k < iterations; ++k) walk.block(p.a);
+}
+
+namespace {
+std::uint64_t widest_record_use(const StabProgram& program) {
+  std::uint64_t widest = std::max<std::uint64_t>(1, program.counts.max_lookback);
+  for (const auto& block : program.blocks) {
+    for (const Prim& p : block) {
+      if (p.kind == P::kHerald || p.kind == P::kRecordFlip)
+        widest = std::max<std::uint64_t>(widest, p.count);
+    }
+  }
+  return widest;
+}
+}  // namespace
+
+SensitivityWalk::SensitivityWalk(const StabProgram& program, SymptomKind kind,
+                                 SensitivityVisitor& visitor)
+    : program_(program),
+      kind_(kind),
+      visitor_(visitor),
+      x_(program.counts.qubits),
+      z_(program.counts.qubits),
+      records_(std::bit_ceil(widest_record_use(program) + 1)),
+      mask_(records_.size() - 1),
+      num_records_(program.counts.measurements),
+      num_detectors_(program.counts.detectors) {}
+
+void SensitivityWalk::run() {
+  block(0);
+  for (std::uint32_t q = 0; q < x_.size(); ++q) coin(nullptr, Pauli::kZ, q);
+}
+
+SymptomSet SensitivityWalk::flips(Pauli p, std::uint32_t q) const {
+  if (p == Pauli::kI) return {};
+  if (p == Pauli::kX) return x_[q];
+  if (p == Pauli::kZ) return z_[q];
+  SymptomSet out = x_[q];
+  toggle(out, z_[q]);
+  return out;
+}
+
+// Errors that anticommute with p on q flip these symptoms as well.
+void SensitivityWalk::anticommuting(Pauli p, std::uint32_t q, const SymptomSet& symptoms) {
+  if (p != Pauli::kX) toggle(x_[q], symptoms);
+  if (p != Pauli::kZ) toggle(z_[q], symptoms);
+}
+
+void SensitivityWalk::coin(const Prim* p, Pauli basis, std::uint32_t q) {
+  if (basis != Pauli::kZ ? (basis == Pauli::kX ? x_[q].empty() : x_[q] == z_[q]) : z_[q].empty())
+    return;
+  visitor_.coin(p, q, flips(basis, q));
+}
+
+WalkState SensitivityWalk::state() const {
+  WalkState out;
+  out.sets.reserve(2 * x_.size() + records_.size());
+  const std::uint64_t origin = position();
+  const auto add = [&](const SymptomSet& set) {
+    SymptomSet& to = out.sets.emplace_back(set);
+    for (Symptom& s : to) {
+      if (!(s & kObservableBit)) s = (s - origin) & ~kObservableBit;
+    }
+  };
+  for (const SymptomSet& set : x_) add(set);
+  for (const SymptomSet& set : z_) add(set);
+  for (std::uint64_t back = 1; back < records_.size() && back <= num_records_; ++back)
+    add(record(back));
+  return out;
+}
+
+void SensitivityWalk::shift_detectors(std::uint64_t detectors, std::uint64_t records) {
+  const std::uint64_t by = kind_ == SymptomKind::kRecords ? records : detectors;
+  const auto move = [&](std::vector<SymptomSet>& sets) {
+    for (SymptomSet& set : sets) {
+      for (Symptom& s : set) {
+        if (!(s & kObservableBit)) s -= by;
+      }
+    }
+  };
+  move(x_), move(z_), move(records_);
+  // Record r lies at r & mask: it moves with its number.
+  std::rotate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(records & mask_),
+              records_.end());
+  num_detectors_ -= detectors;
+  num_records_ -= records;
+}
+
+void SensitivityWalk::block(std::uint32_t index) {
+  const std::vector<Prim>& prims = program_.blocks[index];
+  for (std::size_t i = prims.size(); i-- > 0;) {
+    const Prim& p = prims[i];
+    switch (p.kind) {
+      case P::kClifford1: {
+        const Clifford1& c = program_.cliffords[p.first];
+        if (c.x == Pauli::kX && c.z == Pauli::kZ) break;
+        if (c.x == Pauli::kZ && c.z == Pauli::kX) {
+          x_[p.a].swap(z_[p.a]);
+          break;
+        }
+        SymptomSet x = flips(c.x, p.a), z = flips(c.z, p.a);
+        x_[p.a].swap(x);
+        z_[p.a].swap(z);
+        break;
+      }
+      case P::kControlled: {
+        if (p.p == Pauli::kY || p.q == Pauli::kY) {
+          anticommuting(p.p, p.a, flips(p.q, p.b));
+          anticommuting(p.q, p.b, flips(p.p, p.a));
+        } else {
+          anticommuting(p.p, p.a, p.q == Pauli::kX ? x_[p.b] : z_[p.b]);
+          anticommuting(p.q, p.b, p.p == Pauli::kX ? x_[p.a] : z_[p.a]);
+        }
+        break;
+      }
+      case P::kSwap:
+        x_[p.a].swap(x_[p.b]);
+        z_[p.a].swap(z_[p.b]);
+        break;
+      case P::kMeasure: {
+        coin(&p, p.p, p.a);
+        SymptomSet& record = record_ref(1);
+        if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
+        anticommuting(p.p, p.a, record);
+        record.clear();
+        --num_records_;
+        break;
+      }
+      case P::kReset:
+        coin(&p, p.p, p.a);
+        x_[p.a].clear();
+        z_[p.a].clear();
+        break;
+      case P::kPad:
+        record_ref(1).clear();
+        --num_records_;
+        break;
+      case P::kRecordFlip:
+        if (kind_ == SymptomKind::kRecords) {
+          // The flips count for the records themselves; their measurements add them once more
+          // below.
+          for (std::uint32_t k = p.count; k > 0; --k) toggle(record_ref(k), {num_records_ - k});
+          visitor_.noise(p, *this);
+          for (std::uint32_t k = p.count; k > 0; --k) toggle(record_ref(k), {num_records_ - k});
+        } else {
+          visitor_.noise(p, *this);
+        }
+        break;
+      case P::kPauli1:
+      case P::kPauli2:
+      case P::kCorrelated:
+        visitor_.noise(p, *this);
+        break;
+      case P::kHerald:
+        if (kind_ == SymptomKind::kRecords) {
+          for (std::uint32_t k = p.count; k > 0; --k) toggle(record_ref(k), {num_records_ - k});
+        }
+        visitor_.noise(p, *this);
+        for (std::uint32_t k = p.count; k > 0; --k) record_ref(k).clear();
+        num_records_ -= p.count;
+        break;
+      case P::kFeedback:
+        toggle(record_ref(p.b), flips(p.p, p.a));
+        break;
+      case P::kSweep:
+        visitor_.sweep(p, *this);
+        break;
+      case P::kDetector: {
+        --num_detectors_;
+        visitor_.detector(p, *this);
+        if (kind_ == SymptomKind::kRecords) break;
+        const SymptomSet one{num_detectors_};
+        for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);
+        break;
+      }
+      case P::kObservable: {
+        if (kind_ != SymptomKind::kDetectors) break;
+        const SymptomSet one{kObservableBit | p.a};
+        for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);
+        break;
+      }
+      case P::kObservablePauli:
+        if (kind_ == SymptomKind::kDetectors) anticommuting(p.p, p.b, {kObservableBit | p.a});
+        break;
+      case P::kShift:
+        visitor_.shift(p);
+        break;
+      case P::kRepeat:
+        visitor_.loop(p, program_.repeats[p.b], *this);
+        break;
+    }
+  }
+}
+
+}  // namespace tilewave::stabilizer

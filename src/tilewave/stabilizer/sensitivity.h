@@ -1,0 +1,102 @@
+// What each error flips: a walk backwards through a program that keeps, for every qubit, the set of
+// symptoms an X or a Z error at this place flips, and for every record the symptoms that include
+// it. Symptoms are detectors and observables (or the records themselves). Gates act on the sets as
+// on Paulis; a noise channel is handed to the visitor with the sets of its place. One walk serves
+// the sparse engine, error models and explanations.
+//
+// Where the state is known to be an eigenstate of P (after a measurement or reset, at the start), P
+// acts trivially; symptoms that P flips there are coins, and reported as such.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tilewave/stabilizer/stab_program.h"
+
+namespace tilewave::stabilizer {
+
+/// A symptom: a detector or record number, or an observable with the highest bit set.
+using Symptom = std::uint64_t;
+constexpr Symptom kObservableBit = Symptom{1} << 63;
+
+/// A sorted set of symptoms.
+using SymptomSet = std::vector<Symptom>;
+/// a ^= b (the symmetric difference).
+void toggle(SymptomSet& a, const SymptomSet& b);
+
+class SensitivityWalk;
+
+/// The sets of a place with detectors counted back from it: equal states have equal futures.
+struct WalkState {
+  std::vector<SymptomSet> sets;
+  bool operator==(const WalkState&) const = default;
+};
+
+/// Receives what the walk meets, last things first.
+class SensitivityVisitor {
+ public:
+  virtual ~SensitivityVisitor() = default;
+  /// A noise primitive; the walk's sets are those right behind it.
+  virtual void noise(const Prim& p, const SensitivityWalk& walk) = 0;
+  /// A coin: these symptoms flip together with probability one half.
+  virtual void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) = 0;
+  virtual void detector(const Prim&, const SensitivityWalk&) {}
+  virtual void shift(const Prim&) {}
+  /// A Pauli controlled by sweep bit p.b; the sets are those right behind it.
+  virtual void sweep(const Prim&, const SensitivityWalk&) {}
+  /// Runs a loop's body `iterations` times; a visitor may fold.
+  virtual void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk);
+};
+
+enum class SymptomKind : std::uint8_t {
+  kDetectors,      ///< detectors and observables
+  kOnlyDetectors,  ///< observables left out
+  kRecords,
+};
+
+class SensitivityWalk {
+ public:
+  SensitivityWalk(const StabProgram& program, SymptomKind kind, SensitivityVisitor& visitor);
+
+  /// The whole circuit, from its end to its start.
+  void run();
+  /// One pass through a block, backwards.
+  void block(std::uint32_t index);
+
+  /// Symptoms flipped by Pauli p on qubit q here.
+  const SymptomSet& x(std::uint32_t q) const { return x_[q]; }
+  const SymptomSet& z(std::uint32_t q) const { return z_[q]; }
+  SymptomSet flips(Pauli p, std::uint32_t q) const;
+  /// Symptoms that include the record `back` before the present place.
+  const SymptomSet& record(std::uint64_t back) const {
+    return records_[(num_records_ - back) & mask_];
+  }
+
+  /// Symptoms that lie before this place.
+  std::uint64_t position() const {
+    return kind_ == SymptomKind::kRecords ? num_records_ : num_detectors_;
+  }
+  std::uint64_t num_records() const { return num_records_; }
+  std::uint64_t num_detectors() const { return num_detectors_; }
+  const StabProgram& program() const { return program_; }
+
+  /// For folding loops: the sets relative to this place.
+  WalkState state() const;
+  /// Goes on as if iterations with so many detectors and records had been walked.
+  void shift_detectors(std::uint64_t detectors, std::uint64_t records);
+
+ private:
+  SymptomSet& record_ref(std::uint64_t back) { return records_[(num_records_ - back) & mask_]; }
+  void anticommuting(Pauli p, std::uint32_t q, const SymptomSet& symptoms);
+  void coin(const Prim* p, Pauli basis, std::uint32_t q);
+
+  const StabProgram& program_;
+  SymptomKind kind_;
+  SensitivityVisitor& visitor_;
+  std::vector<SymptomSet> x_, z_, records_;
+  std::uint64_t mask_;
+  std::uint64_t num_records_, num_detectors_;
+};
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,534 @@
+#include "tilewave/stabilizer/sparse_program.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using P = PrimKind;
+
+// A hash of a set that is linear: the hash of a symmetric difference is the XOR of the hashes.
+struct SetHash {
+  std::uint64_t a = 0, b = 0;
+  bool operator==(const SetHash&) const = default;
+  SetHash operator^(const SetHash& o) const { return {a ^ o.a, b ^ o.b}; }
+};
+struct SetHashHash {
+  std::size_t operator()(const SetHash& h) const { return h.a; }
+};
+std::uint64_t mixed(std::uint64_t v) {
+  v = (v ^ (v >> 30)) * 0xBF58476D1CE4E5B9ull;
+  v = (v ^ (v >> 27)) * 0x94D049BB133111EBull;
+  return v ^ (v >> 31);
+}
+SetHash hash_of(const SymptomSet& set) {
+  SetHash h;
+  for (Symptom s : set) {
+    h.a ^= mixed(s + 0x9E3779B97F4A7C15ull);
+    h.b ^= mixed(s * 0xD1342543DE82EF95ull + 0x2545F4914F6CDD1Dull);
+  }
+  return h;
+}
+
+// The rates of a Pauli channel as a Poisson process of its Paulis: p has 4^n entries (index: x and
+// z bits), the identity first. False when the channel has no such form.
+bool poisson_rates(const double* p, int size, double* rates) {
+  std::array<double, 16> log_eigenvalue{};
+  const auto sign = [&](int j, int k) { return std::popcount(unsigned(j & k)) % 2 ? -1.0 : 1.0; };
+  for (int k = 0; k < size; ++k) {
+    double drop = 0;  // 1 - eigenvalue
+    for (int j = 1; j < size; ++j) drop += p[j] * (1 - sign(j, k));
+    if (drop >= 1 - 1e-9) return false;
+    log_eigenvalue[k] = std::log1p(-drop);
+  }
+  for (int j = 1; j < size; ++j) {
+    double sum = 0;
+    for (int k = 0; k < size; ++k) sum += sign(j, k) * log_eigenvalue[k];
+    rates[j] = sum / size;
+    if (rates[j] < -1e-12) return false;
+    if (rates[j] < 1e-14) rates[j] = 0;
+  }
+  return true;
+}
+
+class Builder : public SensitivityVisitor {
+ public:
+  Builder(const StabProgram* program, std::uint64_t num_detectors, std::uint64_t num_observables)
+      : program_(program) {
+    open_segment();
+    out_.num_detectors = num_detectors;
+    out_.num_bits = num_detectors + num_observables;
+    if (out_.num_bits >= (std::uint64_t{1} << 31)) {
+      throw Error(ExitCode::kResources,
+                  "the sparse engine holds at most 2^31 output bits a shot, this circuit makes " +
+                      std::to_string(out_.num_bits) + ": use --engine frame");
+    }
+  }
+
+  void noise(const Prim& p, const SensitivityWalk& walk) override {
+    const double* probability = program_->probabilities(p);
+    const auto list = program_->list(p);
+    switch (p.kind) {
+      case P::kPauli1: {
+        // index: x + 2 z, so X 1, Z 2, Y 3
+        const double channel[4] = {0, probability[0], probability[2], probability[1]};
+        for (std::uint32_t q : list)
+          pauli_channel(channel, 1, {&walk.x(q), &walk.z(q), nullptr, nullptr});
+        break;
+      }
+      case P::kPauli2: {
+        double channel[16] = {};
+        static constexpr int kIndex[4] = {0, 1, 3, 2};
+        for (int k = 1; k < 16; ++k)
+          channel[kIndex[k >> 2] + 4 * kIndex[k & 3]] = probability[k - 1];
+        for (std::size_t i = 0; i < list.size(); i += 2) {
+          pauli_channel(
+              channel, 2,
+              {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])});
+        }
+        break;
+      }
+      case P::kRecordFlip:
+        for (std::uint32_t k = 1; k <= p.count; ++k) single(probability[0], walk.record(k));
+        break;
+      case P::kCorrelated: {
+        SymptomSet set;
+        for (std::size_t i = 0; i < list.size(); i += 2)
+          toggle(set, walk.flips(static_cast<Pauli>(list[i + 1]), list[i]));
+        chain_.push_back({probability[0], std::move(set)});
+        if (!p.flag) close_chain();
+        break;
+      }
+      case P::kHerald:
+        for (std::uint32_t k = 0; k < p.count; ++k) {
+          Branches branches;
+          const Pauli paulis[4] = {Pauli::kI, Pauli::kX, Pauli::kY, Pauli::kZ};
+          for (int j = 0; j < 4; ++j) {
+            SymptomSet set = walk.record(p.count - k);
+            toggle(set, walk.flips(paulis[j], list[k]));
+            branches.push_back({probability[j], std::move(set)});
+          }
+          disjoint(std::move(branches));
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  void coin(const Prim*, std::uint32_t, const SymptomSet& flips) override { add_coin(flips); }
+  void loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) override;
+
+  void single(double p, const SymptomSet& set) {
+    if (p == 0 || set.empty()) return;
+    if (p == 0.5) {
+      add_coin(set);
+      return;
+    }
+    if (p > 0.5) {
+      toggle(always_, set);
+      always_changed_ = true;
+      p = 1 - p;
+    }
+    if (p > 0) mechanism(hash_of(set), -std::log1p(-2 * p) / 2, [&] { return set; });
+  }
+
+  SparseProgram finish();
+  void close_chain() {
+    if (chain_.size() == 1) {
+      single(chain_[0].first, chain_[0].second);
+    } else {
+      double before = 1;
+      for (std::size_t i = chain_.size(); i-- > 0;) {
+        const double p = chain_[i].first;
+        chain_[i].first = before * p;
+        before *= 1 - p;
+      }
+      disjoint(std::move(chain_));
+    }
+    chain_.clear();
+  }
+  bool chain_open() const { return !chain_.empty(); }
+
+ private:
+  using Branches = std::vector<std::pair<double, SymptomSet>>;
+  struct Mechanism {
+    double rate;
+    SymptomSet set;
+  };
+  // What a stretch of the circuit contributes; `repeats` copies, each `stride` detectors earlier.
+  struct Segment {
+    std::unordered_map<SetHash, std::uint32_t, SetHashHash> index;
+    std::vector<Mechanism> mechanisms;
+    std::vector<Branches> sites;
+    std::vector<SymptomSet> coins;
+  };
+  struct Instance {
+    std::size_t segment;
+    std::uint64_t shift, stride, repeats;
+  };
+
+  std::uint32_t bit_of(Symptom s, std::uint64_t shift) const {
+    return static_cast<std::uint32_t>(
+        s & kObservableBit ? out_.num_detectors + (s & ~kObservableBit) : s - shift);
+  }
+  SparseList far(const SymptomSet& set, std::uint64_t shift) {
+    SparseList l{static_cast<std::uint32_t>(out_.far.size()),
+                 static_cast<std::uint32_t>(set.size())};
+    TW_CHECK(out_.far.size() + set.size() < ~std::uint32_t{0}, "sparse program too large");
+    for (Symptom s : set) out_.far.push_back(bit_of(s, shift));
+    return l;
+  }
+  void add_coin(const SymptomSet& set) {
+    if (!set.empty()) segments_.back().coins.push_back(set);
+  }
+  template <class MakeSet>
+  void mechanism(const SetHash& hash, double rate, MakeSet make) {
+    if (hash == SetHash{} || rate == 0) return;
+    Segment& segment = segments_.back();
+    const auto [it, fresh] =
+        segment.index.emplace(hash, static_cast<std::uint32_t>(segment.mechanisms.size()));
+    if (fresh) {
+      segment.mechanisms.push_back({rate, make()});
+    } else {
+      segment.mechanisms[it->second].rate += rate;
+    }
+  }
+  void open_segment() {
+    segments_.emplace_back();
+    instances_.push_back({segments_.size() - 1, 0, 0, 1});
+  }
+
+  // sets: flips of X and Z on the first qubit, then on the second; bit g of an index selects
+  // sets[g].
+  void pauli_channel(const double* channel, int num_qubits, std::array<const SymptomSet*, 4> sets) {
+    const int size = 1 << (2 * num_qubits);
+    if (last_size_ != size || !std::equal(channel, channel + size, last_channel_.begin())) {
+      std::copy(channel, channel + size, last_channel_.begin());
+      last_size_ = size;
+      last_rates_[0] = 0;
+      last_is_poisson_ = poisson_rates(channel, size, last_rates_.data());
+    }
+    const auto make = [&](int index) {
+      SymptomSet set;
+      for (int g = 0; g < 2 * num_qubits; ++g) {
+        if ((index >> g) & 1) toggle(set, *sets[g]);
+      }
+      return set;
+    };
+    if (last_is_poisson_) {
+      std::array<SetHash, 16> hash{};
+      for (int g = 0; g < 2 * num_qubits; ++g) {
+        const SetHash h = hash_of(*sets[g]);
+        for (int k = 0; k < (1 << g); ++k) hash[(1 << g) + k] = hash[k] ^ h;
+      }
+      for (int k = 1; k < size; ++k) mechanism(hash[k], last_rates_[k], [&] { return make(k); });
+      return;
+    }
+    Branches branches;
+    for (int k = 1; k < size; ++k) branches.push_back({channel[k], make(k)});
+    // A channel of one Pauli with p >= 1/2 is a certain flip and a rare one.
+    int nonzero = 0, which = 0;
+    for (int k = 1; k < size; ++k) {
+      if (channel[k] > 0) ++nonzero, which = k;
+    }
+    if (nonzero == 1) {
+      single(channel[which], branches[which - 1].second);
+    } else {
+      disjoint(std::move(branches));
+    }
+  }
+
+  void disjoint(Branches branches) {
+    std::erase_if(branches, [](const auto& b) { return b.first == 0 || b.second.empty(); });
+    if (!branches.empty()) segments_.back().sites.push_back(std::move(branches));
+  }
+  void add_site(const Branches& branches, std::uint64_t shift) {
+    double total = 0;
+    for (const auto& b : branches) total += b.first;
+    total = std::min(total, 1.0);
+    std::vector<SparseBranch>& site = pending_[total].emplace_back();
+    double sum = 0;
+    for (std::size_t k = 0; k < branches.size(); ++k) {
+      sum += branches[k].first;
+      const SparseList l = far(branches[k].second, shift);
+      const bool last = k + 1 == branches.size();
+      site.push_back(
+          {last ? 1u << 24 : static_cast<std::uint32_t>(std::lround(sum / total * 0x1p24)), l.first,
+           l.count});
+    }
+    out_.sites_per_shot += total;
+  }
+
+  void add_groups(const Segment& segment, std::vector<std::uint32_t>* groups);
+  std::uint32_t add_group(std::uint32_t width, bool fixed,
+                          std::span<const Mechanism* const> members);
+
+  const StabProgram* program_;
+  SparseProgram out_;
+  std::vector<Segment> segments_;
+  std::vector<Instance> instances_;
+  SymptomSet always_;
+  bool always_changed_ = false;
+  Branches chain_;
+  std::map<double, std::vector<std::vector<SparseBranch>>> pending_;
+  std::array<double, 16> last_channel_{}, last_rates_{};
+  int last_size_ = 0;
+  bool last_is_poisson_ = false;
+};
+
+// P(N <= k) for a Poisson number of mean mu, over every k whose probability matters in double
+// precision.
+PoissonTable poisson_table(double mu) {
+  PoissonTable t;
+  const double reach = 12 * std::sqrt(mu) + 40;
+  t.first = static_cast<std::uint64_t>(std::max(0.0, std::floor(mu - reach)));
+  const auto last = static_cast<std::uint64_t>(std::ceil(mu + reach));
+  double sum = 0;
+  for (std::uint64_t k = t.first; k <= last; ++k) {
+    const auto n = static_cast<double>(k);
+    sum += std::exp(n * std::log(mu) - mu - std::lgamma(n + 1));
+    t.upto.push_back(sum);
+  }
+  for (double& u : t.upto) u /= sum;
+  t.upto.back() = 2;
+  return t;
+}
+
+constexpr std::size_t kTableMechanisms = 4096;  // of one group: tables of at most 100 kB
+
+// Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
+// iterations become one segment that is used again and again.
+void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
+  constexpr std::size_t kLongestPeriod = 6;
+  std::vector<WalkState> states;  // before the last iterations
+  std::uint64_t k = 0;
+  while (k < iterations) {
+    const std::uint64_t left = iterations - k;
+    if (left < 3 || chain_open()) {
+      walk.block(p.a), ++k;
+      continue;
+    }
+    WalkState now = walk.state();
+    std::size_t period = 0;
+    for (std::size_t back = 1; back <= states.size() && !period; ++back) {
+      if (states[states.size() - back] == now) period = back;
+    }
+    states.push_back(std::move(now));
+    if (states.size() > kLongestPeriod) states.erase(states.begin());
+    if (!period || left / period < 2) {
+      walk.block(p.a), ++k;
+      continue;
+    }
+    const std::size_t first_instance = instances_.size();
+    const std::uint64_t position = walk.position(), detectors = walk.num_detectors(),
+                        records = walk.num_records();
+    const SymptomSet always = always_;
+    always_changed_ = false;
+    open_segment();
+    for (std::size_t i = 0; i < period; ++i) walk.block(p.a);
+    k += period;
+    const std::uint64_t stride = position - walk.position();
+    // The visitor's own state must repeat as well.
+    if (!chain_open() && !always_changed_) {
+      const std::uint64_t more = (iterations - k) / period;
+      const std::size_t end_instance = instances_.size();
+      TW_CHECK(
+          circuit::saturating_mul(more, end_instance - first_instance) < (std::uint64_t{1} << 32),
+          "sparse program too large");
+      for (std::size_t i = first_instance; i < end_instance; ++i) {
+        Instance& in = instances_[i];
+        if (in.repeats == 1) {
+          in.stride = stride;
+          in.repeats = more + 1;
+        } else {  // a loop inside: its copies for every further iteration
+          for (std::uint64_t m = 1; m <= more; ++m) {
+            Instance copy = instances_[i];
+            copy.shift += m * stride;
+            instances_.push_back(copy);
+          }
+        }
+      }
+      walk.shift_detectors(more * (detectors - walk.num_detectors()),
+                           more * (records - walk.num_records()));
+      k += more * period;
+    }
+    states.clear();
+    open_segment();
+  }
+}
+
+std::uint32_t Builder::add_group(std::uint32_t width, bool fixed,
+                                 std::span<const Mechanism* const> members) {
+  const auto n = static_cast<std::uint32_t>(members.size());
+  SparseGroup g;
+  g.width = width;
+  g.fixed = fixed;
+  g.first = static_cast<std::uint32_t>(out_.alias.size());
+  g.count = n;
+  for (const Mechanism* m : members) g.rate += m->rate;
+  g.first_bit = static_cast<std::uint32_t>(width ? out_.bits.size() : out_.lists.size());
+  const auto marked = [&](Symptom s) {
+    return bit_of(s, 0) | (s & kObservableBit ? kFixedBit : 0);
+  };
+  for (const Mechanism* m : members) {
+    if (!width)
+      out_.lists.push_back(
+          {static_cast<std::uint32_t>(out_.far.size()), static_cast<std::uint32_t>(m->set.size())});
+    for (Symptom s : m->set) (width ? out_.bits : out_.far).push_back(marked(s));
+  }
+  // Alias table (Walker): each bucket keeps a share of its own mechanism and gives the rest to
+  // another.
+  std::vector<double> share(n);
+  std::vector<std::uint32_t> small, large;
+  for (std::uint32_t k = 0; k < n; ++k) {
+    share[k] = members[k]->rate / g.rate * n;
+    (share[k] < 1 ? small : large).push_back(k);
+  }
+  out_.alias.resize(out_.alias.size() + n);
+  AliasEntry* alias = out_.alias.data() + g.first;
+  for (std::uint32_t k = 0; k < n; ++k) alias[k] = {~std::uint32_t{0}, k};
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t s = small.back(), l = large.back();
+    small.pop_back();
+    alias[s] = {static_cast<std::uint32_t>(std::min(4294967295.0, share[s] * 0x1p32)), l};
+    share[l] -= 1 - share[s];
+    if (share[l] < 1) {
+      large.pop_back();
+      small.push_back(l);
+    }
+  }
+  out_.groups.push_back(g);
+  return static_cast<std::uint32_t>(out_.groups.size() - 1);
+}
+
+// Neighbours in the output are neighbours in a table; a large table is cut.
+void Builder::add_groups(const Segment& segment, std::vector<std::uint32_t>* groups) {
+  std::vector<const Mechanism*> members[10];
+  for (const Mechanism& m : segment.mechanisms) {
+    const std::size_t width = m.set.size() <= 4 ? m.set.size() : 0;
+    members[2 * width + ((m.set.back() & kObservableBit) ? 1 : 0)].push_back(&m);
+  }
+  for (std::uint32_t k = 0; k < 10; ++k) {
+    std::sort(members[k].begin(), members[k].end(),
+              [](const Mechanism* a, const Mechanism* b) { return a->set < b->set; });
+    const std::size_t n = members[k].size(), cuts = (n + kTableMechanisms - 1) / kTableMechanisms;
+    for (std::size_t c = 0; c < cuts; ++c) {
+      const std::size_t first = n * c / cuts, last = n * (c + 1) / cuts;
+      groups->push_back(
+          add_group(k / 2, k % 2, std::span(members[k]).subspan(first, last - first)));
+    }
+  }
+}
+
+SparseProgram Builder::finish() {
+  if (chain_open()) close_chain();
+  std::vector<std::vector<std::uint32_t>> groups(segments_.size());
+  for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);
+  for (const Instance& in : instances_) {
+    const Segment& segment = segments_[in.segment];
+    for (std::uint64_t r = 0; r < in.repeats; ++r) {
+      const std::uint64_t shift = in.shift + r * in.stride;
+      for (std::uint32_t g : groups[in.segment])
+        out_.tiles.push_back({g, static_cast<std::uint32_t>(shift)});
+      for (const Branches& site : segment.sites) add_site(site, shift);
+      for (const SymptomSet& coin : segment.coins) {
+        SymptomSet moved;
+        for (Symptom s : coin) moved.push_back(s & kObservableBit ? s : s - shift);
+        out_.coins.push_back(far(moved, 0));
+      }
+    }
+  }
+  for (const auto& [probability, sites] : pending_) {
+    SparseSiteGroup g;
+    g.probability = probability;
+    g.inv_log = 1 / std::log1p(-probability);
+    g.first_site = static_cast<std::uint32_t>(out_.sites.size());
+    g.num_sites = static_cast<std::uint32_t>(sites.size());
+    for (const auto& site : sites) {
+      out_.sites.push_back({static_cast<std::uint32_t>(out_.branches.size()),
+                            static_cast<std::uint32_t>(site.size())});
+      out_.branches.insert(out_.branches.end(), site.begin(), site.end());
+    }
+    out_.site_groups.push_back(g);
+  }
+  for (Symptom s : always_) out_.always.push_back(bit_of(s, 0));
+  for (const SparseList& c : out_.coins) out_.coin_flips_per_shot += 0.5 * c.count;
+  // A unit is so many shots that its rows fill about half of a second-level cache.
+  const std::uint64_t row = std::max<std::uint64_t>(1, out_.row_bytes());
+  out_.log2_unit = static_cast<std::uint32_t>(
+      std::clamp<int>(std::bit_width((std::uint64_t{1} << 20) / row) - 1, 6, 13));
+  for (SparseGroup& g : out_.groups) {
+    g.poisson = static_cast<std::uint32_t>(out_.poissons.size());
+    out_.poissons.push_back(poisson_table(std::ldexp(g.rate, static_cast<int>(out_.log2_unit))));
+  }
+  for (const SparseTile& t : out_.tiles) out_.events_per_shot += out_.groups[t.group].rate;
+  // Row by row from the first output bit on: the tiles of one stretch of the rows follow each
+  // other.
+  std::stable_sort(out_.tiles.begin(), out_.tiles.end(),
+                   [](const SparseTile& a, const SparseTile& b) { return a.shift > b.shift; });
+  return std::move(out_);
+}
+
+std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
+  std::uint64_t total = 0;
+  for (const Prim& p : program.blocks[block]) {
+    if (p.kind == P::kPauli1) total += 3 * p.count;
+    if (p.kind == P::kPauli2) total += 15 * (p.count / 2);
+    if (p.kind == P::kRecordFlip || p.kind == P::kCorrelated) total += p.count;
+    if (p.kind == P::kHerald) total += 4 * p.count;
+    if (p.kind == P::kRepeat) {
+      total = circuit::saturating_add(
+          total, circuit::saturating_mul(program.repeats[p.b], branches_of(program, p.a)));
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
+
+SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
+  const bool records = kind == SymptomKind::kRecords;
+  Builder builder(&program, records ? program.counts.measurements : program.counts.detectors,
+                  kind == SymptomKind::kDetectors ? program.counts.observables : 0);
+  SensitivityWalk(program, kind, builder).run();
+  return builder.finish();
+}
+
+SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
+                           std::uint64_t num_observables) {
+  Builder builder(nullptr, num_detectors, num_observables);
+  for (const IndependentError& e : errors) {
+    SymptomSet set;
+    for (std::uint32_t b : e.bits) {
+      toggle(set, {b < num_detectors ? Symptom{b} : kObservableBit | (b - num_detectors)});
+    }
+    builder.single(e.probability, set);
+  }
+  return builder.finish();
+}
+
+std::string describe(const SparseProgram& program) {
+  std::string out;
+  const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
+  line("output bits " + std::to_string(program.num_bits));
+  line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
+  line("events a shot " + std::to_string(program.events_per_shot) + " from " +
+       std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
+       " tables, " + std::to_string(program.alias.size()) + " mechanisms");
+  line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
+       std::to_string(program.sites_per_shot) + " hits a shot");
+  line("coins " + std::to_string(program.coins.size()) + ", " +
+       std::to_string(program.coin_flips_per_shot) + " flips a shot");
+  return out;
+}
+
+}  // namespace tilewave::stabilizer

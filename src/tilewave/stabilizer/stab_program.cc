@@ -1,0 +1,446 @@
+#include "tilewave/stabilizer/stab_program.h"
+
+#include <algorithm>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using circuit::StabilizerCircuit;
+using circuit::StabInstruction;
+using circuit::StabKind;
+using circuit::StabTarget;
+using K = StabKind;
+using P = PrimKind;
+
+// A Pauli product with repeated qubits multiplied out.
+struct Product {
+  std::vector<std::pair<std::uint32_t, Pauli>> factors;
+  bool negative = false;
+};
+
+class Lowering {
+ public:
+  explicit Lowering(StabProgram& out) : out_(out) {}
+
+  std::uint32_t block(const StabilizerCircuit& c) {
+    const auto index = static_cast<std::uint32_t>(out_.blocks.size());
+    out_.blocks.emplace_back();
+    std::vector<Prim> prims;
+    for (const StabInstruction& op : c.instructions()) {
+      prims_ = &prims;
+      source_ = next_source_++;
+      line_ = op.line;
+      if (op.kind == K::kRepeat) {
+        Prim p = prim(P::kRepeat);
+        p.b = static_cast<std::uint32_t>(out_.repeats.size());
+        out_.repeats.push_back(op.repeat);
+        p.a = block(c.block(op));
+        prims.push_back(p);
+      } else {
+        instruction(c, op);
+      }
+    }
+    out_.blocks[index] = std::move(prims);
+    return index;
+  }
+
+ private:
+  Prim prim(PrimKind kind) const {
+    Prim p{};
+    p.kind = kind;
+    p.source = source_;
+    return p;
+  }
+  void emit(const Prim& p) { prims_->push_back(p); }
+
+  void clifford1(const Clifford1& c, std::uint32_t q) {
+    if (c.is_identity()) return;
+    auto it = std::find(out_.cliffords.begin(), out_.cliffords.end(), c);
+    if (it == out_.cliffords.end()) it = out_.cliffords.insert(it, c);
+    Prim p = prim(P::kClifford1);
+    p.a = q;
+    p.first = static_cast<std::uint32_t>(it - out_.cliffords.begin());
+    emit(p);
+  }
+  void controlled(Pauli a, std::uint32_t qa, Pauli b, std::uint32_t qb) {
+    Prim p = prim(P::kControlled);
+    p.p = a, p.q = b, p.a = qa, p.b = qb;
+    emit(p);
+  }
+  void measure(Pauli basis, std::uint32_t q, bool inverted) {
+    Prim p = prim(P::kMeasure);
+    p.p = basis, p.a = q, p.flag = inverted;
+    emit(p);
+  }
+  void reset(Pauli basis, std::uint32_t q) {
+    Prim p = prim(P::kReset);
+    p.p = basis, p.a = q;
+    emit(p);
+  }
+  void record_flips(std::span<const double> args, std::uint64_t count) {
+    if (args.empty() || args[0] == 0 || count == 0) return;
+    Prim p = prim(P::kRecordFlip);
+    p.count = static_cast<std::uint32_t>(count);
+    p.param = params(args);
+    emit(p);
+  }
+  std::uint32_t params(std::span<const double> values) {
+    const auto index = static_cast<std::uint32_t>(out_.params.size());
+    out_.params.insert(out_.params.end(), values.begin(), values.end());
+    return index;
+  }
+  void set_list(Prim& p, std::span<const std::uint32_t> values) {
+    p.first = static_cast<std::uint32_t>(out_.lists.size());
+    p.count = static_cast<std::uint32_t>(values.size());
+    out_.lists.insert(out_.lists.end(), values.begin(), values.end());
+  }
+  void noise(PrimKind kind, std::span<const StabTarget> targets, std::span<const double> args,
+             bool flag = false) {
+    if (targets.empty() || std::all_of(args.begin(), args.end(), [](double a) { return a == 0; })) {
+      if (kind != P::kHerald || targets.empty()) return;
+    }
+    Prim p = prim(kind);
+    p.flag = flag;
+    p.param = params(args);
+    std::vector<std::uint32_t> qubits;
+    for (const StabTarget& t : targets) qubits.push_back(t.value);
+    set_list(p, qubits);
+    emit(p);
+  }
+  void gate(const StabInstruction& op, std::span<const StabTarget> targets) {
+    if (circuit::gate_arity(op.gate) == 1) {
+      const Clifford1& c = circuit::gate_clifford1(op.gate);
+      for (const StabTarget& t : targets) clifford1(c, t.value);
+      return;
+    }
+    const circuit::Clifford2Form& form = circuit::gate_clifford2(op.gate);
+    for (std::size_t i = 0; i < targets.size(); i += 2) {
+      const StabTarget &t0 = targets[i], &t1 = targets[i + 1];
+      const bool c0 = t0.kind != StabTarget::Kind::kQubit, c1 = t1.kind != StabTarget::Kind::kQubit;
+      if (c0 && c1) continue;  // CZ between classical bits is a phase
+      if (c0 || c1) {
+        const StabTarget& bit = c0 ? t0 : t1;
+        Prim p = prim(bit.kind == StabTarget::Kind::kRecord ? P::kFeedback : P::kSweep);
+        p.p = c0 ? form.b : form.a;
+        p.a = c0 ? t1.value : t0.value;
+        p.b = bit.value;
+        emit(p);
+        continue;
+      }
+      if (form.a != Pauli::kI) controlled(form.a, t0.value, form.b, t1.value);
+      if (form.swap) {
+        Prim p = prim(P::kSwap);
+        p.a = t0.value, p.b = t1.value;
+        emit(p);
+      }
+      clifford1(form.post0, t0.value);
+      clifford1(form.post1, t1.value);
+    }
+  }
+
+  Product product(std::span<const StabTarget> targets) {
+    Product out;
+    int phase = 0;
+    for (const StabTarget& t : targets) {
+      if (t.kind == StabTarget::Kind::kCombiner) continue;
+      out.negative ^= t.inverted;
+      auto it = std::find_if(out.factors.begin(), out.factors.end(),
+                             [&](const auto& f) { return f.first == t.value; });
+      if (it == out.factors.end()) {
+        out.factors.emplace_back(t.value, t.pauli);
+        continue;
+      }
+      circuit::Pauli2 m = circuit::pauli2(it->second, 0) * circuit::pauli2(t.pauli, 0);
+      it->second = circuit::pauli_at(m, 0);
+      phase += m.phase - (it->second == Pauli::kY ? 1 : 0);
+      if (it->second == Pauli::kI) out.factors.erase(it);
+    }
+    phase &= 3;
+    if (phase & 1) {
+      throw Error(ExitCode::kInput,
+                  (line_ ? "line " + std::to_string(line_) + ": " : std::string()) +
+                      "a Pauli product is anti-Hermitian (it multiplies to +-i times a Pauli): it "
+                      "cannot be measured; fix the repeated qubit");
+    }
+    if (phase == 2) out.negative = !out.negative;
+    return out;
+  }
+
+  // C(P_k, Q) on the other qubits maps P_0 to the product when Q anticommutes with P_0.
+  void fold(const Product& pr, bool reverse) {
+    const auto [q0, p0] = pr.factors[0];
+    const Pauli other = p0 == Pauli::kX ? Pauli::kZ : Pauli::kX;
+    const std::size_t n = pr.factors.size();
+    for (std::size_t i = 1; i < n; ++i) {
+      const auto& f = pr.factors[reverse ? n - i : i];
+      controlled(f.second, f.first, other, q0);
+    }
+  }
+  void measure_product(const Product& pr) {
+    if (pr.factors.empty()) {
+      Prim p = prim(P::kPad);
+      p.flag = pr.negative;
+      emit(p);
+      return;
+    }
+    fold(pr, false);
+    measure(pr.factors[0].second, pr.factors[0].first, pr.negative);
+    fold(pr, true);
+  }
+  void phase_product(const Product& pr, bool dagger) {
+    if (pr.factors.empty()) return;
+    using circuit::GateId;
+    const bool minus = dagger != pr.negative;
+    const Pauli p0 = pr.factors[0].second;
+    const GateId g = p0 == Pauli::kX   ? (minus ? GateId::kSxdg : GateId::kSx)
+                     : p0 == Pauli::kY ? (minus ? GateId::kSydg : GateId::kSy)
+                                       : (minus ? GateId::kSdg : GateId::kS);
+    fold(pr, false);
+    clifford1(circuit::gate_clifford1(g), pr.factors[0].first);
+    fold(pr, true);
+  }
+  template <class F>
+  void for_each_product(std::span<const StabTarget> targets, F f) {
+    for (std::size_t i = 0; i < targets.size();) {
+      std::size_t end = i + 1;
+      while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+      f(product(targets.subspan(i, end - i)));
+      i = end;
+    }
+  }
+
+  void collapse(std::span<const StabTarget> targets, Pauli basis, bool measured, bool resets,
+                std::span<const double> args) {
+    for (const StabTarget& t : targets) {
+      if (measured) measure(basis, t.value, t.inverted);
+      if (resets) reset(basis, t.value);
+    }
+    if (measured) record_flips(args, targets.size());
+  }
+  void pairs(std::span<const StabTarget> targets, Pauli basis, std::span<const double> args) {
+    for (std::size_t i = 0; i < targets.size(); i += 2) {
+      Product pr;
+      pr.factors = {{targets[i].value, basis}, {targets[i + 1].value, basis}};
+      pr.negative = targets[i].inverted != targets[i + 1].inverted;
+      measure_product(pr);
+    }
+    record_flips(args, targets.size() / 2);
+  }
+  void correlated(std::span<const StabTarget> targets, std::span<const double> args, bool chained) {
+    Prim p = prim(P::kCorrelated);
+    p.flag = chained;
+    p.param = params(args);
+    std::vector<std::uint32_t> list;
+    for (const StabTarget& t : targets) {
+      if (t.kind == StabTarget::Kind::kCombiner) continue;
+      list.push_back(t.value);
+      list.push_back(static_cast<std::uint32_t>(t.pauli));
+    }
+    set_list(p, list);
+    emit(p);
+  }
+  void records(Prim p, std::span<const StabTarget> targets) {
+    std::vector<std::uint32_t> list;
+    for (const StabTarget& t : targets) {
+      if (t.kind == StabTarget::Kind::kRecord) list.push_back(t.value);
+    }
+    set_list(p, list);
+    emit(p);
+  }
+
+  void instruction(const StabilizerCircuit& c, const StabInstruction& op) {
+    const auto targets = c.targets(op);
+    const auto args = c.args(op);
+    switch (op.kind) {
+      case K::kGate:
+        gate(op, targets);
+        break;
+      case K::kXError:
+        pauli1(targets, {args[0], 0, 0});
+        break;
+      case K::kYError:
+        pauli1(targets, {0, args[0], 0});
+        break;
+      case K::kZError:
+        pauli1(targets, {0, 0, args[0]});
+        break;
+      case K::kDepolarize1:
+        pauli1(targets, {args[0] / 3, args[0] / 3, args[0] / 3});
+        break;
+      case K::kPauliChannel1:
+        noise(P::kPauli1, targets, args);
+        break;
+      case K::kDepolarize2: {
+        const std::vector<double> p(15, args[0] / 15);
+        noise(P::kPauli2, targets, p, true);
+        break;
+      }
+      case K::kPauliChannel2:
+        noise(P::kPauli2, targets, args);
+        break;
+      case K::kCorrelatedError:
+        correlated(targets, args, false);
+        break;
+      case K::kElseCorrelatedError:
+        correlated(targets, args, true);
+        break;
+      case K::kHeraldedErase: {
+        const std::vector<double> p(4, args[0] / 4);
+        noise(P::kHerald, targets, p, true);
+        break;
+      }
+      case K::kHeraldedPauliChannel1:
+        noise(P::kHerald, targets, args);
+        break;
+      case K::kM:
+        collapse(targets, Pauli::kZ, true, false, args);
+        break;
+      case K::kMX:
+        collapse(targets, Pauli::kX, true, false, args);
+        break;
+      case K::kMY:
+        collapse(targets, Pauli::kY, true, false, args);
+        break;
+      case K::kMR:
+        collapse(targets, Pauli::kZ, true, true, args);
+        break;
+      case K::kMRX:
+        collapse(targets, Pauli::kX, true, true, args);
+        break;
+      case K::kMRY:
+        collapse(targets, Pauli::kY, true, true, args);
+        break;
+      case K::kR:
+        collapse(targets, Pauli::kZ, false, true, {});
+        break;
+      case K::kRX:
+        collapse(targets, Pauli::kX, false, true, {});
+        break;
+      case K::kRY:
+        collapse(targets, Pauli::kY, false, true, {});
+        break;
+      case K::kMXX:
+        pairs(targets, Pauli::kX, args);
+        break;
+      case K::kMYY:
+        pairs(targets, Pauli::kY, args);
+        break;
+      case K::kMZZ:
+        pairs(targets, Pauli::kZ, args);
+        break;
+      case K::kMPP: {
+        std::uint64_t count = 0;
+        for_each_product(targets, [&](const Product& pr) { measure_product(pr), ++count; });
+        record_flips(args, count);
+        break;
+      }
+      case K::kSPP:
+      case K::kSPPDag:
+        for_each_product(targets,
+                         [&](const Product& pr) { phase_product(pr, op.kind == K::kSPPDag); });
+        break;
+      case K::kDetector: {
+        Prim p = prim(P::kDetector);
+        p.b = static_cast<std::uint32_t>(args.size());
+        p.param = params(args);
+        records(p, targets);
+        break;
+      }
+      case K::kObservableInclude: {
+        Prim p = prim(P::kObservable);
+        p.a = static_cast<std::uint32_t>(args[0]);
+        records(p, targets);
+        for (const StabTarget& t : targets) {
+          if (t.kind != StabTarget::Kind::kPauli) continue;
+          Prim o = prim(P::kObservablePauli);
+          o.a = p.a, o.p = t.pauli, o.b = t.value;
+          emit(o);
+        }
+        break;
+      }
+      case K::kShiftCoords: {
+        Prim p = prim(P::kShift);
+        p.b = static_cast<std::uint32_t>(args.size());
+        p.param = params(args);
+        emit(p);
+        break;
+      }
+      case K::kMpad:
+        for (const StabTarget& t : targets) {
+          Prim p = prim(P::kPad);
+          p.flag = t.value == 1;
+          emit(p);
+        }
+        record_flips(args, targets.size());
+        break;
+      case K::kIError:
+      case K::kIIError:
+      case K::kQubitCoords:
+      case K::kTick:
+      case K::kRepeat:
+      case K::kCount:
+        break;
+    }
+  }
+  void pauli1(std::span<const StabTarget> targets, std::array<double, 3> p) {
+    noise(P::kPauli1, targets, p);
+  }
+
+  StabProgram& out_;
+  std::vector<Prim>* prims_ = nullptr;
+  std::uint32_t source_ = 0, next_source_ = 0, line_ = 0;
+};
+
+// Records must exist before they are looked back at; called with the records before the block.
+std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
+                              std::uint64_t before) {
+  std::uint64_t records = before;
+  const auto need = [&](std::uint64_t back) {
+    if (back > records) {
+      throw Error(ExitCode::kInput, "rec[-" + std::to_string(back) +
+                                        "] looks back past the first record: only " +
+                                        std::to_string(records) + " records precede it");
+    }
+  };
+  for (const Prim& p : program.blocks[block]) {
+    switch (p.kind) {
+      case P::kMeasure:
+      case P::kPad:
+        records = circuit::saturating_add(records, 1);
+        break;
+      case P::kHerald:
+        records = circuit::saturating_add(records, p.count);
+        break;
+      case P::kFeedback:
+        need(p.b);
+        break;
+      case P::kDetector:
+      case P::kObservable:
+        for (std::uint32_t back : program.list(p)) need(back);
+        break;
+      case P::kRepeat: {
+        const std::uint64_t after = check_lookbacks(program, p.a, records);
+        records = circuit::saturating_add(
+            records, circuit::saturating_mul(after - records, program.repeats[p.b]));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return records;
+}
+
+}  // namespace
+
+StabProgram lower(const StabilizerCircuit& circuit) {
+  StabProgram out;
+  out.counts = circuit.counts();
+  Lowering(out).block(circuit);
+  check_lookbacks(out, 0, 0);
+  return out;
+}
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,70 @@
+// The few primitives every stabilizer engine works on. A circuit of Stim's 81 instructions is
+// lowered once: two-qubit gates to C(a, b), a swap and one-qubit Cliffords (circuit/clifford.h);
+// pair and product measurements to controlled Paulis around a one-qubit measurement; measurement
+// noise to a flip of records. Blocks stay blocks. Layout: block 0 is the whole circuit; primitives
+// are fixed-size records, their longer operands live in two pools.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/clifford.h"
+#include "tilewave/circuit/stabilizer_circuit.h"
+
+namespace tilewave::stabilizer {
+
+using circuit::Clifford1;
+using circuit::Pauli;
+
+enum class PrimKind : std::uint8_t {
+  kClifford1,        ///< one-qubit Clifford number `first` of `cliffords` on a
+  kControlled,       ///< C(p on a, q on b)
+  kSwap,             ///< a and b
+  kMeasure,          ///< a in basis p into the next record; `flag`: inverted
+  kReset,            ///< a to the + eigenstate of p
+  kRecordFlip,       ///< flips each of the last `count` records with probability params[param]
+  kPad,              ///< a constant record, `flag` its value
+  kPauli1,           ///< list of qubits; X, Y, Z with params[param .. +3]
+  kPauli2,           ///< list of pairs; 15 probabilities IX ... ZZ; `flag`: all equal
+  kCorrelated,       ///< list of (qubit, Pauli); params[param]; `flag`: continues a chain
+  kHerald,           ///< list of qubits; I, X, Y, Z with params[param .. +4]; one record each
+  kFeedback,         ///< Pauli p on a when the record b back is 1
+  kSweep,            ///< Pauli p on a when sweep bit b is 1
+  kDetector,         ///< list of lookbacks; `b` coordinates from param
+  kObservable,       ///< observable a; list of lookbacks
+  kObservablePauli,  ///< observable a changes sign with Pauli p on qubit b
+  kShift,            ///< shifts coordinates by b parameters from param
+  kRepeat,           ///< block a, repeats[b] times
+};
+
+struct Prim {
+  PrimKind kind;
+  Pauli p = Pauli::kI, q = Pauli::kI;
+  bool flag = false;
+  std::uint32_t a = 0, b = 0;
+  std::uint32_t first = 0, count = 0;  ///< in lists
+  std::uint32_t param = 0;             ///< in params
+  std::uint32_t source = 0;            ///< number of the instruction in the source, in text order
+};
+
+struct StabProgram {
+  std::vector<std::vector<Prim>> blocks;
+  std::vector<std::uint32_t> lists;
+  std::vector<double> params;
+  std::vector<std::uint64_t> repeats;
+  std::vector<Clifford1> cliffords;
+  circuit::StabCounts counts;
+
+  std::span<const std::uint32_t> list(const Prim& p) const {
+    return {lists.data() + p.first, p.count};
+  }
+  const double* probabilities(const Prim& p) const { return params.data() + p.param; }
+};
+
+/// Lowers a circuit. Throws Error(kInput) for what has no meaning, such as an anti-Hermitian
+/// product.
+StabProgram lower(const circuit::StabilizerCircuit& circuit);
+
+}  // namespace tilewave::stabilizer
