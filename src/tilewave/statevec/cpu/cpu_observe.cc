@@ -13,6 +13,7 @@
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
+#include "tilewave/statevec/cpu/observe_kernels.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -62,45 +63,13 @@ TW_MULTIVERSION double fold(double* p, int bits, double* ones) {
   return p[0];
 }
 
-// sum over a chunk of sign * v, sign = parity of (index & z): column signs are a table, row signs
-// flip.
-TW_MULTIVERSION double signed_sum(const double* v, std::size_t rows, const double* column_signs,
-                                  std::uint32_t z_rows) {
-  double acc[8] = {};
-  for (std::size_t r = 0; r < rows; ++r) {
-    const double sign = std::popcount(static_cast<std::uint32_t>(r) & z_rows) & 1 ? -1.0 : 1.0;
-    const double* row = v + r * 64;
-    double part[8] = {};
-    for (int k = 0; k < 64; k += 8) {
-      for (int l = 0; l < 8; ++l) part[l] += row[k + l] * column_signs[k + l];
-    }
-    for (int l = 0; l < 8; ++l) acc[l] += sign * part[l];
-  }
-  return ((acc[0] + acc[1]) + (acc[2] + acc[3])) + ((acc[4] + acc[5]) + (acc[6] + acc[7]));
+void cross_chunk(const Complex<float>* a, const Complex<float>* b, std::uint32_t x,
+                 std::size_t count, double* re, double* im) {
+  observe_kernels().cross_f32(a, b, x, count, re, im);
 }
-
-// conj(a[k]) * b[k ^ x] over a chunk, real and imaginary parts apart
-template <class T>
-void cross_of(const Complex<T>* a, const Complex<T>* b, std::uint32_t x, std::size_t count,
-              double* re, double* im) {
-  const std::uint32_t outer = x & ~7u, inner = x & 7u;
-  for (std::uint32_t k = 0; k < count; k += 8) {
-    const Complex<T>* p = a + k;
-    const Complex<T>* q = b + (k ^ outer);
-    for (std::uint32_t l = 0; l < 8; ++l) {
-      const double pr = p[l].re, pi = p[l].im, qr = q[l ^ inner].re, qi = q[l ^ inner].im;
-      re[k + l] = pr * qr + pi * qi;
-      im[k + l] = pr * qi - pi * qr;
-    }
-  }
-}
-TW_MULTIVERSION void cross_chunk(const Complex<float>* a, const Complex<float>* b, std::uint32_t x,
-                                 std::size_t count, double* re, double* im) {
-  cross_of(a, b, x, count, re, im);
-}
-TW_MULTIVERSION void cross_chunk(const Complex<double>* a, const Complex<double>* b,
-                                 std::uint32_t x, std::size_t count, double* re, double* im) {
-  cross_of(a, b, x, count, re, im);
+void cross_chunk(const Complex<double>* a, const Complex<double>* b, std::uint32_t x,
+                 std::size_t count, double* re, double* im) {
+  observe_kernels().cross_f64(a, b, x, count, re, im);
 }
 
 }  // namespace
@@ -372,7 +341,7 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
       const int num_y = std::popcount(term.x & term.z);
       String& s = strings[t];
       s.z_high = z >> bits;
-      s.z_rows = static_cast<std::uint32_t>((z & low_mask(bits)) >> 6);
+      s.z_rows = static_cast<std::uint32_t>(z & low_mask(bits) & ~std::uint64_t{63});
       // sum over i of conj(a_i) i^num_y (-1)^{z.(i^x)} a_{i^x}; its real part
       s.imaginary = num_y & 1;
       s.factor = (std::popcount(z & x) & 1 ? -1.0 : 1.0) *
@@ -387,6 +356,7 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     std::vector<double> partial(groups * m, 0.0);
 #pragma omp parallel num_threads(num_threads_)
     {
+      const ObserveKernels& kernels = observe_kernels();
       std::vector<double> re(bit(bits)), im(bit(bits));
 #pragma omp for schedule(static)
       for (std::uint64_t g = 0; g < groups; ++g) {
@@ -397,8 +367,8 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
                       im.data());
           for (std::size_t t = 0; t < m; ++t) {
             const String& s = strings[t];
-            const double value = signed_sum(s.imaginary ? im.data() : re.data(), bit(bits - 6),
-                                            signs.data() + t * 64, s.z_rows);
+            const double value = kernels.signed_sum(s.imaginary ? im.data() : re.data(), bit(bits),
+                                                    signs.data() + t * 64, s.z_rows);
             partial[g * m + t] += std::popcount(c & s.z_high) & 1 ? -value : value;
           }
         }
