@@ -32,7 +32,9 @@ CostModel CpuState<T>::cost_model() const {
   constexpr bool kDouble = sizeof(T) == 8;
   cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
   cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
-  const CpuRates& rates = cpu_rates();
+  // predictions of small states are not worth a measurement
+  static constexpr CpuRates kDefaults;
+  const CpuRates& rates = num_qubits_ >= kMeasureRatesFrom ? cpu_rates() : kDefaults;
   const double share =
       (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
   cost.bandwidth = rates.bandwidth;

@@ -10,10 +10,10 @@
 
 namespace tilewave::statevec::cpu {
 
-/// Rates of this machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second
-/// of all threads.
+/// Rates of a machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second of
+/// all threads. The defaults are those of the machine of cpu_tuning.h.
 struct CpuRates {
-  double bandwidth = 40e9;
+  double bandwidth = 45e9;
   double lift_s = 1.2e-10;
   double flip_s = 1.0e-10;
   double rotate_s = 2.0e-10;
@@ -21,7 +21,7 @@ struct CpuRates {
   double multiply_s = 1.2e-10;
 };
 
-/// Measured once (about 0.1 s) and kept in the user's cache directory; see cpu_rates.cc.
+/// Measured on this machine at the first call (about 30 ms).
 const CpuRates& cpu_rates();
 
 template <class T>

@@ -6,12 +6,14 @@
 
 namespace tilewave::statevec::cpu {
 
-constexpr int kTileBitsDouble = 14;  ///< active positions of a pass: 256 KiB
-constexpr int kTileBitsSingle = 15;  ///< 256 KiB
+constexpr int kTileBitsDouble = 15;  ///< active positions of a pass: 512 KiB
+constexpr int kTileBitsSingle = 16;      ///< 512 KiB
 constexpr int kMaxTileBits = 16;
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;
 constexpr int kBlockRowBitsDouble = 5;  ///< rows of a block: 2^5 KiB
 constexpr int kBlockRowBitsSingle = 6;
+constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
+constexpr double kLiftTraffic = 2.0;   ///< a lift in a pass over the lift kernel alone
 
 }  // namespace tilewave::statevec::cpu
