@@ -9,7 +9,8 @@
     [0]  base
 
 A room may include itself and rooms of lower levels; rooms of one level never see each other. Also:
-no `#if` for a back end outside runtime/ (and the one host-device macro), no third party in headers
+no `#if` for a back end outside runtime/ (and the host-device arithmetic of base/), none for a processor
+outside cpu/ folders, no third party in headers
 (a *-inl.h belongs to one kernel file and may use Highway; device headers may use CUDA), headers are
 guarded by #pragma once and open no namespace for their users.
 """
@@ -21,9 +22,9 @@ LEVELS = {"base": 0, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabil
           "simulate": 4, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}
-BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH|"
-                      r"__AVX|__SSE|__ARM|__aarch64|__x86_64)")
-BACK_END_EXEMPT = {"base/host_device.h"}
+BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")
+PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch64|__x86_64)")
+BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h"}
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
@@ -46,6 +47,9 @@ def check_file(path, inside):
         guarded |= line.startswith("#pragma once")
         if (room != "runtime" and str(inside) not in BACK_END_EXEMPT and BACK_END.match(line.strip())):
             yield number, "#if for a back end outside runtime/: make it a folder with a stub"
+        if (room != "runtime" and "cpu" not in inside.parts and str(inside) not in BACK_END_EXEMPT
+                and PROCESSOR.match(line.strip())):
+            yield number, "#if for a processor outside cpu/ and runtime/"
         if path.suffix in HEADERS and re.match(r"using namespace\b", line):
             yield number, "'using namespace' in a header"
         found = INCLUDE.match(line.strip())

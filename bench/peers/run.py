@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times Tilewave and its peers on the same circuits in one run, and prints the table of docs/performance.md.
 
-    bench/peers/run.py --qubits 24 --json docs/performance.json --markdown docs/performance.md
+    bench/peers/run.py --qubits 24 --json docs/performance.json --markdown docs/performance.md README.md
     bench/peers/run.py --quest /opt/quest ...        # with QuEST v4, see below
 
 Peers: qsim (qsimcirq), Qiskit Aer and Qulacs, installed with pip into a virtual environment; QuEST v4 where --quest
@@ -52,7 +52,9 @@ def parse_arguments():
     parser.add_argument("--venv", default=str(ROOT / "build" / "peers"), help="where the peers are installed")
     parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: qsim aer qulacs quest")
     parser.add_argument("--json", help="write every number to this file")
-    parser.add_argument("--markdown", help="write the table to this file")
+    parser.add_argument("--markdown", nargs="*", default=[],
+                        help="put the table into these documents (a README gets the short one)")
+    parser.add_argument("--from-json", help="time nothing: print the tables of an earlier --json")
     return parser.parse_args()
 
 
@@ -330,19 +332,33 @@ def ratios_of(row):
     return {peer: row[peer]["median_s"] / row[ours]["median_s"] for peer, ours in RATIOS if peer in row}
 
 
-def markdown(report):
-    """The table between the markers of docs/performance.md."""
+def markdown(report, short=False):
+    """The table between the markers of a document."""
     rows = report["circuits"]
     peers = [p for p, _ in RATIOS if any(p in r["times"] for r in rows)]
     titles = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
               "qulacs": "Qulacs FP64"}
     ms = lambda entry: f"{1e3 * entry['median_s']:.3g}"
     machine = report["machine"]
-    lines = [f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; in-place pass "
+    head = [f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; in-place pass "
              f"{machine['in_place_bytes_per_s'] / 1e9:.1f} GB/s; {report['date']}. Milliseconds, medians; in brackets how "
              "many times slower than Tilewave in the same precision. "
              + ", ".join(f"{k} {v}" for k, v in report["versions"].items()) + ".", "",
-             f"Repeat with `{report['command']}`.", "",
+            f"Repeat with `{report['command']}`.", ""]
+    means = [f"**{report['geometric_means'][p]:.1f}x**" for p in peers]
+    if short:
+        lines = ["| circuit | passes | Tilewave FP32 | Tilewave FP64 | " + " | ".join(titles[p] for p in peers) + " |",
+                 "|---|---|---|---|" + "---|" * len(peers)]
+        for r in rows:
+            t = r["times"]
+            cells = [f"{r['ratios'][p]:.1f}x" if p in t else "-" for p in peers]
+            lines.append(f"| {r['circuit']} | {t['tilewave_double']['passes']} | {ms(t['tilewave_single'])} ms | "
+                         f"{ms(t['tilewave_double'])} ms | " + " | ".join(cells) + " |")
+        lines.append("| geometric mean | | | | " + " | ".join(means) + " |")
+        text = head[0].replace("in brackets how many times slower than Tilewave", "peers: how many times slower than "
+                               "Tilewave")
+        return "\n".join([text, "", *head[2:], *lines]) + "\n"
+    lines = [*head,
              "| circuit | gates | passes | **FP32** | from zeros | **FP64** | from zeros | "
              + " | ".join(titles[p] for p in peers) + " |",
              "|---|---|---|---|---|---|---|" + "---|" * len(peers)]
@@ -353,7 +369,6 @@ def markdown(report):
                      f"{t['tilewave_double']['passes']} | **{ms(t['tilewave_single'])}** | "
                      f"{ms(t['tilewave_single_zeros'])} | **{ms(t['tilewave_double'])}** | "
                      f"{ms(t['tilewave_double_zeros'])} | " + " | ".join(cells) + " |")
-    means = [f"**{report['geometric_means'][p]:.1f}x**" for p in peers]
     lines.append("| geometric mean | | | | | | | " + " | ".join(means) + " |")
     return "\n".join(lines) + "\n"
 
@@ -366,6 +381,13 @@ def put_between_markers(path, text):
         sys.exit(f"error: {path} has no lines '{begin}' and '{end}' to put the table between")
     head, rest = old.split(begin, 1)
     path.write_text(f"{head}{begin}\n{text}{end}{rest.split(end, 1)[1]}")
+
+
+def print_tables(report, documents):
+    for path in documents:
+        put_between_markers(path, markdown(report, short=Path(path).name == "README.md"))
+    if not documents:
+        print(markdown(report))
 
 
 def machine_of(program):
@@ -408,6 +430,9 @@ def inside_venv(arguments):
 
 def main():
     arguments = parse_arguments()
+    if arguments.from_json:
+        print_tables(json.loads(Path(arguments.from_json).read_text()), arguments.markdown)
+        return
     if not Path(arguments.tilewave).exists():
         sys.exit(f"error: {arguments.tilewave} is not there: build it with ./tw --version")
     inside_venv(arguments)
@@ -444,10 +469,7 @@ def main():
     print("geometric means:", {k: round(v, 2) for k, v in report["geometric_means"].items()})
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.markdown:
-        put_between_markers(arguments.markdown, markdown(report))
-    else:
-        print(markdown(report))
+    print_tables(report, arguments.markdown)
 
 
 if __name__ == "__main__":

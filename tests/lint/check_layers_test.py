@@ -16,6 +16,8 @@ CASES = [  # path below src/tilewave, text, words that must be reported (None: c
     ("circuit/side.h", GUARD + '#include "tilewave/runtime/timer.h"\n', "sideways"),
     ("cli/side.cc", '#include "tilewave/quest/quest.h"\n', "sideways"),
     ("field/back_end.cc", "#ifdef __CUDACC__\n#endif\n", "back end"),
+    ("field/plain.cc", "#if defined(__x86_64__)\n#endif\n", "processor"),
+    ("field/cpu/simd.cc", "#if defined(__x86_64__)\n#endif\n", None),
     ("io/third.h", GUARD + "#include <fmt/format.h>\n", "third-party"),
     ("io/guard.h", "int x();\n", "pragma once"),
     ("io/names.h", GUARD + "using namespace std;\n", "using namespace"),

@@ -38,6 +38,9 @@ int fail_usage(const CLI::App& app, const CLI::ParseError& e) {
   for (char& c : message) {
     if (c == '\n') c = ' ';
   }
+  if (command.empty() && e.get_name() == "ExtrasError") {
+    message = "there is no command '" + app.remaining().front() + "'";
+  }
   return fail(ExitCode::kUsage, message + ": see 'tilewave help" + command + "'");
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-
 namespace tilewave::io {
 namespace {
 bool is_name_char(char c) {

@@ -13,18 +13,9 @@
 
 #include "tilewave/base/host_device.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/base/rounded.h"
 
 namespace tilewave::stabilizer {
-
-#if defined(__CUDA_ARCH__)
-TW_HD double mul_rn(double a, double b) { return __dmul_rn(a, b); }
-TW_HD double add_rn(double a, double b) { return __dadd_rn(a, b); }
-TW_HD double div_rn(double a, double b) { return __ddiv_rn(a, b); }
-#else
-TW_HD double mul_rn(double a, double b) { return a * b; }
-TW_HD double add_rn(double a, double b) { return a + b; }
-TW_HD double div_rn(double a, double b) { return a / b; }
-#endif
 
 /// Natural logarithm of (k + 1) / 2^40 for k < 2^40; relative error below 1e-13.
 [[gnu::always_inline]] TW_HD double log_unit(std::uint64_t k) {
