@@ -93,6 +93,16 @@ WalkState SensitivityWalk::state() const {
   return out;
 }
 
+void SensitivityWalk::remove_gauge(const SymptomSet& gauge) {
+  const Symptom last = gauge.back();
+  const auto clean = [&](std::vector<SymptomSet>& sets) {
+    for (SymptomSet& set : sets) {
+      if (std::binary_search(set.begin(), set.end(), last)) toggle(set, gauge);
+    }
+  };
+  clean(x_), clean(z_), clean(records_);
+}
+
 void SensitivityWalk::shift_detectors(std::uint64_t detectors, std::uint64_t records) {
   const std::uint64_t by = kind_ == SymptomKind::kRecords ? records : detectors;
   const auto move = [&](std::vector<SymptomSet>& sets) {
@@ -198,7 +208,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         break;
       }
       case P::kObservable: {
-        if (kind_ != SymptomKind::kDetectors) break;
+        if (kind_ == SymptomKind::kRecords) break;
         const SymptomSet one{kObservableBit | p.a};
         for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);
         break;

@@ -50,8 +50,7 @@ class SensitivityVisitor {
 };
 
 enum class SymptomKind : std::uint8_t {
-  kDetectors,      ///< detectors and observables
-  kOnlyDetectors,  ///< observables left out
+  kDetectors,  ///< detectors and observables
   kRecords,
 };
 
@@ -83,6 +82,9 @@ class SensitivityWalk {
 
   /// For folding loops: the sets relative to this place.
   WalkState state() const;
+  /// Makes the last symptom of a coin's set depend on the others: every set that holds it gains the
+  /// set.
+  void remove_gauge(const SymptomSet& gauge);
   /// Goes on as if iterations with so many detectors and records had been walked.
   void shift_detectors(std::uint64_t detectors, std::uint64_t records);
 
