@@ -175,7 +175,7 @@ class Analyzer : public SensitivityVisitor {
       const std::uint64_t left = iterations - k;
       std::size_t period = 0;
       if (left >= 2 && chain_.empty()) {
-        WalkState now = walk.state();
+        WalkState now = walk.state(p.a);
         for (std::size_t back = 1; back <= states.size() && !period; ++back) {
           if (states[states.size() - back] == now) period = back;
         }
@@ -199,7 +199,8 @@ class Analyzer : public SensitivityVisitor {
       node->stride = detectors - walk.num_detectors();
       node->start = walk.num_detectors() - (more - 1) * node->stride;
       shift_node(*node, (more - 1) * node->stride);
-      walk.shift_detectors((more - 1) * node->stride, (more - 1) * (records - walk.num_records()));
+      walk.shift_detectors(p.a, (more - 1) * node->stride,
+                           (more - 1) * (records - walk.num_records()));
       stack_ = outer;
       stack_->body.push_back(std::move(node));
       open();

@@ -295,7 +295,7 @@ void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& wal
       walk.block(p.a), ++k;
       continue;
     }
-    WalkState now = walk.state();
+    WalkState now = walk.state(p.a);
     std::size_t period = 0;
     for (std::size_t back = 1; back <= states.size() && !period; ++back) {
       if (states[states.size() - back] == now) period = back;
@@ -335,7 +335,7 @@ void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& wal
           }
         }
       }
-      walk.shift_detectors(more * (detectors - walk.num_detectors()),
+      walk.shift_detectors(p.a, more * (detectors - walk.num_detectors()),
                            more * (records - walk.num_records()));
       k += more * period;
     }
