@@ -15,6 +15,8 @@ void add_bench_command(CLI::App& app);
 void add_sample_command(CLI::App& app);
 void add_detect_command(CLI::App& app);
 void add_m2d_command(CLI::App& app);
+void add_analyze_errors_command(CLI::App& app);
+void add_sample_dem_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_help_command(CLI::App& app);

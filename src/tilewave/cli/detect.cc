@@ -29,10 +29,7 @@ void add_detect_command(CLI::App& app) {
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
     const stabilizer::StabProgram program = read_program(f->in);
-    const bool observables = f->append || f->prepend || !f->obs_out.empty();
-    const auto options =
-        sample_options(*f, observables ? stabilizer::ShotOutput::kDetectorsAndObservables
-                                       : stabilizer::ShotOutput::kDetectors);
+    const auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
     StimFile out(f->out, "wb");
     const auto source = stabilizer::make_shot_source(program, options);
     if (f->explain) return out.write(source->explain());

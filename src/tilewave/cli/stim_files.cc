@@ -131,7 +131,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   if (counting && sinks.size() > 1)
     throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
   const bool whole =
-      sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() == source.num_bits();
+      sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() <= source.num_bits();
 
   // Several sinks: their bytes one after the other behind a header of lengths.
   stabilizer::ShotPipeline pipeline;

@@ -124,9 +124,7 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
   const bool records = options.output == ShotOutput::kRecords;
   std::vector<std::uint64_t> reference;
   if (records && options.reference) reference = reference_sample(program);
-  const auto kind = records                                    ? SymptomKind::kRecords
-                    : options.output == ShotOutput::kDetectors ? SymptomKind::kOnlyDetectors
-                                                               : SymptomKind::kDetectors;
+  const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
   const std::uint64_t num_bits =
       records ? program.counts.measurements
               : circuit::saturating_add(program.counts.detectors, kind == SymptomKind::kDetectors
@@ -143,7 +141,7 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
       const FrameCost frame = frame_cost(make_frame());
       const double branches = static_cast<double>(
           std::min<std::uint64_t>(count_branches(program), std::uint64_t{1} << 62));
-      const double shots = static_cast<double>(std::max<std::uint64_t>(512, options.num_shots));
+      const double shots = kNominalShots;  // not --shots: a resumed range must take the same engine
       const double frame_s =
           shots * (frame.targets * kFrameTargetSeconds + frame.events * kFrameEventSeconds);
       // Folded loops walk a few iterations; without folding every branch is walked.

@@ -14,7 +14,8 @@
 namespace tilewave::stabilizer {
 
 enum class Engine : std::uint8_t { kAuto, kFrame, kSparse };
-enum class ShotOutput : std::uint8_t { kRecords, kDetectors, kDetectorsAndObservables };
+/// kDetectors: detectors, then observables.
+enum class ShotOutput : std::uint8_t { kRecords, kDetectors };
 
 struct SampleOptions {
   ShotOutput output = ShotOutput::kDetectors;

@@ -13,6 +13,8 @@ constexpr double kSparseSiteSeconds = 25e-9;     ///< one hit of a disjoint chan
 constexpr double kBranchSeconds = 150e-9;        ///< walking one branch of one channel once
 constexpr double kMostBranches = 1e7;            ///< folded loops keep the walk below this
 
+constexpr double kNominalShots = 1e5;  ///< the choice weighs the build against this many
+
 constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
 constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
                                       << 20;  ///< frames, records and outputs of a batch

@@ -76,7 +76,57 @@ void SensitivityWalk::coin(const Prim* p, Pauli basis, std::uint32_t q) {
   visitor_.coin(p, q, flips(basis, q));
 }
 
-WalkState SensitivityWalk::state() const {
+namespace {
+void collect_qubits(const StabProgram& program, std::uint32_t block,
+                    std::vector<std::uint32_t>& out) {
+  for (const Prim& p : program.blocks[block]) {
+    const auto list = program.list(p);
+    switch (p.kind) {
+      case P::kControlled:
+      case P::kSwap:
+        out.push_back(p.b);
+        [[fallthrough]];
+      case P::kMeasure:
+      case P::kReset:
+      case P::kFeedback:
+      case P::kSweep:
+        out.push_back(p.a);
+        break;
+      case P::kClifford1:
+        out.push_back(p.a);
+        break;
+      case P::kPauli1:
+      case P::kPauli2:
+      case P::kHerald:
+        out.insert(out.end(), list.begin(), list.end());
+        break;
+      case P::kCorrelated:
+        for (std::size_t i = 0; i < list.size(); i += 2) out.push_back(list[i]);
+        break;
+      case P::kObservablePauli:
+        out.push_back(p.b);
+        break;
+      case P::kRepeat:
+        collect_qubits(program, p.a, out);
+        break;
+      default:
+        break;
+    }
+  }
+}
+}  // namespace
+
+const std::vector<std::uint32_t>& SensitivityWalk::touched(std::uint32_t index) {
+  const auto [it, fresh] = touched_.try_emplace(index);
+  if (fresh) {
+    collect_qubits(program_, index, it->second);
+    std::sort(it->second.begin(), it->second.end());
+    it->second.erase(std::unique(it->second.begin(), it->second.end()), it->second.end());
+  }
+  return it->second;
+}
+
+WalkState SensitivityWalk::state(std::uint32_t index) {
   WalkState out;
   out.sets.reserve(2 * x_.size() + records_.size());
   const std::uint64_t origin = position();
@@ -86,23 +136,32 @@ WalkState SensitivityWalk::state() const {
       if (!(s & kObservableBit)) s = (s - origin) & ~kObservableBit;
     }
   };
-  for (const SymptomSet& set : x_) add(set);
-  for (const SymptomSet& set : z_) add(set);
+  for (std::uint32_t q : touched(index)) add(x_[q]), add(z_[q]);
   for (std::uint64_t back = 1; back < records_.size() && back <= num_records_; ++back)
     add(record(back));
   return out;
 }
 
-void SensitivityWalk::shift_detectors(std::uint64_t detectors, std::uint64_t records) {
-  const std::uint64_t by = kind_ == SymptomKind::kRecords ? records : detectors;
-  const auto move = [&](std::vector<SymptomSet>& sets) {
+void SensitivityWalk::remove_gauge(const SymptomSet& gauge) {
+  const Symptom last = gauge.back();
+  const auto clean = [&](std::vector<SymptomSet>& sets) {
     for (SymptomSet& set : sets) {
-      for (Symptom& s : set) {
-        if (!(s & kObservableBit)) s -= by;
-      }
+      if (std::binary_search(set.begin(), set.end(), last)) toggle(set, gauge);
     }
   };
-  move(x_), move(z_), move(records_);
+  clean(x_), clean(z_), clean(records_);
+}
+
+void SensitivityWalk::shift_detectors(std::uint32_t index, std::uint64_t detectors,
+                                      std::uint64_t records) {
+  const std::uint64_t by = kind_ == SymptomKind::kRecords ? records : detectors;
+  const auto move = [&](SymptomSet& set) {
+    for (Symptom& sym : set) {
+      if (!(sym & kObservableBit)) sym -= by;
+    }
+  };
+  for (std::uint32_t q : touched(index)) move(x_[q]), move(z_[q]);
+  for (SymptomSet& set : records_) move(set);
   // Record r lies at r & mask: it moves with its number.
   std::rotate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(records & mask_),
               records_.end());
@@ -198,7 +257,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         break;
       }
       case P::kObservable: {
-        if (kind_ != SymptomKind::kDetectors) break;
+        if (kind_ == SymptomKind::kRecords) break;
         const SymptomSet one{kObservableBit | p.a};
         for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);
         break;

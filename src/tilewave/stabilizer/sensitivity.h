@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -50,8 +51,7 @@ class SensitivityVisitor {
 };
 
 enum class SymptomKind : std::uint8_t {
-  kDetectors,      ///< detectors and observables
-  kOnlyDetectors,  ///< observables left out
+  kDetectors,  ///< detectors and observables
   kRecords,
 };
 
@@ -81,17 +81,23 @@ class SensitivityWalk {
   std::uint64_t num_detectors() const { return num_detectors_; }
   const StabProgram& program() const { return program_; }
 
-  /// For folding loops: the sets relative to this place.
-  WalkState state() const;
+  /// For folding loops: the sets of the qubits the block touches, relative to this place.
+  WalkState state(std::uint32_t block);
+  /// Makes the last symptom of a coin's set depend on the others: every set that holds it gains the
+  /// set.
+  void remove_gauge(const SymptomSet& gauge);
   /// Goes on as if iterations with so many detectors and records had been walked.
-  void shift_detectors(std::uint64_t detectors, std::uint64_t records);
+  void shift_detectors(std::uint32_t block, std::uint64_t detectors, std::uint64_t records);
 
  private:
   SymptomSet& record_ref(std::uint64_t back) { return records_[(num_records_ - back) & mask_]; }
   void anticommuting(Pauli p, std::uint32_t q, const SymptomSet& symptoms);
   void coin(const Prim* p, Pauli basis, std::uint32_t q);
 
+  const std::vector<std::uint32_t>& touched(std::uint32_t block);
+
   const StabProgram& program_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> touched_;  // qubits a block touches
   SymptomKind kind_;
   SensitivityVisitor& visitor_;
   std::vector<SymptomSet> x_, z_, records_;

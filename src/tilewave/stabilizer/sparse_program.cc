@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/pauli_channel.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -34,27 +35,6 @@ SetHash hash_of(const SymptomSet& set) {
     h.b ^= mixed(s * 0xD1342543DE82EF95ull + 0x2545F4914F6CDD1Dull);
   }
   return h;
-}
-
-// The rates of a Pauli channel as a Poisson process of its Paulis: p has 4^n entries (index: x and
-// z bits), the identity first. False when the channel has no such form.
-bool poisson_rates(const double* p, int size, double* rates) {
-  std::array<double, 16> log_eigenvalue{};
-  const auto sign = [&](int j, int k) { return std::popcount(unsigned(j & k)) % 2 ? -1.0 : 1.0; };
-  for (int k = 0; k < size; ++k) {
-    double drop = 0;  // 1 - eigenvalue
-    for (int j = 1; j < size; ++j) drop += p[j] * (1 - sign(j, k));
-    if (drop >= 1 - 1e-9) return false;
-    log_eigenvalue[k] = std::log1p(-drop);
-  }
-  for (int j = 1; j < size; ++j) {
-    double sum = 0;
-    for (int k = 0; k < size; ++k) sum += sign(j, k) * log_eigenvalue[k];
-    rates[j] = sum / size;
-    if (rates[j] < -1e-12) return false;
-    if (rates[j] < 1e-14) rates[j] = 0;
-  }
-  return true;
 }
 
 class Builder : public SensitivityVisitor {
@@ -315,7 +295,7 @@ void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& wal
       walk.block(p.a), ++k;
       continue;
     }
-    WalkState now = walk.state();
+    WalkState now = walk.state(p.a);
     std::size_t period = 0;
     for (std::size_t back = 1; back <= states.size() && !period; ++back) {
       if (states[states.size() - back] == now) period = back;
@@ -355,7 +335,7 @@ void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& wal
           }
         }
       }
-      walk.shift_detectors(more * (detectors - walk.num_detectors()),
+      walk.shift_detectors(p.a, more * (detectors - walk.num_detectors()),
                            more * (records - walk.num_records()));
       k += more * period;
     }

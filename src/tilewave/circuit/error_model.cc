@@ -1,0 +1,63 @@
+#include "tilewave/circuit/error_model.h"
+
+#include <algorithm>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+struct Flattener {
+  FlatModel out;
+  std::uint64_t offset = 0, max_errors;
+
+  void note(const DemTarget& t) {
+    if (t.kind == DemTarget::Kind::kDetector) {
+      out.num_detectors = std::max(out.num_detectors, offset + t.index + 1);
+    } else if (t.kind == DemTarget::Kind::kObservable) {
+      out.num_observables = std::max(out.num_observables, t.index + 1);
+    }
+  }
+  void walk(const std::vector<DemInstruction>& list) {
+    for (const DemInstruction& op : list) {
+      for (const DemTarget& t : op.targets) note(t);
+      if (op.kind == DemKind::kShiftDetectors) offset += op.count;
+      if (op.kind == DemKind::kRepeat) {
+        for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
+      }
+      if (op.kind != DemKind::kError) continue;
+      if (out.errors.size() >= max_errors) {
+        throw Error(ExitCode::kResources, "the unrolled error model has more than " +
+                                              std::to_string(max_errors) +
+                                              " errors: shorten its repeat blocks");
+      }
+      FlatError& e = out.errors.emplace_back();
+      e.probability = op.args[0];
+      const auto toggle = [](std::vector<std::uint64_t>& v, std::uint64_t x) {
+        const auto it = std::find(v.begin(), v.end(), x);
+        if (it == v.end()) {
+          v.push_back(x);
+        } else {
+          v.erase(it);
+        }
+      };
+      for (const DemTarget& t : op.targets) {
+        if (t.kind == DemTarget::Kind::kDetector) toggle(e.detectors, offset + t.index);
+        if (t.kind == DemTarget::Kind::kObservable) toggle(e.observables, t.index);
+      }
+      std::sort(e.detectors.begin(), e.detectors.end());
+      std::sort(e.observables.begin(), e.observables.end());
+    }
+  }
+};
+
+}  // namespace
+
+FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
+  Flattener f;
+  f.max_errors = max_errors;
+  f.walk(model.instructions);
+  return std::move(f.out);
+}
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,57 @@
+// A detector error model: independent mechanisms and the detectors and observables each flips, in
+// the vocabulary of Stim's .dem language. Detector numbers are relative to the shifts before them;
+// REPEAT blocks stay blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewave::circuit {
+
+enum class DemKind : std::uint8_t {
+  kError,
+  kDetector,
+  kLogicalObservable,
+  kShiftDetectors,
+  kRepeat
+};
+
+struct DemTarget {
+  enum class Kind : std::uint8_t { kDetector, kObservable, kSeparator };
+  Kind kind = Kind::kDetector;
+  std::uint64_t index = 0;
+  bool operator==(const DemTarget&) const = default;
+  auto operator<=>(const DemTarget&) const = default;
+};
+
+struct ErrorModel;
+
+struct DemInstruction {
+  DemKind kind = DemKind::kError;
+  std::vector<double> args;  ///< the probability, coordinates or their shift
+  std::vector<DemTarget> targets;
+  std::uint64_t count = 0;  ///< kShiftDetectors: by how many; kRepeat: iterations
+  std::string tag;
+  std::vector<DemInstruction> body;  ///< kRepeat
+};
+
+struct ErrorModel {
+  std::vector<DemInstruction> instructions;
+};
+
+/// One mechanism with its detectors' absolute numbers; suggested parts are joined.
+struct FlatError {
+  double probability = 0;
+  std::vector<std::uint64_t> detectors, observables;
+};
+
+struct FlatModel {
+  std::vector<FlatError> errors;
+  std::uint64_t num_detectors = 0, num_observables = 0;
+};
+
+/// Unrolls the blocks. Throws Error(kResources) above `max_errors`.
+FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors = std::uint64_t{1} << 28);
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,23 @@
+// The detector error model of a circuit: every channel as independent errors, each with the
+// detectors and observables it flips, found by one walk backwards (sensitivity.h).
+#pragma once
+
+#include "tilewave/circuit/error_model.h"
+#include "tilewave/stabilizer/stab_program.h"
+
+namespace tilewave::stabilizer {
+
+struct AnalysisOptions {
+  bool decompose_errors = false;       ///< suggest parts that flip at most two detectors
+  bool fold_loops = false;             ///< keep loops as repeat blocks
+  bool allow_gauge_detectors = false;  ///< detectors that are random together become error(0.5)
+  double approximate_disjoint_errors =
+      0;  ///< disjoint branches up to this probability count as independent
+  bool ignore_decomposition_failures = false;
+  bool block_remnant_edges = false;  ///< only parts that are errors of their own
+};
+
+/// Throws Error(kInput) for what cannot be analysed under the options.
+circuit::ErrorModel analyze_errors(const StabProgram& program, const AnalysisOptions& options);
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,174 @@
+// What both engines must do exactly: certain outcomes, traps of the language, sameness of shots.
+#include "tilewave/stabilizer/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/stim_text.h"
+#include "tilewave/stabilizer/reference_sample.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
+  const auto source = make_shot_source(lower(io::parse_stim(text)), options);
+  std::vector<std::uint8_t> out;
+  ShotPipeline pipeline;
+  pipeline.format = [&](const std::uint8_t* from, std::size_t n, std::vector<char>& bytes) {
+    bytes.assign(from, from + n * source->row_bytes());
+  };
+  pipeline.write = [&](const std::vector<char>& bytes, std::size_t) {
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    return true;
+  };
+  EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
+  return out;
+}
+
+struct Certain {
+  const char* circuit;
+  const char* records;
+};
+// Circuits whose records are the same in every shot.
+constexpr Certain kCertain[] = {
+    {"M 0 !0", "01"},
+    {"X 0\nM 0\nM !0 0", "101"},
+    {"X_ERROR(1) 0\nM 0", "1"},
+    {"Y_ERROR(1) 0\nM 0\nMX 1\nMX 1", nullptr},
+    {"X 0\nMR 0 0", "10"},  // a repeated target sees the reset
+    {"X_ERROR(1) 0\nMR 0 0\nM 0", "100"},
+    {"MR(1) 0 0", "11"},  // the flip is of the record, not of the qubit
+    {"M(1) 0\nM 0", "10"},
+    {"RX 0\nMX 0 !0", "01"},
+    {"RY 0\nMY 0\nMRY !0", "01"},
+    {"MPP X0*X0 !Z1", "01"},
+    {"MPP X0*Y0*Z0*X1*Y1*Z1", "1"},  // (i)(i) = -1
+    {"SPP Z0\nSPP Z0\nRX 1\nSPP Z1\nSPP Z1\nMX 1", "1"},
+    {"H 0\nS 0\nS_DAG 0\nH 0\nM 0", "0"},
+    {"H 0\nCX 0 1\nMZZ 0 1\nMXX 0 1\nMYY 0 1", "001"},
+    {"H 0\nCX 0 1\nMZZ !0 1 0 1", "10"},
+    {"MPAD 0 1 1", "011"},
+    {"MPAD(1) 0 1", "10"},
+    {"X 0\nM 0\nCX rec[-1] 1\nM 1", "11"},
+    {"X_ERROR(1) 0\nM 0\nCX rec[-1] 1\nM 1", "11"},
+    {"RX 0\nX_ERROR(1) 1\nM 1\nCZ rec[-1] 0\nMX 0", "11"},
+    {"X 0\nM 0\nXCZ 1 rec[-1]\nYCZ 1 rec[-1]\nM 1", "10"},
+    {"CX sweep[5] 0\nM 0", "0"},  // absent sweep bits are 0
+    {"REPEAT 5 {\nX 0\nM 0\n}", "10101"},
+    {"REPEAT 3 {\nREPEAT 2 {\nX_ERROR(1) 0\n}\nX 0\nM 0\n}", "101"},
+    {"E(1) X0 X1\nELSE_CORRELATED_ERROR(1) X2\nM 0 1 2", "110"},
+    {"E(0) X0\nELSE_CORRELATED_ERROR(1) X2\nM 0 2", "01"},
+    {"E(0) X0\nH 1\nTICK\nELSE_CORRELATED_ERROR(1) X2\nELSE_CORRELATED_ERROR(1) X0\nM 0 2", "01"},
+    {"ELSE_CORRELATED_ERROR(1) X0\nM 0", "1"},
+    {"HERALDED_PAULI_CHANNEL_1(0,1,0,0) 0\nM 0", "11"},
+    {"HERALDED_ERASE(0) 0 1\nM 0", "000"},
+    {"REPEAT 3 {\nHERALDED_PAULI_CHANNEL_1(0,1,0,0) 0\nCX rec[-1] 1\nM 1\n}", "111011"},
+    {"PAULI_CHANNEL_1(0,0,1) 0\nM 0\nRX 1\nPAULI_CHANNEL_1(0,0,1) 1\nMX 1", "01"},
+    {"PAULI_CHANNEL_2(0,0,0,1,0,0,0,0,0,0,0,0,0,0,0) 0 1\nM 0 1", "10"},
+    {"SWAP 0 1\nX 0\nREPEAT 3 {\nSWAP 0 1\nH 2\nS 0\n}\nM 0 1", "01"},
+    {"I_ERROR(0.5) 0\nII_ERROR(0.1, 0.2) 0 1\nII 0 1\nM 0", "0"},
+};
+
+TEST(Sampler, certain_records_come_out_of_both_engines) {
+  for (const Certain& c : kCertain) {
+    if (!c.records) continue;
+    const std::string want = c.records;
+    for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+      SampleOptions o;
+      o.output = ShotOutput::kRecords;
+      o.engine = engine;
+      o.num_shots = 70;
+      const auto got = rows(c.circuit, o);
+      const std::size_t bytes = (want.size() + 7) / 8;
+      ASSERT_EQ(got.size(), 70 * bytes) << c.circuit;
+      for (std::size_t s = 0; s < 70; ++s) {
+        std::string text;
+        for (std::size_t b = 0; b < want.size(); ++b)
+          text += static_cast<char>('0' + ((got[s * bytes + b / 8] >> (b % 8)) & 1));
+        ASSERT_EQ(text, want) << c.circuit << " engine " << static_cast<int>(engine) << " shot "
+                              << s;
+      }
+    }
+  }
+}
+
+TEST(Sampler, certain_detectors) {
+  const std::string text =
+      "X_ERROR(1) 0\nM 0 1\nDETECTOR rec[-2]\nDETECTOR\nDETECTOR rec[-1] rec[-2]\nDETECTOR rec[-2] "
+      "rec[-2]\n"
+      "OBSERVABLE_INCLUDE(2) rec[-2]\nOBSERVABLE_INCLUDE(2) X1\nZ_ERROR(1) "
+      "1\nOBSERVABLE_INCLUDE(4) X1\n";
+  for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+    SampleOptions o;
+    o.engine = engine;
+    o.num_shots = 3;
+    const auto got = rows(text, o);
+    ASSERT_EQ(got.size(), 6u);
+    // detectors 1 0 1 0, observables 0 0 1 0 1; the X of qubit 1 is random, equally in both
+    // observables
+    EXPECT_EQ(got[0] & 0x3F, 0b000101) << static_cast<int>(engine);
+    for (int s = 0; s < 3; ++s) {
+      const int low = (got[2 * s] >> 6) & 1, high = got[2 * s + 1] & 1;
+      EXPECT_NE(low ^ 1, high ^ 0) << static_cast<int>(engine);
+    }
+  }
+}
+
+const char* const kNoisy =
+    "R 0 1 2\nREPEAT 40 {\nDEPOLARIZE2(0.02) 0 1 1 2\nX_ERROR(0.1) "
+    "2\nPAULI_CHANNEL_1(0.01,0.02,0.03) 0\nMR(0.05) 1\nDETECTOR rec[-1]\n"
+    "H 0\nSWAP 0 2\n}\nM 0 1 2\nDETECTOR rec[-1]\nOBSERVABLE_INCLUDE(0) rec[-2]";
+
+TEST(Sampler, shots_do_not_depend_on_threads_or_where_a_range_starts) {
+  for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+    for (ShotOutput output : {ShotOutput::kRecords, ShotOutput::kDetectors}) {
+      SampleOptions o;
+      o.engine = engine;
+      o.output = output;
+      o.num_shots = 30000;
+      o.seed = 99;
+      o.num_threads = 1;
+      const auto all = rows(kNoisy, o);
+      o.num_threads = 3;
+      EXPECT_EQ(rows(kNoisy, o), all);
+      o.first_shot = 12345;
+      o.num_shots = 9999;
+      const std::size_t bytes = all.size() / 30000;
+      const auto part = rows(kNoisy, o);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(),
+                             all.begin() + static_cast<std::ptrdiff_t>(12345 * bytes)));
+      o.seed = 100;
+      EXPECT_NE(rows(kNoisy, o), part);
+    }
+  }
+}
+
+TEST(Sampler, resumed_ranges_take_the_same_engine) {
+  SampleOptions o;
+  o.num_shots = 1;
+  const StabProgram p = lower(io::parse_stim(kNoisy));
+  const std::string few = make_shot_source(p, o)->explain();
+  o.num_shots = 1 << 30;
+  EXPECT_EQ(make_shot_source(p, o)->explain(), few);
+}
+
+TEST(ReferenceSample, folds_loops_of_any_period) {
+  // Qubit 0 counts modulo 2, so the state has period 2; then an odd tail.
+  const auto bits = reference_sample(
+      lower(io::parse_stim("REPEAT 1000001 {\nX 0\nM 0\n}\nM 0\nCX rec[-2] 1\nM 1")));
+  for (std::uint64_t r : {0, 1, 2, 999999, 1000000}) {
+    EXPECT_EQ((bits[r / 64] >> (r % 64)) & 1, (r + 1) % 2) << r;
+  }
+  EXPECT_EQ((bits[1000001 / 64] >> (1000001 % 64)) & 1, 1u);
+  EXPECT_EQ((bits[1000002 / 64] >> (1000002 % 64)) & 1, 1u);
+}
+
+TEST(Lower, refuses_what_has_no_meaning) {
+  EXPECT_THROW(lower(io::parse_stim("MPP X0*Y0")), Error);
+  EXPECT_THROW(lower(io::parse_stim("M 0\nDETECTOR rec[-2]")), Error);
+  EXPECT_THROW(lower(io::parse_stim("REPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")), Error);
+  EXPECT_NO_THROW(lower(io::parse_stim("M 0\nREPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")));
+}
+
+}  // namespace
+}  // namespace tilewave::stabilizer

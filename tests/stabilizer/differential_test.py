@@ -1,0 +1,136 @@
+"""Tilewave against the `stim` package, random circuits included. Says so and skips where it is missing.
+
+Usage: differential_test.py PATH/TO/tilewave
+"""
+import itertools
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import stim
+except ImportError:
+    print("skipped: this Python has no `stim` and `numpy` packages")
+    sys.exit(77)
+
+PROGRAM = sys.argv[1]
+SEED = 20
+ONE = [n for n, g in stim.gate_data().items() if g.is_unitary and g.is_single_qubit_gate]
+TWO = [n for n, g in stim.gate_data().items() if g.is_unitary and g.is_two_qubit_gate]
+
+
+def run(args, text=""):
+    r = subprocess.run([PROGRAM] + args, input=text.encode(), capture_output=True)
+    assert r.returncode == 0, (args, r.stderr.decode(), text)
+    return r.stdout
+
+
+def sample(command, text, shots, bits, *more):
+    out = run([command, "--shots", str(shots), "--seed", "7", "--out_format", "b8", *more], text)
+    rows = np.frombuffer(out, dtype=np.uint8).reshape(shots, -1)
+    return np.unpackbits(rows, axis=1, bitorder="little")[:, :bits]
+
+
+def random_circuit(rng, n):
+    lines = []
+    for _ in range(rng.randrange(5, 60)):
+        r = rng.random()
+        a, b = rng.sample(range(n), 2)
+        if r < 0.35:
+            lines.append(f"{rng.choice(ONE)} {a}")
+        elif r < 0.75:
+            lines.append(f"{rng.choice(TWO)} {a} {b}")
+        elif r < 0.82:
+            lines.append(f"{rng.choice(['M', 'MX', 'MY', 'MR', 'MRX', 'MRY', 'R', 'RX', 'RY'])} {a}")
+        elif r < 0.88:
+            lines.append(f"{rng.choice(['MXX', 'MYY', 'MZZ'])} {rng.choice(['', '!'])}{a} {b}")
+        else:
+            qubits = rng.sample(range(n), rng.randrange(1, min(n, 4) + 1))
+            product = "*".join(rng.choice(["", "!"]) + rng.choice("XYZ") + str(q) for q in qubits)
+            lines.append(f"{rng.choice(['MPP', 'SPP', 'SPP_DAG'])} {product}")
+    lines.append("M " + " ".join(map(str, range(n))))
+    text = "\n".join(lines)
+    if rng.random() < 0.5:
+        text = "H 0\nREPEAT %d {\n%s\n}" % (rng.randrange(1, 4), text)
+    return text
+
+
+def span(rows):
+    basis = []
+    for r in {int("".join(map(str, r)), 2) for r in rows}:
+        for b in basis:
+            r = min(r, r ^ b)
+        if r:
+            basis.append(r)
+    basis.sort(reverse=True)
+    for i in range(len(basis)):
+        for c in basis[i + 1:]:
+            basis[i] = min(basis[i], basis[i] ^ c)
+    return tuple(basis)
+
+
+def test_noiseless_circuits_span_the_same_outcomes():
+    rng = random.Random(SEED)
+    for _ in range(60):
+        text = random_circuit(rng, rng.randrange(2, 8))
+        c = stim.Circuit(text)
+        a = c.compile_sampler(seed=1).sample(512).astype(np.uint8)
+        b = sample("sample", text, 512, c.num_measurements, "--engine", rng.choice(["frame", "sparse"]))
+        assert span(a ^ a[0]) == span(b ^ b[0]) == span(np.vstack([a, b]) ^ a[0]), text
+
+
+def models(a):
+    out = {}
+    for i in a.flattened():
+        if i.type == "error":
+            key = frozenset()
+            for t in i.targets_copy():
+                if not t.is_separator():
+                    key ^= {str(t)}
+            p, q = i.args_copy()[0], out.get(key, 0)
+            out[key] = p * (1 - q) + q * (1 - p)
+    out.pop(frozenset(), None)
+    return out
+
+
+def test_error_models():
+    noise = dict(after_clifford_depolarization=0.001, before_round_data_depolarization=0.002,
+                 before_measure_flip_probability=0.003, after_reset_flip_probability=0.004)
+    for code in ["surface_code:rotated_memory_x", "surface_code:unrotated_memory_z", "repetition_code:memory",
+                 "color_code:memory_xyz"]:
+        c = stim.Circuit.generated(code, distance=5, rounds=11, **noise)
+        want = c.detector_error_model()
+        for flags in [], ["--fold_loops"], ["--decompose_errors"], ["--decompose_errors", "--fold_loops"]:
+            if "color" in code and "--decompose_errors" in flags:
+                continue
+            got = stim.DetectorErrorModel(run(["analyze_errors"] + flags, str(c)).decode())
+            a, b = models(want), models(got)
+            assert a.keys() == b.keys() and all(abs(a[k] - b[k]) < 1e-12 for k in a), (code, flags)
+            assert want.get_detector_coordinates() == got.get_detector_coordinates(), (code, flags)
+
+
+def test_formats_and_conversion():
+    c = stim.Circuit.generated("surface_code:rotated_memory_z", distance=3, rounds=3,
+                               after_clifford_depolarization=0.01)
+    bits = c.num_detectors + c.num_observables
+    want = sample("detect", str(c), 640, bits, "--append_observables")
+    sizes = ["--num_detectors", str(c.num_detectors), "--num_observables", str(c.num_observables)]
+    with tempfile.NamedTemporaryFile() as f:
+        for a, b in itertools.product(["01", "b8", "r8", "ptb64", "hits", "dets"], repeat=2):
+            first = subprocess.run([PROGRAM, "detect", "--shots", "640", "--seed", "7", "--append_observables",
+                                    "--out_format", a], input=str(c).encode(), capture_output=True).stdout
+            second = subprocess.run([PROGRAM, "convert", "--in_format", a, "--out_format", b] + sizes, input=first,
+                                    capture_output=True).stdout
+            f.seek(0), f.truncate(), f.write(second), f.flush()
+            got = stim.read_shot_data_file(path=f.name, format=b, num_detectors=c.num_detectors,
+                                           num_observables=c.num_observables)
+            assert (got == want).all(), (a, b)
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print("ok", name)

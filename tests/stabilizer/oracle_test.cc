@@ -1,0 +1,149 @@
+// Conjugations, error models and statistics against files that the `stim` package wrote
+// (make_oracle.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "tilewave/circuit/clifford.h"
+#include "tilewave/io/dem_text.h"
+#include "tilewave/io/stim_text.h"
+#include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/sampler.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+const std::string kData = TW_STIM_DATA;
+
+std::string read(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_FALSE(text.str().empty()) << path;
+  return text.str();
+}
+
+TEST(Oracle, every_gate_conjugates_as_stim_says) {
+  std::istringstream in(read(kData + "/cliffords.txt"));
+  std::string line;
+  int gates = 0;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    std::string name, image;
+    words >> name;
+    const circuit::StabName found = circuit::find_stabilizer_op(name);
+    ASSERT_TRUE(found.found) << name;
+    const int arity = circuit::gate_arity(found.gate);
+    for (int g = 0; words >> image; ++g) {
+      std::string got;
+      if (arity == 1) {
+        const auto c = circuit::gate_clifford1(found.gate);
+        got += (g ? c.z_negative : c.x_negative) ? '-' : '+';
+        got += "_XYZ"[static_cast<int>(g ? c.z : c.x)];
+      } else {
+        const auto c = circuit::clifford2_of(circuit::expanded_matrix(found.gate));
+        ASSERT_TRUE(c.has_value()) << name;
+        const circuit::Pauli2 p = c->images[g];
+        got += circuit::is_negative(p) ? '-' : '+';
+        for (int q = 0; q < 2; ++q) got += "_XYZ"[static_cast<int>(circuit::pauli_at(p, q))];
+      }
+      EXPECT_EQ(got, image) << name << " generator " << g;
+    }
+    ++gates;
+  }
+  EXPECT_EQ(gates, 46);
+}
+
+std::map<std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>, double> merged(
+    const circuit::ErrorModel& m) {
+  std::map<std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>, double> out;
+  for (const circuit::FlatError& e : circuit::flatten(m).errors) {
+    double& p = out[{e.detectors, e.observables}];
+    p = p * (1 - e.probability) + e.probability * (1 - p);
+  }
+  out.erase({{}, {}});
+  return out;
+}
+
+class OracleCircuit : public testing::TestWithParam<const char*> {
+ protected:
+  StabProgram program() const {
+    return lower(io::parse_stim(read(kData + "/" + GetParam() + ".stim")));
+  }
+};
+
+TEST_P(OracleCircuit, error_model_equals_stims) {
+  const auto want = merged(io::parse_dem(read(kData + "/" + GetParam() + ".dem")));
+  for (bool fold : {false, true}) {
+    AnalysisOptions options;
+    options.approximate_disjoint_errors = 1;
+    options.fold_loops = fold;
+    const auto got = merged(analyze_errors(program(), options));
+    EXPECT_EQ(got.size(), want.size());
+    for (const auto& [key, p] : want) {
+      const auto it = got.find(key);
+      ASSERT_NE(it, got.end());
+      EXPECT_NEAR(it->second, p, 1e-12);
+    }
+  }
+}
+
+// Rates and pair correlations within 5 sigma of 2^20 shots of the oracle, corrected for the number
+// of pairs.
+TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
+  std::istringstream in(read(kData + "/" + GetParam() + ".counts"));
+  double oracle_shots;
+  std::size_t bits;
+  in >> oracle_shots >> bits;
+  const StabProgram p = program();
+  for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+    SampleOptions options;
+    options.engine = engine;
+    options.num_shots = 1 << 18;
+    options.seed = 12345;
+    options.num_threads = 1;
+    const auto source = make_shot_source(p, options);
+    ASSERT_EQ(source->num_bits(), bits);
+    std::vector<std::uint32_t> pairs(bits * bits);
+    ShotPipeline pipeline;
+    pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>&) {
+      for (std::size_t s = 0; s < n; ++s) {
+        std::vector<std::size_t> ones;
+        for (std::size_t b = 0; b < bits; ++b) {
+          if ((rows[s * source->row_bytes() + b / 8] >> (b % 8)) & 1) ones.push_back(b);
+        }
+        for (std::size_t i = 0; i < ones.size(); ++i) {
+          for (std::size_t j = 0; j <= i; ++j) ++pairs[ones[i] * bits + ones[j]];
+        }
+      }
+    };
+    pipeline.write = [](const std::vector<char>&, std::size_t) { return true; };
+    EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
+    std::istringstream again(in.str());
+    again >> oracle_shots >> bits;
+    const double shots = static_cast<double>(options.num_shots);
+    const double limit = 5 + std::sqrt(2 * std::log(static_cast<double>(bits * bits)));
+    for (std::size_t i = 0; i < bits; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        double count;
+        again >> count;
+        const double a = count / oracle_shots, b = pairs[i * bits + j] / shots,
+                     mean = (count + pairs[i * bits + j]) / (oracle_shots + shots);
+        const double sigma =
+            std::sqrt(std::max(mean * (1 - mean), 1e-7) * (1 / oracle_shots + 1 / shots));
+        EXPECT_LT(std::abs(a - b) / sigma, limit)
+            << "bits " << i << ' ' << j << " engine " << static_cast<int>(engine);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OracleCircuit,
+                         testing::Values("surface_code_rot", "surface_code_unr", "repetition_code",
+                                         "color_code", "channels"));
+
+}  // namespace
+}  // namespace tilewave::stabilizer
