@@ -1,0 +1,39 @@
+// Starts tile passes on a device: picks the compiled kernel of a shape, sizes shared memory and the
+// grid.
+#pragma once
+
+#include <vector>
+
+#include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/statevec/cuda/tile_kernel.h"
+
+namespace tilewave::statevec::cuda {
+
+template <class T>
+class TileLauncher {
+ public:
+  /// `kernel` indexes tile_kernels<T>(); the device must be current.
+  explicit TileLauncher(int num_multiprocessors, std::size_t kernel = 0)
+      : kernel_(tile_kernels<T>()[kernel]), num_multiprocessors_(num_multiprocessors) {}
+
+  tile::Shape shape() const {
+    return {kernel_.tile_qubits, kernel_.register_bits, sizeof(T) == 8 ? 3 : 4,
+            sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle};
+  }
+  const char* name() const { return kernel_.name; }
+
+  /// `code` and `tables` are on the device.
+  void launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
+              const std::byte* tables, const runtime::cuda::Stream& stream);
+
+ private:
+  TileKernel<T> kernel_;
+  int num_multiprocessors_;
+  std::size_t sized_for_ = 0;  ///< shared bytes blocks_ belongs to
+  int blocks_ = 0;             ///< resident a multiprocessor
+};
+
+extern template class TileLauncher<double>;
+extern template class TileLauncher<float>;
+
+}  // namespace tilewave::statevec::cuda

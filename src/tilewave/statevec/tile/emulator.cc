@@ -1,0 +1,188 @@
+#include "tilewave/statevec/tile/emulator.h"
+
+#include <cstring>
+
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/ops.h"
+
+namespace tilewave::statevec::tile {
+
+namespace {
+
+/// XOR of the columns of the 1 bits of `index`.
+template <class I>
+I columns(const I* column, std::uint32_t index, int count) {
+  I sum = 0;
+  for (int b = 0; b < count; ++b) sum ^= index >> b & 1 ? column[b] : 0;
+  return sum;
+}
+
+template <int RB, class T>
+class Emulator {
+ public:
+  using Amplitudes = Complex<T>[1 << RB];
+
+  Emulator(const TilePass& pass, std::span<Complex<T>> state)
+      : pass_(pass),
+        f_(pass.frame),
+        state_(state),
+        threads_(pass.shape.num_threads()),
+        bits_(pass.shape.thread_bits()),
+        registers_(static_cast<std::size_t>(threads_)),
+        address_(static_cast<std::size_t>(threads_)),
+        shared_(sizeof(Complex<T>) << pass.shape.tile_qubits) {}
+
+  void run() {
+    for (std::uint64_t tile = 0; tile < f_.num_tiles; ++tile)
+      run_tile(static_cast<std::uint32_t>(tile));
+  }
+
+ private:
+  struct Registers {
+    Amplitudes a;
+  };
+  Complex<T>& shared(std::uint32_t address) {
+    return *reinterpret_cast<Complex<T>*>(shared_.data() + address);
+  }
+
+  void run_tile(std::uint32_t tile) {
+    std::uint64_t base = 0;
+    for (std::uint32_t r = 0; r < f_.num_runs; ++r) {
+      base |=
+          ((static_cast<std::uint64_t>(tile) >> f_.runs[r].from) & ((1ull << f_.runs[r].width) - 1))
+          << f_.runs[r].to;
+    }
+    for (int t = 0; t < threads_; ++t) {
+      address_[t] = columns(f_.first_column, static_cast<std::uint32_t>(t), bits_);
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        const std::uint64_t at =
+            base ^ columns(f_.load_column + RB, static_cast<std::uint32_t>(t), bits_) ^
+            columns(f_.load_column, j, RB);
+        registers_[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state_[at];
+      }
+    }
+    const std::byte* chunk = pass_.code.data();
+    for (std::uint32_t c = 0; c < f_.num_chunks; ++c) {
+      ChunkHead head;
+      std::memcpy(&head, chunk, sizeof head);
+      run_chunk(head, chunk + sizeof head, tile);
+      chunk += static_cast<std::size_t>(head.size16) * 16;
+    }
+    TW_CHECK(chunk == pass_.code.data() + pass_.code.size(), "chunks do not fill the program");
+    for (int t = 0; t < threads_; ++t) {
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        const std::uint64_t at =
+            base ^ columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_) ^
+            columns(f_.store_column, j, RB);
+        const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
+        if (!(at & f_.zero_store)) state_[at] = registers_[t].a[j] * s;
+      }
+    }
+  }
+
+  void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
+    const int warps = pass_.shape.num_warps(), rows = 1 + bits_;
+    std::vector<Complex<T>> linear;
+    for (std::uint32_t e = 0; e < chunk.num_linear; ++e) {
+      for (int w = 0; w < warps; ++w) {
+        linear.push_back(linear_value<T>(chunk, pass_.tables.data(), e,
+                                         static_cast<std::uint32_t>(w), warps, tile));
+      }
+    }
+    std::vector<std::uint64_t> angles;
+    for (std::uint32_t r = 0; r < chunk.num_general * static_cast<std::uint32_t>(rows); ++r) {
+      angles.push_back(general_row(chunk, pass_.tables.data(), r,
+                                   chunk.num_general * static_cast<std::uint32_t>(rows), tile));
+      if (r % static_cast<std::uint32_t>(rows) == 0) {
+        const std::uint32_t e = r / static_cast<std::uint32_t>(rows);
+        const auto* list = table<std::uint32_t>(pass_.tables.data(), chunk.tile_lists) + 2 * e;
+        const auto* term = table<MixedTerm>(pass_.tables.data(), chunk.tile_terms) + list[0];
+        for (std::uint32_t k = 0; k < list[1]; ++k) {
+          if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
+        }
+      }
+    }
+    for (;;) {
+      OpHead head;
+      std::memcpy(&head, code, sizeof head);
+      const std::byte* payload = code + sizeof head;
+      code += static_cast<std::size_t>(head.size16) * 16;
+      if (head.code == op_code(OpKind::kEnd)) return;
+      if (head.code == op_code(OpKind::kExchange)) {
+        exchange(reinterpret_cast<const std::uint32_t*>(payload));
+      } else if (head.code == op_code(OpKind::kMatrixShared)) {
+        shared_matrix(head, *reinterpret_cast<const SharedMatrix*>(payload), tile);
+      } else {
+        for (int t = 0; t < threads_; ++t) {
+          const auto thread = static_cast<std::uint32_t>(t);
+          if (!op_allowed(head, thread, tile)) continue;
+          const PhaseContext<T> context{linear.data(), angles.data(), pass_.tables.data(),
+                                        thread,        tile,          bits_};
+          apply_op<RB, T>(registers_[t].a, head, reinterpret_cast<const T*>(payload), context);
+        }
+      }
+    }
+  }
+
+  void exchange(const std::uint32_t* column) {
+    for (int t = 0; t < threads_; ++t) {
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        shared(address_[t] ^ columns(column, j, RB)) = registers_[t].a[j];
+      }
+    }
+    for (int t = 0; t < threads_; ++t) {
+      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_);
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        registers_[t].a[j] = shared(address_[t] ^ columns(column + RB, j, RB));
+      }
+    }
+  }
+
+  void shared_matrix(const OpHead& head, const SharedMatrix& m, std::uint32_t tile) {
+    for (int t = 0; t < threads_; ++t) {
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        shared(address_[t] ^ columns(m.register_column, j, RB)) = registers_[t].a[j];
+      }
+    }
+    for (int t = 0; t < threads_; ++t) {
+      if (!op_allowed(head, static_cast<std::uint32_t>(t), tile)) continue;
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        if (!(head.pairs >> j & 1)) continue;
+        std::uint32_t row, clear;
+        shared_matrix_place(m, static_cast<std::uint32_t>(t), j, row, clear);
+        const std::uint32_t base = address_[t] ^ columns(m.register_column, j, RB) ^ clear;
+        registers_[t].a[j] =
+            shared_matrix_row<T>(m, pass_.tables.data(), row, base, shared_.data());
+      }
+    }
+  }
+
+  const TilePass& pass_;
+  const PassFrame& f_;
+  std::span<Complex<T>> state_;
+  int threads_, bits_;
+  std::vector<Registers> registers_;
+  std::vector<std::uint32_t> address_;
+  std::vector<std::byte> shared_;
+};
+
+template <class T>
+void emulate(const TilePass& pass, std::span<Complex<T>> state) {
+  if (pass.shape.register_bits == 4) {
+    Emulator<4, T>(pass, state).run();
+  } else {
+    TW_CHECK(pass.shape.register_bits == 5, "shapes have 4 or 5 register bits");
+    Emulator<5, T>(pass, state).run();
+  }
+}
+
+}  // namespace
+
+void emulate_pass(const TilePass& pass, std::span<Complex<double>> amplitudes) {
+  emulate(pass, amplitudes);
+}
+void emulate_pass(const TilePass& pass, std::span<Complex<float>> amplitudes) {
+  emulate(pass, amplitudes);
+}
+
+}  // namespace tilewave::statevec::tile

@@ -1,0 +1,163 @@
+// The binary form of one pass for a tile machine: what the CUDA kernel and the host emulator
+// execute.
+//
+// A tile is 2^K amplitudes: the active positions of the pass are its *slots* (slot i is the i-th
+// lowest active position), the other positions that may be 1 number the tiles (*tile bits*). Inside
+// a tile every thread holds 2^R amplitudes: R slots are *register bits* (bit k of the array index),
+// the other K - R are *thread bits* (bit k of the thread number; the lowest five are the lane, the
+// rest the warp).
+//
+// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (32 bytes)
+// and a payload in units of 16 bytes. Exchange operations change which slots are register bits
+// through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
+// buffer, the tables, and are addressed by offsets in units of 16 bytes.
+//
+// Every slot has one column in the address space of the shared buffer, the same during a whole
+// pass: the address of an amplitude is the XOR of the columns of its 1 bits. So a thread writes at
+// an exchange exactly where it read at the one before, and one barrier an exchange is enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tilewave/base/complex.h"
+#include "tilewave/base/host_device.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec::tile {
+
+constexpr int kMaxTileQubits = 13;
+constexpr int kMaxRegisterBits = 5;
+constexpr int kLaneBits = 5;
+constexpr std::uint32_t kNone = 0xffffffffu;
+
+/// How a machine cuts a state into tiles, threads and registers.
+struct Shape {
+  int tile_qubits = 12;
+  int register_bits = 4;
+  int row_bits = 3;  ///< low slots that are lanes at the first load and the last store
+  Precision precision = Precision::kDouble;
+
+  int thread_bits() const { return tile_qubits - register_bits; }
+  int num_threads() const { return 1 << thread_bits(); }
+  int num_warps() const { return 1 << (thread_bits() - kLaneBits); }
+};
+
+/// OpHead::code is kind * 16 + variant; the variant is a register bit, or a pair of them.
+enum class OpKind : std::uint16_t {
+  kEnd,
+  kExchange,       ///< payload: R columns written, R columns read, K - R thread columns read
+  kLift,           ///< variant: bit. payload: t
+  kPhaseBit,       ///< variant: bit; its 1-half times W
+  kPhaseBitPairs,  ///< the same, times a factor for each other register bit that is 1 (payload)
+  kPhaseAll,       ///< all times W
+  kPhaseSet,       ///< amplitudes j with (j & pairs) == pairs times W
+  kFlip,           ///< variant: bit
+  kRotate,         ///< variant: bit. payload: 4 reals, row-major
+  kMatrix1,        ///< variant: bit. payload: 4 complex, row-major
+  kMatrix2,        ///< variant: pair (r < s) as s(s-1)/2 + r; index bit 0 is r. payload: 16 complex
+  kMatrixShared,   ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
+};
+
+constexpr std::uint16_t op_code(OpKind kind, int variant = 0) {
+  return static_cast<std::uint16_t>(static_cast<int>(kind) * 16 + variant);
+}
+
+struct OpHead {
+  std::uint16_t code = 0;
+  std::uint16_t size16 = 2;       ///< head and payload in units of 16 bytes
+  std::uint32_t pairs = ~0u;      ///< bit j: acts on the pair or group whose lowest amplitude is j
+  std::uint32_t thread_mask = 0;  ///< acts where (thread & mask) == value
+  std::uint32_t thread_value = 0;
+  std::uint32_t tile_mask = 0;  ///< the same on the tile's number
+  std::uint32_t tile_value = 0;
+  std::uint32_t arg0 = 0;      ///< phase kinds: FactorClass | index * 4
+  std::uint32_t arg1 = kNone;  ///< phase kinds: lane table in the tables
+};
+static_assert(sizeof(OpHead) == 32);
+
+/// How the factor W of a phase operation is found. The first 16 bytes of the payload hold its
+/// constant or a GeneralRef.
+enum class FactorClass : std::uint32_t {
+  kConstant,  ///< W in the payload
+  kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
+  kLinear,    ///< the same times a lane table
+  kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
+              ///< terms
+};
+
+struct GeneralRef {
+  std::uint32_t thread_table = kNone;  ///< turns of every thread
+  std::uint32_t mixed_first = 0;       ///< MixedTerm array
+  std::uint32_t mixed_count = 0;
+  std::uint32_t unused = 0;
+};
+
+/// A term that needs both thread and tile bits and is not a product of one of each.
+struct MixedTerm {
+  std::uint32_t thread_mask = 0, tile_mask = 0;
+  std::uint64_t turns = 0;
+};
+
+struct SharedMatrix {
+  std::uint32_t matrix = 0;  ///< in the tables, row-major complex
+  std::uint32_t num_targets = 0;
+  std::uint32_t target_column[kMaxTargets]{};  ///< address columns
+  std::uint32_t target_bit[kMaxTargets]{};     ///< register bit, or 16 + thread bit
+  std::uint32_t register_column[kMaxRegisterBits]{};
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(SharedMatrix) == 96);
+
+/// What a chunk needs before its first operation: factors and angles that depend on the tile.
+struct ChunkHead {
+  std::uint32_t size16 = 0;         ///< head and operations
+  std::uint32_t num_linear = 0;     ///< entries of the linear factors
+  std::uint32_t num_general = 0;    ///< entries of general angles, 1 + thread bits rows each
+  std::uint32_t linear_turns = 0;   ///< turns[tile bit][entry]
+  std::uint32_t warp_turns = 0;     ///< turns[entry][warp]
+  std::uint32_t general_turns = 0;  ///< turns[tile bit][entry * rows + row]
+  std::uint32_t tile_lists = 0;     ///< {first, count}[entry] of the terms on tile bits alone
+  std::uint32_t tile_terms = 0;     ///< MixedTerm array they index
+};
+static_assert(sizeof(ChunkHead) == 32);
+
+/// Bits [from, from + width) of the tile's number go to positions [to, to + width).
+struct TileRun {
+  std::uint32_t from, to, width;
+};
+constexpr int kMaxTileRuns = 16;
+
+enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
+
+/// The frame of a pass: travels as a kernel parameter.
+struct PassFrame {
+  std::uint64_t num_tiles = 0;
+  std::uint64_t
+      load_column[kMaxTileQubits]{};  ///< index bits: register bits first, then thread bits
+  std::uint64_t store_column[kMaxTileQubits]{};
+  std::uint64_t zero_load = 0;   ///< index bits that hold 0: not read
+  std::uint64_t zero_store = 0;  ///< index bits that hold 0 after the store: not written
+  std::uint32_t
+      first_column[kMaxTileQubits]{};  ///< shared address columns of the thread bits at the load
+  std::uint32_t num_runs = 0;
+  TileRun runs[kMaxTileRuns]{};
+  ScaleKind scale_kind = ScaleKind::kOne;
+  std::uint32_t num_chunks = 0;
+  std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
+  std::uint32_t max_chunk16 = 0;
+  std::uint32_t max_linear = 0;
+  std::uint32_t max_general = 0;
+  double scale_re = 1, scale_im = 0;
+};
+
+/// Shared memory of a block beside the tile: factors, angles, then the chunk.
+TW_HD constexpr std::uint32_t linear_bytes(const PassFrame& f, std::uint32_t amplitude,
+                                           int num_warps) {
+  return (f.max_linear * static_cast<std::uint32_t>(num_warps) * amplitude + 15u) / 16u * 16u;
+}
+TW_HD constexpr std::uint32_t general_bytes(const PassFrame& f, int thread_bits) {
+  return (f.max_general * static_cast<std::uint32_t>(1 + thread_bits) * 8u + 15u) / 16u * 16u;
+}
+
+}  // namespace tilewave::statevec::tile

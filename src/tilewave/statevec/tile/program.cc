@@ -1,0 +1,552 @@
+// From scheduled phases to the bytes of a tile program. Phase terms wait in a pool until an
+// operation mixes one of their slots (or the pass ends); then they are emitted, either those that
+// touch the slot, or, when many slots wait, all of them at once: the pool splits by the set S of
+// register bits a term needs, and each S has one factor W_S(thread, tile).
+#include "tilewave/statevec/tile/program.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/ops.h"
+
+namespace tilewave::statevec::tile {
+
+namespace {
+
+using detail::Item;
+using detail::Phase;
+using detail::SlotLayout;
+using detail::SlotOp;
+using detail::SlotPass;
+using detail::SlotTerm;
+
+/// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
+constexpr int kFlushAllSlots = 7;
+
+void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes) {
+  const auto* from = static_cast<const std::byte*>(data);
+  to.insert(to.end(), from, from + num_bytes);
+}
+
+void pad16(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 15) / 16 * 16); }
+
+/// A term in the coordinates of one phase.
+struct LocalTerm {
+  std::uint32_t set = 0;  ///< register bits
+  std::uint32_t thread = 0, tile = 0;
+  std::uint64_t turns = 0;
+};
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits)
+      : plan_(plan), pass_(pass), shape_(shape), limits_(limits) {}
+
+  TilePass run();
+
+ private:
+  void frame();
+  void exchange(const SlotLayout& from, const SlotLayout& to);
+  void operation(const SlotOp& op);
+  void shared_matrix(const SlotOp& op, OpHead& head);
+  void flush(std::uint32_t slots);
+  void flush_terms(const std::vector<SlotTerm>& terms);
+  /// Sets the factor of a phase operation from the terms it stands for; returns the payload's first
+  /// 16 bytes.
+  std::vector<std::byte> factor(OpHead& head, const std::vector<LocalTerm>& terms);
+  void emit(OpHead head, std::vector<std::byte> payload);
+  void emit_phase(OpKind kind, int variant, std::uint32_t set, const std::vector<LocalTerm>& terms,
+                  const std::vector<std::uint64_t>* pairs);
+  void close_chunk();
+
+  void put(std::vector<std::byte>& to, double x) const {
+    if (shape_.precision == Precision::kDouble) {
+      append(to, &x, 8);
+    } else {
+      const float f = static_cast<float>(x);
+      append(to, &f, 4);
+    }
+  }
+  void put(std::vector<std::byte>& to, cplx z) const {
+    put(to, z.real());
+    put(to, z.imag());
+  }
+  static cplx factor_of(std::uint64_t turns) {
+    const Complex<double> z = turn<double>(turns);
+    return {z.re, z.im};
+  }
+  std::uint32_t place(const std::vector<std::byte>& data) {
+    pad16(out_.tables);
+    const std::size_t at = out_.tables.size() / 16;
+    TW_CHECK(at < kNone, "tables of a pass are too large");
+    append(out_.tables, data.data(), data.size());
+    return static_cast<std::uint32_t>(at);
+  }
+  template <class T>
+  std::uint32_t place_array(const std::vector<T>& data) {
+    pad16(out_.tables);
+    const std::size_t at = out_.tables.size() / 16;
+    TW_CHECK(at < kNone, "tables of a pass are too large");
+    append(out_.tables, data.data(), data.size() * sizeof(T));
+    return static_cast<std::uint32_t>(at);
+  }
+
+  struct LinearEntry {
+    std::vector<std::uint64_t> tile, warp;  ///< turns of tile bits, of warps
+  };
+  struct GeneralEntry {
+    std::vector<std::uint64_t> rows;  ///< [tile bit][row]
+    std::vector<MixedTerm> tile_terms;
+  };
+
+  const Plan& plan_;
+  const Pass& pass_;
+  const Shape shape_;
+  const ChunkLimits limits_;
+  SlotPass slots_;
+  std::uint32_t column_[kMaxTileQubits]{};
+  const SlotLayout* layout_ = nullptr;
+  std::vector<SlotTerm> pool_;
+  std::uint32_t future_ = 0;  ///< slots mixed by later operations
+  std::vector<std::byte> code_;
+  std::vector<LinearEntry> linear_;
+  std::vector<GeneralEntry> general_;
+  TilePass out_;
+};
+
+void Emitter::emit(OpHead head, std::vector<std::byte> payload) {
+  pad16(payload);
+  head.size16 = static_cast<std::uint16_t>((sizeof(OpHead) + payload.size()) / 16);
+  if (code_.size() + sizeof(OpHead) + payload.size() + sizeof(OpHead) + sizeof(ChunkHead) >
+      limits_.code_bytes) {
+    // The entries of this operation's factor, if any, were made for the chunk now closing:
+    // close_chunk() is called before factor() in emit_phase, so only operations without a factor
+    // come here full.
+    close_chunk();
+  }
+  append(code_, &head, sizeof head);
+  append(code_, payload.data(), payload.size());
+  ++out_.num_operations;
+}
+
+void Emitter::close_chunk() {
+  OpHead end;
+  end.code = op_code(OpKind::kEnd);
+  append(code_, &end, sizeof end);
+  ChunkHead head;
+  head.size16 = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
+  head.num_linear = static_cast<std::uint32_t>(linear_.size());
+  head.num_general = static_cast<std::uint32_t>(general_.size());
+  const std::size_t tile_bits = slots_.tile_position.size();
+  if (!linear_.empty()) {
+    std::vector<std::uint64_t> tile(tile_bits * linear_.size()), warp;
+    for (std::size_t e = 0; e < linear_.size(); ++e) {
+      for (std::size_t b = 0; b < tile_bits; ++b) tile[b * linear_.size() + e] = linear_[e].tile[b];
+      warp.insert(warp.end(), linear_[e].warp.begin(), linear_[e].warp.end());
+    }
+    head.linear_turns = place_array(tile);
+    head.warp_turns = place_array(warp);
+  }
+  if (!general_.empty()) {
+    const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
+    std::vector<std::uint64_t> turns(tile_bits * general_.size() * rows);
+    std::vector<std::uint32_t> lists;
+    std::vector<MixedTerm> terms;
+    for (std::size_t e = 0; e < general_.size(); ++e) {
+      for (std::size_t b = 0; b < tile_bits; ++b) {
+        std::copy_n(general_[e].rows.begin() + static_cast<std::ptrdiff_t>(b * rows), rows,
+                    turns.begin() + static_cast<std::ptrdiff_t>((b * general_.size() + e) * rows));
+      }
+      lists.push_back(static_cast<std::uint32_t>(terms.size()));
+      lists.push_back(static_cast<std::uint32_t>(general_[e].tile_terms.size()));
+      terms.insert(terms.end(), general_[e].tile_terms.begin(), general_[e].tile_terms.end());
+    }
+    head.general_turns = place_array(turns);
+    head.tile_lists = place_array(lists);
+    head.tile_terms = place_array(terms);
+  }
+  PassFrame& f = out_.frame;
+  f.max_chunk16 = std::max(f.max_chunk16, head.size16);
+  f.max_linear = std::max(f.max_linear, head.num_linear);
+  f.max_general = std::max(f.max_general, head.num_general);
+  ++f.num_chunks;
+  append(out_.code, &head, sizeof head);
+  append(out_.code, code_.data(), code_.size());
+  code_.clear();
+  linear_.clear();
+  general_.clear();
+}
+
+std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms) {
+  std::vector<std::byte> payload;
+  const std::uint32_t lane_mask = (1u << kLaneBits) - 1;
+  bool constant = true, linear = true;
+  for (const LocalTerm& t : terms) {
+    constant = constant && !t.thread && !t.tile;
+    const bool lane_only = !t.tile && !(t.thread & ~lane_mask);
+    const bool warp_only = !t.tile && !(t.thread & lane_mask);
+    const bool tile_bit = !t.thread && std::popcount(t.tile) == 1;
+    linear = linear && (lane_only || warp_only || tile_bit);
+  }
+  const auto holds = [](std::uint32_t value, std::uint32_t mask) { return (value & mask) == mask; };
+  const std::size_t tile_bits = slots_.tile_position.size();
+  if (constant) {
+    std::uint64_t turns = 0;
+    for (const LocalTerm& t : terms) turns += t.turns;
+    put(payload, factor_of(turns));
+    head.arg0 = static_cast<std::uint32_t>(FactorClass::kConstant);
+  } else if (linear) {
+    LinearEntry entry;
+    entry.tile.resize(tile_bits);
+    entry.warp.resize(static_cast<std::size_t>(shape_.num_warps()));
+    std::uint64_t lane[32] = {};
+    bool lanes = false;
+    for (const LocalTerm& t : terms) {
+      if (t.tile) {
+        entry.tile[static_cast<std::size_t>(std::countr_zero(t.tile))] += t.turns;
+      } else if (t.thread & lane_mask) {
+        lanes = true;
+        for (std::uint32_t l = 0; l < 32; ++l) lane[l] += holds(l, t.thread) ? t.turns : 0;
+      } else {
+        for (std::uint32_t w = 0; w < entry.warp.size(); ++w) {
+          entry.warp[w] += holds(w, t.thread >> kLaneBits) ? t.turns : 0;
+        }
+      }
+    }
+    head.arg0 = static_cast<std::uint32_t>(lanes ? FactorClass::kLinear : FactorClass::kScalar) |
+                static_cast<std::uint32_t>(linear_.size()) << 2;
+    if (lanes) {
+      std::vector<std::byte> factors;
+      for (std::uint64_t turns : lane) put(factors, factor_of(turns));
+      head.arg1 = place(factors);
+    }
+    linear_.push_back(std::move(entry));
+  } else {
+    GeneralEntry entry;
+    const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
+    entry.rows.resize(tile_bits * rows);
+    std::vector<std::uint64_t> thread(static_cast<std::size_t>(shape_.num_threads()));
+    std::vector<MixedTerm> mixed;
+    bool threads = false;
+    for (const LocalTerm& t : terms) {
+      if (!t.tile) {
+        threads = true;
+        for (std::uint32_t i = 0; i < thread.size(); ++i)
+          thread[i] += holds(i, t.thread) ? t.turns : 0;
+      } else if (std::popcount(t.tile) == 1 && std::popcount(t.thread) <= 1) {
+        const auto row = static_cast<std::size_t>(t.thread ? 1 + std::countr_zero(t.thread) : 0);
+        entry.rows[static_cast<std::size_t>(std::countr_zero(t.tile)) * rows + row] += t.turns;
+      } else if (!t.thread) {
+        entry.tile_terms.push_back({0, t.tile, t.turns});
+      } else {
+        mixed.push_back({t.thread, t.tile, t.turns});
+      }
+    }
+    GeneralRef ref;
+    if (threads) ref.thread_table = place_array(thread);
+    if (!mixed.empty()) ref.mixed_first = place_array(mixed);
+    ref.mixed_count = static_cast<std::uint32_t>(mixed.size());
+    append(payload, &ref, sizeof ref);
+    head.arg0 = static_cast<std::uint32_t>(FactorClass::kGeneral) |
+                static_cast<std::uint32_t>(general_.size()) << 2;
+    general_.push_back(std::move(entry));
+  }
+  payload.resize(16);
+  return payload;
+}
+
+void Emitter::emit_phase(OpKind kind, int variant, std::uint32_t set,
+                         const std::vector<LocalTerm>& terms,
+                         const std::vector<std::uint64_t>* pairs) {
+  constexpr std::size_t kLargestPhase = 160;
+  if (linear_.size() + 1 > limits_.num_linear || general_.size() + 1 > limits_.num_general ||
+      code_.size() + kLargestPhase + sizeof(OpHead) + sizeof(ChunkHead) > limits_.code_bytes) {
+    close_chunk();
+  }
+  OpHead head;
+  head.pairs = set;
+  std::vector<std::byte> payload = factor(head, terms);
+  if (pairs) {
+    for (std::uint64_t turns : *pairs) put(payload, factor_of(turns));
+  }
+  head.code = op_code(kind, variant);
+  emit(head, std::move(payload));
+}
+
+void Emitter::flush(std::uint32_t touched) {
+  std::uint32_t waiting = 0;
+  bool any = false;
+  for (const SlotTerm& t : pool_) {
+    waiting |= t.slots;
+    any = any || (t.slots & touched);
+  }
+  if (!any) return;
+  if (std::popcount(waiting & future_) >= kFlushAllSlots) {
+    flush_terms(pool_);
+    pool_.clear();
+    return;
+  }
+  const auto stays = std::stable_partition(pool_.begin(), pool_.end(),
+                                           [&](const SlotTerm& t) { return t.slots & touched; });
+  const std::vector<SlotTerm> now(pool_.begin(), stays);
+  pool_.erase(pool_.begin(), stays);
+  flush_terms(now);
+}
+
+void Emitter::flush_terms(const std::vector<SlotTerm>& terms) {
+  if (terms.empty()) return;
+  std::map<std::uint32_t, std::vector<LocalTerm>> by_set;
+  for (const SlotTerm& t : terms) {
+    LocalTerm local;
+    local.tile = t.tile;
+    local.turns = t.turns;
+    for_each_bit(t.slots, [&](int s) {
+      const int b = layout_->bit_of[s];
+      if (b < 16) {
+        local.set |= 1u << b;
+      } else {
+        local.thread |= 1u << (b - 16);
+      }
+    });
+    by_set[local.set].push_back(local);
+  }
+  // Constant factors of two register bits ride on the operation of the higher bit that has one.
+  const int bits = shape_.register_bits;
+  std::vector<std::vector<std::uint64_t>> pairs(static_cast<std::size_t>(bits));
+  const auto is_constant = [](const std::vector<LocalTerm>& list) {
+    return std::all_of(list.begin(), list.end(),
+                       [](const LocalTerm& t) { return !t.thread && !t.tile; });
+  };
+  for (auto& [set, list] : by_set) {
+    if (std::popcount(set) != 2 || !is_constant(list)) continue;
+    int high = std::bit_width(set) - 1, low = std::countr_zero(set);
+    // Prefer the bit that needs an operation anyway.
+    if (!by_set.count(1u << high) && pairs[static_cast<std::size_t>(high)].empty() &&
+        (by_set.count(1u << low) || !pairs[static_cast<std::size_t>(low)].empty())) {
+      std::swap(high, low);
+    }
+    auto& of_high = pairs[static_cast<std::size_t>(high)];
+    of_high.resize(static_cast<std::size_t>(bits - 1));
+    for (const LocalTerm& t : list) {
+      of_high[static_cast<std::size_t>(low < high ? low : low - 1)] += t.turns;
+    }
+    list.clear();
+  }
+  for (int b = 0; b < bits; ++b) by_set[1u << b];  // those that only carry pairs
+  for (const auto& [set, list] : by_set) {
+    const int size = std::popcount(set);
+    const auto bit_index = static_cast<std::size_t>(std::bit_width(set | 1u) - 1);
+    if (size == 1 && !pairs[bit_index].empty()) {
+      emit_phase(OpKind::kPhaseBitPairs, static_cast<int>(bit_index), ~0u, list, &pairs[bit_index]);
+    } else if (list.empty()) {
+      continue;
+    } else if (size == 0) {
+      emit_phase(OpKind::kPhaseAll, 0, ~0u, list, nullptr);
+    } else if (size == 1) {
+      emit_phase(OpKind::kPhaseBit, static_cast<int>(bit_index), ~0u, list, nullptr);
+    } else {
+      emit_phase(OpKind::kPhaseSet, 0, set, list, nullptr);
+    }
+  }
+}
+
+void Emitter::shared_matrix(const SlotOp& op, OpHead& head) {
+  SharedMatrix m;
+  std::vector<std::byte> entries;
+  const std::size_t count = std::size_t{1} << (2 * op.num_targets);
+  for (std::size_t i = 0; i < count; ++i) put(entries, plan_.matrices[op.action->first + i]);
+  m.matrix = place(entries);
+  m.num_targets = op.num_targets;
+  for (int t = 0; t < op.num_targets; ++t) {
+    m.target_column[t] = column_[op.targets[t]];
+    m.target_bit[t] = static_cast<std::uint32_t>(layout_->bit_of[op.targets[t]]);
+  }
+  for (int b = 0; b < shape_.register_bits; ++b) {
+    m.register_column[b] = column_[layout_->register_slot[static_cast<std::size_t>(b)]];
+  }
+  std::vector<std::byte> payload;
+  append(payload, &m, sizeof m);
+  head.code = op_code(OpKind::kMatrixShared);
+  emit(head, std::move(payload));
+}
+
+void Emitter::operation(const SlotOp& op) {
+  flush(op.target_mask);
+  OpHead head;
+  head.tile_mask = op.tile_mask;
+  head.tile_value = op.tile_value;
+  std::uint32_t set = 0, value = 0;  // controls on register bits
+  for_each_bit(op.control_mask, [&](int s) {
+    const int b = layout_->bit_of[s];
+    const std::uint32_t on = op.control_value >> s & 1;
+    if (b < 16) {
+      set |= 1u << b;
+      value |= on << b;
+    } else {
+      head.thread_mask |= 1u << (b - 16);
+      head.thread_value |= on << (b - 16);
+    }
+  });
+  head.pairs = 0;
+  for (std::uint32_t j = 0; j < 1u << shape_.register_bits; ++j) {
+    head.pairs |= ((j ^ value) & set) == 0 ? 1u << j : 0;
+  }
+  const Action& action = *op.action;
+  const int bit0 = layout_->bit_of[op.targets[0]];
+  std::vector<std::byte> payload;
+  switch (op.kind) {
+    case OpKind::kLift:
+      put(payload, action.m[0]);
+      break;
+    case OpKind::kFlip:
+      break;
+    case OpKind::kRotate:
+      for (double x : action.m) put(payload, x);
+      break;
+    case OpKind::kMatrix1:
+      for (std::size_t i = 0; i < 4; ++i) put(payload, plan_.matrices[action.first + i]);
+      break;
+    case OpKind::kMatrix2: {
+      const int bit1 = layout_->bit_of[op.targets[1]];
+      const bool swapped = bit0 > bit1;
+      const auto at = [&](int i) { return swapped ? (i >> 1 | (i & 1) << 1) : i; };
+      for (int i = 0; i < 4; ++i) {
+        for (int j = 0; j < 4; ++j) {
+          put(payload, plan_.matrices[action.first + static_cast<std::size_t>(at(i) * 4 + at(j))]);
+        }
+      }
+      const int low = std::min(bit0, bit1), high = std::max(bit0, bit1);
+      head.code = op_code(op.kind, high * (high - 1) / 2 + low);
+      emit(head, std::move(payload));
+      return;
+    }
+    default:
+      shared_matrix(op, head);
+      return;
+  }
+  head.code = op_code(op.kind, bit0);
+  emit(head, std::move(payload));
+}
+
+void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
+  std::vector<std::byte> payload;
+  for (int s : from.register_slot) append(payload, &column_[s], 4);
+  for (int s : to.register_slot) append(payload, &column_[s], 4);
+  for (int s : to.thread_slot) append(payload, &column_[s], 4);
+  OpHead head;
+  head.code = op_code(OpKind::kExchange);
+  emit(head, std::move(payload));
+  ++out_.num_exchanges;
+}
+
+void Emitter::frame() {
+  PassFrame& f = out_.frame;
+  const int held = std::max(plan_.num_qubits, shape_.tile_qubits);
+  const std::uint64_t beyond = low_mask(held) & ~low_mask(plan_.num_qubits);
+  f.zero_load = pass_.known_zero_before | beyond;
+  f.zero_store = pass_.known_zero_after | beyond;
+  f.num_tiles = bit(static_cast<int>(slots_.tile_position.size()));
+  for (std::size_t b = 0; b < slots_.tile_position.size(); ++b) {
+    const auto position = static_cast<std::uint32_t>(slots_.tile_position[b]);
+    if (f.num_runs && f.runs[f.num_runs - 1].to + f.runs[f.num_runs - 1].width == position) {
+      ++f.runs[f.num_runs - 1].width;
+    } else {
+      TW_CHECK(f.num_runs < kMaxTileRuns, "tile bits in too many runs");
+      f.runs[f.num_runs++] = {static_cast<std::uint32_t>(b), position, 1};
+    }
+  }
+  const double re = pass_.scale.real(), im = pass_.scale.imag();
+  f.scale_re = re;
+  f.scale_im = im;
+  f.scale_kind = im != 0 ? ScaleKind::kComplex : re != 1 ? ScaleKind::kReal : ScaleKind::kOne;
+}
+
+TilePass Emitter::run() {
+  out_.shape = shape_;
+  slots_ = detail::to_slots(plan_, pass_, shape_);
+  const int k = shape_.tile_qubits, q = shape_.row_bits;
+  std::vector<int> first_lanes, last_lanes(static_cast<std::size_t>(q), -1);
+  std::uint32_t first_mask = 0, last_mask = 0;
+  for (int s = 0; s < k; ++s) {
+    if (s < q) {
+      first_lanes.push_back(s);
+      first_mask |= 1u << s;
+    }
+    // The slots whose destinations are the q lowest active positions.
+    for (int r = 0; r < q; ++r) {
+      if (slots_.dest_position[static_cast<std::size_t>(s)] ==
+          slots_.slot_position[static_cast<std::size_t>(r)]) {
+        last_lanes[static_cast<std::size_t>(r)] = s;
+        last_mask |= 1u << s;
+      }
+    }
+  }
+  const std::vector<Phase> phases = detail::schedule_phases(slots_, shape_, first_mask, last_mask);
+  const std::vector<SlotLayout> layouts =
+      detail::lay_out(phases, shape_, first_lanes, last_lanes, column_);
+  frame();
+
+  // Slots mixed by operations after each one, for the choice of flush().
+  std::vector<std::uint32_t> later;
+  for (const Phase& phase : phases) {
+    for (const Item& item : phase.items) {
+      if (item.op >= 0) later.push_back(slots_.ops[static_cast<std::size_t>(item.op)].target_mask);
+    }
+  }
+  for (std::size_t i = later.size(); i-- > 1;) later[i - 1] |= later[i];
+
+  std::size_t index = 0;
+  for (std::size_t f = 0; f < phases.size(); ++f) {
+    layout_ = &layouts[f];
+    if (f > 0) exchange(layouts[f - 1], layouts[f]);
+    for (const Item& item : phases[f].items) {
+      if (item.op < 0) {
+        pool_.push_back(slots_.terms[static_cast<std::size_t>(item.term)]);
+      } else {
+        future_ = later[index++];
+        operation(slots_.ops[static_cast<std::size_t>(item.op)]);
+      }
+    }
+  }
+  flush_terms(pool_);
+  close_chunk();
+
+  PassFrame& fr = out_.frame;
+  const SlotLayout &first = layouts.front(), &last = layouts.back();
+  bool moved = false;
+  const auto columns = [&](const SlotLayout& l, const std::vector<int>& position,
+                           std::uint64_t* to) {
+    std::size_t i = 0;
+    for (int s : l.register_slot) to[i++] = bit(position[static_cast<std::size_t>(s)]);
+    for (int s : l.thread_slot) to[i++] = bit(position[static_cast<std::size_t>(s)]);
+  };
+  columns(first, slots_.slot_position, fr.load_column);
+  columns(last, slots_.dest_position, fr.store_column);
+  std::uint64_t active = 0;
+  for (int i = 0; i < k; ++i) {
+    moved = moved || fr.load_column[i] != fr.store_column[i];
+    active |= fr.load_column[i];
+  }
+  fr.zero_load &= active;  // inactive ones are not numbered by tiles
+  fr.zero_store &= active;
+  fr.needs_barrier = moved && out_.num_exchanges == 0;
+  for (std::size_t b = 0; b < first.thread_slot.size(); ++b) {
+    fr.first_column[b] = column_[first.thread_slot[b]];
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
+                    const ChunkLimits& limits) {
+  TW_CHECK(pass < plan.passes.size(), "no such pass");
+  TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
+  return Emitter(plan, plan.passes[pass], shape, limits).run();
+}
+
+}  // namespace tilewave::statevec::tile
