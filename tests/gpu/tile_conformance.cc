@@ -36,7 +36,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds) {
         options.max_degree = seed % 2 ? 2 : 4;
         options.known_zeros = seed % 4 == 3;
         tile::ChunkLimits limits;
-        if (seed % 3 == 2) limits = {1024, 3, 2};
+        if (seed % 3 == 2) limits = {2600, 3, 2};
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
         const Plan plan = tile::random_pass(options, rng);
         const Pass& pass = plan.passes[0];

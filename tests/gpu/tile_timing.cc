@@ -1,5 +1,5 @@
 // Times single tile passes on a device: exchanges alone, then 16 and 64 actions of one kind.
-//   tile_timing [qubits]     prints milliseconds a pass and GB/s for every compiled kernel
+//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a pass and GB/s for every compiled kernel
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -101,7 +101,7 @@ Plan make_pass(int n, const tile::Shape& shape, int start, Kind kind, int num_ac
 }
 
 template <class T>
-void time_kernels(int n) {
+void time_kernels(int n, int only_kernel, int only_kind) {
   const runtime::DeviceInfo device = runtime::cuda_device(0);
   rc::Stream stream;
   const std::uint64_t state_bytes = bit(n) * sizeof(Complex<T>);
@@ -109,6 +109,7 @@ void time_kernels(int n) {
   auto* state = arena.take<Complex<T>>(bit(n));
   auto* code = arena.take<std::byte>(48u << 20);
   for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {
+    if (only_kernel >= 0 && only_kernel != static_cast<int>(kernel)) continue;
     cuda::TileLauncher<T> launcher(device.num_multiprocessors, kernel);
     std::printf("== %s, %d qubits\n", launcher.name(), n);
     const auto time = [&](Kind kind, int start, int num_actions) {
@@ -140,6 +141,7 @@ void time_kernels(int n) {
       std::puts("");
     }
     for (int kind = 0; kind <= static_cast<int>(Kind::kChain); ++kind) {
+      if (only_kind >= 0 && only_kind != kind) continue;
       std::printf("%-22s 12, 48:  ", kNames[kind]);
       time(static_cast<Kind>(kind), n / 2 - 5, 12);
       time(static_cast<Kind>(kind), n / 2 - 5, 48);
@@ -154,8 +156,10 @@ void time_kernels(int n) {
 int main(int argc, char** argv) {
   try {
     const int n = argc > 1 ? std::atoi(argv[1]) : 30;
-    time_kernels<double>(n);
-    time_kernels<float>(n);
+    const int precision = argc > 2 ? std::atoi(argv[2]) : 0;  // 64, 32 or 0 for both
+    const int kernel = argc > 3 ? std::atoi(argv[3]) : -1, kind = argc > 4 ? std::atoi(argv[4]) : -1;
+    if (precision != 32) time_kernels<double>(n, kernel, kind);
+    if (precision != 64) time_kernels<float>(n, kernel, kind);
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return static_cast<int>(e.code());

@@ -11,15 +11,16 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include "tilewave/statevec/cuda/tile_kernel.h"
 #include "tilewave/statevec/tile/ops.h"
 
 namespace tilewave::statevec::cuda {
 
 using tile::ChunkHead;
-using tile::op_code;
+using tile::OpControls;
 using tile::OpHead;
-using tile::OpKind;
 using tile::PassFrame;
 
 /// XOR of the columns of the 1 bits of `index`.
@@ -32,7 +33,7 @@ __device__ __forceinline__ I columns(const I* column, std::uint32_t index) {
 }
 
 template <class T>
-__device__ __forceinline__ Complex<T> load_amplitude(const Complex<T>* p) {
+__device__ __forceinline__ Complex<T> load_amplitude(const std::byte* p) {
   if constexpr (sizeof(T) == 8) {
     const double2 v = __ldcg(reinterpret_cast<const double2*>(p));
     return {v.x, v.y};
@@ -43,7 +44,7 @@ __device__ __forceinline__ Complex<T> load_amplitude(const Complex<T>* p) {
 }
 
 template <class T>
-__device__ __forceinline__ void store_amplitude(Complex<T>* p, Complex<T> a) {
+__device__ __forceinline__ void store_amplitude(std::byte* p, Complex<T> a) {
   if constexpr (sizeof(T) == 8) {
     __stcg(reinterpret_cast<double2*>(p), make_double2(a.re, a.im));
   } else {
@@ -51,13 +52,23 @@ __device__ __forceinline__ void store_amplitude(Complex<T>* p, Complex<T> a) {
   }
 }
 
-__device__ __forceinline__ std::uint64_t tile_base(const PassFrame& f, std::uint32_t tile) {
-  std::uint64_t base = 0;
-  for (std::uint32_t r = 0; r < f.num_runs; ++r) {
-    const std::uint32_t field = tile >> f.runs[r].from & ((1u << f.runs[r].width) - 1u);
-    base |= static_cast<std::uint64_t>(field) << f.runs[r].to;
+/// Calls f(j, p + offset of amplitude j) for every amplitude of a thread: one addition each.
+template <int B, int J, class P, class F>
+__device__ __forceinline__ void for_each_amplitude(P* p, const std::uint64_t* column, const F& f) {
+  if constexpr (B < 0) {
+    f(std::integral_constant<int, J>{}, p);
+  } else {
+    for_each_amplitude<B - 1, J>(p, column, f);
+    for_each_amplitude<B - 1, (J | 1 << B)>(p + column[B], column, f);
   }
-  return base;
+}
+
+/// Byte offset of a tile: lane b of the warp adds the column of tile bit b.
+__device__ __forceinline__ std::uint64_t tile_offset(std::uint64_t lane_column, std::uint32_t tile) {
+  const std::uint64_t mine = tile >> (threadIdx.x & 31) & 1 ? lane_column : 0;
+  const std::uint32_t low = __reduce_or_sync(0xffffffffu, static_cast<std::uint32_t>(mine));
+  const std::uint32_t high = __reduce_or_sync(0xffffffffu, static_cast<std::uint32_t>(mine >> 32));
+  return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
 /// Factors and angles of this tile and chunk into shared memory.
@@ -68,13 +79,13 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
   constexpr std::uint32_t kWarps = 1u << (ThreadBits - tile::kLaneBits);
   constexpr std::uint32_t kRows = 1 + ThreadBits;
   for (std::uint32_t i = threadIdx.x; i < chunk.num_linear * kWarps; i += blockDim.x) {
-    linear[i] = tile::linear_value<T>(chunk, tables, i / kWarps, i % kWarps, kWarps, tile_number);
+    linear[i] = tile::linear_value<T>(chunk, i / kWarps, i % kWarps, kWarps, tile_number);
   }
   const std::uint32_t num_rows = chunk.num_general * kRows;
   for (std::uint32_t entry = threadIdx.x >> 5; entry < chunk.num_general; entry += kWarps) {
     const std::uint32_t lane = threadIdx.x & 31;
     const auto* list = tile::table<std::uint32_t>(tables, chunk.tile_lists) + 2 * entry;
-    const auto* terms = tile::table<tile::MixedTerm>(tables, chunk.tile_terms) + list[0];
+    const auto* terms = tile::table<tile::MixedTerm>(tables, list[0]);
     std::uint64_t angle = 0;
     for (std::uint32_t k = lane; k < list[1]; k += 32) {
       angle += (tile_number & terms[k].tile_mask) == terms[k].tile_mask ? terms[k].turns : 0;
@@ -82,26 +93,41 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
     for (int step = 16; step; step >>= 1) angle += __shfl_xor_sync(0xffffffffu, angle, step);
     if (lane < kRows) {
       rows[entry * kRows + lane] =
-          tile::general_row(chunk, tables, entry * kRows + lane, num_rows, tile_number) +
+          tile::general_row(chunk, entry * kRows + lane, num_rows, tile_number) +
           (lane == 0 ? angle : 0);
     }
   }
+}
+
+/// Asks for the rows of another tile in the L2 cache: each thread for its share.
+template <int K, int RB, int RowBits>
+__device__ __forceinline__ void prefetch_tile(const std::byte* tile_start, const PassFrame& f) {
+  constexpr int kOwn = RB > RowBits ? RB - RowBits : 0;  // register bits this thread walks through
+  constexpr int kSpread = RB - kOwn;                     // register bits spread over the row lanes
+  const std::uint32_t thread = threadIdx.x;
+  const std::uint64_t offset = columns<kSpread>(f.load_column + kOwn, thread) ^
+                               columns<K - RB - RowBits>(f.load_column + RB + RowBits, thread >> RowBits);
+  for_each_amplitude<kOwn - 1, 0>(tile_start + offset, f.load_column, [&](auto, const std::byte* p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+  });
 }
 
 template <class T, int K, int RB, int MinBlocks>
 __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
   constexpr int kThreadBits = K - RB;
+  constexpr int kRowBits = sizeof(T) == 8 ? 3 : 4;
   constexpr std::uint32_t kThreads = 1u << kThreadBits;
   constexpr std::uint32_t kWarps = 1u << (kThreadBits - tile::kLaneBits);
   extern __shared__ __align__(16) std::byte shared[];
   const PassFrame& f = args.frame;
   const std::uint32_t thread = threadIdx.x;
-  auto* linear = reinterpret_cast<Complex<T>*>(shared + (sizeof(Complex<T>) << K));
-  std::byte* after_linear =
-      reinterpret_cast<std::byte*>(linear) + tile::linear_bytes(f, sizeof(Complex<T>), kWarps);
-  auto* rows = reinterpret_cast<std::uint64_t*>(after_linear);
-  std::byte* window = after_linear + tile::general_bytes(f, kThreadBits);
+  // Shared memory: tile, two sets of factors and angles (this tile's and the next one's), chunk.
+  std::byte* const prepared = shared + (sizeof(Complex<T>) << K);
+  const std::uint32_t linear_size = tile::linear_bytes(f, sizeof(Complex<T>), kWarps);
+  const std::uint32_t prepared_size = linear_size + tile::general_bytes(f, kThreadBits);
+  std::byte* const window = prepared + 2 * prepared_size;
+  auto* const state = reinterpret_cast<std::byte*>(args.state);
 
   Complex<T> a[1 << RB];
   const auto load_chunk = [&](const std::byte* from) {
@@ -111,48 +137,60 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     }
   };
   if (f.num_chunks == 1) load_chunk(args.code);
+  __syncthreads();
+  const std::uint64_t lane_column = f.tile_column[thread & 31];
+  std::uint32_t parity = 0;
 
-  for (std::uint32_t tile_number = blockIdx.x; tile_number < f.num_tiles;
-       tile_number += gridDim.x) {
+  for (std::uint32_t tile_number = blockIdx.x; tile_number < f.num_tiles; tile_number += gridDim.x) {
     // load the tile
     {
-      const std::uint64_t base =
-          tile_base(f, tile_number) ^ columns<kThreadBits>(f.load_column + RB, thread);
-      const Complex<T>* source = args.state + base;
+      const std::uint64_t start = tile_offset(lane_column, tile_number) +
+                                  columns<kThreadBits>(f.load_column + RB, thread);
       if (f.zero_load == 0) {
-#pragma unroll
-        for (int j = 0; j < 1 << RB; ++j)
-          a[j] = load_amplitude(source + columns<RB>(f.load_column, j));
+        for_each_amplitude<RB - 1, 0>(state + start, f.load_column, [&](auto j, const std::byte* p) {
+          a[decltype(j)::value] = load_amplitude<T>(p);
+        });
       } else {
-#pragma unroll
-        for (int j = 0; j < 1 << RB; ++j) {
-          const std::uint64_t offset = columns<RB>(f.load_column, j);
-          a[j] = (base | offset) & f.zero_load ? Complex<T>{0, 0} : load_amplitude(source + offset);
-        }
+        for_each_amplitude<RB - 1, 0>(state + start, f.load_column, [&](auto j, const std::byte* p) {
+          const bool zero = static_cast<std::uint64_t>(p - state) & f.zero_load;
+          a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
+        });
       }
     }
     std::uint32_t here = columns<kThreadBits>(f.first_column, thread);  // address of amplitude 0
     const std::byte* chunk_code = args.code;
     for (std::uint32_t c = 0; c < f.num_chunks; ++c) {
-      __syncthreads();  // nobody reads the tile, the factors or the window of before any more
       if (f.num_chunks > 1) {
+        __syncthreads();  // nobody reads the window of before any more
         load_chunk(chunk_code);
         chunk_code +=
             static_cast<std::size_t>(reinterpret_cast<const ChunkHead*>(chunk_code)->size16) * 16;
         __syncthreads();
       }
-      const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
-      if (chunk.num_linear | chunk.num_general) {
-        prepare_chunk<T, kThreadBits>(chunk, args.tables, linear, rows, tile_number);
-        __syncthreads();
+      std::byte* const mine = prepared + (parity ? prepared_size : 0);
+      parity ^= 1;
+      auto* const linear = reinterpret_cast<Complex<T>*>(mine);
+      auto* const rows = reinterpret_cast<std::uint64_t*>(mine + linear_size);
+      prepare_chunk<T, kThreadBits>(*reinterpret_cast<const ChunkHead*>(window), args.tables, linear,
+                                    rows, tile_number);
+      __syncthreads();  // factors are there; nobody reads the last tile's amplitudes any more
+      if (c == 0 && tile_number + gridDim.x < f.num_tiles && f.zero_load == 0) {
+        prefetch_tile<K, RB, kRowBits>(state + tile_offset(lane_column, tile_number + gridDim.x), f);
       }
       const std::byte* pc = window + sizeof(ChunkHead);
       OpHead head = *reinterpret_cast<const OpHead*>(pc);
-      while (head.code != op_code(OpKind::kEnd)) {
+      while (head.code() != tile::kEnd) {
+        const OpHead now = head;
         const std::byte* payload = pc + sizeof(OpHead);
-        pc += static_cast<std::uint32_t>(head.size16) * 16;
-        const OpHead next = *reinterpret_cast<const OpHead*>(pc);
-        if (head.code == op_code(OpKind::kExchange)) {
+        pc += now.num_bytes();
+        head = *reinterpret_cast<const OpHead*>(pc);  // one operation ahead
+        bool allowed = true;
+        if (now.controlled()) {
+          allowed = tile::op_allowed(now, *reinterpret_cast<const OpControls*>(payload), thread,
+                                     tile_number);
+          payload += sizeof(OpControls);
+        }
+        if (now.code() == tile::kExchange) {
           const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
           std::uint32_t write[RB], read[RB];
 #pragma unroll
@@ -167,18 +205,17 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
           for (int j = 0; j < 1 << RB; ++j) {
             a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
           }
-        } else if (head.code == op_code(OpKind::kMatrixShared)) {
+        } else if (now.code() == tile::kMatrixShared) {
           const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
 #pragma unroll
           for (int j = 0; j < 1 << RB; ++j) {
-            *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) =
-                a[j];
+            *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) = a[j];
           }
           __syncthreads();
-          if (tile::op_allowed(head, thread, tile_number)) {
+          if (allowed) {
 #pragma unroll
             for (int j = 0; j < 1 << RB; ++j) {
-              if (head.pairs >> j & 1) {
+              if (now.pairs >> j & 1) {
                 std::uint32_t row, clear;
                 tile::shared_matrix_place(m, thread, static_cast<std::uint32_t>(j), row, clear);
                 a[j] = tile::shared_matrix_row<T>(
@@ -187,12 +224,11 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
             }
           }
           __syncthreads();
-        } else if (tile::op_allowed(head, thread, tile_number)) {
+        } else if (allowed) {
           const tile::PhaseContext<T> context{linear, rows,        args.tables,
                                               thread, tile_number, kThreadBits};
-          tile::apply_op<RB, T>(a, head, reinterpret_cast<const T*>(payload), context);
+          tile::apply_op<RB, T>(a, now, payload, pc, context);
         }
-        head = next;
       }
     }
     if (f.needs_barrier) __syncthreads();  // every load before any permuted store
@@ -206,19 +242,17 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
 #pragma unroll
       for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;
     }
-    const std::uint64_t base =
-        tile_base(f, tile_number) ^ columns<kThreadBits>(f.store_column + RB, thread);
-    Complex<T>* target = args.state + base;
+    const std::uint64_t start = tile_offset(lane_column, tile_number) +
+                                columns<kThreadBits>(f.store_column + RB, thread);
     if (f.zero_store == 0) {
-#pragma unroll
-      for (int j = 0; j < 1 << RB; ++j)
-        store_amplitude(target + columns<RB>(f.store_column, j), a[j]);
+      for_each_amplitude<RB - 1, 0>(state + start, f.store_column, [&](auto j, std::byte* p) {
+        store_amplitude(p, a[decltype(j)::value]);
+      });
     } else {
-#pragma unroll
-      for (int j = 0; j < 1 << RB; ++j) {
-        const std::uint64_t offset = columns<RB>(f.store_column, j);
-        if (!((base | offset) & f.zero_store)) store_amplitude(target + offset, a[j]);
-      }
+      for_each_amplitude<RB - 1, 0>(state + start, f.store_column, [&](auto j, std::byte* p) {
+        const bool zero = static_cast<std::uint64_t>(p - state) & f.zero_store;
+        if (!zero) store_amplitude(p, a[decltype(j)::value]);
+      });
     }
   }
 }

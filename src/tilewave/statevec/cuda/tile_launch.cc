@@ -12,8 +12,8 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
-                             tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
-                             tile::general_bytes(frame, s.thread_bits()) +
+                             2 * tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
+                             2 * tile::general_bytes(frame, s.thread_bits()) +
                              std::size_t{16} * frame.max_chunk16;
   const auto* function = reinterpret_cast<const void*>(kernel_.function);
   if (shared != sized_for_) {

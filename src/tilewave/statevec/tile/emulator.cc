@@ -45,80 +45,73 @@ class Emulator {
     return *reinterpret_cast<Complex<T>*>(shared_.data() + address);
   }
 
+  Complex<T>& state(std::uint64_t offset) { return state_[offset / sizeof(Complex<T>)]; }
+
   void run_tile(std::uint32_t tile) {
-    std::uint64_t base = 0;
-    for (std::uint32_t r = 0; r < f_.num_runs; ++r) {
-      base |=
-          ((static_cast<std::uint64_t>(tile) >> f_.runs[r].from) & ((1ull << f_.runs[r].width) - 1))
-          << f_.runs[r].to;
-    }
+    const std::uint64_t base = columns(f_.tile_column, tile, static_cast<int>(f_.tile_bits));
     for (int t = 0; t < threads_; ++t) {
-      address_[t] = columns(f_.first_column, static_cast<std::uint32_t>(t), bits_);
+      const auto thread = static_cast<std::uint32_t>(t);
+      address_[t] = columns(f_.first_column, thread, bits_);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         const std::uint64_t at =
-            base ^ columns(f_.load_column + RB, static_cast<std::uint32_t>(t), bits_) ^
-            columns(f_.load_column, j, RB);
-        registers_[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state_[at];
+            base ^ columns(f_.load_column + RB, thread, bits_) ^ columns(f_.load_column, j, RB);
+        registers_[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state(at);
       }
     }
     const std::byte* chunk = pass_.code.data();
     for (std::uint32_t c = 0; c < f_.num_chunks; ++c) {
       ChunkHead head;
       std::memcpy(&head, chunk, sizeof head);
-      run_chunk(head, chunk + sizeof head, tile);
+      run_chunk(*reinterpret_cast<const ChunkHead*>(chunk), chunk + sizeof head, tile);
       chunk += static_cast<std::size_t>(head.size16) * 16;
     }
     TW_CHECK(chunk == pass_.code.data() + pass_.code.size(), "chunks do not fill the program");
+    const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         const std::uint64_t at =
             base ^ columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_) ^
             columns(f_.store_column, j, RB);
-        const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
-        if (!(at & f_.zero_store)) state_[at] = registers_[t].a[j] * s;
+        if (!(at & f_.zero_store)) state(at) = registers_[t].a[j] * s;
       }
     }
   }
 
   void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
-    const int warps = pass_.shape.num_warps(), rows = 1 + bits_;
+    const auto warps = static_cast<std::uint32_t>(pass_.shape.num_warps());
+    const auto rows = static_cast<std::uint32_t>(1 + bits_);
     std::vector<Complex<T>> linear;
-    for (std::uint32_t e = 0; e < chunk.num_linear; ++e) {
-      for (int w = 0; w < warps; ++w) {
-        linear.push_back(linear_value<T>(chunk, pass_.tables.data(), e,
-                                         static_cast<std::uint32_t>(w), warps, tile));
-      }
+    for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
+      linear.push_back(linear_value<T>(chunk, i / warps, i % warps, warps, tile));
     }
     std::vector<std::uint64_t> angles;
-    for (std::uint32_t r = 0; r < chunk.num_general * static_cast<std::uint32_t>(rows); ++r) {
-      angles.push_back(general_row(chunk, pass_.tables.data(), r,
-                                   chunk.num_general * static_cast<std::uint32_t>(rows), tile));
-      if (r % static_cast<std::uint32_t>(rows) == 0) {
-        const std::uint32_t e = r / static_cast<std::uint32_t>(rows);
-        const auto* list = table<std::uint32_t>(pass_.tables.data(), chunk.tile_lists) + 2 * e;
-        const auto* term = table<MixedTerm>(pass_.tables.data(), chunk.tile_terms) + list[0];
-        for (std::uint32_t k = 0; k < list[1]; ++k) {
-          if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
-        }
+    for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
+      angles.push_back(general_row(chunk, r, chunk.num_general * rows, tile));
+      if (r % rows != 0) continue;
+      const auto* list =
+          table<std::uint32_t>(pass_.tables.data(), chunk.tile_lists) + 2 * (r / rows);
+      const auto* term = table<MixedTerm>(pass_.tables.data(), list[0]);
+      for (std::uint32_t k = 0; k < list[1]; ++k) {
+        if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
       }
     }
     for (;;) {
-      OpHead head;
-      std::memcpy(&head, code, sizeof head);
-      const std::byte* payload = code + sizeof head;
-      code += static_cast<std::size_t>(head.size16) * 16;
-      if (head.code == op_code(OpKind::kEnd)) return;
-      if (head.code == op_code(OpKind::kExchange)) {
+      const OpHead& head = *reinterpret_cast<const OpHead*>(code);
+      const auto& controls = *reinterpret_cast<const OpControls*>(code + sizeof head);
+      const std::byte* payload = code + sizeof head + (head.controlled() ? sizeof controls : 0);
+      code += head.num_bytes();
+      if (head.code() == kEnd) return;
+      if (head.code() == kExchange) {
         exchange(reinterpret_cast<const std::uint32_t*>(payload));
-      } else if (head.code == op_code(OpKind::kMatrixShared)) {
-        shared_matrix(head, *reinterpret_cast<const SharedMatrix*>(payload), tile);
+      } else if (head.code() == kMatrixShared) {
+        shared_matrix(head, controls, *reinterpret_cast<const SharedMatrix*>(payload), tile);
       } else {
         for (int t = 0; t < threads_; ++t) {
           const auto thread = static_cast<std::uint32_t>(t);
-          if (!op_allowed(head, thread, tile)) continue;
+          if (!op_allowed(head, controls, thread, tile)) continue;
           const PhaseContext<T> context{linear.data(), angles.data(), pass_.tables.data(),
                                         thread,        tile,          bits_};
-          apply_op<RB, T>(registers_[t].a, head, reinterpret_cast<const T*>(payload), context);
+          apply_op<RB, T>(registers_[t].a, head, payload, code, context);
         }
       }
     }
@@ -138,14 +131,15 @@ class Emulator {
     }
   }
 
-  void shared_matrix(const OpHead& head, const SharedMatrix& m, std::uint32_t tile) {
+  void shared_matrix(const OpHead& head, const OpControls& controls, const SharedMatrix& m,
+                     std::uint32_t tile) {
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         shared(address_[t] ^ columns(m.register_column, j, RB)) = registers_[t].a[j];
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      if (!op_allowed(head, static_cast<std::uint32_t>(t), tile)) continue;
+      if (!op_allowed(head, controls, static_cast<std::uint32_t>(t), tile)) continue;
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         if (!(head.pairs >> j & 1)) continue;
         std::uint32_t row, clear;

@@ -43,45 +43,57 @@ struct Shape {
   int num_warps() const { return 1 << (thread_bits() - kLaneBits); }
 };
 
-/// OpHead::code is kind * 16 + variant; the variant is a register bit, or a pair of them.
-enum class OpKind : std::uint16_t {
-  kEnd,
-  kExchange,       ///< payload: R columns written, R columns read, K - R thread columns read
-  kLift,           ///< variant: bit. payload: t
-  kPhaseBit,       ///< variant: bit; its 1-half times W
-  kPhaseBitPairs,  ///< the same, times a factor for each other register bit that is 1 (payload)
-  kPhaseAll,       ///< all times W
-  kPhaseSet,       ///< amplitudes j with (j & pairs) == pairs times W
-  kFlip,           ///< variant: bit
-  kRotate,         ///< variant: bit. payload: 4 reals, row-major
-  kMatrix1,        ///< variant: bit. payload: 4 complex, row-major
-  kMatrix2,        ///< variant: pair (r < s) as s(s-1)/2 + r; index bit 0 is r. payload: 16 complex
-  kMatrixShared,   ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
+/// What an operation does. Kinds that act on one register bit have one code a bit (kind + bit),
+/// matrices on two register bits r < s have kind + s(s-1)/2 + r; codes are dense, so that one jump
+/// decodes them.
+enum OpCode : std::uint32_t {
+  kEnd = 0,
+  kExchange = 1,  ///< payload: R columns written, R columns read, K - R thread columns read
+  kMatrixShared =
+      2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
+  kPhaseAll = 3,  ///< all times W
+  kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
+  kPhaseBit = 5,  ///< the 1-half of a bit times W
+  kPhasePairs = 10,      ///< the same, times a factor for each other register bit that is 1
+  kPhaseLift = 15,       ///< kPhaseBit, then kLift on the same bit
+  kPhasePairsLift = 20,  ///< kPhasePairs, then kLift on the same bit
+  kLift = 25,            ///< payload: t
+  kFlip = 30,
+  kRotate = 35,   ///< payload: 4 reals, row-major
+  kMatrix1 = 40,  ///< payload: 4 complex, row-major
+  kMatrix2 = 45,  ///< index bit 0 is r. payload: 16 complex
 };
+constexpr std::uint32_t kFirstPhaseCode = kPhaseAll, kLastPhaseCode = kLift - 1;
 
-constexpr std::uint16_t op_code(OpKind kind, int variant = 0) {
-  return static_cast<std::uint16_t>(static_cast<int>(kind) * 16 + variant);
-}
-
+/// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
-  std::uint16_t code = 0;
-  std::uint16_t size16 = 2;       ///< head and payload in units of 16 bytes
-  std::uint32_t pairs = ~0u;      ///< bit j: acts on the pair or group whose lowest amplitude is j
+  std::uint32_t word =
+      0;  ///< code | size in units of 16 bytes << 8 | controlled << 16 | FactorClass << 17
+  std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
+  std::uint32_t index = 0;    ///< phase kinds: entry of the linear factors or general angles
+  std::uint32_t unused = 0;
+
+  TW_HD constexpr std::uint32_t code() const { return word & 255; }
+  TW_HD constexpr std::uint32_t num_bytes() const { return (word >> 8 & 255) * 16; }
+  TW_HD constexpr bool controlled() const { return word >> 16 & 1; }
+  TW_HD constexpr std::uint32_t factor() const { return word >> 17 & 3; }
+};
+static_assert(sizeof(OpHead) == 16);
+
+struct OpControls {
   std::uint32_t thread_mask = 0;  ///< acts where (thread & mask) == value
   std::uint32_t thread_value = 0;
   std::uint32_t tile_mask = 0;  ///< the same on the tile's number
   std::uint32_t tile_value = 0;
-  std::uint32_t arg0 = 0;      ///< phase kinds: FactorClass | index * 4
-  std::uint32_t arg1 = kNone;  ///< phase kinds: lane table in the tables
 };
-static_assert(sizeof(OpHead) == 32);
 
-/// How the factor W of a phase operation is found. The first 16 bytes of the payload hold its
-/// constant or a GeneralRef.
+/// How the factor W of a phase operation is found. The payload of a phase operation: 16 bytes with
+/// the constant W or a GeneralRef; 16 bytes with t of a lift; the pair factors; last, for kLinear,
+/// 32 lane factors.
 enum class FactorClass : std::uint32_t {
   kConstant,  ///< W in the payload
   kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
-  kLinear,    ///< the same times a lane table
+  kLinear,    ///< the same times a lane factor
   kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
               ///< terms
 };
@@ -109,24 +121,20 @@ struct SharedMatrix {
 };
 static_assert(sizeof(SharedMatrix) == 96);
 
-/// What a chunk needs before its first operation: factors and angles that depend on the tile.
+/// What a chunk needs before its first operation: factors and angles that depend on the tile. The
+/// tables named here by offsets (units of 16 bytes) lie in the chunk itself, after the operations.
 struct ChunkHead {
-  std::uint32_t size16 = 0;         ///< head and operations
-  std::uint32_t num_linear = 0;     ///< entries of the linear factors
-  std::uint32_t num_general = 0;    ///< entries of general angles, 1 + thread bits rows each
+  std::uint32_t size16 = 0;       ///< head, operations and tables
+  std::uint32_t num_linear = 0;   ///< entries of the linear factors
+  std::uint32_t num_general = 0;  ///< entries of general angles, 1 + thread bits rows each
+  std::uint32_t tile_bits = 0;
   std::uint32_t linear_turns = 0;   ///< turns[tile bit][entry]
   std::uint32_t warp_turns = 0;     ///< turns[entry][warp]
   std::uint32_t general_turns = 0;  ///< turns[tile bit][entry * rows + row]
-  std::uint32_t tile_lists = 0;     ///< {first, count}[entry] of the terms on tile bits alone
-  std::uint32_t tile_terms = 0;     ///< MixedTerm array they index
+  std::uint32_t tile_lists =
+      0;  ///< {first, count}[entry] of the terms on tile bits alone, in the tables
 };
 static_assert(sizeof(ChunkHead) == 32);
-
-/// Bits [from, from + width) of the tile's number go to positions [to, to + width).
-struct TileRun {
-  std::uint32_t from, to, width;
-};
-constexpr int kMaxTileRuns = 16;
 
 enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
 
@@ -136,12 +144,12 @@ struct PassFrame {
   std::uint64_t
       load_column[kMaxTileQubits]{};  ///< index bits: register bits first, then thread bits
   std::uint64_t store_column[kMaxTileQubits]{};
-  std::uint64_t zero_load = 0;   ///< index bits that hold 0: not read
-  std::uint64_t zero_store = 0;  ///< index bits that hold 0 after the store: not written
+  std::uint64_t tile_column[32]{};  ///< bytes
+  std::uint64_t zero_load = 0;      ///< byte offset bits that hold 0: not read
+  std::uint64_t zero_store = 0;     ///< byte offset bits that hold 0 after the store: not written
   std::uint32_t
       first_column[kMaxTileQubits]{};  ///< shared address columns of the thread bits at the load
-  std::uint32_t num_runs = 0;
-  TileRun runs[kMaxTileRuns]{};
+  std::uint32_t tile_bits = 0;
   ScaleKind scale_kind = ScaleKind::kOne;
   std::uint32_t num_chunks = 0;
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load

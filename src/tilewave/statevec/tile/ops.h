@@ -207,8 +207,9 @@ TW_HD Complex<T> general_factor(std::uint32_t index, const GeneralRef& ref,
   for (int b = 0; b < c.thread_bits; ++b) {
     angle += c.thread >> b & 1 ? row[1 + b] : 0;
   }
-  if (ref.thread_table != kNone)
+  if (ref.thread_table != kNone) {
     angle += table<std::uint64_t>(c.tables, ref.thread_table)[c.thread];
+  }
   const MixedTerm* mixed = table<MixedTerm>(c.tables, ref.mixed_first);
   for (std::uint32_t k = 0; k < ref.mixed_count; ++k) {
     const MixedTerm m = mixed[k];
@@ -219,94 +220,111 @@ TW_HD Complex<T> general_factor(std::uint32_t index, const GeneralRef& ref,
   return turn<T>(angle);
 }
 
+/// W of a phase operation; `end` is the end of its payload.
 template <class T>
-TW_HD Complex<T> phase_factor(const OpHead& head, const T* payload, const PhaseContext<T>& c) {
-  const std::uint32_t index = head.arg0 >> 2;
-  const auto kind = static_cast<FactorClass>(head.arg0 & 3);
-  if (kind == FactorClass::kConstant) return {payload[0], payload[1]};
+TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, const std::byte* end,
+                              const PhaseContext<T>& c) {
+  const auto kind = static_cast<FactorClass>(head.factor());
+  if (kind == FactorClass::kConstant) return *reinterpret_cast<const Complex<T>*>(payload);
   if (kind == FactorClass::kGeneral) {
-    return general_factor(index, *reinterpret_cast<const GeneralRef*>(payload), c);
+    return general_factor(head.index, *reinterpret_cast<const GeneralRef*>(payload), c);
   }
-  Complex<T> w = c.linear[(index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+  Complex<T> w = c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
   if (kind == FactorClass::kLinear) {
-    w = w * table<Complex<T>>(c.tables, head.arg1)[c.thread & 31];
+    w = w * (reinterpret_cast<const Complex<T>*>(end) - 32)[c.thread & 31];
   }
   return w;
 }
 
 /// One factor of a tile: entry e of a chunk for one warp.
 template <class T>
-TW_HD Complex<T> linear_value(const ChunkHead& chunk, const std::byte* tables, std::uint32_t entry,
-                              std::uint32_t warp, int num_warps, std::uint32_t tile) {
-  const auto* turns = table<std::uint64_t>(tables, chunk.linear_turns);
-  std::uint64_t angle = table<std::uint64_t>(
-      tables, chunk.warp_turns)[entry * static_cast<std::uint32_t>(num_warps) + warp];
-  for (std::uint32_t b = 0; tile; tile >>= 1, ++b) {
-    if (tile & 1) angle += turns[b * chunk.num_linear + entry];
+TW_HD Complex<T> linear_value(const ChunkHead& chunk, std::uint32_t entry, std::uint32_t warp,
+                              std::uint32_t num_warps, std::uint32_t tile) {
+  const auto* own = reinterpret_cast<const std::byte*>(&chunk);
+  const auto* turns = table<std::uint64_t>(own, chunk.linear_turns) + entry;
+  std::uint64_t angle = table<std::uint64_t>(own, chunk.warp_turns)[entry * num_warps + warp];
+  for (std::uint32_t b = 0; b < chunk.tile_bits; ++b, turns += chunk.num_linear) {
+    angle += tile >> b & 1 ? *turns : 0;
   }
   return turn<T>(angle);
 }
 
 /// One row of general angles of a tile; the terms on tile bits alone are added to row 0 by the
 /// caller.
-TW_HD std::uint64_t general_row(const ChunkHead& chunk, const std::byte* tables, std::uint32_t row,
-                                std::uint32_t num_rows, std::uint32_t tile) {
-  const auto* turns = table<std::uint64_t>(tables, chunk.general_turns);
+TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::uint32_t num_rows,
+                                std::uint32_t tile) {
+  const auto* turns =
+      table<std::uint64_t>(reinterpret_cast<const std::byte*>(&chunk), chunk.general_turns) + row;
   std::uint64_t angle = 0;
-  for (std::uint32_t b = 0; tile; tile >>= 1, ++b) {
-    if (tile & 1) angle += turns[b * num_rows + row];
+  for (std::uint32_t b = 0; b < chunk.tile_bits; ++b, turns += num_rows) {
+    angle += tile >> b & 1 ? *turns : 0;
   }
   return angle;
 }
 
-TW_HD bool op_allowed(const OpHead& head, std::uint32_t thread, std::uint32_t tile) {
-  return !(((thread ^ head.thread_value) & head.thread_mask) |
-           ((tile ^ head.tile_value) & head.tile_mask));
+TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint32_t thread,
+                      std::uint32_t tile) {
+  return !head.controlled() || !(((thread ^ controls.thread_value) & controls.thread_mask) |
+                                 ((tile ^ controls.tile_value) & controls.tile_mask));
 }
 
 /// Applies a register operation (not an exchange, not a shared matrix) to one thread's amplitudes.
 template <int RB, class T>
-TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const T* payload,
-                    const PhaseContext<T>& context) {
+TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+                    const std::byte* end, const PhaseContext<T>& context) {
+  const std::uint32_t code = head.code();
   Complex<T> w{1, 0};
-  if (head.code >= op_code(OpKind::kPhaseBit) && head.code <= op_code(OpKind::kPhaseSet, 15)) {
-    w = phase_factor(head, payload, context);
-  }
-  switch (head.code) {
+  if (code <= kLastPhaseCode) w = phase_factor(head, payload, end, context);
+  const T* numbers = reinterpret_cast<const T*>(payload);
+  const T* lift_t = reinterpret_cast<const T*>(payload + 16);
+  const T* pairs = reinterpret_cast<const T*>(payload + 32);
+  switch (code) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
 #define TW_EACH_BIT(KIND, CALL)                                                 \
   TW_ONE_BIT(KIND, 0, CALL)                                                     \
   TW_ONE_BIT(KIND, 1, CALL) TW_ONE_BIT(KIND, 2, CALL) TW_ONE_BIT(KIND, 3, CALL) \
       TW_ONE_BIT(KIND, 4, CALL)
-#define TW_ONE_BIT(KIND, BIT, CALL)  \
-  case op_code(OpKind::KIND, BIT): { \
-    constexpr int R = BIT;           \
-    if constexpr (R < RB) CALL;      \
-    break;                           \
+#define TW_ONE_BIT(KIND, BIT, CALL) \
+  case KIND + BIT: {                \
+    constexpr int R = BIT;          \
+    if constexpr (R < RB) {         \
+      CALL;                         \
+    }                               \
+    break;                          \
   }
 #define TW_ONE_PAIR(R, S)                                            \
-  case op_code(OpKind::kMatrix2, S*(S - 1) / 2 + R):                 \
-    if constexpr (S < RB) matrix2<R, S, RB>(a, payload, head.pairs); \
+  case kMatrix2 + S*(S - 1) / 2 + R:                                 \
+    if constexpr (S < RB) matrix2<R, S, RB>(a, numbers, head.pairs); \
     break;
-    TW_EACH_BIT(kLift, (lift<R, RB>(a, payload[0])))
-    TW_EACH_BIT(kPhaseBit, (phase_bit<R, RB>(a, w)))
-    TW_EACH_BIT(kPhaseBitPairs, (phase_bit_pairs<R, RB>(a, w, payload + 16 / sizeof(T))))
-    TW_EACH_BIT(kFlip, (flip<R, RB>(a, head.pairs)))
-    TW_EACH_BIT(kRotate, (rotate<R, RB>(a, payload, head.pairs)))
-    TW_EACH_BIT(kMatrix1, (matrix1<R, RB>(a, payload, head.pairs)))
-    case op_code(OpKind::kPhaseAll):
+    case kPhaseAll:
       phase_all<RB>(a, w);
       break;
-    case op_code(OpKind::kPhaseSet):
+    case kPhaseSet:
       phase_set<RB>(a, w, head.pairs);
       break;
+      TW_EACH_BIT(kPhaseBit, (phase_bit<R, RB>(a, w)))
+      TW_EACH_BIT(kPhasePairs, (phase_bit_pairs<R, RB>(a, w, pairs)))
+      TW_EACH_BIT(kPhaseLift, (phase_bit<R, RB>(a, w), lift<R, RB>(a, *lift_t)))
+      TW_EACH_BIT(kPhasePairsLift, (phase_bit_pairs<R, RB>(a, w, pairs), lift<R, RB>(a, *lift_t)))
+      TW_EACH_BIT(kLift, (lift<R, RB>(a, *numbers)))
+      TW_EACH_BIT(kFlip, (flip<R, RB>(a, head.pairs)))
+      TW_EACH_BIT(kRotate, (rotate<R, RB>(a, numbers, head.pairs)))
+      TW_EACH_BIT(kMatrix1, (matrix1<R, RB>(a, numbers, head.pairs)))
       TW_ONE_PAIR(0, 1)
-      TW_ONE_PAIR(0, 2) TW_ONE_PAIR(1, 2) TW_ONE_PAIR(0, 3) TW_ONE_PAIR(1, 3) TW_ONE_PAIR(2, 3)
-          TW_ONE_PAIR(0, 4) TW_ONE_PAIR(1, 4) TW_ONE_PAIR(2, 4) TW_ONE_PAIR(3, 4)
+      TW_ONE_PAIR(0, 2)
+      TW_ONE_PAIR(1, 2)
+      TW_ONE_PAIR(0, 3)
+      TW_ONE_PAIR(1, 3)
+      TW_ONE_PAIR(2, 3)
+      TW_ONE_PAIR(0, 4)
+      TW_ONE_PAIR(1, 4)
+      TW_ONE_PAIR(2, 4)
+      TW_ONE_PAIR(3, 4)
 #undef TW_EACH_BIT
 #undef TW_ONE_BIT
 #undef TW_ONE_PAIR
-              default : break;
+    default:
+      break;
   }
 }
 

@@ -18,6 +18,7 @@ namespace tilewave::statevec::tile {
 namespace {
 
 using detail::Item;
+using detail::OpKind;
 using detail::Phase;
 using detail::SlotLayout;
 using detail::SlotOp;
@@ -52,15 +53,19 @@ class Emitter {
   void frame();
   void exchange(const SlotLayout& from, const SlotLayout& to);
   void operation(const SlotOp& op);
-  void shared_matrix(const SlotOp& op, OpHead& head);
+  void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);
-  void flush_terms(const std::vector<SlotTerm>& terms);
+  void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
   /// Sets the factor of a phase operation from the terms it stands for; returns the payload's first
   /// 16 bytes.
-  std::vector<std::byte> factor(OpHead& head, const std::vector<LocalTerm>& terms);
-  void emit(OpHead head, std::vector<std::byte> payload);
-  void emit_phase(OpKind kind, int variant, std::uint32_t set, const std::vector<LocalTerm>& terms,
+  std::vector<std::byte> factor(OpHead& head, const std::vector<LocalTerm>& terms,
+                                std::vector<std::byte>& lanes);
+  void emit(std::uint32_t code, OpHead head, const OpControls& controls,
+            std::vector<std::byte> payload);
+  std::size_t chunk_bytes() const;
+  void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms,
                   const std::vector<std::uint64_t>* pairs);
+  void lift(int bit, double t);
   void close_chunk();
 
   void put(std::vector<std::byte>& to, double x) const {
@@ -115,60 +120,75 @@ class Emitter {
   std::vector<std::byte> code_;
   std::vector<LinearEntry> linear_;
   std::vector<GeneralEntry> general_;
+  std::ptrdiff_t last_phase_bit_ = -1;  ///< the operation just emitted, if a lift may ride on it
   TilePass out_;
 };
 
-void Emitter::emit(OpHead head, std::vector<std::byte> payload) {
+void Emitter::emit(std::uint32_t code, OpHead head, const OpControls& controls,
+                   std::vector<std::byte> payload) {
   pad16(payload);
-  head.size16 = static_cast<std::uint16_t>((sizeof(OpHead) + payload.size()) / 16);
-  if (code_.size() + sizeof(OpHead) + payload.size() + sizeof(OpHead) + sizeof(ChunkHead) >
-      limits_.code_bytes) {
-    // The entries of this operation's factor, if any, were made for the chunk now closing:
-    // close_chunk() is called before factor() in emit_phase, so only operations without a factor
-    // come here full.
-    close_chunk();
-  }
+  const bool controlled = controls.thread_mask || controls.tile_mask;
+  const std::size_t size = sizeof head + (controlled ? sizeof controls : 0) + payload.size();
+  TW_CHECK(size / 16 < 256, "an operation of a tile program is too long");
+  // An operation with a factor has made room before its factor was entered (emit_phase).
+  if (chunk_bytes() + size > limits_.chunk_bytes) close_chunk();
+  head.word |= code | static_cast<std::uint32_t>(size / 16) << 8 | (controlled ? 1u << 16 : 0u);
   append(code_, &head, sizeof head);
+  if (controlled) append(code_, &controls, sizeof controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
+  last_phase_bit_ = -1;
+}
+
+/// Bytes of the chunk if it were closed now.
+std::size_t Emitter::chunk_bytes() const {
+  const std::size_t bits = slots_.tile_position.size();
+  const auto warps = static_cast<std::size_t>(shape_.num_warps());
+  const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
+  return sizeof(ChunkHead) + code_.size() + sizeof(OpHead) + linear_.size() * 8 * (bits + warps) +
+         general_.size() * 8 * bits * rows + 48;
 }
 
 void Emitter::close_chunk() {
-  OpHead end;
-  end.code = op_code(OpKind::kEnd);
+  const OpHead end{kEnd | 1u << 8, 0, 0, 0};
   append(code_, &end, sizeof end);
   ChunkHead head;
-  head.size16 = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
   head.num_linear = static_cast<std::uint32_t>(linear_.size());
   head.num_general = static_cast<std::uint32_t>(general_.size());
   const std::size_t tile_bits = slots_.tile_position.size();
+  head.tile_bits = static_cast<std::uint32_t>(tile_bits);
+  const auto add_own = [&](const std::vector<std::uint64_t>& turns) {
+    pad16(code_);
+    const auto at = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
+    append(code_, turns.data(), turns.size() * 8);
+    pad16(code_);
+    return at;
+  };
   if (!linear_.empty()) {
     std::vector<std::uint64_t> tile(tile_bits * linear_.size()), warp;
     for (std::size_t e = 0; e < linear_.size(); ++e) {
       for (std::size_t b = 0; b < tile_bits; ++b) tile[b * linear_.size() + e] = linear_[e].tile[b];
       warp.insert(warp.end(), linear_[e].warp.begin(), linear_[e].warp.end());
     }
-    head.linear_turns = place_array(tile);
-    head.warp_turns = place_array(warp);
+    head.linear_turns = add_own(tile);
+    head.warp_turns = add_own(warp);
   }
   if (!general_.empty()) {
     const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
     std::vector<std::uint64_t> turns(tile_bits * general_.size() * rows);
     std::vector<std::uint32_t> lists;
-    std::vector<MixedTerm> terms;
     for (std::size_t e = 0; e < general_.size(); ++e) {
       for (std::size_t b = 0; b < tile_bits; ++b) {
         std::copy_n(general_[e].rows.begin() + static_cast<std::ptrdiff_t>(b * rows), rows,
                     turns.begin() + static_cast<std::ptrdiff_t>((b * general_.size() + e) * rows));
       }
-      lists.push_back(static_cast<std::uint32_t>(terms.size()));
+      lists.push_back(place_array(general_[e].tile_terms));
       lists.push_back(static_cast<std::uint32_t>(general_[e].tile_terms.size()));
-      terms.insert(terms.end(), general_[e].tile_terms.begin(), general_[e].tile_terms.end());
     }
-    head.general_turns = place_array(turns);
+    head.general_turns = add_own(turns);
     head.tile_lists = place_array(lists);
-    head.tile_terms = place_array(terms);
   }
+  head.size16 = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
   PassFrame& f = out_.frame;
   f.max_chunk16 = std::max(f.max_chunk16, head.size16);
   f.max_linear = std::max(f.max_linear, head.num_linear);
@@ -179,9 +199,11 @@ void Emitter::close_chunk() {
   code_.clear();
   linear_.clear();
   general_.clear();
+  last_phase_bit_ = -1;
 }
 
-std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms) {
+std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms,
+                                       std::vector<std::byte>& lane_factors) {
   std::vector<std::byte> payload;
   const std::uint32_t lane_mask = (1u << kLaneBits) - 1;
   bool constant = true, linear = true;
@@ -198,7 +220,7 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     std::uint64_t turns = 0;
     for (const LocalTerm& t : terms) turns += t.turns;
     put(payload, factor_of(turns));
-    head.arg0 = static_cast<std::uint32_t>(FactorClass::kConstant);
+    head.word |= static_cast<std::uint32_t>(FactorClass::kConstant) << 17;
   } else if (linear) {
     LinearEntry entry;
     entry.tile.resize(tile_bits);
@@ -217,12 +239,11 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
         }
       }
     }
-    head.arg0 = static_cast<std::uint32_t>(lanes ? FactorClass::kLinear : FactorClass::kScalar) |
-                static_cast<std::uint32_t>(linear_.size()) << 2;
+    head.word |= static_cast<std::uint32_t>(lanes ? FactorClass::kLinear : FactorClass::kScalar)
+                 << 17;
+    head.index = static_cast<std::uint32_t>(linear_.size());
     if (lanes) {
-      std::vector<std::byte> factors;
-      for (std::uint64_t turns : lane) put(factors, factor_of(turns));
-      head.arg1 = place(factors);
+      for (std::uint64_t turns : lane) put(lane_factors, factor_of(turns));
     }
     linear_.push_back(std::move(entry));
   } else {
@@ -251,30 +272,57 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     if (!mixed.empty()) ref.mixed_first = place_array(mixed);
     ref.mixed_count = static_cast<std::uint32_t>(mixed.size());
     append(payload, &ref, sizeof ref);
-    head.arg0 = static_cast<std::uint32_t>(FactorClass::kGeneral) |
-                static_cast<std::uint32_t>(general_.size()) << 2;
+    head.word |= static_cast<std::uint32_t>(FactorClass::kGeneral) << 17;
+    head.index = static_cast<std::uint32_t>(general_.size());
     general_.push_back(std::move(entry));
   }
   payload.resize(16);
   return payload;
 }
 
-void Emitter::emit_phase(OpKind kind, int variant, std::uint32_t set,
-                         const std::vector<LocalTerm>& terms,
+void Emitter::emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms,
                          const std::vector<std::uint64_t>* pairs) {
-  constexpr std::size_t kLargestPhase = 160;
+  constexpr std::size_t kLargestPhase =
+      1024;  // head, pairs, lane factors, turns of a general entry
   if (linear_.size() + 1 > limits_.num_linear || general_.size() + 1 > limits_.num_general ||
-      code_.size() + kLargestPhase + sizeof(OpHead) + sizeof(ChunkHead) > limits_.code_bytes) {
+      chunk_bytes() + kLargestPhase +
+              8 * slots_.tile_position.size() * static_cast<std::size_t>(1 + shape_.thread_bits()) >
+          limits_.chunk_bytes) {
     close_chunk();
   }
   OpHead head;
   head.pairs = set;
-  std::vector<std::byte> payload = factor(head, terms);
+  std::vector<std::byte> lanes;
+  std::vector<std::byte> payload = factor(head, terms, lanes);
+  payload.resize(32);  // room for t of a lift
   if (pairs) {
     for (std::uint64_t turns : *pairs) put(payload, factor_of(turns));
+    pad16(payload);
   }
-  head.code = op_code(kind, variant);
-  emit(head, std::move(payload));
+  append(payload, lanes.data(), lanes.size());
+  const auto at = static_cast<std::ptrdiff_t>(code_.size());
+  emit(code, head, {}, std::move(payload));
+  if (code >= kPhaseBit && code < kPhaseLift) last_phase_bit_ = at;
+}
+
+/// A lift rides on the phase operation just before it when that is on the same bit.
+void Emitter::lift(int bit, double t) {
+  std::vector<std::byte> number;
+  put(number, t);
+  if (last_phase_bit_ >= 0) {
+    std::byte* at = code_.data() + last_phase_bit_;
+    OpHead head;
+    std::memcpy(&head, at, sizeof head);
+    const int of = static_cast<int>(head.code() - kPhaseBit) % 5;
+    if (of == bit) {
+      head.word += kPhaseLift - kPhaseBit;
+      std::memcpy(at, &head, sizeof head);
+      std::memcpy(at + sizeof head + 16, number.data(), number.size());
+      last_phase_bit_ = -1;
+      return;
+    }
+  }
+  emit(kLift + static_cast<std::uint32_t>(bit), {}, {}, std::move(number));
 }
 
 void Emitter::flush(std::uint32_t touched) {
@@ -286,7 +334,7 @@ void Emitter::flush(std::uint32_t touched) {
   }
   if (!any) return;
   if (std::popcount(waiting & future_) >= kFlushAllSlots) {
-    flush_terms(pool_);
+    flush_terms(pool_, touched);
     pool_.clear();
     return;
   }
@@ -294,10 +342,11 @@ void Emitter::flush(std::uint32_t touched) {
                                            [&](const SlotTerm& t) { return t.slots & touched; });
   const std::vector<SlotTerm> now(pool_.begin(), stays);
   pool_.erase(pool_.begin(), stays);
-  flush_terms(now);
+  flush_terms(now, touched);
 }
 
-void Emitter::flush_terms(const std::vector<SlotTerm>& terms) {
+/// Emits phase operations for the terms; those on the register bit of `next_slots` come last.
+void Emitter::flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots) {
   if (terms.empty()) return;
   std::map<std::uint32_t, std::vector<LocalTerm>> by_set;
   for (const SlotTerm& t : terms) {
@@ -337,24 +386,31 @@ void Emitter::flush_terms(const std::vector<SlotTerm>& terms) {
     list.clear();
   }
   for (int b = 0; b < bits; ++b) by_set[1u << b];  // those that only carry pairs
-  for (const auto& [set, list] : by_set) {
-    const int size = std::popcount(set);
-    const auto bit_index = static_cast<std::size_t>(std::bit_width(set | 1u) - 1);
-    if (size == 1 && !pairs[bit_index].empty()) {
-      emit_phase(OpKind::kPhaseBitPairs, static_cast<int>(bit_index), ~0u, list, &pairs[bit_index]);
+  const auto emit_set = [&](std::uint32_t set, const std::vector<LocalTerm>& list) {
+    const auto bit_index = static_cast<std::uint32_t>(std::bit_width(set | 1u) - 1);
+    if (std::popcount(set) == 1 && !pairs[bit_index].empty()) {
+      emit_phase(kPhasePairs + bit_index, ~0u, list, &pairs[bit_index]);
     } else if (list.empty()) {
-      continue;
-    } else if (size == 0) {
-      emit_phase(OpKind::kPhaseAll, 0, ~0u, list, nullptr);
-    } else if (size == 1) {
-      emit_phase(OpKind::kPhaseBit, static_cast<int>(bit_index), ~0u, list, nullptr);
+      return;
+    } else if (set == 0) {
+      emit_phase(kPhaseAll, ~0u, list, nullptr);
+    } else if (std::popcount(set) == 1) {
+      emit_phase(kPhaseBit + bit_index, ~0u, list, nullptr);
     } else {
-      emit_phase(OpKind::kPhaseSet, 0, set, list, nullptr);
+      emit_phase(kPhaseSet, set, list, nullptr);
     }
+  };
+  std::uint32_t last = 0;
+  for_each_bit(next_slots, [&](int s) {
+    if (layout_->bit_of[s] < 16) last = 1u << layout_->bit_of[s];
+  });
+  for (const auto& [set, list] : by_set) {
+    if (set != last || set == 0) emit_set(set, list);
   }
+  if (last) emit_set(last, by_set[last]);
 }
 
-void Emitter::shared_matrix(const SlotOp& op, OpHead& head) {
+void Emitter::shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls) {
   SharedMatrix m;
   std::vector<std::byte> entries;
   const std::size_t count = std::size_t{1} << (2 * op.num_targets);
@@ -370,15 +426,15 @@ void Emitter::shared_matrix(const SlotOp& op, OpHead& head) {
   }
   std::vector<std::byte> payload;
   append(payload, &m, sizeof m);
-  head.code = op_code(OpKind::kMatrixShared);
-  emit(head, std::move(payload));
+  emit(kMatrixShared, head, controls, std::move(payload));
 }
 
 void Emitter::operation(const SlotOp& op) {
   flush(op.target_mask);
   OpHead head;
-  head.tile_mask = op.tile_mask;
-  head.tile_value = op.tile_value;
+  OpControls controls;
+  controls.tile_mask = op.tile_mask;
+  controls.tile_value = op.tile_value;
   std::uint32_t set = 0, value = 0;  // controls on register bits
   for_each_bit(op.control_mask, [&](int s) {
     const int b = layout_->bit_of[s];
@@ -387,8 +443,8 @@ void Emitter::operation(const SlotOp& op) {
       set |= 1u << b;
       value |= on << b;
     } else {
-      head.thread_mask |= 1u << (b - 16);
-      head.thread_value |= on << (b - 16);
+      controls.thread_mask |= 1u << (b - 16);
+      controls.thread_value |= on << (b - 16);
     }
   });
   head.pairs = 0;
@@ -398,38 +454,39 @@ void Emitter::operation(const SlotOp& op) {
   const Action& action = *op.action;
   const int bit0 = layout_->bit_of[op.targets[0]];
   std::vector<std::byte> payload;
+  const auto bit = static_cast<std::uint32_t>(bit0);
   switch (op.kind) {
     case OpKind::kLift:
-      put(payload, action.m[0]);
+      lift(bit0, action.m[0]);
       break;
     case OpKind::kFlip:
+      emit(kFlip + bit, head, controls, {});
       break;
     case OpKind::kRotate:
       for (double x : action.m) put(payload, x);
+      emit(kRotate + bit, head, controls, std::move(payload));
       break;
     case OpKind::kMatrix1:
       for (std::size_t i = 0; i < 4; ++i) put(payload, plan_.matrices[action.first + i]);
+      emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
     case OpKind::kMatrix2: {
-      const int bit1 = layout_->bit_of[op.targets[1]];
-      const bool swapped = bit0 > bit1;
+      const auto bit1 = static_cast<std::uint32_t>(layout_->bit_of[op.targets[1]]);
+      const bool swapped = bit > bit1;
       const auto at = [&](int i) { return swapped ? (i >> 1 | (i & 1) << 1) : i; };
       for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 4; ++j) {
           put(payload, plan_.matrices[action.first + static_cast<std::size_t>(at(i) * 4 + at(j))]);
         }
       }
-      const int low = std::min(bit0, bit1), high = std::max(bit0, bit1);
-      head.code = op_code(op.kind, high * (high - 1) / 2 + low);
-      emit(head, std::move(payload));
-      return;
+      const std::uint32_t low = std::min(bit, bit1), high = std::max(bit, bit1);
+      emit(kMatrix2 + high * (high - 1) / 2 + low, head, controls, std::move(payload));
+      break;
     }
-    default:
-      shared_matrix(op, head);
-      return;
+    case OpKind::kMatrixShared:
+      shared_matrix(op, head, controls);
+      break;
   }
-  head.code = op_code(op.kind, bit0);
-  emit(head, std::move(payload));
 }
 
 void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
@@ -437,9 +494,7 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
   for (int s : from.register_slot) append(payload, &column_[s], 4);
   for (int s : to.register_slot) append(payload, &column_[s], 4);
   for (int s : to.thread_slot) append(payload, &column_[s], 4);
-  OpHead head;
-  head.code = op_code(OpKind::kExchange);
-  emit(head, std::move(payload));
+  emit(kExchange, {}, {}, std::move(payload));
   ++out_.num_exchanges;
 }
 
@@ -450,14 +505,9 @@ void Emitter::frame() {
   f.zero_load = pass_.known_zero_before | beyond;
   f.zero_store = pass_.known_zero_after | beyond;
   f.num_tiles = bit(static_cast<int>(slots_.tile_position.size()));
+  f.tile_bits = static_cast<std::uint32_t>(slots_.tile_position.size());
   for (std::size_t b = 0; b < slots_.tile_position.size(); ++b) {
-    const auto position = static_cast<std::uint32_t>(slots_.tile_position[b]);
-    if (f.num_runs && f.runs[f.num_runs - 1].to + f.runs[f.num_runs - 1].width == position) {
-      ++f.runs[f.num_runs - 1].width;
-    } else {
-      TW_CHECK(f.num_runs < kMaxTileRuns, "tile bits in too many runs");
-      f.runs[f.num_runs++] = {static_cast<std::uint32_t>(b), position, 1};
-    }
+    f.tile_column[b] = bit(slots_.tile_position[b]) * amplitude_bytes(shape_.precision);
   }
   const double re = pass_.scale.real(), im = pass_.scale.imag();
   f.scale_re = re;
@@ -512,7 +562,7 @@ TilePass Emitter::run() {
       }
     }
   }
-  flush_terms(pool_);
+  flush_terms(pool_, 0);
   close_chunk();
 
   PassFrame& fr = out_.frame;
@@ -521,8 +571,10 @@ TilePass Emitter::run() {
   const auto columns = [&](const SlotLayout& l, const std::vector<int>& position,
                            std::uint64_t* to) {
     std::size_t i = 0;
-    for (int s : l.register_slot) to[i++] = bit(position[static_cast<std::size_t>(s)]);
-    for (int s : l.thread_slot) to[i++] = bit(position[static_cast<std::size_t>(s)]);
+    for (int s : l.register_slot)
+      to[i++] = bit(position[static_cast<std::size_t>(s)]) * amplitude_bytes(shape_.precision);
+    for (int s : l.thread_slot)
+      to[i++] = bit(position[static_cast<std::size_t>(s)]) * amplitude_bytes(shape_.precision);
   };
   columns(first, slots_.slot_position, fr.load_column);
   columns(last, slots_.dest_position, fr.store_column);
@@ -531,8 +583,9 @@ TilePass Emitter::run() {
     moved = moved || fr.load_column[i] != fr.store_column[i];
     active |= fr.load_column[i];
   }
-  fr.zero_load &= active;  // inactive ones are not numbered by tiles
-  fr.zero_store &= active;
+  // As byte offsets; inactive ones are not numbered by tiles.
+  fr.zero_load = fr.zero_load * amplitude_bytes(shape_.precision) & active;
+  fr.zero_store = fr.zero_store * amplitude_bytes(shape_.precision) & active;
   fr.needs_barrier = moved && out_.num_exchanges == 0;
   for (std::size_t b = 0; b < first.thread_slot.size(); ++b) {
     fr.first_column[b] = column_[first.thread_slot[b]];

@@ -12,9 +12,9 @@ namespace tilewave::statevec::tile {
 
 /// Limits of one chunk (shared memory of a block beside its tile).
 struct ChunkLimits {
-  std::uint32_t code_bytes = 12288;
-  std::uint32_t num_linear = 40;
-  std::uint32_t num_general = 16;
+  std::uint32_t chunk_bytes = 32768;
+  std::uint32_t num_linear = 32;
+  std::uint32_t num_general = 12;
 };
 
 struct TilePass {
@@ -33,10 +33,12 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
 
 namespace detail {
 
+enum class OpKind : std::uint8_t { kLift, kFlip, kRotate, kMatrix1, kMatrix2, kMatrixShared };
+
 /// A non-diagonal action on slots (bits of a 32-bit mask) and tile bits.
 struct SlotOp {
   const Action* action = nullptr;
-  OpKind kind = OpKind::kLift;  ///< kLift, kFlip, kRotate, kMatrix1, kMatrix2 or kMatrixShared
+  OpKind kind = OpKind::kLift;
   std::uint8_t targets[kMaxTargets]{};
   std::uint8_t num_targets = 0;
   std::uint32_t target_mask = 0;    ///< slots it mixes

@@ -64,7 +64,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
       ChunkLimits limits;
-      if (seed % 3 == 2) limits = {1024, 3, 2};
+      if (seed % 3 == 2) limits = {2600, 3, 2};
       const double error = shape.precision == Precision::kDouble
                                ? worst_error<double>(options, shape, limits, 1000 * seed + n)
                                : worst_error<float>(options, shape, limits, 1000 * seed + n);
