@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tilewave/runtime/device.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/tile/random_pass.h"
 
@@ -17,7 +17,7 @@ namespace rc = tilewave::runtime::cuda;
 
 template <class T>
 void run_kernels(const std::vector<int>& sizes, int num_seeds) {
-  const runtime::DeviceInfo device = runtime::cuda_device(0);
+  const runtime::CudaDevice device = rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
   for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {

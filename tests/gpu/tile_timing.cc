@@ -7,7 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/runtime/device.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 
 namespace {
@@ -102,7 +102,7 @@ Plan make_pass(int n, const tile::Shape& shape, int start, Kind kind, int num_ac
 
 template <class T>
 void time_kernels(int n, int only_kernel, int only_kind) {
-  const runtime::DeviceInfo device = runtime::cuda_device(0);
+  const runtime::CudaDevice device = rc::use_device(0);
   rc::Stream stream;
   const std::uint64_t state_bytes = bit(n) * sizeof(Complex<T>);
   rc::DeviceArena arena(state_bytes + (64u << 20), "a state");

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tilewave/runtime/machine.h"
+
 namespace tilewave::runtime::cuda {
 
 class Driver {
@@ -53,6 +55,9 @@ class ScopedDriver {
  private:
   Driver* before_;
 };
+
+/// Makes a device current for the calling thread; throws Error(kResources) when it cannot be used.
+CudaDevice use_device(int index);
 
 /// Throws Error(kResources) (device, driver, memory) or Error(kInternal) (the rest) unless `status`
 /// is success. `doing` completes "cannot ...": "copy a program to the device".

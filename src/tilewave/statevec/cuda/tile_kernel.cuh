@@ -35,10 +35,10 @@ __device__ __forceinline__ I columns(const I* column, std::uint32_t index) {
 template <class T>
 __device__ __forceinline__ Complex<T> load_amplitude(const std::byte* p) {
   if constexpr (sizeof(T) == 8) {
-    const double2 v = __ldcg(reinterpret_cast<const double2*>(p));
+    const double2 v = *reinterpret_cast<const double2*>(p);
     return {v.x, v.y};
   } else {
-    const float2 v = __ldcg(reinterpret_cast<const float2*>(p));
+    const float2 v = *reinterpret_cast<const float2*>(p);
     return {v.x, v.y};
   }
 }
@@ -46,9 +46,9 @@ __device__ __forceinline__ Complex<T> load_amplitude(const std::byte* p) {
 template <class T>
 __device__ __forceinline__ void store_amplitude(std::byte* p, Complex<T> a) {
   if constexpr (sizeof(T) == 8) {
-    __stcg(reinterpret_cast<double2*>(p), make_double2(a.re, a.im));
+    *reinterpret_cast<double2*>(p) = make_double2(a.re, a.im);
   } else {
-    __stcg(reinterpret_cast<float2*>(p), make_float2(a.re, a.im));
+    *reinterpret_cast<float2*>(p) = make_float2(a.re, a.im);
   }
 }
 
@@ -64,7 +64,8 @@ __device__ __forceinline__ void for_each_amplitude(P* p, const std::uint64_t* co
 }
 
 /// Byte offset of a tile: lane b of the warp adds the column of tile bit b.
-__device__ __forceinline__ std::uint64_t tile_offset(std::uint64_t lane_column, std::uint32_t tile) {
+__device__ __forceinline__ std::uint64_t tile_offset(std::uint64_t lane_column,
+                                                     std::uint32_t tile) {
   const std::uint64_t mine = tile >> (threadIdx.x & 31) & 1 ? lane_column : 0;
   const std::uint32_t low = __reduce_or_sync(0xffffffffu, static_cast<std::uint32_t>(mine));
   const std::uint32_t high = __reduce_or_sync(0xffffffffu, static_cast<std::uint32_t>(mine >> 32));
@@ -105,14 +106,15 @@ __device__ __forceinline__ void prefetch_tile(const std::byte* tile_start, const
   constexpr int kOwn = RB > RowBits ? RB - RowBits : 0;  // register bits this thread walks through
   constexpr int kSpread = RB - kOwn;                     // register bits spread over the row lanes
   const std::uint32_t thread = threadIdx.x;
-  const std::uint64_t offset = columns<kSpread>(f.load_column + kOwn, thread) ^
-                               columns<K - RB - RowBits>(f.load_column + RB + RowBits, thread >> RowBits);
-  for_each_amplitude<kOwn - 1, 0>(tile_start + offset, f.load_column, [&](auto, const std::byte* p) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-  });
+  const std::uint64_t offset =
+      columns<kSpread>(f.load_column + kOwn, thread) ^
+      columns<K - RB - RowBits>(f.load_column + RB + RowBits, thread >> RowBits);
+  for_each_amplitude<kOwn - 1, 0>(
+      tile_start + offset, f.load_column,
+      [&](auto, const std::byte* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); });
 }
 
-template <class T, int K, int RB, int MinBlocks>
+template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
   constexpr int kThreadBits = K - RB;
@@ -141,20 +143,22 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   const std::uint64_t lane_column = f.tile_column[thread & 31];
   std::uint32_t parity = 0;
 
-  for (std::uint32_t tile_number = blockIdx.x; tile_number < f.num_tiles; tile_number += gridDim.x) {
+  for (std::uint32_t tile_number = blockIdx.x; tile_number < f.num_tiles;
+       tile_number += gridDim.x) {
     // load the tile
     {
-      const std::uint64_t start = tile_offset(lane_column, tile_number) +
-                                  columns<kThreadBits>(f.load_column + RB, thread);
+      const std::uint64_t start =
+          tile_offset(lane_column, tile_number) + columns<kThreadBits>(f.load_column + RB, thread);
       if (f.zero_load == 0) {
-        for_each_amplitude<RB - 1, 0>(state + start, f.load_column, [&](auto j, const std::byte* p) {
-          a[decltype(j)::value] = load_amplitude<T>(p);
-        });
+        for_each_amplitude<RB - 1, 0>(
+            state + start, f.load_column,
+            [&](auto j, const std::byte* p) { a[decltype(j)::value] = load_amplitude<T>(p); });
       } else {
-        for_each_amplitude<RB - 1, 0>(state + start, f.load_column, [&](auto j, const std::byte* p) {
-          const bool zero = static_cast<std::uint64_t>(p - state) & f.zero_load;
-          a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
-        });
+        for_each_amplitude<RB - 1, 0>(
+            state + start, f.load_column, [&](auto j, const std::byte* p) {
+              const bool zero = static_cast<std::uint64_t>(p - state) & f.zero_load;
+              a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
+            });
       }
     }
     std::uint32_t here = columns<kThreadBits>(f.first_column, thread);  // address of amplitude 0
@@ -171,11 +175,12 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       parity ^= 1;
       auto* const linear = reinterpret_cast<Complex<T>*>(mine);
       auto* const rows = reinterpret_cast<std::uint64_t*>(mine + linear_size);
-      prepare_chunk<T, kThreadBits>(*reinterpret_cast<const ChunkHead*>(window), args.tables, linear,
-                                    rows, tile_number);
+      prepare_chunk<T, kThreadBits>(*reinterpret_cast<const ChunkHead*>(window), args.tables,
+                                    linear, rows, tile_number);
       __syncthreads();  // factors are there; nobody reads the last tile's amplitudes any more
-      if (c == 0 && tile_number + gridDim.x < f.num_tiles && f.zero_load == 0) {
-        prefetch_tile<K, RB, kRowBits>(state + tile_offset(lane_column, tile_number + gridDim.x), f);
+      if (args.prefetch && c == 0 && tile_number + gridDim.x < f.num_tiles && f.zero_load == 0) {
+        prefetch_tile<K, RB, kRowBits>(state + tile_offset(lane_column, tile_number + gridDim.x),
+                                       f);
       }
       const std::byte* pc = window + sizeof(ChunkHead);
       OpHead head = *reinterpret_cast<const OpHead*>(pc);
@@ -205,29 +210,33 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
           for (int j = 0; j < 1 << RB; ++j) {
             a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
           }
-        } else if (now.code() == tile::kMatrixShared) {
-          const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
-#pragma unroll
-          for (int j = 0; j < 1 << RB; ++j) {
-            *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) = a[j];
-          }
-          __syncthreads();
-          if (allowed) {
+        } else if (Set == tile::OpSet::kAll && now.code() == tile::kMatrixShared) {
+          if constexpr (Set == tile::OpSet::kAll) {
+            const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
 #pragma unroll
             for (int j = 0; j < 1 << RB; ++j) {
-              if (now.pairs >> j & 1) {
-                std::uint32_t row, clear;
-                tile::shared_matrix_place(m, thread, static_cast<std::uint32_t>(j), row, clear);
-                a[j] = tile::shared_matrix_row<T>(
-                    m, args.tables, row, here ^ columns<RB>(m.register_column, j) ^ clear, shared);
+              *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) =
+                  a[j];
+            }
+            __syncthreads();
+            if (allowed) {
+#pragma unroll
+              for (int j = 0; j < 1 << RB; ++j) {
+                if (now.pairs >> j & 1) {
+                  std::uint32_t row, clear;
+                  tile::shared_matrix_place(m, thread, static_cast<std::uint32_t>(j), row, clear);
+                  a[j] = tile::shared_matrix_row<T>(
+                      m, args.tables, row, here ^ columns<RB>(m.register_column, j) ^ clear,
+                      shared);
+                }
               }
             }
+            __syncthreads();
           }
-          __syncthreads();
         } else if (allowed) {
           const tile::PhaseContext<T> context{linear, rows,        args.tables,
                                               thread, tile_number, kThreadBits};
-          tile::apply_op<RB, T>(a, now, payload, pc, context);
+          tile::apply_op<RB, Set, T>(a, now, payload, context);
         }
       }
     }
@@ -243,7 +252,8 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;
     }
     const std::uint64_t start = tile_offset(lane_column, tile_number) +
-                                columns<kThreadBits>(f.store_column + RB, thread);
+                                (columns<kThreadBits>(f.store_column + RB, thread) ^ f.store_xor) +
+                                f.store_add;
     if (f.zero_store == 0) {
       for_each_amplitude<RB - 1, 0>(state + start, f.store_column, [&](auto j, std::byte* p) {
         store_amplitude(p, a[decltype(j)::value]);

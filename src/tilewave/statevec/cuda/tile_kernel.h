@@ -15,14 +15,15 @@ struct PassArguments {
   Complex<T>* state;
   const std::byte* code;
   const std::byte* tables;
+  std::uint32_t prefetch;  ///< ask for the next tile's rows while this one is worked on
 };
 
-/// One compiled kernel.
+/// One tile shape, compiled for each set of operations.
 template <class T>
 struct TileKernel {
-  int tile_qubits, register_bits, min_blocks;
+  int tile_qubits, register_bits;
   const char* name;
-  void (*function)(PassArguments<T>);
+  void (*function[3])(PassArguments<T>);  ///< by tile::OpSet
 };
 
 /// The compiled kernels of a precision, the preferred one first.

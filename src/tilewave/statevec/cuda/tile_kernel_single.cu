@@ -5,9 +5,18 @@ namespace tilewave::statevec::cuda {
 template <>
 std::span<const TileKernel<float>> tile_kernels<float>() {
   static const TileKernel<float> kKernels[] = {
-      {12, 5, 4, "fp32 K=12 R=5 four blocks", tile_pass_kernel<float, 12, 5, 4>},
-      {12, 5, 3, "fp32 K=12 R=5 three blocks", tile_pass_kernel<float, 12, 5, 3>},
-      {13, 5, 2, "fp32 K=13 R=5", tile_pass_kernel<float, 13, 5, 2>},
+      {12,
+       5,
+       "fp32 K=12",
+       {tile_pass_kernel<float, 12, 5, 3, tile::OpSet::kLean>,
+        tile_pass_kernel<float, 12, 5, 3, tile::OpSet::kMatrices>,
+        tile_pass_kernel<float, 12, 5, 3, tile::OpSet::kAll>}},
+      {13,
+       5,
+       "fp32 K=13",
+       {tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kLean>,
+        tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kMatrices>,
+        tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kAll>}},
   };
   return kKernels;
 }

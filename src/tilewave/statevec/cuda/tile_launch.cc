@@ -15,19 +15,23 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
                              2 * tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
                              2 * tile::general_bytes(frame, s.thread_bits()) +
                              std::size_t{16} * frame.max_chunk16;
-  const auto* function = reinterpret_cast<const void*>(kernel_.function);
-  if (shared != sized_for_) {
+  const auto set = static_cast<std::size_t>(frame.op_set);
+  const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
+  Sized& sized = sized_[set];
+  if (shared != sized.shared_bytes) {
     rc::check(rc::driver().allow_shared(function, shared), "give a kernel its shared memory");
-    rc::check(rc::driver().blocks_per_multiprocessor(&blocks_, function, s.num_threads(), shared),
-              "ask how many blocks fit a multiprocessor");
-    TW_CHECK(blocks_ > 0, "the tile kernel does not fit the device");
-    sized_for_ = shared;
+    rc::check(
+        rc::driver().blocks_per_multiprocessor(&sized.blocks, function, s.num_threads(), shared),
+        "ask how many blocks fit a multiprocessor");
+    TW_CHECK(sized.blocks > 0, "the tile kernel does not fit the device");
+    sized.shared_bytes = shared;
   }
   const auto grid = static_cast<unsigned>(std::min<std::uint64_t>(
-      frame.num_tiles,
-      static_cast<std::uint64_t>(num_multiprocessors_) * static_cast<unsigned>(blocks_)));
-  rc::launch(kernel_.function, dim3(grid), dim3(static_cast<unsigned>(s.num_threads())), shared,
-             stream, PassArguments<T>{frame, state, code, tables});
+      frame.num_tiles, static_cast<std::uint64_t>(num_multiprocessors_) *
+                           static_cast<unsigned>(sized.blocks) * options_.waves));
+  rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
+             shared, stream,
+             PassArguments<T>{frame, state, code, tables, options_.prefetch ? 1u : 0u});
 }
 
 template class TileLauncher<double>;

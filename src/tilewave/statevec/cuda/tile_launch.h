@@ -9,6 +9,12 @@
 
 namespace tilewave::statevec::cuda {
 
+/// How tiles are dealt to blocks.
+struct LaunchOptions {
+  bool prefetch = true;
+  unsigned waves = 1;  ///< grid size in units of what is resident at once
+};
+
 template <class T>
 class TileLauncher {
  public:
@@ -20,6 +26,7 @@ class TileLauncher {
     return {kernel_.tile_qubits, kernel_.register_bits, sizeof(T) == 8 ? 3 : 4,
             sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle};
   }
+  void set_options(const LaunchOptions& options) { options_ = options; }
   const char* name() const { return kernel_.name; }
 
   /// `code` and `tables` are on the device.
@@ -29,8 +36,12 @@ class TileLauncher {
  private:
   TileKernel<T> kernel_;
   int num_multiprocessors_;
-  std::size_t sized_for_ = 0;  ///< shared bytes blocks_ belongs to
-  int blocks_ = 0;             ///< resident a multiprocessor
+  LaunchOptions options_;
+  struct Sized {
+    std::size_t shared_bytes = 0;
+    int blocks = 0;  ///< resident a multiprocessor
+  };
+  Sized sized_[3];
 };
 
 extern template class TileLauncher<double>;

@@ -69,9 +69,10 @@ class Emulator {
     const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
-        const std::uint64_t at =
-            base ^ columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_) ^
-            columns(f_.store_column, j, RB);
+        std::uint64_t at = (base ^ f_.store_xor ^
+                            columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_)) +
+                           f_.store_add;
+        for (int b = 0; b < RB; ++b) at += j >> b & 1 ? f_.store_column[b] : 0;
         if (!(at & f_.zero_store)) state(at) = registers_[t].a[j] * s;
       }
     }
@@ -111,7 +112,7 @@ class Emulator {
           if (!op_allowed(head, controls, thread, tile)) continue;
           const PhaseContext<T> context{linear.data(), angles.data(), pass_.tables.data(),
                                         thread,        tile,          bits_};
-          apply_op<RB, T>(registers_[t].a, head, payload, code, context);
+          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context);
         }
       }
     }

@@ -44,8 +44,7 @@ struct Shape {
 };
 
 /// What an operation does. Kinds that act on one register bit have one code a bit (kind + bit),
-/// matrices on two register bits r < s have kind + s(s-1)/2 + r; codes are dense, so that one jump
-/// decodes them.
+/// matrices on two register bits r < s have kind + s(s-1)/2 + r.
 enum OpCode : std::uint32_t {
   kEnd = 0,
   kExchange = 1,  ///< payload: R columns written, R columns read, K - R thread columns read
@@ -53,25 +52,32 @@ enum OpCode : std::uint32_t {
       2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
   kPhaseAll = 3,  ///< all times W
   kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
-  kPhaseBit = 5,  ///< the 1-half of a bit times W
-  kPhasePairs = 10,      ///< the same, times a factor for each other register bit that is 1
-  kPhaseLift = 15,       ///< kPhaseBit, then kLift on the same bit
-  kPhasePairsLift = 20,  ///< kPhasePairs, then kLift on the same bit
-  kLift = 25,            ///< payload: t
-  kFlip = 30,
-  kRotate = 35,   ///< payload: 4 reals, row-major
-  kMatrix1 = 40,  ///< payload: 4 complex, row-major
-  kMatrix2 = 45,  ///< index bit 0 is r. payload: 16 complex
+  kLayer = 5,     ///< phases and lifts on register bits in ascending order, see LayerFlags
+  kFlip = 6,
+  kRotate = 11,   ///< payload: 4 reals, row-major
+  kMatrix1 = 16,  ///< payload: 4 complex, row-major
+  kMatrix2 = 21,  ///< index bit 0 is r. payload: 16 complex
 };
-constexpr std::uint32_t kFirstPhaseCode = kPhaseAll, kLastPhaseCode = kLift - 1;
+
+/// What a layer does on one register bit: the 1-half times W, and times a factor for each other
+/// register bit that is 1 (pairs); then a lift. Its payload is the concatenation over bits of: 16
+/// bytes with W or the entry of the linear factors; pair factors; 32 lane factors W is multiplied
+/// by; 16 bytes with t.
+enum LayerFlags : std::uint32_t {
+  kHasPhase = 1,
+  kHasTile = 2,
+  kHasPairs = 4,
+  kHasLanes = 8,
+  kHasLift = 16
+};
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
   std::uint32_t word =
       0;  ///< code | size in units of 16 bytes << 8 | controlled << 16 | FactorClass << 17
   std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
-  std::uint32_t index = 0;    ///< phase kinds: entry of the linear factors or general angles
-  std::uint32_t unused = 0;
+  std::uint32_t index = 0;    ///< phases: entry of the factors or angles; layers: flags of bits 0-3
+  std::uint32_t more = 0;     ///< layers: flags of bit 4
 
   TW_HD constexpr std::uint32_t code() const { return word & 255; }
   TW_HD constexpr std::uint32_t num_bytes() const { return (word >> 8 & 255) * 16; }
@@ -80,6 +86,15 @@ struct OpHead {
 };
 static_assert(sizeof(OpHead) == 16);
 
+/// Which operations a pass uses: kernels are compiled for each set, since registers kept for one
+/// kind slow the others down.
+enum class OpSet : std::uint32_t {
+  kLean,
+  kMatrices,
+  kAll
+};  ///< without matrices and rotations; without
+    ///< shared matrices; everything
+
 struct OpControls {
   std::uint32_t thread_mask = 0;  ///< acts where (thread & mask) == value
   std::uint32_t thread_value = 0;
@@ -87,9 +102,8 @@ struct OpControls {
   std::uint32_t tile_value = 0;
 };
 
-/// How the factor W of a phase operation is found. The payload of a phase operation: 16 bytes with
-/// the constant W or a GeneralRef; 16 bytes with t of a lift; the pair factors; last, for kLinear,
-/// 32 lane factors.
+/// How the factor W of kPhaseAll and kPhaseSet is found. Their payload: 16 bytes with the constant
+/// W or a GeneralRef; for kLinear, 32 lane factors.
 enum class FactorClass : std::uint32_t {
   kConstant,  ///< W in the payload
   kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
@@ -141,9 +155,11 @@ enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
 /// The frame of a pass: travels as a kernel parameter.
 struct PassFrame {
   std::uint64_t num_tiles = 0;
-  std::uint64_t
-      load_column[kMaxTileQubits]{};  ///< index bits: register bits first, then thread bits
+  std::uint64_t load_column[kMaxTileQubits]{};  ///< bytes: register bits first, then thread bits
   std::uint64_t store_column[kMaxTileQubits]{};
+  std::uint64_t store_xor = 0;  ///< X on store: of the thread's part of the offset
+  std::uint64_t store_add =
+      0;  ///< of register bits: their columns are then negative, and this is their sum
   std::uint64_t tile_column[32]{};  ///< bytes
   std::uint64_t zero_load = 0;      ///< byte offset bits that hold 0: not read
   std::uint64_t zero_store = 0;     ///< byte offset bits that hold 0 after the store: not written
@@ -156,6 +172,7 @@ struct PassFrame {
   std::uint32_t max_chunk16 = 0;
   std::uint32_t max_linear = 0;
   std::uint32_t max_general = 0;
+  OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
 };
 

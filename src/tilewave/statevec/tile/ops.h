@@ -220,9 +220,9 @@ TW_HD Complex<T> general_factor(std::uint32_t index, const GeneralRef& ref,
   return turn<T>(angle);
 }
 
-/// W of a phase operation; `end` is the end of its payload.
+/// W of kPhaseAll and kPhaseSet.
 template <class T>
-TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, const std::byte* end,
+TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload,
                               const PhaseContext<T>& c) {
   const auto kind = static_cast<FactorClass>(head.factor());
   if (kind == FactorClass::kConstant) return *reinterpret_cast<const Complex<T>*>(payload);
@@ -231,9 +231,55 @@ TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, cons
   }
   Complex<T> w = c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
   if (kind == FactorClass::kLinear) {
-    w = w * (reinterpret_cast<const Complex<T>*>(end) - 32)[c.thread & 31];
+    w = w * reinterpret_cast<const Complex<T>*>(payload + 16)[c.thread & 31];
   }
   return w;
+}
+
+/// Bytes of the pair factors of a layer.
+template <int RB, class T>
+TW_HD constexpr int pair_bytes() {
+  return ((RB - 1) * static_cast<int>(sizeof(Complex<T>)) + 15) / 16 * 16;
+}
+
+template <int R, int RB, class T>
+TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::byte*& at,
+                     const PhaseContext<T>& c) {
+  if (flags & kHasPhase) {
+    Complex<T> w;
+    if (flags & kHasTile) {
+      const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(at);
+      w = c.linear[(entry << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+    } else {
+      w = *reinterpret_cast<const Complex<T>*>(at);
+    }
+    at += 16;
+    const T* pairs = reinterpret_cast<const T*>(at);
+    if (flags & kHasPairs) at += pair_bytes<RB, T>();
+    if (flags & kHasLanes) {
+      w = w * reinterpret_cast<const Complex<T>*>(at)[c.thread & 31];
+      at += 32 * sizeof(Complex<T>);
+    }
+    if (flags & kHasPairs) {
+      phase_bit_pairs<R, RB>(a, w, pairs);
+    } else {
+      phase_bit<R, RB>(a, w);
+    }
+  }
+  if (flags & kHasLift) {
+    lift<R, RB>(a, *reinterpret_cast<const T*>(at));
+    at += 16;
+  }
+}
+
+template <int R, int RB, class T>
+TW_HD void layer(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* at,
+                 const PhaseContext<T>& c) {
+  if constexpr (R < RB) {
+    const std::uint32_t flags = R < 4 ? head.index >> (8 * (R & 3)) & 255u : head.more;
+    if (flags) layer_bit<R, RB>(a, flags, at, c);
+    layer<R + 1, RB>(a, head, at, c);
+  }
 }
 
 /// One factor of a tile: entry e of a chunk for one warp.
@@ -269,44 +315,38 @@ TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint3
 }
 
 /// Applies a register operation (not an exchange, not a shared matrix) to one thread's amplitudes.
-template <int RB, class T>
+template <int RB, OpSet Set, class T>
 TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
-                    const std::byte* end, const PhaseContext<T>& context) {
+                    const PhaseContext<T>& context) {
   const std::uint32_t code = head.code();
-  Complex<T> w{1, 0};
-  if (code <= kLastPhaseCode) w = phase_factor(head, payload, end, context);
-  const T* numbers = reinterpret_cast<const T*>(payload);
-  const T* lift_t = reinterpret_cast<const T*>(payload + 16);
-  const T* pairs = reinterpret_cast<const T*>(payload + 32);
+  [[maybe_unused]] const T* numbers = reinterpret_cast<const T*>(payload);
+  if (code == kLayer) {
+    layer<0, RB>(a, head, payload, context);
+    return;
+  }
   switch (code) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
-#define TW_EACH_BIT(KIND, CALL)                                                 \
-  TW_ONE_BIT(KIND, 0, CALL)                                                     \
-  TW_ONE_BIT(KIND, 1, CALL) TW_ONE_BIT(KIND, 2, CALL) TW_ONE_BIT(KIND, 3, CALL) \
-      TW_ONE_BIT(KIND, 4, CALL)
-#define TW_ONE_BIT(KIND, BIT, CALL) \
-  case KIND + BIT: {                \
-    constexpr int R = BIT;          \
-    if constexpr (R < RB) {         \
-      CALL;                         \
-    }                               \
-    break;                          \
-  }
-#define TW_ONE_PAIR(R, S)                                            \
-  case kMatrix2 + S*(S - 1) / 2 + R:                                 \
-    if constexpr (S < RB) matrix2<R, S, RB>(a, numbers, head.pairs); \
+#define TW_EACH_BIT(KIND, CALL) \
+  TW_ONE_BIT(KIND, 0, CALL)     \
+  TW_ONE_BIT(KIND, 1, CALL)     \
+  TW_ONE_BIT(KIND, 2, CALL) TW_ONE_BIT(KIND, 3, CALL) TW_ONE_BIT(KIND, 4, CALL)
+#define TW_ONE_BIT(KIND, BIT, CALL)         \
+  case KIND + BIT:                          \
+    if constexpr (BIT < RB) {               \
+      constexpr int R = BIT < RB ? BIT : 0; \
+      CALL;                                 \
+    }                                       \
+    break;
+#define TW_ONE_PAIR(R, S)                                                                   \
+  case kMatrix2 + S*(S - 1) / 2 + R:                                                        \
+    if constexpr (S < RB && Set != OpSet::kLean) matrix2<R, S, RB>(a, numbers, head.pairs); \
     break;
     case kPhaseAll:
-      phase_all<RB>(a, w);
+      phase_all<RB>(a, phase_factor(head, payload, context));
       break;
     case kPhaseSet:
-      phase_set<RB>(a, w, head.pairs);
+      phase_set<RB>(a, phase_factor(head, payload, context), head.pairs);
       break;
-      TW_EACH_BIT(kPhaseBit, (phase_bit<R, RB>(a, w)))
-      TW_EACH_BIT(kPhasePairs, (phase_bit_pairs<R, RB>(a, w, pairs)))
-      TW_EACH_BIT(kPhaseLift, (phase_bit<R, RB>(a, w), lift<R, RB>(a, *lift_t)))
-      TW_EACH_BIT(kPhasePairsLift, (phase_bit_pairs<R, RB>(a, w, pairs), lift<R, RB>(a, *lift_t)))
-      TW_EACH_BIT(kLift, (lift<R, RB>(a, *numbers)))
       TW_EACH_BIT(kFlip, (flip<R, RB>(a, head.pairs)))
       TW_EACH_BIT(kRotate, (rotate<R, RB>(a, numbers, head.pairs)))
       TW_EACH_BIT(kMatrix1, (matrix1<R, RB>(a, numbers, head.pairs)))

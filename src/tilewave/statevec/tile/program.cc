@@ -63,8 +63,14 @@ class Emitter {
   void emit(std::uint32_t code, OpHead head, const OpControls& controls,
             std::vector<std::byte> payload);
   std::size_t chunk_bytes() const;
-  void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms,
-                  const std::vector<std::uint64_t>* pairs);
+  void append_op(std::uint32_t code, OpHead head, const OpControls* controls,
+                 const std::vector<std::byte>& payload);
+  void add_to_layer(int bit, std::uint32_t flags, const std::vector<std::byte>& payload);
+  void end_layer();
+  void make_room();
+  void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms);
+  void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
+                      const std::vector<std::uint64_t>& pairs);
   void lift(int bit, double t);
   void close_chunk();
 
@@ -120,24 +126,59 @@ class Emitter {
   std::vector<std::byte> code_;
   std::vector<LinearEntry> linear_;
   std::vector<GeneralEntry> general_;
-  std::ptrdiff_t last_phase_bit_ = -1;  ///< the operation just emitted, if a lift may ride on it
+  OpHead layer_;  ///< the layer being built, when layer_bit_ >= 0
+  std::vector<std::byte> layer_payload_;
+  int layer_bit_ = -1;  ///< its highest bit so far
   TilePass out_;
 };
 
 void Emitter::emit(std::uint32_t code, OpHead head, const OpControls& controls,
                    std::vector<std::byte> payload) {
+  end_layer();
   pad16(payload);
   const bool controlled = controls.thread_mask || controls.tile_mask;
   const std::size_t size = sizeof head + (controlled ? sizeof controls : 0) + payload.size();
   TW_CHECK(size / 16 < 256, "an operation of a tile program is too long");
-  // An operation with a factor has made room before its factor was entered (emit_phase).
+  // An operation with a factor has made room before its factor was entered (make_room).
   if (chunk_bytes() + size > limits_.chunk_bytes) close_chunk();
-  head.word |= code | static_cast<std::uint32_t>(size / 16) << 8 | (controlled ? 1u << 16 : 0u);
+  append_op(code, head, controlled ? &controls : nullptr, payload);
+}
+
+void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* controls,
+                        const std::vector<std::byte>& payload) {
+  const std::size_t size = sizeof head + (controls ? sizeof *controls : 0) + payload.size();
+  head.word |= code | static_cast<std::uint32_t>(size / 16) << 8 | (controls ? 1u << 16 : 0u);
   append(code_, &head, sizeof head);
-  if (controlled) append(code_, &controls, sizeof controls);
+  if (controls) append(code_, controls, sizeof *controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
-  last_phase_bit_ = -1;
+  const OpSet set = code == kMatrixShared ? OpSet::kAll
+                    : code >= kRotate     ? OpSet::kMatrices
+                                          : OpSet::kLean;
+  out_.frame.op_set = std::max(out_.frame.op_set, set);
+}
+
+void Emitter::end_layer() {
+  if (layer_bit_ < 0) return;
+  layer_bit_ = -1;
+  append_op(kLayer, layer_, nullptr, layer_payload_);
+  layer_ = {};
+  layer_payload_.clear();
+}
+
+/// Adds a phase or a lift on one bit to the layer being built, or starts a new layer.
+void Emitter::add_to_layer(int bit, std::uint32_t flags, const std::vector<std::byte>& payload) {
+  const auto flags_of = [&](int b) { return b < 4 ? layer_.index >> (8 * b) & 255u : layer_.more; };
+  if (bit < layer_bit_ ||
+      (bit == layer_bit_ && (flags != kHasLift || (flags_of(bit) & kHasLift)))) {
+    end_layer();
+  }
+  if (chunk_bytes() + payload.size() + sizeof(OpHead) > limits_.chunk_bytes && flags == kHasLift) {
+    close_chunk();
+  }
+  layer_bit_ = bit;
+  (bit < 4 ? layer_.index : layer_.more) |= flags << (bit < 4 ? 8 * bit : 0);
+  append(layer_payload_, payload.data(), payload.size());
 }
 
 /// Bytes of the chunk if it were closed now.
@@ -145,11 +186,12 @@ std::size_t Emitter::chunk_bytes() const {
   const std::size_t bits = slots_.tile_position.size();
   const auto warps = static_cast<std::size_t>(shape_.num_warps());
   const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
-  return sizeof(ChunkHead) + code_.size() + sizeof(OpHead) + linear_.size() * 8 * (bits + warps) +
-         general_.size() * 8 * bits * rows + 48;
+  return sizeof(ChunkHead) + code_.size() + layer_payload_.size() + 2 * sizeof(OpHead) +
+         linear_.size() * 8 * (bits + warps) + general_.size() * 8 * bits * rows + 48;
 }
 
 void Emitter::close_chunk() {
+  end_layer();
   const OpHead end{kEnd | 1u << 8, 0, 0, 0};
   append(code_, &end, sizeof end);
   ChunkHead head;
@@ -199,7 +241,6 @@ void Emitter::close_chunk() {
   code_.clear();
   linear_.clear();
   general_.clear();
-  last_phase_bit_ = -1;
 }
 
 std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms,
@@ -280,49 +321,67 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
   return payload;
 }
 
-void Emitter::emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms,
-                         const std::vector<std::uint64_t>* pairs) {
-  constexpr std::size_t kLargestPhase =
-      1024;  // head, pairs, lane factors, turns of a general entry
+/// Closes the chunk unless it can take another phase operation with its factor.
+void Emitter::make_room() {
+  constexpr std::size_t kLargestPhase = 1024;  // head, pairs, lane factors
   if (linear_.size() + 1 > limits_.num_linear || general_.size() + 1 > limits_.num_general ||
       chunk_bytes() + kLargestPhase +
               8 * slots_.tile_position.size() * static_cast<std::size_t>(1 + shape_.thread_bits()) >
           limits_.chunk_bytes) {
     close_chunk();
   }
+}
+
+void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
+                         const std::vector<LocalTerm>& terms) {
+  make_room();
   OpHead head;
   head.pairs = set;
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, lanes);
-  payload.resize(32);  // room for t of a lift
-  if (pairs) {
-    for (std::uint64_t turns : *pairs) put(payload, factor_of(turns));
-    pad16(payload);
-  }
   append(payload, lanes.data(), lanes.size());
-  const auto at = static_cast<std::ptrdiff_t>(code_.size());
   emit(code, head, {}, std::move(payload));
-  if (code >= kPhaseBit && code < kPhaseLift) last_phase_bit_ = at;
 }
 
-/// A lift rides on the phase operation just before it when that is on the same bit.
-void Emitter::lift(int bit, double t) {
-  std::vector<std::byte> number;
-  put(number, t);
-  if (last_phase_bit_ >= 0) {
-    std::byte* at = code_.data() + last_phase_bit_;
-    OpHead head;
-    std::memcpy(&head, at, sizeof head);
-    const int of = static_cast<int>(head.code() - kPhaseBit) % 5;
-    if (of == bit) {
-      head.word += kPhaseLift - kPhaseBit;
-      std::memcpy(at, &head, sizeof head);
-      std::memcpy(at + sizeof head + 16, number.data(), number.size());
-      last_phase_bit_ = -1;
-      return;
-    }
+/// The phase of one register bit: into a layer, unless its factor is a general one.
+void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
+                             const std::vector<std::uint64_t>& pairs) {
+  make_room();
+  OpHead head;
+  std::vector<std::byte> lanes;
+  std::vector<std::byte> payload = factor(head, terms, lanes);
+  auto kind = static_cast<FactorClass>(head.factor());
+  if (kind == FactorClass::kGeneral) {
+    head.pairs = 1u << bit;
+    emit(kPhaseSet, head, {}, std::move(payload));
+    if (pairs.empty()) return;
+    payload.clear();
+    put(payload, cplx(1));
+    payload.resize(16);
+    kind = FactorClass::kConstant;
   }
-  emit(kLift + static_cast<std::uint32_t>(bit), {}, {}, std::move(number));
+  std::uint32_t flags = kHasPhase;
+  if (kind != FactorClass::kConstant) {
+    flags |= kHasTile;
+    std::memcpy(payload.data(), &head.index, 4);
+  }
+  if (!pairs.empty()) {
+    flags |= kHasPairs;
+    for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
+    pad16(payload);
+  }
+  if (kind == FactorClass::kLinear) {
+    flags |= kHasLanes;
+    append(payload, lanes.data(), lanes.size());
+  }
+  add_to_layer(bit, flags, payload);
+}
+
+void Emitter::lift(int bit, double t) {
+  std::vector<std::byte> payload;
+  put(payload, t);
+  payload.resize(16);
+  add_to_layer(bit, kHasLift, payload);
 }
 
 void Emitter::flush(std::uint32_t touched) {
@@ -387,17 +446,16 @@ void Emitter::flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next
   }
   for (int b = 0; b < bits; ++b) by_set[1u << b];  // those that only carry pairs
   const auto emit_set = [&](std::uint32_t set, const std::vector<LocalTerm>& list) {
-    const auto bit_index = static_cast<std::uint32_t>(std::bit_width(set | 1u) - 1);
-    if (std::popcount(set) == 1 && !pairs[bit_index].empty()) {
-      emit_phase(kPhasePairs + bit_index, ~0u, list, &pairs[bit_index]);
+    const int top = std::bit_width(set | 1u) - 1;
+    const auto& with = pairs[static_cast<std::size_t>(top)];
+    if (std::popcount(set) == 1 && (!list.empty() || !with.empty())) {
+      emit_bit_phase(top, list, with);
     } else if (list.empty()) {
       return;
     } else if (set == 0) {
-      emit_phase(kPhaseAll, ~0u, list, nullptr);
-    } else if (std::popcount(set) == 1) {
-      emit_phase(kPhaseBit + bit_index, ~0u, list, nullptr);
+      emit_phase(kPhaseAll, ~0u, list);
     } else {
-      emit_phase(kPhaseSet, set, list, nullptr);
+      emit_phase(kPhaseSet, set, list);
     }
   };
   std::uint32_t last = 0;
@@ -537,7 +595,7 @@ TilePass Emitter::run() {
   }
   const std::vector<Phase> phases = detail::schedule_phases(slots_, shape_, first_mask, last_mask);
   const std::vector<SlotLayout> layouts =
-      detail::lay_out(phases, shape_, first_lanes, last_lanes, column_);
+      detail::lay_out(slots_, phases, shape_, first_lanes, last_lanes, column_);
   frame();
 
   // Slots mixed by operations after each one, for the choice of flush().
@@ -578,6 +636,20 @@ TilePass Emitter::run() {
   };
   columns(first, slots_.slot_position, fr.load_column);
   columns(last, slots_.dest_position, fr.store_column);
+  std::uint64_t flips = pass_.store_flips * amplitude_bytes(shape_.precision);
+  for (int i = 0; i < k; ++i) {
+    std::uint64_t& column = fr.store_column[i];
+    if (!(flips & column)) continue;
+    flips &= ~column;
+    moved = true;
+    if (i < shape_.register_bits) {
+      fr.store_add += column;
+      column = ~column + 1;
+    } else {
+      fr.store_xor |= column;
+    }
+  }
+  TW_CHECK(flips == 0, "X on store of a position that is not active");
   std::uint64_t active = 0;
   for (int i = 0; i < k; ++i) {
     moved = moved || fr.load_column[i] != fr.store_column[i];

@@ -90,8 +90,8 @@ struct SlotLayout {
 
 /// Thread bits of every phase such that the lowest `row_bits` lanes never meet in a bank; writes
 /// the columns.
-std::vector<SlotLayout> lay_out(const std::vector<Phase>& phases, const Shape& shape,
-                                const std::vector<int>& first_lanes,
+std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
+                                const Shape& shape, const std::vector<int>& first_lanes,
                                 const std::vector<int>& last_lanes,
                                 std::uint32_t (&column)[kMaxTileQubits]);
 

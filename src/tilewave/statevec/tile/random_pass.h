@@ -123,6 +123,9 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       pass.known_zero_after |= bit(to);
     }
   }
+  for (int p : position) {
+    if (below(6) == 0 && !(pass.known_zero_after >> p & 1)) pass.store_flips |= bit(p);
+  }
   plan.passes.push_back(std::move(pass));
   return plan;
 }
@@ -179,7 +182,7 @@ inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>
     for (std::size_t i = 0; i < pass.active.size(); ++i) {
       if (x >> pass.active[i] & 1) to |= bit(pass.dest[i]);
     }
-    stored[to] = state[x] * pass.scale;
+    stored[to ^ pass.store_flips] = state[x] * pass.scale;
   }
   state.swap(stored);
 }

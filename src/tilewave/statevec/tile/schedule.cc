@@ -280,8 +280,8 @@ std::vector<int> independent(const std::vector<int>& slots, const std::uint32_t*
 
 }  // namespace
 
-std::vector<SlotLayout> lay_out(const std::vector<Phase>& phases, const Shape& shape,
-                                const std::vector<int>& first_lanes,
+std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
+                                const Shape& shape, const std::vector<int>& first_lanes,
                                 const std::vector<int>& last_lanes,
                                 std::uint32_t (&column)[kMaxTileQubits]) {
   const int k = shape.tile_qubits, q = shape.row_bits;
@@ -323,11 +323,21 @@ std::vector<SlotLayout> lay_out(const std::vector<Phase>& phases, const Shape& s
     SlotLayout layout;
     layout.register_mask = phases[f].registers;
     layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
+    // Register bits in the order of their first use, so that layers find them ascending.
+    std::uint32_t placed = 0;
+    const auto place = [&](int s) {
+      if (!(placed >> s & 1)) layout.register_slot.push_back(s);
+      placed |= 1u << s;
+    };
+    for (const Item& item : phases[f].items) {
+      if (item.op < 0) continue;
+      for_each_bit(pass.ops[static_cast<std::size_t>(item.op)].register_mask, place);
+    }
+    for_each_bit(phases[f].registers, place);
     for (int s = 0; s < k; ++s) {
       const auto& taken = layout.thread_slot;
-      if (phases[f].registers >> s & 1) {
-        layout.register_slot.push_back(s);
-      } else if (std::find(taken.begin(), taken.end(), s) == taken.end()) {
+      if (!(phases[f].registers >> s & 1) &&
+          std::find(taken.begin(), taken.end(), s) == taken.end()) {
         layout.thread_slot.push_back(s);
       }
     }
