@@ -1,5 +1,6 @@
 // Times single tile passes on a device: exchanges alone, then 16 and 64 actions of one kind.
-//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a pass and GB/s for every compiled kernel
+//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a pass and GB/s for
+//   every compiled kernel
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -157,7 +158,8 @@ int main(int argc, char** argv) {
   try {
     const int n = argc > 1 ? std::atoi(argv[1]) : 30;
     const int precision = argc > 2 ? std::atoi(argv[2]) : 0;  // 64, 32 or 0 for both
-    const int kernel = argc > 3 ? std::atoi(argv[3]) : -1, kind = argc > 4 ? std::atoi(argv[4]) : -1;
+    const int kernel = argc > 3 ? std::atoi(argv[3]) : -1,
+              kind = argc > 4 ? std::atoi(argv[4]) : -1;
     if (precision != 32) time_kernels<double>(n, kernel, kind);
     if (precision != 64) time_kernels<float>(n, kernel, kind);
   } catch (const tilewave::Error& e) {

@@ -75,28 +75,33 @@ __device__ __forceinline__ std::uint64_t tile_offset(std::uint64_t lane_column,
 /// Factors and angles of this tile and chunk into shared memory.
 template <class T, int ThreadBits>
 __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std::byte* tables,
-                                              Complex<T>* linear, std::uint64_t* rows,
-                                              std::uint32_t tile_number) {
+                                              Complex<T>* linear, Complex<T>* general,
+                                              std::uint64_t* rows, std::uint32_t tile_number) {
   constexpr std::uint32_t kWarps = 1u << (ThreadBits - tile::kLaneBits);
   constexpr std::uint32_t kRows = 1 + ThreadBits;
   for (std::uint32_t i = threadIdx.x; i < chunk.num_linear * kWarps; i += blockDim.x) {
     linear[i] = tile::linear_value<T>(chunk, i / kWarps, i % kWarps, kWarps, tile_number);
   }
+  if (chunk.num_general == 0) return;
   const std::uint32_t num_rows = chunk.num_general * kRows;
-  for (std::uint32_t entry = threadIdx.x >> 5; entry < chunk.num_general; entry += kWarps) {
+  const auto* entries = tile::table<tile::GeneralEntry>(tables, chunk.general_entries);
+  for (std::uint32_t e = threadIdx.x >> 5; e < chunk.num_general; e += kWarps) {
     const std::uint32_t lane = threadIdx.x & 31;
-    const auto* list = tile::table<std::uint32_t>(tables, chunk.tile_lists) + 2 * entry;
-    const auto* terms = tile::table<tile::MixedTerm>(tables, list[0]);
+    const auto* terms = tile::table<tile::MixedTerm>(tables, entries[e].tile_first);
     std::uint64_t angle = 0;
-    for (std::uint32_t k = lane; k < list[1]; k += 32) {
+    for (std::uint32_t k = lane; k < entries[e].tile_count; k += 32) {
       angle += (tile_number & terms[k].tile_mask) == terms[k].tile_mask ? terms[k].turns : 0;
     }
     for (int step = 16; step; step >>= 1) angle += __shfl_xor_sync(0xffffffffu, angle, step);
     if (lane < kRows) {
-      rows[entry * kRows + lane] =
-          tile::general_row(chunk, entry * kRows + lane, num_rows, tile_number) +
-          (lane == 0 ? angle : 0);
+      rows[e * kRows + lane] = tile::general_row(chunk, e * kRows + lane, num_rows, tile_number) +
+                               (lane == 0 ? angle : 0);
     }
+  }
+  __syncthreads();
+  for (std::uint32_t e = 0; e < chunk.num_general; ++e) {
+    general[(e << ThreadBits) + threadIdx.x] = tile::general_factor<T>(
+        entries[e], rows + e * kRows, tables, threadIdx.x, ThreadBits, tile_number);
   }
 }
 
@@ -124,11 +129,12 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   extern __shared__ __align__(16) std::byte shared[];
   const PassFrame& f = args.frame;
   const std::uint32_t thread = threadIdx.x;
-  // Shared memory: tile, two sets of factors and angles (this tile's and the next one's), chunk.
   std::byte* const prepared = shared + (sizeof(Complex<T>) << K);
   const std::uint32_t linear_size = tile::linear_bytes(f, sizeof(Complex<T>), kWarps);
-  const std::uint32_t prepared_size = linear_size + tile::general_bytes(f, kThreadBits);
-  std::byte* const window = prepared + 2 * prepared_size;
+  auto* const general = reinterpret_cast<Complex<T>*>(prepared + 2 * linear_size);
+  auto* const rows = reinterpret_cast<std::uint64_t*>(
+      prepared + 2 * linear_size + tile::general_bytes(f, sizeof(Complex<T>), kThreadBits));
+  std::byte* const window = reinterpret_cast<std::byte*>(rows) + tile::row_bytes(f, kThreadBits);
   auto* const state = reinterpret_cast<std::byte*>(args.state);
 
   Complex<T> a[1 << RB];
@@ -171,12 +177,10 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
             static_cast<std::size_t>(reinterpret_cast<const ChunkHead*>(chunk_code)->size16) * 16;
         __syncthreads();
       }
-      std::byte* const mine = prepared + (parity ? prepared_size : 0);
+      auto* const linear = reinterpret_cast<Complex<T>*>(prepared + (parity ? linear_size : 0));
       parity ^= 1;
-      auto* const linear = reinterpret_cast<Complex<T>*>(mine);
-      auto* const rows = reinterpret_cast<std::uint64_t*>(mine + linear_size);
       prepare_chunk<T, kThreadBits>(*reinterpret_cast<const ChunkHead*>(window), args.tables,
-                                    linear, rows, tile_number);
+                                    linear, general, rows, tile_number);
       __syncthreads();  // factors are there; nobody reads the last tile's amplitudes any more
       if (args.prefetch && c == 0 && tile_number + gridDim.x < f.num_tiles && f.zero_load == 0) {
         prefetch_tile<K, RB, kRowBits>(state + tile_offset(lane_column, tile_number + gridDim.x),
@@ -234,8 +238,7 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
             __syncthreads();
           }
         } else if (allowed) {
-          const tile::PhaseContext<T> context{linear, rows,        args.tables,
-                                              thread, tile_number, kThreadBits};
+          const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
           tile::apply_op<RB, Set, T>(a, now, payload, context);
         }
       }

@@ -13,7 +13,8 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
                              2 * tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
-                             2 * tile::general_bytes(frame, s.thread_bits()) +
+                             tile::general_bytes(frame, sizeof(Complex<T>), s.thread_bits()) +
+                             tile::row_bytes(frame, s.thread_bits()) +
                              std::size_t{16} * frame.max_chunk16;
   const auto set = static_cast<std::size_t>(frame.op_set);
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);

@@ -81,6 +81,7 @@ class Emulator {
   void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
     const auto warps = static_cast<std::uint32_t>(pass_.shape.num_warps());
     const auto rows = static_cast<std::uint32_t>(1 + bits_);
+    const std::byte* tables = pass_.tables.data();
     std::vector<Complex<T>> linear;
     for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
       linear.push_back(linear_value<T>(chunk, i / warps, i % warps, warps, tile));
@@ -89,11 +90,18 @@ class Emulator {
     for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
       angles.push_back(general_row(chunk, r, chunk.num_general * rows, tile));
       if (r % rows != 0) continue;
-      const auto* list =
-          table<std::uint32_t>(pass_.tables.data(), chunk.tile_lists) + 2 * (r / rows);
-      const auto* term = table<MixedTerm>(pass_.tables.data(), list[0]);
-      for (std::uint32_t k = 0; k < list[1]; ++k) {
+      const GeneralEntry& entry = table<GeneralEntry>(tables, chunk.general_entries)[r / rows];
+      const auto* term = table<MixedTerm>(tables, entry.tile_first);
+      for (std::uint32_t k = 0; k < entry.tile_count; ++k) {
         if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
+      }
+    }
+    std::vector<Complex<T>> general;
+    for (std::uint32_t g = 0; g < chunk.num_general; ++g) {
+      for (int t = 0; t < threads_; ++t) {
+        general.push_back(general_factor<T>(table<GeneralEntry>(tables, chunk.general_entries)[g],
+                                            angles.data() + g * rows, tables,
+                                            static_cast<std::uint32_t>(t), bits_, tile));
       }
     }
     for (;;) {
@@ -110,8 +118,7 @@ class Emulator {
         for (int t = 0; t < threads_; ++t) {
           const auto thread = static_cast<std::uint32_t>(t);
           if (!op_allowed(head, controls, thread, tile)) continue;
-          const PhaseContext<T> context{linear.data(), angles.data(), pass_.tables.data(),
-                                        thread,        tile,          bits_};
+          const PhaseContext<T> context{linear.data(), general.data(), thread, bits_};
           apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context);
         }
       }

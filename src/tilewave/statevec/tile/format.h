@@ -68,7 +68,8 @@ enum LayerFlags : std::uint32_t {
   kHasTile = 2,
   kHasPairs = 4,
   kHasLanes = 8,
-  kHasLift = 16
+  kHasLift = 16,
+  kHasGeneral = 32
 };
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
@@ -103,7 +104,7 @@ struct OpControls {
 };
 
 /// How the factor W of kPhaseAll and kPhaseSet is found. Their payload: 16 bytes with the constant
-/// W or a GeneralRef; for kLinear, 32 lane factors.
+/// W ; for kLinear, 32 lane factors.
 enum class FactorClass : std::uint32_t {
   kConstant,  ///< W in the payload
   kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
@@ -112,11 +113,14 @@ enum class FactorClass : std::uint32_t {
               ///< terms
 };
 
-struct GeneralRef {
+/// One general factor of a chunk; the offsets are in the tables.
+struct GeneralEntry {
   std::uint32_t thread_table = kNone;  ///< turns of every thread
   std::uint32_t mixed_first = 0;       ///< MixedTerm array
   std::uint32_t mixed_count = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t tile_first = 0;  ///< MixedTerm array: terms on tile bits alone
+  std::uint32_t tile_count = 0;
+  std::uint32_t unused[3]{};
 };
 
 /// A term that needs both thread and tile bits and is not a product of one of each.
@@ -142,11 +146,10 @@ struct ChunkHead {
   std::uint32_t num_linear = 0;   ///< entries of the linear factors
   std::uint32_t num_general = 0;  ///< entries of general angles, 1 + thread bits rows each
   std::uint32_t tile_bits = 0;
-  std::uint32_t linear_turns = 0;   ///< turns[tile bit][entry]
-  std::uint32_t warp_turns = 0;     ///< turns[entry][warp]
-  std::uint32_t general_turns = 0;  ///< turns[tile bit][entry * rows + row]
-  std::uint32_t tile_lists =
-      0;  ///< {first, count}[entry] of the terms on tile bits alone, in the tables
+  std::uint32_t linear_turns = 0;     ///< turns[tile bit][entry]
+  std::uint32_t warp_turns = 0;       ///< turns[entry][warp]
+  std::uint32_t general_turns = 0;    ///< turns[tile bit][entry * rows + row]
+  std::uint32_t general_entries = 0;  ///< GeneralEntry array, in the tables
 };
 static_assert(sizeof(ChunkHead) == 32);
 
@@ -176,12 +179,17 @@ struct PassFrame {
   double scale_re = 1, scale_im = 0;
 };
 
-/// Shared memory of a block beside the tile: factors, angles, then the chunk.
+/// Shared memory of a block beside the tile: linear factors (twice: a tile's and the next one's),
+/// general factors, their rows, then the chunk.
 TW_HD constexpr std::uint32_t linear_bytes(const PassFrame& f, std::uint32_t amplitude,
                                            int num_warps) {
   return (f.max_linear * static_cast<std::uint32_t>(num_warps) * amplitude + 15u) / 16u * 16u;
 }
-TW_HD constexpr std::uint32_t general_bytes(const PassFrame& f, int thread_bits) {
+TW_HD constexpr std::uint32_t general_bytes(const PassFrame& f, std::uint32_t amplitude,
+                                            int thread_bits) {
+  return f.max_general * (amplitude << thread_bits);
+}
+TW_HD constexpr std::uint32_t row_bytes(const PassFrame& f, int thread_bits) {
   return (f.max_general * static_cast<std::uint32_t>(1 + thread_bits) * 8u + 15u) / 16u * 16u;
 }
 

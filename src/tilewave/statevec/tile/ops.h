@@ -13,8 +13,10 @@
 
 #if defined(__CUDA_ARCH__)
 #define TW_UNROLL _Pragma("unroll")
+#define TW_NO_HOIST asm volatile("" ::: "memory")  // keeps loads of later steps out of earlier ones
 #else
 #define TW_UNROLL
+#define TW_NO_HOIST
 #endif
 
 namespace tilewave::statevec::tile {
@@ -80,10 +82,7 @@ TW_HD void phase_tree(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* 
 }
 template <int R, int RB, class T>
 TW_HD void phase_bit_pairs(Complex<T> (&a)[1 << RB], Complex<T> w, const T* payload) {
-  Complex<T> pair[RB - 1];
-  TW_UNROLL
-  for (int b = 0; b < RB - 1; ++b) pair[b] = {payload[2 * b], payload[2 * b + 1]};
-  phase_tree<R, RB, RB - 2, 0>(a, w, pair);
+  phase_tree<R, RB, RB - 2, 0>(a, w, reinterpret_cast<const Complex<T>*>(payload));
 }
 
 template <int RB, class T>
@@ -184,13 +183,12 @@ TW_HD void matrix2(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
   }
 }
 
-/// What a phase factor may depend on.
+/// The factors made for this tile and chunk, and who asks.
 template <class T>
 struct PhaseContext {
-  const Complex<T>* linear;   ///< [entry * warps + warp], made for this tile and chunk
-  const std::uint64_t* rows;  ///< [entry * (1 + thread bits) + row], likewise
-  const std::byte* tables;
-  std::uint32_t thread, tile;
+  const Complex<T>* linear;   ///< [entry * warps + warp]
+  const Complex<T>* general;  ///< [entry << thread bits + thread]
+  std::uint32_t thread;
   int thread_bits;
 };
 
@@ -199,21 +197,20 @@ TW_HD const T* table(const std::byte* tables, std::uint32_t offset16) {
   return reinterpret_cast<const T*>(tables + static_cast<std::size_t>(offset16) * 16);
 }
 
+/// A general factor of one thread; `row` are the entry's rows of this tile.
 template <class T>
-TW_HD Complex<T> general_factor(std::uint32_t index, const GeneralRef& ref,
-                                const PhaseContext<T>& c) {
-  const std::uint64_t* row = c.rows + index * static_cast<std::uint32_t>(1 + c.thread_bits);
+TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* row,
+                                const std::byte* tables, std::uint32_t thread, int thread_bits,
+                                std::uint32_t tile) {
   std::uint64_t angle = row[0];
-  for (int b = 0; b < c.thread_bits; ++b) {
-    angle += c.thread >> b & 1 ? row[1 + b] : 0;
+  for (int b = 0; b < thread_bits; ++b) angle += thread >> b & 1 ? row[1 + b] : 0;
+  if (entry.thread_table != kNone) {
+    angle += table<std::uint64_t>(tables, entry.thread_table)[thread];
   }
-  if (ref.thread_table != kNone) {
-    angle += table<std::uint64_t>(c.tables, ref.thread_table)[c.thread];
-  }
-  const MixedTerm* mixed = table<MixedTerm>(c.tables, ref.mixed_first);
-  for (std::uint32_t k = 0; k < ref.mixed_count; ++k) {
+  const MixedTerm* mixed = table<MixedTerm>(tables, entry.mixed_first);
+  for (std::uint32_t k = 0; k < entry.mixed_count; ++k) {
     const MixedTerm m = mixed[k];
-    if ((c.thread & m.thread_mask) == m.thread_mask && (c.tile & m.tile_mask) == m.tile_mask) {
+    if ((thread & m.thread_mask) == m.thread_mask && (tile & m.tile_mask) == m.tile_mask) {
       angle += m.turns;
     }
   }
@@ -227,7 +224,7 @@ TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload,
   const auto kind = static_cast<FactorClass>(head.factor());
   if (kind == FactorClass::kConstant) return *reinterpret_cast<const Complex<T>*>(payload);
   if (kind == FactorClass::kGeneral) {
-    return general_factor(head.index, *reinterpret_cast<const GeneralRef*>(payload), c);
+    return c.general[(head.index << c.thread_bits) + c.thread];
   }
   Complex<T> w = c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
   if (kind == FactorClass::kLinear) {
@@ -245,11 +242,14 @@ TW_HD constexpr int pair_bytes() {
 template <int R, int RB, class T>
 TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::byte*& at,
                      const PhaseContext<T>& c) {
+  TW_NO_HOIST;
   if (flags & kHasPhase) {
     Complex<T> w;
     if (flags & kHasTile) {
       const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(at);
-      w = c.linear[(entry << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+      w = flags & kHasGeneral
+              ? c.general[(entry << c.thread_bits) + c.thread]
+              : c.linear[(entry << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
     } else {
       w = *reinterpret_cast<const Complex<T>*>(at);
     }
@@ -266,6 +266,7 @@ TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::b
       phase_bit<R, RB>(a, w);
     }
   }
+  TW_NO_HOIST;
   if (flags & kHasLift) {
     lift<R, RB>(a, *reinterpret_cast<const T*>(at));
     at += 16;

@@ -109,9 +109,10 @@ class Emitter {
   struct LinearEntry {
     std::vector<std::uint64_t> tile, warp;  ///< turns of tile bits, of warps
   };
-  struct GeneralEntry {
+  struct General {
     std::vector<std::uint64_t> rows;  ///< [tile bit][row]
     std::vector<MixedTerm> tile_terms;
+    GeneralEntry entry;
   };
 
   const Plan& plan_;
@@ -125,7 +126,7 @@ class Emitter {
   std::uint32_t future_ = 0;  ///< slots mixed by later operations
   std::vector<std::byte> code_;
   std::vector<LinearEntry> linear_;
-  std::vector<GeneralEntry> general_;
+  std::vector<General> general_;
   OpHead layer_;  ///< the layer being built, when layer_bit_ >= 0
   std::vector<std::byte> layer_payload_;
   int layer_bit_ = -1;  ///< its highest bit so far
@@ -218,17 +219,19 @@ void Emitter::close_chunk() {
   if (!general_.empty()) {
     const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
     std::vector<std::uint64_t> turns(tile_bits * general_.size() * rows);
-    std::vector<std::uint32_t> lists;
+    std::vector<GeneralEntry> entries;
     for (std::size_t e = 0; e < general_.size(); ++e) {
       for (std::size_t b = 0; b < tile_bits; ++b) {
         std::copy_n(general_[e].rows.begin() + static_cast<std::ptrdiff_t>(b * rows), rows,
                     turns.begin() + static_cast<std::ptrdiff_t>((b * general_.size() + e) * rows));
       }
-      lists.push_back(place_array(general_[e].tile_terms));
-      lists.push_back(static_cast<std::uint32_t>(general_[e].tile_terms.size()));
+      GeneralEntry entry = general_[e].entry;
+      entry.tile_first = place_array(general_[e].tile_terms);
+      entry.tile_count = static_cast<std::uint32_t>(general_[e].tile_terms.size());
+      entries.push_back(entry);
     }
     head.general_turns = add_own(turns);
-    head.tile_lists = place_array(lists);
+    head.general_entries = place_array(entries);
   }
   head.size16 = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
   PassFrame& f = out_.frame;
@@ -288,7 +291,7 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     }
     linear_.push_back(std::move(entry));
   } else {
-    GeneralEntry entry;
+    General entry;
     const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
     entry.rows.resize(tile_bits * rows);
     std::vector<std::uint64_t> thread(static_cast<std::size_t>(shape_.num_threads()));
@@ -308,11 +311,9 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
         mixed.push_back({t.thread, t.tile, t.turns});
       }
     }
-    GeneralRef ref;
-    if (threads) ref.thread_table = place_array(thread);
-    if (!mixed.empty()) ref.mixed_first = place_array(mixed);
-    ref.mixed_count = static_cast<std::uint32_t>(mixed.size());
-    append(payload, &ref, sizeof ref);
+    if (threads) entry.entry.thread_table = place_array(thread);
+    if (!mixed.empty()) entry.entry.mixed_first = place_array(mixed);
+    entry.entry.mixed_count = static_cast<std::uint32_t>(mixed.size());
     head.word |= static_cast<std::uint32_t>(FactorClass::kGeneral) << 17;
     head.index = static_cast<std::uint32_t>(general_.size());
     general_.push_back(std::move(entry));
@@ -343,26 +344,17 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   emit(code, head, {}, std::move(payload));
 }
 
-/// The phase of one register bit: into a layer, unless its factor is a general one.
+/// The phase of one register bit: into a layer.
 void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                              const std::vector<std::uint64_t>& pairs) {
   make_room();
   OpHead head;
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, lanes);
-  auto kind = static_cast<FactorClass>(head.factor());
-  if (kind == FactorClass::kGeneral) {
-    head.pairs = 1u << bit;
-    emit(kPhaseSet, head, {}, std::move(payload));
-    if (pairs.empty()) return;
-    payload.clear();
-    put(payload, cplx(1));
-    payload.resize(16);
-    kind = FactorClass::kConstant;
-  }
+  const auto kind = static_cast<FactorClass>(head.factor());
   std::uint32_t flags = kHasPhase;
   if (kind != FactorClass::kConstant) {
-    flags |= kHasTile;
+    flags |= kind == FactorClass::kGeneral ? kHasTile | kHasGeneral : kHasTile;
     std::memcpy(payload.data(), &head.index, 4);
   }
   if (!pairs.empty()) {

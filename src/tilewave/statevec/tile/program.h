@@ -14,7 +14,7 @@ namespace tilewave::statevec::tile {
 struct ChunkLimits {
   std::uint32_t chunk_bytes = 32768;
   std::uint32_t num_linear = 32;
-  std::uint32_t num_general = 12;
+  std::uint32_t num_general = 4;
 };
 
 struct TilePass {
