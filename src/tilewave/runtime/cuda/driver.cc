@@ -1,0 +1,124 @@
+#include "tilewave/runtime/cuda/driver.h"
+
+#include <cstdio>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::runtime::cuda {
+
+cudaError_t Driver::device_count(int* count) { return cudaGetDeviceCount(count); }
+cudaError_t Driver::device_properties(cudaDeviceProp* properties, int device) {
+  return cudaGetDeviceProperties(properties, device);
+}
+cudaError_t Driver::set_device(int device) { return cudaSetDevice(device); }
+cudaError_t Driver::memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
+  return cudaMemGetInfo(free_bytes, total_bytes);
+}
+cudaError_t Driver::allocate(void** pointer, std::size_t num_bytes) {
+  return cudaMalloc(pointer, num_bytes);
+}
+cudaError_t Driver::release(void* pointer) { return cudaFree(pointer); }
+cudaError_t Driver::allocate_host(void** pointer, std::size_t num_bytes) {
+  return cudaMallocHost(pointer, num_bytes);
+}
+cudaError_t Driver::release_host(void* pointer) { return cudaFreeHost(pointer); }
+cudaError_t Driver::copy(void* to, const void* from, std::size_t num_bytes, cudaStream_t stream) {
+  return cudaMemcpyAsync(to, from, num_bytes, cudaMemcpyDefault, stream);
+}
+cudaError_t Driver::fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream) {
+  return cudaMemsetAsync(to, value, num_bytes, stream);
+}
+cudaError_t Driver::create_stream(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
+}
+cudaError_t Driver::destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
+cudaError_t Driver::synchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t Driver::create_event(cudaEvent_t* event) { return cudaEventCreate(event); }
+cudaError_t Driver::destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
+cudaError_t Driver::record(cudaEvent_t event, cudaStream_t stream) {
+  return cudaEventRecord(event, stream);
+}
+cudaError_t Driver::synchronize_event(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t Driver::elapsed_ms(float* ms, cudaEvent_t from, cudaEvent_t to) {
+  return cudaEventElapsedTime(ms, from, to);
+}
+cudaError_t Driver::launch(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                           std::size_t shared_bytes, cudaStream_t stream) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+cudaError_t Driver::allow_shared(const void* kernel, std::size_t shared_bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(shared_bytes));
+}
+cudaError_t Driver::blocks_per_multiprocessor(int* blocks, const void* kernel, int threads,
+                                              std::size_t shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);
+}
+
+namespace {
+thread_local Driver* replaced = nullptr;
+}
+
+Driver& driver() {
+  static Driver real;
+  return replaced ? *replaced : real;
+}
+
+ScopedDriver::ScopedDriver(Driver* replacement) : before_(replaced) { replaced = replacement; }
+ScopedDriver::~ScopedDriver() { replaced = before_; }
+
+void check(cudaError_t status, const char* doing) {
+  if (status == cudaSuccess) return;
+  const std::string problem = std::string("cannot ") + doing;
+  const std::string name = cudaGetErrorName(status);
+  switch (status) {
+    case cudaErrorNoDevice:
+      throw Error(ExitCode::kResources, problem + ": no CUDA device was found: use --device cpu");
+    case cudaErrorInsufficientDriver:
+      throw Error(ExitCode::kResources,
+                  problem + ": the NVIDIA driver is older than this program's CUDA runtime (" +
+                      std::to_string(CUDART_VERSION / 1000) + "." +
+                      std::to_string(CUDART_VERSION % 1000 / 10) +
+                      "): update the driver, or use --device cpu");
+    case cudaErrorInvalidDevice:
+      throw Error(ExitCode::kResources, problem +
+                                            ": there is no such CUDA device: run 'tilewave "
+                                            "info' for the list");
+    case cudaErrorNoKernelImageForDevice:
+      throw Error(ExitCode::kResources,
+                  problem +
+                      ": this program carries no machine code for the device: rebuild with its "
+                      "architecture in CMAKE_CUDA_ARCHITECTURES");
+    case cudaErrorMemoryAllocation:
+      throw Error(ExitCode::kResources,
+                  problem +
+                      ": device memory is exhausted: use fewer qubits, --precision single, or "
+                      "--device cpu");
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorDeviceUninitialized:
+    case cudaErrorSystemNotReady:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContained:
+      throw Error(ExitCode::kResources, problem + ": the device was lost (" + name +
+                                            "): check it with nvidia-smi, then run again");
+    default:
+      throw Error(ExitCode::kInternal, problem + ": " + name + ": " + cudaGetErrorString(status) +
+                                           " (this is a defect, please report it)");
+  }
+}
+
+std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free_bytes,
+                                  const std::string& what) {
+  const auto gib = [](std::uint64_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
+    return std::string(text);
+  };
+  return "cannot place " + what + " (needs " + gib(needed_bytes) + ", the device has " +
+         gib(free_bytes) +
+         " free): use --precision single, fewer qubits, or --device cpu with that much memory";
+}
+
+}  // namespace tilewave::runtime::cuda

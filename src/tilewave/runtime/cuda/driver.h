@@ -1,0 +1,70 @@
+// The CUDA calls this program makes, behind one virtual layer: every result is checked in one
+// place, and tests put a failing layer in to see what a user would see (memory exhausted, device
+// lost, no driver).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tilewave/runtime/machine.h"
+
+namespace tilewave::runtime::cuda {
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual cudaError_t device_count(int* count);
+  virtual cudaError_t device_properties(cudaDeviceProp* properties, int device);
+  virtual cudaError_t set_device(int device);
+  virtual cudaError_t memory_info(std::size_t* free_bytes, std::size_t* total_bytes);
+  virtual cudaError_t allocate(void** pointer, std::size_t num_bytes);
+  virtual cudaError_t release(void* pointer);
+  virtual cudaError_t allocate_host(void** pointer, std::size_t num_bytes);
+  virtual cudaError_t release_host(void* pointer);
+  virtual cudaError_t copy(void* to, const void* from, std::size_t num_bytes, cudaStream_t stream);
+  virtual cudaError_t fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream);
+  virtual cudaError_t create_stream(cudaStream_t* stream);
+  virtual cudaError_t destroy_stream(cudaStream_t stream);
+  virtual cudaError_t synchronize(cudaStream_t stream);
+  virtual cudaError_t create_event(cudaEvent_t* event);
+  virtual cudaError_t destroy_event(cudaEvent_t event);
+  virtual cudaError_t record(cudaEvent_t event, cudaStream_t stream);
+  virtual cudaError_t synchronize_event(cudaEvent_t event);
+  virtual cudaError_t elapsed_ms(float* ms, cudaEvent_t from, cudaEvent_t to);
+  virtual cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared_bytes, cudaStream_t stream);
+  virtual cudaError_t allow_shared(const void* kernel, std::size_t shared_bytes);
+  virtual cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int threads,
+                                                std::size_t shared_bytes);
+};
+
+/// The layer in use on this thread: the real one unless a ScopedDriver replaces it.
+Driver& driver();
+
+/// Puts another layer in for the calling thread, for tests.
+class ScopedDriver {
+ public:
+  explicit ScopedDriver(Driver* replacement);
+  ~ScopedDriver();
+  ScopedDriver(const ScopedDriver&) = delete;
+  ScopedDriver& operator=(const ScopedDriver&) = delete;
+
+ private:
+  Driver* before_;
+};
+
+/// Makes a device current for the calling thread; throws Error(kResources) when it cannot be used.
+CudaDevice use_device(int index);
+
+/// Throws Error(kResources) (device, driver, memory) or Error(kInternal) (the rest) unless `status`
+/// is success. `doing` completes "cannot ...": "copy a program to the device".
+void check(cudaError_t status, const char* doing);
+
+/// The message for memory that does not fit: what was needed, what there is, three ways out.
+std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free_bytes,
+                                  const std::string& what);
+
+}  // namespace tilewave::runtime::cuda

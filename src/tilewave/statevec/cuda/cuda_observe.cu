@@ -1,0 +1,261 @@
+// Observations of a state on a CUDA device; the kernels are in observe.cuh. Partial sums come back
+// to the host and are added there by a pairwise tree.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/cuda/cuda_state.cuh"
+
+namespace tilewave::statevec::cuda {
+
+namespace rc = runtime::cuda;
+
+namespace {
+
+constexpr unsigned kReduceBlocks =
+    1056;  // 8 a multiprocessor of 132; part of the order of the sums
+constexpr std::uint64_t kShotsABatch = std::uint64_t{1} << 20;
+
+double tree_sum(const double* v, std::size_t count, std::size_t stride = 1) {
+  if (count == 0) return 0;
+  if (count == 1) return v[0];
+  const std::size_t half = std::bit_ceil(count) / 2;
+  return tree_sum(v, half, stride) + tree_sum(v + half * stride, count - half, stride);
+}
+
+}  // namespace
+
+template <class T>
+double CudaState<T>::norm() {
+  materialize();
+  use_device();
+  rc::DeviceArena::Mark mark(arena_);
+  double* partial = arena_.template take<double>(kReduceBlocks);
+  rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+             num_amplitudes(), partial);
+  const std::vector<double> sums = to_host(partial, kReduceBlocks);
+  return tree_sum(sums.data(), sums.size());
+}
+
+template <class T>
+std::vector<double> CudaState<T>::marginals() {
+  if (!marginals_.empty() || num_qubits_ == 0) return marginals_;
+  materialize();
+  use_device();
+  TW_CHECK(num_qubits_ <= kChunkBits + kHighBits, "more qubits than one device can hold");
+  rc::DeviceArena::Mark mark(arena_);
+  double* partial = arena_.template take<double>(kReduceBlocks * kMarginalSums);
+  rc::launch(marginal_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+             num_amplitudes(), partial);
+  const std::vector<double> sums = to_host(partial, kReduceBlocks * kMarginalSums);
+  const double whole = tree_sum(sums.data(), kReduceBlocks, kMarginalSums);
+  std::vector<double> result(static_cast<std::size_t>(num_qubits_));
+  for (int q = 0; q < num_qubits_; ++q) {
+    const auto at = static_cast<std::size_t>(q);
+    const double one =
+        tree_sum(sums.data() + 1 + layout_.position[at], kReduceBlocks, kMarginalSums);
+    result[at] = layout_.flips >> q & 1 ? whole - one : one;
+  }
+  marginals_ = result;
+  return result;
+}
+
+template <class T>
+std::vector<double> CudaState<T>::joint_probabilities(std::span<const circuit::Qubit> qubits) {
+  const int k = static_cast<int>(qubits.size());
+  if (k > 24) {
+    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
+                                      " qubits have 2^" + std::to_string(k) +
+                                      " outcomes: ask for at most 24 qubits, or draw shots");
+  }
+  std::uint64_t chosen = 0;
+  for (circuit::Qubit q : qubits) {
+    if (static_cast<int>(q) >= num_qubits_) {
+      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
+    }
+    chosen |= bit(layout_.position[q]);
+  }
+  materialize();
+  use_device();
+  JointShape shape;
+  shape.chosen = chosen & ~low_mask(5);
+  shape.rest = low_mask(num_qubits_) & ~chosen & ~low_mask(5);
+  shape.chosen_lanes = static_cast<std::uint32_t>(chosen & low_mask(5));
+  shape.num_outcomes = 1u << k;
+  const int rest_bits = std::popcount(shape.rest);
+  const int slice_bits = std::clamp(16 - k, 0, rest_bits);
+  shape.num_slices = 1u << slice_bits;
+  shape.slice_size = 1u << (rest_bits - slice_bits);
+  rc::DeviceArena::Mark mark(arena_);
+  const std::size_t num_partial = std::size_t{shape.num_outcomes} << slice_bits;
+  double* partial = arena_.template take<double>(num_partial);
+  const std::uint64_t warps = bit(std::popcount(shape.chosen) + slice_bits);
+  rc::launch(joint_kernel<T>,
+             dim3(static_cast<unsigned>((warps * 32 + kReduceThreads - 1) / kReduceThreads)),
+             dim3(kReduceThreads), 0, stream_, amps_, num_amplitudes(), shape, partial);
+  double* sums = partial;
+  if (slice_bits) {
+    sums = arena_.template take<double>(shape.num_outcomes);
+    rc::launch(sum_slices_kernel, dim3((shape.num_outcomes + kReduceThreads - 1) / kReduceThreads),
+               dim3(kReduceThreads), 0, stream_, partial, shape.num_slices, shape.num_outcomes,
+               sums);
+  }
+  const std::vector<double> by_position = to_host(sums, shape.num_outcomes);
+  std::vector<double> result(shape.num_outcomes);
+  for (std::uint64_t o = 0; o < result.size(); ++o) {
+    std::uint64_t at = 0;
+    for (int j = 0; j < k; ++j) {
+      const circuit::Qubit q = qubits[static_cast<std::size_t>(j)];
+      const std::uint64_t value = (o >> j & 1) ^ (layout_.flips >> q & 1);
+      at |= value << std::popcount(chosen & low_mask(layout_.position[q]));
+    }
+    result[o] = by_position[at];
+  }
+  return result;
+}
+
+template <class T>
+std::vector<cplx> CudaState<T>::amplitudes(std::span<const std::uint64_t> indices) {
+  use_device();
+  std::vector<cplx> out;
+  out.reserve(indices.size());
+  constexpr std::size_t kBatch = std::size_t{1} << 20;
+  for (std::size_t first = 0; first < indices.size(); first += kBatch) {
+    const std::size_t count = std::min(kBatch, indices.size() - first);
+    std::vector<std::uint64_t> places(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t x = indices[first + i];
+      if (x >= num_amplitudes()) {
+        throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
+                                          " is out of range: the state has 2^" +
+                                          std::to_string(num_qubits_) + " amplitudes");
+      }
+      places[i] = layout_.physical(x, num_qubits_);
+    }
+    rc::DeviceArena::Mark mark(arena_);
+    const std::uint64_t* index = to_device<std::uint64_t>(places);
+    auto* gathered = arena_.template take<Complex<T>>(count);
+    rc::launch(gather_kernel<T>, dim3(static_cast<unsigned>((count + 255) / 256)), dim3(256), 0,
+               stream_, amps_, index, count, gathered);
+    const std::vector<Complex<T>> values = to_host(gathered, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool zero = places[i] & known_zero_;
+      out.push_back(zero ? cplx{} : cplx(values[i].re, values[i].im));
+    }
+  }
+  return out;
+}
+
+template <class T>
+std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> sorted_u) {
+  restore_layout();
+  use_device();
+  rc::DeviceArena::Mark mark(arena_);
+  const std::uint64_t chunks = (num_amplitudes() + bit(kSampleBits) - 1) >> kSampleBits;
+  double* sums = arena_.template take<double>(chunks);
+  rc::launch(chunk_sum_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+             num_amplitudes(), chunks, sums);
+  std::vector<double> before = to_host(sums, chunks);
+  before.push_back(0);
+  double norm = 0;
+  for (double& b : before) norm += std::exchange(b, norm);
+  if (!(norm > 0) || !std::isfinite(norm)) {
+    throw Error(ExitCode::kVerification,
+                "cannot draw shots: the norm of the state is " + std::to_string(norm));
+  }
+  std::vector<std::uint64_t> out;
+  out.reserve(sorted_u.size());
+  std::uint64_t chunk = 0;
+  for (std::size_t first = 0; first < sorted_u.size(); first += kShotsABatch) {
+    const std::size_t count = std::min<std::size_t>(kShotsABatch, sorted_u.size() - first);
+    std::vector<double> targets(count);
+    std::vector<SampleRun> runs;
+    for (std::size_t s = 0; s < count; ++s) {
+      targets[s] = sorted_u[first + s] * norm;
+      while (chunk + 1 < chunks && before[chunk + 1] <= targets[s]) ++chunk;
+      if (runs.empty() || runs.back().chunk != chunk) {
+        runs.push_back({chunk, before[chunk], static_cast<std::uint32_t>(s), 0});
+      }
+      ++runs.back().count;
+    }
+    rc::DeviceArena::Mark batch(arena_);
+    const double* target = to_device<double>(targets);
+    const SampleRun* run = to_device<SampleRun>(runs);
+    auto* shots = arena_.template take<std::uint64_t>(count);
+    rc::launch(sample_kernel<T>, dim3(static_cast<unsigned>(runs.size())), dim3(kReduceThreads), 0,
+               stream_, amps_, num_amplitudes(), run, target, shots);
+    const std::vector<std::uint64_t> drawn = to_host(shots, count);
+    out.insert(out.end(), drawn.begin(), drawn.end());
+  }
+  return out;
+}
+
+template <class T>
+std::vector<double> CudaState<T>::expectations(const circuit::PauliSum& sum) {
+  materialize();
+  use_device();
+  std::map<std::uint64_t, std::vector<std::size_t>> by_flips;
+  for (std::size_t k = 0; k < sum.size(); ++k) {
+    if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
+      throw Error(ExitCode::kUsage,
+                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
+    }
+    by_flips[sum[k].x].push_back(k);
+  }
+  const auto to_positions = [&](std::uint64_t qubits) {
+    std::uint64_t mask = 0;
+    for_each_bit(qubits,
+                 [&](int q) { mask |= bit(layout_.position[static_cast<std::size_t>(q)]); });
+    return mask;
+  };
+  std::vector<StringGroup> groups;
+  std::vector<StringMask> strings;
+  std::vector<double> factors;
+  std::vector<std::size_t> term_of;
+  for (const auto& [flips, terms] : by_flips) {
+    const std::uint64_t x = to_positions(flips);
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      if (t % kStringsAPass == 0)
+        groups.push_back({x, static_cast<std::uint32_t>(strings.size()), 0});
+      ++groups.back().count;
+      const circuit::PauliTerm& term = sum[terms[t]];
+      const std::uint64_t z = to_positions(term.z);
+      const int num_y = std::popcount(term.x & term.z);
+      strings.push_back({z | (num_y & 1 ? std::uint64_t{1} << 63 : 0)});
+      // conj(a_i) i^num_y (-1)^{z.(i^x)} a_{i^x}: i and i^x give the same real contribution
+      factors.push_back((std::popcount(z & x) & 1 ? -1.0 : 1.0) *
+                        ((num_y & 3) == 1 || (num_y & 3) == 2 ? -1.0 : 1.0) *
+                        (std::popcount(term.z & layout_.flips) & 1 ? -1.0 : 1.0) * (x ? 2.0 : 1.0));
+      term_of.push_back(terms[t]);
+    }
+  }
+  std::vector<double> result(sum.size(), 0.0);
+  constexpr std::size_t kGroupsALaunch = 1024;
+  for (std::size_t first = 0; first < groups.size(); first += kGroupsALaunch) {
+    const std::size_t count = std::min(kGroupsALaunch, groups.size() - first);
+    const std::uint32_t from = groups[first].first;
+    const std::uint32_t to = groups[first + count - 1].first + groups[first + count - 1].count;
+    std::vector<StringGroup> batch(groups.begin() + static_cast<std::ptrdiff_t>(first),
+                                   groups.begin() + static_cast<std::ptrdiff_t>(first + count));
+    for (StringGroup& g : batch) g.first -= from;
+    rc::DeviceArena::Mark mark(arena_);
+    const StringGroup* device_groups = to_device<StringGroup>(batch);
+    const StringMask* masks = to_device<StringMask>(std::span(strings).subspan(from, to - from));
+    double* partial = arena_.template take<double>(std::size_t{to - from} * kStringSlices);
+    rc::launch(string_kernel<T>, dim3(kStringSlices, static_cast<unsigned>(count)),
+               dim3(kReduceThreads), 0, stream_, amps_, num_qubits_, device_groups, masks, partial);
+    const std::vector<double> sums = to_host(partial, std::size_t{to - from} * kStringSlices);
+    for (std::uint32_t s = from; s < to; ++s) {
+      result[term_of[s]] =
+          factors[s] * tree_sum(sums.data() + std::size_t{s - from} * kStringSlices, kStringSlices);
+    }
+  }
+  return result;
+}
+
+template class CudaState<float>;
+template class CudaState<double>;
+
+}  // namespace tilewave::statevec::cuda

@@ -1,0 +1,321 @@
+// The state on a CUDA device: memory, layout and the passes over it. Observations are in
+// cuda_observe.cu.
+#include "tilewave/statevec/cuda/cuda_state.cuh"
+
+#include <algorithm>
+#include <bit>
+
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/cuda/cuda_tuning.h"
+
+namespace tilewave::statevec {
+
+namespace cuda {
+
+namespace rc = runtime::cuda;
+
+namespace {
+
+constexpr std::size_t kRegionBytes = std::size_t{16} << 20;
+
+std::string named(int num_qubits, Precision precision) {
+  return "a state of " + std::to_string(num_qubits) + " qubits in " +
+         (precision == Precision::kDouble ? "double" : "single") + " precision";
+}
+
+/// A fingerprint of everything a lowered plan depends on.
+class Fingerprint {
+ public:
+  void add(std::uint64_t word) {
+    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
+    state_ ^= state_ >> 29;
+  }
+  void add(double x) { add(std::bit_cast<std::uint64_t>(x)); }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0x6a09e667f3bcc908u;
+};
+
+std::uint64_t fingerprint(const Plan& plan) {
+  Fingerprint f;
+  f.add(static_cast<std::uint64_t>(plan.num_qubits));
+  for (const Pass& pass : plan.passes) {
+    for (std::size_t i = 0; i < pass.active.size(); ++i) {
+      f.add(static_cast<std::uint64_t>(pass.active[i]) << 8 | pass.dest[i]);
+    }
+    f.add(pass.store_flips);
+    f.add(pass.known_zero_before);
+    f.add(pass.known_zero_after);
+    f.add(pass.scale.real());
+    f.add(pass.scale.imag());
+    for (const Action& a : pass.actions) {
+      f.add(static_cast<std::uint64_t>(a.kind) << 32 |
+            static_cast<std::uint64_t>(a.num_targets) << 40 | a.count);
+      for (int t = 0; t < a.num_targets; ++t)
+        f.add(std::uint64_t{a.targets[static_cast<std::size_t>(t)]});
+      f.add(a.control_mask);
+      f.add(a.control_value);
+      for (double x : a.m) f.add(x);
+      f.add(a.pre_turns);
+      f.add(std::uint64_t{a.first});
+    }
+  }
+  for (const PhaseTerm& t : plan.terms) {
+    f.add(t.mask);
+    f.add(t.turns);
+  }
+  for (const cplx& z : plan.matrices) {
+    f.add(z.real());
+    f.add(z.imag());
+  }
+  return f.value();
+}
+
+}  // namespace
+
+std::uint64_t scratch_bytes(int num_qubits) {
+  const std::uint64_t outcomes = std::uint64_t{8} << std::min(num_qubits, 24);
+  return kRegionBytes + (std::uint64_t{64} << 20) + outcomes;
+}
+
+template <class T>
+CudaState<T>::CudaState(int num_qubits, int device)
+    : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
+      info_(rc::use_device(device)),  // makes it current
+      launcher_(info_.num_multiprocessors) {
+  const int held_qubits = std::max(num_qubits, launcher_.shape().tile_qubits);
+  held_ = bit(held_qubits);
+  const std::uint64_t bytes = held_ * sizeof(Complex<T>) + scratch_bytes(num_qubits);
+  arena_ = rc::DeviceArena(bytes, named(num_qubits, precision_));
+  amps_ = arena_.template take<Complex<T>>(held_);
+  region_ = arena_.template take<std::byte>(kRegionBytes);
+  region_bytes_ = kRegionBytes;
+  staging_ = rc::PinnedBuffer(kRegionBytes);
+  set_zero_state();
+}
+
+template <class T>
+CudaState<T>::~CudaState() {
+  (void)rc::driver().set_device(info_.index);
+  (void)rc::driver().synchronize(stream_.get());
+}
+
+template <class T>
+void CudaState<T>::use_device() const {
+  rc::check(rc::driver().set_device(info_.index), "use the CUDA device");
+}
+
+template <class T>
+CostModel CudaState<T>::cost_model() const {
+  CostModel cost = device_cost_model(info_, precision_);
+  cost.tile_qubits = launcher_.shape().tile_qubits;
+  cost.row_bits = launcher_.shape().row_bits;
+  return cost;
+}
+
+template <class T>
+void CudaState<T>::set_zero_state() {
+  use_device();
+  marginals_.clear();
+  layout_ = Layout::identity();
+  known_zero_ = low_mask(num_qubits_);
+  const Complex<T> one{1, 0};
+  rc::copy(amps_, &one, sizeof one, stream_);
+  stream_.synchronize();
+}
+
+template <class T>
+void CudaState<T>::set_product_state(std::span<const cplx> a) {
+  TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
+           "a product state needs two amplitudes a qubit");
+  use_device();
+  marginals_.clear();
+  layout_ = Layout::identity();
+  known_zero_ = 0;
+  std::vector<Complex<double>> tables[3];
+  for (int t = 0; t < 3; ++t) {
+    std::vector<cplx> table = {1};
+    for (int q = 12 * t; q < std::min(num_qubits_, t == 2 ? kMaxQubits : 12 * (t + 1)); ++q) {
+      const std::size_t size = table.size();
+      for (std::size_t k = 0; k < size; ++k) {
+        table.push_back(table[k] * a[static_cast<std::size_t>(2 * q + 1)]);
+      }
+      for (std::size_t k = 0; k < size; ++k) table[k] *= a[static_cast<std::size_t>(2 * q)];
+    }
+    for (const cplx& z : table) tables[t].push_back({z.real(), z.imag()});
+    tables[t].resize(std::max<std::size_t>(tables[t].size(), 4096));
+  }
+  rc::DeviceArena::Mark mark(arena_);
+  const auto* low = to_device<Complex<double>>(tables[0]);
+  const auto* middle = to_device<Complex<double>>(tables[1]);
+  const auto* high = to_device<Complex<double>>(tables[2]);
+  rc::launch(product_kernel<T>, dim3(4096), dim3(256), 0, stream_, amps_, num_amplitudes(), low,
+             middle, high);
+  stream_.synchronize();
+}
+
+template <class T>
+void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
+  TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
+  use_device();
+  marginals_.clear();
+  layout_ = Layout::identity();
+  known_zero_ = 0;
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  std::vector<Complex<T>> block(std::min<std::size_t>(kBlock, amplitudes.size()));
+  for (std::size_t first = 0; first < amplitudes.size(); first += block.size()) {
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      const cplx z = amplitudes[first + k];
+      block[k] = {static_cast<T>(z.real()), static_cast<T>(z.imag())};
+    }
+    rc::copy(amps_ + first, block.data(), block.size() * sizeof(Complex<T>), stream_);
+    stream_.synchronize();
+  }
+}
+
+template <class T>
+LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& pass) {
+  const auto aligned = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+  const std::size_t size = aligned(pass.code.size()) + aligned(pass.tables.size());
+  if (region_used_ + size > region_bytes_) {
+    stream_.synchronize();  // every program of the region has run
+    region_used_ = 0;
+    region_restarted_ = true;
+    TW_CHECK(size <= region_bytes_, "the program of one pass is larger than its memory");
+  }
+  LoweredPlan::Step step;
+  step.frame = pass.frame;
+  step.code = region_used_;
+  step.tables = region_used_ + aligned(pass.code.size());
+  auto* staged = static_cast<std::byte*>(staging_.data()) + region_used_;
+  std::memcpy(staged, pass.code.data(), pass.code.size());
+  std::memcpy(staged + (step.tables - step.code), pass.tables.data(), pass.tables.size());
+  rc::copy(region_ + region_used_, staged, size, stream_);
+  region_used_ += size;
+  return step;
+}
+
+template <class T>
+void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
+  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
+           "the plan is for another state");
+  TW_CHECK(plan.layout_before.flips == layout_.flips &&
+               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
+                          plan.layout_before.position.begin()),
+           "the plan is for another layout of the state");
+  use_device();
+  marginals_.clear();
+  const std::uint64_t key = fingerprint(plan);
+  const bool known = lowered_.resident && lowered_.key == key;
+  if (!known) {
+    stream_.synchronize();
+    region_used_ = 0;
+    region_restarted_ = false;
+    lowered_ = {};
+    lowered_.key = key;
+  }
+  double done_s = 0;
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    const Pass& pass = plan.passes[p];
+    TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
+             "the plan takes positions for zero that are not");
+    if (!known) {
+      const tile::TilePass lowered = tile::lower_pass(plan, p, launcher_.shape());
+      lowered_.steps.push_back(upload(lowered));
+    }
+    const LoweredPlan::Step& step = lowered_.steps[p];
+    const auto launch = [&] {
+      launcher_.launch(step.frame, amps_, region_ + step.code, region_ + step.tables, stream_);
+    };
+    if (observer.on_step) {
+      rc::Event before, after;
+      before.record(stream_);
+      launch();
+      after.record(stream_);
+      observer.on_step({"pass", pass.predicted_s, after.seconds_since(before), pass.bytes});
+    } else {
+      launch();
+    }
+    known_zero_ = pass.known_zero_after;
+    done_s += pass.predicted_s;
+    if (observer.on_progress) {
+      stream_.synchronize();
+      observer.on_progress(done_s, plan.predicted_s);
+    }
+  }
+  lowered_.resident = !region_restarted_;
+  layout_ = plan.layout_after;
+  stream_.synchronize();
+}
+
+template <class T>
+void CudaState<T>::materialize() {
+  if (!known_zero_) return;
+  use_device();
+  rc::launch(clear_kernel<T>, dim3(4096), dim3(256), 0, stream_, amps_, num_amplitudes(),
+             known_zero_);
+  stream_.synchronize();
+  known_zero_ = 0;
+}
+
+template <class T>
+void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
+  use_device();
+  marginals_.clear();
+  const int q = static_cast<int>(qubit), p = layout_.position[static_cast<std::size_t>(q)];
+  const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
+  const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
+  const std::uint64_t from = kept ? bit(p) : 0;
+  TW_CHECK(!(from & known_zero_), "a qubit known to be zero was measured as one");
+  rc::launch(collapse_kernel<T>, dim3(4096), dim3(256), 0, stream_, amps_, free,
+             bit(std::popcount(free)), from, static_cast<T>(scale));
+  stream_.synchronize();
+  if (kept) layout_.flips ^= bit(q);
+  known_zero_ |= bit(p);
+}
+
+template <class T>
+std::unique_ptr<State> CudaState<T>::clone() const {
+  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index);
+  copy->layout_ = layout_;
+  copy->known_zero_ = known_zero_;
+  rc::copy(copy->amps_, amps_, num_amplitudes() * sizeof(Complex<T>), copy->stream_);
+  copy->stream_.synchronize();
+  return copy;
+}
+
+template <class T>
+void CudaState<T>::for_each_block(
+    const std::function<void(std::uint64_t, std::span<const cplx>)>& f) {
+  restore_layout();
+  use_device();
+  const std::uint64_t size = std::min<std::uint64_t>(num_amplitudes(), std::uint64_t{1} << 18);
+  std::vector<cplx> block(size);
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += size) {
+    const std::vector<Complex<T>> part = to_host(amps_ + first, size);
+    for (std::uint64_t k = 0; k < size; ++k) {
+      block[k] = {static_cast<double>(part[k].re), static_cast<double>(part[k].im)};
+    }
+    f(first, block);
+  }
+}
+
+template class CudaState<float>;
+template class CudaState<double>;
+
+}  // namespace cuda
+
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device) {
+  if (num_qubits < 0 || num_qubits > kMaxQubits) {
+    throw Error(ExitCode::kResources, "cannot hold a state of " + std::to_string(num_qubits) +
+                                          " qubits: at most " + std::to_string(kMaxQubits) +
+                                          " are supported");
+  }
+  if (precision == Precision::kDouble) {
+    return std::make_unique<cuda::CudaState<double>>(num_qubits, device);
+  }
+  return std::make_unique<cuda::CudaState<float>>(num_qubits, device);
+}
+
+}  // namespace tilewave::statevec

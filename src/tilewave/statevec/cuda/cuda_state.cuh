@@ -1,0 +1,27 @@
+// CudaState with its kernels: included by the two files that implement it.
+#pragma once
+
+#include "tilewave/statevec/cuda/cuda_state.h"
+#include "tilewave/statevec/cuda/observe.cuh"
+
+namespace tilewave::statevec::cuda {
+
+template <class T>
+template <class V>
+V* CudaState<T>::to_device(std::span<const V> values) {
+  V* at = arena_.template take<V>(std::max<std::size_t>(values.size(), 1));
+  runtime::cuda::copy(at, values.data(), values.size_bytes(), stream_);
+  stream_.synchronize();
+  return at;
+}
+
+template <class T>
+template <class V>
+std::vector<V> CudaState<T>::to_host(const V* values, std::size_t count) {
+  std::vector<V> out(count);
+  runtime::cuda::copy(out.data(), values, count * sizeof(V), stream_);
+  stream_.synchronize();
+  return out;
+}
+
+}  // namespace tilewave::statevec::cuda

@@ -1,0 +1,78 @@
+// The state on one CUDA device: amplitudes in the memory of the device, in place, with a small
+// reservation beside them for programs and observations. See state.h; the tile passes are in
+// tile_kernel.cuh, the observations in observe.cuh.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::statevec::cuda {
+
+/// The device copy of a plan's tile programs, kept while the same plan is run again.
+struct LoweredPlan {
+  struct Step {
+    tile::PassFrame frame;
+    std::size_t code = 0, tables = 0;  ///< offsets in the program region
+  };
+  std::uint64_t key = 0;
+  std::vector<Step> steps;
+  bool resident = false;  ///< every program is in the region
+};
+
+template <class T>
+class CudaState final : public State {
+ public:
+  CudaState(int num_qubits, int device);
+  ~CudaState() override;
+
+  CostModel cost_model() const override;
+  std::string device() const override { return "cuda:" + std::to_string(info_.index); }
+  void set_zero_state() override;
+  void set_product_state(std::span<const cplx> a) override;
+  void set_amplitudes(std::span<const cplx> amplitudes) override;
+  void run(const Plan& plan, const RunObserver& observer) override;
+  void materialize() override;
+  double norm() override;
+  std::vector<double> marginals() override;
+  std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) override;
+  std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override;
+  std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) override;
+  std::vector<double> expectations(const circuit::PauliSum& sum) override;
+  void collapse(circuit::Qubit qubit, int outcome, double scale) override;
+  std::unique_ptr<State> clone() const override;
+  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
+
+ private:
+  /// Copies a pass's program to the device; starts the region anew when it is full.
+  LoweredPlan::Step upload(const tile::TilePass& pass);
+  void use_device() const;
+  /// Copies host values through pinned memory into scratch memory of the arena.
+  template <class V>
+  V* to_device(std::span<const V> values);
+  template <class V>
+  std::vector<V> to_host(const V* values, std::size_t count);
+
+  runtime::CudaDevice info_;
+  runtime::cuda::Stream stream_;
+  runtime::cuda::DeviceArena arena_;
+  Complex<T>* amps_ = nullptr;
+  std::uint64_t held_ = 0;  ///< amplitudes in memory: at least a tile
+  std::byte* region_ = nullptr;
+  std::size_t region_bytes_ = 0, region_used_ = 0;
+  runtime::cuda::PinnedBuffer staging_;  ///< mirrors the region
+  bool region_restarted_ = false;
+  LoweredPlan lowered_;
+  TileLauncher<T> launcher_;
+  std::vector<double> marginals_;  ///< cached until the state changes
+};
+
+/// Bytes reserved beside the amplitudes.
+std::uint64_t scratch_bytes(int num_qubits);
+
+}  // namespace tilewave::statevec::cuda

@@ -1,0 +1,37 @@
+// Launching a tile pass: which kernels exist, and how one is started on a stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+
+#include "tilewave/statevec/tile/program.h"
+
+namespace tilewave::statevec::cuda {
+
+template <class T>
+struct PassArguments {
+  tile::PassFrame frame;
+  Complex<T>* state;
+  const std::byte* code;
+  const std::byte* tables;
+  std::uint32_t prefetch;  ///< ask for the next tile's rows while this one is worked on
+};
+
+/// One tile shape, compiled for each set of operations.
+template <class T>
+struct TileKernel {
+  int tile_qubits, register_bits;
+  const char* name;
+  void (*function[3])(PassArguments<T>);  ///< by tile::OpSet
+};
+
+/// The compiled kernels of a precision, the preferred one first.
+template <class T>
+std::span<const TileKernel<T>> tile_kernels();
+template <>
+std::span<const TileKernel<double>> tile_kernels<double>();
+template <>
+std::span<const TileKernel<float>> tile_kernels<float>();
+
+}  // namespace tilewave::statevec::cuda

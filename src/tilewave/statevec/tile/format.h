@@ -1,0 +1,196 @@
+// The binary form of one pass for a tile machine: what the CUDA kernel and the host emulator
+// execute.
+//
+// A tile is 2^K amplitudes: the active positions of the pass are its *slots* (slot i is the i-th
+// lowest active position), the other positions that may be 1 number the tiles (*tile bits*). Inside
+// a tile every thread holds 2^R amplitudes: R slots are *register bits* (bit k of the array index),
+// the other K - R are *thread bits* (bit k of the thread number; the lowest five are the lane, the
+// rest the warp).
+//
+// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (32 bytes)
+// and a payload in units of 16 bytes. Exchange operations change which slots are register bits
+// through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
+// buffer, the tables, and are addressed by offsets in units of 16 bytes.
+//
+// Every slot has one column in the address space of the shared buffer, the same during a whole
+// pass: the address of an amplitude is the XOR of the columns of its 1 bits. So a thread writes at
+// an exchange exactly where it read at the one before, and one barrier an exchange is enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tilewave/base/complex.h"
+#include "tilewave/base/host_device.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec::tile {
+
+constexpr int kMaxTileQubits = 13;
+constexpr int kMaxRegisterBits = 5;
+constexpr int kLaneBits = 5;
+constexpr std::uint32_t kNone = 0xffffffffu;
+
+/// How a machine cuts a state into tiles, threads and registers.
+struct Shape {
+  int tile_qubits = 12;
+  int register_bits = 4;
+  int row_bits = 3;  ///< low slots that are lanes at the first load and the last store
+  Precision precision = Precision::kDouble;
+
+  int thread_bits() const { return tile_qubits - register_bits; }
+  int num_threads() const { return 1 << thread_bits(); }
+  int num_warps() const { return 1 << (thread_bits() - kLaneBits); }
+};
+
+/// What an operation does. Kinds that act on one register bit have one code a bit (kind + bit),
+/// matrices on two register bits r < s have kind + s(s-1)/2 + r.
+enum OpCode : std::uint32_t {
+  kEnd = 0,
+  kExchange = 1,  ///< payload: R columns written, R columns read, K - R thread columns read
+  kMatrixShared =
+      2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
+  kPhaseAll = 3,  ///< all times W
+  kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
+  kLayer = 5,     ///< phases and lifts on register bits in ascending order, see LayerFlags
+  kFlip = 6,
+  kRotate = 11,   ///< payload: 4 reals, row-major
+  kMatrix1 = 16,  ///< payload: 4 complex, row-major
+  kMatrix2 = 21,  ///< index bit 0 is r. payload: 16 complex
+};
+
+/// What a layer does on one register bit: the 1-half times W, and times a factor for each other
+/// register bit that is 1 (pairs); then a lift. Its payload is the concatenation over bits of: 16
+/// bytes with W or the entry of the linear factors; pair factors; 32 lane factors W is multiplied
+/// by; 16 bytes with t.
+enum LayerFlags : std::uint32_t {
+  kHasPhase = 1,
+  kHasTile = 2,
+  kHasPairs = 4,
+  kHasLanes = 8,
+  kHasLift = 16,
+  kHasGeneral = 32
+};
+
+/// 16 bytes, then OpControls when the operation is controlled, then the payload.
+struct OpHead {
+  std::uint32_t word =
+      0;  ///< code | size in units of 16 bytes << 8 | controlled << 16 | FactorClass << 17
+  std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
+  std::uint32_t index = 0;    ///< phases: entry of the factors or angles; layers: flags of bits 0-3
+  std::uint32_t more = 0;     ///< layers: flags of bit 4
+
+  TW_HD constexpr std::uint32_t code() const { return word & 255; }
+  TW_HD constexpr std::uint32_t num_bytes() const { return (word >> 8 & 255) * 16; }
+  TW_HD constexpr bool controlled() const { return word >> 16 & 1; }
+  TW_HD constexpr std::uint32_t factor() const { return word >> 17 & 3; }
+};
+static_assert(sizeof(OpHead) == 16);
+
+/// Which operations a pass uses: kernels are compiled for each set, since registers kept for one
+/// kind slow the others down.
+enum class OpSet : std::uint32_t {
+  kLean,
+  kMatrices,
+  kAll
+};  ///< without matrices and rotations; without
+    ///< shared matrices; everything
+
+struct OpControls {
+  std::uint32_t thread_mask = 0;  ///< acts where (thread & mask) == value
+  std::uint32_t thread_value = 0;
+  std::uint32_t tile_mask = 0;  ///< the same on the tile's number
+  std::uint32_t tile_value = 0;
+};
+
+/// How the factor W of kPhaseAll and kPhaseSet is found. Their payload: 16 bytes with the constant
+/// W ; for kLinear, 32 lane factors.
+enum class FactorClass : std::uint32_t {
+  kConstant,  ///< W in the payload
+  kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
+  kLinear,    ///< the same times a lane factor
+  kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
+              ///< terms
+};
+
+/// One general factor of a chunk; the offsets are in the tables.
+struct GeneralEntry {
+  std::uint32_t thread_table = kNone;  ///< turns of every thread
+  std::uint32_t mixed_first = 0;       ///< MixedTerm array
+  std::uint32_t mixed_count = 0;
+  std::uint32_t tile_first = 0;  ///< MixedTerm array: terms on tile bits alone
+  std::uint32_t tile_count = 0;
+  std::uint32_t unused[3]{};
+};
+
+/// A term that needs both thread and tile bits and is not a product of one of each.
+struct MixedTerm {
+  std::uint32_t thread_mask = 0, tile_mask = 0;
+  std::uint64_t turns = 0;
+};
+
+struct SharedMatrix {
+  std::uint32_t matrix = 0;  ///< in the tables, row-major complex
+  std::uint32_t num_targets = 0;
+  std::uint32_t target_column[kMaxTargets]{};  ///< address columns
+  std::uint32_t target_bit[kMaxTargets]{};     ///< register bit, or 16 + thread bit
+  std::uint32_t register_column[kMaxRegisterBits]{};
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(SharedMatrix) == 96);
+
+/// What a chunk needs before its first operation: factors and angles that depend on the tile. The
+/// tables named here by offsets (units of 16 bytes) lie in the chunk itself, after the operations.
+struct ChunkHead {
+  std::uint32_t size16 = 0;       ///< head, operations and tables
+  std::uint32_t num_linear = 0;   ///< entries of the linear factors
+  std::uint32_t num_general = 0;  ///< entries of general angles, 1 + thread bits rows each
+  std::uint32_t tile_bits = 0;
+  std::uint32_t linear_turns = 0;     ///< turns[tile bit][entry]
+  std::uint32_t warp_turns = 0;       ///< turns[entry][warp]
+  std::uint32_t general_turns = 0;    ///< turns[tile bit][entry * rows + row]
+  std::uint32_t general_entries = 0;  ///< GeneralEntry array, in the tables
+};
+static_assert(sizeof(ChunkHead) == 32);
+
+enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
+
+/// The frame of a pass: travels as a kernel parameter.
+struct PassFrame {
+  std::uint64_t num_tiles = 0;
+  std::uint64_t load_column[kMaxTileQubits]{};  ///< bytes: register bits first, then thread bits
+  std::uint64_t store_column[kMaxTileQubits]{};
+  std::uint64_t store_xor = 0;  ///< X on store: of the thread's part of the offset
+  std::uint64_t store_add =
+      0;  ///< of register bits: their columns are then negative, and this is their sum
+  std::uint64_t tile_column[32]{};  ///< bytes
+  std::uint64_t zero_load = 0;      ///< byte offset bits that hold 0: not read
+  std::uint64_t zero_store = 0;     ///< byte offset bits that hold 0 after the store: not written
+  std::uint32_t
+      first_column[kMaxTileQubits]{};  ///< shared address columns of the thread bits at the load
+  std::uint32_t tile_bits = 0;
+  ScaleKind scale_kind = ScaleKind::kOne;
+  std::uint32_t num_chunks = 0;
+  std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
+  std::uint32_t max_chunk16 = 0;
+  std::uint32_t max_linear = 0;
+  std::uint32_t max_general = 0;
+  OpSet op_set = OpSet::kLean;
+  double scale_re = 1, scale_im = 0;
+};
+
+/// Shared memory of a block beside the tile: linear factors (twice: a tile's and the next one's),
+/// general factors, their rows, then the chunk.
+TW_HD constexpr std::uint32_t linear_bytes(const PassFrame& f, std::uint32_t amplitude,
+                                           int num_warps) {
+  return (f.max_linear * static_cast<std::uint32_t>(num_warps) * amplitude + 15u) / 16u * 16u;
+}
+TW_HD constexpr std::uint32_t general_bytes(const PassFrame& f, std::uint32_t amplitude,
+                                            int thread_bits) {
+  return f.max_general * (amplitude << thread_bits);
+}
+TW_HD constexpr std::uint32_t row_bytes(const PassFrame& f, int thread_bits) {
+  return (f.max_general * static_cast<std::uint32_t>(1 + thread_bits) * 8u + 15u) / 16u * 16u;
+}
+
+}  // namespace tilewave::statevec::tile

@@ -1,0 +1,404 @@
+// The arithmetic of tile programs on one thread's amplitudes, written once for host and device:
+// each operation is a function of the 2^R amplitudes in registers; array indices are compile-time
+// constants, so they stay in registers. Multiply-adds an amplitude (complex amplitudes, real
+// operations / 2):
+//   lift 2, phase on one bit 2 (with pairs 3.75), phase on all 4, real 2x2 4, complex 2x2 8,
+//   4x4 16.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "tilewave/statevec/tile/format.h"
+
+#if defined(__CUDA_ARCH__)
+#define TW_UNROLL _Pragma("unroll")
+#define TW_NO_HOIST asm volatile("" ::: "memory")  // keeps loads of later steps out of earlier ones
+#else
+#define TW_UNROLL
+#define TW_NO_HOIST
+#endif
+
+namespace tilewave::statevec::tile {
+
+/// e^{2 pi i turns / 2^64}.
+template <class T>
+TW_HD Complex<T> turn(std::uint64_t turns) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    double s, c;
+    sincospi(static_cast<double>(static_cast<std::int64_t>(turns)) * 0x1p-63, &s, &c);
+    return {c, s};
+  } else {
+    float s, c;
+    sincospif(static_cast<float>(static_cast<std::int32_t>(turns >> 32)) * 0x1p-31f, &s, &c);
+    return {c, s};
+  }
+#else
+  const double angle = static_cast<double>(static_cast<std::int64_t>(turns)) * 0x1p-63;
+  return {static_cast<T>(std::cos(std::numbers::pi * angle)),
+          static_cast<T>(std::sin(std::numbers::pi * angle))};
+#endif
+}
+
+/// The k-th index with bit R clear.
+template <int R>
+TW_HD constexpr int without_bit(int k) {
+  return ((k >> R) << (R + 1)) | (k & ((1 << R) - 1));
+}
+
+template <class T>
+TW_HD void multiply(Complex<T>& a, Complex<T> f) {
+  a = {a.re * f.re - a.im * f.im, a.re * f.im + a.im * f.re};
+}
+
+/// [[1, -t], [t, 1]]
+template <int R, int RB, class T>
+TW_HD void lift(Complex<T> (&a)[1 << RB], T t) {
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
+    const Complex<T> u{x.re - t * y.re, x.im - t * y.im};
+    y = {y.re + t * x.re, y.im + t * x.im};
+    x = u;
+  }
+}
+
+template <int R, int RB, class T>
+TW_HD void phase_bit(Complex<T> (&a)[1 << RB], Complex<T> w) {
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) multiply(a[without_bit<R>(k) | 1 << R], w);
+}
+
+/// The 1-half of bit R times w times the product of pair[b] over the other bits b that are 1.
+template <int R, int RB, int B, int At, class T>
+TW_HD void phase_tree(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pair) {
+  if constexpr (B < 0) {
+    multiply(a[without_bit<R>(At) | 1 << R], w);
+  } else {
+    phase_tree<R, RB, B - 1, At>(a, w, pair);
+    phase_tree<R, RB, B - 1, (At | 1 << B)>(a, w * pair[B], pair);
+  }
+}
+template <int R, int RB, class T>
+TW_HD void phase_bit_pairs(Complex<T> (&a)[1 << RB], Complex<T> w, const T* payload) {
+  phase_tree<R, RB, RB - 2, 0>(a, w, reinterpret_cast<const Complex<T>*>(payload));
+}
+
+template <int RB, class T>
+TW_HD void phase_all(Complex<T> (&a)[1 << RB], Complex<T> w) {
+  TW_UNROLL
+  for (int j = 0; j < 1 << RB; ++j) multiply(a[j], w);
+}
+
+template <int RB, class T>
+TW_HD void phase_set(Complex<T> (&a)[1 << RB], Complex<T> w, std::uint32_t set) {
+  TW_UNROLL
+  for (int j = 0; j < 1 << RB; ++j) {
+    if ((static_cast<std::uint32_t>(j) & set) == set) multiply(a[j], w);
+  }
+}
+
+template <int R, int RB, class T>
+TW_HD void flip(Complex<T> (&a)[1 << RB], std::uint32_t pairs) {
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
+    const bool on = pairs >> without_bit<R>(k) & 1;
+    const Complex<T> u = on ? y : x, v = on ? x : y;
+    x = u;
+    y = v;
+  }
+}
+
+template <int R, int RB, class T>
+TW_HD void rotate(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
+  const T m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    if (!(pairs >> without_bit<R>(k) & 1)) continue;
+    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
+    const Complex<T> u{m0 * x.re + m1 * y.re, m0 * x.im + m1 * y.im};
+    y = {m2 * x.re + m3 * y.re, m2 * x.im + m3 * y.im};
+    x = u;
+  }
+}
+
+template <class T>
+TW_HD void accumulate(Complex<T>& sum, Complex<T> m, Complex<T> v) {
+  sum.re += m.re * v.re;
+  sum.re -= m.im * v.im;
+  sum.im += m.re * v.im;
+  sum.im += m.im * v.re;
+}
+
+template <int R, int RB, class T>
+TW_HD void matrix1(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
+  Complex<T> c[4];
+  TW_UNROLL
+  for (int k = 0; k < 4; ++k) c[k] = {m[2 * k], m[2 * k + 1]};
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    if (!(pairs >> without_bit<R>(k) & 1)) continue;
+    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
+    Complex<T> u = c[0] * x, v = c[2] * x;
+    accumulate(u, c[1], y);
+    accumulate(v, c[3], y);
+    x = u;
+    y = v;
+  }
+}
+
+/// A 4x4 matrix on bits R < S: two groups of four at a time share each matrix entry.
+template <int R, int S, int RB, class T>
+TW_HD void matrix2(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
+  constexpr int kTogether = sizeof(T) == 8 && RB == 4 ? 1 : 2;
+  TW_UNROLL
+  for (int g = 0; g < 1 << (RB - 2); g += kTogether) {
+    Complex<T> out[kTogether][4];
+    TW_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      TW_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        const Complex<T> c{m[8 * i + 2 * j], m[8 * i + 2 * j + 1]};
+        TW_UNROLL
+        for (int h = 0; h < kTogether; ++h) {
+          const int base = without_bit<S>(without_bit<R>(g + h));
+          const Complex<T> v = a[base | (j & 1) << R | (j >> 1) << S];
+          if (j == 0) {
+            out[h][i] = c * v;
+          } else {
+            accumulate(out[h][i], c, v);
+          }
+        }
+      }
+    }
+    TW_UNROLL
+    for (int h = 0; h < kTogether; ++h) {
+      const int base = without_bit<S>(without_bit<R>(g + h));
+      if (!(pairs >> base & 1)) continue;
+      TW_UNROLL
+      for (int i = 0; i < 4; ++i) a[base | (i & 1) << R | (i >> 1) << S] = out[h][i];
+    }
+  }
+}
+
+/// The factors made for this tile and chunk, and who asks.
+template <class T>
+struct PhaseContext {
+  const Complex<T>* linear;   ///< [entry * warps + warp]
+  const Complex<T>* general;  ///< [entry << thread bits + thread]
+  std::uint32_t thread;
+  int thread_bits;
+};
+
+template <class T>
+TW_HD const T* table(const std::byte* tables, std::uint32_t offset16) {
+  return reinterpret_cast<const T*>(tables + static_cast<std::size_t>(offset16) * 16);
+}
+
+/// A general factor of one thread; `row` are the entry's rows of this tile.
+template <class T>
+TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* row,
+                                const std::byte* tables, std::uint32_t thread, int thread_bits,
+                                std::uint32_t tile) {
+  std::uint64_t angle = row[0];
+  for (int b = 0; b < thread_bits; ++b) angle += thread >> b & 1 ? row[1 + b] : 0;
+  if (entry.thread_table != kNone) {
+    angle += table<std::uint64_t>(tables, entry.thread_table)[thread];
+  }
+  const MixedTerm* mixed = table<MixedTerm>(tables, entry.mixed_first);
+  for (std::uint32_t k = 0; k < entry.mixed_count; ++k) {
+    const MixedTerm m = mixed[k];
+    if ((thread & m.thread_mask) == m.thread_mask && (tile & m.tile_mask) == m.tile_mask) {
+      angle += m.turns;
+    }
+  }
+  return turn<T>(angle);
+}
+
+/// W of kPhaseAll and kPhaseSet.
+template <class T>
+TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload,
+                              const PhaseContext<T>& c) {
+  const auto kind = static_cast<FactorClass>(head.factor());
+  if (kind == FactorClass::kConstant) return *reinterpret_cast<const Complex<T>*>(payload);
+  if (kind == FactorClass::kGeneral) {
+    return c.general[(head.index << c.thread_bits) + c.thread];
+  }
+  Complex<T> w = c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+  if (kind == FactorClass::kLinear) {
+    w = w * reinterpret_cast<const Complex<T>*>(payload + 16)[c.thread & 31];
+  }
+  return w;
+}
+
+/// Bytes of the pair factors of a layer.
+template <int RB, class T>
+TW_HD constexpr int pair_bytes() {
+  return ((RB - 1) * static_cast<int>(sizeof(Complex<T>)) + 15) / 16 * 16;
+}
+
+template <int R, int RB, class T>
+TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::byte*& at,
+                     const PhaseContext<T>& c) {
+  TW_NO_HOIST;
+  if (flags & kHasPhase) {
+    Complex<T> w;
+    if (flags & kHasTile) {
+      const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(at);
+      w = flags & kHasGeneral
+              ? c.general[(entry << c.thread_bits) + c.thread]
+              : c.linear[(entry << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+    } else {
+      w = *reinterpret_cast<const Complex<T>*>(at);
+    }
+    at += 16;
+    const T* pairs = reinterpret_cast<const T*>(at);
+    if (flags & kHasPairs) at += pair_bytes<RB, T>();
+    if (flags & kHasLanes) {
+      w = w * reinterpret_cast<const Complex<T>*>(at)[c.thread & 31];
+      at += 32 * sizeof(Complex<T>);
+    }
+    if (flags & kHasPairs) {
+      phase_bit_pairs<R, RB>(a, w, pairs);
+    } else {
+      phase_bit<R, RB>(a, w);
+    }
+  }
+  TW_NO_HOIST;
+  if (flags & kHasLift) {
+    lift<R, RB>(a, *reinterpret_cast<const T*>(at));
+    at += 16;
+  }
+}
+
+template <int R, int RB, class T>
+TW_HD void layer(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* at,
+                 const PhaseContext<T>& c) {
+  if constexpr (R < RB) {
+    const std::uint32_t flags = R < 4 ? head.index >> (8 * (R & 3)) & 255u : head.more;
+    if (flags) layer_bit<R, RB>(a, flags, at, c);
+    layer<R + 1, RB>(a, head, at, c);
+  }
+}
+
+/// One factor of a tile: entry e of a chunk for one warp.
+template <class T>
+TW_HD Complex<T> linear_value(const ChunkHead& chunk, std::uint32_t entry, std::uint32_t warp,
+                              std::uint32_t num_warps, std::uint32_t tile) {
+  const auto* own = reinterpret_cast<const std::byte*>(&chunk);
+  const auto* turns = table<std::uint64_t>(own, chunk.linear_turns) + entry;
+  std::uint64_t angle = table<std::uint64_t>(own, chunk.warp_turns)[entry * num_warps + warp];
+  for (std::uint32_t b = 0; b < chunk.tile_bits; ++b, turns += chunk.num_linear) {
+    angle += tile >> b & 1 ? *turns : 0;
+  }
+  return turn<T>(angle);
+}
+
+/// One row of general angles of a tile; the terms on tile bits alone are added to row 0 by the
+/// caller.
+TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::uint32_t num_rows,
+                                std::uint32_t tile) {
+  const auto* turns =
+      table<std::uint64_t>(reinterpret_cast<const std::byte*>(&chunk), chunk.general_turns) + row;
+  std::uint64_t angle = 0;
+  for (std::uint32_t b = 0; b < chunk.tile_bits; ++b, turns += num_rows) {
+    angle += tile >> b & 1 ? *turns : 0;
+  }
+  return angle;
+}
+
+TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint32_t thread,
+                      std::uint32_t tile) {
+  return !head.controlled() || !(((thread ^ controls.thread_value) & controls.thread_mask) |
+                                 ((tile ^ controls.tile_value) & controls.tile_mask));
+}
+
+/// Applies a register operation (not an exchange, not a shared matrix) to one thread's amplitudes.
+template <int RB, OpSet Set, class T>
+TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+                    const PhaseContext<T>& context) {
+  const std::uint32_t code = head.code();
+  [[maybe_unused]] const T* numbers = reinterpret_cast<const T*>(payload);
+  if (code == kLayer) {
+    layer<0, RB>(a, head, payload, context);
+    return;
+  }
+  switch (code) {
+// One case a kind and register bit, so that the bit R is a compile-time constant.
+#define TW_EACH_BIT(KIND, CALL) \
+  TW_ONE_BIT(KIND, 0, CALL)     \
+  TW_ONE_BIT(KIND, 1, CALL)     \
+  TW_ONE_BIT(KIND, 2, CALL) TW_ONE_BIT(KIND, 3, CALL) TW_ONE_BIT(KIND, 4, CALL)
+#define TW_ONE_BIT(KIND, BIT, CALL)         \
+  case KIND + BIT:                          \
+    if constexpr (BIT < RB) {               \
+      constexpr int R = BIT < RB ? BIT : 0; \
+      CALL;                                 \
+    }                                       \
+    break;
+#define TW_ONE_PAIR(R, S)                                                                   \
+  case kMatrix2 + S*(S - 1) / 2 + R:                                                        \
+    if constexpr (S < RB && Set != OpSet::kLean) matrix2<R, S, RB>(a, numbers, head.pairs); \
+    break;
+    case kPhaseAll:
+      phase_all<RB>(a, phase_factor(head, payload, context));
+      break;
+    case kPhaseSet:
+      phase_set<RB>(a, phase_factor(head, payload, context), head.pairs);
+      break;
+      TW_EACH_BIT(kFlip, (flip<R, RB>(a, head.pairs)))
+      TW_EACH_BIT(kRotate, (rotate<R, RB>(a, numbers, head.pairs)))
+      TW_EACH_BIT(kMatrix1, (matrix1<R, RB>(a, numbers, head.pairs)))
+      TW_ONE_PAIR(0, 1)
+      TW_ONE_PAIR(0, 2)
+      TW_ONE_PAIR(1, 2)
+      TW_ONE_PAIR(0, 3)
+      TW_ONE_PAIR(1, 3)
+      TW_ONE_PAIR(2, 3)
+      TW_ONE_PAIR(0, 4)
+      TW_ONE_PAIR(1, 4)
+      TW_ONE_PAIR(2, 4)
+      TW_ONE_PAIR(3, 4)
+#undef TW_EACH_BIT
+#undef TW_ONE_BIT
+#undef TW_ONE_PAIR
+    default:
+      break;
+  }
+}
+
+/// One output of a shared matrix: row `row`, the group's lowest address `base` (bytes) in `tile`.
+template <class T>
+TW_HD Complex<T> shared_matrix_row(const SharedMatrix& m, const std::byte* tables,
+                                   std::uint32_t row, std::uint32_t base,
+                                   const std::byte* tile_amplitudes) {
+  const std::uint32_t size = 1u << m.num_targets;
+  const Complex<T>* entry =
+      table<Complex<T>>(tables, m.matrix) + static_cast<std::size_t>(row) * size;
+  Complex<T> sum{0, 0};
+  for (std::uint32_t c = 0; c < size; ++c) {
+    std::uint32_t address = base;
+    for (std::uint32_t k = 0; k < m.num_targets; ++k) {
+      address ^= c >> k & 1 ? m.target_column[k] : 0;
+    }
+    accumulate(sum, entry[c], *reinterpret_cast<const Complex<T>*>(tile_amplitudes + address));
+  }
+  return sum;
+}
+
+/// The row of amplitude (thread, j), and the XOR that clears its target bits from the address.
+TW_HD void shared_matrix_place(const SharedMatrix& m, std::uint32_t thread, std::uint32_t j,
+                               std::uint32_t& row, std::uint32_t& clear) {
+  row = clear = 0;
+  for (std::uint32_t k = 0; k < m.num_targets; ++k) {
+    const std::uint32_t bit = m.target_bit[k];
+    if ((bit < 16 ? j >> bit : thread >> (bit - 16)) & 1) {
+      row |= 1u << k;
+      clear ^= m.target_column[k];
+    }
+  }
+}
+
+}  // namespace tilewave::statevec::tile

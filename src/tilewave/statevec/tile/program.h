@@ -1,0 +1,99 @@
+// Lowers a pass of a plan to a tile program (format.h): chooses which slots are register bits in
+// each phase between exchanges, orders the actions, splits phase blocks into factors a level of the
+// machine holds, and lays out shared memory without bank conflicts. Runs on the host; microseconds
+// an action.
+#pragma once
+
+#include <vector>
+
+#include "tilewave/statevec/tile/format.h"
+
+namespace tilewave::statevec::tile {
+
+/// Limits of one chunk (shared memory of a block beside its tile).
+struct ChunkLimits {
+  std::uint32_t chunk_bytes = 32768;
+  std::uint32_t num_linear = 32;
+  std::uint32_t num_general = 4;
+};
+
+struct TilePass {
+  Shape shape;
+  PassFrame frame;
+  std::vector<std::byte> code;    ///< chunks
+  std::vector<std::byte> tables;  ///< large constants
+  int num_exchanges = 0;
+  int num_operations = 0;
+};
+
+/// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
+/// zeros.
+TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
+                    const ChunkLimits& limits = {});
+
+namespace detail {
+
+enum class OpKind : std::uint8_t { kLift, kFlip, kRotate, kMatrix1, kMatrix2, kMatrixShared };
+
+/// A non-diagonal action on slots (bits of a 32-bit mask) and tile bits.
+struct SlotOp {
+  const Action* action = nullptr;
+  OpKind kind = OpKind::kLift;
+  std::uint8_t targets[kMaxTargets]{};
+  std::uint8_t num_targets = 0;
+  std::uint32_t target_mask = 0;    ///< slots it mixes
+  std::uint32_t register_mask = 0;  ///< slots that must be register bits
+  std::uint32_t control_mask = 0, control_value = 0;
+  std::uint32_t tile_mask = 0, tile_value = 0;
+};
+
+struct SlotTerm {
+  std::uint32_t slots = 0, tile = 0;
+  std::uint64_t turns = 0;
+};
+
+/// Either an operation (op >= 0) or a phase term.
+struct Item {
+  std::int32_t op = -1;
+  std::int32_t term = -1;
+};
+
+struct Phase {
+  std::uint32_t registers = 0;  ///< slots
+  std::vector<Item> items;
+};
+
+/// A pass in slots and tile bits.
+struct SlotPass {
+  std::vector<SlotOp> ops;
+  std::vector<SlotTerm> terms;
+  std::vector<Item> items;         ///< in the order of the plan
+  std::vector<int> slot_position;  ///< slot -> position
+  std::vector<int> dest_position;  ///< slot -> position after the store
+  std::vector<int> tile_position;  ///< tile bit -> position
+};
+
+SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
+
+/// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
+/// and the last phase.
+std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes);
+
+/// Where every slot is in one phase, and the columns of the shared address space.
+struct SlotLayout {
+  std::vector<int> register_slot;  ///< register bit -> slot
+  std::vector<int> thread_slot;    ///< thread bit -> slot
+  std::uint32_t register_mask = 0;
+  int bit_of[kMaxTileQubits]{};  ///< slot -> register bit, or 16 + thread bit
+};
+
+/// Thread bits of every phase such that the lowest `row_bits` lanes never meet in a bank; writes
+/// the columns.
+std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
+                                const Shape& shape, const std::vector<int>& first_lanes,
+                                const std::vector<int>& last_lanes,
+                                std::uint32_t (&column)[kMaxTileQubits]);
+
+}  // namespace detail
+}  // namespace tilewave::statevec::tile

@@ -1,0 +1,80 @@
+// Tile programs against the meaning of their passes: every action kind, controls anywhere, known
+// zeros, permutations on store, several shapes, chunk limits that force many chunks.
+#include "tilewave/statevec/tile/program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tilewave/statevec/tile/emulator.h"
+#include "tilewave/statevec/tile/random_pass.h"
+
+namespace tilewave::statevec::tile {
+namespace {
+
+template <class T>
+double worst_error(const RandomPassOptions& options, const Shape& shape, const ChunkLimits& limits,
+                   std::uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  const Plan plan = random_pass(options, rng);
+  const Pass& pass = plan.passes[0];
+  const std::uint64_t held = bit(std::max(options.num_qubits, shape.tile_qubits));
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<Complex<T>> state(held, {nan, nan});
+  std::vector<cplx> reference(bit(options.num_qubits));
+  std::normal_distribution<double> normal;
+  for (std::uint64_t x = 0; x < reference.size(); ++x) {
+    if (x & pass.known_zero_before) continue;
+    reference[x] = {normal(rng), normal(rng)};
+    state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
+  }
+  reference_pass(plan, pass, reference);
+  const TilePass program = lower_pass(plan, 0, shape, limits);
+  emulate_pass(program, std::span<Complex<T>>(state));
+  double worst = 0, largest = 0;
+  for (std::uint64_t x = 0; x < reference.size(); ++x) {
+    if (x & pass.known_zero_after) continue;
+    const double error = std::abs(reference[x] - cplx(state[x].re, state[x].im));
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    largest = std::max(largest, std::abs(reference[x]));
+  }
+  return worst / std::max(largest, 1e-3);
+}
+
+class TileProgram : public testing::TestWithParam<int> {};
+
+TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
+  const Shape shapes[] = {{12, 4, 3, Precision::kDouble},
+                          {12, 5, 3, Precision::kDouble},
+                          {13, 5, 3, Precision::kDouble},
+                          {12, 5, 4, Precision::kSingle},
+                          {13, 5, 4, Precision::kSingle}};
+  const Shape& shape = shapes[GetParam()];
+  for (int n : {3, 9, 12, 15}) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      RandomPassOptions options;
+      options.num_qubits = n;
+      options.tile_qubits = shape.tile_qubits;
+      options.row_bits = shape.row_bits;
+      options.precision = shape.precision;
+      options.num_actions = seed % 3 == 0 ? 8 : 40;
+      options.max_targets = seed == 5 ? 8 : 4;
+      options.max_degree = seed % 2 ? 2 : 4;
+      options.known_zeros = seed % 4 == 3;
+      ChunkLimits limits;
+      if (seed % 3 == 2) limits = {2600, 3, 2};
+      const double error = shape.precision == Precision::kDouble
+                               ? worst_error<double>(options, shape, limits, 1000 * seed + n)
+                               : worst_error<float>(options, shape, limits, 1000 * seed + n);
+      EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4)
+          << "n " << n << " seed " << seed;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, testing::Range(0, 5));
+
+}  // namespace
+}  // namespace tilewave::statevec::tile

@@ -1,0 +1,190 @@
+// Random passes of every action kind, and what they mean: shared by the host test of tile programs
+// and the GPU conformance test. The reference works on positions, action by action, in
+// complex<double>.
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/statevec/plan/plan.h"
+
+namespace tilewave::statevec::tile {
+
+struct RandomPassOptions {
+  int num_qubits = 14;
+  int tile_qubits = 12;
+  int row_bits = 3;
+  int num_actions = 30;
+  int max_targets = 4;  ///< of matrices
+  int max_degree = 3;   ///< of phase terms
+  bool known_zeros = false;
+  Precision precision = Precision::kDouble;
+};
+
+/// A plan of one random pass. Matrices are unitary only in the mean: entries are scaled to keep
+/// norms near 1.
+inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
+  const auto below = [&](int n) { return static_cast<int>(rng() % static_cast<std::uint64_t>(n)); };
+  const auto real = [&] { return std::uniform_real_distribution<double>(-1, 1)(rng); };
+  Plan plan;
+  plan.num_qubits = o.num_qubits;
+  plan.precision = o.precision;
+  plan.tile_qubits = o.tile_qubits;
+  plan.row_bits = o.row_bits;
+  Pass pass;
+  const int k = std::min(o.num_qubits, o.tile_qubits - below(3));
+  const int rows = std::min(o.row_bits, k);
+  std::vector<int> position;
+  for (int p = rows; p < o.num_qubits; ++p) position.push_back(p);
+  std::shuffle(position.begin(), position.end(), rng);
+  position.resize(static_cast<std::size_t>(k - rows));
+  for (int p = 0; p < rows; ++p) position.push_back(p);
+  std::sort(position.begin(), position.end());
+  for (int p : position) pass.active.push_back(static_cast<std::uint8_t>(p));
+  pass.dest = pass.active;
+  if (below(4)) std::shuffle(pass.dest.begin(), pass.dest.end(), rng);
+  if (o.known_zeros) {
+    for (int p = 0; p < o.num_qubits; ++p) pass.known_zero_before |= below(4) ? 0 : bit(p);
+  }
+  std::uint64_t mixed = 0;
+  const int num_actions = below(o.num_actions + 1);
+  for (int i = 0; i < num_actions; ++i) {
+    Action a;
+    std::vector<int> free = position;
+    std::shuffle(free.begin(), free.end(), rng);
+    const auto take_target = [&] {
+      const int p = free.back();
+      free.pop_back();
+      a.targets[a.num_targets++] = static_cast<std::uint8_t>(p);
+      mixed |= bit(p);
+    };
+    const auto controls = [&](int at_least) {
+      const int count = at_least + below(3);
+      for (int c = 0; c < count; ++c) {
+        const int p = below(o.num_qubits);
+        if (a.target_mask() >> p & 1) continue;
+        a.control_mask |= bit(p);
+        if (below(4)) a.control_value |= bit(p);
+      }
+      a.control_value &= a.control_mask;
+    };
+    a.kind = static_cast<ActionKind>(below(5));
+    switch (a.kind) {
+      case ActionKind::kLift:
+        take_target();
+        a.m[0] = real();
+        a.pre_turns = below(2) ? rng() : 0;
+        break;
+      case ActionKind::kFlip:
+        take_target();
+        controls(1);
+        break;
+      case ActionKind::kRotate: {
+        take_target();
+        controls(0);
+        const double t = 3 * real();
+        a.m = {std::cos(t), -std::sin(t), std::sin(t), std::cos(t)};
+        break;
+      }
+      case ActionKind::kMatrix: {
+        const int targets = 1 + below(below(3) ? std::min(2, k) : std::min(o.max_targets, k));
+        for (int t = 0; t < targets; ++t) take_target();
+        if (below(2)) controls(0);
+        a.first = static_cast<std::uint32_t>(plan.matrices.size());
+        const int dim = 1 << targets;
+        for (int e = 0; e < dim * dim; ++e) {
+          plan.matrices.push_back(cplx(real(), real()) * (1.2 / std::sqrt(dim)));
+        }
+        break;
+      }
+      case ActionKind::kPhase: {
+        a.first = static_cast<std::uint32_t>(plan.terms.size());
+        a.count = static_cast<std::uint32_t>(1 + below(below(2) ? 40 : 6));
+        for (std::uint32_t t = 0; t < a.count; ++t) {
+          PhaseTerm term;
+          const int degree = below(o.max_degree + 1);
+          for (int d = 0; d < degree; ++d) term.mask |= bit(below(o.num_qubits));
+          term.turns = rng();
+          plan.terms.push_back(term);
+        }
+        break;
+      }
+    }
+    pass.actions.push_back(a);
+  }
+  pass.scale = below(3) == 0 ? cplx(1) : below(2) ? cplx(0.7) : cplx(0.6, -0.8);
+  for (int p = 0; p < o.num_qubits; ++p) {
+    if (pass.known_zero_before >> p & ~mixed >> p & 1) {
+      int to = p;
+      for (std::size_t i = 0; i < pass.active.size(); ++i) {
+        if (pass.active[i] == p) to = pass.dest[i];
+      }
+      pass.known_zero_after |= bit(to);
+    }
+  }
+  for (int p : position) {
+    if (below(6) == 0 && !(pass.known_zero_after >> p & 1)) pass.store_flips |= bit(p);
+  }
+  plan.passes.push_back(std::move(pass));
+  return plan;
+}
+
+/// Applies a pass to amplitudes in order of positions.
+inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {
+  const auto angle = [](std::uint64_t turns) {
+    return std::polar(1.0, 3.14159265358979323846 * 0x1p-63 *
+                               static_cast<double>(static_cast<std::int64_t>(turns)));
+  };
+  for (const Action& a : pass.actions) {
+    if (a.kind == ActionKind::kPhase) {
+      std::vector<std::uint64_t> turns(state.size());
+      for (std::uint32_t t = 0; t < a.count; ++t) {
+        const PhaseTerm& term = plan.terms[a.first + t];
+        for (std::uint64_t x = 0; x < state.size(); ++x) {
+          if ((x & term.mask) == term.mask) turns[x] += term.turns;
+        }
+      }
+      for (std::uint64_t x = 0; x < state.size(); ++x) state[x] *= angle(turns[x]);
+      continue;
+    }
+    const int dim = 1 << a.num_targets;
+    std::vector<cplx> m(static_cast<std::size_t>(dim) * dim), in(dim);
+    if (a.kind == ActionKind::kLift) {
+      m = {1, -a.m[0] * angle(a.pre_turns), a.m[0], angle(a.pre_turns)};
+    } else if (a.kind == ActionKind::kFlip) {
+      m = {0, 1, 1, 0};
+    } else if (a.kind == ActionKind::kRotate) {
+      m = {a.m[0], a.m[1], a.m[2], a.m[3]};
+    } else {
+      std::copy_n(plan.matrices.begin() + a.first, dim * dim, m.begin());
+    }
+    const auto at = [&](std::uint64_t x, int i) {
+      for (int k = 0; k < a.num_targets; ++k) {
+        if (i >> k & 1) x |= bit(a.targets[static_cast<std::size_t>(k)]);
+      }
+      return x;
+    };
+    for (std::uint64_t x = 0; x < state.size(); ++x) {
+      if ((x & a.target_mask()) || (x & a.control_mask) != a.control_value) continue;
+      for (int i = 0; i < dim; ++i) in[i] = state[at(x, i)];
+      for (int i = 0; i < dim; ++i) {
+        cplx sum = 0;
+        for (int j = 0; j < dim; ++j) sum += m[static_cast<std::size_t>(i * dim + j)] * in[j];
+        state[at(x, i)] = sum;
+      }
+    }
+  }
+  std::vector<cplx> stored(state.size());
+  for (std::uint64_t x = 0; x < state.size(); ++x) {
+    std::uint64_t to = x;
+    for (std::uint8_t p : pass.active) to &= ~bit(p);
+    for (std::size_t i = 0; i < pass.active.size(); ++i) {
+      if (x >> pass.active[i] & 1) to |= bit(pass.dest[i]);
+    }
+    stored[to ^ pass.store_flips] = state[x] * pass.scale;
+  }
+  state.swap(stored);
+}
+
+}  // namespace tilewave::statevec::tile

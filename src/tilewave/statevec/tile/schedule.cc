@@ -1,0 +1,355 @@
+// From a pass on positions to phases on slots: which slots are register bits when, and in which
+// order the actions run. Greedy with look-ahead: a phase takes the register set under which the
+// most work can run before an exchange, grown by the targets of one ready action at a time. An
+// action may run before an earlier one that is put off when they share no bit, or only bits on
+// which both are diagonal.
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/program.h"
+
+namespace tilewave::statevec::tile::detail {
+
+namespace {
+
+constexpr std::size_t kWindow = 384;  ///< items a phase may look ahead
+
+OpKind kind_of(const Action& action) {
+  switch (action.kind) {
+    case ActionKind::kLift:
+      return OpKind::kLift;
+    case ActionKind::kFlip:
+      return OpKind::kFlip;
+    case ActionKind::kRotate:
+      return OpKind::kRotate;
+    default:
+      return action.num_targets == 1   ? OpKind::kMatrix1
+             : action.num_targets == 2 ? OpKind::kMatrix2
+                                       : OpKind::kMatrixShared;
+  }
+}
+
+int weight_of(OpKind kind) {
+  return kind == OpKind::kMatrix2 ? 6 : kind == OpKind::kMatrix1 ? 3 : 2;
+}
+
+/// Walks the open items in order and finds those that can run while `registers` are register bits.
+class Walk {
+ public:
+  Walk(const SlotPass& pass, std::uint32_t registers) : pass_(pass), registers_(registers) {}
+
+  /// True when the item can run now; otherwise what it blocks is remembered.
+  bool take(const Item& item) {
+    if (item.op < 0) {
+      const SlotTerm& term = pass_.terms[static_cast<std::size_t>(item.term)];
+      if (!(term.slots & mixed_)) return true;
+      diagonal_ |= term.slots;
+      return false;
+    }
+    const SlotOp& op = pass_.ops[static_cast<std::size_t>(item.op)];
+    ready_ = !(op.target_mask & (mixed_ | diagonal_)) && !(op.control_mask & mixed_);
+    if (ready_ && !(op.register_mask & ~registers_)) return true;
+    mixed_ |= op.target_mask;
+    diagonal_ |= op.control_mask;
+    return false;
+  }
+  /// The last operation refused by take() lacked only register bits.
+  bool ready() const { return ready_; }
+  /// Nothing on the register bits can run any more.
+  bool exhausted() const { return registers_ && !(registers_ & ~mixed_); }
+
+ private:
+  const SlotPass& pass_;
+  std::uint32_t registers_;
+  std::uint32_t mixed_ = 0, diagonal_ = 0;  ///< slots of items put off
+  bool ready_ = false;
+};
+
+int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers) {
+  Walk walk(pass, registers);
+  int work = 0;
+  const std::size_t end = std::min(open.size(), kWindow);
+  for (std::size_t i = 0; i < end && !walk.exhausted(); ++i) {
+    if (walk.take(open[i]) && open[i].op >= 0) {
+      work += weight_of(pass.ops[static_cast<std::size_t>(open[i].op)].kind);
+    }
+  }
+  return work;
+}
+
+/// Register sets that ready operations ask for beyond `registers`, in order, without repetition.
+std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>& open,
+                                  std::uint32_t registers, std::uint32_t allowed, int room) {
+  std::vector<std::uint32_t> sets;
+  Walk walk(pass, registers);
+  const std::size_t end = std::min(open.size(), kWindow);
+  for (std::size_t i = 0; i < end; ++i) {
+    if (walk.take(open[i]) || open[i].op < 0 || !walk.ready()) continue;
+    const std::uint32_t more =
+        pass.ops[static_cast<std::size_t>(open[i].op)].register_mask & ~registers;
+    if ((more & ~allowed) || std::popcount(more) > room) continue;
+    if (std::find(sets.begin(), sets.end(), more) == sets.end()) sets.push_back(more);
+  }
+  return sets;
+}
+
+std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& open,
+                               std::uint32_t allowed, std::uint32_t fill_first,
+                               std::uint32_t fill_next, int num_registers) {
+  std::uint32_t chosen = 0;
+  int done = work_under(pass, open, 0);
+  while (std::popcount(chosen) < num_registers) {
+    std::uint32_t best = 0;
+    double best_gain = 0;
+    int best_work = done;
+    for (std::uint32_t more :
+         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen))) {
+      const int work = work_under(pass, open, chosen | more);
+      const double gain = static_cast<double>(work - done) / std::popcount(more);
+      if (gain > best_gain) {
+        best_gain = gain;
+        best = more;
+        best_work = work;
+      }
+    }
+    if (!best) break;
+    chosen |= best;
+    done = best_work;
+  }
+  for (std::uint32_t from : {fill_first, fill_next, allowed}) {
+    for (std::uint32_t rest = from & allowed & ~chosen;
+         rest && std::popcount(chosen) < num_registers; rest &= rest - 1) {
+      chosen |= rest & (~rest + 1);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
+  const int k = shape.tile_qubits;
+  const int held = std::max(plan.num_qubits, k);  // qubits of the padded state
+  TW_CHECK(static_cast<int>(pass.active.size()) <= k,
+           "a pass has more active positions than a tile");
+  const std::uint64_t zero = pass.known_zero_before | (low_mask(held) & ~low_mask(plan.num_qubits));
+  std::uint64_t active = 0;
+  for (int p : pass.active) active |= bit(p);
+  // Fill up with the lowest other positions: they stay where they are.
+  for (int p = 0; std::popcount(active) < k; ++p) active |= bit(p);
+
+  SlotPass out;
+  std::array<int, 64> slot_of{}, tile_bit_of{};
+  slot_of.fill(-1);
+  tile_bit_of.fill(-1);
+  for (int p = 0; p < held; ++p) {
+    if (active >> p & 1) {
+      slot_of[static_cast<std::size_t>(p)] = static_cast<int>(out.slot_position.size());
+      out.slot_position.push_back(p);
+    } else if (!(zero >> p & 1)) {
+      tile_bit_of[static_cast<std::size_t>(p)] = static_cast<int>(out.tile_position.size());
+      out.tile_position.push_back(p);
+    }
+  }
+  TW_CHECK(out.tile_position.size() <= 31, "more than 2^31 tiles");
+  out.dest_position = out.slot_position;
+  for (std::size_t i = 0; i < pass.active.size(); ++i) {
+    out.dest_position[static_cast<std::size_t>(slot_of[pass.active[i]])] = pass.dest[i];
+  }
+
+  // Splits a mask of positions; false when it contains an inactive position that is known to be 0.
+  const auto split = [&](std::uint64_t mask, std::uint32_t& slots, std::uint32_t& tile) {
+    slots = tile = 0;
+    bool alive = true;
+    for_each_bit(mask, [&](int p) {
+      const auto at = static_cast<std::size_t>(p);
+      if (slot_of[at] >= 0) {
+        slots |= 1u << slot_of[at];
+      } else if (tile_bit_of[at] >= 0) {
+        tile |= 1u << tile_bit_of[at];
+      } else {
+        alive = false;
+      }
+    });
+    return alive;
+  };
+  const auto add_term = [&](std::uint64_t mask, std::uint64_t turns) {
+    SlotTerm term;
+    term.turns = turns;
+    if (turns == 0 || !split(mask, term.slots, term.tile)) return;
+    out.items.push_back({-1, static_cast<std::int32_t>(out.terms.size())});
+    out.terms.push_back(term);
+  };
+  for (const Action& action : pass.actions) {
+    if (action.kind == ActionKind::kPhase) {
+      for (std::uint32_t t = 0; t < action.count; ++t) {
+        const PhaseTerm& term = plan.terms[action.first + t];
+        add_term(term.mask, term.turns);
+      }
+      continue;
+    }
+    // A control on a known zero: never met (wants 1), or always.
+    std::uint64_t controls = action.control_mask, dead = 0;
+    for_each_bit(controls, [&](int p) {
+      const auto at = static_cast<std::size_t>(p);
+      if (slot_of[at] < 0 && tile_bit_of[at] < 0) dead |= bit(p);
+    });
+    if (dead & action.control_value) continue;
+    controls &= ~dead;
+    if (action.kind == ActionKind::kLift) add_term(bit(action.targets[0]), action.pre_turns);
+    SlotOp op;
+    op.action = &action;
+    op.kind = kind_of(action);
+    op.num_targets = action.num_targets;
+    for (int t = 0; t < action.num_targets; ++t) {
+      const int slot = slot_of[action.targets[static_cast<std::size_t>(t)]];
+      TW_CHECK(slot >= 0, "a target of a pass is not active");
+      op.targets[t] = static_cast<std::uint8_t>(slot);
+      op.target_mask |= 1u << slot;
+    }
+    op.register_mask = op.kind == OpKind::kMatrixShared ? 0 : op.target_mask;
+    split(controls, op.control_mask, op.tile_mask);
+    split(controls & action.control_value, op.control_value, op.tile_value);
+    out.items.push_back({static_cast<std::int32_t>(out.ops.size()), -1});
+    out.ops.push_back(op);
+  }
+  return out;
+}
+
+std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes) {
+  const std::uint32_t all = static_cast<std::uint32_t>(low_mask(shape.tile_qubits));
+  std::vector<Item> open = pass.items, later;
+  std::vector<Phase> phases;
+  while (!open.empty() || phases.empty()) {
+    Phase phase;
+    const std::uint32_t allowed = phases.empty() ? all & ~first_lanes : all;
+    const std::uint32_t before = phases.empty() ? 0 : phases.back().registers;
+    phase.registers = choose_registers(pass, open, allowed, before & ~last_lanes, all & ~last_lanes,
+                                       shape.register_bits);
+    Walk walk(pass, phase.registers);
+    later.clear();
+    for (const Item& item : open) {
+      if (walk.take(item)) {
+        phase.items.push_back(item);
+      } else {
+        later.push_back(item);
+      }
+    }
+    TW_CHECK(!phase.items.empty() || phases.empty() || later.empty(), "a phase without work");
+    open.swap(later);
+    phases.push_back(std::move(phase));
+  }
+  // The store wants its rows as lanes.
+  if ((phases.back().registers & last_lanes) || (phases.size() == 1 && first_lanes != last_lanes)) {
+    Phase store;
+    store.registers = choose_registers(pass, {}, all & ~last_lanes, phases.back().registers, all,
+                                       shape.register_bits);
+    phases.push_back(std::move(store));
+  }
+  return phases;
+}
+
+namespace {
+
+/// Picks `count` of the slots whose vectors over GF(2) are independent; empty when there are too
+/// few.
+std::vector<int> independent(const std::vector<int>& slots, const std::uint32_t* vector,
+                             int count) {
+  std::vector<int> picked;
+  std::uint32_t basis[8] = {};
+  for (int s : slots) {
+    std::uint32_t v = vector[s];
+    for (int b = 7; b >= 0; --b) {
+      if (!(v >> b & 1)) continue;
+      if (basis[b]) {
+        v ^= basis[b];
+      } else {
+        basis[b] = v;
+        picked.push_back(s);
+        break;
+      }
+    }
+    if (static_cast<int>(picked.size()) == count) return picked;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
+                                const Shape& shape, const std::vector<int>& first_lanes,
+                                const std::vector<int>& last_lanes,
+                                std::uint32_t (&column)[kMaxTileQubits]) {
+  const int k = shape.tile_qubits, q = shape.row_bits;
+  const int banks = shape.precision == Precision::kDouble ? 3 : 4;  // bits: 128 bytes of amplitudes
+  std::vector<std::vector<int>> lanes(phases.size());
+  std::uint32_t vector[kMaxTileQubits] = {};
+  std::mt19937 random(1);
+  // Slots below `banks` keep their own address bit; the others get a vector that is XORed into the
+  // bank.
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    for (int s = 0; s < k; ++s) {
+      vector[s] = s < banks ? 1u << s : 1 + random() % ((1u << banks) - 1);
+    }
+    bool free_of_conflicts = true;
+    for (std::size_t f = 0; f < phases.size(); ++f) {
+      std::vector<int> threads;
+      const bool first = f == 0, last = f + 1 == phases.size();
+      if (first || last) {
+        threads = first ? first_lanes : last_lanes;
+        lanes[f] = independent(threads, vector, std::min(q, banks));
+      } else {
+        for (int s = 0; s < k; ++s) {
+          if (!(phases[f].registers >> s & 1)) threads.push_back(s);
+        }
+        lanes[f] = independent(threads, vector, banks);
+      }
+      if (lanes[f].empty()) {
+        free_of_conflicts = false;
+        lanes[f] = first ? first_lanes : last ? last_lanes : std::vector<int>{};
+      }
+    }
+    if (free_of_conflicts) break;
+  }
+  const std::uint32_t bytes = static_cast<std::uint32_t>(amplitude_bytes(shape.precision));
+  for (int s = 0; s < k; ++s) column[s] = ((s < banks ? 0 : 1u << s) | vector[s]) * bytes;
+
+  std::vector<SlotLayout> layouts;
+  for (std::size_t f = 0; f < phases.size(); ++f) {
+    SlotLayout layout;
+    layout.register_mask = phases[f].registers;
+    layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
+    // Register bits in the order of their first use, so that layers find them ascending.
+    std::uint32_t placed = 0;
+    const auto place = [&](int s) {
+      if (!(placed >> s & 1)) layout.register_slot.push_back(s);
+      placed |= 1u << s;
+    };
+    for (const Item& item : phases[f].items) {
+      if (item.op < 0) continue;
+      for_each_bit(pass.ops[static_cast<std::size_t>(item.op)].register_mask, place);
+    }
+    for_each_bit(phases[f].registers, place);
+    for (int s = 0; s < k; ++s) {
+      const auto& taken = layout.thread_slot;
+      if (!(phases[f].registers >> s & 1) &&
+          std::find(taken.begin(), taken.end(), s) == taken.end()) {
+        layout.thread_slot.push_back(s);
+      }
+    }
+    for (std::size_t b = 0; b < layout.register_slot.size(); ++b) {
+      layout.bit_of[layout.register_slot[b]] = static_cast<int>(b);
+    }
+    for (std::size_t b = 0; b < layout.thread_slot.size(); ++b) {
+      layout.bit_of[layout.thread_slot[b]] = 16 + static_cast<int>(b);
+    }
+    layouts.push_back(std::move(layout));
+  }
+  return layouts;
+}
+
+}  // namespace tilewave::statevec::tile::detail

@@ -1,0 +1,93 @@
+// Random tile passes on the device against their meaning: every action kind, controls anywhere,
+// known zeros, permutations on store, every compiled kernel, chunk limits that force many chunks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/tile/random_pass.h"
+
+namespace tilewave::statevec {
+namespace {
+
+namespace rc = tilewave::runtime::cuda;
+
+template <class T>
+void run_kernels(const std::vector<int>& sizes, int num_seeds) {
+  const runtime::CudaDevice device = rc::use_device(0);
+  rc::Stream stream;
+  rc::DeviceArena arena(std::size_t{128} << 20, "test states");
+  for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {
+    cuda::TileLauncher<T> launcher(device.num_multiprocessors, kernel);
+    const tile::Shape shape = launcher.shape();
+    double worst_of_kernel = 0;
+    for (int n : sizes) {
+      for (int seed = 0; seed < num_seeds; ++seed) {
+        tile::RandomPassOptions options;
+        options.num_qubits = n;
+        options.tile_qubits = shape.tile_qubits;
+        options.row_bits = shape.row_bits;
+        options.precision = shape.precision;
+        options.num_actions = seed % 3 == 0 ? 8 : 60;
+        options.max_targets = seed == 5 ? 8 : 4;
+        options.max_degree = seed % 2 ? 2 : 4;
+        options.known_zeros = seed % 4 == 3;
+        tile::ChunkLimits limits;
+        if (seed % 3 == 2) limits = {2600, 3, 2};
+        std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
+        const Plan plan = tile::random_pass(options, rng);
+        const Pass& pass = plan.passes[0];
+        const std::uint64_t held = bit(std::max(n, shape.tile_qubits));
+        const T nan = std::numeric_limits<T>::quiet_NaN();
+        std::vector<Complex<T>> host(held, {nan, nan});
+        std::vector<cplx> reference(bit(n));
+        std::normal_distribution<double> normal;
+        for (std::uint64_t x = 0; x < reference.size(); ++x) {
+          if (x & pass.known_zero_before) continue;
+          reference[x] = {normal(rng), normal(rng)};
+          host[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
+        }
+        tile::reference_pass(plan, pass, reference);
+        const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits);
+        rc::DeviceArena::Mark mark(arena);
+        auto* state = arena.take<Complex<T>>(held);
+        auto* code = arena.take<std::byte>(program.code.size());
+        auto* tables = arena.take<std::byte>(program.tables.size() + 16);
+        rc::copy(state, host.data(), held * sizeof(Complex<T>), stream);
+        rc::copy(code, program.code.data(), program.code.size(), stream);
+        rc::copy(tables, program.tables.data(), program.tables.size(), stream);
+        launcher.launch(program.frame, state, code, tables, stream);
+        rc::copy(host.data(), state, held * sizeof(Complex<T>), stream);
+        stream.synchronize();
+        double worst = 0, largest = 1e-3;
+        for (std::uint64_t x = 0; x < reference.size(); ++x) {
+          if (x & pass.known_zero_after) continue;
+          const double error = std::abs(reference[x] - cplx(host[x].re, host[x].im));
+          worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+          largest = std::max(largest, std::abs(reference[x]));
+        }
+        EXPECT_LT(worst / largest, sizeof(T) == 8 ? 1e-12 : 1e-4)
+            << launcher.name() << " n " << n << " seed " << seed;
+        worst_of_kernel = std::max(worst_of_kernel, worst / largest);
+      }
+    }
+    std::printf("%s: worst relative error %.2e\n", launcher.name(), worst_of_kernel);
+  }
+}
+
+class TileConformance : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (runtime::cuda_devices(&why).empty()) GTEST_SKIP() << "NO DEVICE: " << why;
+  }
+};
+
+TEST_F(TileConformance, double_precision) { run_kernels<double>({3, 12, 14, 16}, 24); }
+TEST_F(TileConformance, single_precision) { run_kernels<float>({3, 12, 14, 16}, 24); }
+
+}  // namespace
+}  // namespace tilewave::statevec
