@@ -1,0 +1,283 @@
+// A map over rows on the CPU: blocks that stay in the first-level cache, one program a residue of
+// the column.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "tilewave/base/error.h"
+#include "tilewave/field/map.h"
+#include "tilewave/field/map_program.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::field {
+namespace {
+
+// The programs of all residues that occur, made before the threads start.
+class ProgramSet {
+ public:
+  explicit ProgramSet(const MapExpression& expression)
+      : expression_(expression), period_(expression.period()) {}
+
+  int period() const { return period_; }
+  bool by_row() const { return expression_.uses(MapOp::kRow); }
+
+  void prepare(std::int64_t width, std::int64_t y_begin, std::int64_t y_end) {
+    const std::int64_t last = std::min(y_end, y_begin + std::int64_t{period_} * period_);
+    for (std::int64_t y = y_begin; y < last; ++y) {
+      for (int p = 0; p < period_; ++p) {
+        const auto key = key_of(p, y, width);
+        if (!programs_.contains(key))
+          programs_[key] = compile_map(expression_.specialise(key[0], key[1], key[2]));
+      }
+    }
+    for (const auto& [key, program] : programs_) {
+      float_blocks = std::max(float_blocks, program.num_float_blocks);
+      integer_blocks = std::max(integer_blocks, program.num_integer_blocks);
+    }
+  }
+
+  const MapProgram& at(int column, std::int64_t y, std::int64_t width) const {
+    return programs_.at(key_of(column, y, width));
+  }
+
+  int float_blocks = 1, integer_blocks = 0;
+
+ private:
+  std::array<int, 3> key_of(int column, std::int64_t y, std::int64_t width) const {
+    return {column, static_cast<int>(y % period_),
+            static_cast<int>((y * width + column) % period_)};
+  }
+  const MapExpression& expression_;
+  int period_;
+  std::map<std::array<int, 3>, MapProgram> programs_;
+};
+
+struct Buffers {
+  std::vector<float> floats, split;
+  std::vector<std::int64_t> integers;
+  float* aligned_floats;
+  float* aligned_split;
+  std::int64_t* aligned_integers;
+
+  Buffers(int float_blocks, int integer_blocks, int period)
+      : floats(static_cast<std::size_t>(float_blocks) * kMapBlock + 16),
+        split(static_cast<std::size_t>(period) * kMapBlock + 16),
+        integers(static_cast<std::size_t>(integer_blocks) * kMapBlock + 8) {
+    aligned_floats = align(floats.data());
+    aligned_split = align(split.data());
+    aligned_integers = align(integers.data());
+  }
+  template <class T>
+  static T* align(T* p) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    return p + (64 - address % 64) % 64 / sizeof(T);
+  }
+};
+
+// Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
+void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
+               std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b) {
+  const bool fast = o.precision == MapPrecision::kFast;
+  const int period = programs.period();
+  float* v = b.aligned_floats;
+  for (std::int64_t x = x_begin; x < x_end; x += std::int64_t{kMapBlock} * period) {
+    const auto n =
+        static_cast<int>(std::min<std::int64_t>(std::int64_t{kMapBlock} * period, x_end - x));
+    const int pairs = period == 2 ? n / 2 : 0;
+    float* split = b.aligned_split;
+    if (period == 2) {
+      split_pairs(row + x, pairs, split, split + kMapBlock);
+      if (n % 2 != 0) split[pairs] = row[x + n - 1];
+    }
+    for (int p = 0; p < period && p < n; ++p) {
+      const int count = (n - p + period - 1) / period;
+      float* source = split + p * kMapBlock;
+      if (period == 1) {
+        source = row + x;
+      } else if (period != 2) {
+        for (int i = 0; i < count; ++i) source[i] = row[x + p + i * period];
+      }
+      std::memcpy(v, source, static_cast<std::size_t>(count) * sizeof(float));
+      const MapPlace place{x + p, y, y * width + x + p, period};
+      run_map_program(programs.at(static_cast<int>((x + p) % period), y, width), fast, o.repeat,
+                      place, count, v, b.aligned_integers);
+      std::memcpy(source, v, static_cast<std::size_t>(count) * sizeof(float));
+      if (period > 2) {
+        for (int i = 0; i < count; ++i) row[x + p + i * period] = source[i];
+      }
+    }
+    if (period == 2) {
+      join_pairs(split, split + kMapBlock, pairs, row + x);
+      if (n % 2 != 0) row[x + n - 1] = split[pairs];
+    }
+  }
+}
+
+void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t width,
+              std::int64_t y_begin, std::int64_t y_end, float* values) {
+  ProgramSet programs(expression);
+  programs.prepare(width, y_begin, y_end);
+  const int threads = runtime::resolve_num_threads(o.threads);
+  const int period = programs.period();
+  // pieces of a row, whole blocks each; short rows are taken several at a time
+  const std::int64_t piece = std::int64_t{kMapBlock} * period * 32;
+  const std::int64_t pieces = (width + piece - 1) / piece;
+  const std::int64_t jobs = pieces * (y_end - y_begin);
+  const std::int64_t chunk = std::max<std::int64_t>(
+      1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, width)));
+#pragma omp parallel num_threads(threads)
+  {
+    Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
+#pragma omp for schedule(dynamic, chunk)
+    for (std::int64_t job = 0; job < jobs; ++job) {
+      const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
+      map_piece(programs, o, width, y, x, std::min(x + piece, width),
+                values + (y - y_begin) * width, buffers);
+    }
+  }
+}
+
+// ---- exact lookup ----
+constexpr std::int64_t kMostTable = 65536;
+
+struct Domain {
+  float least = std::numeric_limits<float>::infinity(),
+        most = -std::numeric_limits<float>::infinity();
+  std::int64_t first_other = -1;  // a value that is no whole number
+};
+
+Domain scan(const float* values, std::int64_t n) {
+  Domain d;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float v = values[i];
+    const bool whole =
+        v == std::nearbyint(v) && std::abs(v) < 1e7f && !(v == 0.0f && std::signbit(v));
+    if (!whole) {
+      d.first_other = i;
+      return d;
+    }
+    d.least = std::min(d.least, v);
+    d.most = std::max(d.most, v);
+  }
+  return d;
+}
+
+void map_lut(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+             std::int64_t y_begin, std::int64_t y_end, float* values) {
+  const std::int64_t n = width * (y_end - y_begin);
+  if (n == 0) return;
+  const int period = expression.period();
+  for (int p = 0; p < period; ++p) {
+    for (int r = 0; r < period; ++r) {
+      const MapExpression part =
+          expression.specialise(p, r, static_cast<int>((r * width + p) % period));
+      if (part.uses(MapOp::kColumn) || part.uses(MapOp::kRow) || part.uses(MapOp::kIndex)) {
+        throw Error(
+            ExitCode::kUsage,
+            "precision lut: the expression depends on the place of a pixel by more than a small "
+            "remainder: use precise or fast");
+      }
+    }
+  }
+  const Domain domain = scan(values, n);
+  if (domain.first_other >= 0) {
+    throw Error(ExitCode::kInput,
+                "precision lut: pixel (" + std::to_string(domain.first_other % width) + ", " +
+                    std::to_string(y_begin + domain.first_other / width) + ") holds " +
+                    std::to_string(values[domain.first_other]) +
+                    ", no whole number: the domain is not proven small: use precise or fast");
+  }
+  const auto least = static_cast<std::int64_t>(domain.least);
+  const std::int64_t size = static_cast<std::int64_t>(domain.most) - least + 1;
+  if (size > kMostTable) {
+    throw Error(ExitCode::kInput, "precision lut: values run from " + std::to_string(least) +
+                                      " to " + std::to_string(least + size - 1) + ", more than " +
+                                      std::to_string(kMostTable) + " of them: use precise or fast");
+  }
+  // Row q of the tables is a row of pixels, all of them in residue class q = (row, column):
+  // computed by the very program.
+  std::vector<float> tables(static_cast<std::size_t>(period * period * size));
+  ProgramSet programs(expression);
+  programs.prepare(width, y_begin, y_end);
+  Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
+  for (std::int64_t y = y_begin; y < std::min<std::int64_t>(y_end, y_begin + period); ++y) {
+    for (int p = 0; p < period; ++p) {
+      float* table = tables.data() + (y % period * period + p) * size;
+      for (std::int64_t from = 0; from < size; from += kMapBlock) {
+        const auto count = static_cast<int>(std::min<std::int64_t>(kMapBlock, size - from));
+        for (int i = 0; i < count; ++i)
+          buffers.aligned_floats[i] = static_cast<float>(least + from + i);
+        run_map_program(programs.at(p, y, width), false, options.repeat,
+                        {p, y, y * width + p, period}, count, buffers.aligned_floats,
+                        buffers.aligned_integers);
+        std::memcpy(table + from, buffers.aligned_floats,
+                    static_cast<std::size_t>(count) * sizeof(float));
+      }
+    }
+  }
+  // idx % period follows from iy % period and ix % period, so these classes are all there are
+  const int threads = runtime::resolve_num_threads(options.threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t y = y_begin; y < y_end; ++y) {
+    const float* table = tables.data() + y % period * period * size - least;
+    float* row = values + (y - y_begin) * width;
+    for (std::int64_t x = 0; x < width; ++x)
+      row[x] = table[x % period * size + static_cast<std::int64_t>(row[x])];
+  }
+}
+
+}  // namespace
+
+void map_cpu(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+             std::int64_t y_begin, std::int64_t y_end, float* values) {
+  if (options.repeat < 0) throw Error(ExitCode::kUsage, "repeat must be 0 or more");
+  if (options.repeat == 0) return;
+  if (options.precision == MapPrecision::kLut)
+    return map_lut(expression, options, width, y_begin, y_end, values);
+  run_rows(expression, options, width, y_begin, y_end, values);
+}
+
+void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
+                std::int64_t y_begin, std::int64_t y_end, const float* input, const float* result,
+                MapError& error) {
+  const int threads = runtime::default_num_threads();
+#pragma omp parallel num_threads(threads)
+  {
+    MapError mine;
+#pragma omp for schedule(dynamic, 16)
+    for (std::int64_t y = y_begin; y < y_end; ++y) {
+      for (std::int64_t x = 0; x < width; ++x) {
+        const std::int64_t i = (y - y_begin) * width + x;
+        double v = static_cast<double>(input[i]);
+        for (int r = 0; r < repeat; ++r) v = expression.evaluate(v, x, y, y * width + x);
+        const double got = static_cast<double>(result[i]);
+        if (!std::isfinite(v)) ++mine.nonfinite;
+        if (std::isfinite(v) != std::isfinite(got)) ++mine.mismatched;
+        if (!std::isfinite(v) || !std::isfinite(got)) continue;
+        const double difference = std::abs(got - v);
+        if (difference > mine.absolute) {
+          mine.absolute = difference;
+          mine.x = x;
+          mine.y = y;
+        }
+        if (v != 0) mine.relative = std::max(mine.relative, difference / std::abs(v));
+      }
+    }
+#pragma omp critical
+    {
+      if (mine.absolute > error.absolute) {
+        error.absolute = mine.absolute;
+        error.x = mine.x;
+        error.y = mine.y;
+      }
+      error.relative = std::max(error.relative, mine.relative);
+      error.nonfinite += mine.nonfinite;
+      error.mismatched += mine.mismatched;
+    }
+  }
+}
+
+}  // namespace tilewave::field

@@ -1,0 +1,81 @@
+// The device against the CPU, bit for bit; skipped where there is no device.
+#include <cstring>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "tilewave/base/error.h"
+#include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/entropy.h"
+#include "tilewave/runtime/machine.h"
+
+namespace tilewave::field {
+namespace {
+
+// Bits, with every NaN equal.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool both_nan = a[i] != a[i] && b[i] != b[i];
+    if (!both_nan && std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+struct Case {
+  std::int64_t width, height;
+  int levels, w, h, disk;
+  Border border;
+  double share_invalid;
+};
+
+template <class Code>
+void check(const Case& c) {
+  EntropyOptions o;
+  o.window = c.disk > 0 ? Footprint::disk(c.disk) : Footprint::rectangle(c.w, c.h);
+  o.levels = c.levels;
+  o.border = c.border;
+  o.constant_code = 1;
+  const EntropyPlan plan(o, c.width, c.height);
+  std::mt19937 draw(static_cast<unsigned>(c.width + c.levels));
+  std::vector<Code> codes(static_cast<std::size_t>(c.width * c.height));
+  for (auto& code : codes) {
+    code = static_cast<Code>(draw() % 2 == 0 ? draw() % c.levels : draw() % 2);
+    if (draw() / 4294967296.0 < c.share_invalid) code = static_cast<Code>(c.levels);
+  }
+  const CodeRows<Code> rows{codes.data(), c.width, c.width, c.height, 0, c.height};
+  std::vector<float> cpu(codes.size()), cuda(codes.size());
+  entropy_cpu(plan, rows, 0, c.height, cpu.data(), c.width);
+  EntropyCuda device(plan, 0);
+  device.run(rows, 0, c.height, cuda.data(), c.width);
+  EXPECT_TRUE(same(cpu, cuda)) << device.explain() << " " << c.width << "x" << c.height
+                               << " border " << static_cast<int>(c.border) << " invalid "
+                               << c.share_invalid;
+}
+
+TEST(EntropyCuda, SameBitsAsTheCpu) {
+  if (runtime::cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+  const Border borders[] = {Border::kCrop,     Border::kReflect, Border::kNearest,
+                            Border::kConstant, Border::kValid,   Border::kStudy2020};
+  for (const Border border : borders) {
+    const double missing = border == Border::kStudy2020 ? 0.0 : 0.05;
+    for (const double share : {0.0, missing}) {
+      check<std::uint8_t>({517, 133, 16, 5, 5, 0, border, share});
+      check<std::uint8_t>({512, 64, 7, 3, 3, 0, border, share});
+      check<std::uint8_t>({97, 61, 16, 7, 4, 0, border, share});
+      check<std::uint8_t>({97, 61, 200, 21, 21, 0, border, share});
+      check<std::uint16_t>({97, 61, 1000, 9, 9, 0, border, share});
+    }
+  }
+  check<std::uint8_t>({200, 90, 16, 0, 0, 4, Border::kCrop, 0.1});
+  check<std::uint16_t>({200, 90, 256, 0, 0, 7, Border::kReflect, 0.1});
+  check<std::uint8_t>({1, 1, 16, 5, 5, 0, Border::kCrop, 0});
+  check<std::uint8_t>({3, 4001, 16, 5, 5, 0, Border::kCrop, 0});
+  check<std::uint8_t>({400001, 3, 16, 5, 5, 0, Border::kReflect, 0});
+  check<std::uint8_t>({4099, 4099, 16, 5, 5, 0, Border::kCrop, 0});  // several bands
+}
+
+TEST(EntropyCuda, AnAbsentDeviceIsNamed) {
+  EXPECT_THROW(EntropyCuda(EntropyPlan(EntropyOptions(), 8, 8), 99), Error);
+}
+
+}  // namespace
+}  // namespace tilewave::field

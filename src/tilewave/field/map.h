@@ -1,0 +1,137 @@
+// Fused elementwise maps: out = expression(v, ix, iy, idx), applied `repeat` times while the value
+// stays in the nearest memory. v is the value at a pixel, ix its column, iy its row, idx = iy *
+// width + ix.
+//
+// Values are 32-bit floats, every operation rounds to a float; index arithmetic is in 64-bit
+// integers (division always gives a float; % is the non-negative remainder of a positive divisor).
+// Conditions are 0 or 1; cond ? a : b computes both. Division by zero gives infinity or NaN, as
+// IEEE 754 says. Conditions on ix % m, iy % m, idx % m with a constant m are specialised away: the
+// columns of each residue run a program of their own without the test.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewave::field {
+
+/// Operations of an expression. Index operations work on 64-bit integers.
+enum class MapOp : std::uint8_t {
+  kNumber,
+  kValue,
+  kColumn,
+  kRow,
+  kIndex,  // leaves
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kNeg,
+  kLess,
+  kLessEqual,
+  kEqual,
+  kNotEqual,
+  kAnd,
+  kOr,
+  kNot,
+  kSelect,
+  kSqrt,
+  kAbs,
+  kFloor,
+  kCeil,
+  kRound,
+  kMin,
+  kMax,
+  kLog,
+  kLog2,
+  kLog10,
+  kExp,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kAtan2,
+  kSinh,
+  kCosh,
+  kTanh,
+  kPow,
+  kCbrt
+};
+
+/// A node; operands are indices of earlier nodes. Equal nodes are stored once.
+struct MapNode {
+  MapOp op = MapOp::kNumber;
+  bool is_integer = false;
+  int a = -1, b = -1, c = -1;
+  double number = 0;
+  bool operator==(const MapNode&) const = default;
+};
+
+/// A parsed expression; immutable. The last node is the result.
+class MapExpression {
+ public:
+  /// Throws Error(kUsage) with the column and a caret under it.
+  static MapExpression parse(const std::string& text);
+
+  const std::vector<MapNode>& nodes() const { return nodes_; }
+  const std::string& text() const { return text_; }
+  /// The least common multiple of the constant moduli of ix, iy, idx; 1 if there are none, or it
+  /// exceeds 16.
+  int period() const { return period_; }
+  bool uses(MapOp leaf) const;
+
+  /// The expression for pixels with ix % period = column, iy % period = row, idx % period = index:
+  /// tests of residues folded to constants, unused nodes dropped.
+  MapExpression specialise(int column, int row, int index) const;
+
+  /// In double precision, for one pixel; what --verify compares with.
+  double evaluate(double v, std::int64_t ix, std::int64_t iy, std::int64_t idx) const;
+
+  /// Adds a node, folding constants; returns its index. For the parser.
+  int add(MapNode node);
+
+ private:
+  void finish();
+  std::string text_;
+  std::vector<MapNode> nodes_;
+  int period_ = 1;
+};
+
+const char* map_op_name(MapOp op);
+int map_op_arity(MapOp op);
+
+enum class MapPrecision : std::uint8_t {
+  kPrecise,  ///< functions correct to 1 ulp (sqrt, log, exp, sin, cos nearly always correctly
+             ///< rounded)
+  kFast,     ///< log, exp, sin, cos by float polynomials: up to 4 ulp, sin and cos for |x| < 39000
+  kLut       ///< a table over the proven domain of the input, bits as precise
+};
+
+struct MapOptions {
+  int repeat = 1;
+  MapPrecision precision = MapPrecision::kPrecise;
+  int threads = 0;
+};
+
+/// values[y * width + x] for rows [y_begin, y_end) in place (values points at row y_begin).
+void map_cpu(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+             std::int64_t y_begin, std::int64_t y_end, float* values);
+
+struct MapError {
+  double absolute = 0, relative = 0;  ///< largest over all pixels
+  std::int64_t x = 0, y = 0;          ///< where the absolute one is
+  std::int64_t nonfinite = 0;         ///< pixels whose exact result is no finite number
+  std::int64_t mismatched = 0;        ///< pixels where only one of the two is finite
+};
+
+/// Compares `result` with the expression in double precision on `input` (both rows [y_begin,
+/// y_end)); keeps the largest errors in `error`.
+void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
+                std::int64_t y_begin, std::int64_t y_end, const float* input, const float* result,
+                MapError& error);
+
+}  // namespace tilewave::field

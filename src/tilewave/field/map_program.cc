@@ -1,0 +1,99 @@
+#include "tilewave/field/map_program.h"
+
+#include <algorithm>
+
+namespace tilewave::field {
+namespace {
+
+// Hands out block numbers and takes them back.
+class BlockPool {
+ public:
+  explicit BlockPool(int first) : next_(first) {}
+  int take() {
+    if (free_.empty()) return next_++;
+    const int block = free_.back();
+    free_.pop_back();
+    return block;
+  }
+  void give(int block) { free_.push_back(block); }
+  int size() const { return next_; }
+
+ private:
+  std::vector<int> free_;
+  int next_;
+};
+
+}  // namespace
+
+MapProgram compile_map(const MapExpression& expression) {
+  const std::vector<MapNode>& nodes = expression.nodes();
+  MapProgram program;
+  BlockPool floats(1), integers(0);
+  const std::size_t count = nodes.size();
+  std::vector<int> block(count, -1), as_float(count, -1), last_use(count, -1);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const int k : {nodes[i].a, nodes[i].b, nodes[i].c}) {
+      if (k >= 0) last_use[static_cast<std::size_t>(k)] = static_cast<int>(i);
+    }
+  }
+  last_use.back() = static_cast<int>(count);
+
+  const auto float_of = [&](int k) {  // the float block of node k, converting on first need
+    const auto i = static_cast<std::size_t>(k);
+    if (!nodes[i].is_integer) return block[i];
+    if (as_float[i] < 0) {
+      as_float[i] = floats.take();
+      MapStep step;
+      if (nodes[i].op == MapOp::kNumber) {
+        step.op = MapOp::kNumber;
+        step.number = nodes[i].number;
+      } else {
+        step.to_float = true;
+        step.a = block[i];
+      }
+      step.out = as_float[i];
+      program.steps.push_back(step);
+    }
+    return as_float[i];
+  };
+
+  for (std::size_t i = 0; i < count; ++i) {
+    const MapNode& n = nodes[i];
+    if (n.op == MapOp::kValue) {
+      block[i] = 0;
+      continue;
+    }
+    MapStep step;
+    step.op = n.op;
+    step.number = n.number;
+    const int operands[3] = {n.a, n.b, n.c};
+    int* const places[3] = {&step.a, &step.b, &step.c};
+    bool integer_operands = n.a >= 0;
+    for (const int k : operands) {
+      if (k >= 0) integer_operands &= nodes[static_cast<std::size_t>(k)].is_integer;
+    }
+    const bool compares = n.op >= MapOp::kLess && n.op <= MapOp::kNotEqual;
+    step.integer = n.is_integer || (compares && integer_operands);
+    for (int k = 0; k < 3; ++k) {
+      if (operands[k] < 0) continue;
+      // an integer select still takes its condition as a float
+      const bool wants_integer = step.integer && !(n.op == MapOp::kSelect && k == 0);
+      *places[k] =
+          wants_integer ? block[static_cast<std::size_t>(operands[k])] : float_of(operands[k]);
+    }
+    step.out = block[i] = n.is_integer ? integers.take() : floats.take();
+    program.steps.push_back(step);
+    for (std::size_t k = 0; k < i; ++k) {
+      if (last_use[k] != static_cast<int>(i) || nodes[k].op == MapOp::kValue) continue;
+      if (block[k] >= 0) nodes[k].is_integer ? integers.give(block[k]) : floats.give(block[k]);
+      if (as_float[k] >= 0) floats.give(as_float[k]);
+      last_use[k] = -1;
+    }
+  }
+  program.result = float_of(static_cast<int>(count) - 1);
+  program.num_float_blocks = floats.size();
+  program.num_integer_blocks = integers.size();
+  return program;
+}
+
+}  // namespace tilewave::field

@@ -1,0 +1,47 @@
+// An expression as a straight list of steps over blocks of values: each step reads whole blocks and
+// writes one. Blocks of floats and blocks of 64-bit integers are numbered apart and reused as soon
+// as their value is dead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tilewave/field/map.h"
+
+namespace tilewave::field {
+
+constexpr int kMapBlock = 256;  ///< values a block
+
+struct MapStep {
+  MapOp op = MapOp::kNumber;
+  bool integer = false;   ///< operates on integer blocks (comparisons: reads them)
+  bool to_float = false;  ///< converts integer block a to float block out
+  int out = 0, a = 0, b = 0, c = 0;
+  double number = 0;
+};
+
+struct MapProgram {
+  std::vector<MapStep> steps;
+  int num_float_blocks = 1;  ///< block 0 holds v
+  int num_integer_blocks = 0;
+  int result = 0;  ///< a float block
+};
+
+MapProgram compile_map(const MapExpression& expression);
+
+/// Where a block's pixels lie: pixel j is column ix + j * step of row iy, index idx + j * step.
+struct MapPlace {
+  std::int64_t ix = 0, iy = 0, idx = 0, step = 1;
+};
+
+/// Runs the program `repeat` times on n <= kMapBlock values in place.
+/// floats: num_float_blocks x kMapBlock, 64-byte aligned; integers likewise. values is float block
+/// 0.
+void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
+                     float* floats, std::int64_t* integers);
+
+/// Takes every second value apart and together again: in[2i] <-> first[i], in[2i+1] <-> second[i].
+void split_pairs(const float* in, int pairs, float* first, float* second);
+void join_pairs(const float* first, const float* second, int pairs, float* out);
+
+}  // namespace tilewave::field

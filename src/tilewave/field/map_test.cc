@@ -1,0 +1,232 @@
+// The expression language, its errors, and maps against double precision; the study's printed
+// numbers.
+#include "tilewave/field/map.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::field {
+namespace {
+
+constexpr const char* kStudy = "v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))";
+
+// The study's input: the 32-bit linear congruential generator of its C library, seed 1.
+std::vector<float> study_input(std::size_t n) {
+  std::vector<float> values(n);
+  std::uint32_t state = 1;
+  for (float& v : values) {
+    state = state * 214013u + 2531011u;
+    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
+  }
+  return values;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    MapExpression::parse(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kUsage);
+    return e.what();
+  }
+  return "";
+}
+
+float at(const std::string& text, float v, std::int64_t width = 1, std::int64_t column = 0) {
+  std::vector<float> row(static_cast<std::size_t>(width), v);
+  map_cpu(MapExpression::parse(text), MapOptions(), width, 0, 1, row.data());
+  return row[static_cast<std::size_t>(column)];
+}
+
+TEST(Map, TheStudysNumbers) {
+  auto values = study_input(2048 * 8);
+  EXPECT_EQ(values[0], 51);
+  EXPECT_EQ(values[9], 154);
+  MapOptions o;
+  o.repeat = 10;
+  map_cpu(MapExpression::parse(kStudy), o, 2048, 0, 8, values.data());
+  const char* want[] = {"53.4068", "67.3596", "204.203", "166.555", "235.619",
+                        "142.202", "229.336", "209.047", "97.3885", "178.709"};
+  for (int i = 0; i < 10; ++i) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%g",
+                  static_cast<double>(values[static_cast<std::size_t>(i)]));
+    EXPECT_STREQ(text, want[i]) << i;
+  }
+}
+
+TEST(Map, LutHasTheBitsOfPrecise) {
+  for (const std::int64_t width : {64, 61}) {
+    for (const char* text : {kStudy, "v + idx % 3 + (iy % 2 ? 1 : sqrt(v))", "sqrt(v) * 0.5"}) {
+      const auto input = study_input(static_cast<std::size_t>(width * 32));
+      auto precise = input, lut = input;
+      const MapExpression e = MapExpression::parse(text);
+      MapOptions o;
+      o.repeat = 7;
+      map_cpu(e, o, width, 0, 32, precise.data());
+      o.precision = MapPrecision::kLut;
+      map_cpu(e, o, width, 0, 32, lut.data());
+      EXPECT_EQ(std::memcmp(precise.data(), lut.data(), precise.size() * sizeof(float)), 0)
+          << text << " " << width;
+    }
+  }
+}
+
+TEST(Map, LutRefusesWhatIsNotProven) {
+  MapOptions o;
+  o.precision = MapPrecision::kLut;
+  const MapExpression e = MapExpression::parse("v + 1");
+  for (const float bad : {0.5f, -0.0f, std::numeric_limits<float>::quiet_NaN(), 1e6f}) {
+    std::vector<float> values{1, 2, bad, 4};
+    EXPECT_THROW(map_cpu(e, o, 4, 0, 1, values.data()), Error) << bad;
+  }
+  std::vector<float> values{1, 2, 3, 4};
+  EXPECT_THROW(map_cpu(MapExpression::parse("v + ix"), o, 4, 0, 1, values.data()), Error);
+}
+
+TEST(Map, ErrorsNameTheColumn) {
+  struct Row {
+    const char* text;
+    const char* start;
+    int caret;
+  };
+  const Row rows[] = {{"v + foo(v)", "expression: column 5: 'foo' is not known", 4},
+                      {"v +", "expression: column 4: the expression ends too early", 3},
+                      {"sqrt(v", "expression: column 7: sqrt takes 1 argument", 6},
+                      {"min(v)", "expression: column 6: min takes 2 arguments", 5},
+                      {"v ? 1", "expression: column 6: the second half", 5},
+                      {"2x", "expression: column 2: a letter follows a number", 1},
+                      {"v v", "expression: column 3: 'v' is not expected", 2},
+                      {"(v", "expression: column 3: a parenthesis is not closed", 2},
+                      {"v @ 2", "expression: column 3: '@' is not expected", 2},
+                      {"", "expression: column 1: the expression ends too early", 0}};
+  for (const Row& row : rows) {
+    const std::string message = error_of(row.text);
+    EXPECT_TRUE(message.starts_with(row.start)) << message;
+    EXPECT_TRUE(
+        message.ends_with("\n  " + std::string(static_cast<std::size_t>(row.caret), ' ') + "^"))
+        << message;
+  }
+  EXPECT_NE(error_of(std::string(100000, '(')), "");
+  EXPECT_NE(error_of(std::string(100000, '-') + "v"), "");
+}
+
+TEST(Map, Semantics) {
+  EXPECT_EQ(at("1 + 2 * 3 - 4 / 8", 0), 6.5f);
+  EXPECT_EQ(at("-v - -3", 5), -2.0f);
+  EXPECT_EQ(at("v > 2 && v < 4 || v == 9", 3), 1.0f);
+  EXPECT_EQ(at("!(v >= 3)", 3), 0.0f);
+  EXPECT_EQ(at("(ix - 3) % 5", 0, 4, 0), 2.0f);  // non-negative remainder
+  EXPECT_EQ(at("7 / 2", 0), 3.5f);
+  EXPECT_EQ(at("v % 2.5", -1), 1.5f);
+  EXPECT_EQ(at("select(ix >= 2, 10, 20)", 0, 5, 2), 10.0f);
+  EXPECT_EQ(at("ix * 1000003 % 1000", 0, 40, 39), static_cast<float>(39LL * 1000003 % 1000));
+  EXPECT_EQ(at("1 / v", 0), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(at("v / v", 0)));
+  EXPECT_TRUE(std::isnan(at("sqrt(v)", -1)));
+  EXPECT_TRUE(std::isnan(at("log(v)", -1)));
+  EXPECT_EQ(at("log(v)", 0), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(at("cos(v)", std::numeric_limits<float>::infinity())));
+  EXPECT_EQ(at("exp(v)", 1000), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(at("round(v)", 2.5f), 2.0f);
+  EXPECT_EQ(at("pi - e", 0), static_cast<float>(M_PI - M_E));
+}
+
+TEST(Map, ResiduesAreSpecialisedAway) {
+  const MapExpression e = MapExpression::parse(kStudy);
+  EXPECT_EQ(e.period(), 2);
+  EXPECT_FALSE(e.specialise(0, 0, 0).uses(MapOp::kColumn));
+  EXPECT_EQ(e.specialise(0, 0, 0).nodes().size(), 6u);  // v cos 1 + sqrt +
+  EXPECT_EQ(MapExpression::parse("(2 * iy + ix) % 3 == 1 ? v : idx % 4").period(), 12);
+  EXPECT_EQ(MapExpression::parse("ix % 17").period(), 1);
+}
+
+// Every function and random composite expressions, place-dependent ones included, against double
+// precision.
+TEST(Map, AgainstDoublePrecision) {
+  struct Row {
+    const char* text;
+    float low, high;
+    double relative;
+  };
+  const Row rows[] = {{"log(v)", 1e-30f, 1e30f, 1.2e-7},
+                      {"log2(v)", 1e-30f, 1e30f, 1.2e-7},
+                      {"log10(v)", 1e-30f, 1e30f, 1.2e-7},
+                      {"exp(v)", -80, 88, 1.2e-7},
+                      {"sin(v)", -1000, 1000, 1.2e-7},
+                      {"cos(v)", -1000, 1000, 1.2e-7},
+                      {"sin(v)", -1e30f, 1e30f, 1.2e-7},
+                      {"cos(v)", -3e13f, 3e13f, 1.2e-7},
+                      {"tan(v)", -10, 10, 1.2e-7},
+                      {"sqrt(v)", 0, 1e10f, 1.2e-7},
+                      {"cbrt(v)", -100, 100, 1.2e-7},
+                      {"atan(v)", -100, 100, 1.2e-7},
+                      {"tanh(v)", -5, 5, 1.2e-7},
+                      {"pow(v, 1.5)", 0, 100, 1.2e-7},
+                      {"atan2(v, 2)", -9, 9, 1.2e-7},
+                      {"v + (idx % 3 == 1 ? ix : iy * 2)", 0, 100, 3e-7},
+                      {"(ix + iy) % 2 ? v : 1 / v", 1, 100, 1.2e-7},
+                      {"min(v, ix) + max(iy, 3) * (v > 50)", 0, 100, 3e-7}};
+  std::mt19937 draw(7);
+  for (const std::int64_t width : {1, 7, 513, 1030}) {
+    const std::int64_t height = 5;
+    for (const Row& row : rows) {
+      std::vector<float> input(static_cast<std::size_t>(width * height));
+      for (float& v : input)
+        v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
+      auto result = input;
+      const MapExpression e = MapExpression::parse(row.text);
+      map_cpu(e, MapOptions(), width, 0, height, result.data());
+      MapError error;
+      verify_map(e, 1, width, 0, height, input.data(), result.data(), error);
+      EXPECT_LE(error.relative, row.relative) << row.text << " width " << width;
+      EXPECT_EQ(error.mismatched, 0) << row.text;
+    }
+  }
+}
+
+TEST(Map, FastStaysWithinItsUlps) {
+  struct Row {
+    const char* text;
+    float low, high;
+    double relative;
+  };
+  const Row rows[] = {{"log(v)", 2, 1e30f, 5e-7},
+                      {"exp(v)", -80, 80, 5e-7},
+                      {"sqrt(sin(v) + 2)", -1000, 1000, 5e-7}};
+  std::mt19937 draw(7);
+  for (const Row& row : rows) {
+    std::vector<float> input(5000);
+    for (float& v : input)
+      v = row.low + (row.high - row.low) * static_cast<float>(draw() / 4294967296.0);
+    auto result = input;
+    MapOptions o;
+    o.precision = MapPrecision::kFast;
+    const MapExpression e = MapExpression::parse(row.text);
+    map_cpu(e, o, 5000, 0, 1, result.data());
+    MapError error;
+    verify_map(e, 1, 5000, 0, 1, input.data(), result.data(), error);
+    EXPECT_LE(error.relative, row.relative) << row.text;
+  }
+}
+
+TEST(Map, SameBitsForAnyThreadsAndBands) {
+  const auto input = study_input(333 * 41);
+  const MapExpression e = MapExpression::parse("v + (idx % 3 ? sqrt(log(v)+1) : cos(v + iy))");
+  auto whole = input;
+  MapOptions o;
+  o.repeat = 3;
+  map_cpu(e, o, 333, 0, 41, whole.data());
+  auto bands = input;
+  o.threads = 3;
+  for (std::int64_t y = 0; y < 41; y += 7)
+    map_cpu(e, o, 333, y, std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
+  EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
+}
+
+}  // namespace
+}  // namespace tilewave::field
