@@ -6,6 +6,7 @@
 #include <bit>
 #include <random>
 
+#include "tilewave/circuit/families.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -103,6 +104,24 @@ TEST(Planner, every_gate_alone_on_every_order_of_qubits) {
       if (::testing::Test::HasFailure()) return;
       std::reverse(order.begin() + arity, order.end());
     } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+// A plan may not need more passes than a plain greedy planner of whole gates needs with 12 active
+// qubits and rows of 128 bytes.
+TEST(Planner, passes_at_thirty_qubits_do_not_exceed_the_greedy_ones) {
+  const std::pair<const char*, std::size_t> kLimits[] = {
+      {"qft", 3},    {"ghz", 3},        {"ghz_qft", 5},
+      {"random", 7}, {"supremacy", 10}, {"quantum_volume", 13},
+      {"ising", 6},  {"qaoa", 6},       {"bv", 3}};
+  for (const auto& [family, limit] : kLimits) {
+    const circuit::Circuit c = circuit::make_family(family, 30);
+    PlanOptions options;
+    options.cost.tile_qubits = 12;
+    options.cost.row_bits = 3;
+    const Plan plan = make_plan(c, options);
+    check_structure(plan);
+    EXPECT_LE(plan.passes.size(), limit) << family;
   }
 }
 
