@@ -1,5 +1,5 @@
-// The commands of the program, one file each. A new command is a declaration here, a row in the
-// table of commands.cc, and a file <name>.cc that adds its flags to the application and sets a
+// The commands of the program, one file each. A new command is a declaration here, a call in
+// commands.cc, and a file <name>.cc that adds its flags to the application and sets a
 // callback. A callback throws tilewave::Error; main prints the one line and exits with its code.
 #pragma once
 
