@@ -26,6 +26,7 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
+constexpr std::uint32_t kCostModelQubits = 22;
 constexpr std::uint64_t kMaxShots = 100'000'000;
 
 void check_questions(const Program& program, const Options& options) {
@@ -283,11 +284,16 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   }
 
   if (options.dry_run) {
-    result.device = runs_on_cpu(n, options.precision, options.device) ? "cpu" : "cuda";
+    const bool on_cpu = runs_on_cpu(n, options.precision, options.device);
     if (n > statevec::kMaxQubits) {
       check_memory(n, options.precision, num_threads, runtime::available_host_bytes());
     }
-    plan_only(program, options, statevec::CostModel{}, result);
+    // A small state of the same kind knows the machine as the large one would.
+    const std::string device = on_cpu ? "cpu" : options.device == "auto" ? "cuda" : options.device;
+    const std::unique_ptr<State> small =
+        make_state(std::min(n, kCostModelQubits), options.precision, options.num_threads, device);
+    result.device = small->device();
+    plan_only(program, options, small->cost_model(), result);
     result.memory_bytes =
         statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
     return result;
