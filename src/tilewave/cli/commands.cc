@@ -7,6 +7,7 @@ void add_all_commands(CLI::App& app) {
   constexpr void (*kCommands[])(CLI::App&) = {
       add_run_command,
       add_entropy_command,
+      add_map_command,
       add_bench_command,
       add_sample_command,
       add_detect_command,
