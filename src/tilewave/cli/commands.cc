@@ -6,6 +6,7 @@ namespace tilewave::cli {
 void add_all_commands(CLI::App& app) {
   add_run_command(app);
   add_entropy_command(app);
+  add_map_command(app);
   add_bench_command(app);
   add_sample_command(app);
   add_detect_command(app);

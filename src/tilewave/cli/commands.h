@@ -11,6 +11,7 @@ namespace tilewave::cli {
 
 void add_run_command(CLI::App& app);
 void add_entropy_command(CLI::App& app);
+void add_map_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_sample_command(CLI::App& app);
 void add_detect_command(CLI::App& app);

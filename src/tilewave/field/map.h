@@ -121,6 +121,20 @@ struct MapOptions {
 void map_cpu(const MapExpression& expression, const MapOptions& options, std::int64_t width,
              std::int64_t y_begin, std::int64_t y_end, float* values);
 
+/// The table of an exact lookup: entry [iy % period][ix % period][v - least], made by the precise
+/// program.
+struct MapTable {
+  int period = 1;
+  std::int64_t least = 0, size = 0;
+  std::vector<float> entries;
+};
+/// Proves the domain of `values` by a scan (whole numbers, at most 65536 of them in a row) and
+/// fills the table. Throws Error(kInput) with the first pixel that is no whole number,
+/// Error(kUsage) where the expression depends on the place of a pixel by more than a remainder.
+MapTable make_map_table(const MapExpression& expression, const MapOptions& options,
+                        std::int64_t width, std::int64_t y_begin, std::int64_t y_end,
+                        const float* values);
+
 struct MapError {
   double absolute = 0, relative = 0;  ///< largest over all pixels
   std::int64_t x = 0, y = 0;          ///< where the absolute one is

@@ -40,7 +40,7 @@ MapProgram compile_map(const MapExpression& expression) {
 
   const auto float_of = [&](int k) {  // the float block of node k, converting on first need
     const auto i = static_cast<std::size_t>(k);
-    if (!nodes[i].is_integer) return block[i];
+    if (!nodes[i].is_integer && nodes[i].op != MapOp::kNumber) return block[i];
     if (as_float[i] < 0) {
       as_float[i] = floats.take();
       MapStep step;
@@ -57,8 +57,25 @@ MapProgram compile_map(const MapExpression& expression) {
     return as_float[i];
   };
 
+  const auto integer_of = [&](int k) {
+    const auto i = static_cast<std::size_t>(k);
+    if (block[i] < 0) {  // a number, wanted for the first time
+      MapStep step;
+      step.op = MapOp::kNumber;
+      step.integer = true;
+      step.number = nodes[i].number;
+      step.out = block[i] = integers.take();
+      program.steps.push_back(step);
+    }
+    return block[i];
+  };
+  const auto is_number = [&](int k) {
+    return nodes[static_cast<std::size_t>(k)].op == MapOp::kNumber;
+  };
+
   for (std::size_t i = 0; i < count; ++i) {
     const MapNode& n = nodes[i];
+    if (n.op == MapOp::kNumber) continue;  // an immediate operand, or a block when first needed
     if (n.op == MapOp::kValue) {
       block[i] = 0;
       continue;
@@ -78,8 +95,12 @@ MapProgram compile_map(const MapExpression& expression) {
       if (operands[k] < 0) continue;
       // an integer select still takes its condition as a float
       const bool wants_integer = step.integer && !(n.op == MapOp::kSelect && k == 0);
-      *places[k] =
-          wants_integer ? block[static_cast<std::size_t>(operands[k])] : float_of(operands[k]);
+      if (!step.integer && map_op_arity(n.op) == 2 && is_number(operands[k])) {
+        step.immediate = k + 1;
+        step.number = nodes[static_cast<std::size_t>(operands[k])].number;
+        continue;
+      }
+      *places[k] = wants_integer ? integer_of(operands[k]) : float_of(operands[k]);
     }
     step.out = block[i] = n.is_integer ? integers.take() : floats.take();
     program.steps.push_back(step);
@@ -90,7 +111,9 @@ MapProgram compile_map(const MapExpression& expression) {
       last_use[k] = -1;
     }
   }
-  program.result = float_of(static_cast<int>(count) - 1);
+  float_of(static_cast<int>(count) - 1);
+  // every step reads a vector before it writes it, so the last may write over v
+  if (!program.steps.empty()) program.steps.back().out = 0;
   program.num_float_blocks = floats.size();
   program.num_integer_blocks = integers.size();
   return program;

@@ -16,15 +16,15 @@ struct MapStep {
   MapOp op = MapOp::kNumber;
   bool integer = false;   ///< operates on integer blocks (comparisons: reads them)
   bool to_float = false;  ///< converts integer block a to float block out
+  int immediate = 0;      ///< 1: the first operand is `number`, 2: the second is
   int out = 0, a = 0, b = 0, c = 0;
   double number = 0;
 };
 
 struct MapProgram {
   std::vector<MapStep> steps;
-  int num_float_blocks = 1;  ///< block 0 holds v
+  int num_float_blocks = 1;  ///< block 0 holds v, and in the end the result
   int num_integer_blocks = 0;
-  int result = 0;  ///< a float block
 };
 
 MapProgram compile_map(const MapExpression& expression);
@@ -34,11 +34,11 @@ struct MapPlace {
   std::int64_t ix = 0, iy = 0, idx = 0, step = 1;
 };
 
-/// Runs the program `repeat` times on n <= kMapBlock values in place.
-/// floats: num_float_blocks x kMapBlock, 64-byte aligned; integers likewise. values is float block
-/// 0.
+/// Runs the program `repeat` times on n <= kMapBlock values in place. values is float block 0;
+/// floats holds the others, (num_float_blocks - 1) x kMapBlock, integers likewise; all on 64-byte
+/// boundaries.
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                     float* floats, std::int64_t* integers);
+                     float* values, float* floats, std::int64_t* integers);
 
 /// Takes every second value apart and together again: in[2i] <-> first[i], in[2i+1] <-> second[i].
 void split_pairs(const float* in, int pairs, float* first, float* second);

@@ -10,6 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
+#include "tilewave/runtime/multiversion.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::field {
@@ -82,36 +83,31 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
                std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b) {
   const bool fast = o.precision == MapPrecision::kFast;
   const int period = programs.period();
-  float* v = b.aligned_floats;
+  float* const v = b.aligned_split;  // a block a residue
   for (std::int64_t x = x_begin; x < x_end; x += std::int64_t{kMapBlock} * period) {
     const auto n =
         static_cast<int>(std::min<std::int64_t>(std::int64_t{kMapBlock} * period, x_end - x));
-    const int pairs = period == 2 ? n / 2 : 0;
-    float* split = b.aligned_split;
-    if (period == 2) {
-      split_pairs(row + x, pairs, split, split + kMapBlock);
-      if (n % 2 != 0) split[pairs] = row[x + n - 1];
+    if (period == 1) {
+      std::memcpy(v, row + x, static_cast<std::size_t>(n) * sizeof(float));
+    } else if (period == 2) {
+      split_pairs(row + x, n / 2, v, v + kMapBlock);
+      if (n % 2 != 0) v[n / 2] = row[x + n - 1];
+    } else {
+      for (int i = 0; i < n; ++i) v[i % period * kMapBlock + i / period] = row[x + i];
     }
     for (int p = 0; p < period && p < n; ++p) {
-      const int count = (n - p + period - 1) / period;
-      float* source = split + p * kMapBlock;
-      if (period == 1) {
-        source = row + x;
-      } else if (period != 2) {
-        for (int i = 0; i < count; ++i) source[i] = row[x + p + i * period];
-      }
-      std::memcpy(v, source, static_cast<std::size_t>(count) * sizeof(float));
       const MapPlace place{x + p, y, y * width + x + p, period};
-      run_map_program(programs.at(static_cast<int>((x + p) % period), y, width), fast, o.repeat,
-                      place, count, v, b.aligned_integers);
-      std::memcpy(source, v, static_cast<std::size_t>(count) * sizeof(float));
-      if (period > 2) {
-        for (int i = 0; i < count; ++i) row[x + p + i * period] = source[i];
-      }
+      run_map_program(programs.at(p, y, width), fast, o.repeat, place,
+                      (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
+                      b.aligned_integers);
     }
-    if (period == 2) {
-      join_pairs(split, split + kMapBlock, pairs, row + x);
-      if (n % 2 != 0) row[x + n - 1] = split[pairs];
+    if (period == 1) {
+      std::memcpy(row + x, v, static_cast<std::size_t>(n) * sizeof(float));
+    } else if (period == 2) {
+      join_pairs(v, v + kMapBlock, n / 2, row + x);
+      if (n % 2 != 0) row[x + n - 1] = v[n / 2];
+    } else {
+      for (int i = 0; i < n; ++i) row[x + i] = v[i % period * kMapBlock + i / period];
     }
   }
 }
@@ -149,26 +145,52 @@ struct Domain {
   std::int64_t first_other = -1;  // a value that is no whole number
 };
 
-Domain scan(const float* values, std::int64_t n) {
-  Domain d;
+// Whole numbers below 2^24 and not -0: what an index can stand for.
+bool is_whole(float v) {
+  if (!(std::abs(v) < 16777216.0f)) return false;
+  const auto i = static_cast<std::int32_t>(v);
+  return static_cast<float>(i) == v && !(i == 0 && std::signbit(v));
+}
+
+// Least and greatest of n values; false if one is not whole.
+TW_MULTIVERSION bool scan_block(const float* values, std::int64_t n, float& least, float& most) {
+  std::int32_t bad = 0;
+  float low = least, high = most;
   for (std::int64_t i = 0; i < n; ++i) {
     const float v = values[i];
-    const bool whole =
-        v == std::nearbyint(v) && std::abs(v) < 1e7f && !(v == 0.0f && std::signbit(v));
-    if (!whole) {
-      d.first_other = i;
-      return d;
-    }
-    d.least = std::min(d.least, v);
-    d.most = std::max(d.most, v);
+    const float clamped = v > -16777216.0f ? (v < 16777216.0f ? v : 0.5f) : 0.5f;  // NaN as well
+    const auto whole = static_cast<std::int32_t>(clamped);
+    std::int32_t bits;
+    std::memcpy(&bits, &values[i], sizeof bits);
+    bad |=
+        (static_cast<float>(whole) != clamped) | (bits == std::numeric_limits<std::int32_t>::min());
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+  }
+  least = low;
+  most = high;
+  return bad == 0;
+}
+
+Domain scan(const float* values, std::int64_t n) {
+  Domain d;
+  for (std::int64_t i = 0; i < n; i += 4096) {
+    const std::int64_t count = std::min<std::int64_t>(4096, n - i);
+    if (scan_block(values + i, count, d.least, d.most)) continue;
+    d.first_other = i;
+    while (is_whole(values[d.first_other])) ++d.first_other;
+    return d;
   }
   return d;
 }
 
-void map_lut(const MapExpression& expression, const MapOptions& options, std::int64_t width,
-             std::int64_t y_begin, std::int64_t y_end, float* values) {
+}  // namespace
+
+MapTable make_map_table(const MapExpression& expression, const MapOptions& options,
+                        std::int64_t width, std::int64_t y_begin, std::int64_t y_end,
+                        const float* values) {
   const std::int64_t n = width * (y_end - y_begin);
-  if (n == 0) return;
+  MapTable result;
   const int period = expression.period();
   for (int p = 0; p < period; ++p) {
     for (int r = 0; r < period; ++r) {
@@ -199,7 +221,11 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
   }
   // Row q of the tables is a row of pixels, all of them in residue class q = (row, column):
   // computed by the very program.
-  std::vector<float> tables(static_cast<std::size_t>(period * period * size));
+  result.period = period;
+  result.least = least;
+  result.size = size;
+  std::vector<float>& tables = result.entries;
+  tables.resize(static_cast<std::size_t>(period * period * size));
   ProgramSet programs(expression);
   programs.prepare(width, y_begin, y_end);
   Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
@@ -209,23 +235,46 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
       for (std::int64_t from = 0; from < size; from += kMapBlock) {
         const auto count = static_cast<int>(std::min<std::int64_t>(kMapBlock, size - from));
         for (int i = 0; i < count; ++i)
-          buffers.aligned_floats[i] = static_cast<float>(least + from + i);
+          buffers.aligned_split[i] = static_cast<float>(least + from + i);
         run_map_program(programs.at(p, y, width), false, options.repeat,
-                        {p, y, y * width + p, period}, count, buffers.aligned_floats,
-                        buffers.aligned_integers);
-        std::memcpy(table + from, buffers.aligned_floats,
+                        {p, y, y * width + p, period}, count, buffers.aligned_split,
+                        buffers.aligned_floats, buffers.aligned_integers);
+        std::memcpy(table + from, buffers.aligned_split,
                     static_cast<std::size_t>(count) * sizeof(float));
       }
     }
   }
   // idx % period follows from iy % period and ix % period, so these classes are all there are
+  return result;
+}
+
+namespace {
+
+TW_MULTIVERSION void look_up(const float* table, std::int64_t size, int period, std::int64_t n,
+                             float* row) {
+  if (period == 1) {
+    for (std::int64_t x = 0; x < n; ++x) row[x] = table[static_cast<std::int32_t>(row[x])];
+  } else if (period == 2) {
+    for (std::int64_t x = 0; x + 1 < n; x += 2) {
+      row[x] = table[static_cast<std::int32_t>(row[x])];
+      row[x + 1] = table[size + static_cast<std::int32_t>(row[x + 1])];
+    }
+    if (n % 2 != 0) row[n - 1] = table[static_cast<std::int32_t>(row[n - 1])];
+  } else {
+    for (std::int64_t x = 0; x < n; ++x)
+      row[x] = table[x % period * size + static_cast<std::int32_t>(row[x])];
+  }
+}
+
+void map_lut(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+             std::int64_t y_begin, std::int64_t y_end, float* values) {
+  if (width * (y_end - y_begin) == 0) return;
+  const MapTable t = make_map_table(expression, options, width, y_begin, y_end, values);
   const int threads = runtime::resolve_num_threads(options.threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t y = y_begin; y < y_end; ++y) {
-    const float* table = tables.data() + y % period * period * size - least;
-    float* row = values + (y - y_begin) * width;
-    for (std::int64_t x = 0; x < width; ++x)
-      row[x] = table[x % period * size + static_cast<std::int64_t>(row[x])];
+    const float* table = t.entries.data() + y % t.period * t.period * t.size - t.least;
+    look_up(table, t.size, t.period, width, values + (y - y_begin) * width);
   }
 }
 

@@ -136,8 +136,12 @@ HWY_INLINE void unary(const float* a, int n, float* out, Function&& f) {
     hn::Store(f(hn::Load(d, a + i)), d, out + i);
 }
 template <class Function>
-HWY_INLINE void binary(const float* a, const float* b, int n, float* out, Function&& f) {
+HWY_INLINE void binary(const MapStep& s, const float* a, const float* b, int n, float* out,
+                       Function&& f) {
   const DF d;
+  const VF number = hn::Set(d, static_cast<float>(s.number));
+  if (s.immediate == 2) return unary(a, n, out, [&](VF x) { return f(x, number); });
+  if (s.immediate == 1) return unary(b, n, out, [&](VF y) { return f(number, y); });
   for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
     hn::Store(f(hn::Load(d, a + i), hn::Load(d, b + i)), d, out + i);
   }
@@ -150,6 +154,29 @@ HWY_INLINE hn::Mask<DF> truth(VF x) { return hn::Not(hn::Eq(x, hn::Zero(DF())));
 template <class Function>
 void lane_by_lane(const float* a, int n, float* out, Function&& f) {
   for (int i = 0; i < n; ++i) out[i] = static_cast<float>(f(static_cast<double>(a[i])));
+}
+
+template <class Function>
+void pairs_lane_by_lane(const MapStep& s, const float* a, const float* b, int n, float* out,
+                        Function&& f) {
+  const auto number = static_cast<double>(static_cast<float>(s.number));
+  for (int i = 0; i < n; ++i) {
+    const double x = s.immediate == 1 ? number : static_cast<double>(a[i]);
+    const double y = s.immediate == 2 ? number : static_cast<double>(b[i]);
+    out[i] = static_cast<float>(f(x, y));
+  }
+}
+
+// sqrt in fast mode: x / sqrt(x) by the reciprocal estimate and one Newton step; 0 and infinity
+// stay.
+HWY_INLINE VF fast_sqrt(VF x) {
+  const DF d;
+  const VF y = hn::ApproximateReciprocalSqrt(x);
+  const VF half = hn::Mul(x, hn::Set(d, 0.5f));
+  const VF better = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5f)));
+  const auto usual = hn::And(hn::Ge(x, hn::Set(d, 1.17549435e-38f)), hn::Lt(x, hn::Set(d, 3e38f)));
+  const VF root = hn::Mul(x, better);
+  return HWY_LIKELY(hn::AllTrue(d, usual)) ? root : hn::IfThenElse(usual, root, hn::Sqrt(x));
 }
 
 constexpr float kLeastNormal = 1.17549435e-38f, kMost = 3.40282347e38f, kMostAngle = 3.5184372e13f;
@@ -212,31 +239,31 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
       return unary(a, n, out, [x](VF) { return x; });
     }
     case MapOp::kAdd:
-      return binary(a, b, n, out, [](VF x, VF y) { return hn::Add(x, y); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Add(x, y); });
     case MapOp::kSub:
-      return binary(a, b, n, out, [](VF x, VF y) { return hn::Sub(x, y); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Sub(x, y); });
     case MapOp::kMul:
-      return binary(a, b, n, out, [](VF x, VF y) { return hn::Mul(x, y); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Mul(x, y); });
     case MapOp::kDiv:
-      return binary(a, b, n, out, [](VF x, VF y) { return hn::Div(x, y); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Div(x, y); });
     case MapOp::kMod:
-      return binary(a, b, n, out,
+      return binary(s, a, b, n, out,
                     [](VF x, VF y) { return hn::Sub(x, hn::Mul(y, hn::Floor(hn::Div(x, y)))); });
     case MapOp::kNeg:
       return unary(a, n, out, [](VF x) { return hn::Neg(x); });
     case MapOp::kLess:
-      return binary(a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Lt(x, y)); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Lt(x, y)); });
     case MapOp::kLessEqual:
-      return binary(a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Le(x, y)); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Le(x, y)); });
     case MapOp::kEqual:
-      return binary(a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Eq(x, y)); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Eq(x, y)); });
     case MapOp::kNotEqual:
-      return binary(a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Not(hn::Eq(x, y))); });
+      return binary(s, a, b, n, out, [](VF x, VF y) { return zero_or_one(hn::Not(hn::Eq(x, y))); });
     case MapOp::kAnd:
-      return binary(a, b, n, out,
+      return binary(s, a, b, n, out,
                     [](VF x, VF y) { return zero_or_one(hn::And(truth(x), truth(y))); });
     case MapOp::kOr:
-      return binary(a, b, n, out,
+      return binary(s, a, b, n, out,
                     [](VF x, VF y) { return zero_or_one(hn::Or(truth(x), truth(y))); });
     case MapOp::kNot:
       return unary(a, n, out, [](VF x) { return zero_or_one(hn::Not(truth(x))); });
@@ -247,6 +274,7 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
       }
       return;
     case MapOp::kSqrt:
+      if (fast) return unary(a, n, out, [](VF x) { return fast_sqrt(x); });
       return unary(a, n, out, [](VF x) { return hn::Sqrt(x); });
     case MapOp::kAbs:
       return unary(a, n, out, [](VF x) { return hn::Abs(x); });
@@ -257,11 +285,11 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
     case MapOp::kRound:
       return unary(a, n, out, [](VF x) { return hn::Round(x); });
     case MapOp::kMin:
-      return binary(a, b, n, out, [](VF x, VF y) {
+      return binary(s, a, b, n, out, [](VF x, VF y) {
         return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenElse(hn::IsNaN(y), y, hn::Min(x, y)));
       });
     case MapOp::kMax:
-      return binary(a, b, n, out, [](VF x, VF y) {
+      return binary(s, a, b, n, out, [](VF x, VF y) {
         return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenElse(hn::IsNaN(y), y, hn::Max(x, y)));
       });
     case MapOp::kLog:
@@ -288,14 +316,10 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
     case MapOp::kCbrt:
       return lane_by_lane(a, n, out, [](double x) { return std::cbrt(x); });
     case MapOp::kAtan2:
-      for (int i = 0; i < n; ++i)
-        out[i] =
-            static_cast<float>(std::atan2(static_cast<double>(a[i]), static_cast<double>(b[i])));
-      return;
+      return pairs_lane_by_lane(s, a, b, n, out,
+                                [](double x, double y) { return std::atan2(x, y); });
     case MapOp::kPow:
-      for (int i = 0; i < n; ++i)
-        out[i] = static_cast<float>(std::pow(static_cast<double>(a[i]), static_cast<double>(b[i])));
-      return;
+      return pairs_lane_by_lane(s, a, b, n, out, [](double x, double y) { return std::pow(x, y); });
     default:
       return;
   }
@@ -359,16 +383,17 @@ void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* 
 }
 
 void run_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                 float* floats, std::int64_t* integers) {
-  constexpr int kMostBlocks = 260;
+                 float* values, float* floats, std::int64_t* integers) {
+  constexpr int kMostBlocks = 600;
   float* blocks[kMostBlocks];
   std::int64_t* ints[kMostBlocks];
+  blocks[0] = values;
   ints[0] = integers;  // steps without integer operands name block 0
-  for (int k = 0; k < program.num_float_blocks; ++k) blocks[k] = floats + k * kMapBlock;
-  for (int k = 0; k < program.num_integer_blocks; ++k) ints[k] = integers + k * kMapBlock;
+  for (int k = 1; k < program.num_float_blocks; ++k) blocks[k] = floats + (k - 1) * kMapBlock;
+  for (int k = 1; k < program.num_integer_blocks; ++k) ints[k] = integers + k * kMapBlock;
   // steps work on whole vectors: lanes past n repeat the last value, which is harmless
   const int whole = (n + 15) / 16 * 16;
-  for (int i = n; i < whole; ++i) blocks[0][i] = blocks[0][n - 1];
+  for (int i = n; i < whole; ++i) values[i] = values[n - 1];
   for (int r = 0; r < repeat; ++r) {
     for (const MapStep& s : program.steps) {
       if (s.to_float) {
@@ -379,11 +404,7 @@ void run_program(const MapProgram& program, bool fast, int repeat, const MapPlac
         float_step(s, fast, whole, blocks);
       }
     }
-    // the result becomes v without a copy
-    std::swap(blocks[0], blocks[program.result]);
   }
-  if (blocks[0] != floats)
-    std::memcpy(floats, blocks[0], static_cast<std::size_t>(n) * sizeof(float));
 }
 
 void split_pairs_of(const float* in, int pairs, float* first, float* second) {
@@ -425,8 +446,8 @@ HWY_EXPORT(split_pairs_of);
 HWY_EXPORT(join_pairs_of);
 
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                     float* floats, std::int64_t* integers) {
-  HWY_DYNAMIC_DISPATCH(run_program)(program, fast, repeat, place, n, floats, integers);
+                     float* values, float* floats, std::int64_t* integers) {
+  HWY_DYNAMIC_DISPATCH(run_program)(program, fast, repeat, place, n, values, floats, integers);
 }
 void split_pairs(const float* in, int pairs, float* first, float* second) {
   HWY_DYNAMIC_DISPATCH(split_pairs_of)(in, pairs, first, second);

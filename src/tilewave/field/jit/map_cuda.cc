@@ -1,0 +1,228 @@
+// The driver and NVRTC through dlopen: only the calls needed, with the signatures of their public
+// interfaces.
+#include "tilewave/field/jit/map_cuda.h"
+
+#include <dlfcn.h>
+
+#include <vector>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::field {
+namespace {
+
+using Address = unsigned long long;  // CUdeviceptr
+
+class Library {
+ public:
+  Library(std::initializer_list<const char*> names, const char* what, const char* advice)
+      : what_(what) {
+    for (const char* name : names) {
+      handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (handle_ != nullptr) return;
+    }
+    throw Error(ExitCode::kResources,
+                std::string(what) + " cannot be loaded (" + *names.begin() + "): " + advice);
+  }
+  template <class F>
+  void get(F& function, const char* name) const {
+    function = reinterpret_cast<F>(dlsym(handle_, name));
+    if (function == nullptr)
+      throw Error(ExitCode::kResources, std::string(what_) + " lacks " + name + ": update it");
+  }
+
+ private:
+  void* handle_ = nullptr;  // kept: contexts may outlive us
+  const char* what_;
+};
+
+struct Driver {
+  int (*init)(unsigned);
+  int (*device_get)(int*, int);
+  int (*attribute)(int*, int, int);
+  int (*retain)(void**, int);
+  int (*release)(int);
+  int (*set_current)(void*);
+  int (*load)(void**, const void*);
+  int (*unload)(void*);
+  int (*function)(void**, void*, const char*);
+  int (*alloc)(Address*, std::size_t);
+  int (*free_memory)(Address);
+  int (*to_device)(Address, const void*, std::size_t);
+  int (*to_host)(void*, Address, std::size_t);
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                void**, void**);
+  int (*error_string)(int, const char**);
+
+  Driver() {
+    const Library lib({"libcuda.so.1", "libcuda.so"}, "the CUDA driver",
+                      "use --device cpu, or install the driver");
+    lib.get(init, "cuInit");
+    lib.get(device_get, "cuDeviceGet");
+    lib.get(attribute, "cuDeviceGetAttribute");
+    lib.get(retain, "cuDevicePrimaryCtxRetain");
+    lib.get(release, "cuDevicePrimaryCtxRelease_v2");
+    lib.get(set_current, "cuCtxSetCurrent");
+    lib.get(load, "cuModuleLoadData");
+    lib.get(unload, "cuModuleUnload");
+    lib.get(function, "cuModuleGetFunction");
+    lib.get(alloc, "cuMemAlloc_v2");
+    lib.get(free_memory, "cuMemFree_v2");
+    lib.get(to_device, "cuMemcpyHtoD_v2");
+    lib.get(to_host, "cuMemcpyDtoH_v2");
+    lib.get(launch, "cuLaunchKernel");
+    lib.get(error_string, "cuGetErrorString");
+  }
+
+  void check(int status, const char* what) const {
+    if (status == 0) return;
+    const char* text = nullptr;
+    error_string(status, &text);
+    throw Error(ExitCode::kResources,
+                std::string("CUDA: ") + what + ": " + (text != nullptr ? text : "unknown error"));
+  }
+};
+
+// Source to machine code.
+std::vector<char> compile(const std::string& source, int major, int minor) {
+  const Library lib({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                    "the CUDA run-time compiler NVRTC",
+                    "maps on a device need it: use --device cpu, or install the CUDA toolkit");
+  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*);
+  int (*build)(void*, int, const char* const*);
+  int (*log_size)(void*, std::size_t*);
+  int (*log)(void*, char*);
+  int (*size)(void*, std::size_t*);
+  int (*code)(void*, char*);
+  int (*destroy)(void**);
+  lib.get(create, "nvrtcCreateProgram");
+  lib.get(build, "nvrtcCompileProgram");
+  lib.get(log_size, "nvrtcGetProgramLogSize");
+  lib.get(log, "nvrtcGetProgramLog");
+  lib.get(size, "nvrtcGetCUBINSize");
+  lib.get(code, "nvrtcGetCUBIN");
+  lib.get(destroy, "nvrtcDestroyProgram");
+  void* program = nullptr;
+  if (create(&program, source.c_str(), "map.cu", 0, nullptr, nullptr) != 0) {
+    throw Error(ExitCode::kInternal, "NVRTC: cannot make a program");
+  }
+  const std::string architecture = "-arch=sm_" + std::to_string(10 * major + minor);
+  const char* options[] = {architecture.c_str(), "-fmad=false", "-std=c++17"};
+  const int status = build(program, 3, options);
+  if (status != 0) {
+    std::size_t n = 0;
+    log_size(program, &n);
+    std::string text(n, ' ');
+    log(program, text.data());
+    destroy(&program);
+    throw Error(ExitCode::kInternal, "NVRTC cannot compile the map's kernel: " + text);
+  }
+  std::size_t n = 0;
+  size(program, &n);
+  std::vector<char> machine_code(n);
+  code(program, machine_code.data());
+  destroy(&program);
+  return machine_code;
+}
+
+}  // namespace
+
+struct MapCuda::State {
+  Driver cuda;
+  MapExpression expression;
+  MapOptions options;
+  std::int64_t width;
+  int device = 0;
+  void *context = nullptr, *module = nullptr, *map = nullptr, *look_up = nullptr;
+  Address buffer = 0, table = 0;
+  std::size_t buffer_bytes = 0, table_bytes = 0;
+
+  State(const MapExpression& e, const MapOptions& o, std::int64_t w)
+      : expression(e), options(o), width(w) {}
+  ~State() {
+    if (context == nullptr) return;
+    cuda.set_current(context);
+    if (buffer != 0) cuda.free_memory(buffer);
+    if (table != 0) cuda.free_memory(table);
+    if (module != nullptr) cuda.unload(module);
+    cuda.release(device);
+  }
+
+  void reserve(Address& memory, std::size_t& have, std::size_t bytes) {
+    if (bytes <= have) return;
+    if (memory != 0) cuda.free_memory(memory);
+    memory = 0;
+    have = 0;
+    cuda.check(cuda.alloc(&memory, bytes), "no memory for the array: use --device cpu");
+    have = bytes;
+  }
+
+  void start(void* function, std::int64_t n, void** arguments, void* stream) const {
+    const std::int64_t blocks = ((n + 3) / 4 + 255) / 256;
+    cuda.check(cuda.launch(function, static_cast<unsigned>(blocks), 1, 1, 256, 1, 1, 0, stream,
+                           arguments, nullptr),
+               "starting the map");
+  }
+};
+
+MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+                 int device)
+    : state_(std::make_unique<State>(expression, options, width)) {
+  State& s = *state_;
+  s.cuda.check(s.cuda.init(0), "no device can be used (try --device cpu)");
+  s.cuda.check(s.cuda.device_get(&s.device, device), "choosing the device");
+  int major = 0, minor = 0;
+  s.cuda.check(s.cuda.attribute(&major, 75, s.device), "asking the device");
+  s.cuda.check(s.cuda.attribute(&minor, 76, s.device), "asking the device");
+  const std::vector<char> code =
+      compile(map_kernel_source(expression, options.precision, width), major, minor);
+  void* context = nullptr;
+  s.cuda.check(s.cuda.retain(&context, s.device), "opening the device");
+  s.context = context;
+  s.cuda.check(s.cuda.set_current(context), "opening the device");
+  s.cuda.check(s.cuda.load(&s.module, code.data()), "loading the kernel");
+  s.cuda.check(s.cuda.function(&s.map, s.module, "map_kernel"), "loading the kernel");
+  s.cuda.check(s.cuda.function(&s.look_up, s.module, "look_up_kernel"), "loading the kernel");
+}
+
+MapCuda::~MapCuda() = default;
+
+void MapCuda::run_on_device(std::int64_t y_begin, std::int64_t y_end, float* values, void* stream) {
+  TW_CHECK(state_->options.precision != MapPrecision::kLut, "a lookup needs a table");
+  long long n = state_->width * (y_end - y_begin), width = state_->width, y = y_begin;
+  int repeat = state_->options.repeat;
+  void* arguments[] = {&values, &n, &width, &y, &repeat};
+  state_->start(state_->map, n, arguments, stream);
+}
+
+void MapCuda::look_up_on_device(const MapTable& table, std::int64_t y_begin, std::int64_t y_end,
+                                float* values, void* stream) {
+  State& s = *state_;
+  const std::size_t bytes = table.entries.size() * sizeof(float);
+  s.reserve(s.table, s.table_bytes, bytes);
+  s.cuda.check(s.cuda.to_device(s.table, table.entries.data(), bytes), "copying the table");
+  long long n = s.width * (y_end - y_begin), width = s.width, y = y_begin, least = table.least,
+            size = table.size;
+  int period = table.period;
+  void* arguments[] = {&values, &n, &width, &y, &period, &least, &size, &s.table};
+  s.start(s.look_up, n, arguments, stream);
+}
+
+void MapCuda::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
+  State& s = *state_;
+  const std::size_t bytes = static_cast<std::size_t>(s.width * (y_end - y_begin)) * sizeof(float);
+  if (bytes == 0 || s.options.repeat == 0) return;
+  s.cuda.check(s.cuda.set_current(s.context), "choosing the device");
+  s.reserve(s.buffer, s.buffer_bytes, bytes);
+  s.cuda.check(s.cuda.to_device(s.buffer, values, bytes), "copying the array in");
+  auto* on_device = reinterpret_cast<float*>(s.buffer);
+  if (s.options.precision == MapPrecision::kLut) {
+    look_up_on_device(make_map_table(s.expression, s.options, s.width, y_begin, y_end, values),
+                      y_begin, y_end, on_device, nullptr);
+  } else {
+    run_on_device(y_begin, y_end, on_device, nullptr);
+  }
+  s.cuda.check(s.cuda.to_host(values, s.buffer, bytes), "copying the result out");
+}
+
+}  // namespace tilewave::field

@@ -1,0 +1,43 @@
+// Maps on a CUDA device: the expression becomes a kernel compiled at run time. The driver and the
+// compiler (NVRTC) are loaded when first used, so any build can do it; where one is missing the
+// error says which and what to do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tilewave/field/map.h"
+
+namespace tilewave::field {
+
+/// The CUDA source of the kernel; `width` decides whether the residues of ix follow from a thread's
+/// lane.
+std::string map_kernel_source(const MapExpression& expression, MapPrecision precision,
+                              std::int64_t width);
+
+class MapCuda {
+ public:
+  /// Compiles for `device`. Throws Error(kResources) where driver, device or compiler is missing.
+  MapCuda(const MapExpression& expression, const MapOptions& options, std::int64_t width,
+          int device);
+  ~MapCuda();
+  MapCuda(const MapCuda&) = delete;
+  MapCuda& operator=(const MapCuda&) = delete;
+
+  /// As map_cpu: rows [y_begin, y_end) in place, host memory.
+  void run(std::int64_t y_begin, std::int64_t y_end, float* values);
+
+  /// The same on data already on the device (16-byte aligned), on `stream` (a CUstream); does not
+  /// wait. Not for kLut.
+  void run_on_device(std::int64_t y_begin, std::int64_t y_end, float* values, void* stream);
+  /// kLut on data on the device whose domain is proven by `table`.
+  void look_up_on_device(const MapTable& table, std::int64_t y_begin, std::int64_t y_end,
+                         float* values, void* stream);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tilewave::field

@@ -1,0 +1,76 @@
+// Maps on a device against double precision and the CPU; skipped where there is none.
+#include "tilewave/field/jit/map_cuda.h"
+
+#include <cstring>
+
+#include "gtest/gtest.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::field {
+namespace {
+
+std::vector<float> whole_numbers(std::size_t n) {
+  std::vector<float> values(n);
+  std::uint32_t state = 1;
+  for (float& v : values) {
+    state = state * 214013u + 2531011u;
+    v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
+  }
+  return values;
+}
+
+TEST(MapCuda, SourceSpecialisesTheLanes) {
+  const auto study = MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))");
+  const std::string source = map_kernel_source(study, MapPrecision::kPrecise, 2048);
+  EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
+  EXPECT_EQ(map_kernel_source(study, MapPrecision::kPrecise, 2047).find("f1("), std::string::npos);
+}
+
+TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
+  std::unique_ptr<MapCuda> probe;
+  try {
+    probe = std::make_unique<MapCuda>(MapExpression::parse("v"), MapOptions(), 4, 0);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kResources) << e.what();
+    GTEST_SKIP() << e.what();
+  }
+  struct Row {
+    const char* text;
+    int repeat;
+    double absolute;
+  };
+  const Row rows[] = {{"v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))", 10, 5e-4},
+                      {"v + idx % 3 * (iy > 4 ? ix : 2)", 2, 1e-2},
+                      {"min(v, 3) + max(ix, iy) - abs(ix - 5) + floor(v / 7) % 3", 1, 1e-3},
+                      {"v > 100 && ix != 3 || !(iy <= 2) ? exp(-v / 50) : pow(v, 0.5)", 1, 1e-4}};
+  for (const std::int64_t width : {2048, 61, 64}) {
+    for (const Row& row : rows) {
+      for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+        const std::int64_t height = 33;
+        const auto input = whole_numbers(static_cast<std::size_t>(width * height));
+        const auto e = MapExpression::parse(row.text);
+        MapOptions o;
+        o.repeat = row.repeat;
+        o.precision = precision;
+        auto result = input;
+        MapCuda(e, o, width, 0).run(0, height, result.data());
+        MapError error;
+        verify_map(e, row.repeat, width, 0, height, input.data(), result.data(), error);
+        EXPECT_LT(error.absolute, row.absolute * (precision == MapPrecision::kFast ? 20 : 1))
+            << row.text << " " << width;
+        EXPECT_EQ(error.mismatched, 0);
+      }
+    }
+    const auto e = MapExpression::parse(rows[0].text);
+    MapOptions o;
+    o.repeat = 10;
+    o.precision = MapPrecision::kLut;
+    auto input = whole_numbers(static_cast<std::size_t>(width * 20)), cpu = input, cuda = input;
+    map_cpu(e, o, width, 0, 20, cpu.data());
+    MapCuda(e, o, width, 0).run(0, 20, cuda.data());
+    EXPECT_EQ(std::memcmp(cpu.data(), cuda.data(), cpu.size() * sizeof(float)), 0) << width;
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::field

@@ -1,0 +1,269 @@
+// An expression as CUDA source. Every operation rounds to a float, as on the CPU (compiled without
+// contraction).
+//
+// Where the residues of ix alone decide (width a multiple of the period, period 1, 2 or 4) a thread
+// takes four values in one 16-byte access and its lanes have functions of their own: no tests, no
+// divergence. Otherwise a thread takes one pixel and works its place out.
+#include <cmath>
+#include <cstdio>
+
+#include "tilewave/field/jit/map_cuda.h"
+
+#include "tilewave/io/text_source.h"
+
+namespace tilewave::field {
+namespace {
+
+using io::concat;
+
+std::string number(double x, bool integer) {
+  char text[64];
+  if (integer) {
+    std::snprintf(text, sizeof text, "%lldLL", static_cast<long long>(x));
+  } else if (std::isnan(static_cast<float>(x))) {
+    return "__int_as_float(0x7fc00000)";
+  } else if (std::isinf(static_cast<float>(x))) {
+    return x > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
+  } else {
+    std::snprintf(text, sizeof text, "%af", static_cast<double>(static_cast<float>(x)));
+  }
+  return concat({"(", text, ")"});
+}
+
+const char* function_name(MapOp op, bool fast) {
+  switch (op) {
+    case MapOp::kSqrt:
+      return fast ? "fast_sqrt" : "sqrtf";
+    case MapOp::kAbs:
+      return "fabsf";
+    case MapOp::kFloor:
+      return "floorf";
+    case MapOp::kCeil:
+      return "ceilf";
+    case MapOp::kRound:
+      return "rintf";
+    case MapOp::kMin:
+      return "nan_min";
+    case MapOp::kMax:
+      return "nan_max";
+    case MapOp::kLog:
+      return fast ? "__logf" : "logf";
+    case MapOp::kLog2:
+      return fast ? "__log2f" : "log2f";
+    case MapOp::kLog10:
+      return fast ? "__log10f" : "log10f";
+    case MapOp::kExp:
+      return fast ? "__expf" : "expf";
+    case MapOp::kSin:
+      return fast ? "fast_sin" : "sinf";
+    case MapOp::kCos:
+      return fast ? "fast_cos" : "cosf";
+    case MapOp::kTan:
+      return "tanf";
+    case MapOp::kAsin:
+      return "asinf";
+    case MapOp::kAcos:
+      return "acosf";
+    case MapOp::kAtan:
+      return "atanf";
+    case MapOp::kAtan2:
+      return "atan2f";
+    case MapOp::kSinh:
+      return "sinhf";
+    case MapOp::kCosh:
+      return "coshf";
+    case MapOp::kTanh:
+      return "tanhf";
+    case MapOp::kPow:
+      return "powf";
+    case MapOp::kCbrt:
+      return "cbrtf";
+    default:
+      return "";
+  }
+}
+
+// One function of v and its place.
+std::string function(const MapExpression& e, bool fast, const std::string& name) {
+  std::string body = "__device__ __forceinline__ float " + name +
+                     "(float v, long long ix, long long iy, long long idx) {\n";
+  const auto& nodes = e.nodes();
+  const auto raw = [](int k) { return concat({"t", std::to_string(k)}); };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const MapNode& n = nodes[i];
+    const auto is_integer = [&](int k) { return nodes[static_cast<std::size_t>(k)].is_integer; };
+    const auto real = [&](int k) { return is_integer(k) ? concat({"(float)", raw(k)}) : raw(k); };
+    bool integers = n.a >= 0;
+    for (const int k : {n.a, n.b, n.c}) integers = integers && (k < 0 || is_integer(k));
+    const auto operand = [&](int k) { return integers ? raw(k) : real(k); };
+    const auto own = [&](int k) {
+      return n.is_integer ? raw(k) : real(k);
+    };  // of the result's type
+    const auto truth = [&](int k) { return concat({"(", raw(k), " != 0)"}); };
+    const char* sign = map_op_name(n.op);
+    std::string value;
+    switch (n.op) {
+      case MapOp::kNumber:
+        value = number(n.number, n.is_integer);
+        break;
+      case MapOp::kValue:
+        value = "v";
+        break;
+      case MapOp::kColumn:
+        value = "ix";
+        break;
+      case MapOp::kRow:
+        value = "iy";
+        break;
+      case MapOp::kIndex:
+        value = "idx";
+        break;
+      case MapOp::kAdd:
+      case MapOp::kSub:
+      case MapOp::kMul:
+        value = concat({own(n.a), " ", sign, " ", own(n.b)});
+        break;
+      case MapOp::kDiv:
+        value = concat({real(n.a), " / ", real(n.b)});
+        break;
+      case MapOp::kMod:
+        value = concat({"floor_mod(", own(n.a), ", ", own(n.b), ")"});
+        break;
+      case MapOp::kNeg:
+        value = concat({"-", raw(n.a)});
+        break;
+      case MapOp::kLess:
+      case MapOp::kLessEqual:
+      case MapOp::kEqual:
+      case MapOp::kNotEqual:
+        value = concat({operand(n.a), " ", sign, " ", operand(n.b), " ? 1.0f : 0.0f"});
+        break;
+      case MapOp::kAnd:
+      case MapOp::kOr:
+        value = concat({truth(n.a), " ", sign, " ", truth(n.b), " ? 1.0f : 0.0f"});
+        break;
+      case MapOp::kNot:
+        value = concat({raw(n.a), " == 0 ? 1.0f : 0.0f"});
+        break;
+      case MapOp::kSelect:
+        value = concat({truth(n.a), " ? ", own(n.b), " : ", own(n.c)});
+        break;
+      default:
+        if (n.is_integer && n.op == MapOp::kAbs) {
+          value = concat({"(", raw(n.a), " < 0 ? -", raw(n.a), " : ", raw(n.a), ")"});
+        } else if (n.is_integer) {  // min, max
+          const char* wins = n.op == MapOp::kMin ? " < " : " > ";
+          value = concat({"(", raw(n.a), wins, raw(n.b), " ? ", raw(n.a), " : ", raw(n.b), ")"});
+        } else {
+          value = concat({function_name(n.op, fast), "(", real(n.a), n.b >= 0 ? ", " : "",
+                          n.b >= 0 ? real(n.b) : "", ")"});
+        }
+    }
+    body += concat({"  const ", n.is_integer ? "long long " : "float ", raw(static_cast<int>(i)),
+                    " = ", value, ";\n"});
+  }
+  const int last = static_cast<int>(nodes.size()) - 1;
+  return concat({body, "  return ", nodes.back().is_integer ? "(float)" : "", raw(last), ";\n}\n"});
+}
+
+constexpr const char* kPrelude = R"(
+__device__ __forceinline__ float floor_mod(float a, float b) { return a - b * floorf(a / b); }
+__device__ __forceinline__ long long floor_mod(long long a, long long b) { const long long r = a % b; return r < 0 ? r + b : r; }
+__device__ __forceinline__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
+__device__ __forceinline__ float nan_max(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+__device__ __forceinline__ float fast_sqrt(float x) { float r; asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+__device__ __forceinline__ float reduced(float x) {
+  const float n = rintf(x * 0.15915494f);
+  return fmaf(n, 1.7484556e-7f, fmaf(n, -6.2831855f, x));
+}
+__device__ __forceinline__ float fast_sin(float x) { return __sinf(reduced(x)); }
+__device__ __forceinline__ float fast_cos(float x) { return __cosf(reduced(x)); }
+)";
+
+// Exact lookup: entry [iy % period][ix % period][v - least].
+constexpr const char* kLookUp = R"(
+extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long n, long long width, long long y_begin,
+                                          int period, long long least, long long size, const float* __restrict__ table) {
+  const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  if (t >= n) return;
+  if (t + 4 <= n && width % 4 == 0 && (period == 1 || period == 2 || period == 4)) {
+    const float* row = table + (period == 1 ? 0 : ((y_begin + t / width) % period) * period * size) - least;
+    float4 v = *reinterpret_cast<float4*>(values + t);
+    v.x = __ldg(row + (int)v.x);
+    v.y = __ldg(row + (1 % period) * size + (int)v.y);
+    v.z = __ldg(row + (2 % period) * size + (int)v.z);
+    v.w = __ldg(row + (3 % period) * size + (int)v.w);
+    *reinterpret_cast<float4*>(values + t) = v;
+    return;
+  }
+  for (long long i = t; i < n && i < t + 4; ++i) {
+    const long long y = y_begin + i / width, x = i % width;
+    values[i] = table[(y % period * period + x % period) * size + (long long)values[i] - least];
+  }
+}
+)";
+
+}  // namespace
+
+std::string map_kernel_source(const MapExpression& expression, MapPrecision precision,
+                              std::int64_t width) {
+  const bool fast = precision == MapPrecision::kFast;
+  const int period = expression.period();
+  bool by_lane = (period == 1 || period == 2 || period == 4) && width % period == 0 &&
+                 !expression.uses(MapOp::kRow);
+  for (int p = 0; p < period && by_lane; ++p) {
+    // width is a multiple of the period, so idx and ix have the same residue
+    const MapExpression part = expression.specialise(p, 0, p);
+    by_lane = !part.uses(MapOp::kColumn) && !part.uses(MapOp::kIndex);
+  }
+  std::string source = kPrelude;
+  source += kLookUp;
+  if (by_lane) {
+    for (int p = 0; p < period; ++p)
+      source += function(expression.specialise(p, 0, p), fast, concat({"f", std::to_string(p)}));
+    const auto call = [&](int lane, const char* member) {
+      return concat({"      v.", member, " = f", std::to_string(lane % period), "(v.", member,
+                     ", 0, 0, 0);\n"});
+    };
+    source += R"(
+extern "C" __global__ void __launch_bounds__(256)
+map_kernel(float* __restrict__ values, long long n, long long width, long long y_begin, int repeat) {
+  const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  if (t + 4 <= n) {
+    float4 v = *reinterpret_cast<float4*>(values + t);
+    for (int r = 0; r < repeat; ++r) {
+)";
+    source += call(0, "x") + call(1, "y") + call(2, "z") + call(3, "w");
+    source += R"(    }
+    *reinterpret_cast<float4*>(values + t) = v;
+    return;
+  }
+  for (long long i = t; i < n; ++i) {
+    float v = values[i];
+    for (int r = 0; r < repeat; ++r) {
+      switch (i % )" +
+              std::to_string(period) + ") {\n";
+    for (int p = 0; p < period; ++p) {
+      const std::string name = std::to_string(p);
+      source += concat({"        case ", name, ": v = f", name, "(v, 0, 0, 0); break;\n"});
+    }
+    source += "      }\n    }\n    values[i] = v;\n  }\n}\n";
+    return source;
+  }
+  source += function(expression, fast, "f");
+  source += R"(
+extern "C" __global__ void __launch_bounds__(256)
+map_kernel(float* __restrict__ values, long long n, long long width, long long y_begin, int repeat) {
+  const long long first = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  for (long long i = first; i < n && i < first + 4; ++i) {
+    const long long row = i / width, ix = i - row * width, iy = y_begin + row;
+    float v = values[i];
+    for (int r = 0; r < repeat; ++r) v = f(v, ix, iy, iy * width + ix);
+    values[i] = v;
+  }
+}
+)";
+  return source;
+}
+
+}  // namespace tilewave::field
