@@ -13,6 +13,7 @@ void add_all_commands(CLI::App& app) {
       add_m2d_command,
       add_analyze_errors_command,
       add_sample_dem_command,
+      add_gen_command,
       add_convert_command,
       add_info_command,
       add_help_command,
