@@ -129,6 +129,23 @@ def test_formats_and_conversion():
             assert (got == want).all(), (a, b)
 
 
+def test_generated_codes():
+    noise = dict(after_clifford_depolarization=0.001, before_round_data_depolarization=0.002,
+                 before_measure_flip_probability=0.003, after_reset_flip_probability=0.004)
+    tasks = ["surface_code:" + t for t in ("rotated_memory_x", "rotated_memory_z", "unrotated_memory_x",
+                                           "unrotated_memory_z")] + ["repetition_code:memory", "color_code:memory_xyz"]
+    for task, distance, rounds in itertools.product(tasks, [3, 5], [2, 3, 4, 6]):
+        for knobs in {}, noise:
+            code, name = task.split(":")
+            flags = [w for k, v in knobs.items() for w in ("--" + k, str(v))]
+            text = run(["gen", "--code", code, "--task", name, "--distance", str(distance), "--rounds", str(rounds)] + flags)
+            want = stim.Circuit.generated(task, distance=distance, rounds=rounds, **knobs)
+            assert stim.Circuit(text.decode()) == want, (task, distance, rounds, knobs)
+    older = run(["--gen=repetition_code", "--task=memory", "--distance=3", "--rounds=2"])
+    assert older == run(["gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "2"])
+    assert len(run(["--detect=5"], older.decode())) == 5 * 7
+
+
 if __name__ == "__main__":
     for name, test in list(globals().items()):
         if name.startswith("test_"):

@@ -8,6 +8,7 @@ void add_all_commands(CLI::App& app) {
   add_entropy_command(app);
   add_map_command(app);
   add_bench_command(app);
+  add_gen_command(app);
   add_sample_command(app);
   add_detect_command(app);
   add_m2d_command(app);

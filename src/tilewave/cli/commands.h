@@ -18,6 +18,7 @@ void add_detect_command(CLI::App& app);
 void add_m2d_command(CLI::App& app);
 void add_analyze_errors_command(CLI::App& app);
 void add_sample_dem_command(CLI::App& app);
+void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_help_command(CLI::App& app);

@@ -1,10 +1,12 @@
 // The program `tilewave`: hands the words of the command line to a command and turns what it throws
 // into one line on the standard error and an exit code (see base/error.h).
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/older_flags.h"
 
 namespace {
 
@@ -52,7 +55,10 @@ int run(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   tilewave::cli::add_all_commands(app);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = tilewave::cli::rewrite_older_flags(argc, argv);
+    words.erase(words.begin());
+    std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+    app.parse(std::move(words));
     if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version

@@ -120,7 +120,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
 
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                  const std::vector<ShotSinkSpec>& sinks) {
-  const std::size_t stride = source.row_bytes();
+  const std::size_t stride = source.row_stride();
   std::vector<io::ShotFormatter> formatters;
   std::vector<io::ShotCounts> counts(sinks.size());
   bool counting = false;

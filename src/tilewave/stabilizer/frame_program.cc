@@ -134,6 +134,15 @@ class Compiler {
     return out_.ops.back();
   }
 
+  // Cuts a noise operation into streams of a few expected events a unit. Targets that occur twice
+  // must be drawn one after the other.
+  void set_segments(FrameOp& op, bool disjoint) {
+    constexpr double kEvents = 4;
+    const double p = out_.channels[op.channel].probability;
+    const double targets = std::ceil(kEvents / (32 * p));
+    op.segment = disjoint && targets < op.count ? static_cast<std::uint32_t>(targets) : op.count;
+    op.ticks = (op.count + op.segment - 1) / op.segment;
+  }
   std::uint32_t channel(const double* p, int branches) {
     FrameChannel c;
     for (int k = 0; k < branches; ++k) c.probability += p[k];
@@ -200,7 +209,7 @@ class Compiler {
       case P::kRecordFlip: {
         FrameOp& op = op_with(C::kRecordFlip, p.count, {});
         op.channel = channel(in_.probabilities(p), 1);
-        op.ticks = 1;
+        set_segments(op, true);
         break;
       }
       case P::kPad: {
@@ -222,11 +231,13 @@ class Compiler {
                                                      : C::kPauli1,
                               p.count / (two ? 2 : 1), operands);
         if (some) {
+          std::vector<std::uint32_t> sorted(in_.list(p).begin(), in_.list(p).end());
+          std::sort(sorted.begin(), sorted.end());
           op.channel = channel(probabilities, branches);
+          set_segments(op, std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
         } else {
           op.code = C::kPad;  // heralds that never happen
         }
-        op.ticks = some;
         break;
       }
       case P::kCorrelated: {

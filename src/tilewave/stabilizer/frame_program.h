@@ -40,10 +40,12 @@ enum class FrameCode : std::uint8_t {
 struct FrameOp {
   FrameCode code;
   std::uint8_t sub = 0;
-  std::uint16_t ticks = 0;    ///< random steps this operation takes (0 or 1)
+  std::uint32_t ticks = 0;    ///< random streams this operation takes
   std::uint32_t first = 0;    ///< in operands
   std::uint32_t count = 0;    ///< targets
   std::uint32_t channel = 0;  ///< in channels
+  std::uint32_t segment =
+      0;  ///< noise: so many targets share a stream; streams are drawn side by side
 };
 
 /// A noise channel: the total probability and the cumulated branches in units of 2^-24.

@@ -107,7 +107,7 @@ FrameCost frame_cost(const FrameProgram& program) {
     if (op.ticks && op.code != FrameCode::kCoin) {
       // One wasted draw a unit of 32 shots and run.
       cost.events +=
-          times.back() * (op.count * program.channels[op.channel].probability + 1.0 / 32);
+          times.back() * (op.count * program.channels[op.channel].probability + op.ticks / 32.0);
     }
   }
   return cost;
@@ -175,7 +175,7 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
   if (options.num_shots == 0) return 0;
   const auto first_block = static_cast<std::int64_t>(first / block),
              end_block = static_cast<std::int64_t>((end - 1) / block + 1);
-  const std::uint64_t row = source.row_bytes();
+  const std::uint64_t row = source.row_stride();
   std::uint64_t written = 0;
   std::atomic<bool> stop{false};
   std::exception_ptr failure;

@@ -34,10 +34,11 @@ class ShotSource {
   virtual std::uint64_t num_bits() const = 0;
   /// Shots of a block: block b holds shots [b * block_shots(), ...).
   virtual std::uint64_t block_shots() const = 0;
-  /// Writes a block's rows of row_bytes(). `thread` picks the working memory.
+  /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
   virtual std::string explain() const = 0;
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
+  virtual std::uint64_t row_stride() const { return row_bytes(); }
 };
 
 /// Picks the engine by cost (or as told) and compiles for it. Throws Error(kUsage) when a forced
@@ -49,7 +50,7 @@ std::unique_ptr<ShotSource> make_shot_source(SparseProgram program);
 
 /// Receives shots in order: `bytes` is what `format` made of the rows.
 struct ShotPipeline {
-  /// Called by any thread: turns rows (stride row_bytes) into bytes; may be slow.
+  /// Called by any thread: turns rows (row_stride() apart) into bytes; may be slow.
   std::function<void(const std::uint8_t* rows, std::size_t num_shots, std::vector<char>& bytes)>
       format;
   /// Called in order, one at a time. Returns false to stop.

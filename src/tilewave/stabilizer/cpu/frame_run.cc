@@ -136,31 +136,33 @@ constexpr std::uint32_t kPauliBits[4] = {0, 1, 3, 2};
     for (std::uint32_t i = 0; i < op.count; ++i)
       std::memset(b.record_row(b.record++), 0, b.vecs * sizeof(Vec));
   }
-  for (std::uint32_t u = 0; u < b.units; ++u) {
-    RareEvents events{
-        {b.key0, b.key1, b.first_unit + u, b.tick}, c.inv_log, std::uint64_t{op.count} * 32};
-    std::uint64_t trial;
-    std::uint32_t bits;
-    while (events.next(&trial, &bits)) {
-      const auto target = static_cast<std::uint32_t>(trial >> 5);
-      const std::uint32_t bit = 1u << (trial & 31);
-      switch (op.code) {
-        case FrameCode::kPauli1:
-          hit(b, t[target], kPauliBits[branch_of(c, bits) + 1], u, bit);
-          break;
-        case FrameCode::kPauli2: {
-          const std::uint32_t pair = branch_of(c, bits) + 1;
-          hit(b, t[2 * target], kPauliBits[pair >> 2], u, bit);
-          hit(b, t[2 * target + 1], kPauliBits[pair & 3], u, bit);
-          break;
+  for (std::uint32_t first = 0, stream = 0; first < op.count; first += op.segment, ++stream) {
+    const std::uint64_t trials = std::uint64_t{std::min(op.segment, op.count - first)} * 32;
+    for (std::uint32_t u = 0; u < b.units; ++u) {
+      RareEvents events{{b.key0, b.key1, b.first_unit + u, b.tick + stream}, c.inv_log, trials};
+      std::uint64_t trial;
+      std::uint32_t bits;
+      while (events.next(&trial, &bits)) {
+        const auto target = first + static_cast<std::uint32_t>(trial >> 5);
+        const std::uint32_t bit = 1u << (trial & 31);
+        switch (op.code) {
+          case FrameCode::kPauli1:
+            hit(b, t[target], kPauliBits[branch_of(c, bits) + 1], u, bit);
+            break;
+          case FrameCode::kPauli2: {
+            const std::uint32_t pair = branch_of(c, bits) + 1;
+            hit(b, t[2 * target], kPauliBits[pair >> 2], u, bit);
+            hit(b, t[2 * target + 1], kPauliBits[pair & 3], u, bit);
+            break;
+          }
+          case FrameCode::kHerald:
+            hit(b, t[target], kPauliBits[branch_of(c, bits)], u, bit);
+            reinterpret_cast<std::uint32_t*>(b.record_row(first_record + target))[u] ^= bit;
+            break;
+          default:  // kRecordFlip
+            reinterpret_cast<std::uint32_t*>(b.record_row(b.record - op.count + target))[u] ^= bit;
+            break;
         }
-        case FrameCode::kHerald:
-          hit(b, t[target], kPauliBits[branch_of(c, bits)], u, bit);
-          reinterpret_cast<std::uint32_t*>(b.record_row(first_record + target))[u] ^= bit;
-          break;
-        default:  // kRecordFlip
-          reinterpret_cast<std::uint32_t*>(b.record_row(b.record - op.count + target))[u] ^= bit;
-          break;
       }
     }
   }

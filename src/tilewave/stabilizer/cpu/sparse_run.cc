@@ -5,6 +5,7 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/stabilizer/noise.h"
+#include "tilewave/stabilizer/sparse_streams.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,12 +14,6 @@
 namespace tilewave::stabilizer {
 namespace {
 
-// Streams of a unit: the tick's top bits keep them apart from each other and from the frame
-// engine's.
-constexpr std::uint64_t kEventStream = std::uint64_t{1} << 40;
-constexpr std::uint64_t kCountStream = std::uint64_t{2} << 40;
-constexpr std::uint64_t kSiteStream = std::uint64_t{3} << 40;
-constexpr std::uint64_t kCoinStream = std::uint64_t{4} << 40;
 __extension__ typedef unsigned __int128 Wide;
 constexpr std::size_t kChunk =
     1024;  // random words made at a time; they stay in the first-level cache

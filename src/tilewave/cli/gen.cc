@@ -1,0 +1,52 @@
+// tilewave gen: memory experiments of error-correcting codes as circuits.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/code_circuits.h"
+#include "tilewave/cli/commands.h"
+#include "tilewave/cli/stim_files.h"
+#include "tilewave/io/stim_text.h"
+
+namespace tilewave::cli {
+
+void add_gen_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("gen", "circuits of error-correcting codes");
+  struct Flags {
+    std::string code, task, out;
+    circuit::CodeOptions options;
+  };
+  auto f = std::make_shared<Flags>();
+  auto& o = f->options;
+  command->add_option("--code", f->code, "surface_code, repetition_code or color_code")->required();
+  command
+      ->add_option("--task", f->task,
+                   "rotated_memory_x|z, unrotated_memory_x|z; memory; memory_xyz")
+      ->required();
+  command->add_option("--distance", o.distance, "distance of the code")->required();
+  command->add_option("--rounds", o.rounds, "rounds of checks")->required();
+  command->add_option("--after_clifford_depolarization", o.after_clifford_depolarization,
+                      "after every gate");
+  command->add_option("--before_round_data_depolarization", o.before_round_data_depolarization,
+                      "on idle data qubits");
+  command->add_option("--before_measure_flip_probability", o.before_measure_flip_probability,
+                      "before every measurement");
+  command->add_option("--after_reset_flip_probability", o.after_reset_flip_probability,
+                      "after every reset");
+  command->add_option("--out", f->out, "output file (standard output when left out)");
+  command->callback([f] {
+    for (double p :
+         {f->options.after_clifford_depolarization, f->options.before_round_data_depolarization,
+          f->options.before_measure_flip_probability, f->options.after_reset_flip_probability}) {
+      if (!(p >= 0 && p <= 1))
+        throw Error(ExitCode::kUsage, "the noise knobs are probabilities in [0, 1]");
+    }
+    const auto circuit = circuit::code_circuit(f->code, f->task, f->options);
+    StimFile out(f->out, "wb");
+    out.write(io::print_stim(circuit));
+    out.flush();
+  });
+}
+
+}  // namespace tilewave::cli

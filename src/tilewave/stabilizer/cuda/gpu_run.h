@@ -1,0 +1,58 @@
+// Both engines on one GPU, with the bits of the CPU. The frame engine is an interpreter compiled
+// once: a block of threads holds the frames of its shots in shared memory (global memory for
+// circuits too large), lanes are units of 32 shots, and the workers of a lane share the disjoint
+// targets of each operation. The sparse engine draws the events of a unit with all threads of a
+// block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/sparse_program.h"
+
+namespace tilewave::stabilizer {
+
+/// Times of a GPU run in seconds, for --explain and the bench.
+struct GpuTimes {
+  double kernels_s = 0, total_s = 0;
+};
+
+class GpuRun {
+ public:
+  virtual ~GpuRun() = default;
+  /// Shots of one block; runs work on whole blocks.
+  virtual std::uint64_t block_shots() const = 0;
+  /// Bytes between rows, a multiple of 4.
+  virtual std::uint64_t row_stride() const = 0;
+  /// Rows of `num_blocks` blocks to host memory; copies and kernels overlap.
+  virtual GpuTimes fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                        std::uint8_t* rows) = 0;
+  /// The same without leaving the device: adds the ones of every bit to `counts` (num_bits
+  /// entries).
+  virtual GpuTimes count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                         std::vector<std::uint64_t>& counts) = 0;
+};
+
+/// Throws Error(kResources) when this build or machine has no GPU. `flips`: a row of constant flips
+/// (reference).
+std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram& program,
+                                     const std::vector<std::uint64_t>& flips);
+std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program);
+
+/// Page-locked host memory, which the GPU copies to at full speed.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::size_t num_bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  std::uint8_t* data() const { return data_; }
+
+ private:
+  std::uint8_t* data_ = nullptr;
+};
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,20 @@
+// Builds without CUDA: asking for the GPU is an error that says so.
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/cuda/gpu_run.h"
+
+namespace tilewave::stabilizer {
+namespace {
+[[noreturn]] void refuse() {
+  throw Error(ExitCode::kResources,
+              "this build has no CUDA back end: use --device cpu, or configure with --preset cuda");
+}
+}  // namespace
+
+std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram&, const std::vector<std::uint64_t>&) {
+  refuse();
+}
+std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram&) { refuse(); }
+PinnedBuffer::PinnedBuffer(std::size_t) { refuse(); }
+PinnedBuffer::~PinnedBuffer() = default;
+
+}  // namespace tilewave::stabilizer
