@@ -27,7 +27,8 @@ struct LoweredPlan {
 template <class T>
 class CudaState final : public State {
  public:
-  CudaState(int num_qubits, int device);
+  /// `kernel` indexes tile_kernels<T>().
+  CudaState(int num_qubits, int device, std::size_t kernel = 0);
   ~CudaState() override;
 
   CostModel cost_model() const override;
@@ -68,6 +69,7 @@ class CudaState final : public State {
   runtime::cuda::PinnedBuffer staging_;  ///< mirrors the region
   bool region_restarted_ = false;
   LoweredPlan lowered_;
+  std::size_t kernel_;
   TileLauncher<T> launcher_;
   std::vector<double> marginals_;  ///< cached until the state changes
 };

@@ -11,12 +11,12 @@ std::span<const TileKernel<double>> tile_kernels<double>() {
        {tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kLean>,
         tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kMatrices>,
         tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kAll>}},
-      {13,
+      {12,
        5,
-       "fp64 K=13",
-       {tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kLean>,
-        tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kMatrices>,
-        tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kAll>}},
+       "fp64 K=12 R=5",
+       {tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kLean>,
+        tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kMatrices>,
+        tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kAll>}},
   };
   return kKernels;
 }

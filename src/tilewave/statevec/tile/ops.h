@@ -6,8 +6,10 @@
 //   4x4 16.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include "tilewave/statevec/tile/format.h"
 
@@ -99,15 +101,24 @@ TW_HD void phase_set(Complex<T> (&a)[1 << RB], Complex<T> w, std::uint32_t set) 
   }
 }
 
+/// Exchanges two numbers where mask is all ones, in place: a select would need both twice.
+template <class T>
+TW_HD void swap_masked(T& x, T& y, bool on) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const Bits mask = on ? ~Bits{0} : Bits{0};
+  const Bits p = std::bit_cast<Bits>(x), q = std::bit_cast<Bits>(y), m = (p ^ q) & mask;
+  x = std::bit_cast<T>(p ^ m);
+  y = std::bit_cast<T>(q ^ m);
+}
+
 template <int R, int RB, class T>
 TW_HD void flip(Complex<T> (&a)[1 << RB], std::uint32_t pairs) {
   TW_UNROLL
   for (int k = 0; k < 1 << (RB - 1); ++k) {
     Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
     const bool on = pairs >> without_bit<R>(k) & 1;
-    const Complex<T> u = on ? y : x, v = on ? x : y;
-    x = u;
-    y = v;
+    swap_masked(x.re, y.re, on);
+    swap_masked(x.im, y.im, on);
   }
 }
 

@@ -555,9 +555,16 @@ void Emitter::frame() {
   f.zero_load = pass_.known_zero_before | beyond;
   f.zero_store = pass_.known_zero_after | beyond;
   f.num_tiles = bit(static_cast<int>(slots_.tile_position.size()));
-  f.tile_bits = static_cast<std::uint32_t>(slots_.tile_position.size());
+  const auto shift =
+      static_cast<std::uint32_t>(std::countr_zero(amplitude_bytes(shape_.precision)));
   for (std::size_t b = 0; b < slots_.tile_position.size(); ++b) {
-    f.tile_column[b] = bit(slots_.tile_position[b]) * amplitude_bytes(shape_.precision);
+    const std::uint32_t to = static_cast<std::uint32_t>(slots_.tile_position[b]) + shift;
+    if (f.num_runs && f.runs[f.num_runs - 1].to + f.runs[f.num_runs - 1].width == to) {
+      ++f.runs[f.num_runs - 1].width;
+    } else {
+      TW_CHECK(f.num_runs < kMaxTileRuns, "tile bits in too many runs");
+      f.runs[f.num_runs++] = {static_cast<std::uint32_t>(b), to, 1};
+    }
   }
   const double re = pass_.scale.real(), im = pass_.scale.imag();
   f.scale_re = re;
