@@ -1,6 +1,6 @@
 // Times whole circuits and observations on a device, as targets.md counts them: planning plus
 // execution on a random product state, ended by a synchronisation; medians after a warm-up.
-//   gpu_bench <qubits> [repetitions [kernel [family...]]]      JSON lines on the standard output
+//   gpu_bench <qubits> [repetitions [family...]]      JSON lines on the standard output
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/statevec/cuda/cuda_state.h"
+#include "tilewave/statevec/state.h"
 
 namespace {
 
@@ -110,31 +110,21 @@ int main(int argc, char** argv) {
   try {
     const int n = argc > 1 ? std::atoi(argv[1]) : 30;
     const int repetitions = argc > 2 ? std::atoi(argv[2]) : 7;
-    std::vector<std::string> names(argv + std::min(argc, 4), argv + argc);
+    std::vector<std::string> names(argv + std::min(argc, 3), argv + argc);
     bool observe = false;
     if (names.empty()) {
       for (std::string_view f : circuit::family_names()) names.emplace_back(f);
       observe = true;
     }
     for (Precision precision : {Precision::kDouble, Precision::kSingle}) {
-      const std::size_t kernel = argc > 3 ? static_cast<std::size_t>(std::atoi(argv[3])) : 0;
-      std::unique_ptr<State> state;
-      if (precision == Precision::kDouble) {
-        state = std::make_unique<cuda::CudaState<double>>(n, 0, kernel);
-      } else {
-        state = std::make_unique<cuda::CudaState<float>>(n, 0, kernel);
-      }
-      std::printf("{\"kernel\": %zu}\n", kernel);
+      auto state = make_cuda_state(n, precision);
       const auto product = random_product(n);
       for (const std::string& name : names) {
         const bool file = name.find('.') != std::string::npos;
         const circuit::Circuit c = file ? io::read_circuit_file(name)
                                         : circuit::make_family(name, static_cast<std::uint32_t>(n));
         if (static_cast<int>(c.num_qubits()) != n) continue;
-        if (!c.is_unitary()) {
-          circuit::Circuit unitary(static_cast<std::uint32_t>(n));
-          continue;
-        }
+        if (!c.is_unitary()) throw Error(ExitCode::kInput, name + " is not unitary");
         time_circuit(*state, name, c, repetitions, false, product);
         time_circuit(*state, name, c, std::min(repetitions, 3), true, product);
       }

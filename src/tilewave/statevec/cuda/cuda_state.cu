@@ -80,7 +80,7 @@ std::uint64_t scratch_bytes(int num_qubits) {
 }
 
 template <class T>
-CudaState<T>::CudaState(int num_qubits, int device, std::size_t kernel)
+CudaState<T>::CudaState(int num_qubits, int device)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
       info_(rc::use_device(device)),  // makes it current
       kernel_(kernel),
@@ -278,7 +278,7 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 
 template <class T>
 std::unique_ptr<State> CudaState<T>::clone() const {
-  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index, kernel_);
+  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index);
   copy->layout_ = layout_;
   copy->known_zero_ = known_zero_;
   rc::copy(copy->amps_, amps_, num_amplitudes() * sizeof(Complex<T>), copy->stream_);

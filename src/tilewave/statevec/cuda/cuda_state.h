@@ -27,8 +27,7 @@ struct LoweredPlan {
 template <class T>
 class CudaState final : public State {
  public:
-  /// `kernel` indexes tile_kernels<T>().
-  CudaState(int num_qubits, int device, std::size_t kernel = 0);
+  CudaState(int num_qubits, int device);
   ~CudaState() override;
 
   CostModel cost_model() const override;
@@ -69,7 +68,6 @@ class CudaState final : public State {
   runtime::cuda::PinnedBuffer staging_;  ///< mirrors the region
   bool region_restarted_ = false;
   LoweredPlan lowered_;
-  std::size_t kernel_;
   TileLauncher<T> launcher_;
   std::vector<double> marginals_;  ///< cached until the state changes
 };

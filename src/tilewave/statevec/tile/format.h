@@ -69,7 +69,8 @@ enum LayerFlags : std::uint32_t {
   kHasPairs = 4,
   kHasLanes = 8,
   kHasLift = 16,
-  kHasGeneral = 32
+  kHasGeneral = 32,
+  kUpperPairs = 64  ///< with kHasPairs: only the pairs with higher bits differ from 1
 };
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
