@@ -124,10 +124,7 @@ int main(int argc, char** argv) {
         const circuit::Circuit c = file ? io::read_circuit_file(name)
                                         : circuit::make_family(name, static_cast<std::uint32_t>(n));
         if (static_cast<int>(c.num_qubits()) != n) continue;
-        if (!c.is_unitary()) {
-          circuit::Circuit unitary(static_cast<std::uint32_t>(n));
-          continue;
-        }
+        if (!c.is_unitary()) throw Error(ExitCode::kInput, name + " is not unitary");
         time_circuit(*state, name, c, repetitions, false, product);
         time_circuit(*state, name, c, std::min(repetitions, 3), true, product);
       }

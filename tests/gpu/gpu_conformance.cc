@@ -238,9 +238,9 @@ TEST_P(Gpu, product_states_and_repeated_plans) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Gpu, ::testing::Values(Precision::kDouble, Precision::kSingle),
-                         [](const auto& info) {
-                           return info.param == Precision::kDouble ? "double_precision"
-                                                                   : "single_precision";
+                         [](const auto& which) {
+                           return which.param == Precision::kDouble ? "double_precision"
+                                                                    : "single_precision";
                          });
 
 TEST(GpuErrors, a_state_too_large_names_needed_and_free_memory_and_ways_out) {

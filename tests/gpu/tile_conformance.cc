@@ -17,11 +17,11 @@ namespace rc = tilewave::runtime::cuda;
 
 template <class T>
 void run_kernels(const std::vector<int>& sizes, int num_seeds) {
-  const runtime::CudaDevice device = rc::use_device(0);
+  rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
   for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {
-    cuda::TileLauncher<T> launcher(device.num_multiprocessors, kernel);
+    cuda::TileLauncher<T> launcher(kernel);
     const tile::Shape shape = launcher.shape();
     double worst_of_kernel = 0;
     for (int n : sizes) {

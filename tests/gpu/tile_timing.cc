@@ -1,6 +1,6 @@
 // Times single tile passes on a device: exchanges alone, then 16 and 64 actions of one kind.
-//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a pass and GB/s for
-//   every compiled kernel
+//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a
+//   pass and GB/s for every compiled kernel
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -103,7 +103,7 @@ Plan make_pass(int n, const tile::Shape& shape, int start, Kind kind, int num_ac
 
 template <class T>
 void time_kernels(int n, int only_kernel, int only_kind) {
-  const runtime::CudaDevice device = rc::use_device(0);
+  rc::use_device(0);
   rc::Stream stream;
   const std::uint64_t state_bytes = bit(n) * sizeof(Complex<T>);
   rc::DeviceArena arena(state_bytes + (64u << 20), "a state");
@@ -111,7 +111,7 @@ void time_kernels(int n, int only_kernel, int only_kind) {
   auto* code = arena.take<std::byte>(48u << 20);
   for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {
     if (only_kernel >= 0 && only_kernel != static_cast<int>(kernel)) continue;
-    cuda::TileLauncher<T> launcher(device.num_multiprocessors, kernel);
+    cuda::TileLauncher<T> launcher(kernel);
     std::printf("== %s, %d qubits\n", launcher.name(), n);
     const auto time = [&](Kind kind, int start, int num_actions) {
       rc::check(rc::driver().fill(state, 0x3c, state_bytes, stream.get()), "fill");

@@ -98,9 +98,9 @@ std::vector<double> CudaState<T>::joint_probabilities(std::span<const circuit::Q
   double* sums = partial;
   if (slice_bits) {
     sums = arena_.template take<double>(shape.num_outcomes);
-    rc::launch(sum_slices_kernel, dim3((shape.num_outcomes + kReduceThreads - 1) / kReduceThreads),
-               dim3(kReduceThreads), 0, stream_, partial, shape.num_slices, shape.num_outcomes,
-               sums);
+    rc::launch(
+        sum_slices_kernel<double>, dim3((shape.num_outcomes + kReduceThreads - 1) / kReduceThreads),
+        dim3(kReduceThreads), 0, stream_, partial, shape.num_slices, shape.num_outcomes, sums);
   }
   const std::vector<double> by_position = to_host(sums, shape.num_outcomes);
   std::vector<double> result(shape.num_outcomes);

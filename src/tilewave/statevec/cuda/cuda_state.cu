@@ -83,7 +83,8 @@ template <class T>
 CudaState<T>::CudaState(int num_qubits, int device)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
       info_(rc::use_device(device)),  // makes it current
-      launcher_(info_.num_multiprocessors) {
+      kernel_(kernel),
+      launcher_(kernel) {
   const int held_qubits = std::max(num_qubits, launcher_.shape().tile_qubits);
   held_ = bit(held_qubits);
   const std::uint64_t bytes = held_ * sizeof(Complex<T>) + scratch_bytes(num_qubits);

@@ -1,6 +1,6 @@
-// Cost constants of a device, seconds an amplitude. Found with tests/gpu/tile_timing at 30 qubits
-// on one NVIDIA H200 (2026-11-21); other devices are scaled by multiprocessors and by memory only
-// through the planner's own choice, which needs ratios rather than absolute times.
+// Cost constants of a device, seconds an amplitude: found with tests/gpu/tile_timing at 30 qubits
+// on one NVIDIA H200 (2026-11-21), 48 actions of a kind in one pass less an empty pass. Arithmetic
+// is scaled by the number of multiprocessors for other devices; the planner needs the ratios.
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 
 namespace tilewave::statevec::cuda {
@@ -8,12 +8,12 @@ namespace tilewave::statevec::cuda {
 CostModel device_cost_model(const runtime::CudaDevice& device, Precision precision) {
   CostModel cost;
   const double slower = 132.0 / device.num_multiprocessors;
-  const double share = (precision == Precision::kDouble ? 1.0 : 0.55) * slower;
-  cost.bandwidth = 3.9e12;
-  cost.lift_s = 2.0e-13 * share;
-  cost.flip_s = 2.0e-13 * share;
-  cost.rotate_s = 4.5e-13 * share;
-  cost.phase_s = 9.0e-13 * share;
+  const double share = (precision == Precision::kDouble ? 1.0 : 0.6) * slower;
+  cost.bandwidth = 4.05e12;
+  cost.lift_s = 1.5e-13 * share;
+  cost.flip_s = 2.6e-13 * share;
+  cost.rotate_s = 5.0e-13 * share;
+  cost.phase_s = 7.0e-13 * share;
   cost.multiply_s = 3.6e-13 * share;
   cost.pass_overhead_s = 4e-6;
   return cost;

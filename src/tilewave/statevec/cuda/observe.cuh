@@ -120,12 +120,12 @@ __global__ void __launch_bounds__(kReduceThreads)
     partial[slice * shape.num_outcomes + outcome] = sum;
   }
 }
+template <class V>
 __global__ void __launch_bounds__(kReduceThreads)
-    sum_slices_kernel(const double* partial, std::uint32_t num_slices, std::uint32_t count,
-                      double* out) {
+    sum_slices_kernel(const V* partial, std::uint32_t num_slices, std::uint32_t count, V* out) {
   const std::uint32_t o = blockIdx.x * kReduceThreads + threadIdx.x;
   if (o >= count) return;
-  double sum = 0;
+  V sum = 0;
   for (std::uint32_t s = 0; s < num_slices; ++s) sum += partial[std::uint64_t{s} * count + o];
   out[o] = sum;
 }

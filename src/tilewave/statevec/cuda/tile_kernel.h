@@ -15,7 +15,6 @@ struct PassArguments {
   Complex<T>* state;
   const std::byte* code;
   const std::byte* tables;
-  std::uint32_t prefetch;  ///< ask for the next tile's rows while this one is worked on
 };
 
 /// One tile shape, compiled for each set of operations.

@@ -2,21 +2,18 @@
 
 namespace tilewave::statevec::cuda {
 
+// On an H200, 32 amplitudes a thread beat 16 (fewer exchanges, half the decoding), and 2^12 a
+// block, two blocks a multiprocessor, beat 2^13 with one: loads and arithmetic of different blocks
+// overlap.
 template <>
 std::span<const TileKernel<double>> tile_kernels<double>() {
   static const TileKernel<double> kKernels[] = {
       {12,
-       4,
-       "fp64 K=12",
-       {tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kLean>,
-        tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kMatrices>,
-        tile_pass_kernel<double, 12, 4, 2, tile::OpSet::kAll>}},
-      {13,
        5,
-       "fp64 K=13",
-       {tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kLean>,
-        tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kMatrices>,
-        tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kAll>}},
+       "fp64 K=12",
+       {tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kLean>,
+        tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kMatrices>,
+        tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kAll>}},
   };
   return kKernels;
 }

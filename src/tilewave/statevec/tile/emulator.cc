@@ -48,7 +48,7 @@ class Emulator {
   Complex<T>& state(std::uint64_t offset) { return state_[offset / sizeof(Complex<T>)]; }
 
   void run_tile(std::uint32_t tile) {
-    const std::uint64_t base = columns(f_.tile_column, tile, static_cast<int>(f_.tile_bits));
+    const std::uint64_t base = tile_offset(f_.runs, f_.num_runs, tile);
     for (int t = 0; t < threads_; ++t) {
       const auto thread = static_cast<std::uint32_t>(t);
       address_[t] = columns(f_.first_column, thread, bits_);

@@ -69,7 +69,8 @@ enum LayerFlags : std::uint32_t {
   kHasPairs = 4,
   kHasLanes = 8,
   kHasLift = 16,
-  kHasGeneral = 32
+  kHasGeneral = 32,
+  kUpperPairs = 64  ///< with kHasPairs: only the pairs with higher bits differ from 1
 };
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
@@ -153,6 +154,22 @@ struct ChunkHead {
 };
 static_assert(sizeof(ChunkHead) == 32);
 
+/// Bits [from, from + width) of the tile's number go to bits [to, to + width) of the byte offset.
+struct TileRun {
+  std::uint32_t from, to, width;
+};
+constexpr int kMaxTileRuns = 16;
+
+TW_HD constexpr std::uint64_t tile_offset(const TileRun* runs, std::uint32_t num_runs,
+                                          std::uint32_t tile) {
+  std::uint64_t offset = 0;
+  for (std::uint32_t r = 0; r < num_runs; ++r) {
+    const std::uint32_t field = tile >> runs[r].from & ((1u << runs[r].width) - 1u);
+    offset |= static_cast<std::uint64_t>(field) << runs[r].to;
+  }
+  return offset;
+}
+
 enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
 
 /// The frame of a pass: travels as a kernel parameter.
@@ -163,12 +180,12 @@ struct PassFrame {
   std::uint64_t store_xor = 0;  ///< X on store: of the thread's part of the offset
   std::uint64_t store_add =
       0;  ///< of register bits: their columns are then negative, and this is their sum
-  std::uint64_t tile_column[32]{};  ///< bytes
-  std::uint64_t zero_load = 0;      ///< byte offset bits that hold 0: not read
-  std::uint64_t zero_store = 0;     ///< byte offset bits that hold 0 after the store: not written
+  std::uint64_t zero_load = 0;   ///< byte offset bits that hold 0: not read
+  std::uint64_t zero_store = 0;  ///< byte offset bits that hold 0 after the store: not written
   std::uint32_t
       first_column[kMaxTileQubits]{};  ///< shared address columns of the thread bits at the load
-  std::uint32_t tile_bits = 0;
+  std::uint32_t num_runs = 0;
+  TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;
   std::uint32_t num_chunks = 0;
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load

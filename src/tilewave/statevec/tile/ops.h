@@ -6,8 +6,10 @@
 //   4x4 16.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include "tilewave/statevec/tile/format.h"
 
@@ -70,19 +72,17 @@ TW_HD void phase_bit(Complex<T> (&a)[1 << RB], Complex<T> w) {
   for (int k = 0; k < 1 << (RB - 1); ++k) multiply(a[without_bit<R>(k) | 1 << R], w);
 }
 
-/// The 1-half of bit R times w times the product of pair[b] over the other bits b that are 1.
-template <int R, int RB, int B, int At, class T>
+/// The 1-half of bit R times w times the product of pair[b] over the other bits b >= Low that
+/// are 1.
+template <int R, int RB, int B, int Low, int At, class T>
 TW_HD void phase_tree(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pair) {
-  if constexpr (B < 0) {
-    multiply(a[without_bit<R>(At) | 1 << R], w);
+  if constexpr (B < Low) {
+    TW_UNROLL
+    for (int k = 0; k < 1 << Low; ++k) multiply(a[without_bit<R>(At | k) | 1 << R], w);
   } else {
-    phase_tree<R, RB, B - 1, At>(a, w, pair);
-    phase_tree<R, RB, B - 1, (At | 1 << B)>(a, w * pair[B], pair);
+    phase_tree<R, RB, B - 1, Low, At>(a, w, pair);
+    phase_tree<R, RB, B - 1, Low, (At | 1 << B)>(a, w * pair[B], pair);
   }
-}
-template <int R, int RB, class T>
-TW_HD void phase_bit_pairs(Complex<T> (&a)[1 << RB], Complex<T> w, const T* payload) {
-  phase_tree<R, RB, RB - 2, 0>(a, w, reinterpret_cast<const Complex<T>*>(payload));
 }
 
 template <int RB, class T>
@@ -99,15 +99,24 @@ TW_HD void phase_set(Complex<T> (&a)[1 << RB], Complex<T> w, std::uint32_t set) 
   }
 }
 
+/// Exchanges two numbers where mask is all ones, in place: a select would need both twice.
+template <class T>
+TW_HD void swap_masked(T& x, T& y, bool on) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const Bits mask = on ? ~Bits{0} : Bits{0};
+  const Bits p = std::bit_cast<Bits>(x), q = std::bit_cast<Bits>(y), m = (p ^ q) & mask;
+  x = std::bit_cast<T>(p ^ m);
+  y = std::bit_cast<T>(q ^ m);
+}
+
 template <int R, int RB, class T>
 TW_HD void flip(Complex<T> (&a)[1 << RB], std::uint32_t pairs) {
   TW_UNROLL
   for (int k = 0; k < 1 << (RB - 1); ++k) {
     Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
     const bool on = pairs >> without_bit<R>(k) & 1;
-    const Complex<T> u = on ? y : x, v = on ? x : y;
-    x = u;
-    y = v;
+    swap_masked(x.re, y.re, on);
+    swap_masked(x.im, y.im, on);
   }
 }
 
@@ -254,14 +263,16 @@ TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::b
       w = *reinterpret_cast<const Complex<T>*>(at);
     }
     at += 16;
-    const T* pairs = reinterpret_cast<const T*>(at);
+    const auto* pairs = reinterpret_cast<const Complex<T>*>(at);
     if (flags & kHasPairs) at += pair_bytes<RB, T>();
     if (flags & kHasLanes) {
       w = w * reinterpret_cast<const Complex<T>*>(at)[c.thread & 31];
       at += 32 * sizeof(Complex<T>);
     }
-    if (flags & kHasPairs) {
-      phase_bit_pairs<R, RB>(a, w, pairs);
+    if (flags & kUpperPairs) {
+      phase_tree<R, RB, RB - 2, R, 0>(a, w, pairs);
+    } else if (flags & kHasPairs) {
+      phase_tree<R, RB, RB - 2, 0, 0>(a, w, pairs);
     } else {
       phase_bit<R, RB>(a, w);
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -25,8 +26,10 @@ using detail::SlotOp;
 using detail::SlotPass;
 using detail::SlotTerm;
 
-/// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
-constexpr int kFlushAllSlots = 7;
+/// Emit all waiting terms at once when this many slots that wait are mixed later in the pass (one
+/// choice), or never (the other): the cheaper program is kept.
+constexpr int kFlushAllSlots = 7, kNeverFlushAll = 99;
+constexpr double kDecodeCost = 6;  ///< of a layer, in complex multiplications of a thread
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes) {
   const auto* from = static_cast<const std::byte*>(data);
@@ -44,8 +47,18 @@ struct LocalTerm {
 
 class Emitter {
  public:
-  Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits)
-      : plan_(plan), pass_(pass), shape_(shape), limits_(limits) {}
+  Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
+          int flush_all_slots)
+      : plan_(plan),
+        pass_(pass),
+        shape_(shape),
+        limits_(limits),
+        flush_all_slots_(flush_all_slots) {}
+
+  /// Complex multiplications of a thread in phases, and decoding: what the choice of flushes
+  /// changes.
+  double cost() const { return cost_; }
+  bool flushed_all() const { return flushed_all_; }
 
   TilePass run();
 
@@ -119,6 +132,9 @@ class Emitter {
   const Pass& pass_;
   const Shape shape_;
   const ChunkLimits limits_;
+  const int flush_all_slots_;
+  double cost_ = 0;
+  bool flushed_all_ = false;
   SlotPass slots_;
   std::uint32_t column_[kMaxTileQubits]{};
   const SlotLayout* layout_ = nullptr;
@@ -162,6 +178,7 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
 void Emitter::end_layer() {
   if (layer_bit_ < 0) return;
   layer_bit_ = -1;
+  cost_ += kDecodeCost;
   append_op(kLayer, layer_, nullptr, layer_payload_);
   layer_ = {};
   layer_payload_.clear();
@@ -341,6 +358,9 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, lanes);
   append(payload, lanes.data(), lanes.size());
+  // all amplitudes, decoding, and the making of a general factor
+  cost_ += std::ldexp(1.0, shape_.register_bits) / (set == ~0u ? 1 : 4) + 4;
+  if (static_cast<FactorClass>(head.factor()) == FactorClass::kGeneral) cost_ += 12;
   emit(code, head, {}, std::move(payload));
 }
 
@@ -359,6 +379,10 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
   }
   if (!pairs.empty()) {
     flags |= kHasPairs;
+    const bool upper = bit < shape_.register_bits - 1 &&
+                       std::all_of(pairs.begin(), pairs.begin() + bit,
+                                   [](std::uint64_t turns) { return turns == 0; });
+    if (upper) flags |= kUpperPairs;
     for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
     pad16(payload);
   }
@@ -366,6 +390,10 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     flags |= kHasLanes;
     append(payload, lanes.data(), lanes.size());
   }
+  const double half = std::ldexp(0.5, shape_.register_bits);
+  cost_ += half + ((flags & kUpperPairs) ? std::ldexp(half, -bit)
+                   : (flags & kHasPairs) ? half
+                                         : 0.0);
   add_to_layer(bit, flags, payload);
 }
 
@@ -384,7 +412,8 @@ void Emitter::flush(std::uint32_t touched) {
     any = any || (t.slots & touched);
   }
   if (!any) return;
-  if (std::popcount(waiting & future_) >= kFlushAllSlots) {
+  if (std::popcount(waiting & future_) >= flush_all_slots_) {
+    flushed_all_ = true;
     flush_terms(pool_, touched);
     pool_.clear();
     return;
@@ -555,9 +584,16 @@ void Emitter::frame() {
   f.zero_load = pass_.known_zero_before | beyond;
   f.zero_store = pass_.known_zero_after | beyond;
   f.num_tiles = bit(static_cast<int>(slots_.tile_position.size()));
-  f.tile_bits = static_cast<std::uint32_t>(slots_.tile_position.size());
+  const auto shift =
+      static_cast<std::uint32_t>(std::countr_zero(amplitude_bytes(shape_.precision)));
   for (std::size_t b = 0; b < slots_.tile_position.size(); ++b) {
-    f.tile_column[b] = bit(slots_.tile_position[b]) * amplitude_bytes(shape_.precision);
+    const std::uint32_t to = static_cast<std::uint32_t>(slots_.tile_position[b]) + shift;
+    if (f.num_runs && f.runs[f.num_runs - 1].to + f.runs[f.num_runs - 1].width == to) {
+      ++f.runs[f.num_runs - 1].width;
+    } else {
+      TW_CHECK(f.num_runs < kMaxTileRuns, "tile bits in too many runs");
+      f.runs[f.num_runs++] = {static_cast<std::uint32_t>(b), to, 1};
+    }
   }
   const double re = pass_.scale.real(), im = pass_.scale.imag();
   f.scale_re = re;
@@ -663,7 +699,12 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                     const ChunkLimits& limits) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
-  return Emitter(plan, plan.passes[pass], shape, limits).run();
+  Emitter some(plan, plan.passes[pass], shape, limits, kFlushAllSlots);
+  TilePass first = some.run();
+  if (!some.flushed_all()) return first;
+  Emitter never(plan, plan.passes[pass], shape, limits, kNeverFlushAll);
+  TilePass second = never.run();
+  return never.cost() < some.cost() ? second : first;
 }
 
 }  // namespace tilewave::statevec::tile
