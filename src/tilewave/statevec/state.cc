@@ -32,8 +32,7 @@ void State::restore_layout() {
   materialize();
 }
 
-void State::update_blocks(
-    const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
+void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
   std::vector<cplx> all(num_amplitudes());
   for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
     std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));

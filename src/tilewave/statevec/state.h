@@ -98,8 +98,7 @@ class State {
   /// Rewrites all amplitudes, in blocks in order of basis states: f(first basis state, amplitudes)
   /// may change them and may be called for several blocks at once. Restores the layout. Devices
   /// without an own version go through a copy on the host.
-  virtual void update_blocks(
-      const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
+  virtual void update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 

@@ -55,7 +55,9 @@ inline void check_distinct(int a, int b, const char* names) {
 }
 
 inline cplx value(const ::Complex& z) { return {z.real, z.imag}; }
-inline ::Complex value(cplx z) { return {static_cast<qreal>(z.real()), static_cast<qreal>(z.imag())}; }
+inline ::Complex value(cplx z) {
+  return {static_cast<qreal>(z.real()), static_cast<qreal>(z.imag())};
+}
 
 template <class Matrix>  // ComplexMatrix2 or ComplexMatrix4
 std::vector<cplx> entries(const Matrix& u) {

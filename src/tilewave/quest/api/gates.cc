@@ -225,8 +225,7 @@ void multiQubitNot(Qureg qureg, int* targs, int numTargs) {
   });
 }
 
-void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs,
-                                  int numTargs) {
+void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs) {
   call(__func__, [&] {
     Register& r = use(qureg);
     const auto c = check_qubits(r, ctrls, numCtrls, 1, "ctrls");

@@ -37,8 +37,9 @@ void fourier(Register& r, std::span<const Qubit> q) {
 void check_workspace(const Register& r, const Qureg& workspace) {
   Register& w = use(workspace, "workspace");
   if (w.is_density() != r.is_density()) {
-    fail("workspace and qureg are of different kinds: both must be state vectors, or both density "
-         "matrices");
+    fail(
+        "workspace and qureg are of different kinds: both must be state vectors, or both density "
+        "matrices");
   }
   check_same_size(r, w, "qureg and workspace");
 }
@@ -53,8 +54,9 @@ qreal expectation(Register& r, const tilewave::circuit::PauliSum& sum) {
 void apply_to(const Qureg& in, const tilewave::circuit::PauliSum& sum, const Qureg& out) {
   Register &a = use(in, "inQureg"), &b = use(out, "outQureg");
   if (a.is_density() != b.is_density()) {
-    fail("inQureg and outQureg are of different kinds: both must be state vectors, or both density "
-         "matrices");
+    fail(
+        "inQureg and outQureg are of different kinds: both must be state vectors, or both density "
+        "matrices");
   }
   check_same_size(a, b, "inQureg and outQureg");
   apply_sum(a, sum, b);
@@ -162,8 +164,8 @@ qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, pauliOpType* pauliCodes
   });
 }
 
-qreal calcExpecPauliSum(Qureg qureg, pauliOpType* allPauliCodes, qreal* termCoeffs,
-                        int numSumTerms, Qureg workspace) {
+qreal calcExpecPauliSum(Qureg qureg, pauliOpType* allPauliCodes, qreal* termCoeffs, int numSumTerms,
+                        Qureg workspace) {
   return call(__func__, [&] {
     Register& r = use(qureg);
     check_workspace(r, workspace);

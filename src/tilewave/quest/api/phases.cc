@@ -66,10 +66,10 @@ void check_overrides(const Registers& regs, const Overrides& o) {
     for (std::size_t r = 0; r < regs.list.size(); ++r) {
       const long long values = 1LL << regs.list[r].size();
       const bool is_signed = regs.encoding == TWOS_COMPLEMENT;
-      check_range(o.indices[k * static_cast<long long>(regs.list.size()) +
-                            static_cast<long long>(r)],
-                  is_signed ? -values / 2 : 0, (is_signed ? values / 2 : values) - 1,
-                  "an entry of overrideInds");
+      check_range(
+          o.indices[k * static_cast<long long>(regs.list.size()) + static_cast<long long>(r)],
+          is_signed ? -values / 2 : 0, (is_signed ? values / 2 : values) - 1,
+          "an entry of overrideInds");
     }
   }
 }
@@ -130,25 +130,27 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
           const long long half = 1LL << (sizes[reg] - 1);
           for (long long x = -half; x < 0; ++x) {
             if (!excused(x)) {
-              fail("an exponent is a fraction, which has no real value at negative numbers: give "
-                   "their phases as overrides or use UNSIGNED");
+              fail(
+                  "an exponent is a fraction, which has no real value at negative numbers: give "
+                  "their phases as overrides or use UNSIGNED");
             }
           }
         }
       }
     }
-    apply(r, regs,
-          [&](const long long* x) {
-            double sum = 0;
-            int k = 0;
-            for (int reg = 0; reg < num_regs; ++reg) {
-              for (int t = 0; t < terms[reg]; ++t, ++k) {
-                sum += coeffs[k] * std::pow(static_cast<double>(x[reg]), exponents[k]);
-              }
+    apply(
+        r, regs,
+        [&](const long long* x) {
+          double sum = 0;
+          int k = 0;
+          for (int reg = 0; reg < num_regs; ++reg) {
+            for (int t = 0; t < terms[reg]; ++t, ++k) {
+              sum += coeffs[k] * std::pow(static_cast<double>(x[reg]), exponents[k]);
             }
-            return sum;
-          },
-          o);
+          }
+          return sum;
+        },
+        o);
   });
 }
 
@@ -158,19 +160,25 @@ int parameters_of(phaseFunc f, int num_regs) {
   switch (f) {
     case NORM:
     case PRODUCT:
-    case DISTANCE: return 0;
+    case DISTANCE:
+      return 0;
     case SCALED_NORM:
     case INVERSE_NORM:
     case SCALED_PRODUCT:
     case INVERSE_PRODUCT:
     case SCALED_DISTANCE:
-    case INVERSE_DISTANCE: return 1;
+    case INVERSE_DISTANCE:
+      return 1;
     case SCALED_INVERSE_NORM:
     case SCALED_INVERSE_PRODUCT:
-    case SCALED_INVERSE_DISTANCE: return 2;
-    case SCALED_INVERSE_SHIFTED_NORM: return 2 + num_regs;
-    case SCALED_INVERSE_SHIFTED_DISTANCE: return 2 + num_regs / 2;
-    case SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE: return 2 + num_regs;
+    case SCALED_INVERSE_DISTANCE:
+      return 2;
+    case SCALED_INVERSE_SHIFTED_NORM:
+      return 2 + num_regs;
+    case SCALED_INVERSE_SHIFTED_DISTANCE:
+      return 2 + num_regs / 2;
+    case SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE:
+      return 2 + num_regs;
   }
   fail("functionNameCode is " + std::to_string(static_cast<int>(f)) +
        ": it must be from 0 to 14 (enum phaseFunc)");
@@ -206,15 +214,20 @@ double named_phase(phaseFunc f, const long long* x, int n, const qreal* p) {
   switch (f) {
     case NORM:
     case PRODUCT:
-    case DISTANCE: return v;
+    case DISTANCE:
+      return v;
     case SCALED_NORM:
     case SCALED_PRODUCT:
-    case SCALED_DISTANCE: return p[0] * v;
+    case SCALED_DISTANCE:
+      return p[0] * v;
     case INVERSE_NORM:
     case INVERSE_PRODUCT:
-    case INVERSE_DISTANCE: return v == 0 ? double(p[0]) : 1 / v;
-    case SCALED_INVERSE_PRODUCT: return v == 0 ? double(p[1]) : p[0] / v;
-    default: return v <= REAL_EPS ? double(p[1]) : p[0] / v;
+    case INVERSE_DISTANCE:
+      return v == 0 ? double(p[0]) : 1 / v;
+    case SCALED_INVERSE_PRODUCT:
+      return v == 0 ? double(p[1]) : p[0] / v;
+    default:
+      return v <= REAL_EPS ? double(p[1]) : p[0] / v;
   }
 }
 
@@ -233,7 +246,8 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
            std::to_string(wanted));
     }
     if (wanted) check_pointer(params, "params");
-    apply(r, regs, [&](const long long* x) { return named_phase(f, x, num_regs, params); }, o);
+    apply(
+        r, regs, [&](const long long* x) { return named_phase(f, x, num_regs, params); }, o);
   });
 }
 

@@ -59,9 +59,10 @@ void reportQuregParams(Qureg qureg) {
   call(__func__, [&] {
     Register& r = use(qureg);
     const auto amplitudes = static_cast<unsigned long long>(r.num_amplitudes());
-    std::printf("QUBITS:\nNumber of qubits is %d.\nNumber of amps is %llu.\n"
-                "Number of amps per rank is %llu.\n",
-                r.num_state_qubits(), amplitudes, amplitudes);
+    std::printf(
+        "QUBITS:\nNumber of qubits is %d.\nNumber of amps is %llu.\n"
+        "Number of amps per rank is %llu.\n",
+        r.num_state_qubits(), amplitudes, amplitudes);
   });
 }
 

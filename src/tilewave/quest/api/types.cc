@@ -80,7 +80,8 @@ PauliHamil read_hamil(const char* name) {
   for (std::size_t k = 0; k < coefficients.size(); ++k) {
     h.termCoeffs[k] = static_cast<qreal>(coefficients[k]);
   }
-  for (std::size_t k = 0; k < codes.size(); ++k) h.pauliCodes[k] = static_cast<pauliOpType>(codes[k]);
+  for (std::size_t k = 0; k < codes.size(); ++k)
+    h.pauliCodes[k] = static_cast<pauliOpType>(codes[k]);
   return h;
 }
 

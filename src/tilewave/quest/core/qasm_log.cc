@@ -67,8 +67,7 @@ void QasmLog::gate(circuit::GateId gate, std::span<const circuit::Qubit> control
     return;
   }
   flip_zero_controls(controls, control_values);
-  body_ +=
-      first_word(row->qasm) + arguments(params) + " " + qubit_list(controls, targets) + ";\n";
+  body_ += first_word(row->qasm) + arguments(params) + " " + qubit_list(controls, targets) + ";\n";
   flip_zero_controls(controls, control_values);
 }
 
@@ -76,10 +75,11 @@ void QasmLog::matrix(std::span<const circuit::Qubit> controls, std::uint64_t con
                      std::span<const circuit::Qubit> targets, std::span<const cplx> m) {
   if (!is_recording_) return;
   const bool small = targets.size() == 1 && controls.size() <= 1;
-  const double error = m.size() != 4 ? 1
-                                     : std::abs(std::norm(m[0]) + std::norm(m[2]) - 1) +
-                                           std::abs(std::norm(m[1]) + std::norm(m[3]) - 1) +
-                                           std::abs(std::conj(m[0]) * m[1] + std::conj(m[2]) * m[3]);
+  const double error = m.size() != 4
+                           ? 1
+                           : std::abs(std::norm(m[0]) + std::norm(m[2]) - 1) +
+                                 std::abs(std::norm(m[1]) + std::norm(m[3]) - 1) +
+                                 std::abs(std::conj(m[0]) * m[1] + std::conj(m[2]) * m[3]);
   if (!small || error > 1e-5) {
     comment("a matrix on " + qubit_list(targets, {}) +
             (controls.empty() ? "" : " under controls " + qubit_list(controls, {})) +

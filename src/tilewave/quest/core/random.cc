@@ -30,8 +30,8 @@ struct InitByArray {
       }
     };
     for (std::size_t k = std::max(kWords, keys.size()); k > 0; --k) {
-      s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) +
-             static_cast<std::uint32_t>(keys[j]) + static_cast<std::uint32_t>(j);
+      s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) + static_cast<std::uint32_t>(keys[j]) +
+             static_cast<std::uint32_t>(j);
       advance();
       if (++j == keys.size()) j = 0;
     }

@@ -1,4 +1,5 @@
-/* The C API of QuEST 3.7 on Tilewave. Programs compile unchanged as C11 or C++17; link tilewave_quest.
+/* The C API of QuEST 3.7 on Tilewave. Programs compile unchanged as C11 or C++17; link
+ * tilewave_quest.
  *
  * Calls are recorded and run together when something is observed. Qubit 0 is the least significant
  * bit of a basis state. A density matrix of n qubits is kept as 2n qubits: element (row, column) is
@@ -25,19 +26,19 @@ enum bitEncoding { UNSIGNED = 0, TWOS_COMPLEMENT = 1 };
 
 /* Phase functions known by name; p[] are their parameters, x_k the registers' numbers. */
 enum phaseFunc {
-  NORM = 0,                         /* sqrt(sum x_k^2) */
-  SCALED_NORM = 1,                  /* p0 norm */
-  INVERSE_NORM = 2,                 /* 1 / norm, p0 where it diverges */
-  SCALED_INVERSE_NORM = 3,          /* p0 / norm, p1 where it diverges */
-  SCALED_INVERSE_SHIFTED_NORM = 4,  /* p0 / norm of x_k - p[2+k], p1 where it diverges */
-  PRODUCT = 5,                      /* product of x_k */
-  SCALED_PRODUCT = 6,               /* p0 product */
-  INVERSE_PRODUCT = 7,              /* 1 / product, p0 where it diverges */
-  SCALED_INVERSE_PRODUCT = 8,       /* p0 / product, p1 where it diverges */
-  DISTANCE = 9,                     /* sqrt(sum (x_2k+1 - x_2k)^2) */
-  SCALED_DISTANCE = 10,             /* p0 distance */
-  INVERSE_DISTANCE = 11,            /* 1 / distance, p0 where it diverges */
-  SCALED_INVERSE_DISTANCE = 12,     /* p0 / distance, p1 where it diverges */
+  NORM = 0,                             /* sqrt(sum x_k^2) */
+  SCALED_NORM = 1,                      /* p0 norm */
+  INVERSE_NORM = 2,                     /* 1 / norm, p0 where it diverges */
+  SCALED_INVERSE_NORM = 3,              /* p0 / norm, p1 where it diverges */
+  SCALED_INVERSE_SHIFTED_NORM = 4,      /* p0 / norm of x_k - p[2+k], p1 where it diverges */
+  PRODUCT = 5,                          /* product of x_k */
+  SCALED_PRODUCT = 6,                   /* p0 product */
+  INVERSE_PRODUCT = 7,                  /* 1 / product, p0 where it diverges */
+  SCALED_INVERSE_PRODUCT = 8,           /* p0 / product, p1 where it diverges */
+  DISTANCE = 9,                         /* sqrt(sum (x_2k+1 - x_2k)^2) */
+  SCALED_DISTANCE = 10,                 /* p0 distance */
+  INVERSE_DISTANCE = 11,                /* 1 / distance, p0 where it diverges */
+  SCALED_INVERSE_DISTANCE = 12,         /* p0 / distance, p1 where it diverges */
   SCALED_INVERSE_SHIFTED_DISTANCE = 13, /* p0 / distance of x_2k - x_2k+1 - p[2+k], or p1 */
   SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE =
       14 /* p0 / sqrt(sum p[2+2k] (x_2k - x_2k+1 - p[3+2k])^2), p1 where it diverges */
@@ -72,8 +73,8 @@ typedef struct Vector {
 
 /* Sum of real multiples of Pauli strings; pauliCodes[term * numQubits + qubit]. */
 typedef struct PauliHamil {
-  enum pauliOpType *pauliCodes;
-  qreal *termCoeffs;
+  enum pauliOpType* pauliCodes;
+  qreal* termCoeffs;
   int numSumTerms, numQubits;
 } PauliHamil;
 
@@ -96,23 +97,23 @@ typedef struct SubDiagonalOp {
 typedef struct QASMLogger QASMLogger;
 struct TilewaveSlot;
 
-/* A register, passed by value. stateVec.real[k] and imag[k] are amplitude k of the state: reading or
- * writing them is valid at any time; their memory is taken when they are first touched. */
+/* A register, passed by value. stateVec.real[k] and imag[k] are amplitude k of the state: reading
+ * or writing them is valid at any time; their memory is taken when they are first touched. */
 typedef struct Qureg {
   int isDensityMatrix, numQubitsRepresented, numQubitsInStateVec;
   long long int numAmpsPerChunk, numAmpsTotal;
   int chunkId, numChunks;
   ComplexArray stateVec;
-  ComplexArray pairStateVec, deviceStateVec;        /* always null */
+  ComplexArray pairStateVec, deviceStateVec;         /* always null */
   qreal *firstLevelReduction, *secondLevelReduction; /* always null */
-  QASMLogger *qasmLog;                               /* always null */
-  struct TilewaveSlot *slot;                         /* where Tilewave keeps the state */
+  QASMLogger* qasmLog;                               /* always null */
+  struct TilewaveSlot* slot;                         /* where Tilewave keeps the state */
   unsigned long long generation;                     /* which use of the slot this is */
 } Qureg;
 
 typedef struct QuESTEnv {
   int rank, numRanks;
-  unsigned long int *seeds;
+  unsigned long int* seeds;
   int numSeeds;
 } QuESTEnv;
 
@@ -131,15 +132,15 @@ void reportQuESTEnv(QuESTEnv env);
 /* Writes the same in one line of at most 199 characters. */
 void getEnvironmentString(QuESTEnv env, char str[200]);
 /* Seeds the random numbers from the time and the process id. */
-void seedQuESTDefault(QuESTEnv *env);
+void seedQuESTDefault(QuESTEnv* env);
 /* Seeds them with the given keys: Mersenne Twister, init_by_array; measurements repeat QuEST's. */
-void seedQuEST(QuESTEnv *env, unsigned long int *seedArray, int numSeeds);
+void seedQuEST(QuESTEnv* env, unsigned long int* seedArray, int numSeeds);
 /* The keys in use; the array belongs to env. */
-void getQuESTSeeds(QuESTEnv env, unsigned long int **seeds, int *numSeeds);
+void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds);
 /* Called for every invalid call; the default prints the message and exits with status 1. Define
  * your own to override it: if it returns, the call has done nothing (and returns zeros); it may
  * also throw a C++ exception. */
-void invalidQuESTInputError(const char *errMsg, const char *errFunc);
+void invalidQuESTInputError(const char* errMsg, const char* errFunc);
 
 /* ---- registers ---- */
 
@@ -167,13 +168,14 @@ void initComplexMatrixN(ComplexMatrixN m, qreal real[][1 << m.numQubits],
                         qreal imag[][1 << m.numQubits]);
 /* A matrix whose rows are the rows of two arrays; the storage holds the row pointers (C only). */
 ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal re[][1 << numQubits],
-                                               qreal im[][1 << numQubits], qreal **reStorage,
-                                               qreal **imStorage);
+                                               qreal im[][1 << numQubits], qreal** reStorage,
+                                               qreal** imStorage);
 #define UNPACK_ARR(...) __VA_ARGS__
 /* A matrix on the stack from two brace lists of rows, each in parentheses (C only). */
-#define getStaticComplexMatrixN(numQubits, re, im)                                              \
-  bindArraysToStackComplexMatrixN(numQubits, (qreal[1 << numQubits][1 << numQubits])UNPACK_ARR re, \
-                                  (qreal[1 << numQubits][1 << numQubits])UNPACK_ARR im,            \
+#define getStaticComplexMatrixN(numQubits, re, im)                                       \
+  bindArraysToStackComplexMatrixN(numQubits,                                             \
+                                  (qreal[1 << numQubits][1 << numQubits]) UNPACK_ARR re, \
+                                  (qreal[1 << numQubits][1 << numQubits]) UNPACK_ARR im, \
                                   (qreal * [1 << numQubits]){0}, (qreal * [1 << numQubits]){0})
 #endif
 
@@ -181,9 +183,9 @@ ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal re[][1 << nu
 PauliHamil createPauliHamil(int numQubits, int numSumTerms);
 void destroyPauliHamil(PauliHamil hamil);
 /* Reads "coefficient code code ..." a line (codes 0 1 2 3 for I X Y Z, qubit 0 first). */
-PauliHamil createPauliHamilFromFile(char *fn);
+PauliHamil createPauliHamilFromFile(char* fn);
 /* Copies coefficients and codes into a Hamiltonian. */
-void initPauliHamil(PauliHamil hamil, qreal *coeffs, enum pauliOpType *codes);
+void initPauliHamil(PauliHamil hamil, qreal* coeffs, enum pauliOpType* codes);
 
 /* A diagonal operator of zeros. */
 DiagonalOp createDiagonalOp(int numQubits, QuESTEnv env);
@@ -191,13 +193,13 @@ void destroyDiagonalOp(DiagonalOp op, QuESTEnv env);
 /* After changes of op.real and op.imag; nothing is needed here, they are always read afresh. */
 void syncDiagonalOp(DiagonalOp op);
 /* Sets all elements. */
-void initDiagonalOp(DiagonalOp op, qreal *real, qreal *imag);
+void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag);
 /* Sets the elements to the diagonal of a Hamiltonian of I and Z only. */
 void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil);
 /* The same from a file as createPauliHamilFromFile reads. */
-DiagonalOp createDiagonalOpFromPauliHamilFile(char *fn, QuESTEnv env);
+DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv env);
 /* Sets numElems elements from startInd on. */
-void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal *real, qreal *imag,
+void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qreal* imag,
                         long long int numElems);
 /* A diagonal operator of zeros on some qubits. */
 SubDiagonalOp createSubDiagonalOp(int numQubits);
@@ -218,13 +220,13 @@ void initPureState(Qureg qureg, Qureg pure);
 /* Amplitude k = (2k + i(2k+1)) / 10: not normalised, every element different. */
 void initDebugState(Qureg qureg);
 /* All amplitudes of a state vector. */
-void initStateFromAmps(Qureg qureg, qreal *reals, qreal *imags);
+void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags);
 /* numAmps amplitudes of a state vector from startInd on. */
-void setAmps(Qureg qureg, long long int startInd, qreal *reals, qreal *imags,
+void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
              long long int numAmps);
 /* numAmps elements of a density matrix, down the columns, from (startRow, startCol) on. */
-void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol, qreal *reals,
-                    qreal *imags, long long int numAmps);
+void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol, qreal* reals,
+                    qreal* imags, long long int numAmps);
 /* A density matrix equal to a Hamiltonian's matrix (not a state of a system). */
 void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil);
 /* target becomes equal to copy. */
@@ -275,11 +277,11 @@ void controlledPauliY(Qureg qureg, int controlQubit, int targetQubit);
 /* e^{i angle} where both qubits are 1. */
 void controlledPhaseShift(Qureg qureg, int idQubit1, int idQubit2, qreal angle);
 /* e^{i angle} where all qubits are 1. */
-void multiControlledPhaseShift(Qureg qureg, int *controlQubits, int numControlQubits, qreal angle);
+void multiControlledPhaseShift(Qureg qureg, int* controlQubits, int numControlQubits, qreal angle);
 /* -1 where both qubits are 1. */
 void controlledPhaseFlip(Qureg qureg, int idQubit1, int idQubit2);
 /* -1 where all qubits are 1. */
-void multiControlledPhaseFlip(Qureg qureg, int *controlQubits, int numControlQubits);
+void multiControlledPhaseFlip(Qureg qureg, int* controlQubits, int numControlQubits);
 void controlledRotateX(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
 void controlledRotateY(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
 void controlledRotateZ(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
@@ -288,65 +290,65 @@ void controlledRotateAroundAxis(Qureg qureg, int controlQubit, int targetQubit, 
 void controlledCompactUnitary(Qureg qureg, int controlQubit, int targetQubit, Complex alpha,
                               Complex beta);
 void controlledUnitary(Qureg qureg, int controlQubit, int targetQubit, ComplexMatrix2 u);
-void multiControlledUnitary(Qureg qureg, int *controlQubits, int numControlQubits, int targetQubit,
+void multiControlledUnitary(Qureg qureg, int* controlQubits, int numControlQubits, int targetQubit,
                             ComplexMatrix2 u);
 /* Acts where control k has the value controlState[k]. */
-void multiStateControlledUnitary(Qureg qureg, int *controlQubits, int *controlState,
+void multiStateControlledUnitary(Qureg qureg, int* controlQubits, int* controlState,
                                  int numControlQubits, int targetQubit, ComplexMatrix2 u);
 
 /* ---- gates on several qubits ---- */
 
 /* X on every target. */
-void multiQubitNot(Qureg qureg, int *targs, int numTargs);
+void multiQubitNot(Qureg qureg, int* targs, int numTargs);
 /* X on every target where all controls are 1. */
-void multiControlledMultiQubitNot(Qureg qureg, int *ctrls, int numCtrls, int *targs, int numTargs);
+void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs);
 void swapGate(Qureg qureg, int qubit1, int qubit2);
 /* The square root of swap with (1+i)/2 on the diagonal. */
 void sqrtSwapGate(Qureg qureg, int qb1, int qb2);
 /* exp(-i angle/2 Z x ... x Z). */
-void multiRotateZ(Qureg qureg, int *qubits, int numQubits, qreal angle);
+void multiRotateZ(Qureg qureg, int* qubits, int numQubits, qreal angle);
 /* exp(-i angle/2 P) for a Pauli string P; a string of identities does nothing. */
-void multiRotatePauli(Qureg qureg, int *targetQubits, enum pauliOpType *targetPaulis,
+void multiRotatePauli(Qureg qureg, int* targetQubits, enum pauliOpType* targetPaulis,
                       int numTargets, qreal angle);
 /* Both under controls. */
-void multiControlledMultiRotateZ(Qureg qureg, int *controlQubits, int numControls,
-                                 int *targetQubits, int numTargets, qreal angle);
-void multiControlledMultiRotatePauli(Qureg qureg, int *controlQubits, int numControls,
-                                     int *targetQubits, enum pauliOpType *targetPaulis,
+void multiControlledMultiRotateZ(Qureg qureg, int* controlQubits, int numControls,
+                                 int* targetQubits, int numTargets, qreal angle);
+void multiControlledMultiRotatePauli(Qureg qureg, int* controlQubits, int numControls,
+                                     int* targetQubits, enum pauliOpType* targetPaulis,
                                      int numTargets, qreal angle);
 /* Any unitary on two qubits, under none, one or several controls. */
 void twoQubitUnitary(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
 void controlledTwoQubitUnitary(Qureg qureg, int controlQubit, int targetQubit1, int targetQubit2,
                                ComplexMatrix4 u);
-void multiControlledTwoQubitUnitary(Qureg qureg, int *controlQubits, int numControlQubits,
+void multiControlledTwoQubitUnitary(Qureg qureg, int* controlQubits, int numControlQubits,
                                     int targetQubit1, int targetQubit2, ComplexMatrix4 u);
 /* Any unitary on several qubits, under none, one or several controls. */
-void multiQubitUnitary(Qureg qureg, int *targs, int numTargs, ComplexMatrixN u);
-void controlledMultiQubitUnitary(Qureg qureg, int ctrl, int *targs, int numTargs, ComplexMatrixN u);
-void multiControlledMultiQubitUnitary(Qureg qureg, int *ctrls, int numCtrls, int *targs,
+void multiQubitUnitary(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void controlledMultiQubitUnitary(Qureg qureg, int ctrl, int* targs, int numTargs, ComplexMatrixN u);
+void multiControlledMultiQubitUnitary(Qureg qureg, int* ctrls, int numCtrls, int* targs,
                                       int numTargs, ComplexMatrixN u);
 /* A diagonal unitary on some qubits; bit k of an element's number is target k. */
-void diagonalUnitary(Qureg qureg, int *targets, int numTargets, SubDiagonalOp op);
+void diagonalUnitary(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
 
 /* ---- operators that need not be unitary ---- */
 
 /* Multiplies by a matrix, on the left of a density matrix. */
 void applyMatrix2(Qureg qureg, int targetQubit, ComplexMatrix2 u);
 void applyMatrix4(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
-void applyMatrixN(Qureg qureg, int *targs, int numTargs, ComplexMatrixN u);
-void applyMultiControlledMatrixN(Qureg qureg, int *ctrls, int numCtrls, int *targs, int numTargs,
+void applyMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void applyMultiControlledMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs,
                                  ComplexMatrixN u);
 /* The same on both sides of a density matrix. */
-void applyGateMatrixN(Qureg qureg, int *targs, int numTargs, ComplexMatrixN u);
-void applyMultiControlledGateMatrixN(Qureg qureg, int *ctrls, int numCtrls, int *targs,
+void applyGateMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void applyMultiControlledGateMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs,
                                      int numTargs, ComplexMatrixN m);
 /* Multiplies by a diagonal operator on all qubits, on the left of a density matrix. */
 void applyDiagonalOp(Qureg qureg, DiagonalOp op);
 /* Multiplies by a diagonal operator on some qubits: on both sides, or on the left. */
-void applyGateSubDiagonalOp(Qureg qureg, int *targets, int numTargets, SubDiagonalOp op);
-void applySubDiagonalOp(Qureg qureg, int *targets, int numTargets, SubDiagonalOp op);
+void applyGateSubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
+void applySubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
 /* out = (sum of coefficient x Pauli string) in, on the left of a density matrix. */
-void applyPauliSum(Qureg inQureg, enum pauliOpType *allPauliCodes, qreal *termCoeffs,
+void applyPauliSum(Qureg inQureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
                    int numSumTerms, Qureg outQureg);
 void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg);
 /* exp(-i time H) by Suzuki's product formula of order 1 or an even order, in reps steps. */
@@ -355,36 +357,36 @@ void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, i
 void applyProjector(Qureg qureg, int qubit, int outcome);
 /* The quantum Fourier transform of all qubits, or of those listed, lowest first. */
 void applyFullQFT(Qureg qureg);
-void applyQFT(Qureg qureg, int *qubits, int numQubits);
+void applyQFT(Qureg qureg, int* qubits, int numQubits);
 
 /* Phase functions: |x> -> e^{i f(x)} |x>, x read from registers of qubits (lowest first, listed
  * one after the other). f is a sum of coefficient x^exponent, or one of phaseFunc. Overrides give
  * the phase at chosen x (one index a register). */
-void applyPhaseFunc(Qureg qureg, int *qubits, int numQubits, enum bitEncoding encoding,
-                    qreal *coeffs, qreal *exponents, int numTerms);
-void applyPhaseFuncOverrides(Qureg qureg, int *qubits, int numQubits, enum bitEncoding encoding,
-                             qreal *coeffs, qreal *exponents, int numTerms,
-                             long long int *overrideInds, qreal *overridePhases, int numOverrides);
-void applyMultiVarPhaseFunc(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
-                            enum bitEncoding encoding, qreal *coeffs, qreal *exponents,
-                            int *numTermsPerReg);
-void applyMultiVarPhaseFuncOverrides(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
-                                     enum bitEncoding encoding, qreal *coeffs, qreal *exponents,
-                                     int *numTermsPerReg, long long int *overrideInds,
-                                     qreal *overridePhases, int numOverrides);
-void applyNamedPhaseFunc(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
+void applyPhaseFunc(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
+                    qreal* coeffs, qreal* exponents, int numTerms);
+void applyPhaseFuncOverrides(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
+                             qreal* coeffs, qreal* exponents, int numTerms,
+                             long long int* overrideInds, qreal* overridePhases, int numOverrides);
+void applyMultiVarPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                            enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
+                            int* numTermsPerReg);
+void applyMultiVarPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                                     enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
+                                     int* numTermsPerReg, long long int* overrideInds,
+                                     qreal* overridePhases, int numOverrides);
+void applyNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                          enum bitEncoding encoding, enum phaseFunc functionNameCode);
-void applyNamedPhaseFuncOverrides(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
+void applyNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                                   enum bitEncoding encoding, enum phaseFunc functionNameCode,
-                                  long long int *overrideInds, qreal *overridePhases,
+                                  long long int* overrideInds, qreal* overridePhases,
                                   int numOverrides);
-void applyParamNamedPhaseFunc(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
+void applyParamNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                               enum bitEncoding encoding, enum phaseFunc functionNameCode,
-                              qreal *params, int numParams);
-void applyParamNamedPhaseFuncOverrides(Qureg qureg, int *qubits, int *numQubitsPerReg, int numRegs,
+                              qreal* params, int numParams);
+void applyParamNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                                        enum bitEncoding encoding, enum phaseFunc functionNameCode,
-                                       qreal *params, int numParams, long long int *overrideInds,
-                                       qreal *overridePhases, int numOverrides);
+                                       qreal* params, int numParams, long long int* overrideInds,
+                                       qreal* overridePhases, int numOverrides);
 
 /* ---- observation ---- */
 
@@ -400,7 +402,7 @@ qreal calcTotalProb(Qureg qureg);
 /* Probability that a qubit would be found in an outcome. */
 qreal calcProbOfOutcome(Qureg qureg, int measureQubit, int outcome);
 /* Probabilities of all 2^numQubits outcomes of some qubits; bit k of an outcome is qubits[k]. */
-void calcProbOfAllOutcomes(qreal *outcomeProbs, Qureg qureg, int *qubits, int numQubits);
+void calcProbOfAllOutcomes(qreal* outcomeProbs, Qureg qureg, int* qubits, int numQubits);
 /* <bra|ket> of two state vectors. */
 Complex calcInnerProduct(Qureg bra, Qureg ket);
 /* Tr(rho1^dagger rho2), its real part. */
@@ -413,9 +415,9 @@ qreal calcFidelity(Qureg qureg, Qureg pureState);
 qreal calcHilbertSchmidtDistance(Qureg a, Qureg b);
 /* Expectation of a Pauli string, of a sum, of a Hamiltonian. The workspace must fit the register
  * but is neither needed nor changed. */
-qreal calcExpecPauliProd(Qureg qureg, int *targetQubits, enum pauliOpType *pauliCodes,
+qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, enum pauliOpType* pauliCodes,
                          int numTargets, Qureg workspace);
-qreal calcExpecPauliSum(Qureg qureg, enum pauliOpType *allPauliCodes, qreal *termCoeffs,
+qreal calcExpecPauliSum(Qureg qureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
                         int numSumTerms, Qureg workspace);
 qreal calcExpecPauliHamil(Qureg qureg, PauliHamil hamil, Qureg workspace);
 /* <psi|D|psi> or Tr(D rho). */
@@ -427,7 +429,7 @@ Complex calcExpecDiagonalOp(Qureg qureg, DiagonalOp op);
 qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome);
 /* Measures a qubit; the second form also gives the probability of the outcome found. */
 int measure(Qureg qureg, int measureQubit);
-int measureWithStats(Qureg qureg, int measureQubit, qreal *outcomeProb);
+int measureWithStats(Qureg qureg, int measureQubit, qreal* outcomeProb);
 
 /* ---- decoherence of density matrices ---- */
 
@@ -446,15 +448,15 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
 /* combine = (1 - prob) combine + prob other. */
 void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg);
 /* rho -> sum_k K_k rho K_k^dagger; the sum of K^dagger K must be the identity. */
-void mixKrausMap(Qureg qureg, int target, ComplexMatrix2 *ops, int numOps);
-void mixTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4 *ops, int numOps);
-void mixMultiQubitKrausMap(Qureg qureg, int *targets, int numTargets, ComplexMatrixN *ops,
+void mixKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+void mixTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops, int numOps);
+void mixMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
                            int numOps);
 /* The same for any operators. */
-void mixNonTPKrausMap(Qureg qureg, int target, ComplexMatrix2 *ops, int numOps);
-void mixNonTPTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4 *ops,
+void mixNonTPKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+void mixNonTPTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops,
                               int numOps);
-void mixNonTPMultiQubitKrausMap(Qureg qureg, int *targets, int numTargets, ComplexMatrixN *ops,
+void mixNonTPMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
                                 int numOps);
 
 /* ---- OpenQASM 2 ---- */
@@ -465,7 +467,7 @@ void stopRecordingQASM(Qureg qureg);
 void clearRecordedQASM(Qureg qureg);
 /* Prints the record, or writes it to a file. What the language cannot say stands in a comment. */
 void printRecordedQASM(Qureg qureg);
-void writeRecordedQASMToFile(Qureg qureg, char *filename);
+void writeRecordedQASMToFile(Qureg qureg, char* filename);
 
 /* ---- reports and copies ---- */
 
