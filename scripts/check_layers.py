@@ -29,7 +29,7 @@ BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h"
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
-             "stddef.h", "stdint.h", "complex.h", "stdbool.h", "math.h"}
+             "stddef.h", "stdint.h", "complex.h", "stdbool.h", "math.h", "tgmath.h", "signal.h"}
 
 
 def is_standard(name):

@@ -32,6 +32,15 @@ void State::restore_layout() {
   materialize();
 }
 
+void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
+  std::vector<cplx> all(num_amplitudes());
+  for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+  });
+  f(0, all);
+  set_amplitudes(all);
+}
+
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
   constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
   std::vector<double> u(shots);

@@ -95,6 +95,10 @@ class State {
   /// the layout.
   virtual void for_each_block(
       const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) = 0;
+  /// Rewrites all amplitudes, in blocks in order of basis states: f(first basis state, amplitudes)
+  /// may change them and may be called for several blocks at once. Restores the layout. Devices
+  /// without an own version go through a copy on the host.
+  virtual void update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 

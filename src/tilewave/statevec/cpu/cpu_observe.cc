@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <exception>
 #include <map>
 
 #include "tilewave/base/bits.h"
@@ -397,6 +398,37 @@ void CpuState<T>::for_each_block(
     }
     f(first, block);
   }
+}
+
+template <class T>
+void CpuState<T>::update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) {
+  restore_layout();
+  changed();
+  const int bits = std::min(num_qubits_, 12);
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(num_threads_)
+  {
+    std::vector<cplx> block(bit(bits));
+#pragma omp for schedule(static)
+    for (std::uint64_t c = 0; c < num_amplitudes() >> bits; ++c) {
+      const std::uint64_t first = c << bits;
+      for (std::uint64_t k = 0; k < block.size(); ++k) {
+        const Complex<T> z = amps()[Address<T>::of(first + k)];
+        block[k] = {static_cast<double>(z.re), static_cast<double>(z.im)};
+      }
+      try {
+        f(first, block);
+      } catch (...) {
+#pragma omp critical(tw_update_blocks)
+        failure = std::current_exception();
+      }
+      for (std::uint64_t k = 0; k < block.size(); ++k) {
+        amps()[Address<T>::of(first + k)] = {static_cast<T>(block[k].real()),
+                                             static_cast<T>(block[k].imag())};
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 template class CpuState<float>;

@@ -45,6 +45,7 @@ class CpuState final : public State {
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   std::uint64_t memory_bytes() const override { return memory_.num_bytes(); }
 
  private:

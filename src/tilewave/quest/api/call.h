@@ -1,0 +1,99 @@
+// What every C function of the API is made of: a guard that turns errors into
+// invalidQuESTInputError, the register behind a Qureg, and matrices from the API's types.
+#pragma once
+
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/quest/core/checks.h"
+#include "tilewave/quest/core/slots.h"
+#include "tilewave/quest/include/QuEST.h"
+
+namespace tilewave::quest {
+
+constexpr statevec::Precision kPrecision =
+    sizeof(qreal) == 8 ? statevec::Precision::kDouble : statevec::Precision::kSingle;
+
+/// Runs the body; an error becomes one message and the value zero.
+template <class Body>
+auto call(const char* function, Body&& body) {
+  using Result = std::invoke_result_t<Body>;
+  std::string message;
+  try {
+    return body();
+  } catch (const Error& e) {
+    message = std::string(function) + ": " + e.what();
+  } catch (const std::bad_alloc&) {
+    message = std::string(function) + ": out of memory: use fewer qubits or free registers";
+  }
+  invalidQuESTInputError(message.c_str(), function);  // outside the handler: it may throw or jump
+  if constexpr (!std::is_void_v<Result>) return Result{};
+}
+
+/// The register behind a handle, with the program's writes to its arrays taken over.
+inline Register& use(const Qureg& qureg, const char* name = "qureg") {
+  if (!qureg.slot) fail(std::string(name) + " was never created: use createQureg");
+  if (qureg.slot->generation != qureg.generation) {
+    fail(std::string(name) + " was destroyed: it cannot be used any more");
+  }
+  Register& r = *qureg.slot->content;
+  r.take_writes();
+  return r;
+}
+
+inline Qubit qubit(const Register& r, int q, const char* name) {
+  check_qubit(r, q, name);
+  return static_cast<Qubit>(q);
+}
+
+inline void check_distinct(int a, int b, const char* names) {
+  if (a == b) fail(std::string(names) + " are both " + std::to_string(a) + ": they must differ");
+}
+
+inline cplx value(const ::Complex& z) { return {z.real, z.imag}; }
+inline ::Complex value(cplx z) {
+  return {static_cast<qreal>(z.real()), static_cast<qreal>(z.imag())};
+}
+
+template <class Matrix>  // ComplexMatrix2 or ComplexMatrix4
+std::vector<cplx> entries(const Matrix& u) {
+  constexpr int kDim = sizeof(u.real[0]) / sizeof(qreal);
+  std::vector<cplx> m;
+  m.reserve(kDim * kDim);
+  for (int i = 0; i < kDim; ++i) {
+    for (int j = 0; j < kDim; ++j) m.emplace_back(u.real[i][j], u.imag[i][j]);
+  }
+  return m;
+}
+
+inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const char* name) {
+  if (!u.real || !u.imag) fail(std::string(name) + " was never created: use createComplexMatrixN");
+  if (u.numQubits != num_targets) {
+    fail(std::string(name) + " is for " + std::to_string(u.numQubits) + " qubits, but " +
+         std::to_string(num_targets) + " targets are named");
+  }
+  const std::size_t dim = std::size_t{1} << num_targets;
+  std::vector<cplx> m;
+  m.reserve(dim * dim);
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t j = 0; j < dim; ++j) m.emplace_back(u.real[i][j], u.imag[i][j]);
+  }
+  return m;
+}
+
+inline std::vector<cplx> entries(const SubDiagonalOp& op, int num_targets) {
+  if (!op.real || !op.imag) fail("op was never created: use createSubDiagonalOp");
+  if (op.numQubits != num_targets) {
+    fail("op is for " + std::to_string(op.numQubits) + " qubits, but " +
+         std::to_string(num_targets) + " targets are named");
+  }
+  std::vector<cplx> d;
+  for (long long k = 0; k < op.numElems; ++k) d.emplace_back(op.real[k], op.imag[k]);
+  return d;
+}
+
+}  // namespace tilewave::quest

@@ -1,0 +1,37 @@
+// A PauliHamil of the API as a sum of Pauli strings.
+#pragma once
+
+#include "tilewave/quest/api/call.h"
+#include "tilewave/quest/core/strings.h"
+
+namespace tilewave::quest {
+
+inline circuit::PauliSum pauli_sum(const pauliOpType* codes, const qreal* coefficients,
+                                   int num_terms, int num_qubits) {
+  check_pointer(codes, "the array of Pauli codes");
+  check_pointer(coefficients, "the array of coefficients");
+  check_range(num_terms, 1, 1 << 30, "numSumTerms");
+  circuit::PauliSum sum;
+  for (int t = 0; t < num_terms; ++t) {
+    sum.push_back(pauli_term(
+        reinterpret_cast<const int*>(codes) + static_cast<std::ptrdiff_t>(t) * num_qubits,
+        num_qubits, coefficients[t]));
+  }
+  return sum;
+}
+
+inline circuit::PauliSum pauli_sum(const PauliHamil& h) {
+  check_range(h.numQubits, 1, 60, "hamil.numQubits");
+  return pauli_sum(h.pauliCodes, h.termCoeffs, h.numSumTerms, h.numQubits);
+}
+
+/// The same for a register that must have as many qubits.
+inline circuit::PauliSum pauli_sum(const PauliHamil& h, const Register& r) {
+  if (h.numQubits != r.num_qubits()) {
+    fail("hamil is for " + std::to_string(h.numQubits) + " qubits, but the register has " +
+         std::to_string(r.num_qubits()));
+  }
+  return pauli_sum(h);
+}
+
+}  // namespace tilewave::quest

@@ -1,0 +1,155 @@
+// Initial states and whole-state assignments.
+#include <algorithm>
+
+#include "tilewave/quest/api/hamil.h"
+#include "tilewave/quest/core/overlap.h"
+
+using namespace tilewave::quest;
+using tilewave::cplx;
+
+namespace {
+
+// Amplitudes [first, first + n) from two arrays, which may be a register's own.
+void assign(Register& r, long long first, const qreal* reals, const qreal* imags, long long count) {
+  std::vector<cplx> values;
+  values.reserve(static_cast<std::size_t>(count));
+  for (long long k = 0; k < count; ++k) values.emplace_back(reals[k], imags[k]);
+  if (count == 0) return;
+  const auto begin = static_cast<std::uint64_t>(first), end = begin + values.size();
+  r.update([&](std::uint64_t at, std::span<cplx> block) {
+    const std::uint64_t from = std::max(at, begin), to = std::min(at + block.size(), end);
+    for (std::uint64_t k = from; k < to; ++k) block[k - at] = values[k - begin];
+  });
+  r.log().comment("amplitudes are set by hand here");
+}
+
+}  // namespace
+
+void initBlankState(Qureg qureg) {
+  call(__func__, [&] { use(qureg).set_blank(); });
+}
+
+void initZeroState(Qureg qureg) {
+  call(__func__, [&] { use(qureg).set_basis_state(0); });
+}
+
+void initPlusState(Qureg qureg) {
+  call(__func__, [&] { use(qureg).set_plus_state(); });
+}
+
+void initClassicalState(Qureg qureg, long long int stateInd) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_range(stateInd, 0, static_cast<long long>(r.dimension()) - 1, "stateInd");
+    r.set_basis_state(static_cast<std::uint64_t>(stateInd));
+  });
+}
+
+void initPureState(Qureg qureg, Qureg pure) {
+  call(__func__, [&] {
+    Register &r = use(qureg), &p = use(pure, "pure");
+    check_state_vector(p, "pure");
+    check_same_size(r, p, "qureg and pure");
+    if (!r.is_density()) {
+      if (&r != &p) r.clone_from(p);
+      return;
+    }
+    const std::vector<cplx> v = p.all_amplitudes();
+    const std::uint64_t rows = r.dimension() - 1;
+    r.update([&](std::uint64_t first, std::span<cplx> block) {
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const std::uint64_t row = (first + k) & rows, column = (first + k) >> r.num_qubits();
+        block[k] = v[row] * std::conj(v[column]);
+      }
+    });
+    r.log().comment("the state is set to a pure state here");
+  });
+}
+
+void initDebugState(Qureg qureg) {
+  call(__func__, [&] {
+    use(qureg).update([](std::uint64_t first, std::span<cplx> block) {
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const auto index = static_cast<double>(first + k);
+        block[k] = {2 * index / 10, (2 * index + 1) / 10};
+      }
+    });
+  });
+}
+
+void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_state_vector(r, "qureg");
+    check_pointer(reals, "reals");
+    check_pointer(imags, "imags");
+    assign(r, 0, reals, imags, static_cast<long long>(r.num_amplitudes()));
+  });
+}
+
+void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
+             long long int numAmps) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_state_vector(r, "qureg");
+    check_pointer(reals, "reals");
+    check_pointer(imags, "imags");
+    const auto all = static_cast<long long>(r.num_amplitudes());
+    check_range(startInd, 0, all - 1, "startInd");
+    check_range(numAmps, 0, all - startInd, "numAmps");
+    assign(r, startInd, reals, imags, numAmps);
+  });
+}
+
+void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol, qreal* reals,
+                    qreal* imags, long long int numAmps) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_density(r, "qureg");
+    check_pointer(reals, "reals");
+    check_pointer(imags, "imags");
+    const auto rows = static_cast<long long>(r.dimension());
+    check_range(startRow, 0, rows - 1, "startRow");
+    check_range(startCol, 0, rows - 1, "startCol");
+    const long long first = startRow + startCol * rows;
+    check_range(numAmps, 0, rows * rows - first, "numAmps");
+    assign(r, first, reals, imags, numAmps);
+  });
+}
+
+void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_density(r, "qureg");
+    set_to_sum(r, pauli_sum(hamil, r));
+  });
+}
+
+void cloneQureg(Qureg targetQureg, Qureg copyQureg) {
+  call(__func__, [&] {
+    Register &target = use(targetQureg, "targetQureg"), &copy = use(copyQureg, "copyQureg");
+    if (target.is_density() != copy.is_density()) {
+      fail(
+          "targetQureg and copyQureg are of different kinds: both must be state vectors, or both "
+          "density matrices");
+    }
+    check_same_size(target, copy, "targetQureg and copyQureg");
+    if (&target != &copy) target.clone_from(copy);
+  });
+}
+
+void setWeightedQureg(::Complex fac1, Qureg qureg1, ::Complex fac2, Qureg qureg2, ::Complex facOut,
+                      Qureg out) {
+  call(__func__, [&] {
+    Register &a = use(qureg1, "qureg1"), &b = use(qureg2, "qureg2"), &o = use(out, "out");
+    if (a.is_density() != b.is_density() || a.is_density() != o.is_density()) {
+      fail(
+          "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
+          "density matrices");
+    }
+    check_same_size(a, b, "qureg1 and qureg2");
+    check_same_size(a, o, "qureg1 and out");
+    weighted_sum(value(fac1), a, value(fac2), b, value(facOut), o);
+    o.log().comment("the state is set to a weighted sum here");
+  });
+}

@@ -1,0 +1,149 @@
+// General matrices on one, two and several qubits: unitary under controls, or any operator.
+#include "tilewave/quest/api/call.h"
+
+using namespace tilewave::quest;
+using tilewave::cplx;
+
+namespace {
+
+enum class Kind { kUnitary, kAny };
+
+struct Qubits {
+  const int* list;
+  int count;
+  int least;  // 0 where the function has no such argument
+  const char* name;
+};
+
+constexpr Qubits kNoControls = {nullptr, 0, 0, "controls"};
+
+template <class Entries>
+void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits targets, Kind kind,
+           Sides sides, Entries get) {
+  call(function, [&] {
+    Register& r = use(qureg);
+    const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name);
+    const auto t = check_qubits(r, targets.list, targets.count, 1, targets.name);
+    check_disjoint(c, t);
+    std::vector<cplx> m = get();
+    if (kind == Kind::kUnitary) check_unitary(r, m, "u");
+    r.matrix({c}, t, std::move(m), sides);
+  });
+}
+
+// A diagonal operator on some qubits: as a matrix where it is small, otherwise by one sweep.
+void apply_diagonal(Register& r, std::span<const Qubit> targets, const std::vector<cplx>& d,
+                    Sides sides) {
+  if (targets.size() <= 4) {
+    std::vector<cplx> m(d.size() * d.size(), 0);
+    for (std::size_t k = 0; k < d.size(); ++k) m[k * d.size() + k] = d[k];
+    r.matrix({}, targets, std::move(m), sides);
+    return;
+  }
+  const bool both = r.is_density() && sides == Sides::kBoth;
+  r.update([&](std::uint64_t first, std::span<cplx> block) {
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      const std::uint64_t index = first + k, column = index >> r.num_qubits();
+      std::size_t i = 0, j = 0;
+      for (std::size_t b = 0; b < targets.size(); ++b) {
+        i |= (index >> targets[b] & 1) << b;
+        j |= (column >> targets[b] & 1) << b;
+      }
+      block[k] *= both ? d[i] * std::conj(d[j]) : d[i];
+    }
+  });
+  r.log().comment("a diagonal operator stands here: OpenQASM 2 has no gate for it");
+}
+
+void diagonal(const char* function, const Qureg& qureg, const int* targets, int count,
+              const SubDiagonalOp& op, Kind kind, Sides sides) {
+  call(function, [&] {
+    Register& r = use(qureg);
+    const auto t = check_qubits(r, targets, count, 1, "targets");
+    const std::vector<cplx> d = entries(op, count);
+    for (std::size_t k = 0; kind == Kind::kUnitary && k < d.size(); ++k) {
+      if (!(std::abs(std::abs(d[k]) - 1) <= tolerance(r))) {
+        fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1");
+      }
+    }
+    apply_diagonal(r, t, d, sides);
+  });
+}
+
+}  // namespace
+
+void twoQubitUnitary(Qureg q, int t1, int t2, ComplexMatrix4 u) {
+  const int t[2] = {t1, t2};
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, Kind::kUnitary, Sides::kBoth,
+        [&] { return entries(u); });
+}
+
+void controlledTwoQubitUnitary(Qureg q, int c, int t1, int t2, ComplexMatrix4 u) {
+  const int t[2] = {t1, t2};
+  apply(__func__, q, {&c, 1, 1, "controlQubit"}, {t, 2, 1, "the target qubits"}, Kind::kUnitary,
+        Sides::kBoth, [&] { return entries(u); });
+}
+
+void multiControlledTwoQubitUnitary(Qureg q, int* c, int n, int t1, int t2, ComplexMatrix4 u) {
+  const int t[2] = {t1, t2};
+  apply(__func__, q, {c, n, 1, "controlQubits"}, {t, 2, 1, "the target qubits"}, Kind::kUnitary,
+        Sides::kBoth, [&] { return entries(u); });
+}
+
+void multiQubitUnitary(Qureg q, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+        [&] { return entries(u, n, "u"); });
+}
+
+void controlledMultiQubitUnitary(Qureg q, int c, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, {&c, 1, 1, "ctrl"}, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+        [&] { return entries(u, n, "u"); });
+}
+
+void multiControlledMultiQubitUnitary(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kUnitary, Sides::kBoth,
+        [&] { return entries(u, n, "u"); });
+}
+
+void applyMatrix2(Qureg q, int t, ComplexMatrix2 u) {
+  apply(__func__, q, kNoControls, {&t, 1, 1, "targetQubit"}, Kind::kAny, Sides::kLeft,
+        [&] { return entries(u); });
+}
+
+void applyMatrix4(Qureg q, int t1, int t2, ComplexMatrix4 u) {
+  const int t[2] = {t1, t2};
+  apply(__func__, q, kNoControls, {t, 2, 1, "the target qubits"}, Kind::kAny, Sides::kLeft,
+        [&] { return entries(u); });
+}
+
+void applyMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kAny, Sides::kLeft,
+        [&] { return entries(u, n, "u"); });
+}
+
+void applyMultiControlledMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kAny, Sides::kLeft,
+        [&] { return entries(u, n, "u"); });
+}
+
+void applyGateMatrixN(Qureg q, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, kNoControls, {t, n, 1, "targs"}, Kind::kAny, Sides::kBoth,
+        [&] { return entries(u, n, "u"); });
+}
+
+void applyMultiControlledGateMatrixN(Qureg q, int* c, int m, int* t, int n, ComplexMatrixN u) {
+  apply(__func__, q, {c, m, 1, "ctrls"}, {t, n, 1, "targs"}, Kind::kAny, Sides::kBoth,
+        [&] { return entries(u, n, "m"); });
+}
+
+void diagonalUnitary(Qureg q, int* t, int n, SubDiagonalOp op) {
+  diagonal(__func__, q, t, n, op, Kind::kUnitary, Sides::kBoth);
+}
+
+void applyGateSubDiagonalOp(Qureg q, int* t, int n, SubDiagonalOp op) {
+  diagonal(__func__, q, t, n, op, Kind::kAny, Sides::kBoth);
+}
+
+void applySubDiagonalOp(Qureg q, int* t, int n, SubDiagonalOp op) {
+  diagonal(__func__, q, t, n, op, Kind::kAny, Sides::kLeft);
+}

@@ -1,0 +1,182 @@
+// Operators on whole registers: diagonal operators, Pauli sums, product formulas, the Fourier
+// transform, projectors; and their expectations.
+#include <cmath>
+#include <numbers>
+
+#include "tilewave/quest/api/hamil.h"
+
+using namespace tilewave::quest;
+using tilewave::cplx;
+
+namespace {
+
+void check_fits(const DiagonalOp& op, const Register& r) {
+  check_pointer(op.real, "op.real");
+  check_pointer(op.imag, "op.imag");
+  if (op.numQubits != r.num_qubits()) {
+    fail("op is for " + std::to_string(op.numQubits) + " qubits, but the register has " +
+         std::to_string(r.num_qubits()));
+  }
+}
+
+// H and phases from the highest qubit down, then the order reversed by swaps.
+void fourier(Register& r, std::span<const Qubit> q) {
+  for (std::size_t k = q.size(); k-- > 0;) {
+    r.gate(GateId::kH, {}, {&q[k], 1});
+    for (std::size_t j = k; j-- > 0;) {
+      const double angle = std::ldexp(std::numbers::pi, -static_cast<int>(k - j));
+      r.gate(GateId::kP, {{&q[j], 1}}, {&q[k], 1}, {&angle, 1});
+    }
+  }
+  for (std::size_t k = 0; k < q.size() / 2; ++k) {
+    const Qubit both[2] = {q[k], q[q.size() - 1 - k]};
+    r.gate(GateId::kSwap, {}, both);
+  }
+}
+
+void check_workspace(const Register& r, const Qureg& workspace) {
+  Register& w = use(workspace, "workspace");
+  if (w.is_density() != r.is_density()) {
+    fail(
+        "workspace and qureg are of different kinds: both must be state vectors, or both density "
+        "matrices");
+  }
+  check_same_size(r, w, "qureg and workspace");
+}
+
+qreal expectation(Register& r, const tilewave::circuit::PauliSum& sum) {
+  const std::vector<double> values = r.expectations(sum);
+  double total = 0;
+  for (std::size_t k = 0; k < sum.size(); ++k) total += sum[k].coefficient * values[k];
+  return static_cast<qreal>(total);
+}
+
+void apply_to(const Qureg& in, const tilewave::circuit::PauliSum& sum, const Qureg& out) {
+  Register &a = use(in, "inQureg"), &b = use(out, "outQureg");
+  if (a.is_density() != b.is_density()) {
+    fail(
+        "inQureg and outQureg are of different kinds: both must be state vectors, or both density "
+        "matrices");
+  }
+  check_same_size(a, b, "inQureg and outQureg");
+  apply_sum(a, sum, b);
+  b.log().comment("a sum of Pauli strings is applied here");
+}
+
+}  // namespace
+
+void applyDiagonalOp(Qureg qureg, DiagonalOp op) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    check_fits(op, r);
+    const std::uint64_t rows = r.dimension() - 1;
+    r.update([&](std::uint64_t first, std::span<cplx> block) {
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const std::uint64_t row = (first + k) & rows;
+        block[k] *= cplx(op.real[row], op.imag[row]);
+      }
+    });
+    r.log().comment("a diagonal operator stands here: OpenQASM 2 has no gate for it");
+  });
+}
+
+::Complex calcExpecDiagonalOp(Qureg qureg, DiagonalOp op) {
+  return call(__func__, [&] {
+    Register& r = use(qureg);
+    check_fits(op, r);
+    cplx total = 0;
+    if (r.is_density()) {
+      const std::vector<cplx>& d = r.diagonal();
+      for (std::size_t k = 0; k < d.size(); ++k) total += d[k] * cplx(op.real[k], op.imag[k]);
+    } else {
+      r.state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+        cplx sum = 0;
+        for (std::size_t k = 0; k < block.size(); ++k) {
+          sum += std::norm(block[k]) * cplx(op.real[first + k], op.imag[first + k]);
+        }
+        total += sum;
+      });
+    }
+    return value(total);
+  });
+}
+
+void applyPauliSum(Qureg inQureg, pauliOpType* allPauliCodes, qreal* termCoeffs, int numSumTerms,
+                   Qureg outQureg) {
+  call(__func__, [&] {
+    const int n = use(inQureg, "inQureg").num_qubits();
+    apply_to(inQureg, pauli_sum(allPauliCodes, termCoeffs, numSumTerms, n), outQureg);
+  });
+}
+
+void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg) {
+  call(__func__, [&] { apply_to(inQureg, pauli_sum(hamil, use(inQureg, "inQureg")), outQureg); });
+}
+
+void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    const auto sum = pauli_sum(hamil, r);
+    check_finite(time, "time");
+    check_range(reps, 1, 1 << 30, "reps");
+    if (order != 1 && (order < 2 || order % 2)) {
+      fail("order is " + std::to_string(order) + ": it must be 1 or an even number");
+    }
+    apply_product_formula(r, sum, time, order, reps);
+  });
+}
+
+void applyProjector(Qureg qureg, int qubit_index, int outcome) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    const Qubit q = qubit(r, qubit_index, "qubit");
+    check_outcome(outcome);
+    r.collapse(q, outcome, 1);
+    r.log().comment("qubit " + std::to_string(q) + " is projected on " + std::to_string(outcome) +
+                    " without renormalising");
+  });
+}
+
+void applyFullQFT(Qureg qureg) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    std::vector<Qubit> all;
+    for (int q = 0; q < r.num_qubits(); ++q) all.push_back(static_cast<Qubit>(q));
+    fourier(r, all);
+  });
+}
+
+void applyQFT(Qureg qureg, int* qubits, int numQubits) {
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    fourier(r, check_qubits(r, qubits, numQubits, 1, "qubits"));
+  });
+}
+
+qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, pauliOpType* pauliCodes, int numTargets,
+                         Qureg workspace) {
+  return call(__func__, [&] {
+    Register& r = use(qureg);
+    const auto t = check_qubits(r, targetQubits, numTargets, 1, "targetQubits");
+    check_pointer(pauliCodes, "pauliCodes");
+    check_workspace(r, workspace);
+    return expectation(r, {pauli_term(reinterpret_cast<const int*>(pauliCodes), t)});
+  });
+}
+
+qreal calcExpecPauliSum(Qureg qureg, pauliOpType* allPauliCodes, qreal* termCoeffs, int numSumTerms,
+                        Qureg workspace) {
+  return call(__func__, [&] {
+    Register& r = use(qureg);
+    check_workspace(r, workspace);
+    return expectation(r, pauli_sum(allPauliCodes, termCoeffs, numSumTerms, r.num_qubits()));
+  });
+}
+
+qreal calcExpecPauliHamil(Qureg qureg, PauliHamil hamil, Qureg workspace) {
+  return call(__func__, [&] {
+    Register& r = use(qureg);
+    check_workspace(r, workspace);
+    return expectation(r, pauli_sum(hamil, r));
+  });
+}

@@ -1,0 +1,157 @@
+// Registers and the environment.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tilewave/quest/api/call.h"
+#include "tilewave/quest/core/random.h"
+#include "tilewave/quest/core/settings.h"
+#include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/threads.h"
+
+using namespace tilewave::quest;
+
+namespace {
+
+Qureg make(int num_qubits, bool is_density) {
+  check_range(num_qubits, 1, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1), "numQubits");
+  TilewaveSlot* slot = take_slot(std::make_unique<Register>(num_qubits, is_density, kPrecision));
+  Register& r = *slot->content;
+  Qureg q{};
+  q.isDensityMatrix = is_density;
+  q.numQubitsRepresented = num_qubits;
+  q.numQubitsInStateVec = r.num_state_qubits();
+  q.numAmpsTotal = q.numAmpsPerChunk = static_cast<long long>(r.num_amplitudes());
+  q.numChunks = 1;
+  q.stateVec = {static_cast<qreal*>(r.mirror().real()), static_cast<qreal*>(r.mirror().imag())};
+  q.slot = slot;
+  q.generation = slot->generation;
+  return q;
+}
+
+void set_seeds(QuESTEnv* env, const unsigned long* keys, int count) {
+  auto* copy = static_cast<unsigned long*>(std::malloc(sizeof(unsigned long) * count));
+  if (!copy) throw std::bad_alloc();
+  std::memcpy(copy, keys, sizeof(unsigned long) * count);
+  std::free(env->seeds);
+  env->seeds = copy;
+  env->numSeeds = count;
+  seed_random({copy, static_cast<std::size_t>(count)});
+}
+
+void default_seeds(QuESTEnv* env) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const unsigned long keys[2] = {
+      static_cast<unsigned long>(
+          std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+      static_cast<unsigned long>(getpid())};
+  set_seeds(env, keys, 2);
+}
+
+std::string environment_text() {
+  const Settings& s = settings();
+  return "Tilewave: device=" + s.device +
+         " cuda=" + (tilewave::runtime::built_with_cuda() ? "1" : "0") +
+         " threads=" + std::to_string(tilewave::runtime::resolve_num_threads(s.num_threads)) +
+         " ranks=1 precision=" + std::to_string(QuEST_PREC);
+}
+
+}  // namespace
+
+QuESTEnv createQuESTEnv(void) {
+  return call(__func__, [&] {
+    settings();
+    QuESTEnv env{};
+    env.numRanks = 1;
+    default_seeds(&env);
+    return env;
+  });
+}
+
+void destroyQuESTEnv(QuESTEnv env) { std::free(env.seeds); }
+
+void syncQuESTEnv(QuESTEnv) {
+  call(__func__, [&] { for_each_register([](Register& r) { r.state(); }); });
+}
+
+int syncQuESTSuccess(int successCode) { return successCode; }
+
+void reportQuESTEnv(QuESTEnv) {
+  call(__func__, [&] { std::printf("%s\n", environment_text().c_str()); });
+}
+
+void getEnvironmentString(QuESTEnv, char str[200]) {
+  call(__func__, [&] {
+    check_pointer(str, "str");
+    std::snprintf(str, 200, "%s", environment_text().c_str());
+  });
+}
+
+void seedQuESTDefault(QuESTEnv* env) {
+  call(__func__, [&] {
+    check_pointer(env, "env");
+    default_seeds(env);
+  });
+}
+
+void seedQuEST(QuESTEnv* env, unsigned long int* seedArray, int numSeeds) {
+  call(__func__, [&] {
+    check_pointer(env, "env");
+    check_pointer(seedArray, "seedArray");
+    check_range(numSeeds, 1, 1 << 20, "numSeeds");
+    set_seeds(env, seedArray, numSeeds);
+  });
+}
+
+void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds) {
+  call(__func__, [&] {
+    check_pointer(seeds, "seeds");
+    check_pointer(numSeeds, "numSeeds");
+    *seeds = env.seeds;
+    *numSeeds = env.numSeeds;
+  });
+}
+
+Qureg createQureg(int numQubits, QuESTEnv) {
+  return call(__func__, [&] { return make(numQubits, false); });
+}
+
+Qureg createDensityQureg(int numQubits, QuESTEnv) {
+  return call(__func__, [&] { return make(numQubits, true); });
+}
+
+Qureg createCloneQureg(Qureg qureg, QuESTEnv env) {
+  return call(__func__, [&] {
+    Register& source = use(qureg);
+    const Qureg copy = make(source.num_qubits(), source.is_density());
+    try {
+      copy.slot->content->clone_from(source);
+    } catch (...) {
+      destroyQureg(copy, env);
+      throw;
+    }
+    return copy;
+  });
+}
+
+void destroyQureg(Qureg qureg, QuESTEnv) {
+  call(__func__, [&] {
+    use(qureg);
+    free_slot(qureg.slot);
+  });
+}
+
+int getNumQubits(Qureg qureg) {
+  return call(__func__, [&] { return use(qureg).num_qubits(); });
+}
+
+long long int getNumAmps(Qureg qureg) {
+  return call(__func__, [&] {
+    Register& r = use(qureg);
+    check_state_vector(r, "qureg");
+    return static_cast<long long>(r.num_amplitudes());
+  });
+}

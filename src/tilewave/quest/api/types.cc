@@ -1,0 +1,285 @@
+// Matrices, Hamiltonians and diagonal operators: plain memory that belongs to the program.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "tilewave/quest/api/call.h"
+#include "tilewave/quest/api/hamil.h"
+
+using namespace tilewave::quest;
+using tilewave::cplx;
+
+namespace {
+
+template <class T>
+T* allocate(std::size_t count) {
+  auto* out = static_cast<T*>(std::calloc(count, sizeof(T)));
+  if (!out) throw std::bad_alloc();
+  return out;
+}
+
+PauliHamil make_hamil(int num_qubits, int num_terms) {
+  check_range(num_qubits, 1, 60, "numQubits");
+  check_range(num_terms, 1, 1 << 30, "numSumTerms");
+  PauliHamil h{};
+  h.numQubits = num_qubits;
+  h.numSumTerms = num_terms;
+  h.termCoeffs = allocate<qreal>(static_cast<std::size_t>(num_terms));
+  h.pauliCodes = allocate<pauliOpType>(static_cast<std::size_t>(num_terms) * num_qubits);
+  return h;
+}
+
+DiagonalOp make_diagonal(int num_qubits) {
+  check_range(num_qubits, 1, 40, "numQubits");
+  DiagonalOp op{};
+  op.numQubits = num_qubits;
+  op.numElemsPerChunk = 1LL << num_qubits;
+  op.numChunks = 1;
+  op.real = allocate<qreal>(static_cast<std::size_t>(op.numElemsPerChunk));
+  op.imag = allocate<qreal>(static_cast<std::size_t>(op.numElemsPerChunk));
+  return op;
+}
+
+PauliHamil read_hamil(const char* name) {
+  check_pointer(name, "fn");
+  std::ifstream file(name);
+  if (!file) fail(std::string("file ") + name + " cannot be read: check its name");
+  std::vector<double> coefficients;
+  std::vector<int> codes;
+  std::size_t num_qubits = 0;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word)) continue;
+    const auto bad = [&](const std::string& what) {
+      fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what);
+    };
+    char* end = nullptr;
+    coefficients.push_back(std::strtod(word.c_str(), &end));
+    if (*end) bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3");
+    std::size_t count = 0;
+    while (words >> word) {
+      if (word.size() != 1 || word[0] < '0' || word[0] > '3') {
+        bad("'" + word + "' is no Pauli code: use 0 1 2 3 for I X Y Z");
+      }
+      codes.push_back(word[0] - '0');
+      ++count;
+    }
+    if (count == 0) bad("no Pauli codes stand after the coefficient");
+    if (num_qubits == 0) num_qubits = count;
+    if (count != num_qubits) {
+      bad(std::to_string(count) + " codes, but the first line has " + std::to_string(num_qubits));
+    }
+  }
+  if (coefficients.empty()) fail(std::string("file ") + name + " has no terms");
+  PauliHamil h = make_hamil(static_cast<int>(num_qubits), static_cast<int>(coefficients.size()));
+  for (std::size_t k = 0; k < coefficients.size(); ++k) {
+    h.termCoeffs[k] = static_cast<qreal>(coefficients[k]);
+  }
+  for (std::size_t k = 0; k < codes.size(); ++k)
+    h.pauliCodes[k] = static_cast<pauliOpType>(codes[k]);
+  return h;
+}
+
+void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
+  const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
+  if (hamil.numQubits != op.numQubits) {
+    fail("op and hamil have " + std::to_string(op.numQubits) + " and " +
+         std::to_string(hamil.numQubits) + " qubits: they must have equally many");
+  }
+  for (const auto& term : sum) {
+    if (term.x) fail("hamil has an X or a Y: only sums of I and Z are diagonal");
+  }
+  for (long long k = 0; k < op.numElemsPerChunk; ++k) {
+    double total = 0;
+    for (const auto& term : sum) {
+      const bool odd = std::popcount(static_cast<std::uint64_t>(k) & term.z) & 1;
+      total += odd ? -term.coefficient : term.coefficient;
+    }
+    op.real[k] = static_cast<qreal>(total);
+    op.imag[k] = 0;
+  }
+}
+
+void set_elements(const DiagonalOp& op, long long first, const qreal* real, const qreal* imag,
+                  long long count) {
+  check_pointer(op.real, "op.real");
+  check_pointer(real, "real");
+  check_pointer(imag, "imag");
+  check_range(first, 0, op.numElemsPerChunk - 1, "startInd");
+  check_range(count, 0, op.numElemsPerChunk - first, "numElems");
+  std::copy_n(real, count, op.real + first);
+  std::copy_n(imag, count, op.imag + first);
+}
+
+void free_rows(qreal** rows, int num_qubits) {
+  for (int k = 0; rows && k < 1 << num_qubits; ++k) std::free(rows[k]);
+  std::free(rows);
+}
+
+}  // namespace
+
+ComplexMatrixN createComplexMatrixN(int numQubits) {
+  return call(__func__, [&] {
+    check_range(numQubits, 1, 12, "numQubits");
+    ComplexMatrixN m{};
+    m.numQubits = numQubits;
+    const std::size_t dim = std::size_t{1} << numQubits;
+    m.real = allocate<qreal*>(dim);
+    m.imag = allocate<qreal*>(dim);
+    for (std::size_t k = 0; k < dim; ++k) {
+      m.real[k] = allocate<qreal>(dim);
+      m.imag[k] = allocate<qreal>(dim);
+    }
+    return m;
+  });
+}
+
+void destroyComplexMatrixN(ComplexMatrixN matr) {
+  call(__func__, [&] {
+    check_pointer(matr.real, "matr.real");
+    check_pointer(matr.imag, "matr.imag");
+    free_rows(matr.real, matr.numQubits);
+    free_rows(matr.imag, matr.numQubits);
+  });
+}
+
+// The two functions with arrays of variable length in their C prototypes: the same arguments here.
+extern "C" void initComplexMatrixN(ComplexMatrixN m, qreal* real, qreal* imag);
+extern "C" void initComplexMatrixN(ComplexMatrixN m, qreal* real, qreal* imag) {
+  call("initComplexMatrixN", [&] {
+    check_pointer(m.real, "m.real");
+    check_pointer(real, "real");
+    check_pointer(imag, "imag");
+    const std::size_t dim = std::size_t{1} << m.numQubits;
+    for (std::size_t k = 0; k < dim; ++k) {
+      std::copy_n(real + k * dim, dim, m.real[k]);
+      std::copy_n(imag + k * dim, dim, m.imag[k]);
+    }
+  });
+}
+
+extern "C" ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal* re, qreal* im,
+                                                          qreal** reStorage, qreal** imStorage);
+extern "C" ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal* re, qreal* im,
+                                                          qreal** reStorage, qreal** imStorage) {
+  return call("bindArraysToStackComplexMatrixN", [&] {
+    check_range(numQubits, 1, 12, "numQubits");
+    check_pointer(reStorage, "reStorage");
+    check_pointer(imStorage, "imStorage");
+    const std::size_t dim = std::size_t{1} << numQubits;
+    for (std::size_t k = 0; k < dim; ++k) {
+      reStorage[k] = re + k * dim;
+      imStorage[k] = im + k * dim;
+    }
+    return ComplexMatrixN{numQubits, reStorage, imStorage};
+  });
+}
+
+PauliHamil createPauliHamil(int numQubits, int numSumTerms) {
+  return call(__func__, [&] { return make_hamil(numQubits, numSumTerms); });
+}
+
+void destroyPauliHamil(PauliHamil hamil) {
+  std::free(hamil.termCoeffs);
+  std::free(hamil.pauliCodes);
+}
+
+PauliHamil createPauliHamilFromFile(char* fn) {
+  return call(__func__, [&] { return read_hamil(fn); });
+}
+
+void initPauliHamil(PauliHamil hamil, qreal* coeffs, pauliOpType* codes) {
+  call(__func__, [&] {
+    check_pointer(hamil.termCoeffs, "hamil.termCoeffs");
+    check_pointer(coeffs, "coeffs");
+    check_pointer(codes, "codes");
+    const auto count = static_cast<std::size_t>(hamil.numSumTerms) * hamil.numQubits;
+    for (std::size_t k = 0; k < count; ++k) {
+      check_range(reinterpret_cast<const int*>(codes)[k], 0, 3, "a Pauli code");
+    }
+    std::copy_n(coeffs, hamil.numSumTerms, hamil.termCoeffs);
+    std::copy_n(codes, count, hamil.pauliCodes);
+  });
+}
+
+void reportPauliHamil(PauliHamil hamil) {
+  call(__func__, [&] {
+    pauli_sum(hamil);
+    for (int t = 0; t < hamil.numSumTerms; ++t) {
+      std::printf(REAL_STRING_FORMAT, hamil.termCoeffs[t]);
+      for (int q = 0; q < hamil.numQubits; ++q) {
+        std::printf(" %d", static_cast<int>(hamil.pauliCodes[t * hamil.numQubits + q]));
+      }
+      std::printf("\n");
+    }
+  });
+}
+
+DiagonalOp createDiagonalOp(int numQubits, QuESTEnv) {
+  return call(__func__, [&] { return make_diagonal(numQubits); });
+}
+
+void destroyDiagonalOp(DiagonalOp op, QuESTEnv) {
+  std::free(op.real);
+  std::free(op.imag);
+}
+
+void syncDiagonalOp(DiagonalOp op) {
+  call(__func__, [&] { check_pointer(op.real, "op.real"); });
+}
+
+void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag) {
+  call(__func__, [&] { set_elements(op, 0, real, imag, op.numElemsPerChunk); });
+}
+
+void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil) {
+  call(__func__, [&] {
+    check_pointer(op.real, "op.real");
+    fill_diagonal(op, hamil);
+  });
+}
+
+DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv) {
+  return call(__func__, [&] {
+    PauliHamil hamil = read_hamil(fn);
+    DiagonalOp op{};
+    try {
+      op = make_diagonal(hamil.numQubits);
+      fill_diagonal(op, hamil);
+    } catch (...) {
+      std::free(op.real);
+      std::free(op.imag);
+      destroyPauliHamil(hamil);
+      throw;
+    }
+    destroyPauliHamil(hamil);
+    return op;
+  });
+}
+
+void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qreal* imag,
+                        long long int numElems) {
+  call(__func__, [&] { set_elements(op, startInd, real, imag, numElems); });
+}
+
+SubDiagonalOp createSubDiagonalOp(int numQubits) {
+  return call(__func__, [&] {
+    check_range(numQubits, 1, 40, "numQubits");
+    SubDiagonalOp op{};
+    op.numQubits = numQubits;
+    op.numElems = 1LL << numQubits;
+    op.real = allocate<qreal>(static_cast<std::size_t>(op.numElems));
+    op.imag = allocate<qreal>(static_cast<std::size_t>(op.numElems));
+    return op;
+  });
+}
+
+void destroySubDiagonalOp(SubDiagonalOp op) {
+  std::free(op.real);
+  std::free(op.imag);
+}

@@ -1,0 +1,157 @@
+// See checks.h.
+#include "tilewave/quest/core/checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::quest {
+namespace {
+
+std::string text(double value) {
+  char out[40];
+  std::snprintf(out, sizeof out, "%.9g", value);
+  return out;
+}
+
+std::size_t dimension(std::size_t entries) {
+  std::size_t dim = 1;
+  while (dim * dim < entries) dim *= 2;
+  return dim;
+}
+
+// The largest |(M^dagger M)_ij - delta_ij| is added up over operators by the caller.
+void add_gram(std::span<const cplx> m, std::vector<cplx>& gram) {
+  const std::size_t dim = dimension(m.size());
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t j = 0; j < dim; ++j) {
+      for (std::size_t k = 0; k < dim; ++k) {
+        gram[i * dim + j] += std::conj(m[k * dim + i]) * m[k * dim + j];
+      }
+    }
+  }
+}
+
+double distance_from_identity(const std::vector<cplx>& gram) {
+  const std::size_t dim = dimension(gram.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t j = 0; j < dim; ++j) {
+      const double d = std::abs(gram[i * dim + j] - (i == j ? 1.0 : 0.0));
+      if (!(d <= worst)) worst = d;
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+void fail(const std::string& message) { throw Error(ExitCode::kUsage, message); }
+
+void check_pointer(const void* pointer, const char* name) {
+  if (!pointer) fail(std::string(name) + " is a null pointer: pass an array");
+}
+
+void check_range(long long value, long long first, long long last, const char* name) {
+  if (value < first || value > last) {
+    fail(std::string(name) + " is " + std::to_string(value) + ": it must be from " +
+         std::to_string(first) + " to " + std::to_string(last));
+  }
+}
+
+void check_qubit(const Register& r, int qubit, const char* name) {
+  if (qubit < 0 || qubit >= r.num_qubits()) check_range(qubit, 0, r.num_qubits() - 1, name);
+}
+
+void check_outcome(int outcome) { check_range(outcome, 0, 1, "outcome"); }
+
+void check_finite(double value, const char* name) {
+  if (!std::isfinite(value)) fail(std::string(name) + " is " + text(value) + ": it must be finite");
+}
+
+void check_density(const Register& r, const char* name) {
+  if (!r.is_density()) {
+    fail(std::string(name) +
+         " is a state vector: this call needs a density matrix (createDensityQureg)");
+  }
+}
+
+void check_state_vector(const Register& r, const char* name) {
+  if (r.is_density()) {
+    fail(std::string(name) + " is a density matrix: this call needs a state vector (createQureg)");
+  }
+}
+
+void check_same_size(const Register& a, const Register& b, const char* what) {
+  if (a.num_qubits() != b.num_qubits()) {
+    fail(std::string(what) + " have " + std::to_string(a.num_qubits()) + " and " +
+         std::to_string(b.num_qubits()) + " qubits: they must have equally many");
+  }
+}
+
+void check_probability(double p, double most, const char* name) {
+  if (!(p >= 0 && p <= most)) {
+    fail(std::string(name) + " is " + text(p) + ": it must be from 0 to " + text(most));
+  }
+}
+
+std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
+                                const char* name) {
+  if (count < least || count > r.num_qubits()) {
+    fail("the number of " + std::string(name) + " is " + std::to_string(count) +
+         ": it must be from " + std::to_string(least) + " to " + std::to_string(r.num_qubits()));
+  }
+  if (count > 0) check_pointer(qubits, name);
+  std::vector<Qubit> out(static_cast<std::size_t>(count));
+  std::uint64_t seen = 0;
+  for (int k = 0; k < count; ++k) {
+    if (qubits[k] < 0 || qubits[k] >= r.num_qubits()) {
+      fail(std::string(name) + "[" + std::to_string(k) + "] is " + std::to_string(qubits[k]) +
+           ": it must be from 0 to " + std::to_string(r.num_qubits() - 1));
+    }
+    if (seen >> qubits[k] & 1) {
+      fail(std::string(name) + "[" + std::to_string(k) + "] names qubit " +
+           std::to_string(qubits[k]) + " again: qubits must be distinct");
+    }
+    seen |= std::uint64_t{1} << qubits[k];
+    out[k] = static_cast<Qubit>(qubits[k]);
+  }
+  return out;
+}
+
+void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b) {
+  for (Qubit q : a) {
+    if (std::find(b.begin(), b.end(), q) != b.end()) {
+      fail("qubit " + std::to_string(q) +
+           " is named twice, as control and as target: qubits must be distinct");
+    }
+  }
+}
+
+double tolerance(const Register& r) {
+  return r.precision() == statevec::Precision::kDouble ? 1e-10 : 1e-4;
+}
+
+void check_unitary(const Register& r, std::span<const cplx> m, const char* name) {
+  std::vector<cplx> gram(m.size(), 0);
+  add_gram(m, gram);
+  const double d = distance_from_identity(gram);
+  if (!(d <= tolerance(r))) {
+    fail(std::string(name) + " is not unitary: an element of its product with its adjoint is " +
+         text(d) + " off the identity, at most " + text(tolerance(r)) + " is allowed");
+  }
+}
+
+void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops) {
+  std::vector<cplx> gram(ops[0].size(), 0);
+  for (const auto& m : ops) add_gram(m, gram);
+  const double d = distance_from_identity(gram);
+  if (!(d <= tolerance(r))) {
+    fail("ops do not preserve the trace: an element of the sum of K^dagger K is " + text(d) +
+         " off the identity, at most " + text(tolerance(r)) + " is allowed");
+  }
+}
+
+}  // namespace tilewave::quest

@@ -1,0 +1,39 @@
+// Checks of arguments. A failed one throws Error(kUsage) that names the argument, its value and
+// what it may be; the C function around it adds its own name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/quest/core/register.h"
+
+namespace tilewave::quest {
+
+[[noreturn]] void fail(const std::string& message);
+
+inline void require(bool condition, const char* message) {
+  if (!condition) fail(message);
+}
+
+void check_pointer(const void* pointer, const char* name);
+void check_range(long long value, long long first, long long last, const char* name);
+void check_qubit(const Register& r, int qubit, const char* name);
+void check_outcome(int outcome);
+void check_finite(double value, const char* name);
+void check_density(const Register& r, const char* name);
+void check_state_vector(const Register& r, const char* name);
+void check_same_size(const Register& a, const Register& b, const char* what);
+void check_probability(double p, double most, const char* name);
+/// A list of distinct qubits, copied; `least` 0 allows an empty one.
+std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
+                                const char* name);
+void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b);
+/// Tolerance 1e-10 in double precision, 1e-4 in single.
+double tolerance(const Register& r);
+void check_unitary(const Register& r, std::span<const cplx> m, const char* name);
+/// The sum of K^dagger K is the identity.
+void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops);
+
+}  // namespace tilewave::quest

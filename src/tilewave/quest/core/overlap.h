@@ -1,0 +1,18 @@
+// Numbers made of two registers. One is streamed in blocks, the other is asked for the same basis
+// states: O(block) memory, 2^n work.
+#pragma once
+
+#include "tilewave/quest/core/register.h"
+
+namespace tilewave::quest {
+
+/// sum conj(a_k) b_k.
+cplx inner_product(Register& a, Register& b);
+/// sqrt(sum |a_k - b_k|^2).
+double distance(Register& a, Register& b);
+/// <psi|rho|psi>, its real part.
+double mixed_fidelity(Register& rho, Register& psi);
+/// out = a x + b y + c out, in place; x and y may be out itself.
+void weighted_sum(cplx a, Register& x, cplx b, Register& y, cplx c, Register& out);
+
+}  // namespace tilewave::quest

@@ -1,0 +1,315 @@
+// See register.h.
+#include "tilewave/quest/core/register.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/quest/core/settings.h"
+#include "tilewave/simulate/make_state.h"
+
+namespace tilewave::quest {
+namespace {
+
+constexpr std::size_t kMaxPending = 2000;  // gates; planning them takes milliseconds
+
+circuit::Circuit empty_circuit(int num_qubits) {
+  return circuit::Circuit(static_cast<std::uint32_t>(num_qubits));
+}
+
+// The same qubits on the column side.
+struct Shifted {
+  Shifted(std::span<const Qubit> qubits, int by) : count(qubits.size()) {
+    for (std::size_t k = 0; k < count; ++k) values[k] = qubits[k] + static_cast<Qubit>(by);
+  }
+  operator std::span<const Qubit>() const { return {values.data(), count}; }
+  std::array<Qubit, 64> values;
+  std::size_t count;
+};
+
+// Gates whose matrix is real: the same on both sides.
+bool is_real(GateId gate) {
+  return gate == GateId::kX || gate == GateId::kZ || gate == GateId::kH || gate == GateId::kSwap ||
+         gate == GateId::kRy || gate == GateId::kSy;
+}
+
+}  // namespace
+
+std::vector<cplx> conjugate(std::vector<cplx> m) {
+  for (cplx& x : m) x = std::conj(x);
+  return m;
+}
+
+Register::Register(int num_qubits, bool is_density, statevec::Precision precision)
+    : num_qubits_(num_qubits),
+      is_density_(is_density),
+      precision_(precision),
+      state_(simulate::make_state(static_cast<std::uint32_t>(num_state_qubits()), precision,
+                                  settings().num_threads, settings().device)),
+      pending_(empty_circuit(num_state_qubits())),
+      mirror_(num_amplitudes(), precision == statevec::Precision::kDouble ? 8 : 4,
+              [this](void* real, void* imag) {
+                const bool is_double = precision_ == statevec::Precision::kDouble;
+                state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+                  for (std::size_t k = 0; k < block.size(); ++k) {
+                    if (is_double) {
+                      static_cast<double*>(real)[first + k] = block[k].real();
+                      static_cast<double*>(imag)[first + k] = block[k].imag();
+                    } else {
+                      static_cast<float*>(real)[first + k] = static_cast<float>(block[k].real());
+                      static_cast<float*>(imag)[first + k] = static_cast<float>(block[k].imag());
+                    }
+                  }
+                });
+              }),
+      log_(num_qubits) {}
+
+void Register::changed() {
+  norm_ = -1;
+  diagonal_.clear();
+  if (!mirror_.is_closed()) mirror_.close();
+}
+
+void Register::upload() {
+  norm_ = -1;
+  diagonal_.clear();
+  pending_ = empty_circuit(num_state_qubits());
+  if (is_fresh_) state_->set_zero_state();
+  is_fresh_ = false;
+  const void *real = mirror_.written_real(), *imag = mirror_.written_imag();
+  const bool is_double = precision_ == statevec::Precision::kDouble;
+  state_->update_blocks([&](std::uint64_t first, std::span<cplx> block) {
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      block[k] = is_double ? cplx(static_cast<const double*>(real)[first + k],
+                                  static_cast<const double*>(imag)[first + k])
+                           : cplx(static_cast<const float*>(real)[first + k],
+                                  static_cast<const float*>(imag)[first + k]);
+    }
+  });
+  mirror_.clean();
+}
+
+statevec::State& Register::state() {
+  if (is_fresh_) {
+    state_->set_zero_state();
+    is_fresh_ = false;
+  }
+  if (!pending_.ops().empty()) {
+    const circuit::Circuit work = std::move(pending_);
+    pending_ = empty_circuit(num_state_qubits());
+    state_->apply(work, work.ops());
+  }
+  return *state_;
+}
+
+void Register::restart() {
+  changed();
+  pending_ = empty_circuit(num_state_qubits());
+  is_fresh_ = true;
+}
+
+void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targets,
+                    std::span<const double> params, Sides sides) {
+  changed();
+  pending_.add_controlled_gate(gate, controls.qubits, controls.values, targets, params);
+  if (log_.is_recording()) log_.gate(gate, controls.qubits, controls.values, targets, params);
+  if (is_density_ && sides == Sides::kBoth) {
+    const Shifted c(controls.qubits, num_qubits_), t(targets, num_qubits_);
+    if (is_real(gate)) {
+      pending_.add_controlled_gate(gate, c, controls.values, t, params);
+    } else {
+      pending_.add_matrix(c, controls.values, t, conjugate(circuit::gate_matrix(gate, params)));
+    }
+  }
+  if (pending_.ops().size() >= kMaxPending) state();
+}
+
+void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
+                             std::vector<cplx> m) {
+  if (targets.size() > statevec::kMaxTargets) {
+    apply_wide(controls, targets, m);
+    return;
+  }
+  pending_.add_matrix(controls.qubits, controls.values, targets, std::move(m));
+  if (pending_.ops().size() >= kMaxPending) state();
+}
+
+void Register::matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
+                      Sides sides) {
+  changed();
+  if (log_.is_recording()) log_.matrix(controls.qubits, controls.values, targets, m);
+  if (is_density_ && sides == Sides::kBoth) {
+    const Shifted c(controls.qubits, num_qubits_), t(targets, num_qubits_);
+    append_matrix({c, controls.values}, t, conjugate(m));
+  }
+  append_matrix(controls, targets, std::move(m));
+}
+
+void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s) {
+  changed();
+  std::vector<Qubit> both(targets.begin(), targets.end());
+  for (Qubit q : targets) both.push_back(q + static_cast<Qubit>(num_qubits_));
+  append_matrix({}, both, std::move(s));
+}
+
+// Matrices on more qubits than the planner takes: through a copy on the host.
+void Register::apply_wide(Controls controls, std::span<const Qubit> targets,
+                          const std::vector<cplx>& m) {
+  std::vector<cplx> a = all_amplitudes();
+  const std::size_t dim = std::size_t{1} << targets.size();
+  std::uint64_t all = 0, mask = 0, value = 0;
+  for (Qubit t : targets) all |= std::uint64_t{1} << t;
+  for (std::size_t k = 0; k < controls.qubits.size(); ++k) {
+    mask |= std::uint64_t{1} << controls.qubits[k];
+    value |= (controls.values >> k & 1) << controls.qubits[k];
+  }
+  std::vector<std::uint64_t> offset(dim, 0);
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t k = 0; k < targets.size(); ++k) offset[i] |= (i >> k & 1) << targets[k];
+  }
+  std::vector<cplx> in(dim);
+  for (std::uint64_t x = 0; x < a.size(); ++x) {
+    if ((x & all) || (x & mask) != value) continue;
+    for (std::size_t i = 0; i < dim; ++i) in[i] = a[x | offset[i]];
+    for (std::size_t i = 0; i < dim; ++i) {
+      cplx sum = 0;
+      for (std::size_t j = 0; j < dim; ++j) sum += m[i * dim + j] * in[j];
+      a[x | offset[i]] = sum;
+    }
+  }
+  state_->set_amplitudes(a);
+}
+
+void Register::set_basis_state(std::uint64_t index) {
+  restart();
+  log_.basis_state(index);
+  for_each_bit(index, [&](int q) {
+    const auto row = static_cast<Qubit>(q);
+    pending_.add_gate(GateId::kX, {row});
+    if (is_density_) pending_.add_gate(GateId::kX, {row + static_cast<Qubit>(num_qubits_)});
+  });
+}
+
+void Register::set_plus_state() {
+  restart();
+  log_.plus_state();
+  for (int q = 0; q < num_state_qubits(); ++q) {
+    pending_.add_gate(GateId::kH, {static_cast<Qubit>(q)});
+  }
+}
+
+void Register::set_blank() {
+  changed();
+  log_.comment("the state is set to zero amplitudes here");
+  pending_ = empty_circuit(num_state_qubits());
+  is_fresh_ = false;
+  const std::vector<cplx> zeros(static_cast<std::size_t>(2 * num_state_qubits()), 0);
+  state_->set_product_state(zeros);
+}
+
+void Register::update(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
+  statevec::State& s = state();
+  changed();
+  s.update_blocks(f);
+}
+
+void Register::clone_from(Register& other) {
+  changed();
+  pending_ = empty_circuit(num_state_qubits());
+  is_fresh_ = false;
+  statevec::State& source = other.state();
+  state_.reset();  // never three states
+  try {
+    state_ = source.clone();
+  } catch (...) {
+    state_ = simulate::make_state(static_cast<std::uint32_t>(num_state_qubits()), precision_,
+                                  settings().num_threads, settings().device);
+    throw;
+  }
+}
+
+void Register::collapse(Qubit qubit, int outcome, double scale) {
+  statevec::State& s = state();
+  changed();
+  s.collapse(qubit, outcome, scale);
+  if (is_density_) s.collapse(qubit + static_cast<Qubit>(num_qubits_), outcome, 1);
+}
+
+double Register::norm() {
+  if (norm_ < 0) norm_ = state().norm();
+  return norm_;
+}
+
+const std::vector<cplx>& Register::diagonal() {
+  if (diagonal_.empty()) {
+    std::vector<std::uint64_t> indices(dimension());
+    for (std::uint64_t k = 0; k < indices.size(); ++k) indices[k] = k * (dimension() + 1);
+    diagonal_ = state().amplitudes(indices);
+  }
+  return diagonal_;
+}
+
+double Register::total_probability() {
+  if (!is_density_) return norm();
+  double sum = 0;
+  for (const cplx& x : diagonal()) sum += x.real();
+  return sum;
+}
+
+double Register::probability(Qubit qubit, int outcome) {
+  if (!is_density_) {
+    const double one = state().marginals()[qubit];
+    return outcome ? one : norm() - one;
+  }
+  double sum = 0;
+  const std::vector<cplx>& d = diagonal();
+  for (std::uint64_t k = 0; k < d.size(); ++k) {
+    if (static_cast<int>(k >> qubit & 1) == outcome) sum += d[k].real();
+  }
+  return sum;
+}
+
+std::vector<double> Register::probabilities(std::span<const Qubit> qubits) {
+  if (!is_density_) return state().joint_probabilities(qubits);
+  std::vector<double> out(std::size_t{1} << qubits.size(), 0.0);
+  const std::vector<cplx>& d = diagonal();
+  for (std::uint64_t k = 0; k < d.size(); ++k) {
+    std::size_t outcome = 0;
+    for (std::size_t j = 0; j < qubits.size(); ++j) outcome |= (k >> qubits[j] & 1) << j;
+    out[outcome] += d[k].real();
+  }
+  return out;
+}
+
+cplx Register::amplitude(std::uint64_t index) { return state().amplitudes({&index, 1})[0]; }
+
+std::vector<cplx> Register::all_amplitudes() {
+  std::vector<cplx> all(num_amplitudes());
+  state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+  });
+  return all;
+}
+
+std::vector<double> Register::expectations(const circuit::PauliSum& sum) {
+  if (!is_density_) return state().expectations(sum);
+  // Tr(P rho) = sum_r <r|P|r ^ x> rho[r ^ x, r]
+  std::vector<double> out;
+  std::vector<std::uint64_t> indices(dimension());
+  for (const circuit::PauliTerm& term : sum) {
+    for (std::uint64_t r = 0; r < dimension(); ++r) indices[r] = (r ^ term.x) + r * dimension();
+    const std::vector<cplx> elements = state().amplitudes(indices);
+    static const cplx kPowers[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    cplx total = 0;
+    for (std::uint64_t r = 0; r < dimension(); ++r) {
+      // P|s> = i^num_y (-1)^{s.z} |s ^ x> with s = r ^ x
+      total += std::popcount((r ^ term.x) & term.z) & 1 ? -elements[r] : elements[r];
+    }
+    out.push_back((total * kPowers[std::popcount(term.x & term.z) & 3]).real());
+  }
+  return out;
+}
+
+}  // namespace tilewave::quest

@@ -1,0 +1,491 @@
+/* The C API of QuEST 3.7 on Tilewave. Programs compile unchanged as C11 or C++17; link
+ * tilewave_quest.
+ *
+ * Calls are recorded and run together when something is observed. Qubit 0 is the least significant
+ * bit of a basis state. A density matrix of n qubits is kept as 2n qubits: element (row, column) is
+ * number row + column 2^n. "Both sides" means rho -> M rho M^dagger, "left" means rho -> M rho.
+ * Angles are in radians. A call that is invalid goes to invalidQuESTInputError and changes nothing.
+ *
+ * Environment: TILEWAVE_DEVICE = auto | cpu | cuda | cuda:<k>, TILEWAVE_THREADS = <count>.
+ */
+#pragma once
+
+#include "QuEST_precision.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- types ---- */
+
+enum phaseGateType { SIGMA_Z = 0, S_GATE = 1, T_GATE = 2 };
+enum pauliOpType { PAULI_I = 0, PAULI_X = 1, PAULI_Y = 2, PAULI_Z = 3 };
+
+/* How a register of qubits is read as a number by phase functions. */
+enum bitEncoding { UNSIGNED = 0, TWOS_COMPLEMENT = 1 };
+
+/* Phase functions known by name; p[] are their parameters, x_k the registers' numbers. */
+enum phaseFunc {
+  NORM = 0,                             /* sqrt(sum x_k^2) */
+  SCALED_NORM = 1,                      /* p0 norm */
+  INVERSE_NORM = 2,                     /* 1 / norm, p0 where it diverges */
+  SCALED_INVERSE_NORM = 3,              /* p0 / norm, p1 where it diverges */
+  SCALED_INVERSE_SHIFTED_NORM = 4,      /* p0 / norm of x_k - p[2+k], p1 where it diverges */
+  PRODUCT = 5,                          /* product of x_k */
+  SCALED_PRODUCT = 6,                   /* p0 product */
+  INVERSE_PRODUCT = 7,                  /* 1 / product, p0 where it diverges */
+  SCALED_INVERSE_PRODUCT = 8,           /* p0 / product, p1 where it diverges */
+  DISTANCE = 9,                         /* sqrt(sum (x_2k+1 - x_2k)^2) */
+  SCALED_DISTANCE = 10,                 /* p0 distance */
+  INVERSE_DISTANCE = 11,                /* 1 / distance, p0 where it diverges */
+  SCALED_INVERSE_DISTANCE = 12,         /* p0 / distance, p1 where it diverges */
+  SCALED_INVERSE_SHIFTED_DISTANCE = 13, /* p0 / distance of x_2k - x_2k+1 - p[2+k], or p1 */
+  SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE =
+      14 /* p0 / sqrt(sum p[2+2k] (x_2k - x_2k+1 - p[3+2k])^2), p1 where it diverges */
+};
+
+typedef struct Complex {
+  qreal real, imag;
+} Complex;
+
+typedef struct ComplexArray {
+  qreal *real, *imag;
+} ComplexArray;
+
+typedef struct ComplexMatrix2 {
+  qreal real[2][2], imag[2][2];
+} ComplexMatrix2;
+
+/* Bit 0 of a row or column index is the first target, bit 1 the second. */
+typedef struct ComplexMatrix4 {
+  qreal real[4][4], imag[4][4];
+} ComplexMatrix4;
+
+/* 2^numQubits rows of 2^numQubits numbers; bit k of an index is target k. */
+typedef struct ComplexMatrixN {
+  int numQubits;
+  qreal **real, **imag;
+} ComplexMatrixN;
+
+typedef struct Vector {
+  qreal x, y, z;
+} Vector;
+
+/* Sum of real multiples of Pauli strings; pauliCodes[term * numQubits + qubit]. */
+typedef struct PauliHamil {
+  enum pauliOpType* pauliCodes;
+  qreal* termCoeffs;
+  int numSumTerms, numQubits;
+} PauliHamil;
+
+/* A diagonal operator on all qubits of a register: 2^numQubits numbers. */
+typedef struct DiagonalOp {
+  int numQubits;
+  long long int numElemsPerChunk;
+  int numChunks, chunkId;
+  qreal *real, *imag;
+  ComplexArray deviceOperator; /* always null */
+} DiagonalOp;
+
+/* A diagonal operator on some qubits. */
+typedef struct SubDiagonalOp {
+  int numQubits;
+  long long int numElems;
+  qreal *real, *imag;
+} SubDiagonalOp;
+
+typedef struct QASMLogger QASMLogger;
+struct TilewaveSlot;
+
+/* A register, passed by value. stateVec.real[k] and imag[k] are amplitude k of the state: reading
+ * or writing them is valid at any time; their memory is taken when they are first touched. */
+typedef struct Qureg {
+  int isDensityMatrix, numQubitsRepresented, numQubitsInStateVec;
+  long long int numAmpsPerChunk, numAmpsTotal;
+  int chunkId, numChunks;
+  ComplexArray stateVec;
+  ComplexArray pairStateVec, deviceStateVec;         /* always null */
+  qreal *firstLevelReduction, *secondLevelReduction; /* always null */
+  QASMLogger* qasmLog;                               /* always null */
+  struct TilewaveSlot* slot;                         /* where Tilewave keeps the state */
+  unsigned long long generation;                     /* which use of the slot this is */
+} Qureg;
+
+typedef struct QuESTEnv {
+  int rank, numRanks;
+  unsigned long int* seeds;
+  int numSeeds;
+} QuESTEnv;
+
+/* ---- environment ---- */
+
+/* Prepares everything and seeds the random numbers from time and process. */
+QuESTEnv createQuESTEnv(void);
+/* Gives back what createQuESTEnv took. */
+void destroyQuESTEnv(QuESTEnv env);
+/* Waits for all work that was begun: pending calls of every register are run. */
+void syncQuESTEnv(QuESTEnv env);
+/* 1 when all ranks pass 1, otherwise 0. */
+int syncQuESTSuccess(int successCode);
+/* Prints device, threads and precision. */
+void reportQuESTEnv(QuESTEnv env);
+/* Writes the same in one line of at most 199 characters. */
+void getEnvironmentString(QuESTEnv env, char str[200]);
+/* Seeds the random numbers from the time and the process id. */
+void seedQuESTDefault(QuESTEnv* env);
+/* Seeds them with the given keys: Mersenne Twister, init_by_array; measurements repeat QuEST's. */
+void seedQuEST(QuESTEnv* env, unsigned long int* seedArray, int numSeeds);
+/* The keys in use; the array belongs to env. */
+void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds);
+/* Called for every invalid call; the default prints the message and exits with status 1. Define
+ * your own to override it: if it returns, the call has done nothing (and returns zeros); it may
+ * also throw a C++ exception. */
+void invalidQuESTInputError(const char* errMsg, const char* errFunc);
+
+/* ---- registers ---- */
+
+/* n qubits in |0...0>. */
+Qureg createQureg(int numQubits, QuESTEnv env);
+/* A density matrix of n qubits in |0...0><0...0|. */
+Qureg createDensityQureg(int numQubits, QuESTEnv env);
+/* A new register with the state of another. */
+Qureg createCloneQureg(Qureg qureg, QuESTEnv env);
+/* Frees a register; using it afterwards is reported as invalid. */
+void destroyQureg(Qureg qureg, QuESTEnv env);
+/* Number of qubits represented. */
+int getNumQubits(Qureg qureg);
+/* Number of amplitudes of a state vector. */
+long long int getNumAmps(Qureg qureg);
+
+/* ---- matrices, Hamiltonians, diagonal operators ---- */
+
+/* A matrix of zeros on n qubits. */
+ComplexMatrixN createComplexMatrixN(int numQubits);
+void destroyComplexMatrixN(ComplexMatrixN matr);
+#ifndef __cplusplus
+/* Fills a matrix from two arrays (C only). */
+void initComplexMatrixN(ComplexMatrixN m, qreal real[][1 << m.numQubits],
+                        qreal imag[][1 << m.numQubits]);
+/* A matrix whose rows are the rows of two arrays; the storage holds the row pointers (C only). */
+ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal re[][1 << numQubits],
+                                               qreal im[][1 << numQubits], qreal** reStorage,
+                                               qreal** imStorage);
+#define UNPACK_ARR(...) __VA_ARGS__
+/* A matrix on the stack from two brace lists of rows, each in parentheses (C only). */
+#define getStaticComplexMatrixN(numQubits, re, im)                                       \
+  bindArraysToStackComplexMatrixN(numQubits,                                             \
+                                  (qreal[1 << numQubits][1 << numQubits]) UNPACK_ARR re, \
+                                  (qreal[1 << numQubits][1 << numQubits]) UNPACK_ARR im, \
+                                  (qreal * [1 << numQubits]){0}, (qreal * [1 << numQubits]){0})
+#endif
+
+/* A Hamiltonian of zero coefficients and identities. */
+PauliHamil createPauliHamil(int numQubits, int numSumTerms);
+void destroyPauliHamil(PauliHamil hamil);
+/* Reads "coefficient code code ..." a line (codes 0 1 2 3 for I X Y Z, qubit 0 first). */
+PauliHamil createPauliHamilFromFile(char* fn);
+/* Copies coefficients and codes into a Hamiltonian. */
+void initPauliHamil(PauliHamil hamil, qreal* coeffs, enum pauliOpType* codes);
+
+/* A diagonal operator of zeros. */
+DiagonalOp createDiagonalOp(int numQubits, QuESTEnv env);
+void destroyDiagonalOp(DiagonalOp op, QuESTEnv env);
+/* After changes of op.real and op.imag; nothing is needed here, they are always read afresh. */
+void syncDiagonalOp(DiagonalOp op);
+/* Sets all elements. */
+void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag);
+/* Sets the elements to the diagonal of a Hamiltonian of I and Z only. */
+void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil);
+/* The same from a file as createPauliHamilFromFile reads. */
+DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv env);
+/* Sets numElems elements from startInd on. */
+void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qreal* imag,
+                        long long int numElems);
+/* A diagonal operator of zeros on some qubits. */
+SubDiagonalOp createSubDiagonalOp(int numQubits);
+void destroySubDiagonalOp(SubDiagonalOp op);
+
+/* ---- initial states ---- */
+
+/* All amplitudes zero (no state of a system). */
+void initBlankState(Qureg qureg);
+/* |0...0>. */
+void initZeroState(Qureg qureg);
+/* The equal superposition of all basis states. */
+void initPlusState(Qureg qureg);
+/* Basis state stateInd. */
+void initClassicalState(Qureg qureg, long long int stateInd);
+/* A state vector, or the density matrix of a state vector. */
+void initPureState(Qureg qureg, Qureg pure);
+/* Amplitude k = (2k + i(2k+1)) / 10: not normalised, every element different. */
+void initDebugState(Qureg qureg);
+/* All amplitudes of a state vector. */
+void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags);
+/* numAmps amplitudes of a state vector from startInd on. */
+void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
+             long long int numAmps);
+/* numAmps elements of a density matrix, down the columns, from (startRow, startCol) on. */
+void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol, qreal* reals,
+                    qreal* imags, long long int numAmps);
+/* A density matrix equal to a Hamiltonian's matrix (not a state of a system). */
+void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil);
+/* target becomes equal to copy. */
+void cloneQureg(Qureg targetQureg, Qureg copyQureg);
+/* out = fac1 qureg1 + fac2 qureg2 + facOut out. */
+void setWeightedQureg(Complex fac1, Qureg qureg1, Complex fac2, Qureg qureg2, Complex facOut,
+                      Qureg out);
+
+/* ---- one-qubit gates ---- */
+
+void hadamard(Qureg qureg, int targetQubit);
+void pauliX(Qureg qureg, int targetQubit);
+void pauliY(Qureg qureg, int targetQubit);
+void pauliZ(Qureg qureg, int targetQubit);
+/* diag(1, i). */
+void sGate(Qureg qureg, int targetQubit);
+/* diag(1, e^{i pi/4}). */
+void tGate(Qureg qureg, int targetQubit);
+/* diag(1, e^{i angle}). */
+void phaseShift(Qureg qureg, int targetQubit, qreal angle);
+/* exp(-i angle/2 X), and Y, Z. */
+void rotateX(Qureg qureg, int rotQubit, qreal angle);
+void rotateY(Qureg qureg, int rotQubit, qreal angle);
+void rotateZ(Qureg qureg, int rotQubit, qreal angle);
+/* exp(-i angle/2 n.(X, Y, Z)) for the unit vector n along axis. */
+void rotateAroundAxis(Qureg qureg, int rotQubit, qreal angle, Vector axis);
+/* [[alpha, -conj(beta)], [beta, conj(alpha)]] with |alpha|^2 + |beta|^2 = 1. */
+void compactUnitary(Qureg qureg, int targetQubit, Complex alpha, Complex beta);
+/* Any unitary matrix. */
+void unitary(Qureg qureg, int targetQubit, ComplexMatrix2 u);
+/* diag(1, e^{i lambda}). */
+void u1Gate(Qureg qureg, int targetQubit, qreal lambda);
+/* [[1, -e^{i lambda}], [e^{i phi}, e^{i(phi+lambda)}]] / sqrt 2. */
+void u2Gate(Qureg qureg, int targetQubit, qreal phi, qreal lambda);
+/* [[c, -e^{i lambda} s], [e^{i phi} s, e^{i(phi+lambda)} c]], c, s = cos, sin(theta/2). */
+void u3Gate(Qureg qureg, int targetQubit, qreal theta, qreal phi, qreal lambda);
+/* [[1, -i], [-i, 1]] / sqrt 2. */
+void SqX(Qureg qureg, int targetQubit);
+/* [[1, -1], [1, 1]] / sqrt 2. */
+void SqY(Qureg qureg, int targetQubit);
+/* exp(-i pi/4 (X + Y)/sqrt 2). */
+void SqW(Qureg qureg, int targetQubit);
+
+/* ---- controlled gates: they act where every control is 1 ---- */
+
+void controlledNot(Qureg qureg, int controlQubit, int targetQubit);
+void controlledPauliY(Qureg qureg, int controlQubit, int targetQubit);
+/* e^{i angle} where both qubits are 1. */
+void controlledPhaseShift(Qureg qureg, int idQubit1, int idQubit2, qreal angle);
+/* e^{i angle} where all qubits are 1. */
+void multiControlledPhaseShift(Qureg qureg, int* controlQubits, int numControlQubits, qreal angle);
+/* -1 where both qubits are 1. */
+void controlledPhaseFlip(Qureg qureg, int idQubit1, int idQubit2);
+/* -1 where all qubits are 1. */
+void multiControlledPhaseFlip(Qureg qureg, int* controlQubits, int numControlQubits);
+void controlledRotateX(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+void controlledRotateY(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+void controlledRotateZ(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+void controlledRotateAroundAxis(Qureg qureg, int controlQubit, int targetQubit, qreal angle,
+                                Vector axis);
+void controlledCompactUnitary(Qureg qureg, int controlQubit, int targetQubit, Complex alpha,
+                              Complex beta);
+void controlledUnitary(Qureg qureg, int controlQubit, int targetQubit, ComplexMatrix2 u);
+void multiControlledUnitary(Qureg qureg, int* controlQubits, int numControlQubits, int targetQubit,
+                            ComplexMatrix2 u);
+/* Acts where control k has the value controlState[k]. */
+void multiStateControlledUnitary(Qureg qureg, int* controlQubits, int* controlState,
+                                 int numControlQubits, int targetQubit, ComplexMatrix2 u);
+
+/* ---- gates on several qubits ---- */
+
+/* X on every target. */
+void multiQubitNot(Qureg qureg, int* targs, int numTargs);
+/* X on every target where all controls are 1. */
+void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs);
+void swapGate(Qureg qureg, int qubit1, int qubit2);
+/* The square root of swap with (1+i)/2 on the diagonal. */
+void sqrtSwapGate(Qureg qureg, int qb1, int qb2);
+/* exp(-i angle/2 Z x ... x Z). */
+void multiRotateZ(Qureg qureg, int* qubits, int numQubits, qreal angle);
+/* exp(-i angle/2 P) for a Pauli string P; a string of identities does nothing. */
+void multiRotatePauli(Qureg qureg, int* targetQubits, enum pauliOpType* targetPaulis,
+                      int numTargets, qreal angle);
+/* Both under controls. */
+void multiControlledMultiRotateZ(Qureg qureg, int* controlQubits, int numControls,
+                                 int* targetQubits, int numTargets, qreal angle);
+void multiControlledMultiRotatePauli(Qureg qureg, int* controlQubits, int numControls,
+                                     int* targetQubits, enum pauliOpType* targetPaulis,
+                                     int numTargets, qreal angle);
+/* Any unitary on two qubits, under none, one or several controls. */
+void twoQubitUnitary(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
+void controlledTwoQubitUnitary(Qureg qureg, int controlQubit, int targetQubit1, int targetQubit2,
+                               ComplexMatrix4 u);
+void multiControlledTwoQubitUnitary(Qureg qureg, int* controlQubits, int numControlQubits,
+                                    int targetQubit1, int targetQubit2, ComplexMatrix4 u);
+/* Any unitary on several qubits, under none, one or several controls. */
+void multiQubitUnitary(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void controlledMultiQubitUnitary(Qureg qureg, int ctrl, int* targs, int numTargs, ComplexMatrixN u);
+void multiControlledMultiQubitUnitary(Qureg qureg, int* ctrls, int numCtrls, int* targs,
+                                      int numTargs, ComplexMatrixN u);
+/* A diagonal unitary on some qubits; bit k of an element's number is target k. */
+void diagonalUnitary(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
+
+/* ---- operators that need not be unitary ---- */
+
+/* Multiplies by a matrix, on the left of a density matrix. */
+void applyMatrix2(Qureg qureg, int targetQubit, ComplexMatrix2 u);
+void applyMatrix4(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
+void applyMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void applyMultiControlledMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs,
+                                 ComplexMatrixN u);
+/* The same on both sides of a density matrix. */
+void applyGateMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+void applyMultiControlledGateMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs,
+                                     int numTargs, ComplexMatrixN m);
+/* Multiplies by a diagonal operator on all qubits, on the left of a density matrix. */
+void applyDiagonalOp(Qureg qureg, DiagonalOp op);
+/* Multiplies by a diagonal operator on some qubits: on both sides, or on the left. */
+void applyGateSubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
+void applySubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
+/* out = (sum of coefficient x Pauli string) in, on the left of a density matrix. */
+void applyPauliSum(Qureg inQureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
+                   int numSumTerms, Qureg outQureg);
+void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg);
+/* exp(-i time H) by Suzuki's product formula of order 1 or an even order, in reps steps. */
+void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps);
+/* Projects a qubit on an outcome without renormalising, on both sides. */
+void applyProjector(Qureg qureg, int qubit, int outcome);
+/* The quantum Fourier transform of all qubits, or of those listed, lowest first. */
+void applyFullQFT(Qureg qureg);
+void applyQFT(Qureg qureg, int* qubits, int numQubits);
+
+/* Phase functions: |x> -> e^{i f(x)} |x>, x read from registers of qubits (lowest first, listed
+ * one after the other). f is a sum of coefficient x^exponent, or one of phaseFunc. Overrides give
+ * the phase at chosen x (one index a register). */
+void applyPhaseFunc(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
+                    qreal* coeffs, qreal* exponents, int numTerms);
+void applyPhaseFuncOverrides(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
+                             qreal* coeffs, qreal* exponents, int numTerms,
+                             long long int* overrideInds, qreal* overridePhases, int numOverrides);
+void applyMultiVarPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                            enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
+                            int* numTermsPerReg);
+void applyMultiVarPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                                     enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
+                                     int* numTermsPerReg, long long int* overrideInds,
+                                     qreal* overridePhases, int numOverrides);
+void applyNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                         enum bitEncoding encoding, enum phaseFunc functionNameCode);
+void applyNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                                  enum bitEncoding encoding, enum phaseFunc functionNameCode,
+                                  long long int* overrideInds, qreal* overridePhases,
+                                  int numOverrides);
+void applyParamNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                              enum bitEncoding encoding, enum phaseFunc functionNameCode,
+                              qreal* params, int numParams);
+void applyParamNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
+                                       enum bitEncoding encoding, enum phaseFunc functionNameCode,
+                                       qreal* params, int numParams, long long int* overrideInds,
+                                       qreal* overridePhases, int numOverrides);
+
+/* ---- observation ---- */
+
+/* Amplitude of a state vector; its parts; its probability. */
+Complex getAmp(Qureg qureg, long long int index);
+qreal getRealAmp(Qureg qureg, long long int index);
+qreal getImagAmp(Qureg qureg, long long int index);
+qreal getProbAmp(Qureg qureg, long long int index);
+/* Element of a density matrix. */
+Complex getDensityAmp(Qureg qureg, long long int row, long long int col);
+/* Sum of probabilities, or the trace of a density matrix (its real part). */
+qreal calcTotalProb(Qureg qureg);
+/* Probability that a qubit would be found in an outcome. */
+qreal calcProbOfOutcome(Qureg qureg, int measureQubit, int outcome);
+/* Probabilities of all 2^numQubits outcomes of some qubits; bit k of an outcome is qubits[k]. */
+void calcProbOfAllOutcomes(qreal* outcomeProbs, Qureg qureg, int* qubits, int numQubits);
+/* <bra|ket> of two state vectors. */
+Complex calcInnerProduct(Qureg bra, Qureg ket);
+/* Tr(rho1^dagger rho2), its real part. */
+qreal calcDensityInnerProduct(Qureg rho1, Qureg rho2);
+/* Tr(rho^2). */
+qreal calcPurity(Qureg qureg);
+/* |<qureg|pure>|^2, or <pure|rho|pure>. */
+qreal calcFidelity(Qureg qureg, Qureg pureState);
+/* sqrt(sum |a_ij - b_ij|^2) of two density matrices. */
+qreal calcHilbertSchmidtDistance(Qureg a, Qureg b);
+/* Expectation of a Pauli string, of a sum, of a Hamiltonian. The workspace must fit the register
+ * but is neither needed nor changed. */
+qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, enum pauliOpType* pauliCodes,
+                         int numTargets, Qureg workspace);
+qreal calcExpecPauliSum(Qureg qureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
+                        int numSumTerms, Qureg workspace);
+qreal calcExpecPauliHamil(Qureg qureg, PauliHamil hamil, Qureg workspace);
+/* <psi|D|psi> or Tr(D rho). */
+Complex calcExpecDiagonalOp(Qureg qureg, DiagonalOp op);
+
+/* ---- measurement ---- */
+
+/* Projects on an outcome and renormalises; returns the outcome's probability. */
+qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome);
+/* Measures a qubit; the second form also gives the probability of the outcome found. */
+int measure(Qureg qureg, int measureQubit);
+int measureWithStats(Qureg qureg, int measureQubit, qreal* outcomeProb);
+
+/* ---- decoherence of density matrices ---- */
+
+/* Z with probability prob (at most 1/2). */
+void mixDephasing(Qureg qureg, int targetQubit, qreal prob);
+/* Z1, Z2, Z1 Z2 with probability prob / 3 each (prob at most 3/4). */
+void mixTwoQubitDephasing(Qureg qureg, int qubit1, int qubit2, qreal prob);
+/* X, Y, Z with probability prob / 3 each (prob at most 3/4). */
+void mixDepolarising(Qureg qureg, int targetQubit, qreal prob);
+/* Decay from 1 to 0 with probability prob. */
+void mixDamping(Qureg qureg, int targetQubit, qreal prob);
+/* The 15 two-qubit Pauli errors with probability prob / 15 each (prob at most 15/16). */
+void mixTwoQubitDepolarising(Qureg qureg, int qubit1, int qubit2, qreal prob);
+/* X, Y, Z with the given probabilities, none above that of no error. */
+void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal probZ);
+/* combine = (1 - prob) combine + prob other. */
+void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg);
+/* rho -> sum_k K_k rho K_k^dagger; the sum of K^dagger K must be the identity. */
+void mixKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+void mixTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops, int numOps);
+void mixMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
+                           int numOps);
+/* The same for any operators. */
+void mixNonTPKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+void mixNonTPTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops,
+                              int numOps);
+void mixNonTPMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
+                                int numOps);
+
+/* ---- OpenQASM 2 ---- */
+
+/* Begins, ends and forgets the record of calls on a register. */
+void startRecordingQASM(Qureg qureg);
+void stopRecordingQASM(Qureg qureg);
+void clearRecordedQASM(Qureg qureg);
+/* Prints the record, or writes it to a file. What the language cannot say stands in a comment. */
+void printRecordedQASM(Qureg qureg);
+void writeRecordedQASMToFile(Qureg qureg, char* filename);
+
+/* ---- reports and copies ---- */
+
+/* Writes all amplitudes to state_rank_0.csv, "real, imag" a line. */
+void reportState(Qureg qureg);
+/* Prints the amplitudes of a register of at most 5 qubits. */
+void reportStateToScreen(Qureg qureg, QuESTEnv env, int reportRank);
+/* Prints the size of a register. */
+void reportQuregParams(Qureg qureg);
+/* Prints a Hamiltonian as createPauliHamilFromFile reads it. */
+void reportPauliHamil(PauliHamil hamil);
+/* Makes the state what stateVec.real and imag hold; the second form for a part of it. */
+void copyStateToGPU(Qureg qureg);
+void copySubstateToGPU(Qureg qureg, long long int startInd, long long int numAmps);
+/* Makes stateVec.real and imag hold the state. */
+void copyStateFromGPU(Qureg qureg);
+void copySubstateFromGPU(Qureg qureg, long long int startInd, long long int numAmps);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,224 @@
+// Observation, measurement, arrays, reports and records.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "dense.h"
+
+using namespace dense;
+
+namespace {
+
+double probability(const State& s, int qubit, int outcome) {
+  double sum = 0;
+  for (std::size_t k = 0; k < std::size_t{1} << s.n; ++k) {
+    if (static_cast<int>(k >> qubit & 1) != outcome) continue;
+    sum += s.is_density ? s.element(k, k).real() : std::norm(s.a[k]);
+  }
+  return sum;
+}
+
+std::string file_text(const std::string& name) {
+  std::ifstream file(name);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST(Observe, Probabilities) {
+  on_both("probabilities", [](Pair& s) {
+    const int n = s.ref.n;
+    EXPECT_EQ(getNumQubits(s.q), n);
+    EXPECT_NEAR(calcTotalProb(s.q), probability(s.ref, 0, 0) + probability(s.ref, 0, 1),
+                kTolerance);
+    for (int q = 0; q < n; ++q) {
+      for (int outcome : {0, 1}) {
+        EXPECT_NEAR(calcProbOfOutcome(s.q, q, outcome), probability(s.ref, q, outcome), kTolerance);
+      }
+    }
+    for (int count = 1; count <= 5; ++count) {
+      Bits q = random_qubits(n, count);
+      std::vector<qreal> got(std::size_t{1} << count);
+      calcProbOfAllOutcomes(got.data(), s.q, q.data(), count);
+      std::vector<double> wanted(got.size(), 0);
+      for (std::size_t k = 0; k < std::size_t{1} << n; ++k) {
+        std::size_t outcome = 0;
+        for (int b = 0; b < count; ++b) outcome |= (k >> q[b] & 1) << b;
+        wanted[outcome] += s.ref.is_density ? s.ref.element(k, k).real() : std::norm(s.ref.a[k]);
+      }
+      for (std::size_t k = 0; k < got.size(); ++k) EXPECT_NEAR(got[k], wanted[k], kTolerance);
+    }
+    if (!s.ref.is_density) {
+      EXPECT_EQ(getNumAmps(s.q), 128);
+      EXPECT_NEAR(getProbAmp(s.q, 77), std::norm(s.ref.a[77]), kTolerance);
+    }
+  });
+}
+
+TEST(Observe, Products) {
+  Pair a(7, false), b(7, false), rho(5, true), sigma(5, true), psi(5, false);
+  cplx inner = 0;
+  for (std::size_t k = 0; k < 128; ++k) inner += std::conj(a.ref.a[k]) * b.ref.a[k];
+  const ::Complex got = calcInnerProduct(a.q, b.q);
+  EXPECT_NEAR(got.real, inner.real(), kTolerance);
+  EXPECT_NEAR(got.imag, inner.imag(), kTolerance);
+  EXPECT_NEAR(calcInnerProduct(a.q, a.q).real, 1, kTolerance);
+  EXPECT_NEAR(calcFidelity(a.q, b.q), std::norm(inner), kTolerance);
+  double purity = 0, overlap = 0, distance = 0;
+  cplx fidelity = 0;
+  for (std::size_t k = 0; k < 1024; ++k) {
+    purity += std::norm(rho.ref.a[k]);
+    overlap += (std::conj(rho.ref.a[k]) * sigma.ref.a[k]).real();
+    distance += std::norm(rho.ref.a[k] - sigma.ref.a[k]);
+    fidelity += std::conj(psi.ref.a[k % 32]) * rho.ref.a[k] * psi.ref.a[k / 32];
+  }
+  EXPECT_NEAR(calcPurity(rho.q), purity, kTolerance);
+  EXPECT_NEAR(calcDensityInnerProduct(rho.q, sigma.q), overlap, kTolerance);
+  EXPECT_NEAR(calcHilbertSchmidtDistance(rho.q, sigma.q), std::sqrt(distance), kTolerance);
+  EXPECT_NEAR(calcFidelity(rho.q, psi.q), fidelity.real(), kTolerance);
+}
+
+TEST(Measure, Collapse) {
+  on_both("collapse", [](Pair& s) {
+    const bool density = s.ref.is_density;
+    if (density) {  // a state of a system, so that probabilities are such
+      Pair pure(5, false);
+      initPureState(s.q, pure.q);
+      for (std::size_t k = 0; k < s.ref.a.size(); ++k) {
+        s.ref.a[k] = pure.ref.a[k % 32] * std::conj(pure.ref.a[k / 32]);
+      }
+    }
+    const double p = probability(s.ref, 2, 1);
+    EXPECT_NEAR(collapseToOutcome(s.q, 2, 1), p, kTolerance);
+    s.ref.both({2}, {0, 0, 0, 1 / std::sqrt(p)});
+    s.check("collapseToOutcome");
+    applyProjector(s.q, 0, 0);
+    s.ref.both({0}, {1, 0, 0, 0});
+    s.check("applyProjector");
+    const double scale = probability(s.ref, 0, 0);
+    collapseToOutcome(s.q, 0, 0);
+    for (cplx& x : s.ref.a) x /= density ? scale : std::sqrt(scale);
+    const double zero = probability(s.ref, 4, 0);
+    qreal stated = 0;
+    const int outcome = measureWithStats(s.q, 4, &stated);
+    EXPECT_NEAR(stated, outcome ? 1 - zero : zero, kTolerance);
+    const double found = std::sqrt(outcome ? 1 - zero : zero);
+    s.ref.both({4}, {outcome ? 0 : 1 / found, 0, 0, outcome ? 1 / found : 0});
+    EXPECT_EQ(measure(s.q, 4), outcome);
+  });
+}
+
+TEST(Measure, SeedsRepeat) {
+  QuESTEnv env = createQuESTEnv();
+  Qureg q = createQureg(1, env);
+  const auto outcomes = [&] {
+    unsigned long keys[2] = {12, 34};
+    seedQuEST(&env, keys, 2);
+    std::string out;
+    for (int k = 0; k < 64; ++k) {
+      initPlusState(q);
+      out += static_cast<char>('0' + measure(q, 0));
+    }
+    return out;
+  };
+  const std::string first = outcomes();
+  EXPECT_EQ(first, outcomes());
+  EXPECT_NE(first.find('0'), std::string::npos);
+  EXPECT_NE(first.find('1'), std::string::npos);
+  unsigned long* seeds = nullptr;
+  int count = 0;
+  getQuESTSeeds(env, &seeds, &count);
+  ASSERT_EQ(count, 2);
+  EXPECT_EQ(seeds[1], 34u);
+  // init_by_array {0x123, 0x234, 0x345, 0x456} of the generator's authors begins 1067595299,
+  // 955945823, 477289528, 4107218783: outcome 1 where it is above 1/2 of 2^32
+  unsigned long known[4] = {0x123, 0x234, 0x345, 0x456};
+  seedQuEST(&env, known, 4);
+  for (int wanted : {0, 0, 0, 1}) {
+    initPlusState(q);
+    EXPECT_EQ(measure(q, 0), wanted);
+  }
+  seedQuESTDefault(&env);
+  destroyQureg(q, env);
+  destroyQuESTEnv(env);
+}
+
+TEST(Arrays, AreTheState) {
+  on_both("arrays", [](Pair& s) {
+    const double r = 1 / std::sqrt(2.0);
+    hadamard(s.q, 1);
+    s.ref.both({1}, {r, r, r, -r});
+    for (std::size_t k = 0; k < s.ref.a.size(); ++k) {
+      EXPECT_NEAR(s.q.stateVec.real[k], s.ref.a[k].real(), kTolerance);
+      EXPECT_NEAR(s.q.stateVec.imag[k], s.ref.a[k].imag(), kTolerance);
+    }
+    s.q.stateVec.real[6] = qreal(0.25);  // after a read
+    s.ref.a[6] = {0.25, s.ref.a[6].imag()};
+    s.check("write after read");
+    hadamard(s.q, 2);
+    s.ref.both({2}, {r, r, r, -r});
+    s.q.stateVec.imag[9] = qreal(-0.5);  // without a read
+    s.ref.a[9] = {s.ref.a[9].real(), -0.5};
+    hadamard(s.q, 0);
+    s.ref.both({0}, {r, r, r, -r});
+    copyStateFromGPU(s.q);
+    EXPECT_NEAR(s.q.stateVec.real[9], s.ref.a[9].real(), kTolerance);
+    s.q.stateVec.real[9] = 1;
+    s.ref.a[9] = {1, s.ref.a[9].imag()};
+    copyStateToGPU(s.q);
+    copySubstateFromGPU(s.q, 0, 4);
+    copySubstateToGPU(s.q, 0, 4);
+    // an array given back to its own register
+    if (!s.ref.is_density) initStateFromAmps(s.q, s.q.stateVec.real, s.q.stateVec.imag);
+  });
+}
+
+TEST(Reports, TextAndRecord) {
+  Pair s(3, false);
+  initZeroState(s.q);
+  startRecordingQASM(s.q);
+  hadamard(s.q, 0);
+  controlledNot(s.q, 0, 1);
+  rotateX(s.q, 2, qreal(0.5));
+  int controls[2] = {0, 1};
+  multiControlledPhaseFlip(s.q, controls, 2);
+  measure(s.q, 2);
+  stopRecordingQASM(s.q);
+  hadamard(s.q, 0);
+  const std::string name = testing::TempDir() + "quest_record.qasm";
+  std::string path = name;
+  writeRecordedQASMToFile(s.q, path.data());
+  EXPECT_EQ(file_text(name),
+            "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[3];\ncreg c[3];\nh q[0];\ncx "
+            "q[0],q[1];\nrx(0.5) q[2];\ncz q[0],q[1];\nmeasure q[2] -> c[2];\n");
+  std::remove(name.c_str());
+  testing::internal::CaptureStdout();
+  clearRecordedQASM(s.q);
+  printRecordedQASM(s.q);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[3];\ncreg c[3];\n");
+  testing::internal::CaptureStdout();
+  initZeroState(s.q);
+  reportStateToScreen(s.q, environment(), 0);
+  reportQuregParams(s.q);
+  reportQuESTEnv(environment());
+  PauliHamil h = createPauliHamil(2, 1);
+  reportPauliHamil(h);
+  destroyPauliHamil(h);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("Number of amps is 8."), std::string::npos);
+  EXPECT_NE(text.find("1.0000"), std::string::npos);
+  char line[200] = "";
+  getEnvironmentString(environment(), line);
+  EXPECT_NE(std::string(line).find("ranks=1"), std::string::npos);
+  EXPECT_EQ(syncQuESTSuccess(1), 1);
+  syncQuESTEnv(environment());
+  reportState(s.q);
+  EXPECT_EQ(file_text("state_rank_0.csv").substr(0, 14), "real, imag\n1.0");
+  std::remove("state_rank_0.csv");
+}

@@ -1,0 +1,64 @@
+/* A program of the QuEST API that is C11 and C++17 alike; exits with the number of wrong results.
+ */
+#include <QuEST.h>
+#include <QuEST_complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int wrong = 0;
+
+static void expect(const char* what, double got, double wanted) {
+  const double allowed = QuEST_PREC == 1 ? 1e-5 : 1e-12;
+  if (!(fabs(got - wanted) <= allowed)) {
+    printf("%s: %.15g, expected %.15g\n", what, got, wanted);
+    ++wrong;
+  }
+}
+
+int main(void) {
+  QuESTEnv env = createQuESTEnv();
+  Qureg q = createQureg(3, env);
+  hadamard(q, 0);
+  controlledNot(q, 0, 1);
+  rotateY(q, 2, (qreal)0.6);
+  expect("P(q0)", calcProbOfOutcome(q, 0, 1), 0.5);
+  expect("P(q2)", calcProbOfOutcome(q, 2, 1), pow(sin(0.3), 2));
+
+  /* arrays are the state: read, write, read on */
+  expect("real[3]", q.stateVec.real[3], cos(0.3) / sqrt(2.0));
+  expect("imag[3]", q.stateVec.imag[3], 0);
+  q.stateVec.imag[3] = q.stateVec.real[3];
+  q.stateVec.real[3] = 0;
+  pauliX(q, 2);
+  expect("imag of 7", getImagAmp(q, 7), cos(0.3) / sqrt(2.0));
+  expect("real[7]", q.stateVec.real[7], 0);
+  expect("imag[7]", q.stateVec.imag[7], cos(0.3) / sqrt(2.0));
+
+  qcomp z = qcomp(3, 4);
+  Complex c = toComplex(z);
+  expect("toComplex", c.imag, 4);
+  expect("fromComplex", creal(fromComplex(c)), 3);
+
+#ifndef __cplusplus
+  ComplexMatrixN m = createComplexMatrixN(1);
+  initComplexMatrixN(m, (qreal[2][2]){{0, 1}, {1, 0}}, (qreal[2][2]){{0}});
+  int target = 0;
+  initZeroState(q);
+  multiQubitUnitary(q, &target, 1, m);
+  expect("matrix X", getRealAmp(q, 1), 1);
+  destroyComplexMatrixN(m);
+  qreal *re[2], *im[2];
+  ComplexMatrixN bound = bindArraysToStackComplexMatrixN(1, (qreal[2][2]){{0, 0}, {0, 0}},
+                                                         (qreal[2][2]){{0, -1}, {1, 0}}, re, im);
+  multiQubitUnitary(q, &target, 1, bound);
+  expect("matrix Y", getImagAmp(q, 0), -1);
+#if QuEST_PREC == 2
+  multiQubitUnitary(q, &target, 1, getStaticComplexMatrixN(1, ({{0, 1}, {1, 0}}), ({{0}, {0}})));
+  expect("static X", getImagAmp(q, 1), -1);
+#endif
+#endif
+  destroyQureg(q, env);
+  destroyQuESTEnv(env);
+  return wrong;
+}
