@@ -3,6 +3,7 @@
 // complex<double>.
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
