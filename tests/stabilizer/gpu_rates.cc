@@ -1,0 +1,66 @@
+// Rates of both engines on one GPU: shots a second delivered to page-locked host memory, and
+// counted on the device, for rotated surface codes with rounds = distance and p = 0.001. Usage:
+// gpu_rates [distance...]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/code_circuits.h"
+#include "tilewave/stabilizer/cuda/gpu_run.h"
+
+namespace {
+
+using namespace tilewave::stabilizer;
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+void rates(const char* name, std::uint32_t distance, GpuRun& gpu) {
+  const std::uint64_t bytes = std::uint64_t{2} << 30;
+  const std::uint64_t blocks =
+      std::max<std::uint64_t>(1, bytes / (gpu.row_stride() * gpu.block_shots()));
+  const PinnedBuffer rows(blocks * gpu.block_shots() * gpu.row_stride());
+  const double shots = static_cast<double>(blocks * gpu.block_shots());
+  std::vector<double> delivered, counted;
+  std::vector<std::uint64_t> counts;
+  for (int k = 0; k < 6; ++k) {
+    const double a =
+        gpu.fill(1, static_cast<std::uint64_t>(k) * blocks, blocks, rows.data()).total_s;
+    const double b = gpu.count(1, static_cast<std::uint64_t>(k) * blocks, blocks, counts).total_s;
+    if (k > 0) delivered.push_back(a), counted.push_back(b);
+  }
+  std::printf(
+      "d=%-3u %-7s delivered %10.4g shots/s (%.1f GB/s)  counted on device %10.4g shots/s\n",
+      distance, name, shots / median(delivered),
+      shots * static_cast<double>(gpu.row_stride()) / median(delivered) * 1e-9,
+      shots / median(counted));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::uint32_t> distances;
+  for (int k = 1; k < argc; ++k)
+    distances.push_back(static_cast<std::uint32_t>(std::atoi(argv[k])));
+  if (distances.empty()) distances = {11, 25, 31};
+  try {
+    for (std::uint32_t d : distances) {
+      tilewave::circuit::CodeOptions o;
+      o.distance = d, o.rounds = d;
+      o.after_clifford_depolarization = o.before_measure_flip_probability = 0.001;
+      o.after_reset_flip_probability = o.before_round_data_depolarization = 0.001;
+      const StabProgram program =
+          lower(tilewave::circuit::code_circuit("surface_code", "rotated_memory_z", o));
+      rates("sparse", d, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
+      rates("frame", d, *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
+    }
+  } catch (const tilewave::Error& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return static_cast<int>(e.code());
+  }
+}

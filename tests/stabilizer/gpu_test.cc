@@ -1,0 +1,113 @@
+// The GPU against the CPU, bit for bit, for both engines. Skipped where there is no device.
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/code_circuits.h"
+#include "tilewave/io/stim_text.h"
+#include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/sparse_run.h"
+#include "tilewave/stabilizer/cuda/gpu_run.h"
+#include "tilewave/stabilizer/reference_sample.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+const char* const kChannels =
+    "R 0 1 2 3\nRX 4 5\nREPEAT 7 {\nPAULI_CHANNEL_1(0.1, 0.05, 0.2) 0 4\nDEPOLARIZE2(0.3) 0 1 1 "
+    "2\nDEPOLARIZE1(0.2) 3 3 4\n"
+    "PAULI_CHANNEL_2(.01,.02,.03,.04,.05,.06,.07,.01,.02,.03,.04,.05,.06,.07,.08) 1 2 4 5\nE(0.2) "
+    "X0 Y1\n"
+    "ELSE_CORRELATED_ERROR(0.3) Z4 X3\nX_ERROR(0.6) 3\nHERALDED_ERASE(0.2) "
+    "1\nHERALDED_PAULI_CHANNEL_1(0.1, 0.1, 0.1, 0.1) 2\n"
+    "MR(0.1) 0 0\nCX rec[-1] 5 rec[-2] 1\nC_XYZ 1\nSWAP 1 2\nS 3\nH 4\nREPEAT 2 {\nCZ 1 "
+    "2\nMPAD(0.2) 0 1\n}\nM 1 2 3\nMX(0.05) 4 5\n"
+    "MPP(0.1) Z1*Z2 X4*X5\nMZZ(0.1) 1 !2\nDETECTOR rec[-1]\nDETECTOR rec[-3] "
+    "rec[-9]\nDETECTOR\nDETECTOR rec[-12]\n"
+    "OBSERVABLE_INCLUDE(2) rec[-3]\nOBSERVABLE_INCLUDE(1) X4\n}\n";
+
+std::vector<std::string> circuits() {
+  circuit::CodeOptions o;
+  o.after_clifford_depolarization = o.before_measure_flip_probability = 0.01;
+  o.after_reset_flip_probability = o.before_round_data_depolarization = 0.01;
+  std::vector<std::string> out{kChannels};
+  o.rounds = 4, o.distance = 3;
+  out.push_back(io::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
+  out.push_back(io::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));
+  o.distance = 11;
+  out.push_back(io::print_stim(circuit::code_circuit("surface_code", "unrotated_memory_x", o)));
+  return out;
+}
+
+void expect_rows(GpuRun& gpu, std::uint64_t num_bits, std::uint64_t first_block,
+                 const std::vector<std::uint8_t>& want, const std::string& what) {
+  const std::uint64_t bytes = (num_bits + 7) / 8, shots = want.size() / bytes,
+                      blocks = shots / gpu.block_shots();
+  std::vector<std::uint8_t> got(blocks * gpu.block_shots() * gpu.row_stride());
+  gpu.fill(17, first_block, blocks, got.data());
+  std::uint64_t wrong = 0;
+  for (std::uint64_t s = 0; s < shots; ++s) {
+    wrong += !std::equal(want.begin() + static_cast<std::ptrdiff_t>(s * bytes),
+                         want.begin() + static_cast<std::ptrdiff_t>((s + 1) * bytes),
+                         got.begin() + static_cast<std::ptrdiff_t>(s * gpu.row_stride()));
+  }
+  EXPECT_EQ(wrong, 0u) << what << ": shots that differ, of " << shots;
+  std::vector<std::uint64_t> counts, want_counts(num_bits);
+  gpu.count(17, first_block, blocks, counts);
+  for (std::uint64_t s = 0; s < shots; ++s) {
+    for (std::uint64_t b = 0; b < num_bits; ++b)
+      want_counts[b] += (want[s * bytes + b / 8] >> (b % 8)) & 1;
+  }
+  EXPECT_EQ(counts, want_counts) << what;
+}
+
+template <class Program, class... Extra>
+std::unique_ptr<GpuRun> gpu_or_null(const Program& p, const Extra&... extra) {
+  try {
+    return make_gpu_run(p, extra...);
+  } catch (const Error& e) {
+    std::printf("no GPU: %s\n", e.what());
+    return nullptr;
+  }
+}
+
+TEST(Gpu, frames_have_the_bits_of_the_cpu) {
+  for (const std::string& text : circuits()) {
+    const StabProgram program = lower(io::parse_stim(text));
+    for (FrameOutput output : {FrameOutput::kDetectors, FrameOutput::kRecords}) {
+      const FrameProgram frames = compile_frames(program, output);
+      const bool records = output == FrameOutput::kRecords;
+      const auto flips = records ? reference_sample(program) : std::vector<std::uint64_t>{};
+      const auto gpu = gpu_or_null(frames, flips);
+      if (!gpu) GTEST_SKIP();
+      FrameBatch batch(frames, 3072);
+      batch.run(17, 5 * gpu->block_shots() / 32);
+      const std::uint64_t bits = frames.num_rows_out(), bytes = (bits + 7) / 8;
+      for (std::uint64_t r = 0; records && r < bits; ++r) {
+        for (std::uint32_t w = 0; w < batch.row_words() && ((flips[r / 64] >> (r % 64)) & 1); ++w)
+          batch.output()[r * batch.row_words() + w] ^= ~std::uint64_t{0};
+      }
+      std::vector<std::uint8_t> want(3072 * bytes);
+      transpose_rows(batch.output(), bits, batch.row_words(), 3072, want.data(), bytes);
+      expect_rows(*gpu, bits, 5, want,
+                  (records ? "records of " : "detectors of ") + text.substr(0, 60));
+    }
+  }
+}
+
+TEST(Gpu, sparse_has_the_bits_of_the_cpu) {
+  for (const std::string& text : circuits()) {
+    const SparseProgram sparse = build_sparse(lower(io::parse_stim(text)), SymptomKind::kDetectors);
+    const auto gpu = gpu_or_null(sparse);
+    if (!gpu) GTEST_SKIP();
+    const std::uint64_t unit = std::uint64_t{1} << sparse.log2_unit;
+    std::vector<std::uint8_t> want(2 * unit * sparse.row_bytes());
+    std::vector<std::uint64_t> scratch;
+    for (std::uint64_t k = 0; k < 2; ++k)
+      run_sparse_unit(sparse, 17, 5 + k, want.data() + k * unit * sparse.row_bytes(), scratch);
+    expect_rows(*gpu, sparse.num_bits, 5, want, "sparse " + text.substr(0, 60));
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::stabilizer
