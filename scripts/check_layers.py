@@ -68,7 +68,7 @@ def check_file(path, inside):
                 yield number, f"arrow points up: {room} [{LEVELS[room]}] -> {target} [{LEVELS[target]}]"
             elif LEVELS[target] == LEVELS[room]:
                 yield number, f"arrow points sideways: {room} -> {target}, both on level {LEVELS[room]}"
-        elif path.suffix in HEADERS and not is_standard(name):
+        elif path.suffix in HEADERS and not is_standard(name) and not (path.parent / name).exists():
             device = path.suffix == ".cuh" or "cuda" in inside.parts or room == "runtime"
             if not (inline and name.startswith("hwy/")) and not (device and CUDA_HEADER.match(name)):
                 yield number, f"third-party include <{name}> in a header: keep it in a source file"
