@@ -38,7 +38,7 @@ void add_sample_dem_command(CLI::App& app) {
         to.bits.push_back(static_cast<std::uint32_t>(model.num_detectors + l));
     }
     const auto source = stabilizer::make_shot_source(
-        stabilizer::build_sparse(errors, model.num_detectors, model.num_observables));
+        stabilizer::build_sparse(errors, model.num_detectors, model.num_observables), options.gpu);
     if (f->explain) return out.write(source->explain());
     ShotSinkSpec detectors;
     detectors.layout.detectors = model.num_detectors;

@@ -105,11 +105,10 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
     o.engine = stabilizer::Engine::kSparse;
   else if (f.engine != "auto")
     throw Error(ExitCode::kUsage, "unknown engine '" + f.engine + "': use auto, frame or sparse");
-  if (f.device != "cpu") {
-    throw Error(
-        ExitCode::kUsage,
-        "--device " + f.device + ": shots are sampled on the CPU in this build: use --device cpu");
+  if (f.device != "cpu" && f.device != "gpu") {
+    throw Error(ExitCode::kUsage, "unknown device '" + f.device + "': use cpu or gpu");
   }
+  o.gpu = f.device == "gpu";
   if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <mutex>
 
 #include <omp.h>
 
@@ -12,6 +13,7 @@
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
+#include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
@@ -90,6 +92,30 @@ class FrameSource : public ShotSource {
   std::vector<std::unique_ptr<FrameBatch>> batches_;
 };
 
+// Either engine on the GPU. One thread drives the device at a time.
+class GpuSource : public ShotSource {
+ public:
+  GpuSource(std::unique_ptr<GpuRun> run, std::uint64_t num_bits, std::string program)
+      : run_(std::move(run)), num_bits_(num_bits), program_(std::move(program)) {
+    const std::uint64_t block_bytes = run_->block_shots() * run_->row_stride();
+    blocks_ = std::max<std::uint64_t>(1, kGpuBytes / block_bytes);
+  }
+  std::uint64_t num_bits() const override { return num_bits_; }
+  std::uint64_t block_shots() const override { return blocks_ * run_->block_shots(); }
+  std::uint64_t row_stride() const override { return run_->row_stride(); }
+  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
+    const std::scoped_lock lock(mutex_);
+    run_->fill(seed, block * blocks_, blocks_, rows);
+  }
+  std::string explain() const override { return "device gpu\n" + program_; }
+
+ private:
+  std::unique_ptr<GpuRun> run_;
+  std::uint64_t num_bits_, blocks_;
+  std::string program_;
+  std::mutex mutex_;
+};
+
 // Targets of all operations a shot goes through, and noise events.
 struct FrameCost {
   double targets = 0, events = 0;
@@ -115,8 +141,23 @@ FrameCost frame_cost(const FrameProgram& program) {
 
 }  // namespace
 
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program) {
-  return std::make_unique<SparseSource>(std::move(program), std::vector<std::uint64_t>{});
+namespace {
+std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
+                                          std::vector<std::uint64_t> reference, bool gpu) {
+  if (!gpu) return std::make_unique<SparseSource>(std::move(program), std::move(reference));
+  // The reference is a flip of every shot.
+  for (std::uint64_t r = 0; r < program.num_bits && !reference.empty(); ++r) {
+    if ((reference[r / 64] >> (r % 64)) & 1)
+      program.always.push_back(static_cast<std::uint32_t>(r));
+  }
+  auto run = make_gpu_run(program);
+  return std::make_unique<GpuSource>(std::move(run), program.num_bits,
+                                     "engine sparse\n" + describe(program));
+}
+}  // namespace
+
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, bool gpu) {
+  return sparse_source(std::move(program), {}, gpu);
 }
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
@@ -153,12 +194,18 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                         sparse.sites_per_shot * kSparseSiteSeconds +
                                         sparse.coin_flips_per_shot * kSparseEventSeconds);
         if (exact_s < frame_s)
-          return std::make_unique<SparseSource>(std::move(sparse), std::move(reference));
+          return sparse_source(std::move(sparse), std::move(reference), options.gpu);
       }
     }
   }
   if (engine == Engine::kSparse) {
-    return std::make_unique<SparseSource>(build_sparse(program, kind), std::move(reference));
+    return sparse_source(build_sparse(program, kind), std::move(reference), options.gpu);
+  }
+  if (options.gpu) {
+    const FrameProgram frames = make_frame();
+    auto run = make_gpu_run(frames, reference);
+    return std::make_unique<GpuSource>(std::move(run), num_bits,
+                                       "engine frame\n" + describe(frames));
   }
   return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
                                        runtime::resolve_num_threads(options.num_threads));

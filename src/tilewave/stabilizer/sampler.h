@@ -24,6 +24,7 @@ struct SampleOptions {
   std::uint64_t seed = 0;
   std::uint64_t first_shot = 0;  ///< of the seed's endless sequence
   int num_threads = 0;           ///< 0: as many as the machine offers
+  bool gpu = false;              ///< the same shots, made on the GPU
   bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
 };
 
@@ -46,7 +47,7 @@ class ShotSource {
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
 /// The sparse engine over a ready program (an error model).
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program);
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, bool gpu = false);
 
 /// Receives shots in order: `bytes` is what `format` made of the rows.
 struct ShotPipeline {

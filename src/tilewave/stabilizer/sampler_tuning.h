@@ -18,6 +18,7 @@ constexpr double kNominalShots = 1e5;  ///< the choice weighs the build against 
 constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
 constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
                                       << 20;  ///< frames, records and outputs of a batch
+constexpr std::uint64_t kGpuBytes = std::uint64_t{64} << 20;  ///< rows of one block of GPU shots
 constexpr std::uint64_t kLargestBytes = std::uint64_t{16} << 30;  ///< refused above
 
 }  // namespace tilewave::stabilizer
