@@ -20,7 +20,7 @@ namespace {
 struct Flags {
   std::string in, out, window, shape = "square", range, classes, base = "e", border = "crop",
                                nodata, dtype = "f32";
-  std::string device = "auto", algorithm = "auto", view, size, type = "u8";
+  std::string device = "cpu", algorithm = "auto", view, size, type = "u8";
   int radius = 2, levels = 16, threads = 0, channel = -1;
   double min_valid = 0;
   bool json = false, quiet = false, explain = false;
@@ -214,11 +214,11 @@ void set_device(const Flags& f, field::EntropyJob& job) {
     job.device = field::EntropyDevice::kCuda;
     if (f.device != "cuda") {
       if (!f.device.starts_with("cuda:") || f.device.size() < 6)
-        usage("--device " + f.device + ": use auto, cpu, cuda or cuda:<index>");
+        usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
       job.device_index = static_cast<int>(to_number("--device cuda:", f.device.substr(5)));
     }
-  } else if (f.device != "auto") {
-    usage("--device " + f.device + ": use auto, cpu, cuda or cuda:<index>");
+  } else {
+    usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
   }
 }
 
@@ -309,7 +309,7 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
       ->check(CLI::IsMember({"f32", "f16", "u8"}));
-  c->add_option("--device", f->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--device", f->device, "cpu (default), cuda or cuda:<index>");
   c->add_option("--algorithm", f->algorithm, "auto (default), naive, nibble, sliding, column");
   c->add_option("--threads", f->threads, "CPU threads")->check(CLI::Range(0, 4096));
   c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");

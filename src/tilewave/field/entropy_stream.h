@@ -16,14 +16,14 @@ namespace tilewave::field {
 /// How a result is written: u8 is round(254 * H / log K), 255 where there is no value.
 enum class OutputType : std::uint8_t { kFloat32, kFloat16, kUint8 };
 
-enum class EntropyDevice : std::uint8_t { kAuto, kCpu, kCuda };
+enum class EntropyDevice : std::uint8_t { kCpu, kCuda };
 
 struct EntropyJob {
   EntropyOptions options;
   Quantisation quantisation;
   int channel = 0;
   OutputType output = OutputType::kFloat32;
-  EntropyDevice device = EntropyDevice::kAuto;
+  EntropyDevice device = EntropyDevice::kCpu;
   int device_index = 0;
   std::string view_path;  ///< a colour picture with its scale; empty: none
   std::int64_t band_bytes = std::int64_t{64} << 20;

@@ -293,7 +293,7 @@ TEST(Entropy, LogarithmBases) {
 
 TEST(EntropyTables, TunedUnitsKeepTheErrorSmall) {
   EXPECT_LT(worst_table_error(make_entropy_tables(9, 0, 0)), 1.5e-7);
-  EXPECT_LT(worst_table_error(make_entropy_tables(25, 0, 0)), 8e-7);
+  EXPECT_LT(worst_table_error(make_entropy_tables(25, 0, 0)), 6.5e-7);
   EXPECT_LT(worst_table_error(make_entropy_tables(31, 0, 0)), 9e-7);
   EXPECT_LT(worst_table_error(make_entropy_tables(121, 0, 0)), 1.5e-6);
   EXPECT_LT(worst_table_error(make_entropy_tables(255, 0, 0)), 3.5e-6);
