@@ -82,9 +82,7 @@ std::uint64_t scratch_bytes(int num_qubits) {
 template <class T>
 CudaState<T>::CudaState(int num_qubits, int device)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
-      info_(rc::use_device(device)),  // makes it current
-      kernel_(kernel),
-      launcher_(kernel) {
+      info_(rc::use_device(device)) {
   const int held_qubits = std::max(num_qubits, launcher_.shape().tile_qubits);
   held_ = bit(held_qubits);
   const std::uint64_t bytes = held_ * sizeof(Complex<T>) + scratch_bytes(num_qubits);
