@@ -1,7 +1,6 @@
 #include "tilewave/statevec/state.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
@@ -43,18 +42,21 @@ void State::update_blocks(const std::function<void(std::uint64_t first, std::spa
 
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
   constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
-  std::vector<double> u(shots);
-  for (std::uint64_t s = 0; s < shots; ++s) u[s] = random_uniform(seed, kSampleStream, s);
-  std::vector<std::uint64_t> order(shots);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return u[a] < u[b] || (u[a] == u[b] && a < b);
+  struct Draw {
+    double u;
+    std::uint64_t shot;
+  };
+  std::vector<Draw> draws(shots);
+#pragma omp parallel for schedule(static) if (shots > 10000)
+  for (std::uint64_t s = 0; s < shots; ++s) draws[s] = {random_uniform(seed, kSampleStream, s), s};
+  std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) {
+    return a.u < b.u || (a.u == b.u && a.shot < b.shot);
   });
   std::vector<double> sorted(shots);
-  for (std::uint64_t s = 0; s < shots; ++s) sorted[s] = u[order[s]];
+  for (std::uint64_t s = 0; s < shots; ++s) sorted[s] = draws[s].u;
   const std::vector<std::uint64_t> drawn = state.sample_sorted(sorted);
   std::vector<std::uint64_t> result(shots);
-  for (std::uint64_t s = 0; s < shots; ++s) result[order[s]] = drawn[s];
+  for (std::uint64_t s = 0; s < shots; ++s) result[draws[s].shot] = drawn[s];
   return result;
 }
 
