@@ -1,12 +1,11 @@
 #include "tilewave/stabilizer/sampler.h"
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <mutex>
-
-#include <omp.h>
+#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
@@ -223,53 +222,54 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
   const auto first_block = static_cast<std::int64_t>(first / block),
              end_block = static_cast<std::int64_t>((end - 1) / block + 1);
   const std::uint64_t row = source.row_stride();
-  std::uint64_t written = 0;
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure;
-  const int threads = static_cast<int>(std::min<std::int64_t>(
+  const auto threads = static_cast<int>(std::min<std::int64_t>(
       runtime::resolve_num_threads(options.num_threads), end_block - first_block));
-#pragma omp parallel num_threads(threads)
-  {
+  // Worker t makes the blocks first_block + t, + threads, ... and waits, asleep, for its turn to
+  // write.
+  std::uint64_t written = 0;
+  std::int64_t next_block = first_block;
+  bool stop = false;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  std::condition_variable turn;
+  const auto work = [&](int t) {
     std::vector<std::uint8_t> rows;
     std::vector<char> bytes;
-#pragma omp for ordered schedule(static, 1)
-    for (std::int64_t b = first_block; b < end_block; ++b) {
-      std::size_t count = 0;
-      if (!stop) {
-        try {
-          rows.resize(block * row + 64);
-          source.fill(options.seed, static_cast<std::uint64_t>(b), omp_get_thread_num(),
-                      rows.data());
-          const std::uint64_t begin = static_cast<std::uint64_t>(b) * block;
-          const std::uint64_t from = std::max(first, begin) - begin,
-                              to = std::min(end, begin + block) - begin;
-          count = to - from;
-          bytes.clear();
-          pipeline.format(rows.data() + from * row, count, bytes);
-        } catch (...) {
-#pragma omp critical(tw_shot_failure)
-          if (!failure) failure = std::current_exception();
+    try {
+      rows.resize(block * row + 64);
+      for (std::int64_t b = first_block + t; b < end_block; b += threads) {
+        {
+          const std::scoped_lock lock(mutex);
+          if (stop) return;
+        }
+        source.fill(options.seed, static_cast<std::uint64_t>(b), t, rows.data());
+        const std::uint64_t begin = static_cast<std::uint64_t>(b) * block;
+        const std::uint64_t from = std::max(first, begin) - begin,
+                            to = std::min(end, begin + block) - begin;
+        bytes.clear();
+        pipeline.format(rows.data() + from * row, to - from, bytes);
+        std::unique_lock lock(mutex);
+        turn.wait(lock, [&] { return stop || next_block == b; });
+        if (stop) return;
+        if (pipeline.write(bytes, to - from)) {
+          written += to - from;
+        } else {
           stop = true;
         }
+        ++next_block;
+        turn.notify_all();
       }
-#pragma omp ordered
-      {
-        if (!stop) {
-          try {
-            if (pipeline.write(bytes, count)) {
-              written += count;
-            } else {
-              stop = true;
-            }
-          } catch (...) {
-#pragma omp critical(tw_shot_failure)
-            if (!failure) failure = std::current_exception();
-            stop = true;
-          }
-        }
-      }
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      if (!failure) failure = std::current_exception();
+      stop = true;
+      turn.notify_all();
     }
-  }
+  };
+  std::vector<std::thread> workers;
+  for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+  work(0);
+  for (std::thread& worker : workers) worker.join();
   if (failure) std::rethrow_exception(failure);
   return written;
 }
