@@ -7,7 +7,7 @@
 namespace tilewave::statevec::cpu {
 
 constexpr int kTileBitsDouble = 15;  ///< active positions of a pass: 512 KiB
-constexpr int kTileBitsSingle = 16;  ///< 512 KiB
+constexpr int kTileBitsSingle = 15;  ///< 256 KiB
 constexpr int kMaxTileBits = 16;
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;

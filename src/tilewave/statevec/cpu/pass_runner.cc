@@ -67,11 +67,13 @@ struct Workspace {
   PhaseScratch<T> scratch;
 };
 
+constexpr std::size_t kHugePage = std::size_t{2} << 20;  // one translation for the whole tile
+
 template <class T>
 Workspace<T>& workspace(std::size_t tile_elements) {
   static thread_local Workspace<T> w;
   if (w.tile.num_bytes() < tile_elements * sizeof(T))
-    w.tile = runtime::HostBuffer(tile_elements * sizeof(T));
+    w.tile = runtime::HostBuffer(std::max(tile_elements * sizeof(T), kHugePage));
   return w;
 }
 
