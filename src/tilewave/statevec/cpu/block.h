@@ -27,19 +27,11 @@ struct BlockRows {
   std::uint32_t outer;  ///< place of the block
 };
 
-/// Lifts on low bits: bit l is lifted by t[l] if mask has it.
+/// Lifts: bit l (of a row below kLowBits, of the row number from there) by t[l] if mask has it.
 template <class T>
-struct LowLifts {
+struct LayerStep {
   std::uint32_t mask = 0;
-  T t[kLowBits] = {};
-};
-
-/// Lifts on up to three row bits.
-template <class T>
-struct RowLifts {
-  int count = 0;
-  int bits[3] = {};
-  T t[3] = {};
+  T t[kLowBits + kMaxRowBits] = {};
 };
 
 /// Exchanges rows that differ in bit `target`, where (row & control_mask) == control_value.
@@ -91,16 +83,27 @@ struct BlockKernels {
   void (*load)(const T* src, T* dst, std::size_t count);
   /// The reverse, times a complex scale.
   void (*store)(const T* src, T* dst, std::size_t count, T scale_re, T scale_im);
-  void (*low_lifts)(T* tile, BlockRows rows, const LowLifts<T>& step);
-  void (*row_lifts)(T* tile, BlockRows rows, const RowLifts<T>& step);
+  /// A phase block (unless null), then lifts.
+  void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
-  void (*phase)(T* tile, BlockRows rows, const PhaseStep<T>& step);
+  /// Stores amplitudes tile[place ^ table[x]] of one row interleaved, times a complex scale;
+  /// table[x] < 64.
+  void (*store_inside_row)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
+                           std::size_t count, T scale_re, T scale_im);
   /// Gathers amplitudes tile[place ^ table[x]] and stores them interleaved, times a complex scale.
   void (*store_gathered)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
                          std::size_t count, T scale_re, T scale_im);
 };
+
+// Each unit of kernels adds its own.
+void add_move_kernels(BlockKernels<float>& kernels);
+void add_move_kernels(BlockKernels<double>& kernels);
+void add_layer_kernels(BlockKernels<float>& kernels);
+void add_layer_kernels(BlockKernels<double>& kernels);
+void add_dense_kernels(BlockKernels<float>& kernels);
+void add_dense_kernels(BlockKernels<double>& kernels);
 
 /// Kernels for the best instruction set of this machine.
 const BlockKernels<float>& block_kernels(float);
