@@ -66,6 +66,23 @@ struct DenseStep {
   std::vector<T> tables;
 };
 
+/// A matrix on one or two bits. Bits inside a vector are "lane" bits; the others, of the vector's
+/// place in its row or of the row number, are "upper" bits and choose vectors. For output vector i
+/// of the 2^u vectors of a group:
+///   out[i] = sum over vectors j, lane masks k:  c[(i * 2^u + j) * 2^l + k] * in[j] with lanes
+///   permuted by k
+/// A coefficient is one vector of real parts, then one of imaginary parts; without lane bits one
+/// complex number.
+template <class T>
+struct PairStep {
+  int num_upper = 0, num_lanes = 0;
+  int upper[2] = {};                                  ///< ascending; rows from kLowBits
+  int lane[2] = {};                                   ///< ascending
+  std::uint32_t control_mask = 0, control_value = 0;  ///< over places in a row and rows
+  bool real = false;
+  std::vector<T> coefficients;
+};
+
 /// Multiplies row r by  root * (product over bits j of r of bit_tables[j]) * scalars[r].  Tables
 /// are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
 template <class T>
@@ -79,6 +96,7 @@ struct PhaseStep {
 template <class T>
 struct BlockKernels {
   const char* target;
+  int lanes;  ///< elements of a vector
   /// `count` interleaved complex numbers into real parts at dst and imaginary parts at dst + 64.
   void (*load)(const T* src, T* dst, std::size_t count);
   /// The reverse, times a complex scale.
@@ -87,6 +105,7 @@ struct BlockKernels {
   void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
+  void (*pair)(T* tile, BlockRows rows, const PairStep<T>& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
   /// Stores amplitudes tile[place ^ table[x]] of one row interleaved, times a complex scale;
   /// table[x] < 64.

@@ -201,6 +201,7 @@ void store_gathered(const T* HWY_RESTRICT tile, std::uint32_t place,
 template <class T>
 void fill_moves(BlockKernels<T>& k) {
   k.target = hwy::TargetName(HWY_TARGET);
+  k.lanes = kLanes<T>;
   k.load = load<T>;
   k.store = store<T>;
   k.row_flip = row_flip<T>;

@@ -15,129 +15,85 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
 
-// Matrix elements that do not depend on the place in the row, on R row bits: all in registers.
-template <class T, int R, bool kReal>
-void dense_uniform(T* tile, BlockRows b, const DenseStep<T>& step) {
+// A group is 2^U vectors of both components; with 2^L lane permutations of each they are the
+// inputs.
+template <class T, int U, int L, bool kReal>
+void pair_of(T* tile, BlockRows b, const PairStep<T>& step) {
   const Tag<T> d;
-  constexpr int kRows = 1 << R;
-  const T* m = step.tables.data();
-  for (std::uint32_t g = 0; g < 1u << (b.num_bits - R); ++g) {
-    std::uint32_t base = g;
-    int sorted[R];
-    for (int k = 0; k < R; ++k) sorted[k] = step.row_bits[k];
-    for (int i = 1; i < R; ++i) {
-      for (int k = i; k > 0 && sorted[k] < sorted[k - 1]; --k) {
-        const int swap = sorted[k];
-        sorted[k] = sorted[k - 1];
-        sorted[k - 1] = swap;
-      }
-    }
-    for (int k = 0; k < R; ++k) base = open_bit(base, sorted[k]);
-    if ((base & step.control_mask) != step.control_value) continue;
-    T* HWY_RESTRICT p[kRows];
-    for (int j = 0; j < kRows; ++j) {
-      std::uint32_t row = base;
-      for (int k = 0; k < R; ++k) row |= static_cast<std::uint32_t>(j >> k & 1) << step.row_bits[k];
-      p[j] = row_at(tile, b, row);
-    }
-    for (int i = 0; i < kRowLength; i += kLanes<T>) {
-      Vec<T> re[kRows], im[kRows];
-      TW_UNROLL
-      for (int j = 0; j < kRows; ++j) {
-        re[j] = hn::Load(d, p[j] + i);
-        im[j] = hn::Load(d, p[j] + kRowLength + i);
-      }
-      TW_UNROLL
-      for (int o = 0; o < kRows; ++o) {
-        const T* row = m + 2 * o * kRows;
-        auto x = hn::Mul(hn::Set(d, row[0]), re[0]);
-        auto y = hn::Mul(hn::Set(d, row[0]), im[0]);
-        if (!kReal) {
-          x = hn::NegMulAdd(hn::Set(d, row[1]), im[0], x);
-          y = hn::MulAdd(hn::Set(d, row[1]), re[0], y);
-        }
-        TW_UNROLL
-        for (int j = 1; j < kRows; ++j) {
-          const auto cr = hn::Set(d, row[2 * j]);
-          x = hn::MulAdd(cr, re[j], x);
-          y = hn::MulAdd(cr, im[j], y);
-          if (!kReal) {
-            const auto ci = hn::Set(d, row[2 * j + 1]);
-            x = hn::NegMulAdd(ci, im[j], x);
-            y = hn::MulAdd(ci, re[j], y);
-          }
-        }
-        hn::Store(x, d, p[o] + i);
-        hn::Store(y, d, p[o] + kRowLength + i);
-      }
-    }
-  }
-}
-
-// A matrix on R row bits and L low bits, R + L <= 2, with elements that depend on the place in the
-// row. Inputs of a row group are copied aside; every output vector is a sum over 2^R rows and 2^L
-// permuted inputs, all unrolled.
-template <class T, int R, int L, bool kReal>
-void dense_small(T* tile, BlockRows b, const DenseStep<T>& step) {
-  const Tag<T> d;
-  constexpr int kRows = 1 << R, kOffsets = 1 << L;
-  HWY_ALIGN T in[kRows * 2 * kRowLength];
-  std::uint32_t target_mask = 0;
-  for (int k = 0; k < R; ++k) target_mask |= 1u << step.row_bits[k];
-  int vector_offset[kOffsets], lane_offset[kOffsets];
-  for (int k = 0; k < kOffsets; ++k) {
-    lane_offset[k] = step.offsets[k] & (kLanes<T> - 1);
-    vector_offset[k] = step.offsets[k] & ~(kLanes<T> - 1);
-  }
-  const auto index1 = lane_xor_indices<T>(lane_offset[kOffsets > 1 ? 1 : 0]);
-  const auto index2 = lane_xor_indices<T>(lane_offset[kOffsets > 2 ? 2 : 0]);
-  const auto index3 = lane_xor_indices<T>(lane_offset[kOffsets > 3 ? 3 : 0]);
-  const auto permute = [&](Vec<T> v, int k) HWY_ATTR {
-    if constexpr (kLanes<T> == 1) {
-      (void)k;
-      return v;
+  constexpr int kSize = 1 << U, kMasks = 1 << L, kInputs = kSize * kMasks;
+  int row_bits[2] = {}, num_row_bits = 0, offset[kSize] = {};
+  std::uint32_t row[kSize] = {}, low_mask = 0;
+  for (int k = 0; k < U; ++k) {
+    const bool low = step.upper[k] < kLowBits;
+    if (low) {
+      low_mask |= 1u << step.upper[k];
     } else {
-      if (k == 1) return hn::TableLookupLanes(v, index1);
-      if (k == 2) return hn::TableLookupLanes(v, index2);
-      if (k == 3) return hn::TableLookupLanes(v, index3);
-      return v;
+      row_bits[num_row_bits++] = step.upper[k] - kLowBits;
     }
-  };
-  for (std::uint32_t base = 0; base < 1u << b.num_bits; ++base) {
-    if ((base & target_mask) || (base & step.control_mask) != step.control_value) continue;
-    T* HWY_RESTRICT p[kRows];
-    for (int j = 0; j < kRows; ++j) {
-      std::uint32_t row = base;
-      for (int k = 0; k < R; ++k) row |= static_cast<std::uint32_t>(j >> k & 1) << step.row_bits[k];
-      p[j] = row_at(tile, b, row);
-      for (int i = 0; i < 2 * kRowLength; i += kLanes<T>)
-        hn::Store(hn::Load(d, p[j] + i), d, in + j * 2 * kRowLength + i);
+    for (int j = 0; j < kSize; ++j) {
+      if (!(j >> k & 1)) continue;
+      offset[j] |= low ? 1 << step.upper[k] : 0;
+      row[j] |= low ? 0 : 1u << (step.upper[k] - kLowBits);
     }
-    for (int i = 0; i < kRowLength; i += kLanes<T>) {
-      Vec<T> re[kRows * kOffsets], im[kRows * kOffsets];
+  }
+  const std::uint32_t low_control = step.control_mask & (kRowLength - 1),
+                      low_value = step.control_value & (kRowLength - 1),
+                      row_control = step.control_mask >> kLowBits,
+                      row_value = step.control_value >> kLowBits;
+  int starts[kVectors<T>], num_starts = 0;
+  for (std::uint32_t i = 0; i < kRowLength; i += kLanes<T>) {
+    if (!(i & low_mask) && (i & low_control) == low_value)
+      starts[num_starts++] = static_cast<int>(i);
+  }
+  const auto index1 = lane_xor_indices<T>(L > 0 ? 1 << step.lane[0] : 0);
+  const auto index2 = lane_xor_indices<T>(L > 1 ? 1 << step.lane[1] : 0);
+  const T* HWY_RESTRICT c = step.coefficients.data();
+  constexpr int kWidth = L > 0 ? kLanes<T> : 1;
+  Vec<T> cr[kSize * kInputs], ci[kSize * kInputs];
+  if constexpr (L > 0) {
+    TW_UNROLL
+    for (int e = 0; e < kSize * kInputs; ++e) {
+      cr[e] = hn::LoadU(d, c + 2 * e * kWidth);
+      ci[e] = hn::LoadU(d, c + (2 * e + 1) * kWidth);
+    }
+  }
+  for (std::uint32_t g = 0; g < 1u << (b.num_bits - num_row_bits); ++g) {
+    std::uint32_t base = g;
+    for (int k = 0; k < num_row_bits; ++k) base = open_bit(base, row_bits[k]);
+    if ((base & row_control) != row_value) continue;
+    T* HWY_RESTRICT p[kSize];
+    for (int j = 0; j < kSize; ++j) p[j] = row_at(tile, b, base | row[j]) + offset[j];
+    for (int s = 0; s < num_starts; ++s) {
+      const int i = starts[s];
+      Vec<T> re[kInputs], im[kInputs];
       TW_UNROLL
-      for (int j = 0; j < kRows; ++j) {
-        TW_UNROLL
-        for (int k = 0; k < kOffsets; ++k) {
-          const T* source = in + j * 2 * kRowLength + (i ^ vector_offset[k]);
-          re[j * kOffsets + k] = permute(hn::Load(d, source), k);
-          im[j * kOffsets + k] = permute(hn::Load(d, source + kRowLength), k);
+      for (int j = 0; j < kSize; ++j) {
+        re[j * kMasks] = hn::Load(d, p[j] + i);
+        im[j * kMasks] = hn::Load(d, p[j] + kRowLength + i);
+        if constexpr (L > 0) {
+          re[j * kMasks + 1] = hn::TableLookupLanes(re[j * kMasks], index1);
+          im[j * kMasks + 1] = hn::TableLookupLanes(im[j * kMasks], index1);
+        }
+        if constexpr (L > 1) {
+          re[j * kMasks + 2] = hn::TableLookupLanes(re[j * kMasks], index2);
+          im[j * kMasks + 2] = hn::TableLookupLanes(im[j * kMasks], index2);
+          re[j * kMasks + 3] = hn::TableLookupLanes(re[j * kMasks + 1], index2);
+          im[j * kMasks + 3] = hn::TableLookupLanes(im[j * kMasks + 1], index2);
         }
       }
       TW_UNROLL
-      for (int o = 0; o < kRows; ++o) {
-        const T* table = step.tables.data() +
-                         static_cast<std::size_t>(o) * kRows * kOffsets * 2 * kRowLength + i;
+      for (int o = 0; o < kSize; ++o) {
         auto x = hn::Zero(d), y = hn::Zero(d);
         TW_UNROLL
-        for (int e = 0; e < kRows * kOffsets; ++e) {
-          const auto cr = hn::LoadU(d, table + e * 2 * kRowLength);
-          x = e == 0 ? hn::Mul(cr, re[e]) : hn::MulAdd(cr, re[e], x);
-          y = e == 0 ? hn::Mul(cr, im[e]) : hn::MulAdd(cr, im[e], y);
+        for (int e = 0; e < kInputs; ++e) {
+          const int at = o * kInputs + e;
+          const auto r = L > 0 ? cr[at] : hn::Set(d, c[2 * at]);
+          x = e == 0 ? hn::Mul(r, re[e]) : hn::MulAdd(r, re[e], x);
+          y = e == 0 ? hn::Mul(r, im[e]) : hn::MulAdd(r, im[e], y);
           if (!kReal) {
-            const auto ci = hn::LoadU(d, table + e * 2 * kRowLength + kRowLength);
-            x = hn::NegMulAdd(ci, im[e], x);
-            y = hn::MulAdd(ci, re[e], y);
+            const auto q = L > 0 ? ci[at] : hn::Set(d, c[2 * at + 1]);
+            x = hn::NegMulAdd(q, im[e], x);
+            y = hn::MulAdd(q, re[e], y);
           }
         }
         hn::Store(x, d, p[o] + i);
@@ -147,9 +103,31 @@ void dense_small(T* tile, BlockRows b, const DenseStep<T>& step) {
   }
 }
 
-// Any matrix: inputs are copied aside, outputs are sums of table * permuted input.
+template <class T, int U, int L>
+void pair_of(T* tile, BlockRows b, const PairStep<T>& step) {
+  return step.real ? pair_of<T, U, L, true>(tile, b, step) : pair_of<T, U, L, false>(tile, b, step);
+}
+
 template <class T>
-void dense_general(T* tile, BlockRows b, const DenseStep<T>& step) {
+void pair(T* tile, BlockRows b, const PairStep<T>& step) {
+  switch (step.num_upper * 3 + step.num_lanes) {
+    case 1:
+      return pair_of<T, 0, 1>(tile, b, step);
+    case 2:
+      return pair_of<T, 0, 2>(tile, b, step);
+    case 3:
+      return pair_of<T, 1, 0>(tile, b, step);
+    case 4:
+      return pair_of<T, 1, 1>(tile, b, step);
+    default:
+      return pair_of<T, 2, 0>(tile, b, step);
+  }
+}
+
+// Any matrix: the inputs of a row group are copied aside, outputs are sums of table * permuted
+// input.
+template <class T>
+void dense(T* tile, BlockRows b, const DenseStep<T>& step) {
   const Tag<T> d;
   const int rows = 1 << step.num_row_bits;
   static thread_local std::vector<T> scratch;
@@ -212,45 +190,9 @@ void dense_general(T* tile, BlockRows b, const DenseStep<T>& step) {
   }
 }
 
-template <class T, int R, int L>
-void dense_small(T* tile, BlockRows b, const DenseStep<T>& step) {
-  return step.real ? dense_small<T, R, L, true>(tile, b, step)
-                   : dense_small<T, R, L, false>(tile, b, step);
-}
-
-template <class T>
-void dense(T* tile, BlockRows b, const DenseStep<T>& step) {
-  if (step.uniform && step.num_offsets == 1) {
-    if (step.num_row_bits == 1) {
-      return step.real ? dense_uniform<T, 1, true>(tile, b, step)
-                       : dense_uniform<T, 1, false>(tile, b, step);
-    }
-    if (step.num_row_bits == 2) {
-      return step.real ? dense_uniform<T, 2, true>(tile, b, step)
-                       : dense_uniform<T, 2, false>(tile, b, step);
-    }
-  }
-  if (!step.uniform) {
-    switch (step.num_row_bits * 8 + step.num_offsets) {
-      case 2:
-        return dense_small<T, 0, 1>(tile, b, step);
-      case 4:
-        return dense_small<T, 0, 2>(tile, b, step);
-      case 9:
-        return dense_small<T, 1, 0>(tile, b, step);
-      case 10:
-        return dense_small<T, 1, 1>(tile, b, step);
-      case 17:
-        return dense_small<T, 2, 0>(tile, b, step);
-      default:
-        break;
-    }
-  }
-  dense_general(tile, b, step);
-}
-
 template <class T>
 void fill_dense(BlockKernels<T>& k) {
+  k.pair = pair<T>;
   k.dense = dense<T>;
 }
 

@@ -258,8 +258,11 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
           case 2:
             kernels.masked_flip(tile, rows, std::get<2>(s.step));
             break;
+          case 3:
+            kernels.pair(tile, rows, std::get<3>(s.step));
+            break;
           default:
-            kernels.dense(tile, rows, std::get<3>(s.step));
+            kernels.dense(tile, rows, std::get<4>(s.step));
             break;
         }
       }

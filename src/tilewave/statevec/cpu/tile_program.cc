@@ -265,9 +265,70 @@ class Compiler {
     return block;
   }
 
+  // A matrix on one or two targets with registers for all its inputs; false where it does not fit.
+  bool add_pair(const Action& a, const cplx* m) {
+    const std::uint32_t lanes = static_cast<std::uint32_t>(block_kernels(T{}).lanes);
+    const Split controls = split(a.control_mask), values = split(a.control_value);
+    const std::uint32_t lane_controls = controls.low & (lanes - 1);
+    PairStep<T> step;
+    int upper_target[2] = {}, lane_target[2] = {};  // which bit of the matrix index each one is
+    if (a.num_targets > 2) return false;
+    for (int j = 0; j < a.num_targets; ++j) {
+      const int slot = slot_of_[a.targets[j]];
+      const int place = slot < kLowBits ? slot : kLowBits + row_of_[slot];
+      const bool is_lane = place < kLowBits && (lanes >> place) > 1;
+      int& count = is_lane ? step.num_lanes : step.num_upper;
+      int* places = is_lane ? step.lane : step.upper;
+      int* targets = is_lane ? lane_target : upper_target;
+      const bool first = count == 1 && places[0] > place;
+      if (first) {
+        places[1] = places[0];
+        targets[1] = targets[0];
+      }
+      places[first ? 0 : count] = place;
+      targets[first ? 0 : count] = j;
+      ++count;
+    }
+    if (step.num_lanes == 0 && lane_controls) return false;
+    step.control_mask = (controls.low & ~lane_controls) | controls.rows << kLowBits;
+    step.control_value = (values.low & ~lane_controls) | values.rows << kLowBits;
+    const std::size_t dim = std::size_t{1} << a.num_targets;
+    step.real = std::all_of(m, m + dim * dim, [](const cplx& x) { return x.imag() == 0; });
+    const std::size_t vectors = std::size_t{1} << step.num_upper,
+                      masks = std::size_t{1} << step.num_lanes, width = step.num_lanes ? lanes : 1;
+    const auto matrix_index = [&](std::size_t vector, std::size_t lane) {
+      std::size_t index = 0;
+      for (int j = 0; j < step.num_upper; ++j) index |= (vector >> j & 1) << upper_target[j];
+      for (int j = 0; j < step.num_lanes; ++j)
+        index |= (lane >> step.lane[j] & 1) << lane_target[j];
+      return index;
+    };
+    for (std::size_t o = 0; o < vectors; ++o) {
+      for (std::size_t i = 0; i < vectors; ++i) {
+        for (std::size_t k = 0; k < masks; ++k) {
+          std::size_t offset = 0;
+          for (int j = 0; j < step.num_lanes; ++j) offset |= (k >> j & 1) << step.lane[j];
+          std::vector<T> re(width), im(width);
+          for (std::size_t x = 0; x < width; ++x) {
+            const bool acts = (x & lane_controls) == (values.low & lane_controls);
+            const cplx value = acts ? m[matrix_index(o, x) * dim + matrix_index(i, x ^ offset)]
+                                    : cplx(o == i && k == 0 ? 1.0 : 0.0);
+            re[x] = static_cast<T>(value.real());
+            im[x] = static_cast<T>(value.imag());
+          }
+          step.coefficients.insert(step.coefficients.end(), re.begin(), re.end());
+          step.coefficients.insert(step.coefficients.end(), im.begin(), im.end());
+        }
+      }
+    }
+    push(a, std::move(step));
+    return true;
+  }
+
   // The matrix m on the action's targets, under its controls, as tables over rows and offsets
   // inside a row.
   void add_dense(const Action& a, const cplx* m) {
+    if (add_pair(a, m)) return;
     const int k = a.num_targets;
     const std::size_t dim = std::size_t{1} << k;
     DenseStep<T> step;

@@ -63,7 +63,7 @@ struct Layer {
 };
 
 template <class T>
-using AnyStep = std::variant<Layer<T>, RowFlip, MaskedFlip, DenseStep<T>>;
+using AnyStep = std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>>;
 
 template <class T>
 struct BlockStep {
