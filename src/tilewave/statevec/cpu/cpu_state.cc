@@ -38,6 +38,8 @@ CostModel CpuState<T>::cost_model() const {
   const double share =
       (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
   cost.bandwidth = rates.bandwidth;
+  cost.wide_tile_qubits = cost.tile_qubits + 1;
+  cost.wide_bandwidth = kWideTile * rates.bandwidth;
   cost.lift_s = rates.lift_s * share;
   cost.flip_s = rates.flip_s * share;
   cost.rotate_s = rates.rotate_s * share;

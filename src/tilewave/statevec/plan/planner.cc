@@ -50,8 +50,6 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   detail::Lowered lowered =
       detail::lower(circuit, ops, options.layout.flips, zero_wires, options.cost);
 
-  const int tile = std::min(options.cost.tile_qubits, n);
-  const int row = std::min(options.cost.row_bits, tile);
   std::vector<detail::Need> needs;
   needs.reserve(lowered.actions.size());
   for (const Action& a : lowered.actions) {
@@ -66,13 +64,27 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     needs.push_back(need);
   }
-  detail::ScheduleOptions limits;
-  limits.num_wires = n;
-  limits.tile = tile;
-  for (int q = 0; q < n; ++q) {
-    if (options.layout.position[q] < row) limits.first_row |= bit(q);
+  const auto plan_with = [&](const PlanOptions& chosen) {
+    const int tile = std::min(chosen.cost.tile_qubits, n);
+    const int row = std::min(chosen.cost.row_bits, tile);
+    detail::ScheduleOptions limits;
+    limits.num_wires = n;
+    limits.tile = tile;
+    for (int q = 0; q < n; ++q) {
+      if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
+    }
+    return detail::place(lowered, detail::schedule(needs, limits), n, chosen);
+  };
+  Plan plan = plan_with(options);
+  if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
+      options.cost.tile_qubits < n && plan.passes.size() > 1) {
+    PlanOptions wide = options;
+    wide.cost.tile_qubits = options.cost.wide_tile_qubits;
+    wide.cost.bandwidth = options.cost.wide_bandwidth;
+    Plan other = plan_with(wide);
+    if (other.predicted_s < plan.predicted_s) return other;
   }
-  return detail::place(lowered, detail::schedule(needs, limits), n, options);
+  return plan;
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

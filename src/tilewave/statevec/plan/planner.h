@@ -21,6 +21,8 @@ struct CostModel {
   int tile_qubits = 14;     ///< active positions of a pass
   int row_bits = 4;         ///< low positions that are active in every pass
   double bandwidth = 60e9;  ///< bytes a second of a pass, read + written
+  int wide_tile_qubits = 0;  ///< a larger tile that is slower to move; 0: none
+  double wide_bandwidth = 0;
   double lift_s = 4e-11;    ///< a lift on one amplitude
   double flip_s = 4e-11;
   double rotate_s = 8e-11;    ///< without controls
