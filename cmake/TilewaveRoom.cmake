@@ -44,6 +44,14 @@ function(tw_room name)
   endif()
 endfunction()
 
+# tw_precompile(TARGET headers...): headers that most of the target's files include, compiled once.
+function(tw_precompile name)
+  target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # compiler caches need it
+  endif()
+endfunction()
+
 # tw_test(NAME SOURCES files... DEPENDS rooms... [PRIVATE libs...] [LABELS labels...]): a GoogleTest program known to ctest.
 function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
