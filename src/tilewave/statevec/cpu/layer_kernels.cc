@@ -1,8 +1,8 @@
 // A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
 // multiply-adds (on a bit inside a vector also 2 lane permutations), a phase block 8 (4 to build
-// the factor, 4 to apply it). The phase, the lifts inside rows and every three lifts on rows load
-// and store the block once. One loop for the phase and three rows with all their vectors in
+// the factor, 4 to apply it). The phase with the lifts inside rows, and every three lifts on rows,
+// load and store the block once. One loop for the phase and three rows with all their vectors in
 // registers was faster on a block that stays in the first-level cache and slower in a pass, where
 // blocks come from the second level.
 #undef HWY_TARGET_INCLUDE
@@ -32,40 +32,40 @@ HWY_INLINE void multiply_row(const T* HWY_RESTRICT a, const T* b, T* out) {
 }
 
 template <class T>
-void low_lifts(T* tile, BlockRows b, const LayerStep<T>& step) {
-  const Tag<T> d;
-  constexpr int kN = kVectors<T>, kLaneBits = log2_of(kLanes<T>);
-  HWY_ALIGN T coefficients[kLaneBits + 1][kLanes<T>];
-  for (int l = 0; l < kLaneBits; ++l) {
-    for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = (i >> l & 1) ? step.t[l] : -step.t[l];
+HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
+  const auto x = re;
+  re = hn::NegMulAdd(im, fi, hn::Mul(x, fr));
+  im = hn::MulAdd(im, fr, hn::Mul(x, fi));
+}
+
+// Lifts on the bits inside a row, all 2 kVectors vectors of which are in v.
+template <class T>
+struct LowLifts {
+  std::uint32_t mask;
+  const T* t;
+  HWY_ALIGN T coefficients[4][kLanes<T>];  // bits inside a vector: of a lane's partner
+
+  explicit LowLifts(const LayerStep<T>& step)
+      : mask(step.mask & ((1u << kLowBits) - 1)), t(step.t) {
+    for (int l = 0; l < log2_of(kLanes<T>); ++l) {
+      for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = (i >> l & 1) ? t[l] : -t[l];
+    }
   }
-  const int num_rows = 1 << b.num_bits;
-  for (int r = 0; r < 2 * num_rows; ++r) {
-    T* HWY_RESTRICT p = row_at(tile, b, static_cast<std::uint32_t>(r >> 1)) + (r & 1) * kRowLength;
-    Vec<T> v[kN];
-    TW_UNROLL
-    for (int i = 0; i < kN; ++i) v[i] = hn::Load(d, p + i * kLanes<T>);
-    const auto lift_lane = [&](int l) HWY_ATTR {
-      const auto c = hn::Load(d, coefficients[l]);
-      const auto index = lane_xor_indices<T>(1 << l);
+
+  template <int kBit>
+  HWY_INLINE void lift(Vec<T>* v) const {
+    const Tag<T> d;
+    constexpr int kLaneBits = log2_of(kLanes<T>), kN = 2 * kVectors<T>;
+    if constexpr (kBit < kLaneBits) {
+      if (!(mask >> kBit & 1)) return;
+      const auto c = hn::Load(d, coefficients[kBit]);
+      const auto index = lane_xor_indices<T>(1 << kBit);
       TW_UNROLL
       for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, hn::TableLookupLanes(v[i], index), v[i]);
-    };
-    if constexpr (kLaneBits > 0) {
-      if (step.mask & 1) lift_lane(0);
-    }
-    if constexpr (kLaneBits > 1) {
-      if (step.mask & 2) lift_lane(1);
-    }
-    if constexpr (kLaneBits > 2) {
-      if (step.mask & 4) lift_lane(2);
-    }
-    if constexpr (kLaneBits > 3) {
-      if (step.mask & 8) lift_lane(3);
-    }
-    const auto lift_vectors = [&](auto stride_constant, T t) HWY_ATTR {
-      constexpr int kStride = decltype(stride_constant)::value;
-      const auto tv = hn::Set(d, t);
+    } else if constexpr (kBit < kLowBits) {
+      if (!(mask >> kBit & 1)) return;
+      constexpr int kStride = 1 << (kBit - kLaneBits);
+      const auto tv = hn::Set(d, t[kBit]);
       TW_UNROLL
       for (int i = 0; i < kN / 2; ++i) {
         const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
@@ -73,34 +73,66 @@ void low_lifts(T* tile, BlockRows b, const LayerStep<T>& step) {
         v[lo] = hn::NegMulAdd(tv, y, x);
         v[hi] = hn::MulAdd(tv, x, y);
       }
-    };
-    constexpr int kVectorBits = kLowBits - kLaneBits;
-    if constexpr (kVectorBits > 0) {
-      if (step.mask >> kLaneBits & 1)
-        lift_vectors(std::integral_constant<int, 1>(), step.t[kLaneBits]);
     }
-    if constexpr (kVectorBits > 1) {
-      if (step.mask >> (kLaneBits + 1) & 1)
-        lift_vectors(std::integral_constant<int, 2>(), step.t[kLaneBits + 1]);
+  }
+  HWY_INLINE void operator()(Vec<T>* v) const {
+    lift<0>(v);
+    lift<1>(v);
+    lift<2>(v);
+    lift<3>(v);
+    lift<4>(v);
+    lift<5>(v);
+  }
+};
+
+// The phase block and the lifts inside rows, a row at a time. Rows in counting order: from row r-1
+// to r the bits below the lowest set bit t of r fall to zero and t rises, so the product of the
+// tables above t is still there and one multiplication gives the next.
+template <class T>
+void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
+  const Tag<T> d;
+  constexpr int kN = kVectors<T>;
+  const LowLifts<T> lifts(step);
+  HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
+  const T* product[kMaxRowBits + 1] = {};  // product[j]: over the bits of the row from j up
+  for (int j = 0; phase && j <= b.num_bits; ++j) product[j] = phase->root;
+  const T* scalars = phase ? phase->scalars : nullptr;
+  const std::uint32_t num_rows = 1u << b.num_bits;
+  for (std::uint32_t r = 0; r < num_rows; ++r) {
+    if (phase && r) {
+      const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(r));
+      const T* table = phase->bit_tables[t];
+      const T* above = product[t + 1];
+      if (table && above) {
+        multiply_row(table, above, buffers[t]);
+        above = buffers[t];
+      } else if (table) {
+        above = table;
+      }
+      for (int j = 0; j <= t; ++j) product[j] = above;
     }
-    if constexpr (kVectorBits > 2) {
-      if (step.mask >> (kLaneBits + 2) & 1)
-        lift_vectors(std::integral_constant<int, 4>(), step.t[kLaneBits + 2]);
-    }
-    if constexpr (kVectorBits > 3) {
-      if (step.mask >> (kLaneBits + 3) & 1)
-        lift_vectors(std::integral_constant<int, 8>(), step.t[kLaneBits + 3]);
-    }
-    if constexpr (kVectorBits > 4) {
-      if (step.mask >> (kLaneBits + 4) & 1)
-        lift_vectors(std::integral_constant<int, 16>(), step.t[kLaneBits + 4]);
-    }
-    if constexpr (kVectorBits > 5) {
-      if (step.mask >> (kLaneBits + 5) & 1)
-        lift_vectors(std::integral_constant<int, 32>(), step.t[kLaneBits + 5]);
-    }
+    const T* factor = product[0];
+    const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows + r] != 0);
+    if (!factor && !scaled && !lifts.mask) continue;
+    T* HWY_RESTRICT p = row_at(tile, b, r);
+    Vec<T> v[2 * kN];
     TW_UNROLL
-    for (int i = 0; i < kN; ++i) hn::Store(v[i], d, p + i * kLanes<T>);
+    for (int i = 0; i < 2 * kN; ++i) v[i] = hn::Load(d, p + i * kLanes<T>);
+    if (factor) {
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) {
+        multiply<T>(v[i], v[kN + i], hn::LoadU(d, factor + i * kLanes<T>),
+                    hn::LoadU(d, factor + kRowLength + i * kLanes<T>));
+      }
+    }
+    if (scaled) {
+      const auto re = hn::Set(d, scalars[r]), im = hn::Set(d, scalars[num_rows + r]);
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
+    }
+    if (lifts.mask) lifts(v);
+    TW_UNROLL
+    for (int i = 0; i < 2 * kN; ++i) hn::Store(v[i], d, p + i * kLanes<T>);
   }
 }
 
@@ -141,76 +173,8 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
 }
 
 template <class T>
-HWY_INLINE void scale_row(T* p, T re, T im) {
-  const Tag<T> d;
-  const auto cr = hn::Set(d, re), ci = hn::Set(d, im);
-  for (int i = 0; i < kRowLength; i += kLanes<T>) {
-    const auto x = hn::Load(d, p + i), y = hn::Load(d, p + kRowLength + i);
-    hn::Store(hn::NegMulAdd(y, ci, hn::Mul(x, cr)), d, p + i);
-    hn::Store(hn::MulAdd(y, cr, hn::Mul(x, ci)), d, p + kRowLength + i);
-  }
-}
-
-// p *= table * (re + i im)
-template <class T>
-HWY_INLINE void multiply_scaled_row(const T* HWY_RESTRICT table, T re, T im, T* HWY_RESTRICT p) {
-  const Tag<T> d;
-  const auto sr = hn::Set(d, re), si = hn::Set(d, im);
-  TW_UNROLL
-  for (int i = 0; i < kRowLength; i += kLanes<T>) {
-    const auto tr = hn::LoadU(d, table + i), ti = hn::LoadU(d, table + kRowLength + i);
-    const auto fr = hn::NegMulAdd(ti, si, hn::Mul(tr, sr)),
-               fi = hn::MulAdd(ti, sr, hn::Mul(tr, si));
-    const auto x = hn::Load(d, p + i), y = hn::Load(d, p + kRowLength + i);
-    hn::Store(hn::NegMulAdd(y, fi, hn::Mul(x, fr)), d, p + i);
-    hn::Store(hn::MulAdd(y, fr, hn::Mul(x, fi)), d, p + kRowLength + i);
-  }
-}
-
-// Rows in counting order: from row r-1 to r the bits below the lowest set bit t of r fall to zero
-// and t rises, so the product of the rows above t is still there and one multiplication of tables
-// gives the next.
-template <class T>
-void phase_rows(T* tile, BlockRows b, const PhaseStep<T>& step) {
-  HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
-  const T* product[kMaxRowBits + 1];  // product[j]: over the bits of the row from j up
-  for (int j = 0; j <= b.num_bits; ++j) product[j] = step.root;
-  const std::uint32_t num_rows = 1u << b.num_bits;
-  for (std::uint32_t r = 0; r < num_rows; ++r) {
-    if (r) {
-      int t = 0;
-      while (!(r >> t & 1)) ++t;
-      const T* table = step.bit_tables[t];
-      const T* above = product[t + 1];
-      if (table && above) {
-        multiply_row(table, above, buffers[t]);
-        above = buffers[t];
-      } else if (table) {
-        above = table;
-      }
-      for (int j = 0; j <= t; ++j) product[j] = above;
-    }
-    const T* factor = product[0];
-    T* p = row_at(tile, b, r);
-    if (!step.scalars) {
-      if (factor) multiply_row(factor, p, p);
-      continue;
-    }
-    const T re = step.scalars[r], im = step.scalars[num_rows + r];
-    if (re == T(1) && im == T(0)) {
-      if (factor) multiply_row(factor, p, p);
-    } else if (factor) {
-      multiply_scaled_row(factor, re, im, p);
-    } else {
-      scale_row(p, re, im);
-    }
-  }
-}
-
-template <class T>
 void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase) {
-  if (phase) phase_rows(tile, b, *phase);
-  if (step.mask & ((1u << kLowBits) - 1)) low_lifts(tile, b, step);
+  if (phase || step.mask & ((1u << kLowBits) - 1)) inside_rows(tile, b, phase, step);
   std::uint32_t left = step.mask >> kLowBits;
   while (left) {
     const int all = static_cast<int>(hwy::PopCount(left));
