@@ -134,17 +134,17 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
   // Several sinks: their bytes one after the other behind a header of lengths.
   stabilizer::ShotPipeline pipeline;
-  pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>& bytes) {
-    if (counting) {
-      bytes.assign(reinterpret_cast<const char*>(rows),
-                   reinterpret_cast<const char*>(rows) + n * stride);
-      return;
+  pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer& bytes) {
+    if (counting) return std::span(reinterpret_cast<const char*>(rows), n * stride);
+    if (whole && sinks[0].format == io::ShotFormat::kB8) {
+      io::pack_rows(rows, stride, n, sinks[0].layout);
+      return std::span(reinterpret_cast<const char*>(rows), n * sinks[0].layout.bytes());
     }
     if (whole) {
       formatters[0].append(rows, stride, n, bytes);
-      return;
+      return bytes.bytes();
     }
-    bytes.resize(sinks.size() * sizeof(std::uint64_t));
+    bytes.extend(sinks.size() * sizeof(std::uint64_t));
     std::vector<std::uint8_t> part;
     for (std::size_t k = 0; k < sinks.size(); ++k) {
       const ShotSinkSpec& s = sinks[k];
@@ -154,9 +154,10 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       const std::uint64_t length = bytes.size() - before;
       std::memcpy(bytes.data() + k * sizeof length, &length, sizeof length);
     }
+    return bytes.bytes();
   };
   std::uint64_t done = 0;
-  pipeline.write = [&](const std::vector<char>& bytes, std::size_t n) {
+  pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
     if (counting) {
       counts[0].add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n,
                     sinks[0].layout.bits());

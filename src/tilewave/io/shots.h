@@ -13,6 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewave/io/byte_buffer.h"
+#include "tilewave/io/shot_lists.h"
+
 namespace tilewave::io {
 
 enum class ShotFormat : std::uint8_t { k01, kB8, kR8, kPtb64, kHits, kDets, kSparse, kCounts };
@@ -34,13 +37,18 @@ class ShotFormatter {
   /// Appends `num_shots` rows, `stride` bytes apart; bits behind the layout's are ignored. ptb64
   /// takes multiples of 64.
   void append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-              std::vector<char>& out) const;
+              ByteBuffer& out) const;
 
  private:
   ShotFormat format_;
   ShotLayout layout_;
-  std::vector<char> labels_;  // of hits and dets: 12 characters and their number a bit
+  LabelTable labels_;  // of hits and dets
 };
+
+/// Brings rows, `stride` bytes apart, together in place: bits behind the layout's become 0, bytes
+/// behind them go.
+void pack_rows(std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+               const ShotLayout& layout);
 
 /// Reads shots of a format back, some at a time. Throws Error(kInput) where the data are malformed.
 class ShotReader {
