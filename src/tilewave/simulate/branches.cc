@@ -151,19 +151,21 @@ class Runner {
       if (op.condition >= 0) chosen.push_back(applies ? '1' : '0');
       if (applies) ops.push_back(op);
     }
-    if (!ops.empty()) run_plan(ops, first, chosen);
+    if (!ops.empty()) run_plan(ops, first, chosen, branch.op == program_.ops.size());
   }
 
-  void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen) {
+  void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen, bool last) {
     runtime::Timer timer;
-    const statevec::PlanOptions plan_options = state_->plan_options();
+    statevec::PlanOptions plan_options = state_->plan_options();
+    plan_options.restore_layout = options_.in_order && last;
     PlanCache::PlanPtr plan;
     const auto make = [&] { return statevec::make_plan(circuit_, ops, plan_options); };
     if (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits)) {
       std::string key = std::to_string(first) + ' ' + chosen + ' ' +
                         std::to_string(plan_options.from_zeros) + ' ' +
                         std::to_string(plan_options.known_zero) + ' ' +
-                        std::to_string(plan_options.layout.flips) + ' ';
+                        std::to_string(plan_options.layout.flips) + ' ' +
+                        std::to_string(plan_options.restore_layout) + ' ';
       key.append(reinterpret_cast<const char*>(plan_options.layout.position.data()),
                  static_cast<std::size_t>(state_->num_qubits()));
       plan = plans_->find(key, make);

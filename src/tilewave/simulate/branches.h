@@ -35,6 +35,7 @@ struct BranchOptions {
   std::uint64_t shots = 1;
   std::uint64_t seed = 0;
   std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
+  bool in_order = false;         ///< the gates behind the last event end with the identity layout
   PlanCache* plans = nullptr;    ///< of this circuit; may be shared by several runs
 };
 

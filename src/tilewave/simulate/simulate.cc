@@ -391,14 +391,16 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   return result;
 }
 
-std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options) {
+std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options,
+                                   bool in_order) {
   const Program program = prepare(circuit);
   check_has_qubits(circuit);
   std::unique_ptr<State> state =
       make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
   BranchOptions branch_options;
-  branch_options.seed = options.seed ? *options.seed : draw_seed();
+  if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
   branch_options.plans = options.plans.get();
+  branch_options.in_order = in_order;
   Result ignored;
   run_branches(program, state, branch_options, {}, ignored, [](const Leaf&) {});
   return state;

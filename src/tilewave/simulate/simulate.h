@@ -124,8 +124,8 @@ Result simulate(const circuit::Circuit& circuit, const Options& options);
 
 /// The final state of a circuit whose trailing measurements are left out; of one shot, when it
 /// measures or resets in the middle. Reads precision, num_threads, device, seed and plans of the
-/// options. Throws as simulate() does.
+/// options. `in_order` plans for a caller that takes the amplitudes. Throws as simulate() does.
 std::unique_ptr<statevec::State> final_state(const circuit::Circuit& circuit,
-                                             const Options& options);
+                                             const Options& options, bool in_order = false);
 
 }  // namespace tilewave::simulate
