@@ -2,6 +2,7 @@
 // sample(a), then sample(b) are the shots of sample(a + b).
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -16,6 +17,7 @@
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/sampler.h"
@@ -35,12 +37,62 @@ stabilizer::StabProgram lower_text(const std::string& text, const std::string& n
   return stabilizer::lower(io::parse_stim(text, name));
 }
 
+// Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
+// much time as the shots do.
+class BufferPool {
+ public:
+  runtime::HostBuffer take(std::size_t num_bytes) {
+    const std::scoped_lock lock(mutex_);
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+      if (it->num_bytes() < num_bytes || it->num_bytes() > 2 * num_bytes) continue;
+      runtime::HostBuffer buffer = std::move(*it);
+      free_.erase(it);
+      return buffer;
+    }
+    return runtime::HostBuffer(num_bytes);
+  }
+  void give(runtime::HostBuffer buffer) {
+    if (buffer.num_bytes() > kMostBytes) return;
+    const std::scoped_lock lock(mutex_);
+    if (free_.size() == kMostBuffers) free_.erase(free_.begin());
+    free_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostBuffers = 2;
+  std::mutex mutex_;
+  std::vector<runtime::HostBuffer> free_;
+};
+
+// Goes back to its pool.
+struct PooledBuffer {
+  runtime::HostBuffer memory;
+  std::shared_ptr<BufferPool> pool;
+  PooledBuffer(runtime::HostBuffer m, std::shared_ptr<BufferPool> p)
+      : memory(std::move(m)), pool(std::move(p)) {}
+  PooledBuffer(PooledBuffer&&) = default;
+  ~PooledBuffer() {
+    if (pool) pool->give(std::move(memory));
+  }
+};
+
 // Where the bytes of one part of every shot go.
 struct PartSink {
   std::uint64_t first, bits, row_bytes;
   runtime::HostBuffer memory;
-  std::uint8_t* next;
+  std::uint8_t* data;
 };
+
+// Rows of `bits` bits from rows that begin with them.
+void copy_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+               std::uint64_t bits, std::uint8_t* out) {
+  const std::size_t bytes = (bits + 7) / 8;
+  const auto mask = static_cast<std::uint8_t>(bits % 8 ? (1U << (bits % 8)) - 1 : 255);
+  for (std::size_t s = 0; s < num_shots && bytes; ++s) {
+    std::memcpy(out + s * bytes, rows + s * stride, bytes);
+    out[(s + 1) * bytes - 1] &= mask;
+  }
+}
 
 class PySampler {
  public:
@@ -64,6 +116,7 @@ class PySampler {
     const nb::gil_scoped_release release;
     const stabilizer::StabProgram program = lower_text(text, name);
     counts_ = program.counts;
+    num_threads_ = static_cast<std::uint64_t>(runtime::resolve_num_threads(threads));
     source_ = stabilizer::make_shot_source(program, options_);
   }
 
@@ -80,19 +133,19 @@ class PySampler {
                                                 std::to_string(bits) +
                                                 " bits do not fit memory: ask for fewer at a time");
         }
-        sinks.push_back({first, bits, row_bytes, runtime::HostBuffer(shots * row_bytes), nullptr});
-        sinks.back().next = sinks.back().memory.as<std::uint8_t>();
+        sinks.push_back({first, bits, row_bytes, pool_->take(shots * row_bytes), nullptr});
+        sinks.back().data = sinks.back().memory.as<std::uint8_t>();
       }
       fill(shots, sinks, bit_packed);
     }
     nb::list arrays;
     for (PartSink& sink : sinks) {
       auto* data = sink.memory.as<std::uint8_t>();
+      PooledBuffer held(std::move(sink.memory), pool_);
       if (bit_packed) {
-        arrays.append(
-            own_array<std::uint8_t>(std::move(sink.memory), data, {shots, sink.row_bytes}));
+        arrays.append(own_array<std::uint8_t>(std::move(held), data, {shots, sink.row_bytes}));
       } else {
-        arrays.append(own_array<bool>(std::move(sink.memory), reinterpret_cast<bool*>(data),
+        arrays.append(own_array<bool>(std::move(held), reinterpret_cast<bool*>(data),
                                       {shots, sink.row_bytes}));
       }
     }
@@ -105,51 +158,68 @@ class PySampler {
   std::uint64_t next_shot() const { return options_.first_shot; }
 
  private:
-  void fill(std::uint64_t shots, std::vector<PartSink>& sinks, bool bit_packed) {
-    options_.num_shots = shots;
-    const std::size_t stride = source_->row_stride();
-    stabilizer::ShotPipeline pipeline;
-    pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>& bytes) {
-      std::vector<std::uint8_t> cut;
-      std::size_t at = 0;
-      for (const PartSink& sink : sinks) {
-        bytes.resize(at + n * sink.row_bytes);
-        auto* out = reinterpret_cast<std::uint8_t*>(bytes.data()) + at;
-        at = bytes.size();
-        if (bit_packed && sink.first == 0 && sink.row_bytes == stride &&
-            (sink.bits % 8 == 0 || sink.bits == source_->num_bits())) {
-          std::memcpy(out, rows, n * stride);
-        } else if (bit_packed || sink.first % 8) {
-          io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
-          if (bit_packed) {
-            std::copy(cut.begin(), cut.end(), out);
-          } else {
-            io::unpack_rows(cut.data(), (sink.bits + 7) / 8, n, sink.bits, out);
+  // Block by block, every thread into its own part of the arrays.
+  void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
+    if (shots == 0) return;
+    const std::uint64_t block = source_->block_shots(), stride = source_->row_stride();
+    const std::uint64_t first = options_.first_shot, end = circuit::saturating_add(first, shots);
+    if (end >= std::uint64_t{1} << 52) {
+      throw Error(ExitCode::kUsage, "shots are numbered below 2^52: ask for fewer shots");
+    }
+    const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
+    const auto threads =
+        static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto work = [&](int thread) {
+      try {
+        std::vector<std::uint8_t> rows(block * stride + 64), cut;
+        for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
+             b += static_cast<std::uint64_t>(threads)) {
+          source_->fill(options_.seed, b, thread, rows.data());
+          const std::uint64_t from = std::max(first, b * block),
+                              to = std::min(end, (b + 1) * block);
+          for (const PartSink& sink : sinks) {
+            copy_part(rows.data() + (from - b * block) * stride, stride, to - from, sink,
+                      bit_packed, cut, sink.data + (from - first) * sink.row_bytes);
           }
-        } else {
-          io::unpack_rows(rows + sink.first / 8, stride, n, sink.bits, out);
         }
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        failure = std::current_exception();
       }
     };
-    pipeline.write = [&](const std::vector<char>& bytes, std::size_t n) {
-      const char* from = bytes.data();
-      for (PartSink& sink : sinks) {
-        if (const std::size_t size = n * sink.row_bytes) {
-          std::memcpy(sink.next, from, size);
-          sink.next += size;
-          from += size;
-        }
-      }
-      return true;
-    };
-    stabilizer::run_shots(*source_, options_, pipeline);
+    std::vector<std::thread> workers;
+    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+    work(0);
+    for (std::thread& worker : workers) worker.join();
+    if (failure) std::rethrow_exception(failure);
     options_.first_shot += shots;
+  }
+
+  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
+                        const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
+                        std::uint8_t* out) {
+    if (bit_packed && sink.first == 0) {
+      copy_rows(rows, stride, n, sink.bits, out);
+    } else if (bit_packed || sink.first % 8) {
+      io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
+      if (bit_packed) {
+        std::copy(cut.begin(), cut.end(), out);
+      } else {
+        io::unpack_rows(cut.data(), (sink.bits + 7) / 8, n, sink.bits, out);
+      }
+    } else {
+      io::unpack_rows(rows + sink.first / 8, stride, n, sink.bits, out);
+    }
   }
 
   std::mutex mutex_;
   SampleOptions options_;
   circuit::StabCounts counts_;
+  std::uint64_t num_threads_ = 1;
   std::unique_ptr<ShotSource> source_;
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };
 
 void bind_sampler(nb::module_& m) {
