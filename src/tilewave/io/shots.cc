@@ -49,6 +49,39 @@ char kind_of(const ShotLayout& l, std::uint64_t bit, std::uint64_t* index) {
 
 }  // namespace
 
+void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out) {
+  const std::size_t bytes = (count + 7) / 8, shift = first % 8;
+  out.assign(num_shots * bytes, 0);
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* from = rows + s * stride + first / 8;
+    for (std::size_t k = 0; k < bytes; ++k) {
+      unsigned v = from[k] >> shift;
+      if (shift && first / 8 + k + 1 < stride)
+        v |= static_cast<unsigned>(from[k + 1]) << (8 - shift);
+      out[s * bytes + k] = static_cast<std::uint8_t>(v);
+    }
+    if (count % 8) out[(s + 1) * bytes - 1] &= static_cast<std::uint8_t>((1U << (count % 8)) - 1);
+  }
+}
+
+void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                 std::uint64_t num_bits, std::uint8_t* out) {
+  static const auto kTable = [] {
+    std::array<std::uint64_t, 256> t = characters();
+    for (std::uint64_t& eight : t) eight -= 0x3030303030303030;  // '0' becomes 0
+    return t;
+  }();
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* from = rows + s * stride;
+    for (std::uint64_t b = 0; b + 8 <= num_bits; b += 8, out += 8) {
+      std::memcpy(out, &kTable[*from++], 8);
+    }
+    if (num_bits % 8) std::memcpy(out, &kTable[*from], num_bits % 8);
+    out += num_bits % 8;
+  }
+}
+
 ShotFormat parse_shot_format(std::string_view name) {
   const auto it = std::find(kNames.begin(), kNames.end(), name);
   if (it == kNames.end()) {

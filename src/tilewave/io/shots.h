@@ -30,6 +30,14 @@ struct ShotLayout {
   std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
+/// The bits [first, first + count) of rows as rows of their own; what is left of a last byte is 0.
+void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out);
+
+/// One byte (0 or 1) a bit: num_shots x num_bits bytes without gaps.
+void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                 std::uint64_t num_bits, std::uint8_t* out);
+
 /// Turns rows into the bytes of a format.
 class ShotFormatter {
  public:

@@ -16,6 +16,7 @@ using statevec::Precision;
 
 constexpr int kCpu = -1;
 constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
+constexpr std::uint32_t kSurelyFits = 16;     // reading what is free costs more than running these
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
 std::string bytes_text(double bytes) {
@@ -95,7 +96,7 @@ bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::strin
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
                                             int num_threads, const std::string& device) {
   const int chosen = choose_device(num_qubits, precision, device);
-  if (chosen == kCpu || num_qubits > statevec::kMaxQubits) {
+  if ((chosen == kCpu && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
                  runtime::available_host_bytes());
   }

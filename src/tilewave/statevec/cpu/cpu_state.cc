@@ -183,6 +183,25 @@ std::unique_ptr<State> CpuState<T>::clone() const {
   return copy;
 }
 
+template <class T>
+runtime::HostBuffer CpuState<T>::take_amplitudes() {
+  restore_layout();
+  // Address::of moves whole rows and is its own inverse: rows change places in pairs.
+  constexpr int kRowBits = Address<T>::kRowBits;
+  if (num_qubits_ > Address<T>::kTopBits) {
+    Complex<T>* out = amps();
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+    for (std::uint64_t r = 0; r < num_amplitudes() >> kRowBits; ++r) {
+      const std::uint64_t other = Address<T>::of(r << kRowBits) >> kRowBits;
+      if (other <= r) continue;
+      std::swap_ranges(out + (r << kRowBits), out + ((r + 1) << kRowBits),
+                       out + (other << kRowBits));
+    }
+  }
+  changed();
+  return std::move(memory_);
+}
+
 template class CpuState<float>;
 template class CpuState<double>;
 

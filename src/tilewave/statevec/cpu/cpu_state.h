@@ -46,6 +46,7 @@ class CpuState final : public State {
   std::unique_ptr<State> clone() const override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
+  runtime::HostBuffer take_amplitudes() override;
   std::uint64_t memory_bytes() const override { return memory_.num_bytes(); }
 
  private:

@@ -56,6 +56,14 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
     ASSERT_LT(testing::max_difference(read_all(*state), expected),
               tolerance() * std::max(1.0, size))
         << "n = " << n;
+    const runtime::HostBuffer memory = state->take_amplitudes();
+    Amplitudes taken(expected.size());
+    for (std::size_t x = 0; x < taken.size(); ++x) {
+      taken[x] = GetParam() == Precision::kDouble ? memory.as<cplx>()[x]
+                                                  : cplx(memory.as<std::complex<float>>()[x]);
+    }
+    ASSERT_LT(testing::max_difference(taken, expected), tolerance() * std::max(1.0, size))
+        << "n = " << n;
   }
 }
 
