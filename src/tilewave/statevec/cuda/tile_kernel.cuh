@@ -168,7 +168,8 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
         for (int j = 0; j < 1 << RB; ++j) {
           *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(write, j))) = a[j];
         }
-        here = columns<kThreadBits>(column + 2 * RB, thread);
+        here = columns<kThreadBits>(column + 2 * RB, thread) ^
+               tile::exchange_shift(column + 2 * RB + kThreadBits, tile_number);
         __syncthreads();
 #pragma unroll
         for (int j = 0; j < 1 << RB; ++j) {
@@ -208,7 +209,16 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     const T s = static_cast<T>(f.scale_re);
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = {a[j].re * s, a[j].im * s};
-  } else if (f.scale_kind == tile::ScaleKind::kComplex) {
+  } else if (f.scale_kind == tile::ScaleKind::kBits) {
+    T s = f.scale_im == 0 ? static_cast<T>(f.scale_re) : T{1};
+#pragma unroll
+    for (int b = 0; b < kThreadBits; ++b) {
+      s *= thread >> b & 1 ? static_cast<T>(f.bit_scale[RB + b]) : T{1};
+    }
+    tile::with_bit_scale<RB - 1, 0>(
+        a, s, f.bit_scale, [](Complex<T>& x, T scale) { x = {x.re * scale, x.im * scale}; });
+  }
+  if (f.scale_im != 0) {
     const Complex<T> s{static_cast<T>(f.scale_re), static_cast<T>(f.scale_im)};
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;

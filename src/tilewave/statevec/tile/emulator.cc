@@ -68,6 +68,7 @@ class Emulator {
     TW_CHECK(chunk == pass_.code.data() + pass_.code.size(), "chunks do not fill the program");
     const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
     for (int t = 0; t < threads_; ++t) {
+      if (f_.scale_kind == ScaleKind::kBits) scale_bits(t);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         std::uint64_t at = (base ^ f_.store_xor ^
                             columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_)) +
@@ -76,6 +77,16 @@ class Emulator {
         if (!(at & f_.zero_store)) state(at) = registers_[t].a[j] * s;
       }
     }
+  }
+
+  void scale_bits(int thread) {
+    T scale = 1;
+    for (int b = 0; b < bits_; ++b) {
+      if (thread >> b & 1) scale *= static_cast<T>(f_.bit_scale[RB + b]);
+    }
+    with_bit_scale<RB - 1, 0>(registers_[thread].a, scale, f_.bit_scale, [](Complex<T>& a, T s) {
+      a = {a.re * s, a.im * s};
+    });
   }
 
   void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
@@ -111,7 +122,7 @@ class Emulator {
       code += head.num_bytes();
       if (head.code() == kEnd) return;
       if (head.code() == kExchange) {
-        exchange(reinterpret_cast<const std::uint32_t*>(payload));
+        exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
       } else if (head.code() == kMatrixShared) {
         shared_matrix(head, controls, *reinterpret_cast<const SharedMatrix*>(payload), tile);
       } else {
@@ -125,14 +136,15 @@ class Emulator {
     }
   }
 
-  void exchange(const std::uint32_t* column) {
+  void exchange(const std::uint32_t* column, std::uint32_t tile) {
+    const std::uint32_t shift = exchange_shift(column + 2 * RB + bits_, tile);
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         shared(address_[t] ^ columns(column, j, RB)) = registers_[t].a[j];
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_);
+      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_) ^ shift;
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         registers_[t].a[j] = shared(address_[t] ^ columns(column + RB, j, RB));
       }

@@ -12,9 +12,10 @@
 // through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
 // buffer, the tables, and are addressed by offsets in units of 16 bytes.
 //
-// Every slot has one column in the address space of the shared buffer, the same during a whole
-// pass: the address of an amplitude is the XOR of the columns of its 1 bits. So a thread writes at
-// an exchange exactly where it read at the one before, and one barrier an exchange is enough.
+// Every slot has a column in the address space of the shared buffer: the address of an amplitude is
+// the XOR of the columns of its 1 bits. A thread writes at an exchange exactly where it read at the
+// one before, so one barrier an exchange is enough. An X under one control is a linear map of the
+// slots: it changes the columns of the next read, and costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,7 @@ struct Shape {
 /// matrices on two register bits r < s have kind + s(s-1)/2 + r.
 enum OpCode : std::uint32_t {
   kEnd = 0,
-  kExchange = 1,  ///< payload: R columns written, R columns read, K - R thread columns read
+  kExchange = 1,  ///< payload: R columns written, R read, K - R thread columns read, ExchangeTail
   kMatrixShared =
       2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
   kPhaseAll = 3,  ///< all times W
@@ -59,10 +60,16 @@ enum OpCode : std::uint32_t {
   kMatrix2 = 21,  ///< index bit 0 is r. payload: 16 complex
 };
 
-/// What a layer does on one register bit: the 1-half times W, and times a factor for each other
-/// register bit that is 1 (pairs); then a lift. Its payload is the concatenation over bits of: 16
-/// bytes with W or the entry of the linear factors; pair factors; 32 lane factors W is multiplied
-/// by; 16 bytes with t.
+/// What a layer does on one register bit: a phase, then a lift. Its payload is the concatenation
+/// over bits of
+///   kHasLift: 16 bytes with a and s. Order 0: y += a x, x -= s y; order 1: x -= a y, y += s x,
+///   where
+///     x is the 0-half. In place: a lift that needs both old values costs a register move an
+///     amplitude. What they leave out, a real factor on the 1-half, is tracked by the lowering.
+///   kHasTau: 16 bytes with tau. The 1-half times (1 + i tau), (tau + i) or tau, by form.
+///   kHasPhase: the 1-half times W, and times a factor for each other register bit that is 1
+///     (pairs). 16 bytes with W or the entry of the linear factors; pair factors; 32 lane factors W
+///     is multiplied by.
 enum LayerFlags : std::uint32_t {
   kHasPhase = 1,
   kHasTile = 2,
@@ -70,14 +77,17 @@ enum LayerFlags : std::uint32_t {
   kHasLanes = 8,
   kHasLift = 16,
   kHasGeneral = 32,
-  kUpperPairs = 64  ///< with kHasPairs: only the pairs with higher bits differ from 1
+  kUpperPairs = 64,  ///< with kHasPairs: only the pairs with higher bits differ from 1
+  kHasTau = 128
 };
+enum class TauForm : std::uint32_t { kOnePlus, kPlusI, kReal };
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
   std::uint32_t word =
       0;  ///< code | size in units of 16 bytes << 8 | controlled << 16 | FactorClass << 17
-  std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
+  std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j;
+                              ///< layers: bit b: order of the lift, bits 8 + 2b: TauForm
   std::uint32_t index = 0;    ///< phases: entry of the factors or angles; layers: flags of bits 0-3
   std::uint32_t more = 0;     ///< layers: flags of bit 4
 
@@ -102,6 +112,13 @@ struct OpControls {
   std::uint32_t thread_value = 0;
   std::uint32_t tile_mask = 0;  ///< the same on the tile's number
   std::uint32_t tile_value = 0;
+};
+
+/// The columns of an exchange are followed by (tile bit, column) of every tile bit that moves the
+/// whole tile when it is 1.
+struct ExchangeTail {
+  std::uint32_t constant = 0;  ///< XORed into every address read
+  std::uint32_t num_tile_columns = 0;
 };
 
 /// How the factor W of kPhaseAll and kPhaseSet is found. Their payload: 16 bytes with the constant
@@ -170,7 +187,7 @@ TW_HD constexpr std::uint64_t tile_offset(const TileRun* runs, std::uint32_t num
   return offset;
 }
 
-enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
+enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex, kBits };
 
 /// The frame of a pass: travels as a kernel parameter.
 struct PassFrame {
@@ -194,6 +211,8 @@ struct PassFrame {
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
+  /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first.
+  double bit_scale[kMaxTileQubits]{};
 };
 
 /// Shared memory of a block beside the tile: linear factors (twice: a tile's and the next one's),

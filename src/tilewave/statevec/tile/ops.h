@@ -2,8 +2,8 @@
 // each operation is a function of the 2^R amplitudes in registers; array indices are compile-time
 // constants, so they stay in registers. Multiply-adds an amplitude (complex amplitudes, real
 // operations / 2):
-//   lift 2, phase on one bit 2 (with pairs 3.75), phase on all 4, real 2x2 4, complex 2x2 8,
-//   4x4 16.
+//   lift 2, constant phase on one bit 1, phase on one bit 2 (with pairs 3.75), phase on all 4, real
+//   2x2 4, complex 2x2 8, 4x4 16.
 #pragma once
 
 #include <bit>
@@ -54,15 +54,51 @@ TW_HD void multiply(Complex<T>& a, Complex<T> f) {
   a = {a.re * f.re - a.im * f.im, a.re * f.im + a.im * f.re};
 }
 
-/// [[1, -t], [t, 1]]
-template <int R, int RB, class T>
-TW_HD void lift(Complex<T> (&a)[1 << RB], T t) {
+/// x += f y on the real and imaginary parts of all pairs, where x is the half of bit R equal to
+/// Half.
+template <int R, int Half, int RB, class T>
+TW_HD void shear(Complex<T> (&a)[1 << RB], T f) {
   TW_UNROLL
   for (int k = 0; k < 1 << (RB - 1); ++k) {
-    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
-    const Complex<T> u{x.re - t * y.re, x.im - t * y.im};
-    y = {y.re + t * x.re, y.im + t * x.im};
-    x = u;
+    Complex<T>& x = a[without_bit<R>(k) | Half << R];
+    const Complex<T>& y = a[without_bit<R>(k) | (1 - Half) << R];
+    x = {x.re + f * y.re, x.im + f * y.im};
+  }
+}
+
+/// A lift without its real factor on the 1-half, see LayerFlags.
+template <int R, int RB, class T>
+TW_HD void lift(Complex<T> (&a)[1 << RB], T f, T s, bool lower_first) {
+  if (lower_first) {
+    shear<R, 0, RB>(a, -f);
+    shear<R, 1, RB>(a, s);
+  } else {
+    shear<R, 1, RB>(a, f);
+    shear<R, 0, RB>(a, -s);
+  }
+}
+
+/// The 1-half times (1 + i tau), (tau + i) or tau.
+template <int R, int RB, class T>
+TW_HD void phase_tau(Complex<T> (&a)[1 << RB], T tau, TauForm form) {
+  if (form == TauForm::kOnePlus) {
+    TW_UNROLL
+    for (int k = 0; k < 1 << (RB - 1); ++k) {
+      Complex<T>& x = a[without_bit<R>(k) | 1 << R];
+      x = {x.re - tau * x.im, x.im + tau * x.re};
+    }
+  } else if (form == TauForm::kPlusI) {
+    TW_UNROLL
+    for (int k = 0; k < 1 << (RB - 1); ++k) {
+      Complex<T>& x = a[without_bit<R>(k) | 1 << R];
+      x = {tau * x.re - x.im, x.re + tau * x.im};
+    }
+  } else {
+    TW_UNROLL
+    for (int k = 0; k < 1 << (RB - 1); ++k) {
+      Complex<T>& x = a[without_bit<R>(k) | 1 << R];
+      x = {x.re * tau, x.im * tau};
+    }
   }
 }
 
@@ -249,9 +285,20 @@ TW_HD constexpr int pair_bytes() {
 }
 
 template <int R, int RB, class T>
-TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::byte*& at,
-                     const PhaseContext<T>& c) {
+TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, std::uint32_t forms,
+                     const std::byte*& at, const PhaseContext<T>& c) {
   TW_NO_HOIST;
+  T lift_f{}, lift_s{};
+  if (flags & kHasLift) {
+    lift_f = reinterpret_cast<const T*>(at)[0];
+    lift_s = reinterpret_cast<const T*>(at)[1];
+    at += 16;
+  }
+  if (flags & kHasTau) {
+    phase_tau<R, RB>(a, *reinterpret_cast<const T*>(at),
+                     static_cast<TauForm>(forms >> (8 + 2 * R) & 3));
+    at += 16;
+  }
   if (flags & kHasPhase) {
     Complex<T> w;
     if (flags & kHasTile) {
@@ -278,10 +325,7 @@ TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::b
     }
   }
   TW_NO_HOIST;
-  if (flags & kHasLift) {
-    lift<R, RB>(a, *reinterpret_cast<const T*>(at));
-    at += 16;
-  }
+  if (flags & kHasLift) lift<R, RB>(a, lift_f, lift_s, forms >> R & 1);
 }
 
 template <int R, int RB, class T>
@@ -289,9 +333,29 @@ TW_HD void layer(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* 
                  const PhaseContext<T>& c) {
   if constexpr (R < RB) {
     const std::uint32_t flags = R < 4 ? head.index >> (8 * (R & 3)) & 255u : head.more;
-    if (flags) layer_bit<R, RB>(a, flags, at, c);
+    if (flags) layer_bit<R, RB>(a, flags, head.pairs, at, c);
     layer<R + 1, RB>(a, head, at, c);
   }
+}
+
+/// Calls f(amplitude, factor of its register bits) for every amplitude: a product tree.
+template <int B, int J, class T, int N, class F>
+TW_HD void with_bit_scale(Complex<T> (&a)[N], T scale, const double* bit_scale, const F& f) {
+  if constexpr (B < 0) {
+    f(a[J], scale);
+  } else {
+    with_bit_scale<B - 1, J>(a, scale, bit_scale, f);
+    with_bit_scale<B - 1, (J | 1 << B)>(a, scale * static_cast<T>(bit_scale[B]), bit_scale, f);
+  }
+}
+
+/// Where a tile is moved to by its tile bits at an exchange.
+TW_HD std::uint32_t exchange_shift(const std::uint32_t* tail, std::uint32_t tile) {
+  std::uint32_t shift = tail[0];
+  for (std::uint32_t k = 0; k < tail[1]; ++k) {
+    shift ^= tile >> tail[2 + 2 * k] & 1 ? tail[3 + 2 * k] : 0;
+  }
+  return shift;
 }
 
 /// One factor of a tile: entry e of a chunk for one warp.
