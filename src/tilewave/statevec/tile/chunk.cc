@@ -1,5 +1,5 @@
-// Chunks of a tile program: operations are appended, phases and lifts on register bits gather in
-// layers, and a chunk is closed when its limits are reached.
+// Chunks of a tile program: operations are appended, and a chunk is closed when its limits are
+// reached.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,6 @@ void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes)
 
 void Emitter::emit(std::uint32_t code, OpHead head, const OpControls& controls,
                    std::vector<std::byte> payload) {
-  end_layer();
   pad16(payload);
   const bool controlled = controls.thread_mask || controls.tile_mask;
   const std::size_t size = sizeof head + (controlled ? sizeof controls : 0) + payload.size();
@@ -34,60 +33,55 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   if (controls) append(code_, controls, sizeof *controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
-  const OpSet set = code == kMatrixShared ? OpSet::kAll
-                    : code >= kRotate     ? OpSet::kMatrices
-                                          : OpSet::kLean;
+  last_bit_ = ~0u;
+  cost_ += kOpCosts.decode;
+  const OpSet set = code == kMatrixShared              ? OpSet::kAll
+                    : code >= kMatrix1 && code < kLift ? OpSet::kMatrices
+                                                       : OpSet::kLean;
   out_.frame.op_set = std::max(out_.frame.op_set, set);
 }
 
-void Emitter::end_layer() {
-  if (layer_bit_ < 0) return;
-  layer_bit_ = -1;
-  cost_ += kOpCosts.layer;
-  std::vector<std::byte> payload;
-  for (int b = 0; b < shape_.register_bits; ++b) {
-    append(payload, layer_lift_[b].data(), layer_lift_[b].size());
-    append(payload, layer_phase_[b].data(), layer_phase_[b].size());
-    layer_lift_[b].clear();
-    layer_phase_[b].clear();
-  }
-  layer_bytes_ = 0;
-  append_op(kLayer, layer_, nullptr, payload);
-}
-
-/// Adds a phase or a lift on one bit to the layer being built, or starts a new layer.
-void Emitter::add_to_layer(int bit, std::uint32_t flags, std::uint32_t forms,
-                           const std::vector<std::byte>& payload) {
-  const auto flags_of = [&](int b) { return b < 4 ? layer_.index >> (8 * b) & 255u : layer_.more; };
-  if (bit < layer_bit_ ||
-      (bit == layer_bit_ && (flags != kHasLift || (flags_of(bit) & kHasLift)))) {
-    end_layer();
-  }
-  if (chunk_bytes() + payload.size() + sizeof(OpHead) > limits_.chunk_bytes &&
-      !(flags & kHasPhase)) {
-    close_chunk();
-  }
-  if (layer_bit_ < 0) layer_ = {0, 0, 0, 0};
-  layer_bit_ = bit;
-  (bit < 4 ? layer_.index : layer_.more) |= flags << (bit < 4 ? 8 * bit : 0);
-  layer_.pairs |= forms;
-  append(flags == kHasLift ? layer_lift_[bit] : layer_phase_[bit], payload.data(), payload.size());
-  layer_bytes_ += payload.size();
+/// A phase on one register bit, to which a lift may be added.
+void Emitter::emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> payload) {
+  payload.resize(std::max<std::size_t>(payload.size(), 32));  // room for a lift
+  const std::size_t size = sizeof head + payload.size();
+  if (chunk_bytes() + size > limits_.chunk_bytes) close_chunk();
+  const std::size_t at = code_.size();
+  emit(code, head, {}, std::move(payload));
+  last_bit_op_ = at;
+  last_bit_ = (code - kTauOne) % kMaxRegisterBits;
 }
 
 /// Bytes of the chunk if it were closed now.
 std::size_t Emitter::chunk_bytes() const {
   const std::size_t bits = slots_.tile_position.size();
-  const auto warps = static_cast<std::size_t>(shape_.num_warps());
   const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
-  return sizeof(ChunkHead) + code_.size() + layer_bytes_ + 2 * sizeof(OpHead) +
-         linear_.size() * 8 * (bits + warps) + general_.size() * 8 * bits * rows + 48;
+  return sizeof(ChunkHead) + code_.size() + 2 * sizeof(OpHead) + general_.size() * 8 * bits * rows +
+         48;
+}
+
+/// The factor of every value of a group of tile bits, as a product of two tables of half the bits.
+void Emitter::put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const {
+  constexpr std::size_t kHalf = kGroupBits / 2;
+  cplx half[2][1 << kHalf];
+  for (std::size_t h = 0; h < 2; ++h) {
+    for (std::size_t v = 0; v < std::size_t{1} << kHalf; ++v) {
+      std::uint64_t sum = 0;
+      for (std::size_t b = 0; b < kHalf && h * kHalf + b < turns.size(); ++b) {
+        sum += v >> b & 1 ? turns[h * kHalf + b] : 0;
+      }
+      half[h][v] = factor_of(sum);
+    }
+  }
+  for (const cplx& high : half[1]) {
+    for (const cplx& low : half[0]) put(to, high * low);
+  }
 }
 
 void Emitter::close_chunk() {
-  end_layer();
   const OpHead end{kEnd | 1u << 8, 0, 0, 0};
   append(code_, &end, sizeof end);
+  append(code_, &end, sizeof end);  // read ahead
   ChunkHead head;
   head.num_linear = static_cast<std::uint32_t>(linear_.size());
   head.num_general = static_cast<std::uint32_t>(general_.size());
@@ -101,13 +95,16 @@ void Emitter::close_chunk() {
     return at;
   };
   if (!linear_.empty()) {
-    std::vector<std::uint64_t> tile(tile_bits * linear_.size()), warp;
-    for (std::size_t e = 0; e < linear_.size(); ++e) {
-      for (std::size_t b = 0; b < tile_bits; ++b) tile[b * linear_.size() + e] = linear_[e].tile[b];
-      warp.insert(warp.end(), linear_[e].warp.begin(), linear_[e].warp.end());
+    std::vector<std::byte> factors;
+    for (const LinearEntry& entry : linear_) {
+      for (std::size_t first = 0; first < tile_bits; first += kGroupBits) {
+        put_group(factors,
+                  std::span(entry.tile)
+                      .subspan(first, std::min<std::size_t>(kGroupBits, tile_bits - first)));
+      }
+      for (std::uint64_t turns : entry.warp) put(factors, factor_of(turns));
     }
-    head.linear_turns = add_own(tile);
-    head.warp_turns = add_own(warp);
+    head.linear_tables = place(factors);
   }
   if (!general_.empty()) {
     const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
@@ -135,6 +132,7 @@ void Emitter::close_chunk() {
   append(out_.code, &head, sizeof head);
   append(out_.code, code_.data(), code_.size());
   code_.clear();
+  last_bit_ = ~0u;
   linear_.clear();
   general_.clear();
 }

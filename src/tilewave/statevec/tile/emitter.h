@@ -6,6 +6,7 @@
 // and phases of the slot take it in; what is left is part of the scale on store.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -52,6 +53,8 @@ class Emitter {
   void operation(const SlotOp& op);
   void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);
+  bool map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const;
+  std::uint32_t flushed_before(const std::vector<const SlotOp*>& maps) const;
   void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
   /// Sets the factor of a phase operation from the terms it stands for; returns the payload's first
   /// 16 bytes.
@@ -62,19 +65,18 @@ class Emitter {
   std::size_t chunk_bytes() const;
   void append_op(std::uint32_t code, OpHead head, const OpControls* controls,
                  const std::vector<std::byte>& payload);
-  void add_to_layer(int bit, std::uint32_t flags, std::uint32_t forms,
-                    const std::vector<std::byte>& payload);
-  void end_layer();
+  void emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> payload);
   void make_room();
   void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms);
   void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                       const std::vector<std::uint64_t>& pairs);
   void lift(int slot, double t);
-  void emit_tau(int bit, TauForm form, double tau);
+  void emit_tau(std::uint32_t code, int bit, double tau);
   void reset_magnitude(int slot);
   std::vector<cplx> scaled_matrix(const SlotOp& op) const;
   void store(const std::vector<SlotLayout>& layouts);
   void close_chunk();
+  void put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const;
 
   void put(std::vector<std::byte>& to, double x) const {
     if (shape_.precision == Precision::kDouble) {
@@ -132,10 +134,8 @@ class Emitter {
   std::vector<std::byte> code_;
   std::vector<LinearEntry> linear_;
   std::vector<General> general_;
-  OpHead layer_;  ///< the layer being built, when layer_bit_ >= 0
-  std::vector<std::byte> layer_lift_[kMaxRegisterBits], layer_phase_[kMaxRegisterBits];
-  std::size_t layer_bytes_ = 0;
-  int layer_bit_ = -1;  ///< its highest bit so far
+  std::size_t last_bit_op_ = 0;   ///< where the last operation starts in code_, if it is a phase on
+  std::uint32_t last_bit_ = ~0u;  ///< this register bit
   TilePass out_;
 };
 

@@ -95,7 +95,7 @@ class Emulator {
     const std::byte* tables = pass_.tables.data();
     std::vector<Complex<T>> linear;
     for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
-      linear.push_back(linear_value<T>(chunk, i / warps, i % warps, warps, tile));
+      linear.push_back(linear_value<T>(chunk, tables, i / warps, i % warps, warps, tile));
     }
     std::vector<std::uint64_t> angles;
     for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
@@ -115,22 +115,28 @@ class Emulator {
                                             static_cast<std::uint32_t>(t), bits_, tile));
       }
     }
+    struct Alone {  // what threads do together is done below
+      void exchange(const std::byte*) const {}
+      void shared_matrix(const std::byte*, bool, std::uint32_t) const {}
+    };
     for (;;) {
       const OpHead& head = *reinterpret_cast<const OpHead*>(code);
       const auto& controls = *reinterpret_cast<const OpControls*>(code + sizeof head);
-      const std::byte* payload = code + sizeof head + (head.controlled() ? sizeof controls : 0);
+      const std::byte* payload = code + sizeof head;
       code += head.num_bytes();
       if (head.code() == kEnd) return;
       if (head.code() == kExchange) {
         exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
       } else if (head.code() == kMatrixShared) {
-        shared_matrix(head, controls, *reinterpret_cast<const SharedMatrix*>(payload), tile);
+        shared_matrix(head, controls,
+                      *reinterpret_cast<const SharedMatrix*>(
+                          payload + (head.controlled() ? sizeof controls : 0)),
+                      tile);
       } else {
         for (int t = 0; t < threads_; ++t) {
-          const auto thread = static_cast<std::uint32_t>(t);
-          if (!op_allowed(head, controls, thread, tile)) continue;
-          const PhaseContext<T> context{linear.data(), general.data(), thread, bits_};
-          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context);
+          const PhaseContext<T> context{linear.data(), general.data(),
+                                        static_cast<std::uint32_t>(t), bits_};
+          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context, tile, Alone{});
         }
       }
     }

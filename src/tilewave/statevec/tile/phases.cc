@@ -1,6 +1,7 @@
 // Phase terms to operations. The pool splits by the set S of register bits a term needs, and each S
-// has one factor W_S(thread, tile); those on one bit join layers. A flush emits the terms that
-// touch a slot about to be mixed or, when many slots wait, all of them at once.
+// has one factor W_S(thread, tile); those on one bit take along the lift that follows. A flush
+// emits the terms that touch a slot about to be mixed or, when many slots wait, all of them at
+// once.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -108,27 +109,26 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, 1, lanes);
   append(payload, lanes.data(), lanes.size());
-  cost_ += kOpCosts.layer + (set == ~0u ? kOpCosts.phase_all : kOpCosts.phase_set);
+  cost_ += (set == ~0u ? kOpCosts.phase_all : kOpCosts.phase_set);
   if (static_cast<FactorClass>(head.factor()) == FactorClass::kGeneral) cost_ += kOpCosts.general;
   emit(code, head, {}, std::move(payload));
 }
 
-void Emitter::emit_tau(int bit, TauForm form, double tau) {
+void Emitter::emit_tau(std::uint32_t code, int bit, double tau) {
   std::vector<std::byte> payload;
   put(payload, tau);
-  payload.resize(16);
   cost_ += kOpCosts.tau;
-  add_to_layer(bit, kHasTau, static_cast<std::uint32_t>(form) << (8 + 2 * bit), payload);
+  emit_bit(code + static_cast<std::uint32_t>(bit), {}, std::move(payload));
 }
 
 /// Multiplies the 1-half of a register slot by its magnitude.
 void Emitter::reset_magnitude(int slot) {
   double& m = magnitude_[slot];
-  if (m != 1) emit_tau(layout_->bit_of[slot], TauForm::kReal, m);
+  if (m != 1) emit_tau(kTauReal, layout_->bit_of[slot], m);
   m = 1;
 }
 
-/// The phase of one register bit: into a layer. A constant one costs two multiply-adds an
+/// The phase of one register bit. A constant one costs two multiply-adds an
 /// amplitude: with the larger part of W taken out as a real factor, one coefficient is left.
 void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                              const std::vector<std::uint64_t>& pairs) {
@@ -143,10 +143,10 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     if (std::abs(w.real()) >= std::abs(w.imag())) {
       magnitude *= w.real();
       const double tau = w.imag() / w.real();
-      if (std::abs(tau) > kRounding) emit_tau(bit, TauForm::kOnePlus, tau);
+      if (std::abs(tau) > kRounding) emit_tau(kTauOne, bit, tau);
     } else {
       magnitude *= w.imag();
-      emit_tau(bit, TauForm::kPlusI, w.real() / w.imag());
+      emit_tau(kTauI, bit, w.real() / w.imag());
     }
     return;
   }
@@ -156,29 +156,79 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
   std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
   const auto kind = static_cast<FactorClass>(head.factor());
   if (kind == FactorClass::kConstant || kind == FactorClass::kLinear) magnitude = 1;
-  std::uint32_t flags = kHasPhase;
-  if (kind != FactorClass::kConstant) {
-    flags |= kind == FactorClass::kGeneral ? kHasTile | kHasGeneral : kHasTile;
-    std::memcpy(payload.data(), &head.index, 4);
-    if (kind == FactorClass::kGeneral) cost_ += kOpCosts.general;
-  }
+  if (kind == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  payload.resize(32);
+  std::uint32_t code = kPhase;
   if (!pairs.empty()) {
-    flags |= kHasPairs;
     const bool upper = bit < shape_.register_bits - 1 &&
                        std::all_of(pairs.begin(), pairs.begin() + bit,
                                    [](std::uint64_t turns) { return turns == 0; });
-    if (upper) flags |= kUpperPairs;
+    code = upper ? kPhaseUpper : kPhasePairs;
     for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
     pad16(payload);
     cost_ += upper ? std::ldexp(kOpCosts.pairs, -bit) : kOpCosts.pairs;
   }
   if (kind == FactorClass::kLinear) {
-    flags |= kHasLanes;
     append(payload, lanes.data(), lanes.size());
     cost_ += kOpCosts.lanes;
   }
   cost_ += kOpCosts.bit_phase;
-  add_to_layer(bit, flags, 0, payload);
+  emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
+}
+
+/// Moves terms past an X under one control, which comes after them: b_t becomes b_t + b_c - 2 b_t
+/// b_c. False when a term ties the target to other bits than the control, or the control wants a 0.
+bool Emitter::map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const {
+  const std::uint32_t target = map.target_mask;
+  const SlotTerm control{map.control_mask, map.tile_mask, 0};
+  const bool plain = (control.slots || control.tile) && map.control_value == map.control_mask &&
+                     map.tile_value == map.tile_mask;
+  std::vector<SlotTerm> kept, moved;
+  for (const SlotTerm& t : terms) {
+    if (!(t.slots & target)) {
+      kept.push_back(t);
+      continue;
+    }
+    const std::uint32_t slots = t.slots & ~target;
+    const SlotTerm both{target | control.slots, control.tile, 0};
+    if (plain && !slots && !t.tile) {
+      moved.push_back(t);
+      moved.push_back({control.slots, control.tile, t.turns});
+      moved.push_back({both.slots, both.tile, ~(2 * t.turns) + 1});
+    } else if (plain && slots == control.slots && t.tile == control.tile) {
+      moved.push_back({control.slots, control.tile, t.turns});
+      moved.push_back({both.slots, both.tile, ~t.turns + 1});
+    } else {
+      return false;
+    }
+  }
+  for (const SlotTerm& t : moved) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const SlotTerm& other) {
+      return other.slots == t.slots && other.tile == t.tile;
+    });
+    if (same == kept.end()) {
+      kept.push_back(t);
+    } else {
+      same->turns += t.turns;
+    }
+  }
+  std::erase_if(kept, [](const SlotTerm& t) { return t.turns == 0; });
+  terms = std::move(kept);
+  return true;
+}
+
+/// Targets of maps whose waiting terms cannot move past them.
+std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) const {
+  std::uint32_t flushed = 0, all = 0;
+  for (const SlotOp* map : maps) all |= map->target_mask;
+  for (;;) {
+    std::vector<SlotTerm> terms = pool_;
+    std::erase_if(terms, [&](const SlotTerm& t) { return (t.slots & flushed) != 0; });
+    const auto stuck = std::find_if(maps.begin(), maps.end(),
+                                    [&](const SlotOp* map) { return !map_terms(*map, terms); });
+    if (stuck == maps.end()) return flushed;
+    flushed = (flushed & (*stuck)->target_mask) ? all : flushed | (*stuck)->target_mask;
+  }
 }
 
 void Emitter::flush(std::uint32_t touched) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"
@@ -31,28 +32,32 @@ void Emitter::shared_matrix(const SlotOp& op, const OpHead& head, const OpContro
   emit(kMatrixShared, head, controls, std::move(payload));
 }
 
-/// [[1, -t], [t, 1]] on diag(1, m): two multiply-adds in place, in the order that keeps m near 1.
+/// [[1, -t], [t, 1]] on diag(1, m), without the factors 1 + t^2 and m / (1 + t^2) of its result.
 void Emitter::lift(int slot, double t) {
   double& m = magnitude_[slot];
+  constexpr double kSmallest = 1.0 / 256;  // keeps twelve slots inside the range of a float
+  if (std::abs(m) < kSmallest) reset_magnitude(slot);
   const double size = 1 + t * t;
-  const int bit = layout_->bit_of[slot];
   std::vector<std::byte> payload;
-  std::uint32_t lower_first = 0;
-  if (std::abs(m) >= 1) {
-    put(payload, t / m);
-    put(payload, t * m / size);
-    m /= size;
-    out_.frame.scale_re *= size;
-    out_.frame.scale_im *= size;
-  } else {
-    lower_first = 1;
-    put(payload, t * m);
-    m *= size;
-    put(payload, t / m);
-  }
+  put(payload, t / m);
+  put(payload, t * m / size);
   payload.resize(16);
+  m /= size;
+  out_.frame.scale_re *= size;
+  out_.frame.scale_im *= size;
   cost_ += kOpCosts.lift;
-  add_to_layer(bit, kHasLift, lower_first << bit, payload);
+  const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
+  if (last_bit_ == bit) {
+    constexpr std::uint32_t kThenLift = 1u << 19;
+    OpHead head;
+    std::memcpy(&head, code_.data() + last_bit_op_, sizeof head);
+    head.word |= kThenLift;
+    std::memcpy(code_.data() + last_bit_op_, &head, sizeof head);
+    std::memcpy(code_.data() + last_bit_op_ + sizeof head + 16, payload.data(), 16);
+    last_bit_ = ~0u;
+    return;
+  }
+  emit(kLift + bit, {}, {}, std::move(payload));
 }
 
 /// The matrix of an operation on stored amplitudes: D^-1 M D with D the magnitudes of its targets.
@@ -108,11 +113,22 @@ void Emitter::operation(const SlotOp& op) {
       cost_ += kOpCosts.flip;
       emit(kFlip + bit, head, controls, {});
       break;
-    case OpKind::kRotate:
-      for (cplx z : scaled_matrix(op)) put(payload, z.real());
-      cost_ += kOpCosts.rotate;
-      emit(kRotate + bit, head, controls, std::move(payload));
+    case OpKind::kRotate: {
+      const std::vector<cplx> m = scaled_matrix(op);
+      const double m0 = m[0].real(), m1 = m[1].real(), m2 = m[2].real(), m3 = m[3].real();
+      constexpr double kRounding = 1e-14;
+      if (m0 >= 0 && std::abs(m0 - m3) < kRounding && std::abs(m0 * m3 - m1 * m2 - 1) < kRounding) {
+        put(payload, m1 / (1 + m0));
+        put(payload, m2);
+        cost_ += kOpCosts.rotate;
+        emit(kRotate + bit, head, controls, std::move(payload));
+        break;
+      }
+      for (cplx z : m) put(payload, z);
+      cost_ += kOpCosts.matrix1;
+      emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
+    }
     case OpKind::kMatrix1:
       for (cplx z : scaled_matrix(op)) put(payload, z);
       cost_ += kOpCosts.matrix1;
@@ -125,8 +141,13 @@ void Emitter::operation(const SlotOp& op) {
       cost_ += kOpCosts.matrix2;
       const auto at = [&](int i) { return swapped ? (i >> 1 | (i & 1) << 1) : i; };
       for (int i = 0; i < 4; ++i) {
-        for (int j = 0; j < 4; ++j) {
-          put(payload, m[static_cast<std::size_t>(at(i) * 4 + at(j))]);
+        for (int part = 0; part < 3; ++part) {
+          for (int j = 0; j < 4; ++j) {
+            const cplx z = m[static_cast<std::size_t>(at(i) * 4 + at(j))];
+            put(payload, part == 0   ? z.real()
+                         : part == 1 ? z.real() + z.imag()
+                                     : z.imag() - z.real());
+          }
         }
       }
       const std::uint32_t low = std::min(bit, bit1), high = std::max(bit, bit1);
@@ -243,8 +264,13 @@ TilePass Emitter::run() {
     }
     const std::uint32_t next = f + 1 < phases.size() ? phases[f + 1].registers : 0;
     std::uint32_t now = 0;  // targets of this phase's maps
-    for (std::int32_t map : phases[f].maps) now |= op_of(map).target_mask;
-    flush(now);
+    std::vector<const SlotOp*> maps;
+    for (std::int32_t map : phases[f].maps) {
+      maps.push_back(&op_of(map));
+      now |= maps.back()->target_mask;
+    }
+    flush(flushed_before(maps));
+    for (const SlotOp* map : maps) TW_CHECK(map_terms(*map, pool_), "a phase crosses a map");
     // An X needs the true halves of its target, which can be made only while it is a register bit.
     const std::uint32_t leaving = phases[f].registers & mapped[f] & (now | ~next);
     for (int b = 0; b < shape_.register_bits; ++b) {

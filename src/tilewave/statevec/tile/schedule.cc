@@ -242,7 +242,7 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
 namespace {
 
 /// Orders the items of a phase in rounds: all phases that wait for nothing, all operations that
-/// wait for nothing more, and so on. Operations of a round share layers.
+/// wait for nothing more, and so on, so that many terms are written at once.
 void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
   struct Keyed {
     int round;
@@ -443,7 +443,7 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     for (std::uint32_t slots : basis[f].tile) layout.tile_column.push_back(sum(column, slots));
     layout.register_mask = phases[f].registers;
     layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
-    // Register bits in the order of their first use, so that layers find them ascending.
+    // Register bits in the order of their first use, so that pairs tend to be with higher bits.
     std::uint32_t placed = 0;
     const auto place = [&](int s) {
       if (!(placed >> s & 1)) layout.register_slot.push_back(s);

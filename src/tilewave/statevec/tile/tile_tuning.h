@@ -7,7 +7,7 @@ namespace tilewave::statevec::tile {
 
 struct OpCosts {
   double exchange = 0.63;
-  double layer = 0.16;  ///< decoding
+  double decode = 0.08;
   double lift = 0.17;
   double tau = 0.15;        ///< a constant phase on one bit
   double bit_phase = 0.24;  ///< any phase on one bit
