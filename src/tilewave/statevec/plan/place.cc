@@ -3,9 +3,10 @@
 // this one on the low positions.
 //
 // Phase blocks: terms wait in a phase polynomial until an action changes one of their wires; then
-// all waiting terms are written as one block (a block costs the same however many terms it has). A
-// lift that meets only a linear term of its own wire takes it along as its pre-phase. What still
-// waits at the end of a pass moves on to the next.
+// all waiting terms are written as one block (a block costs the same however many terms it has) or,
+// with late_phases, those of the wires about to change. A lift that meets only a linear term of its
+// own wire takes it along as its pre-phase. What still waits at the end of a pass moves on to the
+// next.
 #include "tilewave/statevec/plan/place.h"
 
 #include <algorithm>
@@ -72,13 +73,14 @@ class Placer {
     return mask;
   }
 
-  void write_phase_block(Pass& pass) {
+  // Writes the waiting terms with one of `wires` as one block.
+  void write_phase_block(Pass& pass, std::uint64_t wires) {
     std::vector<PhaseTerm> terms;
-    for (int w = 0; w < n_; ++w) {
+    for_each_bit(wires, [&](int w) {
       waiting_.take_terms_with(w, [&](std::uint64_t mask, std::uint64_t turns) {
         terms.push_back({positions(mask), turns});
       });
-    }
+    });
     if (terms.empty()) return;
     Action action;
     action.kind = ActionKind::kPhase;
@@ -95,6 +97,7 @@ class Placer {
     std::vector<std::uint32_t> remaining = indices;
     while (!remaining.empty()) {
       std::uint64_t changed = 0, read = 0;  // wires of skipped actions
+      std::uint64_t held = 0;               // targets that wait for phases only
       std::size_t kept = 0;
       for (std::uint32_t k : remaining) {
         const Action& a = in_.actions[k];
@@ -107,9 +110,12 @@ class Placer {
           read |= t.mask;
         } else {
           const std::uint64_t targets = a.target_mask();
-          if (!(targets & (changed | read)) && !(a.control_mask & changed) && !is_held(a)) {
-            write_action(pass, a);
-            continue;
+          if (!(targets & (changed | read)) && !(a.control_mask & changed)) {
+            if (!is_held(a)) {
+              write_action(pass, a);
+              continue;
+            }
+            held |= targets;
           }
           changed |= targets;
           read |= a.control_mask;
@@ -117,7 +123,7 @@ class Placer {
         remaining[kept++] = k;
       }
       remaining.resize(kept);
-      if (kept) write_phase_block(pass);
+      if (kept) write_phase_block(pass, options_.cost.late_phases ? held : low_mask(n_));
     }
   }
 
@@ -205,7 +211,7 @@ class Placer {
     add_actions(pass, wires.actions);
     pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
     if (last) {
-      write_phase_block(pass);
+      write_phase_block(pass, low_mask(n_));
       const double angle =
           static_cast<double>(static_cast<std::int64_t>(in_.global_turns + waiting_.constant())) *
           0x1p-63 * std::numbers::pi;

@@ -29,6 +29,7 @@ struct CostModel {
   double phase_s = 1.2e-10;   ///< a phase block of any size
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
   double pass_overhead_s = 5e-6;
+  bool late_phases = false;  ///< phase blocks cost by their terms: each waits for its wires to change
 };
 
 struct PlanOptions {
