@@ -65,6 +65,8 @@ struct MatrixN {
 };
 
 extern const double kTolerance;
+/// An invalid call prints its message and exits with status 3 instead of throwing.
+extern bool g_exit_on_misuse;
 QuESTEnv environment();
 
 /// A register with a random state and its reference.
