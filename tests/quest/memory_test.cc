@@ -1,5 +1,6 @@
 // A register holds its state and next to nothing else, whatever is called on it: the peak memory of
 // a program of its own per case.
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory would count
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -94,7 +95,6 @@ void whole_state(Qureg q) {
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__)  // a sanitizer's own memory would count
 TEST(MemoryDeathTest, OneState) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (bool is_density : {false, true}) {
