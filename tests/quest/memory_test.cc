@@ -25,6 +25,7 @@ double peak_bytes() {
 // Runs f on a register of kQubits state qubits; exits with 0 where the peak stayed within 1.04
 // times the state and what does not grow with it.
 void run_measured(bool is_density, const std::function<void(Qureg)>& f) {
+  setenv("TILEWAVE_DEVICE", "cpu", 1);
   environment();
   const double before = peak_bytes(), state = sizeof(qreal) * 2.0 * (1 << kQubits);
   const Qureg q = is_density ? createDensityQureg(kQubits / 2, environment())
