@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/lower.h"
@@ -9,6 +10,42 @@
 #include "tilewave/statevec/plan/schedule.h"
 
 namespace tilewave::statevec {
+
+namespace {
+
+// A lift multiplies amplitudes by up to sqrt(1 + t^2), which its pass divides out when it stores.
+// In between they must stay in the range of the numbers (2^127, 2^1023), far from its end.
+double most_growth_bits(Precision precision) { return precision == Precision::kSingle ? 90 : 900; }
+
+// Splits passes whose lifts together grow more than that; the parts have the same wires.
+std::vector<detail::WirePass> limit_growth(std::vector<detail::WirePass> passes,
+                                           const std::vector<Action>& actions, double most_bits) {
+  std::vector<detail::WirePass> out;
+  for (detail::WirePass& pass : passes) {
+    double bits = 0;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < pass.actions.size(); ++k) {
+      const Action& a = actions[pass.actions[k]];
+      if (a.kind != ActionKind::kLift) continue;
+      bits += 0.5 * std::log2(1 + a.m[0] * a.m[0]);
+      if (bits <= most_bits) continue;
+      detail::WirePass part{pass.active, pass.row, {}};
+      part.actions.assign(pass.actions.begin() + static_cast<std::ptrdiff_t>(first),
+                          pass.actions.begin() + static_cast<std::ptrdiff_t>(k));
+      out.push_back(std::move(part));
+      first = k;
+      bits = 0;
+    }
+    if (first > 0) {
+      pass.actions.erase(pass.actions.begin(),
+                         pass.actions.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    out.push_back(std::move(pass));
+  }
+  return out;
+}
+
+}  // namespace
 
 Layout Layout::identity() {
   Layout layout;
@@ -73,7 +110,10 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     for (int q = 0; q < n; ++q) {
       if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
     }
-    return detail::place(lowered, detail::schedule(needs, limits), n, chosen);
+    return detail::place(lowered,
+                         limit_growth(detail::schedule(needs, limits), lowered.actions,
+                                      most_growth_bits(chosen.precision)),
+                         n, chosen);
   };
   Plan plan = plan_with(options);
   if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
