@@ -126,9 +126,18 @@ Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool
     a.load_offset.push_back(in_memory(offset));
     a.load_place.push_back(load_place(offset));
     a.load_zero.push_back((offset & pass.known_zero_before) != 0);
+  }
+  // Output chunks whose sources lie beside each other in rows of the tile follow each other: a
+  // gather finds its lines in the first-level cache then.
+  std::vector<int> order(pass.active.begin() + a.load_bits, pass.active.end());
+  std::stable_partition(order.begin(), order.end(),
+                        [&](int p) { return (store_place(bit(p)) ^ store_zero) < kRowLength; });
+  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
+    std::uint64_t offset = 0;
+    for (std::size_t j = 0; j < order.size(); ++j) offset |= (c >> j & 1) << order[j];
+    a.store_offset.push_back(in_memory(offset));
     a.store_place.push_back(store_place(offset));
   }
-  a.store_offset = a.load_offset;
   bool straight = true, inside_row = true;
   for (std::uint32_t x = 0; x < low + 1; ++x) {
     const std::uint32_t place = store_place(x) ^ store_zero;
