@@ -12,7 +12,7 @@ import sys
 
 BENCH, TILEWAVE, DATA = sys.argv[1:4]
 OTHER = sys.argv[4] if len(sys.argv) > 4 else None
-REPEATS = 9
+REPEATS = 5
 
 
 def seconds(*words):

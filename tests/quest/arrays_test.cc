@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +176,17 @@ TEST(Arrays, AreWrittenToFilesUntouched) {
   ASSERT_EQ(::writev(fd, parts, 2), static_cast<ssize_t>(bytes));
   ::close(fd);
   expect_ramp(read_back(path, s.count()), "writev");
+
+  s.fill();
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ASSERT_EQ(::send(ends[0], s.q.stateVec.real, 1024, 0), 1024);
+  s.fill();  // closes the arrays again
+  ASSERT_EQ(::recv(ends[1], s.q.stateVec.imag, 1024, MSG_WAITALL), 1024);
+  EXPECT_EQ(getImagAmp(s.q, 100), Ramp::re(100));
+  EXPECT_EQ(getRealAmp(s.q, 100), Ramp::re(100));
+  ::close(ends[0]);
+  ::close(ends[1]);
   std::remove(path.c_str());
 }
 

@@ -19,6 +19,10 @@ extern "C" void invalidQuESTInputError(const char* errMsg, const char*) {
   throw dense::Misuse(errMsg);
 }
 
+// A sanitizer ends the program where memory runs out, unless told to do as others do.
+extern "C" const char* __asan_default_options();  // NOLINT
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace dense {
 
 bool g_exit_on_misuse = false;

@@ -46,7 +46,7 @@ Mirror* find(const void* address, std::size_t bytes) {
 
 // The access that faulted; kNone where this kind of processor does not say.
 Access faulted(const void* context) {
-#if defined(__x86_64__) && defined(REG_ERR)
+#ifdef REG_ERR  // what an x86 processor says about a fault
   constexpr greg_t kWriteBit = 2;
   const auto* c = static_cast<const ucontext_t*>(context);
   return c->uc_mcontext.gregs[REG_ERR] & kWriteBit ? Access::kWrite : Access::kRead;
