@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tilewave/base/cpu_dispatch.h"
-#include "tilewave/stabilizer/cpu/philox_avx512.h"
+#include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
 #include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {

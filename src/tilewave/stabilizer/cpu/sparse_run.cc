@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "tilewave/base/cpu_dispatch.h"
-#include "tilewave/stabilizer/cpu/philox_avx512.h"
+#include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
 #include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/sparse_streams.h"
 

@@ -116,8 +116,8 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
                          n, chosen);
   };
   Plan plan = plan_with(options);
-  if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
-      options.cost.tile_qubits < n && plan.passes.size() > 1) {
+  if (options.cost.wide_tile_qubits > options.cost.tile_qubits && options.cost.tile_qubits < n &&
+      plan.passes.size() > 1) {
     PlanOptions wide = options;
     wide.cost.tile_qubits = options.cost.wide_tile_qubits;
     wide.cost.bandwidth = options.cost.wide_bandwidth;

@@ -390,11 +390,11 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
   const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
   switch (head.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
-#define TW_EACH_BIT(KIND, ...)       \
-  TW_ONE_BIT(KIND, 0, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 1, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 2, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 3, __VA_ARGS__)   \
+#define TW_EACH_BIT(KIND, ...)     \
+  TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 1, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 2, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 3, __VA_ARGS__) \
   TW_ONE_BIT(KIND, 4, __VA_ARGS__)
 #define TW_ONE_BIT(KIND, BIT, ...)          \
   case KIND + BIT:                          \
@@ -438,11 +438,11 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
       TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload, context)))
       TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload, context)))
       TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, head.pairs))
-      TW_EACH_BIT(kRotate,
-                  if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
-      TW_EACH_BIT(kMatrix1, if constexpr (Set != OpSet::kLean) {
-        if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
-      })
+      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
+      TW_EACH_BIT(
+          kMatrix1, if constexpr (Set != OpSet::kLean) {
+            if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
+          })
       TW_ONE_PAIR(0, 1)
       TW_ONE_PAIR(0, 2)
       TW_ONE_PAIR(1, 2)
