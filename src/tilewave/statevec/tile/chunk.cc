@@ -34,10 +34,11 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
   last_bit_ = ~0u;
+  lifts_open_ = false;
   cost_ += kOpCosts.decode;
-  const OpSet set = code == kMatrixShared              ? OpSet::kAll
-                    : code >= kMatrix1 && code < kLift ? OpSet::kMatrices
-                                                       : OpSet::kLean;
+  const OpSet set = code == kMatrixShared                ? OpSet::kAll
+                    : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
+                                                         : OpSet::kLean;
   out_.frame.op_set = std::max(out_.frame.op_set, set);
 }
 
@@ -133,6 +134,7 @@ void Emitter::close_chunk() {
   append(out_.code, code_.data(), code_.size());
   code_.clear();
   last_bit_ = ~0u;
+  lifts_open_ = false;
   linear_.clear();
   general_.clear();
 }

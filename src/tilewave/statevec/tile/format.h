@@ -60,7 +60,6 @@ enum OpCode : std::uint32_t {
   kRotate = 11,   ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
   kMatrix1 = 16,  ///< payload: 4 complex, row-major
   kMatrix2 = 21,  ///< index bit 0 is r. payload: 48 reals, see matrix2()
-  kLift = 32,     ///< y += a x, x -= s y with x the 0-half. payload: 16 bytes with a, s
   /// The 1-half times (1 + i tau), (tau + i) or tau. payload: 16 bytes with tau, a lift
   kTauOne = 37,
   kTauI = 42,
@@ -69,7 +68,11 @@ enum OpCode : std::uint32_t {
   /// W if it is constant, a lift, pair factors (not kPhase), 32 lane factors (kLinear)
   kPhase = 52,
   kPhaseUpper = 57,  ///< pairs with higher bits only
-  kPhasePairs = 62
+  kPhasePairs = 62,
+  /// A lift, y += a x, x -= s y with x the 0-half, on every bit of index, bit 0 first. payload: 16
+  /// bytes with a, s a register bit
+  kLifts = 67,
+  kPhaseTable = 68  ///< amplitude j times a factor, 1 for j = 0. payload: 2^R complex
 };
 // Lifts run in place: one that needs both old values costs a register move an amplitude. What a
 // lift and a tau leave out, a real factor on the 1-half, is tracked by the lowering.

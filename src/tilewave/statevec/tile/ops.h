@@ -72,6 +72,14 @@ TW_HD void lift(Complex<T> (&a)[1 << RB], const T* f) {
   shear<R, 0, RB>(a, -down);
 }
 
+template <int R, int RB, class T>
+TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* payload) {
+  if constexpr (R < RB) {
+    if (bits >> R & 1) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16 * R));
+    lifts<R + 1, RB>(a, bits, payload);
+  }
+}
+
 /// Maps the 1-half: x = f(x).
 template <int R, int RB, class T, class F>
 TW_HD void map_upper(Complex<T> (&a)[1 << RB], const F& f) {
@@ -388,13 +396,24 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
     return op_allowed(head, controls, context.thread, tile);
   };
   const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
+  // The most frequent operations come before the tree of comparisons a switch becomes.
+  if (head.code() == kLifts) {
+    lifts<0, RB>(a, head.index, payload);
+    return true;
+  }
+  if (head.code() == kPhaseTable) {
+    const auto* factor = reinterpret_cast<const Complex<T>*>(payload);
+    TW_UNROLL
+    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], factor[j]);
+    return true;
+  }
   switch (head.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
-#define TW_EACH_BIT(KIND, ...)       \
-  TW_ONE_BIT(KIND, 0, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 1, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 2, __VA_ARGS__)   \
-  TW_ONE_BIT(KIND, 3, __VA_ARGS__)   \
+#define TW_EACH_BIT(KIND, ...)     \
+  TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 1, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 2, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 3, __VA_ARGS__) \
   TW_ONE_BIT(KIND, 4, __VA_ARGS__)
 #define TW_ONE_BIT(KIND, BIT, ...)          \
   case KIND + BIT:                          \
@@ -430,7 +449,6 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
           phase_factor(head, payload, reinterpret_cast<const Complex<T>*>(payload + 16), context),
           head.pairs);
       break;
-      TW_EACH_BIT(kLift, (lift<R, RB>(a, numbers())))
       TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload)))
       TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload)))
       TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload)))
@@ -438,11 +456,11 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
       TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload, context)))
       TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload, context)))
       TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, head.pairs))
-      TW_EACH_BIT(kRotate,
-                  if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
-      TW_EACH_BIT(kMatrix1, if constexpr (Set != OpSet::kLean) {
-        if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
-      })
+      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
+      TW_EACH_BIT(
+          kMatrix1, if constexpr (Set != OpSet::kLean) {
+            if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
+          })
       TW_ONE_PAIR(0, 1)
       TW_ONE_PAIR(0, 2)
       TW_ONE_PAIR(1, 2)
