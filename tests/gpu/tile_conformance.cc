@@ -90,8 +90,8 @@ class TileConformance : public testing::Test {
 };
 
 // Small enough for compute-sanitizer, with every kind of operation.
-TEST_F(TileConformance, short_double_precision) { run_kernels<double>({15}, 8); }
-TEST_F(TileConformance, short_single_precision) { run_kernels<float>({15}, 8); }
+TEST_F(TileConformance, short_double_precision) { run_kernels<double>({12, 15}, 12); }
+TEST_F(TileConformance, short_single_precision) { run_kernels<float>({12, 15}, 12); }
 TEST_F(TileConformance, double_precision) { run_kernels<double>({3, 12, 14, 16}, 24); }
 TEST_F(TileConformance, single_precision) { run_kernels<float>({3, 12, 14, 16}, 24); }
 

@@ -129,6 +129,12 @@ void Emitter::close_chunk() {
   f.max_chunk16 = std::max(f.max_chunk16, head.size16);
   f.max_linear = std::max(f.max_linear, head.num_linear);
   f.max_general = std::max(f.max_general, head.num_general);
+  if (f.num_chunks == 0) {
+    f.first_chunk16 = head.size16;
+    f.first_linear = head.num_linear;
+    f.first_linear_tables = head.linear_tables;
+    f.tile_bits = head.tile_bits;
+  }
   ++f.num_chunks;
   append(out_.code, &head, sizeof head);
   append(out_.code, code_.data(), code_.size());

@@ -38,6 +38,7 @@ class Emitter {
   Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
           EmitChoice choice)
       : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice) {
+    TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     for (double& m : magnitude_) m = 1;
   }
 

@@ -168,6 +168,7 @@ static_assert(sizeof(ChunkHead) == 32);
 /// A linear factor is a product over groups of tile bits, each a table of the group's values, and a
 /// factor of the warp: an entry is [groups][2^kGroupBits] and then [warps] complex numbers.
 constexpr std::uint32_t kGroupBits = 6;
+constexpr std::uint32_t kMaxGroups = 6;
 TW_HD constexpr std::uint32_t num_groups(std::uint32_t tile_bits) {
   return (tile_bits + kGroupBits - 1) / kGroupBits;
 }
@@ -209,6 +210,9 @@ struct PassFrame {
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
   std::uint32_t max_chunk16 = 0;
   std::uint32_t max_linear = 0;
+  /// Of the first chunk, to be fetched before anything else is known.
+  std::uint32_t first_chunk16 = 0, first_linear = 0, first_linear_tables = 0;
+  std::uint32_t tile_bits = 0;
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;

@@ -363,6 +363,32 @@ TW_HD Complex<T> linear_value(const ChunkHead& chunk, const std::byte* tables, s
   return value;
 }
 
+/// The same in two steps: fetched early, multiplied when needed.
+template <class T>
+struct LinearParts {
+  Complex<T> part[kMaxGroups + 1];
+
+  TW_HD void fetch(const Complex<T>* tables, std::uint32_t tile_bits, std::uint32_t entry,
+                   std::uint32_t warp, std::uint32_t num_warps, std::uint32_t tile) {
+    const std::uint32_t groups = num_groups(tile_bits);
+    const Complex<T>* at = tables + entry * ((groups << kGroupBits) + num_warps);
+    part[kMaxGroups] = at[(groups << kGroupBits) + warp];
+    TW_UNROLL
+    for (std::uint32_t g = 0; g < kMaxGroups; ++g) {
+      part[g] = {1, 0};
+      if (g < groups) {
+        part[g] = at[g << kGroupBits | (tile >> g * kGroupBits & ((1u << kGroupBits) - 1))];
+      }
+    }
+  }
+  TW_HD Complex<T> value() const {
+    Complex<T> product = part[kMaxGroups];
+    TW_UNROLL
+    for (std::uint32_t g = 0; g < kMaxGroups; ++g) product = product * part[g];
+    return product;
+  }
+};
+
 /// One row of general angles of a tile; the terms on tile bits alone are added to row 0 by the
 /// caller.
 TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::uint32_t num_rows,

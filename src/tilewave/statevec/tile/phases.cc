@@ -237,19 +237,24 @@ void Emitter::flush_table(std::uint32_t touched) {
   const auto in_table = [&](const SlotTerm& t) {
     return !t.tile && t.slots && !(t.slots & ~layout_->register_mask);
   };
-  std::uint32_t linear = 0, tied = 0;
+  std::uint32_t linear = 0, tied = 0, dressed = 0;
   bool any = false;
   for (const SlotTerm& t : pool_) {
-    if (!in_table(t)) continue;
+    if (!in_table(t)) {
+      dressed |= t.slots;  // these bits need an operation of their own anyway
+      continue;
+    }
     any = any || (t.slots & touched);
     (std::has_single_bit(t.slots) ? linear : tied) |= t.slots;
   }
   // Only slots still mixed while they wait here would be written one by one.
   tied &= future_;
   linear &= future_ & ~tied;
-  const double apart = std::popcount(tied) * (kOpCosts.bit_phase + 0.5 * kOpCosts.pairs) +
-                       std::popcount(linear) * kOpCosts.tau;
-  if (!any || apart <= kOpCosts.phase_table || std::popcount(tied | linear) < 2) return;
+  const double apart = std::popcount(tied & ~dressed) *
+                           (kOpCosts.bit_phase + 0.5 * kOpCosts.pairs + kOpCosts.decode) +
+                       std::popcount(tied & dressed) * 0.75 * kOpCosts.pairs +
+                       std::popcount(linear & ~dressed) * (kOpCosts.tau + kOpCosts.decode);
+  if (!any || apart <= kOpCosts.phase_table + kOpCosts.decode) return;
   const std::size_t size = std::size_t{1} << shape_.register_bits;
   std::vector<std::uint64_t> turns(size);
   for (const SlotTerm& t : pool_) {
