@@ -196,7 +196,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       }
     }
     constexpr std::size_t kManyActions = 200;
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions && tasks.size() > 1)
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Node& node = **tasks[t].node;
       const Growth growth{needs,         node.remaining, all, node.pass.active,
@@ -216,7 +216,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       first = last;
     }
     std::vector<std::shared_ptr<Node>> next(chosen.size());
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions && chosen.size() > 1)
     for (std::size_t t = 0; t < chosen.size(); ++t) {
       const auto& node = *chosen[t].node;
       auto child = std::make_shared<Node>();

@@ -9,10 +9,11 @@ struct OpCosts {
   double exchange = 0.63;
   double decode = 0.08;
   double lift = 0.17;
-  double tau = 0.15;        ///< a constant phase on one bit
-  double bit_phase = 0.24;  ///< any phase on one bit
-  double pairs = 0.12;      ///< more with pair factors
-  double lanes = 0.06;      ///< more with lane factors
+  double tau = 0.15;         ///< a constant phase on one bit
+  double bit_phase = 0.24;   ///< any phase on one bit
+  double pairs = 0.12;       ///< more with pair factors
+  double lanes = 0.06;       ///< more with lane factors
+  double phase_table = 0.5;  ///< a constant factor an amplitude of a thread
   double phase_all = 0.95;
   double phase_set = 0.3;
   double general = 2.4;  ///< making a factor of every thread
