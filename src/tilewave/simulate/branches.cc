@@ -21,8 +21,8 @@ using circuit::Qubit;
 using statevec::State;
 
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
-constexpr std::uint64_t kMostJumps = 10'000'000;
-constexpr std::size_t kMostBlocks = std::size_t{1} << 20;
+constexpr std::uint64_t kMostJumps = 4'000'000;
+constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
 // A state as it was before a measurement, shared by the outcomes that wait for it.
