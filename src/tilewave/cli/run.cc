@@ -12,7 +12,9 @@
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/pauli_text.h"
+#include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -94,9 +96,24 @@ void run(Flags& flags) {
   options.on_progress = [&](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
   };
+  const bool wants_page = !flags.report.page_path.empty();
+  if (wants_page && options.dry_run) {
+    throw Error(ExitCode::kUsage, "--report shows a run, --dry-run has none: leave one out");
+  }
+  options.record_steps = wants_page;
+  if (wants_page) options.explain = true;
   simulate::Result result = simulate::simulate(circuit, options);
   bar.clear();
   result.timings.parse_s = parse_s;
+  if (wants_page) {
+    flags.report.title = std::filesystem::path(flags.file).filename().string();
+    if (result.device == "cpu") {
+      flags.report.limit_bytes_per_s = runtime::measure_scale_bandwidth(
+          std::size_t{1} << 27, runtime::resolve_num_threads(options.num_threads));
+    }
+    write_run_page(result, options, flags.report);
+    if (!flags.report.explain) result.plan.text.clear();
+  }
   (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
 }
 
@@ -123,6 +140,8 @@ void add_run_command(CLI::App& app) {
                 "which character of a string such as ZZI is qubit 0: last (default) or first")
       ->check(CLI::IsMember({"last", "first"}));
   c->add_option("--state", flags->state, "write the final state to this .npy file");
+  c->add_option("--report", flags->report.page_path,
+                "write an HTML page with the results and the plan as a time line");
   c->add_flag("--json", flags->json, "print JSON");
   c->add_flag("--explain", flags->report.explain, "print the plan");
   c->add_flag("--dry-run", flags->report.dry_run, "stop after planning");

@@ -79,7 +79,7 @@ void plan_only(const Program& program, const Options& options, const statevec::C
     std::vector<circuit::Op> gates;
     const auto is_event = [&](std::size_t k) {
       const auto kind = program.ops[k].kind;
-      return kind == circuit::OpKind::kMeasure || kind == circuit::OpKind::kReset;
+      return kind != circuit::OpKind::kGate && kind != circuit::OpKind::kMatrix;
     };
     for (; at < program.ops.size() && !is_event(at); ++at) gates.push_back(program.ops[at]);
     if (!gates.empty()) {
@@ -97,11 +97,18 @@ void plan_only(const Program& program, const Options& options, const statevec::C
       }
       result.plan.text += statevec::explain(plan);
     }
-    std::size_t events = 0;
-    for (; at < program.ops.size() && is_event(at); ++at) ++events;
+    std::size_t events = 0, jumps = 0;
+    for (; at < program.ops.size() && is_event(at); ++at) {
+      const auto kind = program.ops[at].kind;
+      ++(kind == circuit::OpKind::kJump || kind == circuit::OpKind::kAssign ? jumps : events);
+    }
     if (events) {
       result.plan.text += std::to_string(events) +
                           " measurements or resets: shots part by outcome, each branch goes on\n";
+    }
+    if (jumps) {
+      result.plan.text += std::to_string(jumps) + " jumps or assignments: what follows may run " +
+                          "never, once or often\n";
     }
     first = false;
   }
