@@ -25,7 +25,7 @@ constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
 struct Flags {
-  std::string file, shots, seed, precision = "double", threads, device = "auto";
+  std::string file, shots, seed, precision = "double", threads, device = "auto", engine = "auto";
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   bool json = false;
   ReportOptions report;
@@ -50,6 +50,7 @@ simulate::Options to_options(const Flags& flags) {
   options.precision =
       flags.precision == "single" ? statevec::Precision::kSingle : statevec::Precision::kDouble;
   options.device = flags.device;
+  options.engine = flags.engine;
   options.state_path = flags.state;
   options.explain = flags.report.explain;
   options.dry_run = flags.report.dry_run;
@@ -131,6 +132,10 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::IsMember({"double", "single"}));
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
   c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--engine", flags->engine,
+                "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
+                "statevector or stabilizer")
+      ->check(CLI::IsMember({"auto", "statevector", "stabilizer"}));
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");
   c->add_option("--probabilities", flags->probabilities,
                 "P(qubit = 1): all, or qubits such as 0,3 (up to 20 of them also jointly)");

@@ -44,7 +44,10 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
                       const ReportOptions& report) {
   ordered_json out;
   out["num_qubits"] = r.num_qubits;
-  out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  const bool stabilizer = r.engine == "stabilizer";
+  out["engine"] = r.engine;
+  if (!stabilizer)
+    out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
   out["device"] = r.device;
   out["seed"] = r.seed;
   out["shots"] = r.shots;
@@ -68,7 +71,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
       out["expectations"] = r.expectations;
       out["expectation_sum"] = r.expectation_sum;
     }
-    out["norm"] = r.norm;
+    if (!stabilizer) out["norm"] = r.norm;
   }
   out["memory_bytes"] = r.memory_bytes;
   out["plan"] = plan_json(r, report);

@@ -35,6 +35,7 @@ struct Options {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
   std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:<index>"
+  std::string engine = "auto";  ///< "auto", "statevector" or "stabilizer" (Clifford, counts only)
 
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
@@ -91,6 +92,7 @@ struct StepProfile {
 struct Result {
   std::uint32_t num_qubits = 0;
   statevec::Precision precision = statevec::Precision::kDouble;
+  std::string engine = "statevector";  ///< or "stabilizer": then there is no norm
   std::string device;
   std::uint64_t seed = 0;
   std::uint64_t shots = 0;
