@@ -7,6 +7,7 @@
 #include "tilewave/statevec/plan/lower.h"
 #include "tilewave/statevec/plan/place.h"
 #include "tilewave/statevec/plan/schedule.h"
+#include "tilewave/statevec/plan/shard.h"
 
 namespace tilewave::statevec {
 
@@ -50,7 +51,8 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   detail::Lowered lowered =
       detail::lower(circuit, ops, options.layout.flips, zero_wires, options.cost);
 
-  const int tile = std::min(options.cost.tile_qubits, n);
+  const int local = n - options.cost.shard_bits;
+  const int tile = std::min(options.cost.tile_qubits, local);
   const int row = std::min(options.cost.row_bits, tile);
   std::vector<detail::Need> needs;
   needs.reserve(lowered.actions.size());
@@ -72,7 +74,17 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   for (int q = 0; q < n; ++q) {
     if (options.layout.position[q] < row) limits.first_row |= bit(q);
   }
-  return detail::place(lowered, detail::schedule(needs, limits), n, options);
+  if (options.cost.shard_bits == 0) {
+    return detail::place(lowered, detail::schedule(needs, limits), n, options);
+  }
+  detail::ShardOptions shards;
+  shards.num_wires = n;
+  shards.shard_bits = options.cost.shard_bits;
+  shards.zero_wires = zero_wires;
+  for (int q = 0; q < n; ++q) {
+    if (options.layout.position[q] >= local) shards.remote |= bit(q);
+  }
+  return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits, options);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

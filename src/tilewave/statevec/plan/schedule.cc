@@ -162,7 +162,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const std::size_t width = needs.size() <= 1200   ? options.beam
                             : needs.size() <= 3000 ? std::min<std::size_t>(options.beam, 2)
                                                    : 1;
-  const std::uint64_t all = low_mask(options.num_wires);
+  const std::uint64_t all = low_mask(options.num_wires) & options.wires;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
     std::vector<std::shared_ptr<Node>> next;
