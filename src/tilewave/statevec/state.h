@@ -15,6 +15,7 @@
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
 
@@ -99,6 +100,16 @@ class State {
   /// may change them and may be called for several blocks at once. Restores the layout. Devices
   /// without an own version go through a copy on the host.
   virtual void update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
+  /// For those who hold a larger state in parts: runs of 2^run_bits physical amplitudes, in this
+  /// state's precision, to or from a buffer on the host. First indices are multiples of a run.
+  virtual void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const = 0;
+  virtual void write_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                          const void* from) = 0;
+  /// What the memory means from now on.
+  void assume(const Layout& layout, std::uint64_t known_zero) {
+    layout_ = layout;
+    known_zero_ = known_zero;
+  }
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 
@@ -122,6 +133,15 @@ std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads)
 /// A state on the CPU in |0...0>; num_threads 0 takes OpenMP's default. Throws Error(kResources) if
 /// memory is refused.
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads = 0);
+
+/// A state of 2^g ranks that all live in this process, each a state on the CPU; they share the
+/// threads. Runs what several processes or devices run, on one machine.
+std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,
+                                          int num_ranks);
+
+/// A state on all processes of a run, one rank each, on the CPU.
+std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
+                                          std::shared_ptr<runtime::Ranks> ranks);
 
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
 std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);
