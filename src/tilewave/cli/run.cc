@@ -9,6 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/distribution.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/pauli_text.h"
@@ -23,7 +24,7 @@ constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
 struct Flags {
-  std::string file, shots, seed, precision = "double", threads, device = "auto";
+  std::string file, shots, seed, precision = "double", threads, ranks, device = "auto";
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   bool json = false;
   ReportOptions report;
@@ -81,6 +82,7 @@ simulate::Options to_options(const Flags& flags) {
 
 void run(Flags& flags) {
   simulate::Options options = to_options(flags);
+  options.distribution = read_distribution(flags.ranks);
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   runtime::Timer timer;
@@ -90,13 +92,15 @@ void run(Flags& flags) {
   }
   const double parse_s = timer.elapsed_s();
 
-  runtime::ProgressBar bar(stderr, !flags.report.quiet && runtime::wants_progress(stderr));
+  const bool speaks = !flags.report.quiet && options.distribution.is_root();
+  runtime::ProgressBar bar(stderr, speaks && runtime::wants_progress(stderr));
   options.on_progress = [&](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
   };
   simulate::Result result = simulate::simulate(circuit, options);
   bar.clear();
   result.timings.parse_s = parse_s;
+  if (!options.distribution.is_root()) return;
   (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
 }
 
@@ -114,6 +118,8 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::IsMember({"double", "single"}));
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
   c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--ranks", flags->ranks,
+                "share the state among this many ranks of this process (a power of two)");
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");
   c->add_option("--probabilities", flags->probabilities,
                 "P(qubit = 1): all, or qubits such as 0,3 (up to 20 of them also jointly)");

@@ -31,19 +31,33 @@ class Ranks {
                           std::size_t in_bytes) = 0;
   virtual void finish_swap(int slot) = 0;
 
-  /// Tells rank 0 why this process ends, from any state; not collective. Returns when rank 0 had
-  /// time to end the run.
+  /// Tells rank 0 why this process cannot go on, from any state; not collective. Returns only when
+  /// rank 0 is gone or has not ended the run for a while.
   virtual void report_failure(const std::string& message) noexcept = 0;
+  /// Ends all processes of the run with this code; not collective.
+  virtual void abort(int code) noexcept = 0;
   /// The last call of a run that went well: leaves the launcher in order.
   virtual void finish() = 0;
 };
 
-/// The processes a launcher started this one among; null when it started alone. Throws
-/// Error(kCommunication) when the launcher's library cannot be used.
+/// The number of this process and of all, as the launcher's environment tells before anything is
+/// loaded; {0, 1} when it started alone.
+struct Launch {
+  int rank = 0, size = 1;
+};
+Launch launch();
+
+/// The processes a launcher started this one among; null when it started alone. Joins them at the
+/// first call, which every process makes. Throws Error(kCommunication) when the launcher's library
+/// cannot be used.
 std::shared_ptr<Ranks> launched_ranks();
 
-/// The number of this process as the launcher's environment tells, before anything is loaded; 0
-/// when it started alone.
-int launched_rank();
+/// The same when they have been joined, otherwise null.
+std::shared_ptr<Ranks> joined_ranks();
+
+/// What the module that is linked with the launcher's library exports: `tilewave_join_ranks`.
+/// Writes a message and returns null when it cannot.
+using JoinRanks = Ranks* (*)(std::string* problem);
+constexpr const char* kJoinRanksName = "tilewave_join_ranks";
 
 }  // namespace tilewave::runtime

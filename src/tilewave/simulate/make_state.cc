@@ -1,6 +1,8 @@
 // See make_state.h.
 #include "tilewave/simulate/make_state.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 
@@ -92,8 +94,44 @@ bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::strin
   return choose_device(num_qubits, precision, device) == kCpu;
 }
 
+namespace {
+
+std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
+                                                  int num_threads, const std::string& device,
+                                                  const Distribution& distribution) {
+  const int ranks = distribution.num_ranks(), n = static_cast<int>(num_qubits);
+  if (device != "auto" && device != "cpu") {
+    throw Error(ExitCode::kUsage, "--device " + device +
+                                      " cannot be shared by ranks: use --device "
+                                      "cpu, or one rank");
+  }
+  const int bits = statevec::checked_shard_bits(ranks, n);
+  const auto& processes = distribution.processes;
+  const int on_host = processes ? processes->ranks_on_host() : ranks;
+  int threads = num_threads;
+  if (threads <= 0) {
+    threads = runtime::resolve_num_threads(0);
+    if (processes) threads = std::max(1, threads / on_host);
+  }
+  // the ranks of a host share its memory
+  const std::uint32_t together =
+      num_qubits - static_cast<std::uint32_t>(bits) +
+      static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(on_host) - 1));
+  check_memory(std::max(together, std::min(num_qubits, 1u)), precision, threads * on_host,
+               runtime::available_host_bytes());
+  const int useful = n - bits < kMinThreadedQubits ? 1 : threads;
+  if (processes) return statevec::make_process_state(n, precision, useful, processes);
+  return statevec::make_logical_state(n, precision, useful, ranks);
+}
+
+}  // namespace
+
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
-                                            int num_threads, const std::string& device) {
+                                            int num_threads, const std::string& device,
+                                            const Distribution& distribution) {
+  if (distribution.num_ranks() != 1) {
+    return make_distributed(num_qubits, precision, num_threads, device, distribution);
+  }
   const int chosen = choose_device(num_qubits, precision, device);
   if (chosen == kCpu || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),

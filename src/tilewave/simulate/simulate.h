@@ -16,6 +16,7 @@
 #include "tilewave/base/complex.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::simulate {
@@ -32,6 +33,7 @@ struct Options {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
   std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:<index>"
+  Distribution distribution;    ///< with processes, all of them make the same call
 
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
@@ -59,7 +61,9 @@ struct PlanSummary {
   double bytes = 0;
   double flops = 0;
   double predicted_s = 0;
-  std::string text;  ///< the printed plan, when asked for
+  std::uint64_t exchanges = 0;  ///< between ranks
+  double exchange_bytes = 0;    ///< sent by all ranks together
+  std::string text;             ///< the printed plan, when asked for
 };
 
 struct Timings {
@@ -93,8 +97,9 @@ struct Result {
   std::vector<Amplitude> amplitudes;
   std::vector<double> expectations;  ///< coefficient times <P>, a term
   double expectation_sum = 0;
-  double norm = 0;  ///< sum of |amplitude|^2 as found
-  std::uint64_t memory_bytes = 0;
+  double norm = 0;                 ///< sum of |amplitude|^2 as found
+  std::uint64_t memory_bytes = 0;  ///< of all ranks together
+  int num_ranks = 1;
   std::uint64_t num_branches = 0;  ///< final states that were simulated
   PlanSummary plan;
   Timings timings;

@@ -134,6 +134,10 @@ std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads)
 /// memory is refused.
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads = 0);
 
+/// log2 of a number of ranks; throws Error(kUsage) when it is no power of two or leaves a rank no
+/// qubit.
+int checked_shard_bits(int num_ranks, int num_qubits);
+
 /// A state of 2^g ranks that all live in this process, each a state on the CPU; they share the
 /// threads. Runs what several processes or devices run, on one machine.
 std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,

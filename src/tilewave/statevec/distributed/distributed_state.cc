@@ -14,8 +14,6 @@
 
 namespace tilewave::statevec {
 
-namespace distributed {
-
 int checked_shard_bits(int num_ranks, int num_qubits) {
   if (num_ranks < 1 || !std::has_single_bit(static_cast<unsigned>(num_ranks))) {
     throw Error(ExitCode::kUsage, std::to_string(num_ranks) +
@@ -30,6 +28,8 @@ int checked_shard_bits(int num_ranks, int num_qubits) {
   }
   return bits;
 }
+
+namespace distributed {
 
 DistributedState::DistributedState(int num_qubits, Precision precision,
                                    std::shared_ptr<Transport> transport,
@@ -298,7 +298,7 @@ void DistributedState::write_runs(std::span<const std::uint64_t>, int, const voi
 
 std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,
                                           int num_ranks) {
-  const int bits = distributed::checked_shard_bits(num_ranks, num_qubits);
+  const int bits = checked_shard_bits(num_ranks, num_qubits);
   std::vector<std::unique_ptr<State>> shards;
   for (int k = 0; k < num_ranks; ++k)
     shards.push_back(make_cpu_state(num_qubits - bits, precision, num_threads));
@@ -309,7 +309,7 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
 
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
                                           std::shared_ptr<runtime::Ranks> ranks) {
-  const int bits = distributed::checked_shard_bits(ranks->size(), num_qubits);
+  const int bits = checked_shard_bits(ranks->size(), num_qubits);
   std::vector<std::unique_ptr<State>> shards;
   shards.push_back(make_cpu_state(num_qubits - bits, precision, num_threads));
   return std::make_unique<distributed::DistributedState>(

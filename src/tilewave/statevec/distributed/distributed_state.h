@@ -78,7 +78,4 @@ class DistributedState final : public State {
   CostModel cost_;
 };
 
-/// The number of ranks as a power of two; throws Error(kUsage) when it is none or too large.
-int checked_shard_bits(int num_ranks, int num_qubits);
-
 }  // namespace tilewave::statevec::distributed
