@@ -117,7 +117,7 @@ void add_run_command(CLI::App& app) {
   c->add_option("--precision", flags->precision, "double (default) or single")
       ->check(CLI::IsMember({"double", "single"}));
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
-  c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--device", flags->device, "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--ranks", flags->ranks,
                 "share the state among this many ranks of this process (a power of two)");
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");

@@ -16,7 +16,6 @@ namespace {
 
 using statevec::Precision;
 
-constexpr int kCpu = -1;
 constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
@@ -38,31 +37,71 @@ double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
       statevec::needed_bytes(static_cast<int>(num_qubits), precision, num_threads));
 }
 
-// The index of a CUDA device, or kCpu.
-int choose_device(std::uint32_t num_qubits, Precision precision, const std::string& device) {
-  if (device == "cpu") return kCpu;
-  if (device == "auto") {
-    if (num_qubits < kMinCudaQubits || num_qubits > statevec::kMaxQubits ||
-        !runtime::built_with_cuda()) {
-      return kCpu;
+[[noreturn]] void fail_device(const std::string& device) {
+  throw Error(ExitCode::kUsage, "unknown device '" + device +
+                                    "': use auto, cpu, cuda, cuda:<index> or several devices as "
+                                    "in cuda:0-3");
+}
+
+// "0", "0-3", "0,2": indices, each once.
+std::vector<int> parse_indices(const std::string& text, const std::string& device) {
+  std::vector<int> indices;
+  std::size_t at = 0;
+  const auto number = [&] {
+    const std::size_t end = text.find_first_not_of("0123456789", at);
+    const std::string digits = text.substr(at, end == std::string::npos ? end : end - at);
+    if (digits.empty() || digits.size() > 3) fail_device(device);
+    at += digits.size();
+    return std::stoi(digits);
+  };
+  while (true) {
+    const int first = number();
+    int last = first;
+    if (at < text.size() && text[at] == '-') {
+      ++at;
+      last = number();
     }
-    const double bytes = 1e9 + 1.04 * std::ldexp(static_cast<double>(amplitude_bytes(precision)),
-                                                 static_cast<int>(num_qubits));
-    for (const auto& d : runtime::cuda_devices()) {
-      if (bytes <= static_cast<double>(d.total_memory_bytes)) return d.index;
+    if (last < first) fail_device(device);
+    for (int k = first; k <= last; ++k) {
+      if (std::find(indices.begin(), indices.end(), k) != indices.end()) fail_device(device);
+      indices.push_back(k);
     }
-    return kCpu;
+    if (at == text.size()) return indices;
+    if (text[at++] != ',') fail_device(device);
   }
-  const std::string prefix = "cuda";
-  const bool is_cuda = device.compare(0, prefix.size(), prefix) == 0;
-  const std::string rest = is_cuda ? device.substr(prefix.size()) : "";
-  const bool has_index = rest.size() >= 2 && rest.size() <= 4 && rest[0] == ':' &&
-                         rest.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!is_cuda || (!rest.empty() && !has_index)) {
-    throw Error(ExitCode::kUsage,
-                "unknown device '" + device + "': use auto, cpu, cuda or cuda:<index>");
+}
+
+// The devices "auto" means: one that is large enough, or as few as hold the state together; none
+// for the CPU.
+std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
+  if (num_qubits < kMinCudaQubits || num_qubits > statevec::kMaxQubits ||
+      !runtime::built_with_cuda()) {
+    return {};
   }
-  return has_index ? std::stoi(rest.substr(1)) : 0;
+  const double state = 1.04 * std::ldexp(static_cast<double>(amplitude_bytes(precision)),
+                                         static_cast<int>(num_qubits));
+  const std::vector<runtime::CudaDevice> devices = runtime::cuda_devices();
+  for (std::size_t count = 1; count <= devices.size(); count *= 2) {
+    std::vector<int> fitting;
+    for (const auto& d : devices) {
+      if (1e9 + state / static_cast<double>(count) <= static_cast<double>(d.total_memory_bytes)) {
+        fitting.push_back(d.index);
+      }
+      if (fitting.size() == count) return fitting;
+    }
+  }
+  return {};
+}
+
+// The CUDA devices, none for the CPU.
+std::vector<int> choose_devices(std::uint32_t num_qubits, Precision precision,
+                                const std::string& device) {
+  if (device == "cpu") return {};
+  if (device == "auto") return find_devices(num_qubits, precision);
+  if (device == "cuda") return {0};
+  const std::string prefix = "cuda:";
+  if (device.compare(0, prefix.size(), prefix) != 0) fail_device(device);
+  return parse_indices(device.substr(prefix.size()), device);
 }
 
 }  // namespace
@@ -91,7 +130,14 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
 }
 
 bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::string& device) {
-  return choose_device(num_qubits, precision, device) == kCpu;
+  return choose_devices(num_qubits, precision, device).empty();
+}
+
+int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string& device,
+                const Distribution& distribution) {
+  if (distribution.num_ranks() != 1) return distribution.num_ranks();
+  const std::size_t devices = choose_devices(num_qubits, precision, device).size();
+  return std::max(1, static_cast<int>(devices));
 }
 
 namespace {
@@ -132,17 +178,18 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
   if (distribution.num_ranks() != 1) {
     return make_distributed(num_qubits, precision, num_threads, device, distribution);
   }
-  const int chosen = choose_device(num_qubits, precision, device);
-  if (chosen == kCpu || num_qubits > statevec::kMaxQubits) {
+  const std::vector<int> devices = choose_devices(num_qubits, precision, device);
+  if (devices.empty() || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
                  runtime::available_host_bytes());
   }
   const int n = static_cast<int>(num_qubits);
-  if (chosen == kCpu) {
+  if (devices.empty()) {
     const int useful = n < kMinThreadedQubits ? 1 : runtime::resolve_num_threads(num_threads);
     return statevec::make_cpu_state(n, precision, useful);
   }
-  return statevec::make_cuda_state(n, precision, chosen);
+  if (devices.size() > 1) return statevec::make_multi_cuda_state(n, precision, devices);
+  return statevec::make_cuda_state(n, precision, devices[0]);
 }
 
 }  // namespace tilewave::simulate

@@ -28,6 +28,10 @@ struct Distribution {
   }
 };
 
+/// Ranks that will share the state: processes, logical ranks or devices.
+int count_ranks(std::uint32_t num_qubits, statevec::Precision precision, const std::string& device,
+                const Distribution& distribution);
+
 /// A state in |0...0>. Throws Error(kResources), before any allocation, when it does not fit.
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::Precision precision,
                                             int num_threads, const std::string& device,

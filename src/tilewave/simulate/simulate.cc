@@ -291,7 +291,7 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
     std::random_device entropy;
     result.seed = options.distribution.agreed((std::uint64_t{entropy()} << 32) | entropy());
   }
-  result.num_ranks = options.distribution.num_ranks();
+  result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
   if (options.dry_run) {
     const bool on_cpu = runs_on_cpu(n, options.precision, options.device);

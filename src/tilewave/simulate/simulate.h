@@ -32,7 +32,7 @@ struct Options {
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
-  std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:<index>"
+  std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
   Distribution distribution;    ///< with processes, all of them make the same call
 
   std::vector<IndexRange> amplitudes;

@@ -147,6 +147,11 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
                                           std::shared_ptr<runtime::Ranks> ranks);
 
+/// A state on several CUDA devices of this process, a rank each. In a build without CUDA:
+/// Error(kResources) that says so.
+std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
+                                             const std::vector<int>& devices);
+
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
 std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);
 

@@ -28,6 +28,15 @@ cudaError_t Driver::copy(void* to, const void* from, std::size_t num_bytes, cuda
 cudaError_t Driver::fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream) {
   return cudaMemsetAsync(to, value, num_bytes, stream);
 }
+cudaError_t Driver::can_reach(int* yes, int device, int peer) {
+  return cudaDeviceCanAccessPeer(yes, device, peer);
+}
+cudaError_t Driver::reach(int peer) {
+  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status != cudaErrorPeerAccessAlreadyEnabled) return status;
+  (void)cudaGetLastError();  // not an error here
+  return cudaSuccess;
+}
 cudaError_t Driver::create_stream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
