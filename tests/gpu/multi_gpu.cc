@@ -1,7 +1,9 @@
 // Several devices of one process: the same amplitudes, answers and shots as one state on the CPU;
 // then how fast exchanges and whole circuits are on 1, 2 and 4 of them.
 //   multi_gpu check                                  correctness on every power of two of devices
-//   multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines
+//   multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines; time-apart:
+//   without
+//                                                                         overlap
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,9 +34,11 @@ std::vector<int> first_devices(int count) {
   return devices;
 }
 
-std::unique_ptr<State> make(int n, Precision precision, int num_devices) {
+constexpr int kNever = 100;  // local qubits from which exchanges overlap with passes
+
+std::unique_ptr<State> make(int n, Precision precision, int num_devices, int min_sliced) {
   if (num_devices == 1) return make_cuda_state(n, precision, 0);
-  return make_multi_cuda_state(n, precision, first_devices(num_devices));
+  return make_multi_cuda_state(n, precision, first_devices(num_devices), min_sliced);
 }
 
 int failures = 0;
@@ -71,7 +75,7 @@ void compare(State& one, State& many, std::mt19937_64& random, double allowed,
          what + ": expectations");
 }
 
-void check(int num_devices) {
+void check(int num_devices, int min_sliced) {
   std::mt19937_64 random(static_cast<std::uint64_t>(num_devices));
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
     const double allowed = precision == Precision::kDouble ? 1e-12 : 2e-5;
@@ -80,7 +84,7 @@ void check(int num_devices) {
       for (const auto family : circuit::family_names()) {
         const circuit::Circuit c = circuit::make_family(family, static_cast<std::uint32_t>(n));
         const auto one = make_cpu_state(n, precision, 4);
-        const auto many = make(n, precision, num_devices);
+        const auto many = make(n, precision, num_devices, min_sliced);
         const std::string what = std::string(family) + " " + std::to_string(n) + kind + " x" +
                                  std::to_string(num_devices);
         one->apply(c, c.ops());
@@ -94,7 +98,7 @@ void check(int num_devices) {
     for (int round = 0; round < 12; ++round) {
       const int n = 14;
       const auto one = make_cpu_state(n, precision, 4);
-      const auto many = make(n, precision, num_devices);
+      const auto many = make(n, precision, num_devices, min_sliced);
       for (int stretch = 0; stretch < 3; ++stretch) {
         const circuit::Circuit c = testing::random_circuit(n, 40, random);
         one->apply(c, c.ops());
@@ -110,11 +114,13 @@ void check(int num_devices) {
               "random " + std::to_string(round) + kind + " x" + std::to_string(num_devices));
     }
   }
-  std::printf("%d devices checked, %d failures so far\n", num_devices, failures);
+  std::printf("%d devices checked, %s overlap, %d failures so far\n", num_devices,
+              min_sliced == kNever ? "no" : "with", failures);
   std::fflush(stdout);
 }
 
-void time_circuits(int n, int num_devices, int repetitions, const std::vector<std::string>& names) {
+void time_circuits(int n, int num_devices, int repetitions, bool overlap,
+                   const std::vector<std::string>& names) {
   std::vector<cplx> product;
   std::mt19937_64 random(17);
   for (int q = 0; q < n; ++q) {
@@ -122,7 +128,7 @@ void time_circuits(int n, int num_devices, int repetitions, const std::vector<st
     product.push_back(std::cos(t));
     product.push_back(std::polar(std::sin(t), 3 * t));
   }
-  const auto state = make(n, Precision::kDouble, num_devices);
+  const auto state = make(n, Precision::kDouble, num_devices, overlap ? -1 : kNever);
   for (const std::string& name : names) {
     const bool file = name.find('.') != std::string::npos;
     const circuit::Circuit c = file ? io::read_circuit_file(name)
@@ -147,14 +153,14 @@ void time_circuits(int n, int num_devices, int repetitions, const std::vector<st
     std::sort(total.begin(), total.end());
     const auto moving = std::count_if(plan.exchanges.begin(), plan.exchanges.end(),
                                       [](const Exchange& e) { return e.bytes > 0; });
-    const double exchange_s = seconds["exchange"];
+    const double exchange_s = seconds["exchange"], beside_s = seconds["exchange beside passes"];
     std::printf(
         "{\"circuit\": \"%s\", \"qubits\": %d, \"devices\": %d, \"passes\": %zu, \"exchanges\": "
         "%d, \"ms\": %.2f, \"predicted_ms\": %.2f, \"passes_ms\": %.2f, \"exchange_ms\": %.2f, "
-        "\"out_of_each_GBs\": %.0f, \"norm\": %.13f, \"memory_GiB\": %.2f}\n",
+        "\"beside_ms\": %.2f, \"out_of_each_GBs\": %.0f, \"norm\": %.13f, \"memory_GiB\": %.2f}\n",
         name.c_str(), n, num_devices, plan.passes.size(), static_cast<int>(moving),
         1e3 * total[total.size() / 2], 1e3 * plan.predicted_s, 1e3 * seconds["passes"],
-        1e3 * exchange_s,
+        1e3 * exchange_s, 1e3 * beside_s,
         exchange_s > 0 ? 1e-9 * bytes["exchange"] / num_devices / exchange_s : 0.0, state->norm(),
         static_cast<double>(state->memory_bytes()) / (1 << 30));
     std::fflush(stdout);
@@ -166,20 +172,24 @@ void time_circuits(int n, int num_devices, int repetitions, const std::vector<st
 int main(int argc, char** argv) {
   try {
     const int found = static_cast<int>(runtime::cuda_devices().size());
-    if (argc > 1 && std::strcmp(argv[1], "time") == 0 && argc > 3) {
+    const bool apart = argc > 3 && std::strcmp(argv[1], "time-apart") == 0;
+    if (apart || (argc > 3 && std::strcmp(argv[1], "time") == 0)) {
       std::vector<std::string> names(argv + std::min(argc, 5), argv + argc);
       if (names.empty()) {
         for (const std::string_view f : circuit::family_names()) names.emplace_back(f);
       }
       time_circuits(std::atoi(argv[2]), std::atoi(argv[3]), argc > 4 ? std::atoi(argv[4]) : 5,
-                    names);
+                    !apart, names);
       return 0;
     }
     if (found < 2) {
       std::printf("skipped: %d CUDA devices, two are needed\n", found);
       return 77;
     }
-    for (int count = 2; count <= found; count *= 2) check(count);
+    for (int count = 2; count <= found; count *= 2) {
+      check(count, kNever);
+      check(count, 0);
+    }
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return static_cast<int>(e.code());

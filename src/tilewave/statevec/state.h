@@ -147,10 +147,12 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
                                           std::shared_ptr<runtime::Ranks> ranks);
 
-/// A state on several CUDA devices of this process, a rank each. In a build without CUDA:
+/// A state on several CUDA devices of this process, a rank each. Exchanges overlap with passes from
+/// so many local qubits on (negative: from where it pays). In a build without CUDA:
 /// Error(kResources) that says so.
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>& devices);
+                                             const std::vector<int>& devices,
+                                             int min_sliced_qubits = -1);
 
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
 std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);

@@ -40,6 +40,15 @@ cudaError_t Driver::reach(int peer) {
 cudaError_t Driver::create_stream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
+cudaError_t Driver::create_urgent_stream(cudaStream_t* stream) {
+  int least = 0, greatest = 0;
+  const cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  if (status != cudaSuccess) return status;
+  return cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest);
+}
+cudaError_t Driver::wait_event(cudaStream_t stream, cudaEvent_t event) {
+  return cudaStreamWaitEvent(stream, event, 0);
+}
 cudaError_t Driver::destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
 cudaError_t Driver::synchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t Driver::create_event(cudaEvent_t* event) { return cudaEventCreate(event); }

@@ -30,6 +30,8 @@ class Driver {
   virtual cudaError_t can_reach(int* yes, int device, int peer);
   virtual cudaError_t reach(int peer);  ///< from the current device; no error when it did already
   virtual cudaError_t create_stream(cudaStream_t* stream);
+  virtual cudaError_t create_urgent_stream(cudaStream_t* stream);  ///< its blocks start first
+  virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event);
   virtual cudaError_t destroy_stream(cudaStream_t stream);
   virtual cudaError_t synchronize(cudaStream_t stream);
   virtual cudaError_t create_event(cudaEvent_t* event);

@@ -10,7 +10,7 @@ std::unique_ptr<State> make_cuda_state(int, Precision, int) {
 }
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>&) {
+                                             const std::vector<int>&, int) {
   return make_cuda_state(num_qubits, precision, 0);
 }
 

@@ -3,6 +3,7 @@
 // stores both. Each of two devices works on half of their pairs, and a device deals with all its
 // peers at the same time. Every link carries each amplitude once in each direction.
 #include <algorithm>
+#include <barrier>
 #include <exception>
 #include <thread>
 
@@ -92,13 +93,14 @@ void start(const Job& job, const rc::Stream& stream) {
 template <class T>
 class PeerTransport final : public distributed::Transport {
  public:
-  explicit PeerTransport(std::vector<int> devices) : devices_(std::move(devices)) {
+  PeerTransport(std::vector<int> devices, int min_sliced_qubits)
+      : devices_(std::move(devices)), min_sliced_qubits_(min_sliced_qubits) {
     rc::connect(devices_);
     streams_.resize(devices_.size());
     for (std::size_t k = 0; k < devices_.size(); ++k) {
       rc::use_device(devices_[k]);
       for (std::size_t p = 1; p < devices_.size(); ++p)
-        streams_[k].push_back(std::make_unique<rc::Stream>());
+        streams_[k].push_back(std::make_unique<rc::Stream>(rc::Stream::Urgent{}));
     }
   }
 
@@ -132,52 +134,89 @@ class PeerTransport final : public distributed::Transport {
   }
   void broadcast(int, void*, std::size_t) const override {}
 
+  int slice_bits(int local_qubits) const override {
+    return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
+  }
+
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
-    std::uint64_t holes_mask = swap.known_zero, exchanged = 0;
-    for (const int p : swap.local_bits) exchanged |= bit(p);
-    holes_mask |= exchanged;
-    // two amplitudes of FP32 at once where they lie together
-    const bool paired = sizeof(T) == 4 && !(holes_mask & 1);
-    const int shift = paired ? 1 : 0;
-    Holes holes;
-    for_each_bit(holes_mask,
-                 [&](int p) { holes.at[holes.count++] = static_cast<std::uint8_t>(p - shift); });
-    const std::uint64_t count = bit(swap.local_qubits - std::popcount(holes_mask) - shift);
-    const auto part_begin = [&](std::uint64_t part) {
-      std::uint64_t at = 0;
-      for (int j = 0; j < swap.num_bits(); ++j) at |= (part >> j & 1) << swap.local_bits[j];
-      return at;
-    };
-    const std::uint64_t rounds = bit(swap.num_bits());
-    for (int rank = 0; rank < num_ranks(); ++rank) {
-      rc::use_device(devices_[static_cast<std::size_t>(rank)]);
-      for (std::uint64_t d = 1; d < rounds; ++d) {
-        const int peer = swap.partner(rank, d);
-        const std::uint64_t theirs = swap.value(peer), mine = swap.value(rank);
-        const bool there = swap.holds(rank, theirs), back = swap.holds(peer, mine);
-        if (!there && !back) continue;
-        Job job;
-        job.mine = memory(shards, rank) + part_begin(theirs);
-        job.theirs = memory(shards, peer) + part_begin(mine);
-        job.holes = holes;
-        job.begin = rank < peer ? 0 : count / 2;
-        job.end = rank < peer ? count / 2 : count;
-        job.way = there && back ? Way::kBoth : there ? Way::kOut : Way::kIn;
-        if (job.begin == job.end) continue;
-        const auto needed = (job.end - job.begin + kExchangeThreads - 1) / kExchangeThreads;
-        job.blocks = static_cast<int>(std::min<std::uint64_t>(
-            needed, static_cast<std::uint64_t>(exchange_blocks(static_cast<int>(rounds) - 1))));
-        const rc::Stream& stream = *streams_[static_cast<std::size_t>(rank)][d - 1];
-        if (sizeof(T) == 8 || paired) {
-          start<float4>(job, stream);
-        } else {
-          start<float2>(job, stream);
-        }
-      }
+    open_memory(shards);
+    const int blocks = exchange_blocks(static_cast<int>(bit(swap.num_bits())) - 1);
+    for (int rank = 0; rank < num_ranks(); ++rank) start_exchange(swap, rank, 0, 0, blocks);
+    for (int rank = 0; rank < num_ranks(); ++rank) finish(rank);
+  }
+
+  // Every device has a thread that gives it work. Passes of all slices are given first, each with
+  // an event; the exchange of a slice waits for that slice's events of all devices, and the pass
+  // after it for the exchanges of all devices.
+  void exchange_sliced(distributed::Shards shards,
+                       const distributed::SlicedExchange& sliced) override {
+    const std::size_t slices = sliced.values.size(), ranks = devices_.size();
+    open_memory(shards);
+    const int blocks = overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1);
+    using Events = std::vector<std::unique_ptr<rc::Event>>;
+    // by rank, of full size: threads read one another's
+    const std::size_t each = ranks - 1;
+    std::vector<Events> passed, exchanged;  // a slice; a slice and stream
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      passed.emplace_back(slices);
+      exchanged.emplace_back(slices * each);
     }
-    for (int rank = 0; rank < num_ranks(); ++rank) {
-      rc::use_device(devices_[static_cast<std::size_t>(rank)]);
-      for (const auto& stream : streams_[static_cast<std::size_t>(rank)]) stream->synchronize();
+    std::barrier meet(static_cast<std::ptrdiff_t>(ranks));
+    std::vector<std::exception_ptr> failures(ranks);
+    for_each_shard([&](int k) {
+      const auto rank = static_cast<std::size_t>(k);
+      auto& shard = static_cast<CudaState<T>&>(*shards[rank]);
+      // a failure on one device must not keep the others waiting
+      const auto guarded = [&](auto f) {
+        if (failures[rank]) return;
+        try {
+          f();
+        } catch (...) {
+          failures[rank] = std::current_exception();
+        }
+      };
+      guarded([&] { rc::use_device(devices_[rank]); });
+      for (std::size_t s = 0; s < slices; ++s) {
+        guarded([&] {
+          if (sliced.before && !sliced.idle_before[rank])
+            shard.start_pass(sliced.before(k, s), sliced.values[s]);
+          auto event = std::make_unique<rc::Event>();
+          event->record(shard.stream());
+          passed[rank][s] = std::move(event);
+        });
+        meet.arrive_and_wait();
+        guarded([&] {
+          for (const auto& stream : streams_[rank]) {
+            for (const Events& events : passed) {
+              if (events[s]) events[s]->hold(*stream);
+            }
+          }
+          start_exchange(sliced.swap, k, sliced.mask, sliced.values[s], blocks);
+          for (std::size_t e = 0; e < each; ++e) {
+            auto event = std::make_unique<rc::Event>();
+            event->record(*streams_[rank][e]);
+            exchanged[rank][s * each + e] = std::move(event);
+          }
+        });
+      }
+      meet.arrive_and_wait();
+      for (std::size_t s = 0; sliced.after && s < slices; ++s) {
+        guarded([&] {
+          for (const Events& events : exchanged) {
+            for (std::size_t e = s * each; e < (s + 1) * each; ++e) {
+              if (events[e]) events[e]->hold(shard.stream());
+            }
+          }
+          if (!sliced.idle_after[rank]) shard.start_pass(sliced.after(k, s), sliced.values[s]);
+        });
+      }
+      guarded([&] {
+        finish(k);
+        shard.stream().synchronize();
+      });
+    });
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
     }
   }
 
@@ -187,15 +226,76 @@ class PeerTransport final : public distributed::Transport {
   }
 
  private:
-  static Complex<T>* memory(distributed::Shards shards, int rank) {
-    return static_cast<CudaState<T>&>(*shards[static_cast<std::size_t>(rank)]).open_memory();
+  /// One device's share of an exchange, for the indices whose bits `slice` have the value; one
+  /// stream a peer.
+  void start_exchange(const distributed::ShardSwap& swap, int rank, std::uint64_t slice,
+                      std::uint64_t value, int blocks) {
+    std::uint64_t holes_mask = swap.known_zero | slice;
+    for (const int p : swap.local_bits) holes_mask |= bit(p);
+    // two amplitudes of FP32 at once where they lie together
+    const bool paired = sizeof(T) == 4 && !(holes_mask & 1);
+    const int shift = paired ? 1 : 0;
+    Holes holes;
+    for_each_bit(holes_mask,
+                 [&](int p) { holes.at[holes.count++] = static_cast<std::uint8_t>(p - shift); });
+    const std::uint64_t count = bit(swap.local_qubits - std::popcount(holes_mask) - shift);
+    const auto part_begin = [&](std::uint64_t part) {
+      std::uint64_t at = value;
+      for (int j = 0; j < swap.num_bits(); ++j) at |= (part >> j & 1) << swap.local_bits[j];
+      return at;
+    };
+    rc::use_device(devices_[static_cast<std::size_t>(rank)]);
+    for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
+      const int peer = swap.partner(rank, d);
+      const std::uint64_t theirs = swap.value(peer), mine = swap.value(rank);
+      const bool there = swap.holds(rank, theirs), back = swap.holds(peer, mine);
+      if (!there && !back) continue;
+      Job job;
+      job.mine = memory_[static_cast<std::size_t>(rank)] + part_begin(theirs);
+      job.theirs = memory_[static_cast<std::size_t>(peer)] + part_begin(mine);
+      job.holes = holes;
+      job.begin = rank < peer ? 0 : count / 2;
+      job.end = rank < peer ? count / 2 : count;
+      job.way = there && back ? Way::kBoth : there ? Way::kOut : Way::kIn;
+      if (job.begin == job.end) continue;
+      const auto needed = (job.end - job.begin + kExchangeThreads - 1) / kExchangeThreads;
+      job.blocks =
+          static_cast<int>(std::min<std::uint64_t>(needed, static_cast<std::uint64_t>(blocks)));
+      const rc::Stream& stream = *streams_[static_cast<std::size_t>(rank)][d - 1];
+      if (sizeof(T) == 8 || paired) {
+        start<float4>(job, stream);
+      } else {
+        start<float2>(job, stream);
+      }
+    }
+  }
+
+  void finish(int rank) const {
+    rc::use_device(devices_[static_cast<std::size_t>(rank)]);
+    for (const auto& stream : streams_[static_cast<std::size_t>(rank)]) stream->synchronize();
+  }
+
+  void open_memory(distributed::Shards shards) {
+    memory_.clear();
+    for (const auto& shard : shards)
+      memory_.push_back(static_cast<CudaState<T>&>(*shard).open_memory());
   }
 
   std::vector<int> devices_;
+  int min_sliced_qubits_;
+  std::vector<Complex<T>*> memory_;  // of every device, during an exchange
   std::vector<std::vector<std::unique_ptr<rc::Stream>>> streams_;  // of a device, one a peer
 };
 
 }  // namespace
+
+template <class T>
+void CudaState<T>::start_pass(const Plan& plan, std::uint64_t first) {
+  lowered_ = {};
+  const LoweredPlan::Step step = upload(tile::lower_pass(plan, 0, launcher_.shape()));
+  launcher_.launch(step.frame, open_memory() + first, region_ + step.code, region_ + step.tables,
+                   stream_);
+}
 
 template <class T>
 void CudaState<T>::read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const {
@@ -221,6 +321,8 @@ void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bit
   stream_.synchronize();
 }
 
+template void CudaState<float>::start_pass(const Plan&, std::uint64_t);
+template void CudaState<double>::start_pass(const Plan&, std::uint64_t);
 template void CudaState<float>::read_runs(std::span<const std::uint64_t>, int, void*) const;
 template void CudaState<double>::read_runs(std::span<const std::uint64_t>, int, void*) const;
 template void CudaState<float>::write_runs(std::span<const std::uint64_t>, int, const void*);
@@ -229,13 +331,15 @@ template void CudaState<double>::write_runs(std::span<const std::uint64_t>, int,
 }  // namespace cuda
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>& devices) {
+                                             const std::vector<int>& devices,
+                                             int min_sliced_qubits) {
+  if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
   const int bits = checked_shard_bits(static_cast<int>(devices.size()), num_qubits);
   std::shared_ptr<distributed::Transport> transport;
   if (precision == Precision::kDouble) {
-    transport = std::make_shared<cuda::PeerTransport<double>>(devices);
+    transport = std::make_shared<cuda::PeerTransport<double>>(devices, min_sliced_qubits);
   } else {
-    transport = std::make_shared<cuda::PeerTransport<float>>(devices);
+    transport = std::make_shared<cuda::PeerTransport<float>>(devices, min_sliced_qubits);
   }
   std::vector<std::unique_ptr<State>> shards;
   for (const int device : devices)

@@ -144,30 +144,41 @@ void DistributedState::run_passes(const Plan& plan, std::size_t first, std::size
   assume_shards();
 }
 
+namespace {
+
+std::uint64_t swap_bits(std::uint64_t mask, int a, int b) {
+  return (mask & ~(bit(a) | bit(b))) | (mask >> a & 1) << b | (mask >> b & 1) << a;
+}
+
+}  // namespace
+
+ShardSwap DistributedState::swap_of(const Exchange& step) const {
+  ShardSwap swap;
+  swap.local_qubits = local_qubits_;
+  swap.known_zero = known_zero_ & low_mask(local_qubits_);
+  for (int rank = 0; rank < num_ranks(); ++rank) swap.idle.push_back(is_idle(rank, known_zero_));
+  for (const auto& [a, b] : step.swaps) {
+    const int k = b - local_qubits_;
+    swap.local_bits.push_back(a);
+    swap.rank_bits.push_back(rank_bits_[k]);
+    swap.inverted |= (inverted_ >> k & 1) << rank_bits_[k];
+  }
+  return swap;
+}
+
+void DistributedState::swap_known_zeros(const Exchange& step) {
+  for (const auto& [a, b] : step.swaps) known_zero_ = swap_bits(known_zero_, a, b);
+}
+
 void DistributedState::exchange(const Exchange& step) {
-  const auto swap_bits = [](std::uint64_t mask, int a, int b) {
-    return (mask & ~(bit(a) | bit(b))) | (mask >> a & 1) << b | (mask >> b & 1) << a;
-  };
   for (const auto& [a, b] : step.relabels) {
     const int i = a - local_qubits_, j = b - local_qubits_;
     std::swap(rank_bits_[i], rank_bits_[j]);
     inverted_ = swap_bits(inverted_, i, j);
     known_zero_ = swap_bits(known_zero_, a, b);
   }
-  if (!step.swaps.empty()) {
-    ShardSwap swap;
-    swap.local_qubits = local_qubits_;
-    swap.known_zero = known_zero_ & low_mask(local_qubits_);
-    for (int rank = 0; rank < num_ranks(); ++rank) swap.idle.push_back(is_idle(rank, known_zero_));
-    for (const auto& [a, b] : step.swaps) {
-      const int k = b - local_qubits_;
-      swap.local_bits.push_back(a);
-      swap.rank_bits.push_back(rank_bits_[k]);
-      swap.inverted |= (inverted_ >> k & 1) << rank_bits_[k];
-    }
-    if (step.bytes > 0) transport_->exchange(shards_, swap);
-    for (const auto& [a, b] : step.swaps) known_zero_ = swap_bits(known_zero_, a, b);
-  }
+  if (step.bytes > 0) transport_->exchange(shards_, swap_of(step));
+  swap_known_zeros(step);
   assume_shards();
   if (const std::uint64_t ended = step.flips & known_zero_) {
     transport_->for_each_shard([&](int k) {
@@ -180,6 +191,64 @@ void DistributedState::exchange(const Exchange& step) {
   TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
 }
 
+DistributedState::Around DistributedState::slices_around(const Plan& plan, const Exchange& step,
+                                                         std::size_t done) const {
+  Around around;
+  const std::size_t at = step.before_pass;
+  around.first = at > done ? at - 1 : at;
+  around.last = std::min(at + 1, plan.passes.size());
+  int slice_bits = transport_->slice_bits(local_qubits_);
+  if (slice_bits == 0 || around.first == around.last || step.bytes == 0 || step.flips ||
+      !step.relabels.empty()) {
+    return around;
+  }
+  std::uint64_t taken = step.known_zero_before | step.known_zero_after;
+  for (std::size_t p = around.first; p < around.last; ++p) {
+    const Pass& pass = plan.passes[p];
+    taken |= pass.known_zero_before | pass.known_zero_after;
+    for (const int position : pass.active) taken |= bit(position);
+  }
+  for (const auto& [a, b] : step.swaps) taken |= bit(a);
+  for (int p = local_qubits_ - 1; p >= 0 && slice_bits > 0; --p) {
+    if (taken >> p & 1) continue;
+    around.mask |= bit(p);
+    --slice_bits;
+  }
+  return around;
+}
+
+void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const Around& around) {
+  SlicedExchange sliced;
+  sliced.mask = around.mask;
+  for (std::uint64_t v = 0; v < bit(std::popcount(around.mask)); ++v)
+    sliced.values.push_back(deposit_bits(v, around.mask));
+  const auto pass_of = [&](std::size_t p) {
+    return [&, p](int rank, std::size_t slice) {
+      return local_plan(plan, p, p + 1, shard_of(rank), {sliced.mask, sliced.values[slice]});
+    };
+  };
+  const auto idle_ranks = [&](std::uint64_t known_zero) {
+    std::vector<bool> idle;
+    for (int rank = 0; rank < num_ranks(); ++rank) idle.push_back(is_idle(rank, known_zero));
+    return idle;
+  };
+  if (around.first < step.before_pass) {
+    sliced.before = pass_of(around.first);
+    sliced.idle_before = idle_ranks(plan.passes[around.first].known_zero_before);
+    known_zero_ = plan.passes[around.first].known_zero_after;
+  }
+  sliced.swap = swap_of(step);
+  swap_known_zeros(step);
+  TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
+  if (around.last > step.before_pass) {
+    sliced.after = pass_of(step.before_pass);
+    sliced.idle_after = idle_ranks(known_zero_);
+    known_zero_ = plan.passes[step.before_pass].known_zero_after;
+  }
+  transport_->exchange_sliced(shards_, sliced);
+  assume_shards();
+}
+
 void DistributedState::run(const Plan& plan, const RunObserver& observer) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_ &&
                plan.shard_bits == shard_bits_,
@@ -190,32 +259,43 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
            "the plan is for another layout of the state");
   assume_shards();  // a question may have written the zeros of some
   double done_s = 0;
-  const auto report = [&](const char* what, double predicted_s, double measured_s, double bytes) {
+  std::size_t done = 0;  // passes
+  const runtime::Timer timer;
+  double before_s = 0;
+  const auto report = [&](const char* what, double predicted_s, double bytes) {
+    const double now_s = timer.elapsed_s();
     done_s += predicted_s;
-    if (observer.on_step) observer.on_step({what, predicted_s, measured_s, bytes});
+    if (observer.on_step) observer.on_step({what, predicted_s, now_s - before_s, bytes});
     if (observer.on_progress) observer.on_progress(done_s, plan.predicted_s);
+    before_s = now_s;
   };
-  auto next = plan.exchanges.begin();
-  for (std::size_t first = 0; first <= plan.passes.size();) {
-    for (; next != plan.exchanges.end() && next->before_pass == first; ++next) {
-      const runtime::Timer timer;
-      exchange(*next);
-      report("exchange", next->predicted_s, timer.elapsed_s(), next->bytes);
-    }
-    if (first == plan.passes.size()) break;
-    const std::size_t last = next == plan.exchanges.end() ? plan.passes.size() : next->before_pass;
-    TW_CHECK((plan.passes[first].known_zero_before & ~known_zero_) == 0,
+  const auto run_until = [&](std::size_t last) {
+    if (done >= last) return;
+    TW_CHECK((plan.passes[done].known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
-    const runtime::Timer timer;
-    run_passes(plan, first, last);
+    run_passes(plan, done, last);
     double predicted_s = 0, bytes = 0;
-    for (std::size_t p = first; p < last; ++p) {
-      predicted_s += plan.passes[p].predicted_s;
-      bytes += plan.passes[p].bytes;
+    for (; done < last; ++done) {
+      predicted_s += plan.passes[done].predicted_s;
+      bytes += plan.passes[done].bytes;
     }
-    report("passes", predicted_s, timer.elapsed_s(), bytes);
-    first = last;
+    report("passes", predicted_s, bytes);
+  };
+  for (const Exchange& step : plan.exchanges) {
+    const Around around = slices_around(plan, step, done);
+    if (!around.mask) {
+      run_until(step.before_pass);
+      exchange(step);
+      report("exchange", step.predicted_s, step.bytes);
+      continue;
+    }
+    run_until(around.first);
+    run_sliced(plan, step, around);
+    double predicted_s = step.predicted_s;
+    for (; done < around.last; ++done) predicted_s += plan.passes[done].predicted_s;
+    report("exchange beside passes", predicted_s, step.bytes);
   }
+  run_until(plan.passes.size());
   layout_ = plan.layout_after;
 }
 

@@ -7,9 +7,10 @@
 
 namespace tilewave::statevec::distributed {
 
-Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard) {
+Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard,
+                Slice slice) {
   const int local = plan.num_qubits - plan.shard_bits;
-  const std::uint64_t here = low_mask(local), index = shard << local;
+  const std::uint64_t here = low_mask(local) & ~slice.mask, index = shard << local | slice.value;
   Plan out;
   out.num_qubits = local;
   out.precision = plan.precision;
@@ -20,8 +21,8 @@ Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint
     const Pass& from = plan.passes[p];
     Pass pass = from;
     pass.actions.clear();
-    pass.known_zero_before &= here;
-    pass.known_zero_after &= here;
+    pass.known_zero_before = (pass.known_zero_before & here) | slice.mask;
+    pass.known_zero_after = (pass.known_zero_after & here) | slice.mask;
     pass.bytes = std::ldexp(from.bytes, -plan.shard_bits);
     pass.flops = std::ldexp(from.flops, -plan.shard_bits);
     std::uint64_t turns = 0;  // of the whole rank
@@ -30,7 +31,7 @@ Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint
         const auto begin = static_cast<std::uint32_t>(out.terms.size());
         for (std::uint32_t t = a.first; t < a.first + a.count; ++t) {
           const PhaseTerm& term = plan.terms[t];
-          if ((term.mask & index) != (term.mask & ~here)) continue;
+          if ((term.mask & index & ~here) != (term.mask & ~here)) continue;
           if (term.mask & here) {
             out.terms.push_back({term.mask & here, term.turns});
           } else {
@@ -42,7 +43,7 @@ Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint
         if (a.count) pass.actions.push_back(a);
         continue;
       }
-      if ((index & a.control_mask) != (a.control_value & ~here)) continue;
+      if ((index & a.control_mask & ~here) != (a.control_value & ~here)) continue;
       a.control_mask &= here;
       a.control_value &= here;
       if (a.kind == ActionKind::kMatrix) {

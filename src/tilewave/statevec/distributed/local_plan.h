@@ -12,6 +12,13 @@ namespace tilewave::statevec::distributed {
 
 /// Passes [first, last) of `plan` for the rank whose shard positions have the values of `shard`
 /// (bit k is position num_qubits - shard_bits + k), starting and ending in the identity layout.
-Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard);
+/// With a slice, only for the part of the rank whose positions `slice.mask` (active in none of the
+/// passes) have the values `slice.value`: the plan knows them to be zero, so that it runs on memory
+/// that begins at index `slice.value`.
+struct Slice {
+  std::uint64_t mask = 0, value = 0;
+};
+Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard,
+                Slice slice = {});
 
 }  // namespace tilewave::statevec::distributed

@@ -37,6 +37,17 @@ struct ShardSwap {
   bool holds(int rank, std::uint64_t part) const;
 };
 
+/// An exchange between two passes, slice by slice: the pass before a slice's exchange and the pass
+/// after it touch that slice alone, so that exchanges run beside passes over other slices.
+struct SlicedExchange {
+  ShardSwap swap;
+  std::uint64_t mask = 0;             ///< local positions that number the slices
+  std::vector<std::uint64_t> values;  ///< of the mask, one a slice
+  /// The pass of a rank over a slice; without passes: none on that side.
+  std::function<Plan(int rank, std::size_t slice)> before, after;
+  std::vector<bool> idle_before, idle_after;  ///< ranks
+};
+
 /// The runs of one part, slice by slice.
 class PartRuns {
  public:
@@ -78,6 +89,9 @@ class Transport {
   /// What `rank` holds becomes everyone's.
   virtual void broadcast(int rank, void* data, std::size_t num_bytes) const = 0;
   virtual void exchange(Shards shards, const ShardSwap& swap) = 0;
+  /// log2 of the slices that overlap best; 0 where exchanges do not overlap with passes.
+  virtual int slice_bits(int /*local_qubits*/) const { return 0; }
+  virtual void exchange_sliced(Shards, const SlicedExchange&) {}
   /// Reads `theirs` of the peer rank for the k-th local shard, while the peer reads `mine` of this.
   virtual void fetch(Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
                      std::span<const std::uint64_t> theirs, int run_bits, void* to) = 0;
