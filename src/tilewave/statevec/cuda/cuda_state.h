@@ -50,9 +50,9 @@ class CudaState final : public State {
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
   std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
   int device_index() const { return info_.index; }
-  /// Starts the one pass of a plan on the memory from index `first` on; nothing is checked or
+  /// Starts the passes of a plan on the memory from index `first` on; nothing is checked or
   /// remembered, and the call does not wait.
-  void start_pass(const Plan& plan, std::uint64_t first);
+  void start_passes(const Plan& plan, std::uint64_t first);
   const runtime::cuda::Stream& stream() const { return stream_; }
   /// The amplitudes, for an exchange that changes them.
   Complex<T>* open_memory() {

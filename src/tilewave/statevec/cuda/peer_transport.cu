@@ -179,7 +179,7 @@ class PeerTransport final : public distributed::Transport {
       for (std::size_t s = 0; s < slices; ++s) {
         guarded([&] {
           if (sliced.before && !sliced.idle_before[rank])
-            shard.start_pass(sliced.before(k, s), sliced.values[s]);
+            shard.start_passes(sliced.before(k, s), sliced.values[s]);
           auto event = std::make_unique<rc::Event>();
           event->record(shard.stream());
           passed[rank][s] = std::move(event);
@@ -207,7 +207,7 @@ class PeerTransport final : public distributed::Transport {
               if (events[e]) events[e]->hold(shard.stream());
             }
           }
-          if (!sliced.idle_after[rank]) shard.start_pass(sliced.after(k, s), sliced.values[s]);
+          if (!sliced.idle_after[rank]) shard.start_passes(sliced.after(k, s), sliced.values[s]);
         });
       }
       guarded([&] {
@@ -290,11 +290,13 @@ class PeerTransport final : public distributed::Transport {
 }  // namespace
 
 template <class T>
-void CudaState<T>::start_pass(const Plan& plan, std::uint64_t first) {
+void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
   lowered_ = {};
-  const LoweredPlan::Step step = upload(tile::lower_pass(plan, 0, launcher_.shape()));
-  launcher_.launch(step.frame, open_memory() + first, region_ + step.code, region_ + step.tables,
-                   stream_);
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    const LoweredPlan::Step step = upload(tile::lower_pass(plan, p, launcher_.shape()));
+    launcher_.launch(step.frame, open_memory() + first, region_ + step.code, region_ + step.tables,
+                     stream_);
+  }
 }
 
 template <class T>
@@ -321,8 +323,8 @@ void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bit
   stream_.synchronize();
 }
 
-template void CudaState<float>::start_pass(const Plan&, std::uint64_t);
-template void CudaState<double>::start_pass(const Plan&, std::uint64_t);
+template void CudaState<float>::start_passes(const Plan&, std::uint64_t);
+template void CudaState<double>::start_passes(const Plan&, std::uint64_t);
 template void CudaState<float>::read_runs(std::span<const std::uint64_t>, int, void*) const;
 template void CudaState<double>::read_runs(std::span<const std::uint64_t>, int, void*) const;
 template void CudaState<float>::write_runs(std::span<const std::uint64_t>, int, const void*);

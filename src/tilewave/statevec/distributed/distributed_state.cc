@@ -31,6 +31,11 @@ int checked_shard_bits(int num_ranks, int num_qubits) {
 
 namespace distributed {
 
+namespace {
+// Passes that take this many times as long as an exchange are enough to hide it.
+constexpr double kOverlapShare = 1.5;
+}  // namespace
+
 DistributedState::DistributedState(int num_qubits, Precision precision,
                                    std::shared_ptr<Transport> transport,
                                    std::vector<std::unique_ptr<State>> shards)
@@ -195,24 +200,38 @@ DistributedState::Around DistributedState::slices_around(const Plan& plan, const
                                                          std::size_t done) const {
   Around around;
   const std::size_t at = step.before_pass;
-  around.first = at > done ? at - 1 : at;
-  around.last = std::min(at + 1, plan.passes.size());
-  int slice_bits = transport_->slice_bits(local_qubits_);
-  if (slice_bits == 0 || around.first == around.last || step.bytes == 0 || step.flips ||
-      !step.relabels.empty()) {
-    return around;
-  }
+  around.first = around.last = at;
+  const int wanted = transport_->slice_bits(local_qubits_);
+  if (wanted == 0 || step.bytes == 0 || step.flips || !step.relabels.empty()) return around;
   std::uint64_t taken = step.known_zero_before | step.known_zero_after;
-  for (std::size_t p = around.first; p < around.last; ++p) {
-    const Pass& pass = plan.passes[p];
-    taken |= pass.known_zero_before | pass.known_zero_after;
-    for (const int position : pass.active) taken |= bit(position);
-  }
   for (const auto& [a, b] : step.swaps) taken |= bit(a);
-  for (int p = local_qubits_ - 1; p >= 0 && slice_bits > 0; --p) {
+  // passes on both sides in turn, while enough positions are active in none of them and the
+  // exchange takes longer than they do
+  std::size_t end = plan.passes.size();
+  for (const Exchange& later : plan.exchanges) {
+    if (later.before_pass > at) end = std::min<std::size_t>(end, later.before_pass);
+  }
+  double passes_s = 0;
+  const auto add = [&](std::size_t p) {
+    const Pass& pass = plan.passes[p];
+    std::uint64_t with = taken | pass.known_zero_before | pass.known_zero_after;
+    for (const int position : pass.active) with |= bit(position);
+    if (std::popcount(low_mask(local_qubits_) & ~with) < wanted) return false;
+    taken = with;
+    passes_s += pass.predicted_s;
+    return true;
+  };
+  bool more = true;
+  while (more && passes_s < kOverlapShare * step.predicted_s) {
+    more = false;
+    if (around.last < end && add(around.last)) ++around.last, more = true;
+    if (around.first > done && add(around.first - 1)) --around.first, more = true;
+  }
+  int left = around.first == around.last ? 0 : wanted;
+  for (int p = local_qubits_ - 1; p >= 0 && left > 0; --p) {
     if (taken >> p & 1) continue;
     around.mask |= bit(p);
-    --slice_bits;
+    --left;
   }
   return around;
 }
@@ -222,9 +241,9 @@ void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const 
   sliced.mask = around.mask;
   for (std::uint64_t v = 0; v < bit(std::popcount(around.mask)); ++v)
     sliced.values.push_back(deposit_bits(v, around.mask));
-  const auto pass_of = [&](std::size_t p) {
-    return [&, p](int rank, std::size_t slice) {
-      return local_plan(plan, p, p + 1, shard_of(rank), {sliced.mask, sliced.values[slice]});
+  const auto passes_of = [&](std::size_t first, std::size_t last) {
+    return [&, first, last](int rank, std::size_t slice) {
+      return local_plan(plan, first, last, shard_of(rank), {sliced.mask, sliced.values[slice]});
     };
   };
   const auto idle_ranks = [&](std::uint64_t known_zero) {
@@ -233,17 +252,17 @@ void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const 
     return idle;
   };
   if (around.first < step.before_pass) {
-    sliced.before = pass_of(around.first);
+    sliced.before = passes_of(around.first, step.before_pass);
     sliced.idle_before = idle_ranks(plan.passes[around.first].known_zero_before);
-    known_zero_ = plan.passes[around.first].known_zero_after;
+    known_zero_ = plan.passes[step.before_pass - 1].known_zero_after;
   }
   sliced.swap = swap_of(step);
   swap_known_zeros(step);
   TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
   if (around.last > step.before_pass) {
-    sliced.after = pass_of(step.before_pass);
+    sliced.after = passes_of(step.before_pass, around.last);
     sliced.idle_after = idle_ranks(known_zero_);
-    known_zero_ = plan.passes[step.before_pass].known_zero_after;
+    known_zero_ = plan.passes[around.last - 1].known_zero_after;
   }
   transport_->exchange_sliced(shards_, sliced);
   assume_shards();

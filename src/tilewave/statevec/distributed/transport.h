@@ -37,13 +37,13 @@ struct ShardSwap {
   bool holds(int rank, std::uint64_t part) const;
 };
 
-/// An exchange between two passes, slice by slice: the pass before a slice's exchange and the pass
-/// after it touch that slice alone, so that exchanges run beside passes over other slices.
+/// An exchange between passes, slice by slice: the passes before a slice's exchange and those after
+/// it touch that slice alone, so that exchanges run beside passes over other slices.
 struct SlicedExchange {
   ShardSwap swap;
   std::uint64_t mask = 0;             ///< local positions that number the slices
   std::vector<std::uint64_t> values;  ///< of the mask, one a slice
-  /// The pass of a rank over a slice; without passes: none on that side.
+  /// The passes of a rank over a slice; null: none on that side.
   std::function<Plan(int rank, std::size_t slice)> before, after;
   std::vector<bool> idle_before, idle_after;  ///< ranks
 };

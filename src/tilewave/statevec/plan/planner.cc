@@ -11,6 +11,11 @@
 
 namespace tilewave::statevec {
 
+namespace {
+constexpr int kMinExchangePosition =
+    12;  // runs of at least 2^12 amplitudes where there is a choice
+}
+
 Layout Layout::identity() {
   Layout layout;
   for (int q = 0; q < 64; ++q) layout.position[q] = static_cast<std::uint8_t>(q);
@@ -83,6 +88,9 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   shards.zero_wires = zero_wires;
   for (int q = 0; q < n; ++q) {
     if (options.layout.position[q] >= local) shards.remote |= bit(q);
+    if (options.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
+      shards.low |= bit(q);
+    }
   }
   return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits, options);
 }

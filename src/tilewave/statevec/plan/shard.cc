@@ -134,11 +134,14 @@ class Splitter {
       float work;
       int kept;
     };
+    std::uint64_t all = all_;
+    if (node.segment.actions.empty()) all &= ~(options_.low & ~node.zero);
+    if (std::popcount(all) < 2 * options_.shard_bits) all = all_;
     std::vector<Candidate> sets = {{0, 0, 0}};
     for (int size = 1; size <= options_.shard_bits; ++size) {
       std::vector<Candidate> grown;
       for (const Candidate& set : sets) {
-        for_each_bit(all_ & ~set.remote, [&](int w) {
+        for_each_bit(all & ~set.remote, [&](int w) {
           const std::uint64_t remote = set.remote | bit(w);
           grown.push_back({remote, work(needs_, node.remaining, remote, all_),
                            std::popcount(remote & node.segment.remote)});

@@ -20,7 +20,9 @@ struct ShardOptions {
   int shard_bits = 0;
   std::uint64_t remote = 0;      ///< at the start
   std::uint64_t zero_wires = 0;  ///< known to be |0>: two of them change places for free
-  std::size_t beam = 6;          ///< splits kept
+  std::uint64_t low = 0;  ///< wires on low positions at the start: no pass moves them up before an
+                          ///< exchange at the start, which would move short runs of amplitudes
+  std::size_t beam = 6;   ///< splits kept
 };
 
 /// Splits needs into segments with as few exchanges as the search finds. Throws Error(kUsage) when
