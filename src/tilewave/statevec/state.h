@@ -105,6 +105,11 @@ class State {
   virtual void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const = 0;
   virtual void write_runs(std::span<const std::uint64_t> firsts, int run_bits,
                           const void* from) = 0;
+  /// The same with a place on the host for every run.
+  virtual void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                         std::span<void* const> from);
+  virtual void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                         std::span<void* const> to) const;
   /// What the memory means from now on.
   void assume(const Layout& layout, std::uint64_t known_zero) {
     layout_ = layout;
@@ -146,6 +151,17 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
 /// A state on all processes of a run, one rank each, on the CPU.
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
                                           std::shared_ptr<runtime::Ranks> ranks);
+
+/// A state in host memory (2^num_qubits amplitudes) whose chunks of 2^chunk_qubits amplitudes visit
+/// the workers, states of that size, to be worked on.
+std::unique_ptr<State> make_streamed_state(int num_qubits, Precision precision, int chunk_qubits,
+                                           std::shared_ptr<void> memory,
+                                           std::vector<std::unique_ptr<State>> workers);
+
+/// A state in pinned host memory that streams through a CUDA device, of which it uses at most
+/// `device_bytes`. Throws Error(kResources) when that is too little for any chunk.
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
+                                                std::uint64_t device_bytes);
 
 /// A state on several CUDA devices of this process, a rank each. Exchanges overlap with passes from
 /// so many local qubits on (negative: from where it pays). In a build without CUDA:

@@ -10,6 +10,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -160,6 +161,50 @@ TEST(Distributed, states_that_are_set) {
     many->set_zero_state();
     EXPECT_EQ(many->norm(), 1.0);
     EXPECT_EQ(many->amplitudes(std::vector<std::uint64_t>{0, 511})[0], cplx(1));
+  }
+}
+
+std::unique_ptr<State> streamed(int num_qubits, int chunk_qubits, Precision precision) {
+  auto buffer = std::make_shared<runtime::HostBuffer>(amplitude_bytes(precision) << num_qubits);
+  std::vector<std::unique_ptr<State>> workers;
+  for (int k = 0; k < 3; ++k) workers.push_back(make_cpu_state(chunk_qubits, precision, 1));
+  return make_streamed_state(num_qubits, precision, chunk_qubits,
+                             std::shared_ptr<void>(buffer, buffer->data()), std::move(workers));
+}
+
+TEST(Distributed, chunks_that_stream_through_workers) {
+  std::mt19937_64 random(6);
+  for (const auto family : circuit::family_names()) {
+    const int n = 11;
+    const circuit::Circuit c = circuit::make_family(family, n);
+    const auto one = make_cpu_state(n, Precision::kDouble, 1);
+    one->apply(c, c.ops());
+    for (const int chunk : {8, 9, 10}) {
+      SCOPED_TRACE(std::string(family) + " in chunks of " + std::to_string(chunk));
+      const auto many = streamed(n, chunk, Precision::kDouble);
+      many->apply(c, c.ops());
+      expect_same(*one, *many, random, 1e-12);
+      expect_same_shots(*one, *many);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto one = make_cpu_state(10, Precision::kDouble, 1);
+    const auto many = streamed(10, 7, Precision::kDouble);
+    for (int stretch = 0; stretch < 3; ++stretch) {
+      const circuit::Circuit c = testing::random_circuit(10, 40, random);
+      one->apply(c, c.ops());
+      many->apply(c, c.ops());
+      const auto q = static_cast<circuit::Qubit>(random() % 10);
+      const auto p = one->joint_probabilities(std::span(&q, 1));
+      const int outcome = p[1] > p[0] ? 1 : 0;
+      one->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
+      many->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
+    }
+    expect_same_shots(*one, *many);
+    expect_same(*one, *many, random, 1e-11);
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
