@@ -4,6 +4,7 @@
 //   multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines; time-apart:
 //   without
 //                                                                         overlap
+//   multi_gpu stream <qubits> <MiB of device memory> [repetitions]   a QFT from host memory
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -114,9 +115,47 @@ void check(int num_devices, int min_sliced) {
               "random " + std::to_string(round) + kind + " x" + std::to_string(num_devices));
     }
   }
+  std::fflush(stdout);
   std::printf("%d devices checked, %s overlap, %d failures so far\n", num_devices,
               min_sliced == kNever ? "no" : "with", failures);
   std::fflush(stdout);
+}
+
+// A state that streams through little device memory against one that does not.
+void check_streaming() {
+  std::mt19937_64 random(9);
+  const int n = 22;
+  for (const std::string_view family : {"qft", "random", "ghz", "ising"}) {
+    const circuit::Circuit c = circuit::make_family(family, n);
+    const auto one = make_cuda_state(n, Precision::kDouble, 0);
+    const auto many = make_streamed_cuda_state(n, Precision::kDouble, 0, std::uint64_t{700} << 20);
+    one->apply(c, c.ops());
+    many->apply(c, c.ops());
+    compare(*one, *many, random, 1e-12, std::string(family) + " streamed");
+    expect(sample(*one, 20000, 3) == sample(*many, 20000, 3), std::string(family) + ": shots");
+  }
+  std::printf("streaming checked, %d failures so far\n", failures);
+}
+
+void time_streaming(int n, std::uint64_t device_bytes, int repetitions) {
+  const circuit::Circuit c = circuit::make_family("qft", static_cast<std::uint32_t>(n));
+  const auto state = make_streamed_cuda_state(n, Precision::kDouble, 0, device_bytes);
+  const std::vector<cplx> product(static_cast<std::size_t>(2 * n), std::sqrt(0.5));
+  for (int k = 0; k <= repetitions; ++k) {
+    state->set_product_state(product);
+    const runtime::Timer timer;
+    const Plan plan = make_plan(c, c.ops(), state->plan_options());
+    state->run(plan);
+    const double s = timer.elapsed_s();
+    std::size_t streams = 1;
+    for (const Exchange& e : plan.exchanges) streams += e.before_pass > 0;
+    std::printf(
+        "{\"streamed\": \"qft\", \"qubits\": %d, \"device\": \"%s\", \"ms\": %.1f, \"streams\": "
+        "%zu, \"GBs_each_way\": %.1f, \"norm\": %.13f}\n",
+        n, state->device().c_str(), 1e3 * s, streams,
+        1e-9 * static_cast<double>(streams) * std::ldexp(16.0, n) / s, state->norm());
+    std::fflush(stdout);
+  }
 }
 
 void time_circuits(int n, int num_devices, int repetitions, bool overlap,
@@ -182,6 +221,12 @@ int main(int argc, char** argv) {
                     !apart, names);
       return 0;
     }
+    if (argc > 3 && std::strcmp(argv[1], "stream") == 0) {
+      time_streaming(std::atoi(argv[2]), static_cast<std::uint64_t>(std::atoi(argv[3])) << 20,
+                     argc > 4 ? std::atoi(argv[4]) : 3);
+      return 0;
+    }
+    if (found) check_streaming();
     if (found < 2) {
       std::printf("skipped: %d CUDA devices, two are needed\n", found);
       return 77;

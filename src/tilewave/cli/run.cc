@@ -24,7 +24,8 @@ constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
 struct Flags {
-  std::string file, shots, seed, precision = "double", threads, ranks, device = "auto";
+  std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
+                                 memory_limit;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   bool json = false;
   ReportOptions report;
@@ -83,6 +84,10 @@ simulate::Options to_options(const Flags& flags) {
 void run(Flags& flags) {
   simulate::Options options = to_options(flags);
   options.distribution = read_distribution(flags.ranks);
+  if (!flags.memory_limit.empty()) {
+    options.distribution.device_bytes =
+        parse_number("--memory-limit", flags.memory_limit, 1, std::uint64_t{1} << 20) << 20;
+  }
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   runtime::Timer timer;
@@ -117,7 +122,10 @@ void add_run_command(CLI::App& app) {
   c->add_option("--precision", flags->precision, "double (default) or single")
       ->check(CLI::IsMember({"double", "single"}));
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
-  c->add_option("--device", flags->device, "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+  c->add_option("--device", flags->device,
+                "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+  c->add_option("--memory-limit", flags->memory_limit,
+                "MiB of device memory to use: a larger state streams from host memory");
   c->add_option("--ranks", flags->ranks,
                 "share the state among this many ranks of this process (a power of two)");
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");

@@ -142,17 +142,40 @@ int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string
 
 namespace {
 
+// Device memory a state may stream through; 0 when it fits.
+std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision, int device,
+                           const Distribution& distribution) {
+  std::uint64_t bytes = distribution.device_bytes;
+  for (const auto& d : runtime::cuda_devices()) {
+    // what other programs and the driver hold is a few percent
+    const std::uint64_t usable = d.total_memory_bytes / 100 * 98;
+    if (d.index == device) bytes = bytes ? std::min(bytes, usable) : usable;
+  }
+  const double needed = 3e8 + std::ldexp(static_cast<double>(amplitude_bytes(precision)),
+                                         static_cast<int>(num_qubits));
+  return needed > static_cast<double>(bytes) ? bytes : 0;
+}
+
 std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
                                                   int num_threads, const std::string& device,
                                                   const Distribution& distribution) {
   const int ranks = distribution.num_ranks(), n = static_cast<int>(num_qubits);
-  if (device != "auto" && device != "cpu") {
-    throw Error(ExitCode::kUsage, "--device " + device +
-                                      " cannot be shared by ranks: use --device "
-                                      "cpu, or one rank");
-  }
   const int bits = statevec::checked_shard_bits(ranks, n);
   const auto& processes = distribution.processes;
+  const std::vector<int> devices =
+      device == "auto" ? std::vector<int>{} : choose_devices(num_qubits, precision, device);
+  if (!devices.empty()) {
+    if (!processes) {
+      throw Error(ExitCode::kUsage,
+                  "--ranks are ranks on the CPU: for several devices use --device "
+                  "cuda:0-" +
+                      std::to_string(ranks - 1));
+    }
+    // "cuda" gives every process of a host a device of its own
+    int index = processes->rank_on_host();
+    if (device != "cuda") index = devices[static_cast<std::size_t>(index) % devices.size()];
+    return statevec::make_process_state(n, precision, 1, processes, index);
+  }
   const int on_host = processes ? processes->ranks_on_host() : ranks;
   int threads = num_threads;
   if (threads <= 0) {
@@ -179,6 +202,10 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return make_distributed(num_qubits, precision, num_threads, device, distribution);
   }
   const std::vector<int> devices = choose_devices(num_qubits, precision, device);
+  if (devices.empty() && distribution.device_bytes) {
+    throw Error(ExitCode::kUsage,
+                "--memory-limit is about a device's memory: give one, as in --device cuda");
+  }
   if (devices.empty() || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
                  runtime::available_host_bytes());
@@ -189,6 +216,10 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return statevec::make_cpu_state(n, precision, useful);
   }
   if (devices.size() > 1) return statevec::make_multi_cuda_state(n, precision, devices);
+  if (const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices[0], distribution)) {
+    check_memory(num_qubits, precision, 1, runtime::available_host_bytes());
+    return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes);
+  }
   return statevec::make_cuda_state(n, precision, devices[0]);
 }
 

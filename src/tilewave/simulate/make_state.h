@@ -14,9 +14,11 @@ namespace tilewave::simulate {
 bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
                  const std::string& device);
 
-/// Who shares a state: the processes of a run with a rank each, or ranks inside this process.
+/// Who shares a state: the processes of a run with a rank each, or ranks inside this process; or
+/// one device that sees parts of it in turn.
 struct Distribution {
   int num_logical_ranks = 1;
+  std::uint64_t device_bytes = 0;  ///< a device may use; larger states stream through it; 0: all
   std::shared_ptr<runtime::Ranks> processes;  ///< null: this process alone
 
   int num_ranks() const { return processes ? processes->size() : num_logical_ranks; }

@@ -148,9 +148,12 @@ int checked_shard_bits(int num_ranks, int num_qubits);
 std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,
                                           int num_ranks);
 
-/// A state on all processes of a run, one rank each, on the CPU.
+/// A state on all processes of a run, one rank each: on the CPU, or on a CUDA device with exchanges
+/// through host memory.
+constexpr int kOnCpu = -1;
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
-                                          std::shared_ptr<runtime::Ranks> ranks);
+                                          std::shared_ptr<runtime::Ranks> ranks,
+                                          int cuda_device = kOnCpu);
 
 /// A state in host memory (2^num_qubits amplitudes) whose chunks of 2^chunk_qubits amplitudes visit
 /// the workers, states of that size, to be worked on.

@@ -48,6 +48,10 @@ class CudaState final : public State {
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
+  void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                 std::span<void* const> from) override;
+  void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                 std::span<void* const> to) const override;
   std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
   int device_index() const { return info_.index; }
   /// Starts the passes of a plan on the memory from index `first` on; nothing is checked or

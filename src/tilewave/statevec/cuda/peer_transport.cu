@@ -289,47 +289,6 @@ class PeerTransport final : public distributed::Transport {
 
 }  // namespace
 
-template <class T>
-void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
-  lowered_ = {};
-  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    const LoweredPlan::Step step = upload(tile::lower_pass(plan, p, launcher_.shape()));
-    launcher_.launch(step.frame, open_memory() + first, region_ + step.code, region_ + step.tables,
-                     stream_);
-  }
-}
-
-template <class T>
-void CudaState<T>::read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const {
-  use_device();
-  auto* out = static_cast<Complex<T>*>(to);
-  for (const std::uint64_t first : firsts) {
-    rc::copy(out, amps_ + first, sizeof(Complex<T>) << run_bits, stream_);
-    out += bit(run_bits);
-  }
-  stream_.synchronize();
-}
-
-template <class T>
-void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bits,
-                              const void* from) {
-  use_device();
-  marginals_.clear();
-  const auto* in = static_cast<const Complex<T>*>(from);
-  for (const std::uint64_t first : firsts) {
-    rc::copy(amps_ + first, in, sizeof(Complex<T>) << run_bits, stream_);
-    in += bit(run_bits);
-  }
-  stream_.synchronize();
-}
-
-template void CudaState<float>::start_passes(const Plan&, std::uint64_t);
-template void CudaState<double>::start_passes(const Plan&, std::uint64_t);
-template void CudaState<float>::read_runs(std::span<const std::uint64_t>, int, void*) const;
-template void CudaState<double>::read_runs(std::span<const std::uint64_t>, int, void*) const;
-template void CudaState<float>::write_runs(std::span<const std::uint64_t>, int, const void*);
-template void CudaState<double>::write_runs(std::span<const std::uint64_t>, int, const void*);
-
 }  // namespace cuda
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
