@@ -10,7 +10,7 @@ function(tw_room name)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_main)\\.cc$|/mpi/")  # mpi/ is a module of its own
   if(TW_HAVE_CUDA)
     list(FILTER sources EXCLUDE REGEX "_stub\\.cc$")
     list(FILTER device EXCLUDE REGEX "_test\\.cu$")

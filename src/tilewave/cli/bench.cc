@@ -14,6 +14,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/distribution.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/runtime/bandwidth.h"
@@ -28,7 +29,7 @@ using nlohmann::ordered_json;
 
 struct Flags {
   std::vector<std::string> names;
-  std::string qubits = "24", precision = "both", threads, device = "auto", input = "both";
+  std::string qubits = "24", precision = "both", threads, ranks, device = "auto", input = "both";
   std::string repeats = "7", warmup = "1", write, json;
   bool no_limit = false;
 };
@@ -93,6 +94,8 @@ ordered_json result_json(const Subject& s, statevec::Precision precision,
       {"input", r.input == simulate::BenchInput::kZeros ? "zeros" : "arbitrary"},
       {"device", r.device},
       {"passes", r.passes},
+      {"exchanges", r.exchanges},
+      {"exchange_bytes", r.exchange_bytes},
       {"bytes", r.bytes},
       {"flops", r.flops},
       {"predicted_s", r.predicted_s},
@@ -126,6 +129,7 @@ void bench(const Flags& flags) {
   }
   simulate::BenchOptions options;
   options.device = flags.device;
+  options.distribution = read_distribution(flags.ranks);
   if (!flags.threads.empty()) {
     options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
   }
@@ -160,6 +164,7 @@ void bench(const Flags& flags) {
       }
     }
   }
+  if (!options.distribution.is_root()) return;
   if (flags.json == "-") {
     std::printf("%s\n", out.dump(1, ' ').c_str());
   } else if (!flags.json.empty()) {
@@ -184,7 +189,8 @@ void add_bench_command(CLI::App& app) {
   c->add_option("--input", flags->input, "arbitrary (a product state), zeros or both (default)")
       ->check(CLI::IsMember({"arbitrary", "zeros", "both"}));
   c->add_option("--threads", flags->threads, "CPU threads");
-  c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--ranks", flags->ranks, "share each state among this many ranks of this process");
+  c->add_option("--device", flags->device, "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--repeats", flags->repeats, "timed runs, of which the median counts (default 7)");
   c->add_option("--warmup", flags->warmup, "runs before them (default 1)");
   c->add_flag("--no-limit", flags->no_limit, "do not measure the machine's limit first");

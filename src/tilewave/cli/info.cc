@@ -30,6 +30,7 @@ struct Report {
   std::string no_cuda;
   std::vector<runtime::CudaDevice> devices = runtime::cuda_devices(&no_cuda);
   int num_threads = runtime::default_num_threads();
+  std::vector<std::vector<double>> links = runtime::measure_links();
 };
 
 void print_json(const Report& r) {
@@ -50,6 +51,7 @@ void print_json(const Report& r) {
                                       {"compute", std::to_string(d.major * 10 + d.minor)},
                                       {"memory_bytes", d.total_memory_bytes}});
   }
+  out["cuda"]["link_bytes_per_s"] = r.links;
   std::printf("%s\n", out.dump(2).c_str());
 }
 
@@ -69,6 +71,14 @@ void print_text(const Report& r) {
   for (const auto& d : r.devices) {
     std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d\n", d.index,
                 d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor);
+  }
+  if (!r.links.empty()) std::printf("  links       GB/s from a device (row) to another\n");
+  for (std::size_t from = 0; from < r.links.size(); ++from) {
+    std::printf("              cuda:%zu", from);
+    for (const double rate : r.links[from]) {
+      rate > 0 ? std::printf(" %6.0f", 1e-9 * rate) : std::printf(" %6s", "-");
+    }
+    std::printf("\n");
   }
   std::printf("\nwhat would run where\n");
   const auto available = r.machine.available_memory_bytes;

@@ -14,23 +14,44 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/distribution.h"
 #include "tilewave/cli/older_flags.h"
+#include "tilewave/runtime/ranks.h"
 
 namespace {
 
 using tilewave::ExitCode;
 
+bool is_silent = false;  // rank 0 alone speaks
+
 // Leaves a progress line cleanly and lets the signal end the process, so that the shell sees it.
 void on_interrupt(int signal) {
   constexpr char kMessage[] = "\ninterrupted\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  if (!is_silent) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
+// One message for all processes of a run: rank 0 prints its own problem or the one it hears of and
+// ends the others. Another rank speaks only when rank 0 does not end it.
 int fail(ExitCode code, const std::string& message) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+  const int rank = tilewave::runtime::launch().rank;
+  const auto ranks = tilewave::runtime::joined_ranks();
+  if (rank > 0) {
+    if (!ranks) {  // before the processes met: rank 0 has the same problem
+      sleep(2);
+      return static_cast<int>(code);
+    }
+    ranks->report_failure(message);
+    code = ExitCode::kCommunication;
+  }
+  const std::string who = rank > 0 ? "rank " + std::to_string(rank) + ": " : "";
+  std::fprintf(stderr, "error: %s%s\n", who.c_str(), message.c_str());
+  std::fflush(stderr);
+  if (ranks) ranks->abort(static_cast<int>(code));
   return static_cast<int>(code);
 }
 
@@ -57,6 +78,9 @@ int run(int argc, char** argv) {
   try {
     std::vector<std::string> words = tilewave::cli::rewrite_older_flags(argc, argv);
     words.erase(words.begin());
+    if (!words.empty() && words[0] != "run" && words[0] != "bench") {
+      tilewave::cli::need_one_process(words[0]);
+    }
     std::reverse(words.begin(), words.end());  // CLI11 takes them last first
     app.parse(std::move(words));
     if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);
@@ -68,6 +92,7 @@ int run(int argc, char** argv) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     return fail(ExitCode::kResources, "cannot write the standard output: is the disk full?");
   }
+  if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
   return 0;
 }
 
@@ -76,6 +101,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  is_silent = tilewave::runtime::launch().rank > 0;
+  if (is_silent && !std::freopen("/dev/null", "w", stdout)) return 1;
   try {
     return run(argc, argv);
   } catch (const tilewave::Error& e) {

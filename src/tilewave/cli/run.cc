@@ -9,6 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/distribution.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/pauli_text.h"
@@ -25,7 +26,8 @@ constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
 struct Flags {
-  std::string file, shots, seed, precision = "double", threads, device = "auto", engine = "auto";
+  std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
+                                 engine = "auto", memory_limit;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   bool json = false;
   ReportOptions report;
@@ -84,6 +86,11 @@ simulate::Options to_options(const Flags& flags) {
 
 void run(Flags& flags) {
   simulate::Options options = to_options(flags);
+  options.distribution = read_distribution(flags.ranks);
+  if (!flags.memory_limit.empty()) {
+    options.distribution.device_bytes =
+        parse_number("--memory-limit", flags.memory_limit, 1, std::uint64_t{1} << 20) << 20;
+  }
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   runtime::Timer timer;
@@ -93,7 +100,8 @@ void run(Flags& flags) {
   }
   const double parse_s = timer.elapsed_s();
 
-  runtime::ProgressBar bar(stderr, !flags.report.quiet && runtime::wants_progress(stderr));
+  const bool speaks = !flags.report.quiet && options.distribution.is_root();
+  runtime::ProgressBar bar(stderr, speaks && runtime::wants_progress(stderr));
   options.on_progress = [&](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
   };
@@ -106,6 +114,7 @@ void run(Flags& flags) {
   simulate::Result result = simulate::simulate(circuit, options);
   bar.clear();
   result.timings.parse_s = parse_s;
+  if (!options.distribution.is_root()) return;
   if (wants_page) {
     flags.report.title = std::filesystem::path(flags.file).filename().string();
     if (result.device == "cpu") {
@@ -131,11 +140,16 @@ void add_run_command(CLI::App& app) {
   c->add_option("--precision", flags->precision, "double (default) or single")
       ->check(CLI::IsMember({"double", "single"}));
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
-  c->add_option("--device", flags->device, "auto (default), cpu, cuda or cuda:<index>");
+  c->add_option("--device", flags->device,
+                "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--engine", flags->engine,
                 "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
                 "statevector or stabilizer")
       ->check(CLI::IsMember({"auto", "statevector", "stabilizer"}));
+  c->add_option("--memory-limit", flags->memory_limit,
+                "MiB of device memory to use: a larger state streams from host memory");
+  c->add_option("--ranks", flags->ranks,
+                "share the state among this many ranks of this process (a power of two)");
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");
   c->add_option("--probabilities", flags->probabilities,
                 "P(qubit = 1): all, or qubits such as 0,3 (up to 20 of them also jointly)");

@@ -21,6 +21,10 @@ ordered_json plan_json(const simulate::Result& r, const ReportOptions& report) {
                        {"bytes", r.plan.bytes},
                        {"flops", r.plan.flops},
                        {"predicted_s", r.plan.predicted_s}};
+  if (r.num_ranks > 1) {
+    plan["exchanges"] = r.plan.exchanges;
+    plan["exchange_bytes"] = r.plan.exchange_bytes;
+  }
   if (!report.dry_run) plan["branches"] = r.num_branches;
   if (!r.plan.text.empty()) plan["text"] = r.plan.text;
   return plan;
@@ -73,6 +77,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
     }
     if (!stabilizer) out["norm"] = r.norm;
   }
+  out["ranks"] = r.num_ranks;
   out["memory_bytes"] = r.memory_bytes;
   out["plan"] = plan_json(r, report);
   out["timings_s"] = {{"parse", r.timings.parse_s},

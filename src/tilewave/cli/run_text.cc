@@ -123,6 +123,13 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
     std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
                 r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),
                 in_time(r.plan.predicted_s).c_str(), in_bytes(r.memory_bytes).c_str());
+    if (r.num_ranks > 1) {
+      const auto ranks = static_cast<std::uint64_t>(r.num_ranks);
+      std::printf("a rank: %s of memory, %s sent in %llu exchanges\n",
+                  in_bytes(r.memory_bytes / ranks).c_str(),
+                  in_bytes(static_cast<std::uint64_t>(r.plan.exchange_bytes) / ranks).c_str(),
+                  static_cast<unsigned long long>(r.plan.exchanges));
+    }
     return;
   }
   const auto& t = r.timings;

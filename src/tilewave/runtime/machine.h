@@ -33,4 +33,9 @@ bool built_with_cuda();
 /// The CUDA devices that can be used now; `problem`, when given, says why there are none.
 std::vector<CudaDevice> cuda_devices(std::string* problem = nullptr);
 
+/// Bytes a second from each CUDA device to each other, all pairs in turn (row: from), measured with
+/// copies of 256 MiB; 0 on the diagonal and where two devices cannot reach each other. Empty with
+/// fewer than two devices. Takes a second.
+std::vector<std::vector<double>> measure_links();
+
 }  // namespace tilewave::runtime

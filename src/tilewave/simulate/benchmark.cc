@@ -45,7 +45,8 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
                 "a circuit that measures, resets or branches in the middle has no one time");
   }
   const std::unique_ptr<statevec::State> state =
-      make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
+      make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device,
+                 options.distribution);
   const std::vector<cplx> product = random_product_state(circuit.num_qubits());
   std::vector<BenchResult> results;
   for (const BenchInput input : inputs) {
@@ -74,6 +75,10 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
       for (const auto& pass : plan.passes) {
         result.bytes += pass.bytes;
         result.flops += pass.flops;
+      }
+      for (const auto& step : plan.exchanges) {
+        result.exchanges += step.bytes > 0;
+        result.exchange_bytes += step.bytes;
       }
     }
     result.plan_s = median(plan_times_s);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::simulate {
@@ -18,6 +19,7 @@ struct BenchOptions {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;
   std::string device = "auto";
+  Distribution distribution;
   int repeats = 7;
   int warmup = 1;
 };
@@ -30,6 +32,8 @@ struct BenchResult {
   double bytes = 0;  ///< read + written by all passes
   double flops = 0;
   double predicted_s = 0;
+  std::uint64_t exchanges = 0;
+  double exchange_bytes = 0;    ///< sent by all ranks together
   double plan_s = 0;            ///< median
   double median_s = 0;          ///< planning plus execution
   std::vector<double> times_s;  ///< every repeat, in order

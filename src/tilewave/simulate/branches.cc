@@ -195,6 +195,10 @@ class Runner {
       summary.bytes += pass.bytes;
       summary.flops += pass.flops;
     }
+    for (const auto& step : plan.exchanges) {
+      summary.exchanges += step.bytes > 0;
+      summary.exchange_bytes += step.bytes;
+    }
   }
 
   // Takes the measurements (or resets) from branch.op on that can be made together.

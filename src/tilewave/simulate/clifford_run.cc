@@ -103,6 +103,9 @@ class Translator {
         out_.circuit.append(StabKind::kR, GateId::kId, {&t, 1}, {});
         return true;
       }
+      case OpKind::kJump:
+      case OpKind::kAssign:
+        return refuse(op, "it is classical control that branches");
       case OpKind::kGate:
       case OpKind::kMatrix:
         break;
@@ -133,7 +136,7 @@ class Translator {
     if ((op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) && circuit_.qubits(op).size() == 1)
       action = circuit::clifford1_of(whole_matrix(op));
     const bool pauli = action && action->x == Pauli::kX && action->z == Pauli::kZ;
-    if (c.size != 1 || !pauli) return refuse(op, "the condition is not one bit on a Pauli gate");
+    if (c.size != 1 || !c.expr.empty() || !pauli) return refuse(op, "the condition is not one bit on a Pauli gate");
     const bool x = action->z_negative, z = action->x_negative;
     if (!x && !z) return true;
     const std::uint32_t q = circuit_.qubits(op)[0];

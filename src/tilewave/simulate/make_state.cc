@@ -1,6 +1,8 @@
 // See make_state.h.
 #include "tilewave/simulate/make_state.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 
@@ -14,7 +16,6 @@ namespace {
 
 using statevec::Precision;
 
-constexpr int kCpu = -1;
 constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
 constexpr std::uint32_t kSurelyFits = 16;     // reading what is free costs more than running these
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
@@ -37,31 +38,71 @@ double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
       statevec::needed_bytes(static_cast<int>(num_qubits), precision, num_threads));
 }
 
-// The index of a CUDA device, or kCpu.
-int choose_device(std::uint32_t num_qubits, Precision precision, const std::string& device) {
-  if (device == "cpu") return kCpu;
-  if (device == "auto") {
-    if (num_qubits < kMinCudaQubits || num_qubits > statevec::kMaxQubits ||
-        !runtime::built_with_cuda()) {
-      return kCpu;
+[[noreturn]] void fail_device(const std::string& device) {
+  throw Error(ExitCode::kUsage, "unknown device '" + device +
+                                    "': use auto, cpu, cuda, cuda:<index> or several devices as "
+                                    "in cuda:0-3");
+}
+
+// "0", "0-3", "0,2": indices, each once.
+std::vector<int> parse_indices(const std::string& text, const std::string& device) {
+  std::vector<int> indices;
+  std::size_t at = 0;
+  const auto number = [&] {
+    const std::size_t end = text.find_first_not_of("0123456789", at);
+    const std::string digits = text.substr(at, end == std::string::npos ? end : end - at);
+    if (digits.empty() || digits.size() > 3) fail_device(device);
+    at += digits.size();
+    return std::stoi(digits);
+  };
+  while (true) {
+    const int first = number();
+    int last = first;
+    if (at < text.size() && text[at] == '-') {
+      ++at;
+      last = number();
     }
-    const double bytes = 1e9 + 1.04 * std::ldexp(static_cast<double>(amplitude_bytes(precision)),
-                                                 static_cast<int>(num_qubits));
-    for (const auto& d : runtime::cuda_devices()) {
-      if (bytes <= static_cast<double>(d.total_memory_bytes)) return d.index;
+    if (last < first) fail_device(device);
+    for (int k = first; k <= last; ++k) {
+      if (std::find(indices.begin(), indices.end(), k) != indices.end()) fail_device(device);
+      indices.push_back(k);
     }
-    return kCpu;
+    if (at == text.size()) return indices;
+    if (text[at++] != ',') fail_device(device);
   }
-  const std::string prefix = "cuda";
-  const bool is_cuda = device.compare(0, prefix.size(), prefix) == 0;
-  const std::string rest = is_cuda ? device.substr(prefix.size()) : "";
-  const bool has_index = rest.size() >= 2 && rest.size() <= 4 && rest[0] == ':' &&
-                         rest.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!is_cuda || (!rest.empty() && !has_index)) {
-    throw Error(ExitCode::kUsage,
-                "unknown device '" + device + "': use auto, cpu, cuda or cuda:<index>");
+}
+
+// The devices "auto" means: one that is large enough, or as few as hold the state together; none
+// for the CPU.
+std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
+  if (num_qubits < kMinCudaQubits || num_qubits > statevec::kMaxQubits ||
+      !runtime::built_with_cuda()) {
+    return {};
   }
-  return has_index ? std::stoi(rest.substr(1)) : 0;
+  const double state = 1.04 * std::ldexp(static_cast<double>(amplitude_bytes(precision)),
+                                         static_cast<int>(num_qubits));
+  const std::vector<runtime::CudaDevice> devices = runtime::cuda_devices();
+  for (std::size_t count = 1; count <= devices.size(); count *= 2) {
+    std::vector<int> fitting;
+    for (const auto& d : devices) {
+      if (1e9 + state / static_cast<double>(count) <= static_cast<double>(d.total_memory_bytes)) {
+        fitting.push_back(d.index);
+      }
+      if (fitting.size() == count) return fitting;
+    }
+  }
+  return {};
+}
+
+// The CUDA devices, none for the CPU.
+std::vector<int> choose_devices(std::uint32_t num_qubits, Precision precision,
+                                const std::string& device) {
+  if (device == "cpu") return {};
+  if (device == "auto") return find_devices(num_qubits, precision);
+  if (device == "cuda") return {0};
+  const std::string prefix = "cuda:";
+  if (device.compare(0, prefix.size(), prefix) != 0) fail_device(device);
+  return parse_indices(device.substr(prefix.size()), device);
 }
 
 }  // namespace
@@ -90,22 +131,97 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
 }
 
 bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::string& device) {
-  return choose_device(num_qubits, precision, device) == kCpu;
+  return choose_devices(num_qubits, precision, device).empty();
 }
 
+int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string& device,
+                const Distribution& distribution) {
+  if (distribution.num_ranks() != 1) return distribution.num_ranks();
+  const std::size_t devices = choose_devices(num_qubits, precision, device).size();
+  return std::max(1, static_cast<int>(devices));
+}
+
+namespace {
+
+// Device memory a state may stream through; 0 when it fits.
+std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision, int device,
+                           const Distribution& distribution) {
+  std::uint64_t bytes = distribution.device_bytes;
+  for (const auto& d : runtime::cuda_devices()) {
+    // what other programs and the driver hold is a few percent
+    const std::uint64_t usable = d.total_memory_bytes / 100 * 98;
+    if (d.index == device) bytes = bytes ? std::min(bytes, usable) : usable;
+  }
+  const double needed = 3e8 + std::ldexp(static_cast<double>(amplitude_bytes(precision)),
+                                         static_cast<int>(num_qubits));
+  return needed > static_cast<double>(bytes) ? bytes : 0;
+}
+
+std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
+                                                  int num_threads, const std::string& device,
+                                                  const Distribution& distribution) {
+  const int ranks = distribution.num_ranks(), n = static_cast<int>(num_qubits);
+  const int bits = statevec::checked_shard_bits(ranks, n);
+  const auto& processes = distribution.processes;
+  const std::vector<int> devices =
+      device == "auto" ? std::vector<int>{} : choose_devices(num_qubits, precision, device);
+  if (!devices.empty()) {
+    if (!processes) {
+      throw Error(ExitCode::kUsage,
+                  "--ranks are ranks on the CPU: for several devices use --device "
+                  "cuda:0-" +
+                      std::to_string(ranks - 1));
+    }
+    // "cuda" gives every process of a host a device of its own
+    int index = processes->rank_on_host();
+    if (device != "cuda") index = devices[static_cast<std::size_t>(index) % devices.size()];
+    return statevec::make_process_state(n, precision, 1, processes, index);
+  }
+  const int on_host = processes ? processes->ranks_on_host() : ranks;
+  int threads = num_threads;
+  if (threads <= 0) {
+    threads = runtime::resolve_num_threads(0);
+    if (processes) threads = std::max(1, threads / on_host);
+  }
+  // the ranks of a host share its memory
+  const std::uint32_t together =
+      num_qubits - static_cast<std::uint32_t>(bits) +
+      static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(on_host) - 1));
+  check_memory(std::max(together, std::min(num_qubits, 1u)), precision, threads * on_host,
+               runtime::available_host_bytes());
+  const int useful = n - bits < kMinThreadedQubits ? 1 : threads;
+  if (processes) return statevec::make_process_state(n, precision, useful, processes);
+  return statevec::make_logical_state(n, precision, useful, ranks);
+}
+
+}  // namespace
+
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
-                                            int num_threads, const std::string& device) {
-  const int chosen = choose_device(num_qubits, precision, device);
-  if ((chosen == kCpu && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
+                                            int num_threads, const std::string& device,
+                                            const Distribution& distribution) {
+  if (distribution.num_ranks() != 1) {
+    return make_distributed(num_qubits, precision, num_threads, device, distribution);
+  }
+  const std::vector<int> devices = choose_devices(num_qubits, precision, device);
+  if (devices.empty() && distribution.device_bytes) {
+    throw Error(ExitCode::kUsage,
+                "--memory-limit is about a device's memory: give one, as in --device cuda");
+  }
+  if ((devices.empty() && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
                  runtime::available_host_bytes());
   }
   const int n = static_cast<int>(num_qubits);
-  if (chosen == kCpu) {
+  if (devices.empty()) {
     const int useful = n < kMinThreadedQubits ? 1 : runtime::resolve_num_threads(num_threads);
     return statevec::make_cpu_state(n, precision, useful);
   }
-  return statevec::make_cuda_state(n, precision, chosen);
+  if (devices.size() > 1) return statevec::make_multi_cuda_state(n, precision, devices);
+  if (const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices[0], distribution)) {
+    check_memory(num_qubits, precision, 1, runtime::available_host_bytes());
+    return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes);
+  }
+  return statevec::make_cuda_state(n, precision, devices[0]);
 }
 
 }  // namespace tilewave::simulate

@@ -14,9 +14,30 @@ namespace tilewave::simulate {
 bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
                  const std::string& device);
 
+/// Who shares a state: the processes of a run with a rank each, or ranks inside this process; or
+/// one device that sees parts of it in turn.
+struct Distribution {
+  int num_logical_ranks = 1;
+  std::uint64_t device_bytes = 0;  ///< a device may use; larger states stream through it; 0: all
+  std::shared_ptr<runtime::Ranks> processes;  ///< null: this process alone
+
+  int num_ranks() const { return processes ? processes->size() : num_logical_ranks; }
+  bool is_root() const { return !processes || processes->rank() == 0; }
+  /// The root's value, for choices every process must make alike.
+  std::uint64_t agreed(std::uint64_t value) const {
+    if (processes) processes->broadcast(&value, sizeof value, 0);
+    return value;
+  }
+};
+
+/// Ranks that will share the state: processes, logical ranks or devices.
+int count_ranks(std::uint32_t num_qubits, statevec::Precision precision, const std::string& device,
+                const Distribution& distribution);
+
 /// A state in |0...0>. Throws Error(kResources), before any allocation, when it does not fit.
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::Precision precision,
-                                            int num_threads, const std::string& device);
+                                            int num_threads, const std::string& device,
+                                            const Distribution& distribution = {});
 
 /// Throws Error(kResources) when a state of n qubits does not fit in `available_bytes`: what is
 /// needed, what there is, and three ways out.

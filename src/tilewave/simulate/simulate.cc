@@ -98,6 +98,10 @@ void plan_only(const Program& program, const Options& options, const statevec::C
         result.plan.bytes += pass.bytes;
         result.plan.flops += pass.flops;
       }
+      for (const auto& step : plan.exchanges) {
+        result.plan.exchanges += step.bytes > 0;
+        result.plan.exchange_bytes += step.bytes;
+      }
       result.plan.text += statevec::explain(plan);
     }
     std::size_t events = 0, jumps = 0;
@@ -133,8 +137,12 @@ void check_writable(const std::string& path) {
   io::NpyWriter(path, {io::NpyType::kUint8, {1}});
 }
 
-void write_state(State& state, const std::string& path) {
+void write_state(State& state, const std::string& path, bool is_root) {
   const bool is_double = state.precision() == Precision::kDouble;
+  if (!is_root) {  // takes part, so that the root gets every block
+    state.for_each_block([](std::uint64_t, std::span<const cplx>) {});
+    return;
+  }
   io::NpyWriter writer(path, {is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
                               {state.num_amplitudes()}});
   std::vector<std::complex<float>> narrow;
@@ -205,7 +213,8 @@ class Collector {
     if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
     if (options_.shots > 0) timed("sample", [&] { count(leaf); });
     if (!options_.state_path.empty()) {
-      timed("write state", [&] { write_state(state, options_.state_path); });
+      timed("write state",
+            [&] { write_state(state, options_.state_path, options_.distribution.is_root()); });
     }
     result_.timings.observe_s += timer.elapsed_s();
     shots_done_ += leaf.shots.size();
@@ -360,13 +369,14 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   result.num_qubits = n;
   result.precision = options.precision;
   result.shots = options.shots;
-  result.seed = options.seed ? *options.seed : draw_seed();
+  result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
 
   if (const auto clifford = choose_stabilizer(program, options)) {
     runs_on_cpu(n, options.precision, options.device);  // checks the word
     run_clifford(program, *clifford, options, result);
     return result;
   }
+  result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
   if (options.dry_run) {
     const bool on_cpu = runs_on_cpu(n, options.precision, options.device);
@@ -374,21 +384,30 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
       check_memory(n, options.precision, num_threads, runtime::available_host_bytes());
     }
     // A small state of the same kind knows the machine as the large one would.
-    const std::string device = on_cpu ? "cpu" : options.device == "auto" ? "cuda" : options.device;
+    const std::string device = on_cpu || options.distribution.num_ranks() > 1 ? "cpu"
+                               : options.device == "auto"                     ? "cuda"
+                                                                              : options.device;
     const std::unique_ptr<State> small =
-        make_state(std::min(n, kCostModelQubits), options.precision, options.num_threads, device);
+        make_state(std::min(n, kCostModelQubits), options.precision, options.num_threads, device,
+                   options.distribution);
     result.device = small->device();
     plan_only(program, options, small->cost_model(), result);
     result.memory_bytes =
         statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
+    if (result.num_ranks > 1) {  // what a small distributed state holds beside its amplitudes
+      result.memory_bytes += small->memory_bytes() -
+                             (statevec::amplitude_bytes(options.precision) << small->num_qubits());
+    }
     return result;
   }
 
-  const std::uint64_t available = program.dynamic ? runtime::available_host_bytes() : 0;
-  if (!options.state_path.empty()) check_writable(options.state_path);
+  const std::uint64_t available =
+      program.dynamic ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
+  if (!options.state_path.empty() && options.distribution.is_root())
+    check_writable(options.state_path);
   runtime::Timer timer;
   std::unique_ptr<State> state =
-      make_state(n, options.precision, options.num_threads, options.device);
+      make_state(n, options.precision, options.num_threads, options.device, options.distribution);
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
   result.memory_bytes = state->memory_bytes();

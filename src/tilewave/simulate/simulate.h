@@ -17,6 +17,7 @@
 #include "tilewave/base/complex.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/plan_cache.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"
@@ -34,8 +35,9 @@ struct Options {
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
-  std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:<index>"
+  std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
   std::string engine = "auto";  ///< "auto", "statevector" or "stabilizer" (Clifford, counts only)
+  Distribution distribution;    ///< with processes, all of them make the same call
 
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
@@ -69,7 +71,9 @@ struct PlanSummary {
   double bytes = 0;
   double flops = 0;
   double predicted_s = 0;
-  std::string text;  ///< the printed plan, when asked for
+  std::uint64_t exchanges = 0;  ///< between ranks
+  double exchange_bytes = 0;    ///< sent by all ranks together
+  std::string text;             ///< the printed plan, when asked for
 };
 
 struct Timings {
@@ -109,8 +113,9 @@ struct Result {
   std::vector<Amplitude> amplitudes;
   std::vector<double> expectations;  ///< coefficient times <P>, a term
   double expectation_sum = 0;
-  double norm = 0;  ///< sum of |amplitude|^2 as found
-  std::uint64_t memory_bytes = 0;
+  double norm = 0;                 ///< sum of |amplitude|^2 as found
+  std::uint64_t memory_bytes = 0;  ///< of all ranks together
+  int num_ranks = 1;
   std::uint64_t num_branches = 0;  ///< final states that were simulated
   PlanSummary plan;
   Timings timings;

@@ -424,5 +424,36 @@ TEST(DryRun, PlansWithoutAState) {
   EXPECT_FALSE(r.plan.text.empty());
 }
 
+// Measurements, resets and conditions in the middle: the ranks of a state change no shot and no
+// answer, with memory for snapshots and without.
+TEST(Simulate, any_number_of_ranks_gives_the_same_counts) {
+  const std::string body =
+      "qreg q[6]; creg c[6]; h q; cx q[0],q[5]; cu1(0.4) q[4],q[1]; rx(0.7) q[5]; measure q[5] -> "
+      "c[0]; if(c==1) ry(0.3) q[1]; cx q[5],q[0]; h q[4]; reset q[4]; ry(1.1) q[4]; cx q[4],q[5]; "
+      "measure q[0] -> c[1]; if(c==3) x q[3]; h q[3]; h q[5]; measure q -> c;";
+  for (const std::uint64_t shots : {1u, 2000u}) {
+    Options options;
+    options.shots = shots;
+    options.seed = 5;
+    options.probabilities = true;
+    const Result one = simulate(qasm(body), options);
+    for (const int ranks : {2, 4, 8}) {
+      options.distribution.num_logical_ranks = ranks;
+      const Result many = simulate(qasm(body), options);
+      EXPECT_EQ(one.counts, many.counts) << ranks;
+      EXPECT_EQ(one.num_branches, many.num_branches);
+      for (std::size_t q = 0; q < one.probabilities.size(); ++q)
+        EXPECT_NEAR(one.probabilities[q], many.probabilities[q], 1e-12);
+    }
+  }
+}
+
+TEST(Simulate, ranks_need_a_power_of_two) {
+  Options options;
+  options.distribution.num_logical_ranks = 6;
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[5]; h q;"), options); }, "power of two"),
+            ExitCode::kUsage);
+}
+
 }  // namespace
 }  // namespace tilewave::simulate

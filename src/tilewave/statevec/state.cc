@@ -54,6 +54,16 @@ runtime::HostBuffer State::take_amplitudes() {
   return all;
 }
 
+void State::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                      std::span<void* const> from) {
+  for (std::size_t k = 0; k < firsts.size(); ++k) write_runs({&firsts[k], 1}, run_bits, from[k]);
+}
+
+void State::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                      std::span<void* const> to) const {
+  for (std::size_t k = 0; k < firsts.size(); ++k) read_runs({&firsts[k], 1}, run_bits, to[k]);
+}
+
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
   constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
   struct Draw {

@@ -16,6 +16,7 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
 
@@ -104,6 +105,21 @@ class State {
   /// in host memory. The state is empty afterwards and may only be destroyed. States in host memory
   /// give their own memory, without a copy.
   virtual runtime::HostBuffer take_amplitudes();
+  /// For those who hold a larger state in parts: runs of 2^run_bits physical amplitudes, in this
+  /// state's precision, to or from a buffer on the host. First indices are multiples of a run.
+  virtual void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const = 0;
+  virtual void write_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                          const void* from) = 0;
+  /// The same with a place on the host for every run.
+  virtual void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                         std::span<void* const> from);
+  virtual void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                         std::span<void* const> to) const;
+  /// What the memory means from now on.
+  void assume(const Layout& layout, std::uint64_t known_zero) {
+    layout_ = layout;
+    known_zero_ = known_zero;
+  }
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 
@@ -127,6 +143,40 @@ std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads)
 /// A state on the CPU in |0...0>; num_threads 0 takes OpenMP's default. Throws Error(kResources) if
 /// memory is refused.
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads = 0);
+
+/// log2 of a number of ranks; throws Error(kUsage) when it is no power of two or leaves a rank no
+/// qubit.
+int checked_shard_bits(int num_ranks, int num_qubits);
+
+/// A state of 2^g ranks that all live in this process, each a state on the CPU; they share the
+/// threads. Runs what several processes or devices run, on one machine.
+std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,
+                                          int num_ranks);
+
+/// A state on all processes of a run, one rank each: on the CPU, or on a CUDA device with exchanges
+/// through host memory.
+constexpr int kOnCpu = -1;
+std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
+                                          std::shared_ptr<runtime::Ranks> ranks,
+                                          int cuda_device = kOnCpu);
+
+/// A state in host memory (2^num_qubits amplitudes) whose chunks of 2^chunk_qubits amplitudes visit
+/// the workers, states of that size, to be worked on.
+std::unique_ptr<State> make_streamed_state(int num_qubits, Precision precision, int chunk_qubits,
+                                           std::shared_ptr<void> memory,
+                                           std::vector<std::unique_ptr<State>> workers);
+
+/// A state in pinned host memory that streams through a CUDA device, of which it uses at most
+/// `device_bytes`. Throws Error(kResources) when that is too little for any chunk.
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
+                                                std::uint64_t device_bytes);
+
+/// A state on several CUDA devices of this process, a rank each. Exchanges overlap with passes from
+/// so many local qubits on (negative: from where it pays). In a build without CUDA:
+/// Error(kResources) that says so.
+std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
+                                             const std::vector<int>& devices,
+                                             int min_sliced_qubits = -1);
 
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
 std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);

@@ -28,8 +28,26 @@ cudaError_t Driver::copy(void* to, const void* from, std::size_t num_bytes, cuda
 cudaError_t Driver::fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream) {
   return cudaMemsetAsync(to, value, num_bytes, stream);
 }
+cudaError_t Driver::can_reach(int* yes, int device, int peer) {
+  return cudaDeviceCanAccessPeer(yes, device, peer);
+}
+cudaError_t Driver::reach(int peer) {
+  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status != cudaErrorPeerAccessAlreadyEnabled) return status;
+  (void)cudaGetLastError();  // not an error here
+  return cudaSuccess;
+}
 cudaError_t Driver::create_stream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
+}
+cudaError_t Driver::create_urgent_stream(cudaStream_t* stream) {
+  int least = 0, greatest = 0;
+  const cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  if (status != cudaSuccess) return status;
+  return cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest);
+}
+cudaError_t Driver::wait_event(cudaStream_t stream, cudaEvent_t event) {
+  return cudaStreamWaitEvent(stream, event, 0);
 }
 cudaError_t Driver::destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
 cudaError_t Driver::synchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }

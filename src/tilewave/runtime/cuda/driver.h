@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tilewave/runtime/machine.h"
 
@@ -26,7 +27,11 @@ class Driver {
   virtual cudaError_t release_host(void* pointer);
   virtual cudaError_t copy(void* to, const void* from, std::size_t num_bytes, cudaStream_t stream);
   virtual cudaError_t fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream);
+  virtual cudaError_t can_reach(int* yes, int device, int peer);
+  virtual cudaError_t reach(int peer);  ///< from the current device; no error when it did already
   virtual cudaError_t create_stream(cudaStream_t* stream);
+  virtual cudaError_t create_urgent_stream(cudaStream_t* stream);  ///< its blocks start first
+  virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event);
   virtual cudaError_t destroy_stream(cudaStream_t stream);
   virtual cudaError_t synchronize(cudaStream_t stream);
   virtual cudaError_t create_event(cudaEvent_t* event);
@@ -58,6 +63,10 @@ class ScopedDriver {
 
 /// Makes a device current for the calling thread; throws Error(kResources) when it cannot be used.
 CudaDevice use_device(int index);
+
+/// Lets every device read and write the memory of every other; throws Error(kResources) that names
+/// two that cannot.
+void connect(const std::vector<int>& devices);
 
 /// Throws Error(kResources) (device, driver, memory) or Error(kInternal) (the rest) unless `status`
 /// is success. `doing` completes "cannot ...": "copy a program to the device".

@@ -15,6 +15,8 @@ namespace tilewave::runtime::cuda {
 class Stream {
  public:
   Stream() { check(driver().create_stream(&stream_), "create a stream"); }
+  struct Urgent {};
+  explicit Stream(Urgent) { check(driver().create_urgent_stream(&stream_), "create a stream"); }
   ~Stream() {
     if (stream_) (void)driver().destroy_stream(stream_);
   }
@@ -38,6 +40,10 @@ class Event {
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
+  /// Work given to the stream from now on waits for what was recorded.
+  void hold(const Stream& s) const {
+    check(driver().wait_event(s.get(), event_), "make a stream wait");
+  }
   void record(const Stream& s) { check(driver().record(event_, s.get()), "record an event"); }
   /// Seconds on the device from `from` to this event; waits for this event.
   double seconds_since(const Event& from) const {

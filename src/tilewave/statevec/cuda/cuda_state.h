@@ -46,7 +46,23 @@ class CudaState final : public State {
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
+  void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
+  void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                 std::span<void* const> from) override;
+  void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                 std::span<void* const> to) const override;
   std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
+  int device_index() const { return info_.index; }
+  /// Starts the passes of a plan on the memory from index `first` on; nothing is checked or
+  /// remembered, and the call does not wait.
+  void start_passes(const Plan& plan, std::uint64_t first);
+  const runtime::cuda::Stream& stream() const { return stream_; }
+  /// The amplitudes, for an exchange that changes them.
+  Complex<T>* open_memory() {
+    marginals_.clear();
+    return amps_;
+  }
 
  private:
   /// Copies a pass's program to the device; starts the region anew when it is full.

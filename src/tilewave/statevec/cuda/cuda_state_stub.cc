@@ -9,4 +9,14 @@ std::unique_ptr<State> make_cuda_state(int, Precision, int) {
               "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
 }
 
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
+                                                std::uint64_t) {
+  return make_cuda_state(num_qubits, precision, device);
+}
+
+std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
+                                             const std::vector<int>&, int) {
+  return make_cuda_state(num_qubits, precision, 0);
+}
+
 }  // namespace tilewave::statevec

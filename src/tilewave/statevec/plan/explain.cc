@@ -22,6 +22,19 @@ std::string ranges(const std::vector<std::uint8_t>& values) {
   return out;
 }
 
+// "11<->30 12<->31 flip 30"
+std::string pairs(const Exchange& step) {
+  std::string out;
+  for (const auto* list : {&step.relabels, &step.swaps}) {
+    for (const auto& [a, b] : *list) out += std::to_string(a) + "<->" + std::to_string(b) + ' ';
+  }
+  for (int p = 0; p < 64; ++p) {
+    if (step.flips >> p & 1) out += "flip " + std::to_string(p) + ' ';
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 std::string explain(const Plan& plan) {
@@ -39,7 +52,19 @@ std::string explain(const Plan& plan) {
                 "bytes", "flops", "predicted", "active positions");
   out += line;
   int index = 0;
+  auto exchange = plan.exchanges.begin();
+  const auto add_exchanges = [&] {
+    for (; exchange != plan.exchanges.end() &&
+           exchange->before_pass == static_cast<std::uint32_t>(index);
+         ++exchange) {
+      std::snprintf(line, sizeof line, "%4s %6s %-44s %10s %10s %10s  %s\n", "x", "",
+                    "exchange between ranks", in_units(exchange->bytes, "B").c_str(), "",
+                    in_time(exchange->predicted_s).c_str(), pairs(*exchange).c_str());
+      out += line;
+    }
+  };
   for (const Pass& pass : plan.passes) {
+    add_exchanges();
     int counts[5] = {};
     std::uint64_t terms = 0;
     for (const Action& a : pass.actions) {
@@ -61,10 +86,20 @@ std::string explain(const Plan& plan) {
     bytes += pass.bytes;
     flops += pass.flops;
   }
+  add_exchanges();
   std::snprintf(line, sizeof line, "total: %zu passes, %s, %s flops, %s predicted\n",
                 plan.passes.size(), in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
                 in_time(plan.predicted_s).c_str());
   out += line;
+  if (plan.shard_bits) {
+    double sent = 0;
+    std::size_t moving = 0;
+    for (const Exchange& step : plan.exchanges) sent += step.bytes, moving += step.bytes > 0;
+    std::snprintf(line, sizeof line, "%llu ranks of %d qubits: %zu exchanges, %s sent\n",
+                  1ull << plan.shard_bits, plan.num_qubits - plan.shard_bits, moving,
+                  in_units(sent, "B").c_str());
+    out += line;
+  }
   return out;
 }
 

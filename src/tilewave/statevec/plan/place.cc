@@ -28,7 +28,8 @@ class Placer {
       : in_(lowered),
         options_(options),
         n_(num_qubits),
-        tile_(std::min(options.cost.tile_qubits, n_)),
+        local_(n_ - options.cost.shard_bits),
+        tile_(std::min(options.cost.tile_qubits, local_)),
         row_(std::min(options.cost.row_bits, tile_)),
         waiting_(num_qubits),
         pos_(n_),
@@ -38,6 +39,7 @@ class Placer {
     plan_.precision = options.precision;
     plan_.tile_qubits = tile_;
     plan_.row_bits = row_;
+    plan_.shard_bits = n_ - local_;
     plan_.from_zeros = options.from_zeros;
     plan_.layout_before = options.layout;
     plan_.matrices = lowered.matrices;
@@ -56,6 +58,14 @@ class Placer {
       const bool last = k + 1 == passes.size();
       add_pass(passes[k], last ? 0 : passes[k + 1].row, last);
     }
+    return end();
+  }
+
+  Plan run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
+                    const ScheduleOptions& limits);
+
+ private:
+  Plan end() {
     if (plan_.passes.empty() && in_.global_turns) {  // nothing but a global phase
       WirePass all;
       for (int p = 0; p < tile_; ++p) all.active |= bit(wire_at_[p]);
@@ -66,7 +76,12 @@ class Placer {
     return std::move(plan_);
   }
 
- private:
+  std::uint64_t wires_at(std::uint64_t positions) const {
+    std::uint64_t mask = 0;
+    for_each_bit(positions, [&](int p) { mask |= bit(wire_at_[p]); });
+    return mask;
+  }
+
   std::uint64_t positions(std::uint64_t wires) const {
     std::uint64_t mask = 0;
     for_each_bit(wires, [&](int w) { mask |= bit(pos_[w]); });
@@ -150,8 +165,9 @@ class Placer {
   }
 
   // Gives every active wire a position: `low` wires on the row, wires that can go home on the last
-  // pass, others stay.
-  void choose_dest(Pass pass, std::uint64_t active, std::uint64_t low, bool last) {
+  // pass, wires that leave this rank on top, others stay.
+  void choose_dest(Pass pass, std::uint64_t active, std::uint64_t low, bool last,
+                   std::uint64_t leaving = 0) {
     const std::uint64_t slots = positions(active);
     std::vector<int> to(n_, -1);
     std::uint64_t free_slots = slots;
@@ -164,11 +180,21 @@ class Placer {
         if (slots >> home_[w] & 1) assign(w, home_[w]);
       });
     } else {
-      for_each_bit(low, [&](int w) {
-        if (pos_[w] < row_) assign(w, pos_[w]);
+      std::uint64_t top = slots;
+      while (std::popcount(top) > std::popcount(leaving & active)) top &= top - 1;
+      for_each_bit(leaving & active, [&](int w) {
+        if (top >> pos_[w] & 1) assign(w, pos_[w]);
+      });
+      for_each_bit(leaving & active, [&](int w) {
+        if (to[w] < 0) assign(w, 63 - std::countl_zero(free_slots & top));
       });
       for_each_bit(low, [&](int w) {
-        if (to[w] < 0) assign(w, std::countr_zero(free_slots & low_mask(row_)));
+        if (to[w] < 0 && (free_slots & low_mask(row_)) >> pos_[w] & 1) assign(w, pos_[w]);
+      });
+      for_each_bit(low, [&](int w) {
+        if (to[w] < 0 && (free_slots & low_mask(row_))) {
+          assign(w, std::countr_zero(free_slots & low_mask(row_)));
+        }
       });
     }
     for_each_bit(active, [&](int w) {
@@ -206,7 +232,8 @@ class Placer {
     plan_.passes.push_back(std::move(pass));
   }
 
-  void add_pass(const WirePass& wires, std::uint64_t next_row, bool last) {
+  void add_pass(const WirePass& wires, std::uint64_t next_row, bool last,
+                std::uint64_t leaving = 0) {
     Pass pass;
     add_actions(pass, wires.actions);
     pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
@@ -217,25 +244,158 @@ class Placer {
           0x1p-63 * std::numbers::pi;
       pass.scale *= cplx{std::cos(angle), std::sin(angle)};
     }
-    choose_dest(std::move(pass), wires.active, next_row, last);
+    choose_dest(std::move(pass), wires.active, next_row, last, leaving);
   }
 
+  void exchange(const std::vector<std::pair<int, int>>& relabels,
+                const std::vector<std::pair<int, int>>& swaps, std::uint64_t flips);
+  void exchange_to(std::uint64_t remote);
+  void bring_shards_home();
   void restore();
   void finish();
   void price(Pass& pass) const;
 
   const Lowered& in_;
   const PlanOptions& options_;
-  int n_, tile_, row_;
+  int n_, local_, tile_, row_;
   Plan plan_;
   PhaseState waiting_;
   std::vector<int> pos_, wire_at_, home_;
   std::uint64_t known_ = 0, touched_ = 0, flips_ = 0;
 };
 
+// The segments of a sharded circuit: passes over the local wires of each, an exchange between two.
+Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
+                          const ScheduleOptions& limits) {
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    const Segment& segment = segments[s];
+    const bool last_segment = s + 1 == segments.size();
+    exchange_to(segment.remote);
+    std::vector<Need> own;
+    own.reserve(segment.actions.size());
+    for (const std::uint32_t k : segment.actions) own.push_back(needs[k]);
+    ScheduleOptions here = limits;
+    here.wires = low_mask(n_) & ~segment.remote;
+    here.first_row = wires_at(low_mask(row_));
+    std::vector<WirePass> passes = schedule(own, here);
+    for (WirePass& pass : passes) {
+      for (std::uint32_t& k : pass.actions) k = segment.actions[k];
+    }
+    passes = limit_growth(std::move(passes), in_.actions, options_.precision);
+    std::uint64_t leaving = 0, next_row = 0;
+    if (!last_segment && !passes.empty()) {
+      const std::uint64_t next_remote = segments[s + 1].remote;
+      leaving = next_remote & ~segment.remote;
+      WirePass& pass = passes.back();
+      std::uint64_t needed = pass.row, wanted = 0;
+      for (const std::uint32_t k : pass.actions) needed |= needs[k].x;
+      // wires that leave take the places of wires the last pass does not need
+      std::uint64_t spare = pass.active & ~needed & ~leaving;
+      for_each_bit(leaving & ~pass.active, [&](int w) {
+        if (!spare) return;
+        pass.active = (pass.active & ~(spare & (~spare + 1))) | bit(w);
+        spare &= spare - 1;
+      });
+      // the row of the next segment: wires it works on, then those on the row already
+      for (const std::uint32_t k : segments[s + 1].actions) wanted |= needs[k].x;
+      const std::uint64_t stay = pass.active & ~leaving;
+      for (const std::uint64_t pool : {stay & wanted & pass.row, stay & wanted, stay & pass.row}) {
+        for_each_bit(pool & ~next_row, [&](int w) {
+          if (std::popcount(next_row) < row_) next_row |= bit(w);
+        });
+      }
+    }
+    for (std::size_t k = 0; k < passes.size(); ++k) {
+      const bool last = k + 1 == passes.size();
+      add_pass(passes[k], last ? next_row : passes[k + 1].row, last && last_segment,
+               last ? leaving : 0);
+    }
+  }
+  return end();
+}
+
+void Placer::exchange(const std::vector<std::pair<int, int>>& relabels,
+                      const std::vector<std::pair<int, int>>& swaps, std::uint64_t flips) {
+  if (relabels.empty() && swaps.empty() && !flips) return;
+  Exchange step;
+  step.before_pass = static_cast<std::uint32_t>(plan_.passes.size());
+  step.known_zero_before = known_;
+  double parts = std::ldexp(1, n_ - std::popcount(known_));
+  const auto swap_positions = [&](int a, int b, std::vector<Exchange::Pair>& list) {
+    std::swap(wire_at_[a], wire_at_[b]);
+    std::swap(pos_[wire_at_[a]], pos_[wire_at_[b]]);
+    const std::uint64_t values = (known_ >> a & 1) << b | (known_ >> b & 1) << a;
+    known_ = (known_ & ~(bit(a) | bit(b))) | values;
+    list.emplace_back(static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b));
+  };
+  for (const auto& [a, b] : relabels) swap_positions(a, b, step.relabels);
+  // of the amplitudes that can be non-zero, those stay whose two bits of every pair agree
+  double stay = parts;
+  for (const auto& [a, b] : swaps) {
+    if ((known_ >> a & 1) + (known_ >> b & 1) < 2) stay /= 2;
+    swap_positions(a, b, step.swaps);
+  }
+  for_each_bit(flips, [&](int p) {
+    step.flips |= bit(p);
+    known_ &= ~bit(p);
+    flips_ &= ~bit(wire_at_[p]);
+  });
+  step.known_zero_after = known_;
+  const double ranks = std::ldexp(1, n_ - local_);
+  step.bytes = static_cast<double>(amplitude_bytes(options_.precision)) * (parts - stay);
+  if (step.bytes > 0) {
+    step.predicted_s =
+        step.bytes / ranks / options_.cost.exchange_bandwidth + options_.cost.exchange_overhead_s;
+  }
+  plan_.exchanges.push_back(std::move(step));
+}
+
+void Placer::exchange_to(std::uint64_t remote) {
+  const std::uint64_t shards = low_mask(n_) & ~low_mask(local_);
+  std::uint64_t leaving = positions(remote) & low_mask(local_);
+  std::uint64_t entering = shards & ~positions(remote);
+  std::vector<std::pair<int, int>> swaps;
+  const auto pair = [&](std::uint64_t out, std::uint64_t in) {
+    while (out && in) {
+      const int a = std::countr_zero(out), b = std::countr_zero(in);
+      swaps.emplace_back(a, b);
+      leaving &= ~bit(a), entering &= ~bit(b);
+      out &= out - 1, in &= in - 1;
+    }
+  };
+  pair(leaving & known_, entering & known_);  // both known to be zero: nothing moves
+  pair(leaving, entering);
+  exchange({}, swaps, 0);
+}
+
+// The shard positions hold their own qubits, without flips.
+void Placer::bring_shards_home() {
+  std::vector<std::pair<int, int>> relabels, swaps;
+  // names first: what lives on some shard position and belongs on another
+  std::vector<int> at(wire_at_);
+  for (int p = local_; p < n_; ++p) {
+    while (home_[at[p]] >= local_ && home_[at[p]] != p) {
+      const int to = home_[at[p]];
+      relabels.emplace_back(p, to);
+      std::swap(at[p], at[to]);
+    }
+  }
+  std::uint64_t flips = 0;
+  for (int p = local_; p < n_; ++p) {
+    int w = at[p];
+    if (home_[w] != p) {
+      for (w = 0; home_[w] != p;) ++w;
+      swaps.emplace_back(pos_[w], p);
+    }
+    if (flips_ >> w & 1) flips |= bit(p);
+  }
+  exchange(relabels, swaps, flips);
+}
+
 // Passes that only move: each completes as many cycles of the remaining permutation as fit, then
 // pieces of cycles.
 void Placer::restore() {
+  if (local_ < n_) bring_shards_home();
   while (true) {
     std::uint64_t misplaced = flips_;
     for (int w = 0; w < n_; ++w) {
@@ -259,7 +419,7 @@ void Placer::restore() {
     }
     std::uint64_t active = 0;
     for_each_bit(slots, [&](int p) { active |= bit(wire_at_[p]); });
-    std::uint64_t padding = low_mask(n_) & ~slots;
+    std::uint64_t padding = low_mask(local_) & ~slots;
     for (; std::popcount(active) < tile_; padding &= padding - 1)
       active |= bit(wire_at_[std::countr_zero(padding)]);
     choose_dest(Pass{}, active, 0, true);
@@ -312,6 +472,7 @@ void Placer::finish() {
   }
   plan_.known_zero_after = known_;
   for (const Pass& pass : plan_.passes) plan_.predicted_s += pass.predicted_s;
+  for (const Exchange& step : plan_.exchanges) plan_.predicted_s += step.predicted_s;
 }
 
 }  // namespace
@@ -319,6 +480,12 @@ void Placer::finish() {
 Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_qubits,
            const PlanOptions& options) {
   return Placer(lowered, num_qubits, options).run(passes);
+}
+
+Plan place_shards(const Lowered& lowered, const std::vector<Need>& needs,
+                  const std::vector<Segment>& segments, const ScheduleOptions& limits,
+                  const PlanOptions& options) {
+  return Placer(lowered, limits.num_wires, options).run_segments(needs, segments, limits);
 }
 
 }  // namespace tilewave::statevec::detail

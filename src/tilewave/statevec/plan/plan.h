@@ -10,11 +10,15 @@
 //   amplitude of basis state x = physical[ sum over qubits q of bit(x ^ flips, q) << position[q] ].
 // Positions in `known_zero` hold 0 for every amplitude that can be non-zero; memory where such a
 // bit is 1 is undefined: it is never read and is written only when the state is materialised.
+//
+// A state on 2^shard_bits ranks: the top shard_bits positions choose the rank, the others are
+// local. Passes have local positions active only; an Exchange moves bits between both kinds.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/complex.h"
@@ -84,6 +88,22 @@ struct Pass {
   double predicted_s = 0;
 };
 
+/// Bits of the physical index change places between ranks. In order: relabels and swaps exchange
+/// the two positions of a pair, flips invert. Only swaps move amplitudes: with k of them, rank a's
+/// part b and rank b's part a change places, for all k-bit numbers a and b. A flip of a position
+/// known to be zero ends that knowledge.
+struct Exchange {
+  using Pair = std::pair<std::uint8_t, std::uint8_t>;
+  std::uint32_t before_pass = 0;  ///< index in Plan::passes; their number for one at the end
+  std::vector<Pair> relabels;     ///< two shard positions: ranks change names
+  std::vector<Pair> swaps;        ///< a local and a shard position
+  std::uint64_t flips = 0;        ///< X on shard positions: ranks change names
+  std::uint64_t known_zero_before = 0;
+  std::uint64_t known_zero_after = 0;
+  double bytes = 0;  ///< sent by all ranks together
+  double predicted_s = 0;
+};
+
 /// Where each qubit lives. See the head of this file.
 struct Layout {
   std::array<std::uint8_t, 64> position{};
@@ -104,7 +124,9 @@ struct Plan {
   int tile_qubits = 0;  ///< active positions a pass may have
   int row_bits = 0;     ///< low positions active in every pass
   bool from_zeros = false;
+  int shard_bits = 0;  ///< top positions that choose the rank
   std::vector<Pass> passes;
+  std::vector<Exchange> exchanges;  ///< in order
   std::vector<PhaseTerm> terms;
   std::vector<cplx> matrices;
   Layout layout_before, layout_after;

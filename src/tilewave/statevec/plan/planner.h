@@ -30,7 +30,10 @@ struct CostModel {
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
   double pass_overhead_s = 5e-6;
   bool late_phases =
-      false;  ///< phase blocks cost by their terms: each waits for its wires to change
+      false;           ///< phase blocks cost by their terms: each waits for its wires to change
+  int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
+  double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
+  double exchange_overhead_s = 2e-5;
 };
 
 struct PlanOptions {
@@ -45,7 +48,7 @@ struct PlanOptions {
 
 /// Plans operations [first, last) of the circuit, which must be gates, matrices or barriers; their
 /// conditions are ignored (the caller leaves out what does not apply). Throws Error(kInput) for a
-/// matrix on more than kMaxTargets qubits.
+/// matrix on more than kMaxTargets qubits, Error(kUsage) for more ranks than the circuit can use.
 Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const PlanOptions& options);
 

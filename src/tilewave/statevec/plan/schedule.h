@@ -27,12 +27,19 @@ struct ScheduleOptions {
   std::uint64_t first_row =
       0;  ///< wires on the low positions at the start: active in the first pass. Every
           ///< pass chooses as many of its wires for the row of the next.
-  std::uint64_t fixed = 0;  ///< wires active in every pass
-  std::size_t beam = 4;     ///< schedules kept
+  std::uint64_t fixed = 0;                  ///< wires active in every pass
+  std::uint64_t wires = ~std::uint64_t{0};  ///< those that may be active
+  std::size_t beam = 4;                     ///< schedules kept
 };
 
 /// Splits needs into passes. Every action runs once, after all earlier actions it does not commute
 /// with.
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
+
+/// Splits passes in which lifts grow amplitudes so much before the scale of the pass that they
+/// would leave the range of the numbers; the parts have the same wires. actions: what the passes
+/// name.
+std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
+                                   Precision precision);
 
 }  // namespace tilewave::statevec::detail

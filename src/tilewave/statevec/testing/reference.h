@@ -61,9 +61,38 @@ inline cplx turn(std::uint64_t turns) {
   return {std::cos(angle), std::sin(angle)};
 }
 
+/// Moves the bits of the physical index as an exchange says.
+inline void run_exchange(Amplitudes& a, const Exchange& step) {
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (p & step.known_zero_before) a[p] = 0;
+  }
+  Amplitudes moved(a.size());
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    std::uint64_t q = p;
+    for (const auto* list : {&step.relabels, &step.swaps}) {
+      for (const auto& [x, y] : *list) {
+        q = (q & ~(bit(x) | bit(y))) | (q >> x & 1) << y | (q >> y & 1) << x;
+      }
+    }
+    moved[q ^ step.flips] = a[p];
+  }
+  for (std::uint64_t p = 0; p < a.size(); ++p) {
+    if (p & step.known_zero_after) moved[p] = NAN;
+  }
+  a.swap(moved);
+}
+
 /// Runs a plan on physical amplitudes; unread memory is poisoned with NaN so that reading it shows.
 inline void run_plan(Amplitudes& a, const Plan& plan) {
+  std::size_t next_exchange = 0;
+  const auto run_exchanges = [&](std::size_t before_pass) {
+    while (next_exchange < plan.exchanges.size() &&
+           plan.exchanges[next_exchange].before_pass == before_pass) {
+      run_exchange(a, plan.exchanges[next_exchange++]);
+    }
+  };
   for (const Pass& pass : plan.passes) {
+    run_exchanges(static_cast<std::size_t>(&pass - plan.passes.data()));
     for (std::uint64_t p = 0; p < a.size(); ++p) {
       if (p & pass.known_zero_before) a[p] = 0;
     }
@@ -114,6 +143,7 @@ inline void run_plan(Amplitudes& a, const Plan& plan) {
     }
     a.swap(moved);
   }
+  run_exchanges(plan.passes.size());
   for (std::uint64_t p = 0; p < a.size(); ++p) {
     if (p & plan.known_zero_after) a[p] = 0;
   }

@@ -1,0 +1,63 @@
+// The processes of one run, as their launcher (mpirun, srun) numbered them: what they say to each
+// other. Every call but those named is collective: all processes make it in the same order. A wait
+// ends in Error(kCommunication) that names the rank and the cause when a process has failed, is
+// gone or says nothing for the time-out.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tilewave::runtime {
+
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int ranks_on_host() const = 0;  ///< of this process, itself included
+  virtual int rank_on_host() const = 0;
+
+  /// `data` of the root becomes everyone's.
+  virtual void broadcast(void* data, std::size_t num_bytes, int root) = 0;
+  /// Everyone's block, in order of ranks.
+  virtual void gather(const void* mine, void* all, std::size_t bytes_each) = 0;
+
+  static constexpr int kSlots = 16;
+  /// Starts to send `out` to the peer and to receive as many bytes from it; both may be empty.
+  /// Several can be under way, each in a slot of its own. Only the two ranks take part.
+  virtual void start_swap(int slot, int peer, const void* out, std::size_t out_bytes, void* in,
+                          std::size_t in_bytes) = 0;
+  virtual void finish_swap(int slot) = 0;
+
+  /// Tells rank 0 why this process cannot go on, from any state; not collective. Returns only when
+  /// rank 0 is gone or has not ended the run for a while.
+  virtual void report_failure(const std::string& message) noexcept = 0;
+  /// Ends all processes of the run with this code; not collective.
+  virtual void abort(int code) noexcept = 0;
+  /// The last call of a run that went well: leaves the launcher in order.
+  virtual void finish() = 0;
+};
+
+/// The number of this process and of all, as the launcher's environment tells before anything is
+/// loaded; {0, 1} when it started alone.
+struct Launch {
+  int rank = 0, size = 1;
+};
+Launch launch();
+
+/// The processes a launcher started this one among; null when it started alone. Joins them at the
+/// first call, which every process makes. Throws Error(kCommunication) when the launcher's library
+/// cannot be used.
+std::shared_ptr<Ranks> launched_ranks();
+
+/// The same when they have been joined, otherwise null.
+std::shared_ptr<Ranks> joined_ranks();
+
+/// What the module that is linked with the launcher's library exports: `tilewave_join_ranks`.
+/// Writes a message and returns null when it cannot.
+using JoinRanks = Ranks* (*)(std::string* problem);
+constexpr const char* kJoinRanksName = "tilewave_join_ranks";
+
+}  // namespace tilewave::runtime

@@ -1,0 +1,312 @@
+// Ranks as CUDA devices of one process that reach each other's memory. An exchange needs no buffer:
+// a thread loads an amplitude of its own device and the peer's that changes places with it, and
+// stores both. Each of two devices works on half of their pairs, and a device deals with all its
+// peers at the same time. Every link carries each amplitude once in each direction.
+#include <algorithm>
+#include <barrier>
+#include <exception>
+#include <thread>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/statevec/cuda/cuda_state.h"
+#include "tilewave/statevec/cuda/exchange_tuning.h"
+#include "tilewave/statevec/distributed/distributed_state.h"
+
+namespace tilewave::statevec {
+
+namespace cuda {
+
+namespace rc = runtime::cuda;
+
+namespace {
+
+constexpr int kMaxHoles = 48;
+
+/// Spreads a number over the index bits that are no holes.
+struct Holes {
+  int count = 0;
+  std::uint8_t at[kMaxHoles] = {};  // ascending
+
+  __host__ __device__ std::uint64_t spread(std::uint64_t x) const {
+    for (int k = 0; k < count; ++k) {
+      const std::uint64_t low = x & ((std::uint64_t{1} << at[k]) - 1);
+      x = ((x ^ low) << 1) | low;
+    }
+    return x;
+  }
+};
+
+enum class Way : std::uint8_t { kBoth, kOut, kIn };
+
+// V: 16 bytes, or one amplitude where runs are shorter. Elements [begin, end) of a part.
+template <class V, Way way>
+__global__ void __launch_bounds__(kExchangeThreads)
+    swap_kernel(V* mine, V* theirs, Holes holes, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  std::uint64_t e = begin + static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; e + (kExchangeInFlight - 1) * stride < end; e += kExchangeInFlight * stride) {
+    std::uint64_t at[kExchangeInFlight];
+    V a[kExchangeInFlight], b[kExchangeInFlight];
+#pragma unroll
+    for (int k = 0; k < kExchangeInFlight; ++k) {
+      at[k] = holes.spread(e + static_cast<std::uint64_t>(k) * stride);
+      if (way != Way::kOut) b[k] = theirs[at[k]];
+      if (way != Way::kIn) a[k] = mine[at[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < kExchangeInFlight; ++k) {
+      if (way != Way::kIn) theirs[at[k]] = a[k];
+      if (way != Way::kOut) mine[at[k]] = b[k];
+    }
+  }
+  for (; e < end; e += stride) {
+    const std::uint64_t at = holes.spread(e);
+    V a{}, b{};
+    if (way != Way::kOut) b = theirs[at];
+    if (way != Way::kIn) a = mine[at];
+    if (way != Way::kIn) theirs[at] = a;
+    if (way != Way::kOut) mine[at] = b;
+  }
+}
+
+/// Parts that change places between two devices, as one of them works on them.
+struct Job {
+  void* mine = nullptr;    // where the part begins
+  void* theirs = nullptr;  // the same on the peer
+  Holes holes;             // over elements of V
+  std::uint64_t begin = 0, end = 0;
+  Way way = Way::kBoth;
+  int blocks = 1;
+};
+
+template <class V>
+void start(const Job& job, const rc::Stream& stream) {
+  const auto kernel = job.way == Way::kBoth  ? swap_kernel<V, Way::kBoth>
+                      : job.way == Way::kOut ? swap_kernel<V, Way::kOut>
+                                             : swap_kernel<V, Way::kIn>;
+  rc::launch(kernel, dim3(static_cast<unsigned>(job.blocks)), dim3(kExchangeThreads), 0, stream,
+             static_cast<V*>(job.mine), static_cast<V*>(job.theirs), job.holes, job.begin, job.end);
+}
+
+template <class T>
+class PeerTransport final : public distributed::Transport {
+ public:
+  PeerTransport(std::vector<int> devices, int min_sliced_qubits)
+      : devices_(std::move(devices)), min_sliced_qubits_(min_sliced_qubits) {
+    rc::connect(devices_);
+    streams_.resize(devices_.size());
+    for (std::size_t k = 0; k < devices_.size(); ++k) {
+      rc::use_device(devices_[k]);
+      for (std::size_t p = 1; p < devices_.size(); ++p)
+        streams_[k].push_back(std::make_unique<rc::Stream>(rc::Stream::Urgent{}));
+    }
+  }
+
+  int num_ranks() const override { return static_cast<int>(devices_.size()); }
+  int first_rank() const override { return 0; }
+  int num_local() const override { return num_ranks(); }
+  const char* name() const override { return "devices"; }
+  int num_at_once() const override { return num_ranks(); }
+  double bandwidth() const override { return kLinkBandwidth; }
+  std::uint64_t ring_bytes() const override { return 0; }
+
+  void for_each_shard(const std::function<void(int)>& f) const override {
+    std::vector<std::exception_ptr> failures(devices_.size());
+    const auto guarded = [&](int k) {
+      try {
+        f(k);
+      } catch (...) {
+        failures[static_cast<std::size_t>(k)] = std::current_exception();
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int k = 1; k < num_ranks(); ++k) threads.emplace_back(guarded, k);
+    guarded(0);
+    for (auto& thread : threads) thread.join();
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+  std::vector<double> gather(std::span<const double> mine, std::size_t) const override {
+    return {mine.begin(), mine.end()};
+  }
+  void broadcast(int, void*, std::size_t) const override {}
+
+  int slice_bits(int local_qubits) const override {
+    return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
+  }
+
+  void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
+    open_memory(shards);
+    const int blocks = exchange_blocks(static_cast<int>(bit(swap.num_bits())) - 1);
+    for (int rank = 0; rank < num_ranks(); ++rank) start_exchange(swap, rank, 0, 0, blocks);
+    for (int rank = 0; rank < num_ranks(); ++rank) finish(rank);
+  }
+
+  // Every device has a thread that gives it work. Passes of all slices are given first, each with
+  // an event; the exchange of a slice waits for that slice's events of all devices, and the pass
+  // after it for the exchanges of all devices.
+  void exchange_sliced(distributed::Shards shards,
+                       const distributed::SlicedExchange& sliced) override {
+    const std::size_t slices = sliced.values.size(), ranks = devices_.size();
+    open_memory(shards);
+    const int blocks = overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1);
+    using Events = std::vector<std::unique_ptr<rc::Event>>;
+    // by rank, of full size: threads read one another's
+    const std::size_t each = ranks - 1;
+    std::vector<Events> passed, exchanged;  // a slice; a slice and stream
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      passed.emplace_back(slices);
+      exchanged.emplace_back(slices * each);
+    }
+    std::barrier meet(static_cast<std::ptrdiff_t>(ranks));
+    std::vector<std::exception_ptr> failures(ranks);
+    for_each_shard([&](int k) {
+      const auto rank = static_cast<std::size_t>(k);
+      auto& shard = static_cast<CudaState<T>&>(*shards[rank]);
+      // a failure on one device must not keep the others waiting
+      const auto guarded = [&](auto f) {
+        if (failures[rank]) return;
+        try {
+          f();
+        } catch (...) {
+          failures[rank] = std::current_exception();
+        }
+      };
+      guarded([&] { rc::use_device(devices_[rank]); });
+      for (std::size_t s = 0; s < slices; ++s) {
+        guarded([&] {
+          if (sliced.before && !sliced.idle_before[rank])
+            shard.start_passes(sliced.before(k, s), sliced.values[s]);
+          auto event = std::make_unique<rc::Event>();
+          event->record(shard.stream());
+          passed[rank][s] = std::move(event);
+        });
+        meet.arrive_and_wait();
+        guarded([&] {
+          for (const auto& stream : streams_[rank]) {
+            for (const Events& events : passed) {
+              if (events[s]) events[s]->hold(*stream);
+            }
+          }
+          start_exchange(sliced.swap, k, sliced.mask, sliced.values[s], blocks);
+          for (std::size_t e = 0; e < each; ++e) {
+            auto event = std::make_unique<rc::Event>();
+            event->record(*streams_[rank][e]);
+            exchanged[rank][s * each + e] = std::move(event);
+          }
+        });
+      }
+      meet.arrive_and_wait();
+      for (std::size_t s = 0; sliced.after && s < slices; ++s) {
+        guarded([&] {
+          for (const Events& events : exchanged) {
+            for (std::size_t e = s * each; e < (s + 1) * each; ++e) {
+              if (events[e]) events[e]->hold(shard.stream());
+            }
+          }
+          if (!sliced.idle_after[rank]) shard.start_passes(sliced.after(k, s), sliced.values[s]);
+        });
+      }
+      guarded([&] {
+        finish(k);
+        shard.stream().synchronize();
+      });
+    });
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  void fetch(distributed::Shards shards, int, int peer, std::span<const std::uint64_t>,
+             std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
+    shards[static_cast<std::size_t>(peer)]->read_runs(theirs, run_bits, to);
+  }
+
+ private:
+  /// One device's share of an exchange, for the indices whose bits `slice` have the value; one
+  /// stream a peer.
+  void start_exchange(const distributed::ShardSwap& swap, int rank, std::uint64_t slice,
+                      std::uint64_t value, int blocks) {
+    std::uint64_t holes_mask = swap.known_zero | slice;
+    for (const int p : swap.local_bits) holes_mask |= bit(p);
+    // two amplitudes of FP32 at once where they lie together
+    const bool paired = sizeof(T) == 4 && !(holes_mask & 1);
+    const int shift = paired ? 1 : 0;
+    Holes holes;
+    for_each_bit(holes_mask,
+                 [&](int p) { holes.at[holes.count++] = static_cast<std::uint8_t>(p - shift); });
+    const std::uint64_t count = bit(swap.local_qubits - std::popcount(holes_mask) - shift);
+    const auto part_begin = [&](std::uint64_t part) {
+      std::uint64_t at = value;
+      for (int j = 0; j < swap.num_bits(); ++j) at |= (part >> j & 1) << swap.local_bits[j];
+      return at;
+    };
+    rc::use_device(devices_[static_cast<std::size_t>(rank)]);
+    for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
+      const int peer = swap.partner(rank, d);
+      const std::uint64_t theirs = swap.value(peer), mine = swap.value(rank);
+      const bool there = swap.holds(rank, theirs), back = swap.holds(peer, mine);
+      if (!there && !back) continue;
+      Job job;
+      job.mine = memory_[static_cast<std::size_t>(rank)] + part_begin(theirs);
+      job.theirs = memory_[static_cast<std::size_t>(peer)] + part_begin(mine);
+      job.holes = holes;
+      job.begin = rank < peer ? 0 : count / 2;
+      job.end = rank < peer ? count / 2 : count;
+      job.way = there && back ? Way::kBoth : there ? Way::kOut : Way::kIn;
+      if (job.begin == job.end) continue;
+      const auto needed = (job.end - job.begin + kExchangeThreads - 1) / kExchangeThreads;
+      job.blocks =
+          static_cast<int>(std::min<std::uint64_t>(needed, static_cast<std::uint64_t>(blocks)));
+      const rc::Stream& stream = *streams_[static_cast<std::size_t>(rank)][d - 1];
+      if (sizeof(T) == 8 || paired) {
+        start<float4>(job, stream);
+      } else {
+        start<float2>(job, stream);
+      }
+    }
+  }
+
+  void finish(int rank) const {
+    rc::use_device(devices_[static_cast<std::size_t>(rank)]);
+    for (const auto& stream : streams_[static_cast<std::size_t>(rank)]) stream->synchronize();
+  }
+
+  void open_memory(distributed::Shards shards) {
+    memory_.clear();
+    for (const auto& shard : shards)
+      memory_.push_back(static_cast<CudaState<T>&>(*shard).open_memory());
+  }
+
+  std::vector<int> devices_;
+  int min_sliced_qubits_;
+  std::vector<Complex<T>*> memory_;  // of every device, during an exchange
+  std::vector<std::vector<std::unique_ptr<rc::Stream>>> streams_;  // of a device, one a peer
+};
+
+}  // namespace
+
+}  // namespace cuda
+
+std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
+                                             const std::vector<int>& devices,
+                                             int min_sliced_qubits) {
+  if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
+  const int bits = checked_shard_bits(static_cast<int>(devices.size()), num_qubits);
+  std::shared_ptr<distributed::Transport> transport;
+  if (precision == Precision::kDouble) {
+    transport = std::make_shared<cuda::PeerTransport<double>>(devices, min_sliced_qubits);
+  } else {
+    transport = std::make_shared<cuda::PeerTransport<float>>(devices, min_sliced_qubits);
+  }
+  std::vector<std::unique_ptr<State>> shards;
+  for (const int device : devices)
+    shards.push_back(make_cuda_state(num_qubits - bits, precision, device));
+  return std::make_unique<distributed::DistributedState>(num_qubits, precision,
+                                                         std::move(transport), std::move(shards));
+}
+
+}  // namespace tilewave::statevec

@@ -1,0 +1,421 @@
+// Memory, plans and exchanges of a distributed state. Questions are in distributed_observe.cc.
+#include "tilewave/statevec/distributed/distributed_state.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/complex.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/statevec/distributed/local_plan.h"
+
+namespace tilewave::statevec {
+
+int checked_shard_bits(int num_ranks, int num_qubits) {
+  if (num_ranks < 1 || !std::has_single_bit(static_cast<unsigned>(num_ranks))) {
+    throw Error(ExitCode::kUsage, std::to_string(num_ranks) +
+                                      " ranks cannot share a state: use a power of two (1, 2, 4, "
+                                      "8, ...)");
+  }
+  const int bits = std::countr_zero(static_cast<unsigned>(num_ranks));
+  if (bits >= num_qubits && bits > 0) {
+    throw Error(ExitCode::kUsage, std::to_string(num_ranks) + " ranks are too many for " +
+                                      std::to_string(num_qubits) + " qubits: use at most " +
+                                      std::to_string(1 << std::max(0, num_qubits - 1)));
+  }
+  return bits;
+}
+
+namespace distributed {
+
+namespace {
+// Passes that take this many times as long as an exchange are enough to hide it.
+constexpr double kOverlapShare = 1.5;
+}  // namespace
+
+DistributedState::DistributedState(int num_qubits, Precision precision,
+                                   std::shared_ptr<Transport> transport,
+                                   std::vector<std::unique_ptr<State>> shards)
+    : State(num_qubits, precision),
+      transport_(std::move(transport)),
+      shards_(std::move(shards)),
+      shard_bits_(checked_shard_bits(transport_->num_ranks(), num_qubits)) {
+  local_qubits_ = num_qubits - shard_bits_;
+  TW_CHECK(static_cast<int>(shards_.size()) == num_local(), "one shard a rank");
+  // one machine's knowledge for all, so that all make the same plans
+  cost_ = shards_[0]->cost_model();
+  transport_->broadcast(0, &cost_, sizeof cost_);
+  const double at_once = transport_->num_at_once();
+  cost_.bandwidth *= at_once;
+  cost_.lift_s /= at_once;
+  cost_.flip_s /= at_once;
+  cost_.rotate_s /= at_once;
+  cost_.phase_s /= at_once;
+  cost_.multiply_s /= at_once;
+  cost_.shard_bits = shard_bits_;
+  cost_.exchange_bandwidth = transport_->bandwidth();
+  reset_names();
+  known_zero_ = low_mask(num_qubits_);
+}
+
+std::string DistributedState::device() const {
+  return std::to_string(num_ranks()) + " " + transport_->name() + " on " + shards_[0]->device();
+}
+
+std::uint64_t DistributedState::shard_positions() const {
+  return low_mask(num_qubits_) & ~low_mask(local_qubits_);
+}
+
+std::uint64_t DistributedState::shard_of(int rank) const {
+  std::uint64_t shard = 0;
+  for (int k = 0; k < shard_bits_; ++k)
+    shard |= (static_cast<std::uint64_t>(rank) >> rank_bits_[k] & 1) << k;
+  return shard ^ inverted_;
+}
+
+int DistributedState::rank_of(std::uint64_t shard) const {
+  int rank = 0;
+  for (int k = 0; k < shard_bits_; ++k)
+    rank |= static_cast<int>((shard ^ inverted_) >> k & 1) << rank_bits_[k];
+  return rank;
+}
+
+bool DistributedState::is_idle(int rank, std::uint64_t known_zero) const {
+  return (shard_of(rank) << local_qubits_ & known_zero) != 0;
+}
+
+void DistributedState::reset_names() {
+  rank_bits_.resize(shard_bits_);
+  for (int k = 0; k < shard_bits_; ++k) rank_bits_[k] = k;
+  inverted_ = 0;
+  layout_ = Layout::identity();
+}
+
+// Every shard in the identity layout with the state's local known zeros.
+void DistributedState::assume_shards() {
+  for (const auto& shard : shards_)
+    shard->assume(Layout::identity(), known_zero_ & low_mask(local_qubits_));
+}
+
+void DistributedState::clear(State& shard) {
+  const Complex<double> zero{};
+  const std::uint64_t first = 0;
+  shard.write_runs({&first, 1}, 0, &zero);
+  shard.assume(Layout::identity(), low_mask(local_qubits_));
+  shard.materialize();
+}
+
+void DistributedState::set_zero_state() {
+  reset_names();
+  known_zero_ = low_mask(num_qubits_);
+  transport_->for_each_shard([&](int k) { shards_[k]->set_zero_state(); });
+}
+
+void DistributedState::set_product_state(std::span<const cplx> a) {
+  TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
+           "a product state needs two amplitudes a qubit");
+  reset_names();
+  known_zero_ = 0;
+  transport_->for_each_shard([&](int k) {
+    std::vector<cplx> own(a.begin(), a.begin() + 2 * local_qubits_);
+    cplx factor = 1;
+    for (int b = 0; b < shard_bits_; ++b)
+      factor *= a[2 * (local_qubits_ + b) + (rank_of_local(k) >> b & 1)];
+    own[0] *= factor, own[1] *= factor;
+    shards_[k]->set_product_state(own);
+  });
+}
+
+void DistributedState::set_amplitudes(std::span<const cplx> amplitudes) {
+  TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
+  reset_names();
+  known_zero_ = 0;
+  transport_->for_each_shard([&](int k) {
+    const auto first = static_cast<std::size_t>(rank_of_local(k)) << local_qubits_;
+    shards_[k]->set_amplitudes(amplitudes.subspan(first, bit(local_qubits_)));
+  });
+}
+
+void DistributedState::run_passes(const Plan& plan, std::size_t first, std::size_t last) {
+  transport_->for_each_shard([&](int k) {
+    // the shard positions known to be zero do not change between exchanges
+    if (is_idle(rank_of_local(k), plan.passes[first].known_zero_before)) return;
+    shards_[k]->run(local_plan(plan, first, last, shard_of(rank_of_local(k))));
+  });
+  known_zero_ = plan.passes[last - 1].known_zero_after;
+  assume_shards();
+}
+
+namespace {
+
+std::uint64_t swap_bits(std::uint64_t mask, int a, int b) {
+  return (mask & ~(bit(a) | bit(b))) | (mask >> a & 1) << b | (mask >> b & 1) << a;
+}
+
+}  // namespace
+
+ShardSwap DistributedState::swap_of(const Exchange& step) const {
+  ShardSwap swap;
+  swap.local_qubits = local_qubits_;
+  swap.known_zero = known_zero_ & low_mask(local_qubits_);
+  for (int rank = 0; rank < num_ranks(); ++rank) swap.idle.push_back(is_idle(rank, known_zero_));
+  for (const auto& [a, b] : step.swaps) {
+    const int k = b - local_qubits_;
+    swap.local_bits.push_back(a);
+    swap.rank_bits.push_back(rank_bits_[k]);
+    swap.inverted |= (inverted_ >> k & 1) << rank_bits_[k];
+  }
+  return swap;
+}
+
+void DistributedState::swap_known_zeros(const Exchange& step) {
+  for (const auto& [a, b] : step.swaps) known_zero_ = swap_bits(known_zero_, a, b);
+}
+
+void DistributedState::exchange(const Exchange& step) {
+  for (const auto& [a, b] : step.relabels) {
+    const int i = a - local_qubits_, j = b - local_qubits_;
+    std::swap(rank_bits_[i], rank_bits_[j]);
+    inverted_ = swap_bits(inverted_, i, j);
+    known_zero_ = swap_bits(known_zero_, a, b);
+  }
+  if (step.bytes > 0) transport_->exchange(shards_, swap_of(step));
+  swap_known_zeros(step);
+  assume_shards();
+  if (const std::uint64_t ended = step.flips & known_zero_) {
+    transport_->for_each_shard([&](int k) {
+      if (shard_of(rank_of_local(k)) << local_qubits_ & ended) clear(*shards_[k]);
+    });
+    known_zero_ &= ~ended;
+    assume_shards();
+  }
+  inverted_ ^= step.flips >> local_qubits_;
+  TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
+}
+
+DistributedState::Around DistributedState::slices_around(const Plan& plan, const Exchange& step,
+                                                         std::size_t done) const {
+  Around around;
+  const std::size_t at = step.before_pass;
+  around.first = around.last = at;
+  const int wanted = transport_->slice_bits(local_qubits_);
+  if (wanted == 0 || step.bytes == 0 || step.flips || !step.relabels.empty()) return around;
+  std::uint64_t taken = step.known_zero_before | step.known_zero_after;
+  for (const auto& [a, b] : step.swaps) taken |= bit(a);
+  // passes on both sides in turn, while enough positions are active in none of them and the
+  // exchange takes longer than they do
+  std::size_t end = plan.passes.size();
+  for (const Exchange& later : plan.exchanges) {
+    if (later.before_pass > at) end = std::min<std::size_t>(end, later.before_pass);
+  }
+  double passes_s = 0;
+  const auto add = [&](std::size_t p) {
+    const Pass& pass = plan.passes[p];
+    std::uint64_t with = taken | pass.known_zero_before | pass.known_zero_after;
+    for (const int position : pass.active) with |= bit(position);
+    if (std::popcount(low_mask(local_qubits_) & ~with) < wanted) return false;
+    taken = with;
+    passes_s += pass.predicted_s;
+    return true;
+  };
+  bool more = true;
+  while (more && passes_s < kOverlapShare * step.predicted_s) {
+    more = false;
+    if (around.last < end && add(around.last)) ++around.last, more = true;
+    if (around.first > done && add(around.first - 1)) --around.first, more = true;
+  }
+  int left = around.first == around.last ? 0 : wanted;
+  for (int p = local_qubits_ - 1; p >= 0 && left > 0; --p) {
+    if (taken >> p & 1) continue;
+    around.mask |= bit(p);
+    --left;
+  }
+  return around;
+}
+
+void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const Around& around) {
+  SlicedExchange sliced;
+  sliced.mask = around.mask;
+  for (std::uint64_t v = 0; v < bit(std::popcount(around.mask)); ++v)
+    sliced.values.push_back(deposit_bits(v, around.mask));
+  const auto passes_of = [&](std::size_t first, std::size_t last) {
+    return [&, first, last](int rank, std::size_t slice) {
+      return local_plan(plan, first, last, shard_of(rank), {sliced.mask, sliced.values[slice]});
+    };
+  };
+  const auto idle_ranks = [&](std::uint64_t known_zero) {
+    std::vector<bool> idle;
+    for (int rank = 0; rank < num_ranks(); ++rank) idle.push_back(is_idle(rank, known_zero));
+    return idle;
+  };
+  if (around.first < step.before_pass) {
+    sliced.before = passes_of(around.first, step.before_pass);
+    sliced.idle_before = idle_ranks(plan.passes[around.first].known_zero_before);
+    known_zero_ = plan.passes[step.before_pass - 1].known_zero_after;
+  }
+  sliced.swap = swap_of(step);
+  swap_known_zeros(step);
+  TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
+  if (around.last > step.before_pass) {
+    sliced.after = passes_of(step.before_pass, around.last);
+    sliced.idle_after = idle_ranks(known_zero_);
+    known_zero_ = plan.passes[around.last - 1].known_zero_after;
+  }
+  transport_->exchange_sliced(shards_, sliced);
+  assume_shards();
+}
+
+void DistributedState::run(const Plan& plan, const RunObserver& observer) {
+  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_ &&
+               plan.shard_bits == shard_bits_,
+           "the plan is for another state");
+  TW_CHECK(plan.layout_before.flips == layout_.flips &&
+               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
+                          plan.layout_before.position.begin()),
+           "the plan is for another layout of the state");
+  assume_shards();  // a question may have written the zeros of some
+  double done_s = 0;
+  std::size_t done = 0;  // passes
+  const runtime::Timer timer;
+  double before_s = 0;
+  const auto report = [&](const char* what, double predicted_s, double bytes) {
+    const double now_s = timer.elapsed_s();
+    done_s += predicted_s;
+    if (observer.on_step) observer.on_step({what, predicted_s, now_s - before_s, bytes});
+    if (observer.on_progress) observer.on_progress(done_s, plan.predicted_s);
+    before_s = now_s;
+  };
+  const auto run_until = [&](std::size_t last) {
+    if (done >= last) return;
+    TW_CHECK((plan.passes[done].known_zero_before & ~known_zero_) == 0,
+             "the plan takes positions for zero that are not");
+    run_passes(plan, done, last);
+    double predicted_s = 0, bytes = 0;
+    for (; done < last; ++done) {
+      predicted_s += plan.passes[done].predicted_s;
+      bytes += plan.passes[done].bytes;
+    }
+    report("passes", predicted_s, bytes);
+  };
+  for (const Exchange& step : plan.exchanges) {
+    const Around around = slices_around(plan, step, done);
+    if (!around.mask) {
+      run_until(step.before_pass);
+      exchange(step);
+      report("exchange", step.predicted_s, step.bytes);
+      continue;
+    }
+    run_until(around.first);
+    run_sliced(plan, step, around);
+    double predicted_s = step.predicted_s;
+    for (; done < around.last; ++done) predicted_s += plan.passes[done].predicted_s;
+    report("exchange beside passes", predicted_s, step.bytes);
+  }
+  run_until(plan.passes.size());
+  layout_ = plan.layout_after;
+}
+
+void DistributedState::materialize() {
+  if (!known_zero_) return;
+  transport_->for_each_shard([&](int k) {
+    if (is_idle_local(k)) {
+      clear(*shards_[k]);
+    } else {
+      shards_[k]->materialize();
+    }
+  });
+  known_zero_ = 0;
+  assume_shards();
+}
+
+void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale) {
+  const int q = static_cast<int>(qubit), p = layout_.position[q];
+  const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
+  TW_CHECK(!kept || !(known_zero_ >> p & 1), "a qubit known to be zero was measured as one");
+  if (p < local_qubits_) {
+    transport_->for_each_shard([&](int k) {
+      if (!is_idle_local(k)) shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale);
+    });
+  } else {
+    if (kept) inverted_ ^= bit(p - local_qubits_);
+    known_zero_ |= bit(p);
+    if (scale != 1) {  // a pass that only scales
+      Plan plan;
+      plan.num_qubits = local_qubits_;
+      plan.precision = precision_;
+      plan.layout_before = plan.layout_after = Layout::identity();
+      plan.known_zero_after = known_zero_ & low_mask(local_qubits_);
+      plan.tile_qubits = std::min(cost_.tile_qubits, local_qubits_);
+      plan.row_bits = std::min(cost_.row_bits, plan.tile_qubits);
+      Pass pass;
+      for (int a = 0; a < plan.tile_qubits; ++a)
+        pass.active.push_back(static_cast<std::uint8_t>(a));
+      pass.dest = pass.active;
+      pass.known_zero_before = pass.known_zero_after = plan.known_zero_after;
+      pass.scale = scale;
+      plan.passes.push_back(pass);
+      transport_->for_each_shard([&](int k) {
+        if (!is_idle_local(k)) shards_[k]->run(plan);
+      });
+    }
+  }
+  if (kept) layout_.flips ^= bit(q);
+  known_zero_ |= bit(p);
+  assume_shards();
+}
+
+std::unique_ptr<State> DistributedState::clone() const {
+  std::vector<std::unique_ptr<State>> shards(shards_.size());
+  transport_->for_each_shard([&](int k) { shards[k] = shards_[k]->clone(); });
+  auto copy =
+      std::make_unique<DistributedState>(num_qubits_, precision_, transport_, std::move(shards));
+  copy->layout_ = layout_;
+  copy->known_zero_ = known_zero_;
+  copy->rank_bits_ = rank_bits_;
+  copy->inverted_ = inverted_;
+  copy->assume_shards();
+  return copy;
+}
+
+std::uint64_t DistributedState::memory_bytes() const {
+  return num_ranks() / num_local() *
+         (shards_.size() * shards_[0]->memory_bytes() + transport_->ring_bytes());
+}
+
+// A distributed state is nobody's part.
+void DistributedState::read_runs(std::span<const std::uint64_t>, int, void*) const {
+  TW_CHECK(false, "runs of a distributed state are read from its shards");
+}
+void DistributedState::write_runs(std::span<const std::uint64_t>, int, const void*) {
+  TW_CHECK(false, "runs of a distributed state are written to its shards");
+}
+
+}  // namespace distributed
+
+std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, int num_threads,
+                                          int num_ranks) {
+  const int bits = checked_shard_bits(num_ranks, num_qubits);
+  std::vector<std::unique_ptr<State>> shards;
+  for (int k = 0; k < num_ranks; ++k)
+    shards.push_back(make_cpu_state(num_qubits - bits, precision, num_threads));
+  return std::make_unique<distributed::DistributedState>(
+      num_qubits, precision, distributed::make_logical_transport(num_ranks, precision),
+      std::move(shards));
+}
+
+std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
+                                          std::shared_ptr<runtime::Ranks> ranks, int cuda_device) {
+  const int bits = checked_shard_bits(ranks->size(), num_qubits);
+  std::vector<std::unique_ptr<State>> shards;
+  shards.push_back(cuda_device == kOnCpu
+                       ? make_cpu_state(num_qubits - bits, precision, num_threads)
+                       : make_cuda_state(num_qubits - bits, precision, cuda_device));
+  return std::make_unique<distributed::DistributedState>(
+      num_qubits, precision, distributed::make_process_transport(std::move(ranks), precision),
+      std::move(shards));
+}
+
+}  // namespace tilewave::statevec

@@ -1,0 +1,91 @@
+// A state on 2^g ranks. The top g positions of the physical index choose the rank, the others are
+// positions of the rank's own State (a *shard*, always in the identity layout). Which bit of the
+// rank's number stands for which shard position is a table and a mask, so that renaming and
+// flipping shard positions is free. A rank whose shard positions include a 1 where the state is
+// known to be zero is *idle*: its memory means nothing and it runs nothing.
+//
+// Sums over the state are sums over each shard, added in a fixed tree over shards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/statevec/distributed/transport.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::statevec::distributed {
+
+class DistributedState final : public State {
+ public:
+  /// `shards` are those of this process, in |0...0>, in order of ranks.
+  DistributedState(int num_qubits, Precision precision, std::shared_ptr<Transport> transport,
+                   std::vector<std::unique_ptr<State>> shards);
+
+  CostModel cost_model() const override { return cost_; }
+  std::string device() const override;
+  void set_zero_state() override;
+  void set_product_state(std::span<const cplx> a) override;
+  void set_amplitudes(std::span<const cplx> amplitudes) override;
+  void run(const Plan& plan, const RunObserver& observer) override;
+  void materialize() override;
+  double norm() override;
+  std::vector<double> marginals() override;
+  std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) override;
+  std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override;
+  std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) override;
+  std::vector<double> expectations(const circuit::PauliSum& sum) override;
+  void collapse(circuit::Qubit qubit, int outcome, double scale) override;
+  std::unique_ptr<State> clone() const override;
+  void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
+  void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
+  void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
+  std::uint64_t memory_bytes() const override;
+
+ private:
+  int num_ranks() const { return transport_->num_ranks(); }
+  int num_local() const { return transport_->num_local(); }
+  int rank_of_local(int k) const { return transport_->first_rank() + k; }
+  std::uint64_t shard_positions() const;
+  /// The values of the shard positions of a rank, and the reverse.
+  std::uint64_t shard_of(int rank) const;
+  int rank_of(std::uint64_t shard) const;
+  bool is_idle(int rank, std::uint64_t known_zero) const;
+  bool is_idle_local(int k) const { return is_idle(rank_of_local(k), known_zero_); }
+  void reset_names();
+  void clear(State& shard);
+  void assume_shards();
+  void exchange(const Exchange& step);
+  ShardSwap swap_of(const Exchange& step) const;
+  void swap_known_zeros(const Exchange& step);
+  /// What can run slice by slice around an exchange: passes [first, last), and the positions that
+  /// number the slices; none when it cannot.
+  struct Around {
+    std::size_t first = 0, last = 0;
+    std::uint64_t mask = 0;
+  };
+  Around slices_around(const Plan& plan, const Exchange& step, std::size_t done) const;
+  void run_sliced(const Plan& plan, const Exchange& step, const Around& around);
+  void run_passes(const Plan& plan, std::size_t first, std::size_t last);
+  /// f(k, values) fills `each` numbers of every local shard that is not idle; the result holds
+  /// those of all shards, in order of shard positions, zero for idle ones.
+  std::vector<double> collect(std::size_t each,
+                              const std::function<void(int, std::span<double>)>& f) const;
+  /// The same, added over shards in a fixed tree: `each` numbers.
+  std::vector<double> sum(std::size_t each,
+                          const std::function<void(int, std::span<double>)>& f) const;
+  std::vector<double> shard_norms();
+  /// Sums over the amplitudes of this process for strings that flip shard positions.
+  void add_crossing(int k, std::uint64_t x, std::span<const circuit::PauliTerm> terms,
+                    std::span<double> values);
+
+  std::shared_ptr<Transport> transport_;
+  std::vector<std::unique_ptr<State>> shards_;
+  int local_qubits_ = 0, shard_bits_ = 0;
+  std::vector<int> rank_bits_;  ///< bit of the rank's number of every shard position
+  std::uint64_t inverted_ = 0;  ///< shard positions (from 0) that mean the opposite of it
+  CostModel cost_;
+};
+
+}  // namespace tilewave::statevec::distributed

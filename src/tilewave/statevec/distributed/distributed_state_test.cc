@@ -1,0 +1,238 @@
+// A state on logical ranks against the same state on one: amplitudes, every question, shots.
+#include "tilewave/statevec/distributed/distributed_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/testing/reference.h"
+
+namespace tilewave::statevec {
+namespace {
+
+using testing::Amplitudes;
+
+Amplitudes amplitudes_of(State& state) {
+  std::vector<std::uint64_t> all(state.num_amplitudes());
+  for (std::uint64_t x = 0; x < all.size(); ++x) all[x] = x;
+  return state.amplitudes(all);
+}
+
+circuit::PauliSum random_paulis(int num_qubits, int count, std::mt19937_64& random) {
+  circuit::PauliSum sum;
+  for (int k = 0; k < count; ++k) {
+    const std::uint64_t support = random() | random();
+    sum.push_back(
+        {1, random() & support & low_mask(num_qubits), random() & support & low_mask(num_qubits)});
+  }
+  sum.push_back({1, low_mask(num_qubits), 0});
+  sum.push_back({1, low_mask(num_qubits), low_mask(num_qubits)});
+  sum.push_back({1, 0, low_mask(num_qubits)});
+  return sum;
+}
+
+void expect_near(const std::vector<double>& a, const std::vector<double>& b, double allowed,
+                 const char* what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], allowed) << what << " " << k;
+}
+
+// Every question twice: one state against another.
+void expect_same(State& one, State& many, std::mt19937_64& random, double allowed) {
+  const int n = one.num_qubits();
+  EXPECT_LT(testing::max_difference(amplitudes_of(one), amplitudes_of(many)), allowed);
+  EXPECT_NEAR(one.norm(), many.norm(), allowed);
+  expect_near(one.marginals(), many.marginals(), allowed, "marginals");
+  std::vector<circuit::Qubit> some;
+  for (int q = 0; q < n; ++q) {
+    if (random() % 2) some.push_back(static_cast<circuit::Qubit>(q));
+  }
+  std::shuffle(some.begin(), some.end(), random);
+  expect_near(one.joint_probabilities(some), many.joint_probabilities(some), allowed, "joint");
+  const circuit::PauliSum paulis = random_paulis(n, 12, random);
+  expect_near(one.expectations(paulis), many.expectations(paulis), 10 * allowed, "expectations");
+}
+
+void expect_same_shots(State& one, State& many) {
+  EXPECT_EQ(sample(one, 20000, 7), sample(many, 20000, 7));
+}
+
+TEST(Distributed, families_have_the_amplitudes_answers_and_shots_of_one_rank) {
+  std::mt19937_64 random(1);
+  for (const auto family : circuit::family_names()) {
+    for (const std::uint32_t n : {5u, 12u}) {
+      const circuit::Circuit c = circuit::make_family(family, n);
+      const auto one = make_cpu_state(static_cast<int>(n), Precision::kDouble, 1);
+      one->apply(c, c.ops());
+      for (const int ranks : {1, 2, 4, 8}) {
+        SCOPED_TRACE(std::string(family) + " " + std::to_string(n) + " on " +
+                     std::to_string(ranks));
+        const auto many = make_logical_state(static_cast<int>(n), Precision::kDouble, 1, ranks);
+        many->apply(c, c.ops());
+        expect_same(*one, *many, random, 1e-12);
+        expect_same_shots(*one, *many);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Distributed, random_circuits_with_measurements_between) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 5 + static_cast<int>(random() % 7), bits = 1 + static_cast<int>(random() % 3);
+    const auto one = make_cpu_state(n, Precision::kDouble, 1);
+    const auto many = make_logical_state(n, Precision::kDouble, 1, 1 << bits);
+    for (int stretch = 0; stretch < 4; ++stretch) {
+      circuit::Circuit c;
+      c.add_qreg("q", static_cast<std::uint32_t>(n));
+      const circuit::Circuit drawn = testing::random_circuit(n, 25, random);
+      const bool fits = std::all_of(drawn.ops().begin(), drawn.ops().end(), [&](const auto& op) {
+        return static_cast<int>(drawn.targets(op).size()) <= n - bits &&
+               op.kind == circuit::OpKind::kGate;
+      });
+      const circuit::Circuit& used = fits ? drawn : c;
+      if (!fits) {
+        for (int q = 0; q < n; ++q) c.add_gate(circuit::GateId::kH, {static_cast<unsigned>(q)});
+      }
+      one->apply(used, used.ops());
+      many->apply(used, used.ops());
+      const auto q = static_cast<circuit::Qubit>(random() % n);
+      const std::vector<double> p = one->joint_probabilities(std::span(&q, 1));
+      const int outcome = p[1] > p[0] ? 1 : 0;
+      const double scale = 1 / std::sqrt(p[outcome]);
+      one->collapse(q, outcome, scale);
+      many->collapse(q, outcome, scale);
+      if (random() % 2) {
+        const auto copy = many->clone();
+        expect_same(*one, *copy, random, 1e-11);
+      }
+      if (random() % 3 == 0) expect_same(*one, *many, random, 1e-11);
+      if (::testing::Test::HasFailure()) return;
+    }
+    expect_same_shots(*one, *many);
+    expect_same(*one, *many, random, 1e-11);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Distributed, states_that_are_set) {
+  std::mt19937_64 random(4);
+  const int n = 9;
+  for (const int ranks : {2, 4, 8}) {
+    const auto one = make_cpu_state(n, Precision::kDouble, 1);
+    const auto many = make_logical_state(n, Precision::kDouble, 1, ranks);
+    std::vector<cplx> product;
+    for (int q = 0; q < n; ++q) {
+      const double theta = 0.2 + 0.13 * q;
+      product.emplace_back(std::cos(theta), 0);
+      product.push_back(std::polar(std::sin(theta), 0.7 * q));
+    }
+    one->set_product_state(product);
+    many->set_product_state(product);
+    expect_same(*one, *many, random, 1e-13);
+    const Amplitudes a = testing::random_state(n, random);
+    many->set_amplitudes(a);
+    EXPECT_EQ(amplitudes_of(*many), a);
+    const circuit::Circuit c = circuit::make_family("qft", n);
+    one->set_amplitudes(a);
+    one->apply(c, c.ops());
+    many->apply(c, c.ops());
+    expect_same(*one, *many, random, 1e-12);
+    const auto rotate = [](std::uint64_t first, std::span<cplx> block) {
+      for (std::size_t k = 0; k < block.size(); ++k)
+        block[k] *= std::polar(1.0, 0.001 * static_cast<double>(first + k));
+    };
+    one->update_blocks(rotate);
+    many->update_blocks(rotate);
+    Amplitudes blocks;
+    many->for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+      EXPECT_EQ(first, blocks.size());
+      blocks.insert(blocks.end(), block.begin(), block.end());
+    });
+    EXPECT_LT(testing::max_difference(blocks, amplitudes_of(*one)), 1e-12);
+    many->set_zero_state();
+    EXPECT_EQ(many->norm(), 1.0);
+    EXPECT_EQ(many->amplitudes(std::vector<std::uint64_t>{0, 511})[0], cplx(1));
+  }
+}
+
+std::unique_ptr<State> streamed(int num_qubits, int chunk_qubits, Precision precision) {
+  auto buffer = std::make_shared<runtime::HostBuffer>(amplitude_bytes(precision) << num_qubits);
+  std::vector<std::unique_ptr<State>> workers;
+  for (int k = 0; k < 3; ++k) workers.push_back(make_cpu_state(chunk_qubits, precision, 1));
+  return make_streamed_state(num_qubits, precision, chunk_qubits,
+                             std::shared_ptr<void>(buffer, buffer->data()), std::move(workers));
+}
+
+TEST(Distributed, chunks_that_stream_through_workers) {
+  std::mt19937_64 random(6);
+  for (const auto family : circuit::family_names()) {
+    const int n = 11;
+    const circuit::Circuit c = circuit::make_family(family, n);
+    const auto one = make_cpu_state(n, Precision::kDouble, 1);
+    one->apply(c, c.ops());
+    for (const int chunk : {8, 9, 10}) {
+      SCOPED_TRACE(std::string(family) + " in chunks of " + std::to_string(chunk));
+      const auto many = streamed(n, chunk, Precision::kDouble);
+      many->apply(c, c.ops());
+      expect_same(*one, *many, random, 1e-12);
+      expect_same_shots(*one, *many);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto one = make_cpu_state(10, Precision::kDouble, 1);
+    const auto many = streamed(10, 7, Precision::kDouble);
+    for (int stretch = 0; stretch < 3; ++stretch) {
+      const circuit::Circuit c = testing::random_circuit(10, 40, random);
+      one->apply(c, c.ops());
+      many->apply(c, c.ops());
+      const auto q = static_cast<circuit::Qubit>(random() % 10);
+      const auto p = one->joint_probabilities(std::span(&q, 1));
+      const int outcome = p[1] > p[0] ? 1 : 0;
+      one->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
+      many->collapse(q, outcome, 1 / std::sqrt(p[outcome]));
+    }
+    expect_same_shots(*one, *many);
+    expect_same(*one, *many, random, 1e-11);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Distributed, single_precision) {
+  std::mt19937_64 random(2);
+  const circuit::Circuit c = circuit::make_family("random", 13);
+  const auto one = make_cpu_state(13, Precision::kSingle, 1);
+  const auto many = make_logical_state(13, Precision::kSingle, 1, 4);
+  one->apply(c, c.ops());
+  many->apply(c, c.ops());
+  expect_same(*one, *many, random, 2e-5);
+}
+
+TEST(Distributed, memory_is_the_state_and_a_ring) {
+  const auto many = make_logical_state(22, Precision::kDouble, 1, 8);
+  EXPECT_LE(static_cast<double>(many->memory_bytes()), 1.04 * (std::uint64_t{16} << 22));
+}
+
+TEST(Distributed, ranks_that_cannot_share_a_state_are_an_error) {
+  for (const auto& [ranks, n] : {std::pair{3, 10}, {8, 3}, {0, 4}, {4, 1}}) {
+    try {
+      make_logical_state(n, Precision::kDouble, 1, ranks);
+      ADD_FAILURE() << ranks;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kUsage);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec

@@ -1,0 +1,204 @@
+// A segment runs every action whose targets are local and that no skipped action holds back; the
+// remote wires may be controls and bits of phases. Remote sets are found by exclusion: of all
+// wires, leave out the one that costs the least work, again and again until shard_bits are out,
+// keeping several sets. A beam over segments keeps the splits with the least work left; among those
+// that finish, the one that moves the fewest amplitudes wins. With k bits changed each rank sends
+// 1 - 2^-k of its amplitudes. Cost: beam^2 x shard_bits x wires sweeps over the actions a segment.
+#include "tilewave/statevec/plan/shard.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::statevec::detail {
+
+namespace {
+
+constexpr std::size_t kWindow = 4096;  // actions looked at ahead
+
+using Remaining = std::vector<std::uint32_t>;
+
+// Work that can run with these wires remote.
+float work(const std::vector<Need>& needs, const Remaining& remaining, std::uint64_t remote,
+           std::uint64_t all) {
+  float sum = 0;
+  std::uint64_t changed = 0, read = 0;  // wires of skipped actions
+  const std::size_t count = std::min(remaining.size(), kWindow);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Need& a = needs[remaining[k]];
+    if (!(a.x & (changed | read | remote)) && !(a.z & changed)) {
+      sum += a.weight;
+      continue;
+    }
+    changed |= a.x;
+    read |= a.z;
+    if (!(all & ~(changed | read | remote))) break;
+  }
+  return sum;
+}
+
+Segment take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_t remote) {
+  Segment segment;
+  segment.remote = remote;
+  std::uint64_t changed = 0, read = 0;
+  std::size_t kept = 0;
+  for (const std::uint32_t k : remaining) {
+    const Need& a = needs[k];
+    if (!(a.x & (changed | read | remote)) && !(a.z & changed)) {
+      segment.actions.push_back(k);
+    } else {
+      changed |= a.x;
+      read |= a.z;
+      remaining[kept++] = k;
+    }
+  }
+  remaining.resize(kept);
+  return segment;
+}
+
+struct Node {
+  std::shared_ptr<Node> parent;
+  Segment segment;
+  Remaining remaining;
+  std::uint64_t zero = 0;  // wires still known to be |0>
+  float left = 0;
+  double moved = 0;  // share of its amplitudes a rank has sent
+};
+
+class Splitter {
+ public:
+  Splitter(const std::vector<Need>& needs, const ShardOptions& options)
+      : needs_(needs), options_(options), all_(low_mask(options.num_wires)) {}
+
+  std::vector<Segment> run() {
+    auto root = std::make_shared<Node>();
+    root->remaining.resize(needs_.size());
+    for (std::uint32_t k = 0; k < needs_.size(); ++k) root->remaining[k] = k;
+    root->segment.remote = options_.remote;
+    root->zero = options_.zero_wires;
+    root->left = left_of(root->remaining);
+    if (needs_.empty()) return {};
+    std::shared_ptr<Node> best;
+    std::vector<std::shared_ptr<Node>> beam = {root};
+    int more = 1;  // levels after the first that finishes: a longer split may move less
+    while (!beam.empty() && (!best || more-- > 0)) {
+      std::vector<std::shared_ptr<Node>> next;
+      for (const auto& node : beam) {
+        std::vector<std::uint64_t> sets = remote_sets(*node);
+        if (!node->parent) sets.push_back(options_.remote);
+        for (const std::uint64_t remote : sets) {
+          auto child = extend(node, remote);
+          if (child->segment.actions.empty() && node->parent) continue;
+          if (child->remaining.empty()) {
+            if (!best || child->moved < best->moved) best = std::move(child);
+          } else {
+            next.push_back(std::move(child));
+          }
+        }
+      }
+      std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
+        return a->left < b->left || (a->left == b->left && a->moved < b->moved);
+      });
+      next.erase(std::unique(next.begin(), next.end(),
+                             [](const auto& a, const auto& b) {
+                               return a->left == b->left && a->segment.remote == b->segment.remote;
+                             }),
+                 next.end());
+      if (next.size() > options_.beam) next.resize(options_.beam);
+      beam = std::move(next);
+    }
+    TW_CHECK(best != nullptr, "no split of the circuit over ranks was found");
+    std::vector<Segment> segments;
+    for (auto node = best; node->parent; node = node->parent)
+      segments.push_back(std::move(node->segment));
+    std::reverse(segments.begin(), segments.end());
+    if (segments.front().actions.empty()) segments.erase(segments.begin());
+    return segments;
+  }
+
+ private:
+  float left_of(const Remaining& remaining) const {
+    float sum = 0;
+    for (const std::uint32_t k : remaining) sum += needs_[k].weight;
+    return sum;
+  }
+
+  std::vector<std::uint64_t> remote_sets(const Node& node) const {
+    struct Candidate {
+      std::uint64_t remote;
+      float work;
+      int kept;
+    };
+    std::uint64_t all = all_;
+    if (node.segment.actions.empty()) all &= ~(options_.low & ~node.zero);
+    if (std::popcount(all) < 2 * options_.shard_bits) all = all_;
+    std::vector<Candidate> sets = {{0, 0, 0}};
+    for (int size = 1; size <= options_.shard_bits; ++size) {
+      std::vector<Candidate> grown;
+      for (const Candidate& set : sets) {
+        for_each_bit(all & ~set.remote, [&](int w) {
+          const std::uint64_t remote = set.remote | bit(w);
+          grown.push_back({remote, work(needs_, node.remaining, remote, all_),
+                           std::popcount(remote & node.segment.remote)});
+        });
+      }
+      std::sort(grown.begin(), grown.end(), [](const Candidate& a, const Candidate& b) {
+        if (a.work != b.work) return a.work > b.work;
+        if (a.kept != b.kept) return a.kept > b.kept;
+        return a.remote > b.remote;
+      });
+      grown.erase(
+          std::unique(grown.begin(), grown.end(),
+                      [](const Candidate& a, const Candidate& b) { return a.remote == b.remote; }),
+          grown.end());
+      if (grown.size() > 2 * options_.beam) grown.resize(2 * options_.beam);
+      sets = std::move(grown);
+    }
+    std::vector<std::uint64_t> remotes;
+    for (const Candidate& set : sets) remotes.push_back(set.remote);
+    return remotes;
+  }
+
+  std::shared_ptr<Node> extend(const std::shared_ptr<Node>& node, std::uint64_t remote) const {
+    auto child = std::make_shared<Node>();
+    child->parent = node;
+    child->remaining = node->remaining;
+    child->segment = take(needs_, child->remaining, remote);
+    child->left = left_of(child->remaining);
+    const std::uint64_t leaving = remote & ~node->segment.remote;
+    const std::uint64_t entering = node->segment.remote & ~remote;
+    const int free =
+        std::min(std::popcount(leaving & node->zero), std::popcount(entering & node->zero));
+    child->moved = node->moved + 1 - std::ldexp(1, free - std::popcount(leaving));
+    child->zero = node->zero;
+    for (const std::uint32_t k : child->segment.actions) child->zero &= ~needs_[k].x;
+    return child;
+  }
+
+  const std::vector<Need>& needs_;
+  const ShardOptions& options_;
+  std::uint64_t all_;
+};
+
+}  // namespace
+
+std::vector<Segment> split_shards(const std::vector<Need>& needs, const ShardOptions& options) {
+  const int local = options.num_wires - options.shard_bits;
+  int widest = 1;
+  for (const Need& need : needs) widest = std::max(widest, std::popcount(need.x));
+  if (local < widest) {
+    throw Error(ExitCode::kUsage,
+                std::to_string(1ull << options.shard_bits) + " ranks are too many for " +
+                    std::to_string(options.num_wires) + " qubits (a gate changes " +
+                    std::to_string(widest) + " of them at once): use at most " +
+                    std::to_string(1ull << std::max(0, options.num_wires - widest)));
+  }
+  return Splitter(needs, options).run();
+}
+
+}  // namespace tilewave::statevec::detail

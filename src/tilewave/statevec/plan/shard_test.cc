@@ -1,0 +1,159 @@
+// Plans for states on several ranks: the same state as gate by gate, passes on local positions
+// only, few exchanges.
+#include "tilewave/statevec/plan/shard.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/statevec/testing/reference.h"
+
+namespace tilewave::statevec {
+namespace {
+
+using testing::Amplitudes;
+
+void check_structure(const Plan& plan) {
+  const int local = plan.num_qubits - plan.shard_bits;
+  std::uint32_t before = 0;
+  for (const Exchange& step : plan.exchanges) {
+    ASSERT_GE(step.before_pass, before);
+    ASSERT_LE(step.before_pass, plan.passes.size());
+    before = step.before_pass;
+    std::uint64_t used = 0;
+    for (const auto& [a, b] : step.swaps) {
+      ASSERT_LT(a, local);
+      ASSERT_GE(b, local);
+      ASSERT_EQ(used & (bit(a) | bit(b)), 0u);
+      used |= bit(a) | bit(b);
+    }
+    for (const auto& [a, b] : step.relabels) ASSERT_GE(std::min(a, b), local);
+    ASSERT_EQ(step.flips & low_mask(local), 0u);
+  }
+  for (const Pass& pass : plan.passes) {
+    ASSERT_FALSE(pass.active.empty());
+    ASSERT_LT(pass.active.back(), local);
+    ASSERT_LE(static_cast<int>(pass.active.size()), plan.tile_qubits);
+    std::uint64_t active = 0;
+    for (int p : pass.active) active |= bit(p);
+    ASSERT_EQ(active & low_mask(plan.row_bits), low_mask(plan.row_bits));
+    for (const Action& a : pass.actions) ASSERT_EQ(a.target_mask() & ~active, 0u);
+  }
+}
+
+void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_64& random) {
+  const int n = static_cast<int>(c.num_qubits());
+  Amplitudes expected = testing::random_state(n, random);
+  if (options.from_zeros) {
+    std::fill(expected.begin(), expected.end(), cplx{});
+    expected[0] = 1;
+  }
+  Amplitudes physical(expected.size());
+  for (std::uint64_t x = 0; x < expected.size(); ++x)
+    physical[options.layout.physical(x, n)] = expected[x];
+  if (options.from_zeros) {
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = NAN;
+  }
+  testing::apply_circuit(expected, c);
+  const Plan plan = make_plan(c, options);
+  check_structure(plan);
+  testing::run_plan(physical, plan);
+  if (plan.passes.empty() && plan.exchanges.empty() && options.from_zeros) {
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
+  }
+  EXPECT_LT(testing::max_difference(testing::in_order(physical, plan.layout_after, n), expected),
+            1e-11)
+      << explain(plan);
+  if (options.restore_layout) {
+    EXPECT_TRUE(plan.layout_after.is_identity(n));
+  }
+}
+
+TEST(Shard, random_circuits_give_the_state_of_their_gates) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 4 + static_cast<int>(random() % 6);
+    const circuit::Circuit c =
+        testing::random_circuit(n, 1 + static_cast<int>(random() % 80), random);
+    PlanOptions options;
+    options.cost.shard_bits = 1 + static_cast<int>(random() % 3);
+    int widest = 1;
+    for (const circuit::Op& op : c.ops())
+      widest = std::max(widest, static_cast<int>(c.qubits(op).size()));
+    options.cost.shard_bits = std::min(options.cost.shard_bits, n - widest);
+    if (options.cost.shard_bits < 1) continue;
+    options.cost.row_bits = static_cast<int>(random() % 3);
+    options.cost.tile_qubits = std::max(5, options.cost.row_bits + 4);
+    options.from_zeros = random() % 2;
+    options.restore_layout = random() % 3 == 0;
+    if (!options.from_zeros) {
+      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
+      options.layout.flips = random() & low_mask(n);
+    }
+    check(c, options, random);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Shard, diagonals_controls_and_flips_on_shard_bits_need_no_exchange) {
+  circuit::Circuit c;
+  c.add_qreg("q", 8);
+  for (circuit::Qubit q = 0; q < 6; ++q) c.add_gate(circuit::GateId::kH, {q});
+  for (circuit::Qubit q = 0; q < 7; ++q) {
+    const double angle = 0.3 + q;
+    c.add_gate(circuit::GateId::kX, {7});
+    c.add_gate(circuit::GateId::kCp, {q, 7}, {angle});
+    c.add_gate(circuit::GateId::kRz, {7}, {angle});
+    if (q < 6) c.add_gate(circuit::GateId::kCx, {6 + q % 2, q});
+  }
+  c.add_gate(circuit::GateId::kSwap, {6, 7});
+  PlanOptions options;
+  options.cost.shard_bits = 2;
+  options.cost.tile_qubits = 5;
+  options.cost.row_bits = 1;
+  EXPECT_EQ(make_plan(c, options).exchanges.size(), 0u);
+  std::mt19937_64 random(3);
+  check(c, options, random);
+}
+
+// What the search may need at 32 qubits on four ranks, from an arbitrary state.
+TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
+  const std::pair<const char*, std::size_t> kLimits[] = {
+      {"qft", 2},    {"ghz", 1},       {"ghz_qft", 2},
+      {"random", 2}, {"supremacy", 3}, {"quantum_volume", 3},
+      {"ising", 1},  {"qaoa", 2},      {"bv", 1}};
+  for (const auto& [family, limit] : kLimits) {
+    PlanOptions options;
+    options.cost.tile_qubits = 12;
+    options.cost.row_bits = 3;
+    options.cost.shard_bits = 2;
+    const Plan plan = make_plan(circuit::make_family(family, 32), options);
+    check_structure(plan);
+    const auto moving = std::count_if(plan.exchanges.begin(), plan.exchanges.end(),
+                                      [](const Exchange& step) { return step.bytes > 0; });
+    EXPECT_LE(static_cast<std::size_t>(moving), limit) << family;
+  }
+}
+
+TEST(Shard, too_many_ranks_are_an_error) {
+  circuit::Circuit c;
+  c.add_qreg("q", 3);
+  c.add_gate(circuit::GateId::kH, {0});
+  PlanOptions options;
+  options.cost.shard_bits = 3;
+  try {
+    make_plan(c, options);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kUsage);
+    EXPECT_NE(std::string(e.what()).find("at most 4"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec
