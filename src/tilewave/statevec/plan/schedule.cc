@@ -167,8 +167,8 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const std::uint64_t all = low_mask(options.num_wires);
   // Few threads: a team that waits for its slowest member loses more than planning takes.
   const auto movers = std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x; });
-  constexpr long kManyMovers = 120;
-  const int num_threads = movers > kManyMovers ? std::min(4, omp_get_max_threads()) : 1;
+  constexpr long kManyMovers = 40;
+  const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
