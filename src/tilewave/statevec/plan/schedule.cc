@@ -7,6 +7,8 @@
 // the plain greedy one.
 #include "tilewave/statevec/plan/schedule.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -164,6 +166,10 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
                             : needs.size() <= 3000 ? std::min<std::size_t>(options.beam, 2)
                                                    : 1;
   const std::uint64_t all = low_mask(options.num_wires) & options.wires;
+  // Few threads: a team that waits for its slowest member loses more than planning takes.
+  const auto movers = std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x; });
+  constexpr long kManyMovers = 40;
+  const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
@@ -196,8 +202,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
         read |= a.z;
       }
     }
-    constexpr std::size_t kManyActions = 200;
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions && tasks.size() > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (tasks.size() > 1)
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Node& node = **tasks[t].node;
       const Growth growth{needs,         node.remaining, all, node.pass.active,
@@ -217,7 +222,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       first = last;
     }
     std::vector<std::shared_ptr<Node>> next(chosen.size());
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions && chosen.size() > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (chosen.size() > 1)
     for (std::size_t t = 0; t < chosen.size(); ++t) {
       const auto& node = *chosen[t].node;
       auto child = std::make_shared<Node>();

@@ -1,6 +1,7 @@
 // What operations of a tile program cost on a device: milliseconds of a pass over 2^30 FP64
 // amplitudes on one NVIDIA H200, fitted to 70 passes of the benchmark circuits (2026-11-21; worst
-// error 7%). Only ratios matter: they choose between ways to write a pass.
+// error 7%); lift, tau and table by their number of multiply-adds since they run in place. Only
+// ratios matter: they choose between ways to write a pass.
 #pragma once
 
 namespace tilewave::statevec::tile {
