@@ -174,8 +174,9 @@ class Report {
       out += r == 0 ? "\n      {" : ",\n      {";
       for (std::size_t k = 0; k < columns_.size(); ++k) {
         const bool quoted = std::holds_alternative<std::string>(rows_[r][k]);
-        out += (k == 0 ? "\"" : ", \"") + columns_[k] + "\": " + (quoted ? "\"" : "") +
-               text(rows_[r][k]) + (quoted ? "\"" : "");
+        const std::string value = text(rows_[r][k]);
+        out += (k == 0 ? "\"" : ", \"") + columns_[k] + "\": ";
+        out += quoted ? "\"" + value + "\"" : value == "-" ? "null" : value;
       }
       out += "}";
     }
@@ -193,6 +194,7 @@ class Report {
   static std::string text(const Cell& c) {
     if (const auto* s = std::get_if<std::string>(&c)) return *s;
     if (const auto* n = std::get_if<long long>(&c)) return std::to_string(*n);
+    if (!std::isfinite(std::get<double>(c))) return "-";  // not measured
     char buffer[32];
     std::snprintf(buffer, sizeof buffer, "%.4g", std::get<double>(c));
     return buffer;

@@ -113,22 +113,29 @@ __global__ void fill(double* parts, Index n) {
     parts[i] = 1.0 + static_cast<double>(i);
 }
 
+// How far the imaginary parts start behind 2^qubits real ones, in numbers; 0: a power of two apart.
+constexpr Index kShift = 17 * 4096 + 16;
+
 struct Step {
   const char* name;
   bool is_y, complex_pairs;
   int pairs_a_thread;
+  Index shift;
   void (*split)(double*, double*, int);
   void (*joint)(double2*, int);
 };
 constexpr Step kSteps[] = {
-    {"Y interleaved", true, false, 1, y_interleaved, nullptr},
-    {"Y interleaved, __restrict__", true, false, 1, y_restrict, nullptr},
-    {"Y part by part", true, false, 1, y_by_parts, nullptr},
-    {"Y batched", true, false, 1, y_batched, nullptr},
-    {"X interleaved", false, false, 1, x_interleaved, nullptr},
-    {"X batched", false, false, 1, x_batched, nullptr},
-    {"Y batched, complex", true, true, 1, nullptr, y_complex},
-    {"Y batched, complex, 4 pairs", true, true, 4, nullptr, y_complex_fours},
+    {"Y interleaved", true, false, 1, 0, y_interleaved, nullptr},
+    {"Y interleaved, __restrict__", true, false, 1, 0, y_restrict, nullptr},
+    {"Y part by part", true, false, 1, 0, y_by_parts, nullptr},
+    {"Y batched", true, false, 1, 0, y_batched, nullptr},
+    {"X interleaved", false, false, 1, 0, x_interleaved, nullptr},
+    {"X batched", false, false, 1, 0, x_batched, nullptr},
+    {"Y interleaved, shifted", true, false, 1, kShift, y_interleaved, nullptr},
+    {"Y batched, shifted", true, false, 1, kShift, y_batched, nullptr},
+    {"X batched, shifted", false, false, 1, kShift, x_batched, nullptr},
+    {"Y batched, complex", true, true, 1, 0, nullptr, y_complex},
+    {"Y batched, complex, 4 pairs", true, true, 4, 0, nullptr, y_complex_fours},
 };
 
 // parts: 2^qubits real then as many imaginary parts, or pairs of them.
@@ -139,7 +146,7 @@ void launch(const Step& s, double* parts, int qubits, int target) {
   if (s.complex_pairs) {
     s.joint<<<blocks, kThreads>>>(reinterpret_cast<double2*>(parts), target);
   } else {
-    s.split<<<blocks, kThreads>>>(parts, parts + n, target);
+    s.split<<<blocks, kThreads>>>(parts, parts + n + s.shift, target);
   }
   check(cudaGetLastError(), "launch");
 }
@@ -147,12 +154,12 @@ void launch(const Step& s, double* parts, int qubits, int target) {
 // Every target on a small state against the definition.
 void verify(const Step& s, int qubits) {
   const std::size_t n = std::size_t{1} << qubits;
-  Device<double> parts(2 * n);
+  Device<double> parts(2 * n + kShift);
   const auto at = [&](std::size_t i, int part) {
-    return s.complex_pairs ? 2 * i + part : part * n + i;
+    return s.complex_pairs ? 2 * i + part : part * (n + s.shift) + i;
   };
   for (int target = 0; target < qubits; ++target) {
-    fill<<<1024, 256>>>(parts.get(), 2 * n);
+    fill<<<1024, 256>>>(parts.get(), 2 * n + kShift);
     const std::vector<double> before = parts.take();
     launch(s, parts.get(), qubits, target);
     const std::vector<double> after = parts.take();
@@ -181,8 +188,8 @@ int run(int argc, char** argv) {
   for (const Step& s : kSteps) verify(s, std::min(16, static_cast<int>(qubits)));
 
   const Index n = Index{1} << qubits;
-  Device<double> parts(2 * n);
-  fill<<<4096, 256>>>(parts.get(), 2 * n);
+  Device<double> parts(2 * n + kShift);
+  fill<<<4096, 256>>>(parts.get(), 2 * n + kShift);
   check(cudaDeviceSynchronize(), "filling");
   const double bytes = 32.0 * static_cast<double>(n);
   ladder::Report report("pauli_y", {"step", "calls", "mean ms", "max ms", "slowest target",
