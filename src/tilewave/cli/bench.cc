@@ -190,7 +190,8 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::IsMember({"arbitrary", "zeros", "both"}));
   c->add_option("--threads", flags->threads, "CPU threads");
   c->add_option("--ranks", flags->ranks, "share each state among this many ranks of this process");
-  c->add_option("--device", flags->device, "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+  c->add_option("--device", flags->device,
+                "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--repeats", flags->repeats, "timed runs, of which the median counts (default 7)");
   c->add_option("--warmup", flags->warmup, "runs before them (default 1)");
   c->add_flag("--no-limit", flags->no_limit, "do not measure the machine's limit first");

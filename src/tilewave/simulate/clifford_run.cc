@@ -136,7 +136,8 @@ class Translator {
     if ((op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) && circuit_.qubits(op).size() == 1)
       action = circuit::clifford1_of(whole_matrix(op));
     const bool pauli = action && action->x == Pauli::kX && action->z == Pauli::kZ;
-    if (c.size != 1 || !c.expr.empty() || !pauli) return refuse(op, "the condition is not one bit on a Pauli gate");
+    if (c.size != 1 || !c.expr.empty() || !pauli)
+      return refuse(op, "the condition is not one bit on a Pauli gate");
     const bool x = action->z_negative, z = action->x_negative;
     if (!x && !z) return true;
     const std::uint32_t q = circuit_.qubits(op)[0];
