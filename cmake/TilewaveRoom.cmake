@@ -24,8 +24,9 @@ function(tw_room name)
   if(sources)
     add_library(${lib} STATIC ${sources})
     set(scope PUBLIC)
-    target_include_directories(${lib} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${lib} PRIVATE tw_options ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
+    target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                               $<INSTALL_INTERFACE:include>)
+    target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
     if(TW_HAVE_CUDA AND device)
       target_link_libraries(${lib} PUBLIC CUDA::cudart_static)
       target_compile_options(${lib} PRIVATE
@@ -34,13 +35,22 @@ function(tw_room name)
   else()
     add_library(${lib} INTERFACE)
     set(scope INTERFACE)
-    target_include_directories(${lib} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(${lib} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                               $<INSTALL_INTERFACE:include>)
   endif()
   foreach(dep ${ROOM_DEPENDS})
     target_link_libraries(${lib} ${scope} tilewave_${dep})
   endforeach()
   if(TW_BUILD_TESTS AND tests AND GTest_FOUND)
     tw_test(test_${name} SOURCES ${tests} DEPENDS ${name} PRIVATE ${ROOM_PRIVATE})
+  endif()
+endfunction()
+
+# tw_precompile(TARGET headers...): headers that most of the target's files include, compiled once.
+function(tw_precompile name)
+  target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # compiler caches need it
   endif()
 endfunction()
 

@@ -11,7 +11,7 @@
 A room may include itself and rooms of lower levels; rooms of one level never see each other. Also:
 no `#if` for a back end outside runtime/ (and the few headers of host-device arithmetic), none for a processor
 outside cpu/ folders, no third party in headers
-(a *-inl.h belongs to one kernel file and may use Highway; device headers may use CUDA), headers are
+(a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind; device headers may use CUDA), headers are
 guarded by #pragma once and open no namespace for their users.
 """
 import re
@@ -70,7 +70,7 @@ def check_file(path, inside):
                 yield number, f"arrow points sideways: {room} -> {target}, both on level {LEVELS[room]}"
         elif path.suffix in HEADERS and not is_standard(name) and not (path.parent / name).exists():
             device = path.suffix == ".cuh" or "cuda" in inside.parts or room == "runtime"
-            if not (inline and name.startswith("hwy/")) and not (device and CUDA_HEADER.match(name)):
+            if not (inline and name.startswith(("hwy/", "nanobind/", "immintrin.h"))) and not (device and CUDA_HEADER.match(name)):
                 yield number, f"third-party include <{name}> in a header: keep it in a source file"
     if path.suffix in HEADERS and not guarded and not inline:
         yield 1, "header without #pragma once"

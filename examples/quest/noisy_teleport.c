@@ -25,5 +25,5 @@ int main(void) {
   destroyQureg(rho, env);
   destroyQureg(wanted, env);
   destroyQuESTEnv(env);
-  return fabs(fidelity - (1 - 2 * p / 3)) < 1e-10 ? 0 : 1;
+  return fabs(fidelity - (1 - 2 * p / 3)) < 1000 * REAL_EPS ? 0 : 1;
 }

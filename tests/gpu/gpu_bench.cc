@@ -1,6 +1,9 @@
 // Times whole circuits and observations on a device, as targets.md counts them: planning plus
 // execution on a random product state, ended by a synchronisation; medians after a warm-up.
-//   gpu_bench <qubits> [repetitions [family...]]      JSON lines on the standard output
+//   gpu_bench <qubits> [repetitions [name...]]      JSON lines on the standard output
+// A name is a family, a circuit file, "small" (100 gates on the CPU and on the device, planned once
+// or every time), or a circuit file and a file of Pauli strings joined by "+". From 33 qubits on
+// only the precisions that fit are timed.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +15,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/io/circuit_file.h"
+#include "tilewave/io/pauli_text.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/state.h"
 
@@ -79,6 +83,59 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
   std::fflush(stdout);
 }
 
+/// 100 random gates again and again.
+void time_small(State& state, const circuit::Circuit& c) {
+  const auto ops = c.ops().first(std::min<std::size_t>(100, c.ops().size()));
+  std::vector<double> again, anew;
+  const Plan first = make_plan(c, ops, state.plan_options());
+  for (int k = 0; k < 300; ++k) {
+    state.set_zero_state();
+    Plan plan = make_plan(c, ops, state.plan_options());
+    runtime::Timer with_planning;
+    plan = make_plan(c, ops, state.plan_options());
+    state.run(plan);
+    anew.push_back(with_planning.elapsed_s());
+    state.set_zero_state();
+    state.run(plan);
+    state.set_zero_state();
+    runtime::Timer timer;
+    state.run(plan);
+    again.push_back(timer.elapsed_s());
+  }
+  std::printf(
+      "{\"small\": \"%s\", \"qubits\": %d, \"gates\": %zu, \"again_us\": %.1f, "
+      "\"with_planning_us\": %.1f}\n",
+      state.device().c_str(), state.num_qubits(), ops.size(), median(again) * 1e6,
+      median(anew) * 1e6);
+}
+
+/// A circuit from |0...0> and the expectations of many Pauli strings.
+void time_strings(State& state, const std::string& name, const circuit::Circuit& c,
+                  const circuit::PauliSum& strings, int repetitions) {
+  std::vector<double> total, part;
+  double energy = 0;
+  for (int k = 0; k <= repetitions; ++k) {
+    state.set_zero_state();
+    runtime::Timer timer;
+    PlanOptions options = state.plan_options();
+    options.from_zeros = true;
+    state.run(make_plan(c, options));
+    const double ran = timer.elapsed_s();
+    const std::vector<double> values = state.expectations(strings);
+    energy = 0;
+    for (std::size_t t = 0; t < strings.size(); ++t) energy += strings[t].coefficient * values[t];
+    if (k) {
+      total.push_back(timer.elapsed_s());
+      part.push_back(timer.elapsed_s() - ran);
+    }
+  }
+  std::printf(
+      "{\"strings\": \"%s\", \"precision\": \"%s\", \"count\": %zu, \"total_ms\": %.3f, "
+      "\"expectations_ms\": %.3f, \"sum\": %.12f}\n",
+      name.c_str(), state.precision() == Precision::kDouble ? "double" : "single", strings.size(),
+      median(total) * 1e3, median(part) * 1e3, energy);
+}
+
 void time_observations(State& state, const std::vector<cplx>& product) {
   const auto report = [&](const char* what, auto f) {
     std::vector<double> s;
@@ -117,9 +174,26 @@ int main(int argc, char** argv) {
       observe = true;
     }
     for (Precision precision : {Precision::kDouble, Precision::kSingle}) {
+      if (n > 33 && precision == Precision::kDouble) continue;
       auto state = make_cuda_state(n, precision);
+      std::printf("{\"memory_bytes\": %llu}\n",
+                  static_cast<unsigned long long>(state->memory_bytes()));
       const auto product = random_product(n);
       for (const std::string& name : names) {
+        if (name == "small") {
+          const auto c = circuit::make_family("random", static_cast<std::uint32_t>(n));
+          time_small(*state, c);
+          time_small(*make_cpu_state(n, precision, 1), c);
+          continue;
+        }
+        if (const std::size_t plus = name.find('+'); plus != std::string::npos) {
+          const auto c = io::read_circuit_file(name.substr(0, plus));
+          time_strings(*state, name, c,
+                       io::read_pauli_file(name.substr(plus + 1),
+                                           circuit::PauliOrder::kFirstIsQubit0, c.num_qubits()),
+                       repetitions);
+          continue;
+        }
         const bool file = name.find('.') != std::string::npos;
         const circuit::Circuit c = file ? io::read_circuit_file(name)
                                         : circuit::make_family(name, static_cast<std::uint32_t>(n));

@@ -65,6 +65,8 @@ struct MatrixN {
 };
 
 extern const double kTolerance;
+/// An invalid call prints its message and exits with status 3 instead of throwing.
+extern bool g_exit_on_misuse;
 QuESTEnv environment();
 
 /// A register with a random state and its reference.
@@ -80,9 +82,10 @@ struct Pair {
   void check(const std::string& what) const;
 };
 
-/// Runs f on a state vector of 7 qubits and a density matrix of 5, several times, and compares.
-void on_both(const std::string& what, const std::function<void(Pair&)>& f);
+/// Runs f on a state vector of 7 qubits and a density matrix of 5, several times, and compares;
+/// on as many as `needed` where that is more.
+void on_both(const std::string& what, const std::function<void(Pair&)>& f, int needed = 0);
 /// On density matrices only.
-void on_density(const std::string& what, const std::function<void(Pair&)>& f);
+void on_density(const std::string& what, const std::function<void(Pair&)>& f, int needed = 0);
 
 }  // namespace dense

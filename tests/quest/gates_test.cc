@@ -123,68 +123,70 @@ TEST(Gates, OneQubit) {
 TEST(Gates, ManyControls) {
   for (int count = 1; count <= 5; ++count) {
     const double angle = random_number(-3, 3);
-    on_both("controls " + std::to_string(count), [&](Pair& s) {
-      if (count > s.ref.n - 1) return;
-      Bits c = random_qubits(s.ref.n, count + 1);
-      const int t = c.back();
-      c.pop_back();
-      const Matrix u = random_unitary(1);
-      multiControlledUnitary(s.q, c.data(), count, t, matrix2(u));
-      s.ref.both({t}, u, c);
-      Bits values;
-      for (int k = 0; k < count; ++k) values.push_back(static_cast<int>(random_number(0, 2)));
-      multiStateControlledUnitary(s.q, c.data(), values.data(), count, t, matrix2(u));
-      s.ref.both({t}, u, c, values);
-      multiControlledPhaseFlip(s.q, c.data(), count);
-      multiControlledPhaseShift(s.q, c.data(), count, qreal(angle));
-      const Bits rest(c.begin() + 1, c.end());
-      s.ref.both({c[0]}, pauli(3), rest);
-      s.ref.both({c[0]}, diagonal({1, std::exp(kI * angle)}), rest);
-    });
+    on_both(
+        "controls " + std::to_string(count),
+        [&](Pair& s) {
+          Bits c = random_qubits(s.ref.n, count + 1);
+          const int t = c.back();
+          c.pop_back();
+          const Matrix u = random_unitary(1);
+          multiControlledUnitary(s.q, c.data(), count, t, matrix2(u));
+          s.ref.both({t}, u, c);
+          Bits values;
+          for (int k = 0; k < count; ++k) values.push_back(static_cast<int>(random_number(0, 2)));
+          multiStateControlledUnitary(s.q, c.data(), values.data(), count, t, matrix2(u));
+          s.ref.both({t}, u, c, values);
+          multiControlledPhaseFlip(s.q, c.data(), count);
+          multiControlledPhaseShift(s.q, c.data(), count, qreal(angle));
+          const Bits rest(c.begin() + 1, c.end());
+          s.ref.both({c[0]}, pauli(3), rest);
+          s.ref.both({c[0]}, diagonal({1, std::exp(kI * angle)}), rest);
+        },
+        count + 1);
   }
 }
 
 TEST(Gates, ManyTargets) {
   for (int targets = 1; targets <= 5; ++targets) {
     for (int controls = 0; controls <= 5; ++controls) {
-      on_both(std::to_string(controls) + " controls, " + std::to_string(targets) + " targets",
-              [&](Pair& s) {
-                if (controls + targets > s.ref.n) return;
-                Bits all = random_qubits(s.ref.n, controls + targets);
-                Bits c(all.begin(), all.begin() + controls), t(all.begin() + controls, all.end());
-                const double angle = random_number(-3, 3);
-                std::vector<int> codes;
-                std::vector<pauliOpType> paulis;
-                for (int k = 0; k < targets; ++k) {
-                  codes.push_back(static_cast<int>(random_number(k == 0 ? 1 : 0, 4)));
-                  paulis.push_back(static_cast<pauliOpType>(codes.back()));
-                }
-                const std::vector<int> zs(targets, 3);
-                const Matrix u = random_unitary(targets);
-                const MatrixN m(u);
-                if (controls == 0) {
-                  multiQubitUnitary(s.q, t.data(), targets, m.value);
-                  multiRotateZ(s.q, t.data(), targets, qreal(angle));
-                  multiRotatePauli(s.q, t.data(), paulis.data(), targets, qreal(angle));
-                  multiQubitNot(s.q, t.data(), targets);
-                } else {
-                  if (controls == 1) {
-                    controlledMultiQubitUnitary(s.q, c[0], t.data(), targets, m.value);
-                  } else {
-                    multiControlledMultiQubitUnitary(s.q, c.data(), controls, t.data(), targets,
-                                                     m.value);
-                  }
-                  multiControlledMultiRotateZ(s.q, c.data(), controls, t.data(), targets,
-                                              qreal(angle));
-                  multiControlledMultiRotatePauli(s.q, c.data(), controls, t.data(), paulis.data(),
-                                                  targets, qreal(angle));
-                  multiControlledMultiQubitNot(s.q, c.data(), controls, t.data(), targets);
-                }
-                s.ref.both(t, u, c);
-                s.ref.both(t, pauli_rotation(zs, angle), c);
-                s.ref.both(t, pauli_rotation(codes, angle), c);
-                s.ref.both(t, pauli_string(std::vector<int>(targets, 1)), c);
-              });
+      on_both(
+          std::to_string(controls) + " controls, " + std::to_string(targets) + " targets",
+          [&](Pair& s) {
+            Bits all = random_qubits(s.ref.n, controls + targets);
+            Bits c(all.begin(), all.begin() + controls), t(all.begin() + controls, all.end());
+            const double angle = random_number(-3, 3);
+            std::vector<int> codes;
+            std::vector<pauliOpType> paulis;
+            for (int k = 0; k < targets; ++k) {
+              codes.push_back(static_cast<int>(random_number(k == 0 ? 1 : 0, 4)));
+              paulis.push_back(static_cast<pauliOpType>(codes.back()));
+            }
+            const std::vector<int> zs(targets, 3);
+            const Matrix u = random_unitary(targets);
+            const MatrixN m(u);
+            if (controls == 0) {
+              multiQubitUnitary(s.q, t.data(), targets, m.value);
+              multiRotateZ(s.q, t.data(), targets, qreal(angle));
+              multiRotatePauli(s.q, t.data(), paulis.data(), targets, qreal(angle));
+              multiQubitNot(s.q, t.data(), targets);
+            } else {
+              if (controls == 1) {
+                controlledMultiQubitUnitary(s.q, c[0], t.data(), targets, m.value);
+              } else {
+                multiControlledMultiQubitUnitary(s.q, c.data(), controls, t.data(), targets,
+                                                 m.value);
+              }
+              multiControlledMultiRotateZ(s.q, c.data(), controls, t.data(), targets, qreal(angle));
+              multiControlledMultiRotatePauli(s.q, c.data(), controls, t.data(), paulis.data(),
+                                              targets, qreal(angle));
+              multiControlledMultiQubitNot(s.q, c.data(), controls, t.data(), targets);
+            }
+            s.ref.both(t, u, c);
+            s.ref.both(t, pauli_rotation(zs, angle), c);
+            s.ref.both(t, pauli_rotation(codes, angle), c);
+            s.ref.both(t, pauli_string(std::vector<int>(targets, 1)), c);
+          },
+          controls + targets);
     }
   }
 }

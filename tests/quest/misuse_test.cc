@@ -116,3 +116,76 @@ TEST(Misuse, Arguments) {
   initZeroState(s.q);
   refused({"collapseToOutcome", "probability zero"}, [&] { collapseToOutcome(s.q, 0, 1); });
 }
+
+TEST(Misuse, NullPointers) {
+  Pair s(4, false), d(3, true);
+  int q[2] = {0, 1}, sizes[2] = {1, 1};
+  qreal v[16] = {};
+  ComplexMatrixN gone{1, nullptr, nullptr};
+  qreal* no_rows[2] = {nullptr, nullptr};
+  const ComplexMatrixN hollow{1, no_rows, no_rows};
+  const PauliHamil no_sum{nullptr, nullptr, 1, 4};
+  const DiagonalOp no_op{4, 16, 1, 0, nullptr, nullptr, {}};
+  const SubDiagonalOp no_sub{1, 2, nullptr, nullptr};
+  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+      {"calcProbOfAllOutcomes", [&] { calcProbOfAllOutcomes(nullptr, s.q, q, 2); }},
+      {"calcProbOfAllOutcomes", [&] { calcProbOfAllOutcomes(v, s.q, nullptr, 2); }},
+      {"initStateFromAmps", [&] { initStateFromAmps(s.q, nullptr, v); }},
+      {"initStateFromAmps", [&] { initStateFromAmps(s.q, v, nullptr); }},
+      {"setAmps", [&] { setAmps(s.q, 0, v, nullptr, 2); }},
+      {"setDensityAmps", [&] { setDensityAmps(d.q, 0, 0, nullptr, v, 2); }},
+      {"multiRotatePauli", [&] { multiRotatePauli(s.q, q, nullptr, 2, 1); }},
+      {"multiRotateZ", [&] { multiRotateZ(s.q, nullptr, 2, 1); }},
+      {"multiControlledPhaseFlip", [&] { multiControlledPhaseFlip(s.q, nullptr, 2); }},
+      {"multiControlledPhaseShift", [&] { multiControlledPhaseShift(s.q, nullptr, 2, 1); }},
+      {"multiQubitUnitary", [&] { multiQubitUnitary(s.q, q, 1, hollow); }},
+      {"applyMatrixN", [&] { applyMatrixN(s.q, nullptr, 1, gone); }},
+      {"applyGateMatrixN", [&] { applyGateMatrixN(s.q, q, 1, gone); }},
+      {"applyDiagonalOp", [&] { applyDiagonalOp(s.q, no_op); }},
+      {"calcExpecDiagonalOp", [&] { calcExpecDiagonalOp(s.q, no_op); }},
+      {"diagonalUnitary", [&] { diagonalUnitary(s.q, q, 1, no_sub); }},
+      {"applySubDiagonalOp", [&] { applySubDiagonalOp(s.q, q, 1, no_sub); }},
+      {"calcExpecPauliHamil", [&] { calcExpecPauliHamil(s.q, no_sum, s.q); }},
+      {"calcExpecPauliProd", [&] { calcExpecPauliProd(s.q, q, nullptr, 2, s.q); }},
+      {"applyPauliHamil", [&] { applyPauliHamil(s.q, no_sum, s.q); }},
+      {"applyTrotterCircuit", [&] { applyTrotterCircuit(s.q, no_sum, 1, 2, 1); }},
+      {"initPauliHamil", [&] { initPauliHamil(no_sum, v, nullptr); }},
+      {"initDiagonalOp", [&] { initDiagonalOp(no_op, v, v); }},
+      {"setDiagonalOpElems", [&] { setDiagonalOpElems(no_op, 0, v, v, 1); }},
+      {"createPauliHamilFromFile", [&] { createPauliHamilFromFile(nullptr); }},
+      {"createDiagonalOpFromPauliHamilFile",
+       [&] { createDiagonalOpFromPauliHamilFile(nullptr, environment()); }},
+      {"destroyComplexMatrixN", [&] { destroyComplexMatrixN(gone); }},
+      {"mixKrausMap", [&] { mixKrausMap(d.q, 0, nullptr, 1); }},
+      {"mixTwoQubitKrausMap", [&] { mixTwoQubitKrausMap(d.q, 0, 1, nullptr, 1); }},
+      {"mixMultiQubitKrausMap", [&] { mixMultiQubitKrausMap(d.q, q, 1, &gone, 1); }},
+      {"mixNonTPMultiQubitKrausMap",
+       [&] { mixNonTPMultiQubitKrausMap(d.q, nullptr, 1, &gone, 1); }},
+      {"applyPhaseFunc", [&] { applyPhaseFunc(s.q, q, 2, UNSIGNED, nullptr, v, 1); }},
+      {"applyPhaseFuncOverrides",
+       [&] { applyPhaseFuncOverrides(s.q, q, 2, UNSIGNED, v, v, 1, nullptr, v, 1); }},
+      {"applyMultiVarPhaseFunc",
+       [&] { applyMultiVarPhaseFunc(s.q, q, nullptr, 2, UNSIGNED, v, v, sizes); }},
+      {"applyParamNamedPhaseFunc",
+       [&] { applyParamNamedPhaseFunc(s.q, q, sizes, 2, UNSIGNED, SCALED_NORM, nullptr, 1); }},
+      {"applyQFT", [&] { applyQFT(s.q, nullptr, 2); }},
+      {"writeRecordedQASMToFile", [&] { writeRecordedQASMToFile(s.q, nullptr); }},
+      {"getEnvironmentString", [&] { getEnvironmentString(environment(), nullptr); }},
+      {"seedQuEST", [&] { seedQuEST(nullptr, nullptr, 1); }},
+      {"seedQuESTDefault", [&] { seedQuESTDefault(nullptr); }},
+      {"getQuESTSeeds", [&] { getQuESTSeeds(environment(), nullptr, nullptr); }},
+  };
+  for (const auto& [name, f] : calls) refused({name, ": "}, f);
+  s.check("a register after null pointers");
+  d.check("a density matrix after null pointers");
+}
+
+TEST(Misuse, OutOfMemory) {
+  refused({"createQureg", "cannot place 40 qubits"}, [] { createQureg(40, environment()); });
+  refused({"createDensityQureg", "cannot place 40 qubits"},
+          [] { createDensityQureg(20, environment()); });
+  refused({"createDiagonalOp", "out of memory"}, [] { createDiagonalOp(40, environment()); });
+  refused({"createSubDiagonalOp", "out of memory"}, [] { createSubDiagonalOp(40); });
+  Pair s(3, false);  // what follows works
+  s.check("a register after refused ones");
+}

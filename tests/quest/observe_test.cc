@@ -148,36 +148,6 @@ TEST(Measure, SeedsRepeat) {
   destroyQuESTEnv(env);
 }
 
-TEST(Arrays, AreTheState) {
-  on_both("arrays", [](Pair& s) {
-    const double r = 1 / std::sqrt(2.0);
-    hadamard(s.q, 1);
-    s.ref.both({1}, {r, r, r, -r});
-    for (std::size_t k = 0; k < s.ref.a.size(); ++k) {
-      EXPECT_NEAR(s.q.stateVec.real[k], s.ref.a[k].real(), kTolerance);
-      EXPECT_NEAR(s.q.stateVec.imag[k], s.ref.a[k].imag(), kTolerance);
-    }
-    s.q.stateVec.real[6] = qreal(0.25);  // after a read
-    s.ref.a[6] = {0.25, s.ref.a[6].imag()};
-    s.check("write after read");
-    hadamard(s.q, 2);
-    s.ref.both({2}, {r, r, r, -r});
-    s.q.stateVec.imag[9] = qreal(-0.5);  // without a read
-    s.ref.a[9] = {s.ref.a[9].real(), -0.5};
-    hadamard(s.q, 0);
-    s.ref.both({0}, {r, r, r, -r});
-    copyStateFromGPU(s.q);
-    EXPECT_NEAR(s.q.stateVec.real[9], s.ref.a[9].real(), kTolerance);
-    s.q.stateVec.real[9] = 1;
-    s.ref.a[9] = {1, s.ref.a[9].imag()};
-    copyStateToGPU(s.q);
-    copySubstateFromGPU(s.q, 0, 4);
-    copySubstateToGPU(s.q, 0, 4);
-    // an array given back to its own register
-    if (!s.ref.is_density) initStateFromAmps(s.q, s.q.stateVec.real, s.q.stateVec.imag);
-  });
-}
-
 TEST(Reports, TextAndRecord) {
   Pair s(3, false);
   initZeroState(s.q);

@@ -75,6 +75,29 @@ void apply_phase(State& s, const std::vector<Bits>& registers, bitEncoding encod
 
 }  // namespace
 
+// More targets than the planner takes in one matrix.
+TEST(Operators, WideMatrices) {
+  for (int targets = 9; targets <= 10; ++targets) {
+    Pair s(11, false);
+    for (int controls = 0; controls <= 11 - targets; ++controls) {
+      const Bits all = random_qubits(11, targets + controls);
+      Bits t(all.begin(), all.begin() + targets), c(all.begin() + targets, all.end());
+      Matrix m = random_matrix(targets);
+      for (cplx& x : m) x /= std::sqrt(double(1 << targets));
+      const MatrixN n(m);
+      hadamard(s.q, t[0]);
+      s.ref.both({t[0]}, {std::sqrt(0.5), std::sqrt(0.5), std::sqrt(0.5), -std::sqrt(0.5)});
+      if (controls) {
+        applyMultiControlledMatrixN(s.q, c.data(), controls, t.data(), targets, n.value);
+      } else {
+        applyMatrixN(s.q, t.data(), targets, n.value);
+      }
+      s.ref.left(t, m, c);
+      s.check("wide matrix on " + std::to_string(targets));
+    }
+  }
+}
+
 TEST(Operators, Matrices) {
   for (int targets = 1; targets <= 5; ++targets) {
     on_both("matrices on " + std::to_string(targets), [&](Pair& s) {

@@ -1,6 +1,6 @@
-"""Tilewave against the `stim` package, random circuits included. Says so and skips where it is missing.
+"""Tilewave against the `stim` package, random circuits included.
 
-Usage: differential_test.py PATH/TO/tilewave
+Usage: differential_test.py PATH/TO/tilewave FOLDER_FOR_THE_ENVIRONMENT
 """
 import itertools
 import random
@@ -8,12 +8,11 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-    import stim
-except ImportError:
-    print("skipped: this Python has no `stim` and `numpy` packages")
-    sys.exit(77)
+from stim_python import need_stim
+
+need_stim(sys.argv[2])
+import numpy as np
+import stim
 
 PROGRAM = sys.argv[1]
 SEED = 20
@@ -144,6 +143,63 @@ def test_generated_codes():
     older = run(["--gen=repetition_code", "--task=memory", "--distance=3", "--rounds=2"])
     assert older == run(["gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "2"])
     assert len(run(["--detect=5"], older.decode())) == 5 * 7
+
+
+def explanations(text):
+    """Symptoms -> the places that cause them, in no order."""
+    out = {}
+    for part in text.split("ExplainedError {\n")[1:]:
+        head, *places = part.split("    CircuitErrorLocation {\n")
+        out[head.split("\n")[0]] = sorted(p.split("    }\n")[0] for p in places)
+    return out
+
+
+def test_explanations():
+    circuits = [stim.Circuit.generated("surface_code:rotated_memory_x", distance=3, rounds=2, after_clifford_depolarization=0.01,
+                                       before_measure_flip_probability=0.01),
+                stim.Circuit.generated("color_code:memory_xyz", distance=3, rounds=4, after_clifford_depolarization=0.01,
+                                       before_round_data_depolarization=0.01)]
+    circuits.append(stim.Circuit("""
+        QUBIT_COORDS(1, 2) 0
+        R 0 1 2
+        X_ERROR(0.1) 0
+        CX 0 1
+        TICK
+        DEPOLARIZE2[tag](0.1) 0 1
+        REPEAT 3 {
+            REPEAT 2 {
+                H 2
+                PAULI_CHANNEL_1(0.1, 0, 0.2) 0 2
+                TICK
+            }
+            MR(0.05) 1 2
+            DETECTOR(1, 2) rec[-1]
+            DETECTOR rec[-2]
+            SHIFT_COORDS(1)
+        }
+        E(0.1) X0 Y1
+        ELSE_CORRELATED_ERROR(0.2) Z0 X2
+        HERALDED_ERASE(0.1) 0
+        HERALDED_PAULI_CHANNEL_1(0.1, 0.1, 0.1, 0.1) 2 1
+        MPP(0.1) X0*X0*Z1 Z2
+        MZZ(0.1) 0 !1
+        M(0.1) !0 1
+        DETECTOR rec[-1] rec[-2] rec[-3]
+        DETECTOR rec[-4] rec[-5]
+        DETECTOR rec[-6] rec[-7]
+        OBSERVABLE_INCLUDE(0) rec[-1]"""))
+    for c in circuits:
+        want = {}
+        for e in c.explain_detector_error_model_errors():
+            want.update(explanations(str(e) + "\n"))
+        got = explanations(run(["explain_errors"], str(c)).decode())
+        assert got == want, [(k, want.get(k), got.get(k)) for k in {**want, **got} if want.get(k) != got.get(k)][:1]
+        single = explanations(run(["explain_errors", "--single"], str(c)).decode())
+        assert single.keys() == want.keys() and all(len(single[k]) == 1 and single[k][0] in want[k] for k in want)
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("error(0.1) D0\nerror(1) D0 D2 ^ D5 L3\n"), f.flush()
+            some = explanations(run(["explain_errors", "--dem_filter", f.name], str(c)).decode())
+        assert len(some) == 2 and sorted(map(len, some.values())) == [0, max(map(len, some.values()))]
 
 
 if __name__ == "__main__":

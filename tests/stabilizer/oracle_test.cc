@@ -109,7 +109,7 @@ TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
     ASSERT_EQ(source->num_bits(), bits);
     std::vector<std::uint32_t> pairs(bits * bits);
     ShotPipeline pipeline;
-    pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>&) {
+    pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer&) {
       for (std::size_t s = 0; s < n; ++s) {
         std::vector<std::size_t> ones;
         for (std::size_t b = 0; b < bits; ++b) {
@@ -119,8 +119,9 @@ TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
           for (std::size_t j = 0; j <= i; ++j) ++pairs[ones[i] * bits + ones[j]];
         }
       }
+      return std::span<const char>();
     };
-    pipeline.write = [](const std::vector<char>&, std::size_t) { return true; };
+    pipeline.write = [](std::span<const char>, std::size_t) { return true; };
     EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
     std::istringstream again(in.str());
     again >> oracle_shots >> bits;

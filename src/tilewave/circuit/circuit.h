@@ -81,6 +81,10 @@ class Circuit {
   void add_qubits(std::uint32_t count) { num_qubits_ += count; }
   void add_clbits(std::uint32_t count) { num_clbits_ += count; }
   std::int32_t add_condition(Condition condition);
+  /// Operation `op` happens only where the condition holds.
+  void set_condition(std::size_t op, Condition condition) {
+    ops_[op].condition = add_condition(std::move(condition));
+  }
 
   /// Appends a gate. `qubits` are the table's controls, then targets; throws Error(kInput) for a
   /// wrong number of qubits or parameters, an index out of range, a repeated qubit or a parameter

@@ -13,6 +13,7 @@ void add_all_commands(CLI::App& app) {
   add_detect_command(app);
   add_m2d_command(app);
   add_analyze_errors_command(app);
+  add_explain_errors_command(app);
   add_sample_dem_command(app);
   add_convert_command(app);
   add_info_command(app);

@@ -17,6 +17,7 @@ void add_sample_command(CLI::App& app);
 void add_detect_command(CLI::App& app);
 void add_m2d_command(CLI::App& app);
 void add_analyze_errors_command(CLI::App& app);
+void add_explain_errors_command(CLI::App& app);
 void add_sample_dem_command(CLI::App& app);
 void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);

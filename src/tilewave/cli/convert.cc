@@ -62,7 +62,7 @@ void add_convert_command(CLI::App& app) {
     const io::ShotFormatter format(to, layout);
     io::ShotCounts counts;
     std::vector<std::uint8_t> rows;
-    std::vector<char> bytes;
+    io::ByteBuffer bytes;
     while (true) {
       rows.clear(), bytes.clear();
       const std::size_t n = reader.read(1024, rows);

@@ -53,7 +53,7 @@ void add_m2d_command(CLI::App& app) {
     const io::ShotFormatter format(io::parse_shot_format(f->out_format), detectors);
     const io::ShotFormatter obs_format(io::parse_shot_format(f->obs_out_format), observables);
     std::vector<std::uint8_t> rows, sweeps, events, obs_rows;
-    std::vector<char> bytes;
+    io::ByteBuffer bytes;
     while (true) {
       rows.clear(), sweeps.clear(), bytes.clear();
       const std::size_t n = reader.read(1024, rows);

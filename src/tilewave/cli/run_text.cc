@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/units.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/pauli_text.h"
 
@@ -12,29 +13,6 @@ namespace {
 
 constexpr std::size_t kMostRows = 16;
 constexpr int kBarWidth = 40;
-
-// "1.23 ms"
-std::string in_time(double s) {
-  char text[32];
-  if (s < 1e-3) {
-    std::snprintf(text, sizeof text, "%.0f us", s * 1e6);
-  } else if (s < 1) {
-    std::snprintf(text, sizeof text, "%.3g ms", s * 1e3);
-  } else {
-    std::snprintf(text, sizeof text, "%.3g s", s);
-  }
-  return text;
-}
-
-std::string in_bytes(std::uint64_t bytes) {
-  double value = static_cast<double>(bytes);
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int k = 0;
-  for (; value >= 1024 && k < 4; ++k) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g %s", value, units[k]);
-  return text;
-}
 
 // "1 pass", "3 passes"
 std::string in_number(std::uint64_t count, const std::string& noun) {

@@ -17,22 +17,6 @@ namespace {
 std::atomic<bool> interrupted{false};
 void note_interrupt(int) { interrupted = true; }
 
-// The bits [first, first + count) of rows as rows of their own.
-void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out) {
-  const std::size_t bytes = (count + 7) / 8, shift = first % 8;
-  out.assign(num_shots * bytes, 0);
-  for (std::size_t s = 0; s < num_shots; ++s) {
-    const std::uint8_t* from = rows + s * stride + first / 8;
-    for (std::size_t k = 0; k < bytes; ++k) {
-      unsigned v = from[k] >> shift;
-      if (shift && first / 8 + k + 1 < stride)
-        v |= static_cast<unsigned>(from[k + 1]) << (8 - shift);
-      out[s * bytes + k] = static_cast<std::uint8_t>(v);
-    }
-  }
-}
-
 }  // namespace
 
 StimFile::StimFile(const std::string& path, const char* mode) {
@@ -134,29 +118,30 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
   // Several sinks: their bytes one after the other behind a header of lengths.
   stabilizer::ShotPipeline pipeline;
-  pipeline.format = [&](const std::uint8_t* rows, std::size_t n, std::vector<char>& bytes) {
-    if (counting) {
-      bytes.assign(reinterpret_cast<const char*>(rows),
-                   reinterpret_cast<const char*>(rows) + n * stride);
-      return;
+  pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer& bytes) {
+    if (counting) return std::span(reinterpret_cast<const char*>(rows), n * stride);
+    if (whole && sinks[0].format == io::ShotFormat::kB8) {
+      io::pack_rows(rows, stride, n, sinks[0].layout);
+      return std::span(reinterpret_cast<const char*>(rows), n * sinks[0].layout.bytes());
     }
     if (whole) {
       formatters[0].append(rows, stride, n, bytes);
-      return;
+      return bytes.bytes();
     }
-    bytes.resize(sinks.size() * sizeof(std::uint64_t));
+    bytes.extend(sinks.size() * sizeof(std::uint64_t));
     std::vector<std::uint8_t> part;
     for (std::size_t k = 0; k < sinks.size(); ++k) {
       const ShotSinkSpec& s = sinks[k];
-      cut_rows(rows, stride, n, s.first_bit, s.layout.bits(), part);
+      io::cut_rows(rows, stride, n, s.first_bit, s.layout.bits(), part);
       const std::size_t before = bytes.size();
       formatters[k].append(part.data(), s.layout.bytes(), n, bytes);
       const std::uint64_t length = bytes.size() - before;
       std::memcpy(bytes.data() + k * sizeof length, &length, sizeof length);
     }
+    return bytes.bytes();
   };
   std::uint64_t done = 0;
-  pipeline.write = [&](const std::vector<char>& bytes, std::size_t n) {
+  pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
     if (counting) {
       counts[0].add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n,
                     sinks[0].layout.bits());

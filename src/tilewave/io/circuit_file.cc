@@ -7,11 +7,14 @@
 namespace tilewave::io {
 
 circuit::Circuit read_circuit_file(const std::string& path) {
-  const std::string text = read_text_file(path);
+  return parse_circuit(read_text_file(path), path);
+}
+
+circuit::Circuit parse_circuit(std::string_view text, const std::string& name) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool starts_with_number =
-      first != std::string::npos && text[first] >= '0' && text[first] <= '9';
-  return starts_with_number ? parse_qsim_text(text, path) : parse_qasm2(text, path);
+      first != std::string_view::npos && text[first] >= '0' && text[first] <= '9';
+  return starts_with_number ? parse_qsim_text(text, name) : parse_qasm2(text, name);
 }
 
 }  // namespace tilewave::io

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kNames = {"01",   "b8",   "r8",     "ptb64",
                                                     "hits", "dets", "sparse", "counts"};
-constexpr std::size_t kLabel = 16;  // bytes of a label: up to 15 characters, then its length
 
 // Calls f(bit) for the ones of a row, lowest first.
 template <class F>
@@ -50,6 +49,39 @@ char kind_of(const ShotLayout& l, std::uint64_t bit, std::uint64_t* index) {
 
 }  // namespace
 
+void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out) {
+  const std::size_t bytes = (count + 7) / 8, shift = first % 8;
+  out.assign(num_shots * bytes, 0);
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* from = rows + s * stride + first / 8;
+    for (std::size_t k = 0; k < bytes; ++k) {
+      unsigned v = from[k] >> shift;
+      if (shift && first / 8 + k + 1 < stride)
+        v |= static_cast<unsigned>(from[k + 1]) << (8 - shift);
+      out[s * bytes + k] = static_cast<std::uint8_t>(v);
+    }
+    if (count % 8) out[(s + 1) * bytes - 1] &= static_cast<std::uint8_t>((1U << (count % 8)) - 1);
+  }
+}
+
+void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                 std::uint64_t num_bits, std::uint8_t* out) {
+  static const auto kTable = [] {
+    std::array<std::uint64_t, 256> t = characters();
+    for (std::uint64_t& eight : t) eight -= 0x3030303030303030;  // '0' becomes 0
+    return t;
+  }();
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* from = rows + s * stride;
+    for (std::uint64_t b = 0; b + 8 <= num_bits; b += 8, out += 8) {
+      std::memcpy(out, &kTable[*from++], 8);
+    }
+    if (num_bits % 8) std::memcpy(out, &kTable[*from], num_bits % 8);
+    out += num_bits % 8;
+  }
+}
+
 ShotFormat parse_shot_format(std::string_view name) {
   const auto it = std::find(kNames.begin(), kNames.end(), name);
   if (it == kNames.end()) {
@@ -59,103 +91,64 @@ ShotFormat parse_shot_format(std::string_view name) {
   return static_cast<ShotFormat>(it - kNames.begin());
 }
 
-ShotFormatter::ShotFormatter(ShotFormat format, const ShotLayout& layout)
-    : format_(format), layout_(layout) {
-  if (format != ShotFormat::kHits && format != ShotFormat::kDets) return;
-  labels_.resize(layout.bits() * kLabel);
+namespace {
+std::vector<std::string> label_texts(ShotFormat format, const ShotLayout& layout) {
+  std::vector<std::string> out;
+  if (format != ShotFormat::kHits && format != ShotFormat::kDets) return out;
   for (std::uint64_t b = 0; b < layout.bits(); ++b) {
+    std::string& text = out.emplace_back();
     std::uint64_t index = b;
-    std::string text;
     if (format == ShotFormat::kDets) {
       text += ' ';
       text += kind_of(layout, b, &index);
-      text += std::to_string(index);
-    } else {
-      text += std::to_string(index);
-      text += ',';
     }
-    TW_CHECK(text.size() < kLabel, "a label is too long");
-    std::copy(text.begin(), text.end(), labels_.begin() + static_cast<std::ptrdiff_t>(b * kLabel));
-    labels_[b * kLabel + kLabel - 1] = static_cast<char>(text.size());
+    text += std::to_string(index);
+    if (format == ShotFormat::kHits) text += ',';
   }
+  return out;
 }
+}  // namespace
+
+ShotFormatter::ShotFormatter(ShotFormat format, const ShotLayout& layout)
+    : format_(format), layout_(layout), labels_(label_texts(format, layout)) {}
 
 void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-                           std::vector<char>& out) const {
+                           ByteBuffer& out) const {
   const std::uint64_t bits = layout_.bits(), bytes = layout_.bytes();
-  const std::uint8_t last_mask =
-      bits % 8 ? static_cast<std::uint8_t>((1u << (bits % 8)) - 1) : 0xFF;
-  const auto grow = [&](std::size_t more) {
-    const std::size_t at = out.size();
-    out.resize(at + more);
-    return out.data() + at;
-  };
   switch (format_) {
-    case ShotFormat::kB8:
-      for (std::size_t s = 0; s < num_shots; ++s) {
-        char* to = grow(bytes);
-        std::memcpy(to, rows + s * stride, bytes);
-        if (bytes) to[bytes - 1] = static_cast<char>(to[bytes - 1] & last_mask);
-      }
-      return;
+    case ShotFormat::kB8: {
+      auto* to = reinterpret_cast<std::uint8_t*>(out.extend(num_shots * bytes));
+      for (std::size_t s = 0; s < num_shots; ++s)
+        std::memcpy(to + s * bytes, rows + s * stride, bytes);
+      return pack_rows(to, bytes, num_shots, layout_);
+    }
     case ShotFormat::k01: {
       const auto& table = characters();
       for (std::size_t s = 0; s < num_shots; ++s) {
         const std::uint8_t* row = rows + s * stride;
-        char* to = grow(bits + 8);  // the last group may write past its bits
+        char* to = out.reserve(bits + 8);  // the last group may write past its bits
         for (std::uint64_t b = 0; b < bytes; ++b) std::memcpy(to + 8 * b, &table[row[b]], 8);
         to[bits] = '\n';
-        out.resize(out.size() - 7);
+        out.add(bits + 1);
       }
       return;
     }
     case ShotFormat::kHits:
-    case ShotFormat::kDets: {
-      const bool dets = format_ == ShotFormat::kDets;
-      for (std::size_t s = 0; s < num_shots; ++s) {
-        const std::uint8_t* row = rows + s * stride;
-        std::size_t ones = 0;
-        for (std::uint64_t b = 0; b < bytes; ++b)
-          ones += static_cast<std::size_t>(std::popcount(row[b]));
-        const std::size_t before = out.size();
-        char* const first = grow((ones + 1) * kLabel);
-        char* to = first;
-        if (dets) to = std::copy_n("shot", 4, to);
-        for_each_one(row, bits, [&](std::uint64_t b) {
-          const char* label = labels_.data() + b * kLabel;
-          std::memcpy(to, label, kLabel);
-          to += label[kLabel - 1];
-        });
-        if (!dets && to != first) --to;  // the last comma
-        *to++ = '\n';
-        out.resize(before + static_cast<std::size_t>(to - first));
-      }
-      return;
-    }
+      return append_labels(rows, stride, num_shots, bits, labels_, "", true, out);
+    case ShotFormat::kDets:
+      return append_labels(rows, stride, num_shots, bits, labels_, "shot", false, out);
     case ShotFormat::kR8:
-      for (std::size_t s = 0; s < num_shots; ++s) {
-        std::uint64_t from = 0;
-        const auto run = [&](std::uint64_t to_bit) {
-          std::uint64_t zeros = to_bit - from;
-          for (; zeros >= 255; zeros -= 255) out.push_back(static_cast<char>(255));
-          out.push_back(static_cast<char>(zeros));
-          from = to_bit + 1;
-        };
-        for_each_one(rows + s * stride, bits, run);
-        run(bits);  // as if a one followed the last bit
-      }
-      return;
+      return append_runs(rows, stride, num_shots, bits, out);
     case ShotFormat::kSparse:
       for (std::size_t s = 0; s < num_shots; ++s) {
-        const std::size_t at = out.size();
-        grow(4);
+        char* const to = out.reserve(4 * (bits + 1));
         std::uint32_t count = 0;
         for_each_one(rows + s * stride, bits, [&](std::uint64_t b) {
           const auto index = static_cast<std::uint32_t>(b);
-          std::memcpy(grow(4), &index, 4);
-          ++count;
+          std::memcpy(to + 4 * ++count, &index, 4);
         });
-        std::memcpy(out.data() + at, &count, 4);
+        std::memcpy(to, &count, 4);
+        out.add(4 * (std::size_t{count} + 1));
       }
       return;
     case ShotFormat::kPtb64: {
@@ -164,7 +157,7 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
                     "ptb64 holds 64 shots at a time: use a multiple of 64 for --shots");
       }
       for (std::size_t s = 0; s < num_shots; s += 64) {
-        auto* to = reinterpret_cast<std::uint8_t*>(grow(bits * 8));
+        auto* to = reinterpret_cast<std::uint8_t*>(out.extend(bits * 8));
         std::memset(to, 0, bits * 8);
         for (std::size_t k = 0; k < 64; ++k) {
           for_each_one(rows + (s + k) * stride, bits, [&](std::uint64_t b) {
@@ -176,6 +169,18 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
     }
     case ShotFormat::kCounts:
       TW_CHECK(false, "counts are no stream of shots");
+  }
+}
+
+void pack_rows(std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+               const ShotLayout& layout) {
+  const std::size_t bytes = layout.bytes();
+  const std::uint64_t used = layout.bits() % 8;
+  const std::uint8_t mask = used ? static_cast<std::uint8_t>((1u << used) - 1) : 0xFF;
+  if (bytes == 0 || (bytes == stride && mask == 0xFF)) return;
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    if (bytes != stride) std::memmove(rows + s * bytes, rows + s * stride, bytes);
+    rows[(s + 1) * bytes - 1] &= mask;
   }
 }
 

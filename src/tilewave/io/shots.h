@@ -13,6 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewave/io/byte_buffer.h"
+#include "tilewave/io/shot_lists.h"
+
 namespace tilewave::io {
 
 enum class ShotFormat : std::uint8_t { k01, kB8, kR8, kPtb64, kHits, kDets, kSparse, kCounts };
@@ -27,6 +30,14 @@ struct ShotLayout {
   std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
+/// The bits [first, first + count) of rows as rows of their own; what is left of a last byte is 0.
+void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+              std::uint64_t first, std::uint64_t count, std::vector<std::uint8_t>& out);
+
+/// One byte (0 or 1) a bit: num_shots x num_bits bytes without gaps.
+void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                 std::uint64_t num_bits, std::uint8_t* out);
+
 /// Turns rows into the bytes of a format.
 class ShotFormatter {
  public:
@@ -34,13 +45,18 @@ class ShotFormatter {
   /// Appends `num_shots` rows, `stride` bytes apart; bits behind the layout's are ignored. ptb64
   /// takes multiples of 64.
   void append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-              std::vector<char>& out) const;
+              ByteBuffer& out) const;
 
  private:
   ShotFormat format_;
   ShotLayout layout_;
-  std::vector<char> labels_;  // of hits and dets: 12 characters and their number a bit
+  LabelTable labels_;  // of hits and dets
 };
+
+/// Brings rows, `stride` bytes apart, together in place: bits behind the layout's become 0, bytes
+/// behind them go.
+void pack_rows(std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+               const ShotLayout& layout);
 
 /// Reads shots of a format back, some at a time. Throws Error(kInput) where the data are malformed.
 class ShotReader {

@@ -108,7 +108,7 @@ TEST(Shots, every_format_reads_back) {
   std::fill_n(rows.begin(), layout.bytes(), 0);  // a shot without ones
   for (ShotFormat format : {ShotFormat::k01, ShotFormat::kB8, ShotFormat::kR8, ShotFormat::kPtb64,
                             ShotFormat::kHits, ShotFormat::kDets}) {
-    std::vector<char> bytes;
+    ByteBuffer bytes;
     ShotFormatter(format, layout).append(rows.data(), layout.bytes(), 128, bytes);
     std::FILE* file = std::tmpfile();
     ASSERT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
@@ -125,14 +125,14 @@ TEST(Shots, r8_ends_every_shot_with_a_terminator) {
   ShotLayout layout;
   layout.detectors = 256;
   std::vector<std::uint8_t> row(32);
-  std::vector<char> bytes;
+  ByteBuffer bytes;
   const ShotFormatter format(ShotFormat::kR8, layout);
   format.append(row.data(), 32, 1, bytes);
-  EXPECT_EQ(bytes, (std::vector<char>{static_cast<char>(255), 1}));
+  EXPECT_EQ(std::string(bytes.data(), bytes.size()), "\xFF\x01");
   row[31] = 0x80;
   bytes.clear();
   format.append(row.data(), 32, 1, bytes);
-  EXPECT_EQ(bytes, (std::vector<char>{static_cast<char>(255), 0, 0}));
+  EXPECT_EQ(std::string(bytes.data(), bytes.size()), std::string("\xFF\0\0", 3));
 }
 
 }  // namespace

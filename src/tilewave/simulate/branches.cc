@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <unordered_map>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -23,7 +22,6 @@ using statevec::State;
 
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
 constexpr int kSmallQubits = 12;             // snapshots of such states are plain arrays
-constexpr std::size_t kMaxCachedPlans = 4096;
 
 // A state as it was before a measurement, shared by the outcomes that wait for it.
 class Snapshot {
@@ -93,7 +91,8 @@ class Runner {
         observer_(observer),
         result_(result),
         on_leaf_(on_leaf),
-        state_(state) {}
+        state_(state),
+        plans_(options.plans ? options.plans : &own_plans_) {}
 
   void run() {
     Branch root;
@@ -152,31 +151,26 @@ class Runner {
       if (op.condition >= 0) chosen.push_back(applies ? '1' : '0');
       if (applies) ops.push_back(op);
     }
-    if (!ops.empty()) run_plan(ops, first, chosen);
+    if (!ops.empty()) run_plan(ops, first, chosen, branch.op == program_.ops.size());
   }
 
-  void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen) {
+  void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen, bool last) {
     runtime::Timer timer;
-    const statevec::PlanOptions plan_options = state_->plan_options();
-    const statevec::Plan* plan = nullptr;
-    statevec::Plan made;
-    if (program_.dynamic && state_->num_qubits() <= kSmallQubits) {
+    statevec::PlanOptions plan_options = state_->plan_options();
+    plan_options.restore_layout = options_.in_order && last;
+    PlanCache::PlanPtr plan;
+    const auto make = [&] { return statevec::make_plan(circuit_, ops, plan_options); };
+    if (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits)) {
       std::string key = std::to_string(first) + ' ' + chosen + ' ' +
                         std::to_string(plan_options.from_zeros) + ' ' +
                         std::to_string(plan_options.known_zero) + ' ' +
-                        std::to_string(plan_options.layout.flips) + ' ';
+                        std::to_string(plan_options.layout.flips) + ' ' +
+                        std::to_string(plan_options.restore_layout) + ' ';
       key.append(reinterpret_cast<const char*>(plan_options.layout.position.data()),
                  static_cast<std::size_t>(state_->num_qubits()));
-      auto found = plans_.find(key);
-      if (found == plans_.end()) {
-        if (plans_.size() >= kMaxCachedPlans) plans_.clear();
-        found =
-            plans_.emplace(std::move(key), statevec::make_plan(circuit_, ops, plan_options)).first;
-      }
-      plan = &found->second;
+      plan = plans_->find(key, make);
     } else {
-      made = statevec::make_plan(circuit_, ops, plan_options);
-      plan = &made;
+      plan = std::make_shared<const statevec::Plan>(make());
     }
     result_.timings.plan_s += timer.elapsed_s();
     timer.reset();
@@ -324,7 +318,8 @@ class Runner {
   std::unique_ptr<State>& state_;
   std::vector<Branch> waiting_;
   std::uint64_t num_alive_ = 0;  // snapshots
-  std::unordered_map<std::string, statevec::Plan> plans_;
+  PlanCache own_plans_;
+  PlanCache* plans_;
 };
 
 }  // namespace

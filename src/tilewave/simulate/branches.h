@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/plan_cache.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/simulate.h"
 #include "tilewave/statevec/state.h"
@@ -34,6 +35,8 @@ struct BranchOptions {
   std::uint64_t shots = 1;
   std::uint64_t seed = 0;
   std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
+  bool in_order = false;         ///< the gates behind the last event end with the identity layout
+  PlanCache* plans = nullptr;    ///< of this circuit; may be shared by several runs
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.

@@ -17,6 +17,7 @@ namespace {
 using statevec::Precision;
 
 constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
+constexpr std::uint32_t kSurelyFits = 16;     // reading what is free costs more than running these
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
 std::string bytes_text(double bytes) {
@@ -206,7 +207,7 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     throw Error(ExitCode::kUsage,
                 "--memory-limit is about a device's memory: give one, as in --device cuda");
   }
-  if (devices.empty() || num_qubits > statevec::kMaxQubits) {
+  if ((devices.empty() && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
                  runtime::available_host_bytes());
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <random>
 
 #include "tilewave/base/bits.h"
@@ -17,6 +18,7 @@
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/topology.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 
@@ -29,10 +31,16 @@ using statevec::State;
 constexpr std::uint32_t kCostModelQubits = 22;
 constexpr std::uint64_t kMaxShots = 100'000'000;
 
+void check_has_qubits(const circuit::Circuit& circuit) {
+  if (circuit.num_qubits() == 0) {
+    throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
+  }
+}
+
 void check_questions(const Program& program, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
   const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
-  if (n == 0) throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
+  check_has_qubits(*program.circuit);
   if (options.shots > kMaxShots) fail("at most 100000000 shots in one run: split them by seed");
   for (const auto& range : options.amplitudes) {
     const std::uint64_t size = n >= 64 ? ~std::uint64_t{0} : bit(static_cast<int>(n));
@@ -65,7 +73,7 @@ void check_questions(const Program& program, const Options& options) {
 // Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
 // every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
 void plan_only(const Program& program, const Options& options, const statevec::CostModel& cost,
-               Result& result) {
+               Result& result, const Topology* topology = nullptr) {
   runtime::Timer timer;
   bool first = true;
   for (std::size_t at = 0; at < program.ops.size();) {
@@ -80,7 +88,9 @@ void plan_only(const Program& program, const Options& options, const statevec::C
       plan_options.precision = options.precision;
       plan_options.from_zeros = first;
       plan_options.cost = cost;
-      const statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      std::vector<double> sent;
+      if (topology) sent = price_exchanges(plan, *topology);
       result.plan.passes += plan.passes.size();
       result.plan.gates += plan.num_circuit_gates;
       result.plan.predicted_s += plan.predicted_s;
@@ -93,6 +103,12 @@ void plan_only(const Program& program, const Options& options, const statevec::C
         result.plan.exchange_bytes += step.bytes;
       }
       result.plan.text += statevec::explain(plan);
+      for (std::size_t l = 0; l < sent.size(); ++l) {
+        char line[160];
+        std::snprintf(line, sizeof line, "level %s: %.4g GB out of each rank\n",
+                      topology->levels[l].name.c_str(), 1e-9 * sent[l]);
+        result.plan.text += line;
+      }
     }
     std::size_t events = 0;
     for (; at < program.ops.size() && is_event(at); ++at) ++events;
@@ -177,6 +193,14 @@ class Collector {
     shots_done_ += leaf.shots.size();
   }
 
+  // Room for every shot, before the first leaf.
+  void prepare_shots() {
+    const auto& circuit = *program_.circuit;
+    result_.num_shot_bits = program_.records ? circuit.num_clbits() : circuit.num_qubits();
+    result_.shot_words = (result_.num_shot_bits + 63) / 64;
+    result_.shot_bits.assign(options_.shots * result_.shot_words, 0);
+  }
+
   void finish() {
     result_.counts = counter_.take();
     // One order, so the sum is the same however the branches were walked.
@@ -242,19 +266,47 @@ class Collector {
   void count(const Leaf& leaf) {
     if (program_.records && program_.deferred.empty()) {
       counter_.add(leaf.bits, leaf.shots.size());
+      if (options_.record_shots) {
+        for (const auto shot : leaf.shots) record(shot, leaf.bits, 0);
+      }
       return;
     }
     std::vector<double> draws(leaf.shots.size());
     for (std::size_t k = 0; k < draws.size(); ++k) {
       draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
     }
+    std::vector<std::uint32_t> order;  // of shots by their draws
+    if (options_.record_shots) {
+      order.resize(draws.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return draws[a] != draws[b] ? draws[a] < draws[b] : a < b;
+      });
+    }
     std::sort(draws.begin(), draws.end());
     const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      record(leaf.shots[order[k]], leaf.bits, drawn[k]);
+    }
     for (std::size_t k = 0; k < drawn.size();) {
       std::size_t end = k + 1;
       while (end < drawn.size() && drawn[end] == drawn[k]) ++end;
       counter_.add(leaf.bits, drawn[k], end - k);
       k = end;
+    }
+  }
+
+  void record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state) {
+    std::uint64_t* row = result_.shot_bits.data() + std::size_t{shot} * result_.shot_words;
+    if (!program_.records) {
+      row[0] = basis_state;
+      return;
+    }
+    std::copy(bits.begin(), bits.end(), row);
+    for (const auto& d : program_.deferred) {
+      const std::uint64_t mask = std::uint64_t{1} << (d.clbit % 64);
+      row[d.clbit / 64] &= ~mask;
+      if (basis_state >> d.qubit & 1) row[d.clbit / 64] |= mask;
     }
   }
 
@@ -264,6 +316,11 @@ class Collector {
   Counter counter_;
   std::uint64_t shots_done_ = 0;
 };
+
+std::uint64_t draw_seed() {
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32) | entropy();
+}
 
 }  // namespace
 
@@ -285,14 +342,26 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   result.num_qubits = n;
   result.precision = options.precision;
   result.shots = options.shots;
-  if (options.seed) {
-    result.seed = *options.seed;
-  } else {
-    std::random_device entropy;
-    result.seed = options.distribution.agreed((std::uint64_t{entropy()} << 32) | entropy());
-  }
+  result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
+  if (!options.topology_path.empty()) {
+    if (!options.dry_run) {
+      throw Error(ExitCode::kUsage,
+                  "--topology describes a machine that is not here: add --dry-run");
+    }
+    const Topology topology = read_topology(options.topology_path);
+    if (n > statevec::kMaxQubits) {
+      throw Error(ExitCode::kUsage,
+                  "plans are made for at most " + std::to_string(statevec::kMaxQubits) + " qubits");
+    }
+    result.num_ranks = topology.num_ranks();
+    result.device = std::to_string(result.num_ranks) + " ranks of " + options.topology_path;
+    statevec::checked_shard_bits(result.num_ranks, static_cast<int>(n));
+    plan_only(program, options, topology.cost, result, &topology);
+    result.memory_bytes = statevec::amplitude_bytes(options.precision) << n;
+    return result;
+  }
   if (options.dry_run) {
     const bool on_cpu = runs_on_cpu(n, options.precision, options.device);
     if (n > statevec::kMaxQubits) {
@@ -316,7 +385,8 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
     return result;
   }
 
-  const std::uint64_t available = options.distribution.agreed(runtime::available_host_bytes());
+  const std::uint64_t available =
+      program.dynamic ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
   if (!options.state_path.empty() && options.distribution.is_root())
     check_writable(options.state_path);
   runtime::Timer timer;
@@ -332,9 +402,11 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   }
 
   Collector collect(program, options, result);
+  if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
   observer.on_step = [&](const statevec::StepTime& step) {
     result.profile[step.step].add(step.measured_s, step.predicted_s, step.bytes);
+    if (options.record_steps && result.steps.size() < kMaxSteps) result.steps.push_back(step);
   };
   const runtime::Timer run_timer;
   if (options.on_progress) {
@@ -358,9 +430,25 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
+  branch_options.plans = options.plans.get();
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
   return result;
+}
+
+std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options,
+                                   bool in_order) {
+  const Program program = prepare(circuit);
+  check_has_qubits(circuit);
+  std::unique_ptr<State> state =
+      make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
+  BranchOptions branch_options;
+  if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
+  branch_options.plans = options.plans.get();
+  branch_options.in_order = in_order;
+  Result ignored;
+  run_branches(program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  return state;
 }
 
 }  // namespace tilewave::simulate

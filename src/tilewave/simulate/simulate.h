@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/plan_cache.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 
@@ -41,11 +44,18 @@ struct Options {
   circuit::PauliSum observables;
   std::string state_path;  ///< .npy file for the final state; empty: none
 
-  bool explain = false;  ///< fill Result::plan.text
-  bool dry_run = false;  ///< stop after planning
+  bool explain = false;       ///< fill Result::plan.text
+  bool dry_run = false;       ///< stop after planning
+  std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
+  bool record_shots = false;  ///< fill Result::shot_bits
+  bool record_steps = false;  ///< fill Result::steps
+  std::shared_ptr<PlanCache> plans;  ///< kept from run to run by the caller; may be null
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
+
+/// A run with more steps keeps the first of them only.
+constexpr std::size_t kMaxSteps = 4096;
 
 /// A list longer than this gets no joint distribution.
 constexpr std::size_t kMaxJointQubits = 20;
@@ -92,6 +102,11 @@ struct Result {
   /// Classical registers, the last declared leftmost, separated by blanks; the highest bit of a
   /// register is its leftmost character. All qubits, highest first, when nothing is measured.
   std::map<std::string, std::uint64_t> counts;
+  /// Every shot in order: shot_words 64-bit words, classical bit k (or qubit k, when nothing is
+  /// measured) is bit k % 64 of word k / 64.
+  std::vector<std::uint64_t> shot_bits;
+  std::uint32_t shot_words = 0;
+  std::uint32_t num_shot_bits = 0;
   std::vector<double> probabilities;        ///< P(qubit = 1), of all or of the chosen qubits
   std::vector<double> joint_probabilities;  ///< bit j of an index is the j-th chosen qubit
   std::vector<Amplitude> amplitudes;
@@ -104,6 +119,7 @@ struct Result {
   PlanSummary plan;
   Timings timings;
   std::map<std::string, StepProfile> profile;
+  std::vector<statevec::StepTime> steps;  ///< in order, as they ran
   std::vector<std::string> warnings;
 };
 
@@ -111,5 +127,11 @@ struct Result {
 /// Error(kUsage) for questions the circuit has no answer to, Error(kVerification) when the state
 /// turns out not to be finite.
 Result simulate(const circuit::Circuit& circuit, const Options& options);
+
+/// The final state of a circuit whose trailing measurements are left out; of one shot, when it
+/// measures or resets in the middle. Reads precision, num_threads, device, seed and plans of the
+/// options. `in_order` plans for a caller that takes the amplitudes. Throws as simulate() does.
+std::unique_ptr<statevec::State> final_state(const circuit::Circuit& circuit,
+                                             const Options& options, bool in_order = false);
 
 }  // namespace tilewave::simulate

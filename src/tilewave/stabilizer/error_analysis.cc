@@ -133,17 +133,7 @@ class Analyzer : public SensitivityVisitor {
 
   void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) override {
     if (!options_.allow_gauge_detectors || (flips.back() & kObservableBit)) {
-      std::string names;
-      for (std::size_t k = 0; k < std::min<std::size_t>(8, flips.size()); ++k) {
-        names += flips[k] & kObservableBit ? " L" : " D";
-        names += std::to_string(flips[k] & ~kObservableBit);
-      }
-      throw Error(ExitCode::kInput,
-                  std::string(flips.back() & kObservableBit ? "observables" : "detectors") +
-                      " are not deterministic:" + names + (flips.size() > 8 ? " ..." : "") +
-                      " flip at random with the " + (p ? "measurement or reset" : "start") +
-                      " of qubit " + std::to_string(qubit) +
-                      ": fix the circuit or use --allow_gauge_detectors");
+      throw_random_symptoms(flips, p != nullptr, qubit);
     }
     const SymptomSet gauge = flips;
     add(0.5, gauge, {});
@@ -359,14 +349,9 @@ class Analyzer : public SensitivityVisitor {
     if (good && !options_.block_remnant_edges) return own;
     if (auto parts = known_.split(set, !options_.block_remnant_edges)) return *parts;
     if (options_.ignore_decomposition_failures) return {set};
-    std::string names;
-    for (Symptom s : set) {
-      names += s & kObservableBit ? " L" : " D";
-      names += std::to_string(s & ~kObservableBit);
-    }
     throw Error(ExitCode::kInput,
-                "an error cannot be split into parts that flip at most two detectors:" + names +
-                    ": use --ignore_decomposition_failures");
+                "an error cannot be split into parts that flip at most two detectors: " +
+                    names_of(set) + ": use --ignore_decomposition_failures");
   }
 
   void print(const Node& node, std::uint64_t& offset, std::vector<DemInstruction>& out) {

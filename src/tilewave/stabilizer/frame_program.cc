@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/needed_coins.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::uint32_t kMaxSlots = 1u << 28;
 
 class Compiler {
  public:
-  Compiler(const StabProgram& in, FrameOutput output) : in_(in) {
+  Compiler(const StabProgram& in, FrameOutput output)
+      : in_(in), coins_(needed_coins(in, output == FrameOutput::kRecords)) {
     out_.output = output;
     const std::uint64_t n = in.counts.qubits;
     TW_CHECK(n < kMaxSlots, "too many qubits for the frame engine");
@@ -43,7 +45,8 @@ class Compiler {
   FrameProgram run() {
     // A fresh qubit is in |0>: Z acts trivially, so its frame is random in Z.
     for (std::uint64_t q = 0; q < places_.size(); ++q) {
-      add(C::kCoin, static_cast<int>(Pauli::kZ), {static_cast<std::uint32_t>(q)});
+      if (coins_.start[q])
+        add(C::kCoin, static_cast<int>(Pauli::kZ), {static_cast<std::uint32_t>(q)});
     }
     flush();
     block(0);
@@ -149,12 +152,17 @@ class Compiler {
     c.probability = std::min(1.0, c.probability);
     c.inv_log = 1 / std::log1p(-c.probability);
     c.num_branches = static_cast<std::uint32_t>(branches);
+    c.equal = std::all_of(p, p + branches, [&](double x) { return x == p[0]; });
     double sum = 0;
-    for (int k = 0; k < branches; ++k) {
+    for (int k = 0; k < branches && c.equal; ++k) {  // the smallest b with b * n >> 24 > k
+      const auto n = static_cast<std::uint32_t>(branches), next = static_cast<std::uint32_t>(k) + 1;
+      c.upto[k] = ((next << 24) + n - 1) / n;
+    }
+    for (int k = 0; k < branches && !c.equal; ++k) {
       sum += p[k];
       c.upto[k] = static_cast<std::uint32_t>(std::lround(sum / c.probability * 0x1p24));
     }
-    for (int k = branches - 1; k >= 0 && (k == branches - 1 || p[k + 1] == 0); --k)
+    for (int k = branches - 1; k >= 0 && (k == branches - 1 || p[k + 1] == 0) && !c.equal; --k)
       c.upto[k] = 1u << 24;
     out_.channels.push_back(c);
     return static_cast<std::uint32_t>(out_.channels.size() - 1);
@@ -167,7 +175,11 @@ class Compiler {
   static int code_of(Pauli p) { return static_cast<int>(p); }
 
   void block(std::uint32_t index) {
-    for (const Prim& p : in_.blocks[index]) prim(p);
+    const std::vector<Prim>& prims = in_.blocks[index];
+    for (std::size_t i = 0; i < prims.size(); ++i) {
+      coin_needed_ = coins_.blocks[index][i];
+      prim(prims[i]);
+    }
     flush();
   }
 
@@ -194,7 +206,7 @@ class Compiler {
       case P::kMeasure: {
         const Place& at = places_[p.a];
         add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
-        flush_coin(at, p.p);
+        coin(at, p.p);
         break;
       }
       case P::kReset: {
@@ -203,7 +215,7 @@ class Compiler {
         const std::uint32_t slot = at.slot;
         at = Place{};
         at.slot = slot;
-        flush_coin(at, p.p);
+        coin(at, p.p);
         break;
       }
       case P::kRecordFlip: {
@@ -289,7 +301,9 @@ class Compiler {
   }
 
   // After a measurement or reset in basis p the state is an eigenstate of p: p acts trivially.
-  void flush_coin(const Place& at, Pauli p) { add(C::kCoin, code_of(at.of(p)), {at.slot}); }
+  void coin(const Place& at, Pauli p) {
+    if (coin_needed_) add(C::kCoin, code_of(at.of(p)), {at.slot});
+  }
 
   void loop(const Prim& p) {
     flush();
@@ -336,6 +350,8 @@ class Compiler {
   }
 
   const StabProgram& in_;
+  const NeededCoins coins_;
+  bool coin_needed_ = false;  // of the primitive at hand
   FrameProgram out_;
   std::vector<Place> places_;
   struct Group {

@@ -54,6 +54,7 @@ struct FrameChannel {
   double inv_log = 0;  ///< 1 / log(1 - probability)
   std::uint32_t num_branches = 0;
   std::uint32_t upto[16] = {};  ///< branch k is chosen by bits in [upto[k-1], upto[k])
+  bool equal = false;           ///< all branches are as likely: branch (bits * num_branches) >> 24
 };
 
 enum class FrameOutput : std::uint8_t { kRecords, kDetectors };
@@ -77,8 +78,7 @@ struct FrameProgram {
   }
 };
 
-/// Compiles. Coins are kept only where some output depends on them when `needed_coins` says so
-/// (see sensitivity.h); with none given all are kept.
+/// Compiles. Coins are kept only where some output depends on them (needed_coins.h).
 FrameProgram compile_frames(const StabProgram& program, FrameOutput output);
 
 /// One line an operation, for --explain.

@@ -56,6 +56,17 @@ struct UnitStream {
   }
 };
 
+/// One draw: moves `trial` on by its gap; false when that leads to `num_trials` or beyond. The
+/// lowest 24 bits of `lo` are left for the choice of a branch.
+[[gnu::always_inline]] TW_HD bool draw_event(std::uint32_t lo, std::uint32_t hi, double inv_log,
+                                             std::uint64_t num_trials, std::uint64_t& trial) {
+  const std::uint64_t k = (static_cast<std::uint64_t>(hi) << 8) | (lo >> 24);
+  const double gap = mul_rn(log_unit(k), inv_log);
+  if (!(gap < static_cast<double>(num_trials - trial))) return false;
+  trial += static_cast<std::uint64_t>(gap);
+  return true;
+}
+
 /// Walks the events among `num_trials` trials of probability p; inv_log = 1 / log(1 - p).
 struct RareEvents {
   UnitStream stream;
@@ -71,19 +82,12 @@ struct RareEvents {
     if ((num_draws & 1) == 0) words = stream.block(num_draws >> 1);
     const std::uint32_t lo = words.v[(num_draws & 1) * 2], hi = words.v[(num_draws & 1) * 2 + 1];
     ++num_draws;
-    const std::uint64_t k = (static_cast<std::uint64_t>(hi) << 8) | (lo >> 24);
-    const double gap = mul_rn(log_unit(k), inv_log);
-    if (!(gap < static_cast<double>(num_trials - next_trial))) {
+    if (!draw_event(lo, hi, inv_log, num_trials, next_trial)) {
       next_trial = num_trials;
       return false;
     }
-    *trial = next_trial + static_cast<std::uint64_t>(gap);
+    *trial = next_trial++;
     *branch = lo & 0xFFFFFFu;
-    if (*trial >= num_trials) {
-      next_trial = num_trials;
-      return false;
-    }
-    next_trial = *trial + 1;
     return true;
   }
 };

@@ -1,11 +1,8 @@
 #include "tilewave/stabilizer/sampler.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
@@ -208,70 +205,6 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
   }
   return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
                                        runtime::resolve_num_threads(options.num_threads));
-}
-
-std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
-                        const ShotPipeline& pipeline) {
-  const std::uint64_t block = source.block_shots(), first = options.first_shot;
-  const std::uint64_t end = circuit::saturating_add(first, options.num_shots);
-  if (end >= std::uint64_t{1} << 52) {
-    throw Error(ExitCode::kUsage,
-                "shots are numbered below 2^52: use a smaller --first_shot or --shots");
-  }
-  if (options.num_shots == 0) return 0;
-  const auto first_block = static_cast<std::int64_t>(first / block),
-             end_block = static_cast<std::int64_t>((end - 1) / block + 1);
-  const std::uint64_t row = source.row_stride();
-  const auto threads = static_cast<int>(std::min<std::int64_t>(
-      runtime::resolve_num_threads(options.num_threads), end_block - first_block));
-  // Worker t makes the blocks first_block + t, + threads, ... and waits, asleep, for its turn to
-  // write.
-  std::uint64_t written = 0;
-  std::int64_t next_block = first_block;
-  bool stop = false;
-  std::exception_ptr failure;
-  std::mutex mutex;
-  std::condition_variable turn;
-  const auto work = [&](int t) {
-    std::vector<std::uint8_t> rows;
-    std::vector<char> bytes;
-    try {
-      rows.resize(block * row + 64);
-      for (std::int64_t b = first_block + t; b < end_block; b += threads) {
-        {
-          const std::scoped_lock lock(mutex);
-          if (stop) return;
-        }
-        source.fill(options.seed, static_cast<std::uint64_t>(b), t, rows.data());
-        const std::uint64_t begin = static_cast<std::uint64_t>(b) * block;
-        const std::uint64_t from = std::max(first, begin) - begin,
-                            to = std::min(end, begin + block) - begin;
-        bytes.clear();
-        pipeline.format(rows.data() + from * row, to - from, bytes);
-        std::unique_lock lock(mutex);
-        turn.wait(lock, [&] { return stop || next_block == b; });
-        if (stop) return;
-        if (pipeline.write(bytes, to - from)) {
-          written += to - from;
-        } else {
-          stop = true;
-        }
-        ++next_block;
-        turn.notify_all();
-      }
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
-      stop = true;
-      turn.notify_all();
-    }
-  };
-  std::vector<std::thread> workers;
-  for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-  work(0);
-  for (std::thread& worker : workers) worker.join();
-  if (failure) std::rethrow_exception(failure);
-  return written;
 }
 
 }  // namespace tilewave::stabilizer

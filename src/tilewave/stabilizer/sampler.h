@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "tilewave/io/byte_buffer.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
@@ -51,11 +53,13 @@ std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, bool gpu = f
 
 /// Receives shots in order: `bytes` is what `format` made of the rows.
 struct ShotPipeline {
-  /// Called by any thread: turns rows (row_stride() apart) into bytes; may be slow.
-  std::function<void(const std::uint8_t* rows, std::size_t num_shots, std::vector<char>& bytes)>
+  /// Called by any thread: turns rows (row_stride() apart) into bytes; may be slow. Returns the
+  /// bytes, in `buffer` or in the rows themselves, which it may overwrite.
+  std::function<std::span<const char>(std::uint8_t* rows, std::size_t num_shots,
+                                      io::ByteBuffer& buffer)>
       format;
   /// Called in order, one at a time. Returns false to stop.
-  std::function<bool(const std::vector<char>& bytes, std::size_t num_shots)> write;
+  std::function<bool(std::span<const char> bytes, std::size_t num_shots)> write;
 };
 
 /// Runs the shots [first_shot, first_shot + num_shots) through the pipeline. Returns how many were

@@ -14,10 +14,10 @@ std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
   const auto source = make_shot_source(lower(io::parse_stim(text)), options);
   std::vector<std::uint8_t> out;
   ShotPipeline pipeline;
-  pipeline.format = [&](const std::uint8_t* from, std::size_t n, std::vector<char>& bytes) {
-    bytes.assign(from, from + n * source->row_bytes());
+  pipeline.format = [&](std::uint8_t* from, std::size_t n, io::ByteBuffer&) {
+    return std::span(reinterpret_cast<const char*>(from), n * source->row_bytes());
   };
-  pipeline.write = [&](const std::vector<char>& bytes, std::size_t) {
+  pipeline.write = [&](std::span<const char> bytes, std::size_t) {
     out.insert(out.end(), bytes.begin(), bytes.end());
     return true;
   };

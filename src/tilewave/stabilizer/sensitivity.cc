@@ -21,6 +21,26 @@ void toggle(SymptomSet& a, const SymptomSet& b) {
   a.swap(out);
 }
 
+std::string names_of(const SymptomSet& set) {
+  constexpr std::size_t kMost = 8;
+  std::string out;
+  for (std::size_t k = 0; k < std::min(kMost, set.size()); ++k) {
+    out += k ? " " : "";
+    out += set[k] & kObservableBit ? 'L' : 'D';
+    out += std::to_string(set[k] & ~kObservableBit);
+  }
+  return set.size() > kMost ? out + " ..." : out;
+}
+
+void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit) {
+  throw Error(ExitCode::kInput,
+              std::string(set.back() & kObservableBit ? "observables" : "detectors") +
+                  " are not deterministic: " + names_of(set) + " flip at random with the " +
+                  (collapse ? "measurement or reset" : "start") + " of qubit " +
+                  std::to_string(qubit) + ": fix the circuit" +
+                  (set.back() & kObservableBit ? "" : " or use --allow_gauge_detectors"));
+}
+
 void SensitivityVisitor::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
   for (std::uint64_t k = 0; k < iterations; ++k) walk.block(p.a);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tilewave/stabilizer/stab_program.h"
@@ -25,6 +26,12 @@ constexpr Symptom kObservableBit = Symptom{1} << 63;
 using SymptomSet = std::vector<Symptom>;
 /// a ^= b (the symmetric difference).
 void toggle(SymptomSet& a, const SymptomSet& b);
+
+/// "D3 D5 L0"; no more than eight are named.
+std::string names_of(const SymptomSet& set);
+/// Throws Error(kInput): these symptoms are random at a measurement or reset (or the start) of a
+/// qubit.
+[[noreturn]] void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit);
 
 class SensitivityWalk;
 

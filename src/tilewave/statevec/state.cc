@@ -50,6 +50,20 @@ void State::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
   for (std::size_t k = 0; k < firsts.size(); ++k) read_runs({&firsts[k], 1}, run_bits, to[k]);
 }
 
+runtime::HostBuffer State::take_amplitudes() {
+  runtime::HostBuffer all(amplitude_bytes(precision_) << num_qubits_);
+  const bool is_double = precision_ == Precision::kDouble;
+  for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    if (is_double) {
+      std::copy(block.begin(), block.end(), all.as<cplx>() + first);
+    } else {
+      std::transform(block.begin(), block.end(), all.as<std::complex<float>>() + first,
+                     [](const cplx& a) { return std::complex<float>(a); });
+    }
+  });
+  return all;
+}
+
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
   constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
   struct Draw {

@@ -15,6 +15,7 @@
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
@@ -115,6 +116,10 @@ class State {
     layout_ = layout;
     known_zero_ = known_zero;
   }
+  /// Gives all amplitudes away in order of basis states, complex numbers of the state's precision
+  /// in host memory. The state is empty afterwards and may only be destroyed. States in host memory
+  /// give their own memory, without a copy.
+  virtual runtime::HostBuffer take_amplitudes();
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 

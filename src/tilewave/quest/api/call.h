@@ -2,6 +2,7 @@
 // invalidQuESTInputError, the register behind a Qureg, and matrices from the API's types.
 #pragma once
 
+#include <exception>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -29,6 +30,8 @@ auto call(const char* function, Body&& body) {
     message = std::string(function) + ": " + e.what();
   } catch (const std::bad_alloc&) {
     message = std::string(function) + ": out of memory: use fewer qubits or free registers";
+  } catch (const std::exception& e) {
+    message = std::string(function) + ": " + e.what();
   }
   invalidQuESTInputError(message.c_str(), function);  // outside the handler: it may throw or jump
   if constexpr (!std::is_void_v<Result>) return Result{};
@@ -80,6 +83,7 @@ inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const
   std::vector<cplx> m;
   m.reserve(dim * dim);
   for (std::size_t i = 0; i < dim; ++i) {
+    if (!u.real[i] || !u.imag[i]) fail(std::string(name) + " has a row that is a null pointer");
     for (std::size_t j = 0; j < dim; ++j) m.emplace_back(u.real[i][j], u.imag[i][j]);
   }
   return m;

@@ -9,16 +9,24 @@ using tilewave::cplx;
 
 namespace {
 
-// Amplitudes [first, first + n) from two arrays, which may be a register's own.
+// Amplitudes [first, first + n) from two arrays. Where these are the register's own they are copied
+// first, as the change of the state closes them.
 void assign(Register& r, long long first, const qreal* reals, const qreal* imags, long long count) {
-  std::vector<cplx> values;
-  values.reserve(static_cast<std::size_t>(count));
-  for (long long k = 0; k < count; ++k) values.emplace_back(reals[k], imags[k]);
   if (count == 0) return;
-  const auto begin = static_cast<std::uint64_t>(first), end = begin + values.size();
+  const auto begin = static_cast<std::uint64_t>(first);
+  const std::uint64_t size = static_cast<std::uint64_t>(count), end = begin + size;
+  std::vector<qreal> re, im;
+  if (r.mirror().overlaps(reals, size * sizeof(qreal))) {
+    re.assign(reals, reals + size);
+    reals = re.data();
+  }
+  if (r.mirror().overlaps(imags, size * sizeof(qreal))) {
+    im.assign(imags, imags + size);
+    imags = im.data();
+  }
   r.update([&](std::uint64_t at, std::span<cplx> block) {
     const std::uint64_t from = std::max(at, begin), to = std::min(at + block.size(), end);
-    for (std::uint64_t k = from; k < to; ++k) block[k - at] = values[k - begin];
+    for (std::uint64_t k = from; k < to; ++k) block[k - at] = {reals[k - begin], imags[k - begin]};
   });
   r.log().comment("amplitudes are set by hand here");
 }

@@ -95,7 +95,7 @@ void copyStateToGPU(Qureg qureg) {
 }
 
 void copyStateFromGPU(Qureg qureg) {
-  call(__func__, [&] { use(qureg).mirror().open(); });
+  call(__func__, [&] { use(qureg).mirror().open(Access::kRead); });
 }
 
 void copySubstateToGPU(Qureg qureg, long long int startInd, long long int numAmps) {
@@ -106,6 +106,6 @@ void copySubstateFromGPU(Qureg qureg, long long int startInd, long long int numA
   call(__func__, [&] {
     Register& r = use(qureg);
     check_part(r, startInd, numAmps);
-    r.mirror().open();
+    r.mirror().open(Access::kRead);
   });
 }

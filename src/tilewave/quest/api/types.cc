@@ -21,6 +21,18 @@ T* allocate(std::size_t count) {
   return out;
 }
 
+// Both or none.
+void allocate_parts(qreal*& real, qreal*& imag, long long count) {
+  real = allocate<qreal>(static_cast<std::size_t>(count));
+  try {
+    imag = allocate<qreal>(static_cast<std::size_t>(count));
+  } catch (...) {
+    std::free(real);
+    real = nullptr;
+    throw;
+  }
+}
+
 PauliHamil make_hamil(int num_qubits, int num_terms) {
   check_range(num_qubits, 1, 60, "numQubits");
   check_range(num_terms, 1, 1 << 30, "numSumTerms");
@@ -28,7 +40,12 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
   h.numQubits = num_qubits;
   h.numSumTerms = num_terms;
   h.termCoeffs = allocate<qreal>(static_cast<std::size_t>(num_terms));
-  h.pauliCodes = allocate<pauliOpType>(static_cast<std::size_t>(num_terms) * num_qubits);
+  try {
+    h.pauliCodes = allocate<pauliOpType>(static_cast<std::size_t>(num_terms) * num_qubits);
+  } catch (...) {
+    std::free(h.termCoeffs);
+    throw;
+  }
   return h;
 }
 
@@ -38,8 +55,7 @@ DiagonalOp make_diagonal(int num_qubits) {
   op.numQubits = num_qubits;
   op.numElemsPerChunk = 1LL << num_qubits;
   op.numChunks = 1;
-  op.real = allocate<qreal>(static_cast<std::size_t>(op.numElemsPerChunk));
-  op.imag = allocate<qreal>(static_cast<std::size_t>(op.numElemsPerChunk));
+  allocate_parts(op.real, op.imag, op.numElemsPerChunk);
   return op;
 }
 
@@ -108,6 +124,7 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
 void set_elements(const DiagonalOp& op, long long first, const qreal* real, const qreal* imag,
                   long long count) {
   check_pointer(op.real, "op.real");
+  check_pointer(op.imag, "op.imag");
   check_pointer(real, "real");
   check_pointer(imag, "imag");
   check_range(first, 0, op.numElemsPerChunk - 1, "startInd");
@@ -129,11 +146,15 @@ ComplexMatrixN createComplexMatrixN(int numQubits) {
     ComplexMatrixN m{};
     m.numQubits = numQubits;
     const std::size_t dim = std::size_t{1} << numQubits;
-    m.real = allocate<qreal*>(dim);
-    m.imag = allocate<qreal*>(dim);
-    for (std::size_t k = 0; k < dim; ++k) {
-      m.real[k] = allocate<qreal>(dim);
-      m.imag[k] = allocate<qreal>(dim);
+    try {
+      m.real = allocate<qreal*>(dim);
+      m.imag = allocate<qreal*>(dim);
+      for (std::size_t k = 0; k < dim; ++k)
+        allocate_parts(m.real[k], m.imag[k], static_cast<long long>(dim));
+    } catch (...) {
+      free_rows(m.real, numQubits);
+      free_rows(m.imag, numQubits);
+      throw;
     }
     return m;
   });
@@ -196,6 +217,7 @@ PauliHamil createPauliHamilFromFile(char* fn) {
 void initPauliHamil(PauliHamil hamil, qreal* coeffs, pauliOpType* codes) {
   call(__func__, [&] {
     check_pointer(hamil.termCoeffs, "hamil.termCoeffs");
+    check_pointer(hamil.pauliCodes, "hamil.pauliCodes");
     check_pointer(coeffs, "coeffs");
     check_pointer(codes, "codes");
     const auto count = static_cast<std::size_t>(hamil.numSumTerms) * hamil.numQubits;
@@ -273,8 +295,7 @@ SubDiagonalOp createSubDiagonalOp(int numQubits) {
     SubDiagonalOp op{};
     op.numQubits = numQubits;
     op.numElems = 1LL << numQubits;
-    op.real = allocate<qreal>(static_cast<std::size_t>(op.numElems));
-    op.imag = allocate<qreal>(static_cast<std::size_t>(op.numElems));
+    allocate_parts(op.real, op.imag, op.numElems);
     return op;
   });
 }

@@ -1,86 +1,53 @@
-// See mirror.h. One handler for SIGSEGV serves all mirrors and passes other faults on.
+// See mirror.h.
 #include "tilewave/quest/core/mirror.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <exception>
-#include <mutex>
-#include <vector>
+#include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/quest/core/faults.h"
+#include "tilewave/quest/core/wait_lock.h"
+#include "tilewave/runtime/memory.h"
 
 namespace tilewave::quest {
 namespace {
 
-class SpinLock {
- public:
-  explicit SpinLock(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~SpinLock() { flag_.clear(std::memory_order_release); }
-  SpinLock(const SpinLock&) = delete;
-  SpinLock& operator=(const SpinLock&) = delete;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
- private:
-  std::atomic_flag& flag_;
-};
-
-struct Faults {
-  std::atomic_flag lock = ATOMIC_FLAG_INIT;
-  std::vector<Mirror*> mirrors;
-  struct sigaction previous {};
-  bool installed = false;
-};
-
-Faults& faults() {
-  static Faults* const instance = new Faults;  // outlives every register
-  return *instance;
+int rights(Access access) {
+  return access == Access::kNone   ? PROT_NONE
+         : access == Access::kRead ? PROT_READ
+                                   : PROT_READ | PROT_WRITE;
 }
 
-void on_fault(int signal_number, siginfo_t* info, void* context) {
-  Faults& f = faults();
-  bool served = false;
-  {
-    const SpinLock lock(f.lock);
-    for (Mirror* m : f.mirrors) {
-      if (m->touch(info->si_addr)) {
-        served = true;
-        break;
-      }
-    }
-  }
-  if (served) return;
-  if (f.previous.sa_flags & SA_SIGINFO) {
-    f.previous.sa_sigaction(signal_number, info, context);
-  } else if (f.previous.sa_handler != SIG_DFL && f.previous.sa_handler != SIG_IGN) {
-    f.previous.sa_handler(signal_number);
-  } else {
-    signal(SIGSEGV, SIG_DFL);  // the fault repeats and ends the program as it would have
-  }
+// Pages at a multiple of the huge page size where that many are asked for: huge pages stay whole
+// when they are moved from one such place to another. Null where the system refuses.
+void* map_pages(std::size_t bytes, int protection) {
+  const std::size_t extra = bytes >= kHugePageBytes ? kHugePageBytes : 0;
+  void* map = mmap(nullptr, bytes + extra, protection, kPrivate, -1, 0);
+  if (map == MAP_FAILED) return nullptr;
+  if (extra == 0) return map;
+  char* const begin = static_cast<char*>(map);
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(map) % kHugePageBytes;
+  if (head) munmap(begin, head);
+  if (head < extra) munmap(begin + head + bytes, extra - head);
+  madvise(begin + head, bytes, MADV_HUGEPAGE);
+  return begin + head;
 }
 
-void add(Mirror* mirror) {
-  Faults& f = faults();
-  const SpinLock lock(f.lock);
-  f.mirrors.push_back(mirror);
-  if (f.installed) return;
-  struct sigaction action {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &f.previous);
-  f.installed = true;
-}
-
-void remove(Mirror* mirror) {
-  Faults& f = faults();
-  const SpinLock lock(f.lock);
-  f.mirrors.erase(std::remove(f.mirrors.begin(), f.mirrors.end(), mirror), f.mirrors.end());
+// Memory is handed out without a promise, so a large copy is refused before it is begun.
+void check_room(std::size_t bytes) {
+  constexpr std::size_t kSmall = std::size_t{64} << 20;
+  if (bytes < kSmall) return;
+  const std::uint64_t available = runtime::available_host_bytes();
+  if (bytes <= available) return;
+  throw Error(ExitCode::kResources,
+              "the arrays of a register need " + std::to_string(bytes >> 20) + " MiB, " +
+                  std::to_string(available >> 20) +
+                  " MiB are available: read single amplitudes with getAmp, or use fewer qubits");
 }
 
 }  // namespace
@@ -90,74 +57,69 @@ Mirror::Mirror(std::uint64_t num_amplitudes, std::size_t real_bytes,
     : half_bytes_(num_amplitudes * real_bytes), fill_(std::move(fill)) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   bytes_ = (2 * half_bytes_ + page - 1) / page * page;
-  const int file = memfd_create("tilewave-amplitudes", 0);
-  const bool sized = file >= 0 && ftruncate(file, static_cast<off_t>(bytes_)) == 0;
-  if (sized) {
-    view_ = mmap(nullptr, bytes_, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    alias_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-  }
-  if (file >= 0) ::close(file);
-  if (!sized || view_ == MAP_FAILED || alias_ == MAP_FAILED) {
-    if (sized && view_ != MAP_FAILED) munmap(view_, bytes_);
-    if (sized && alias_ != MAP_FAILED) munmap(alias_, bytes_);
+  view_ = map_pages(bytes_, PROT_NONE);
+  if (!view_) {
     throw Error(ExitCode::kResources,
                 "no address space for the arrays of a register: destroy registers that are not "
                 "needed, or raise the limits on memory maps");
   }
-  add(this);
+  watch(this);
 }
 
 Mirror::~Mirror() {
-  remove(this);
+  unwatch(this);
   munmap(view_, bytes_);
-  munmap(alias_, bytes_);
 }
 
-void Mirror::protect(Access access) {
-  const int rights = access == Access::kNone   ? PROT_NONE
-                     : access == Access::kRead ? PROT_READ
-                                               : PROT_READ | PROT_WRITE;
-  TW_CHECK(mprotect(view_, bytes_, rights) == 0, "the access to a register's arrays is fixed");
-  access_.store(access, std::memory_order_release);
+bool Mirror::overlaps(const void* address, std::size_t bytes) const {
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  const auto first = reinterpret_cast<std::uintptr_t>(view_);
+  return a < first + bytes_ && (a >= first || bytes > first - a);
 }
 
-void Mirror::fill_arrays() { fill_(alias_, static_cast<char*>(alias_) + half_bytes_); }
+void Mirror::fill_arrays(Access access) {
+  check_room(bytes_);
+  void* const fresh = map_pages(bytes_, PROT_READ | PROT_WRITE);
+  if (!fresh) throw Error(ExitCode::kResources, "no memory for the arrays of a register");
+  try {
+    fill_(fresh, static_cast<char*>(fresh) + half_bytes_);
+  } catch (...) {
+    munmap(fresh, bytes_);
+    throw;
+  }
+  if (mprotect(fresh, bytes_, rights(access)) != 0 ||
+      mremap(fresh, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, view_) == MAP_FAILED) {
+    munmap(fresh, bytes_);
+    throw Error(ExitCode::kResources,
+                "the arrays of a register cannot be moved: raise the limits on memory maps");
+  }
+}
 
-void Mirror::open() {
-  const SpinLock lock(busy_);
-  if (access_.load() != Access::kNone) return;
-  fill_arrays();
-  protect(Access::kRead);
+void Mirror::open(Access wanted) {
+  const WaitLock lock(busy_);
+  const Access access = access_.load();
+  if (access >= wanted) return;
+  if (access == Access::kNone) {
+    fill_arrays(wanted);
+  } else {
+    TW_CHECK(mprotect(view_, bytes_, rights(wanted)) == 0, "a register's arrays open");
+  }
+  access_.store(wanted, std::memory_order_release);
 }
 
 void Mirror::clean() {
-  const SpinLock lock(busy_);
-  protect(Access::kRead);
+  const WaitLock lock(busy_);
+  if (access_.load() != Access::kWrite) return;
+  TW_CHECK(mprotect(view_, bytes_, PROT_READ) == 0, "a register's arrays become read-only");
+  access_.store(Access::kRead, std::memory_order_release);
 }
 
 void Mirror::close() {
-  const SpinLock lock(busy_);
+  const WaitLock lock(busy_);
   if (access_.load() == Access::kNone) return;
-  protect(Access::kNone);
-  madvise(alias_, bytes_, MADV_REMOVE);
-}
-
-bool Mirror::touch(void* address) {
-  const auto a = reinterpret_cast<std::uintptr_t>(address);
-  const auto first = reinterpret_cast<std::uintptr_t>(view_);
-  if (a < first || a >= first + bytes_) return false;
-  const SpinLock lock(busy_);
-  try {
-    if (access_.load() == Access::kNone) {
-      fill_arrays();
-      protect(Access::kRead);
-    } else {
-      protect(Access::kWrite);
-    }
-  } catch (const std::exception&) {
-    return false;
-  }
-  return true;
+  TW_CHECK(mmap(view_, bytes_, PROT_NONE, kPrivate | MAP_FIXED, -1, 0) == view_,
+           "a register's arrays close");
+  access_.store(Access::kNone, std::memory_order_release);
 }
 
 }  // namespace tilewave::quest

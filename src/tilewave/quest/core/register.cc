@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/quest/core/read_blocks.h"
 #include "tilewave/quest/core/settings.h"
+#include "tilewave/runtime/multiversion.h"
 #include "tilewave/simulate/make_state.h"
 
 namespace tilewave::quest {
@@ -35,6 +38,25 @@ bool is_real(GateId gate) {
          gate == GateId::kRy || gate == GateId::kSy;
 }
 
+// x <- M x; scratch: 4 dim numbers.
+TW_MULTIVERSION void multiply(const double* columns, cplx* x, std::size_t dim, double* scratch) {
+  double *re = scratch, *im = scratch + dim, *in = scratch + 2 * dim;
+  for (std::size_t j = 0; j < dim; ++j) {
+    in[2 * j] = x[j].real();
+    in[2 * j + 1] = x[j].imag();
+    re[j] = im[j] = 0;
+  }
+  for (std::size_t j = 0; j < dim; ++j) {
+    const double *cr = columns + 2 * j * dim, *ci = cr + dim;
+    const double xr = in[2 * j], xi = in[2 * j + 1];
+    for (std::size_t i = 0; i < dim; ++i) {
+      re[i] += cr[i] * xr - ci[i] * xi;
+      im[i] += cr[i] * xi + ci[i] * xr;
+    }
+  }
+  for (std::size_t i = 0; i < dim; ++i) x[i] = {re[i], im[i]};
+}
+
 }  // namespace
 
 std::vector<cplx> conjugate(std::vector<cplx> m) {
@@ -52,7 +74,7 @@ Register::Register(int num_qubits, bool is_density, statevec::Precision precisio
       mirror_(num_amplitudes(), precision == statevec::Precision::kDouble ? 8 : 4,
               [this](void* real, void* imag) {
                 const bool is_double = precision_ == statevec::Precision::kDouble;
-                state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+                read_blocks(state(), [&](std::uint64_t first, std::span<const cplx> block) {
                   for (std::size_t k = 0; k < block.size(); ++k) {
                     if (is_double) {
                       static_cast<double*>(real)[first + k] = block[k].real();
@@ -78,7 +100,7 @@ void Register::upload() {
   pending_ = empty_circuit(num_state_qubits());
   if (is_fresh_) state_->set_zero_state();
   is_fresh_ = false;
-  const void *real = mirror_.written_real(), *imag = mirror_.written_imag();
+  const void *real = mirror_.real(), *imag = mirror_.imag();
   const bool is_double = precision_ == statevec::Precision::kDouble;
   state_->update_blocks([&](std::uint64_t first, std::span<cplx> block) {
     for (std::size_t k = 0; k < block.size(); ++k) {
@@ -154,32 +176,47 @@ void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s
   append_matrix({}, both, std::move(s));
 }
 
-// Matrices on more qubits than the planner takes: through a copy on the host.
+// Matrices on more qubits than the planner takes: the targets are swapped to the lowest qubits,
+// where the amplitudes that a product needs stand side by side, and back.
 void Register::apply_wide(Controls controls, std::span<const Qubit> targets,
                           const std::vector<cplx>& m) {
-  std::vector<cplx> a = all_amplitudes();
-  const std::size_t dim = std::size_t{1} << targets.size();
-  std::uint64_t all = 0, mask = 0, value = 0;
-  for (Qubit t : targets) all |= std::uint64_t{1} << t;
+  std::vector<Qubit> place(static_cast<std::size_t>(num_state_qubits()));  // of each qubit
+  std::iota(place.begin(), place.end(), Qubit{0});
+  std::vector<std::pair<Qubit, Qubit>> swaps;
+  for (Qubit k = 0; k < targets.size(); ++k) {
+    const Qubit here = place[targets[k]];
+    if (here == k) continue;
+    *std::find(place.begin(), place.end(), k) = here;
+    place[targets[k]] = k;
+    swaps.emplace_back(here, k);
+    pending_.add_gate(GateId::kSwap, {here, k});
+  }
+  std::uint64_t mask = 0, value = 0;
   for (std::size_t k = 0; k < controls.qubits.size(); ++k) {
-    mask |= std::uint64_t{1} << controls.qubits[k];
-    value |= (controls.values >> k & 1) << controls.qubits[k];
+    const Qubit at = place[controls.qubits[k]];
+    mask |= std::uint64_t{1} << at;
+    value |= (controls.values >> k & 1) << at;
   }
-  std::vector<std::uint64_t> offset(dim, 0);
+  const std::size_t dim = std::size_t{1} << targets.size();
+  std::vector<double> columns(2 * dim * dim);  // real parts of a column, then its imaginary parts
   for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t k = 0; k < targets.size(); ++k) offset[i] |= (i >> k & 1) << targets[k];
-  }
-  std::vector<cplx> in(dim);
-  for (std::uint64_t x = 0; x < a.size(); ++x) {
-    if ((x & all) || (x & mask) != value) continue;
-    for (std::size_t i = 0; i < dim; ++i) in[i] = a[x | offset[i]];
-    for (std::size_t i = 0; i < dim; ++i) {
-      cplx sum = 0;
-      for (std::size_t j = 0; j < dim; ++j) sum += m[i * dim + j] * in[j];
-      a[x | offset[i]] = sum;
+    for (std::size_t j = 0; j < dim; ++j) {
+      columns[2 * j * dim + i] = m[i * dim + j].real();
+      columns[(2 * j + 1) * dim + i] = m[i * dim + j].imag();
     }
   }
-  state_->set_amplitudes(a);
+  state().update_blocks([&](std::uint64_t first, std::span<cplx> block) {
+    TW_CHECK(block.size() % dim == 0, "a block holds whole products");
+    std::vector<double> scratch(4 * dim);
+    for (std::size_t base = 0; base < block.size(); base += dim) {
+      if (((first + base) & mask) == value) {
+        multiply(columns.data(), block.data() + base, dim, scratch.data());
+      }
+    }
+  });
+  for (auto s = swaps.rbegin(); s != swaps.rend(); ++s) {
+    pending_.add_gate(GateId::kSwap, {s->first, s->second});
+  }
 }
 
 void Register::set_basis_state(std::uint64_t index) {
@@ -287,7 +324,7 @@ cplx Register::amplitude(std::uint64_t index) { return state().amplitudes({&inde
 
 std::vector<cplx> Register::all_amplitudes() {
   std::vector<cplx> all(num_amplitudes());
-  state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+  read_blocks(state(), [&](std::uint64_t first, std::span<const cplx> block) {
     std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
   });
   return all;

@@ -3,8 +3,12 @@
 // undone. Only Rz needs the controls.
 #include "tilewave/quest/core/strings.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/quest/core/checks.h"
@@ -86,16 +90,37 @@ void apply_product_formula(Register& r, const circuit::PauliSum& sum, double tim
   for (int k = 0; k < steps; ++k) apply_order(r, sum, time / steps, order);
 }
 
+// A block of the result needs, for every flip mask, one block of the source: masks with the same
+// high bits share it.
 void apply_sum(Register& in, const circuit::PauliSum& sum, Register& out) {
-  const std::vector<cplx> source = in.all_amplitudes();
-  out.update([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t index = first + k;
-      cplx total = 0;
-      for (const auto& term : sum) {
-        total += term.coefficient * element(term, index) * source[index ^ term.x];
+  constexpr std::uint64_t kBlock = 4096;
+  const std::uint64_t size = std::min(kBlock, in.num_amplitudes());
+  std::map<std::uint64_t, std::vector<const circuit::PauliTerm*>> by_high;
+  for (const auto& term : sum) by_high[term.x & ~(size - 1)].push_back(&term);
+  std::unique_ptr<statevec::State> copy;
+  if (&in == &out) copy = in.state().clone();
+  statevec::State& source = copy ? *copy : in.state();
+  source.restore_layout();
+  out.update([&](std::uint64_t begin, std::span<cplx> all) {
+    std::vector<std::uint64_t> indices(size);
+    for (std::uint64_t at = 0; at < all.size(); at += size) {
+      const std::uint64_t first = begin + at;
+      const std::span<cplx> block = all.subspan(at, size);
+      std::fill(block.begin(), block.end(), cplx(0));
+      for (const auto& [high, terms] : by_high) {
+        std::iota(indices.begin(), indices.end(), first ^ high);
+        const std::vector<cplx> values = source.amplitudes(indices);
+        for (const circuit::PauliTerm* term : terms) {
+          const cplx c = term->coefficient * element(*term, first);
+          const std::uint64_t low = term->x & (size - 1);
+          for (std::uint64_t k = 0; k < size; ++k) {
+            const cplx z = values[k ^ low];
+            const double sign = std::popcount(k & term->z) & 1 ? -1 : 1;
+            block[k] += sign * cplx(c.real() * z.real() - c.imag() * z.imag(),
+                                    c.real() * z.imag() + c.imag() * z.real());
+          }
+        }
       }
-      block[k] = total;
     }
   });
 }

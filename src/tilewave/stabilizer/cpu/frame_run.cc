@@ -5,8 +5,8 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/cpu/event_draws.h"
 #include "tilewave/stabilizer/frame_ops.h"
-#include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -105,27 +105,35 @@ template <Pauli P>
 }
 
 // Multiplies the Pauli (bit 0: X, bit 1: Z of the logical error; axes say how they are stored) into
-// one shot.
-[[gnu::always_inline]] inline void hit(Batch& b, std::uint32_t target, std::uint32_t xz,
-                                       std::uint32_t unit, std::uint32_t bit) {
+// one shot, without branches: which Pauli it is cannot be foreseen.
+// `frames` and `units` are copies: the compiler must assume that a store changes members of Batch.
+[[gnu::always_inline]] inline void hit(std::uint32_t* frames, std::size_t units,
+                                       std::uint32_t target, std::uint32_t xz, std::uint32_t unit,
+                                       std::uint32_t bit) {
   const std::uint32_t slot = target & 0xFFFFFFFu, x_axis = (target >> 28) & 3,
                       z_axis = target >> 30;
-  // Stored bits of a Pauli: X is 1, Z is 2, Y is 3; Paulis are numbered X 1, Y 2, Z 3.
-  constexpr std::uint32_t kBits = 0 | (1 << 2) | (3 << 4) | (2 << 6);
-  std::uint32_t stored = 0;
-  if (xz & 1) stored ^= (kBits >> (2 * x_axis)) & 3;
-  if (xz & 2) stored ^= (kBits >> (2 * z_axis)) & 3;
-  if (stored & 1) reinterpret_cast<std::uint32_t*>(b.x(slot))[unit] ^= bit;
-  if (stored & 2) reinterpret_cast<std::uint32_t*>(b.z(slot))[unit] ^= bit;
+  const std::uint32_t stored =
+      ((x_axis ^ (x_axis >> 1)) & (0u - (xz & 1))) ^ ((z_axis ^ (z_axis >> 1)) & (0u - (xz >> 1)));
+  std::uint32_t* x = frames + 2 * slot * units + unit;
+  x[0] ^= bit & (0u - (stored & 1));
+  x[units] ^= bit & (0u - (stored >> 1));
 }
 
-// X, Y, Z as bits (x, z).
-constexpr std::uint32_t kPauliBits[4] = {0, 1, 3, 2};
+// X, Y, Z (1, 2, 3) as bits x + 2 z.
+[[gnu::always_inline]] inline std::uint32_t xz_of(std::uint32_t pauli) {
+  return pauli ^ (pauli >> 1);
+}
 
+// Of a channel whose branches are not equally likely.
 [[gnu::always_inline]] inline std::uint32_t branch_of(const FrameChannel& c, std::uint32_t bits) {
   std::uint32_t k = 0;
   while (k + 1 < c.num_branches && bits >= c.upto[k]) ++k;
   return k;
+}
+
+[[gnu::always_inline]] inline NoiseStreams streams_of(const Batch& b, const FrameOp& op) {
+  return {b.key0,  b.key1,     b.first_unit, b.tick,
+          b.units, op.segment, op.count,     b.program.channels[op.channel].inv_log};
 }
 
 [[gnu::always_inline]] inline void noise(Batch& b, const FrameOp& op) {
@@ -136,57 +144,67 @@ constexpr std::uint32_t kPauliBits[4] = {0, 1, 3, 2};
     for (std::uint32_t i = 0; i < op.count; ++i)
       std::memset(b.record_row(b.record++), 0, b.vecs * sizeof(Vec));
   }
-  for (std::uint32_t first = 0, stream = 0; first < op.count; first += op.segment, ++stream) {
-    const std::uint64_t trials = std::uint64_t{std::min(op.segment, op.count - first)} * 32;
-    for (std::uint32_t u = 0; u < b.units; ++u) {
-      RareEvents events{{b.key0, b.key1, b.first_unit + u, b.tick + stream}, c.inv_log, trials};
-      std::uint64_t trial;
-      std::uint32_t bits;
-      while (events.next(&trial, &bits)) {
-        const auto target = first + static_cast<std::uint32_t>(trial >> 5);
-        const std::uint32_t bit = 1u << (trial & 31);
-        switch (op.code) {
-          case FrameCode::kPauli1:
-            hit(b, t[target], kPauliBits[branch_of(c, bits) + 1], u, bit);
-            break;
-          case FrameCode::kPauli2: {
-            const std::uint32_t pair = branch_of(c, bits) + 1;
-            hit(b, t[2 * target], kPauliBits[pair >> 2], u, bit);
-            hit(b, t[2 * target + 1], kPauliBits[pair & 3], u, bit);
-            break;
-          }
-          case FrameCode::kHerald:
-            hit(b, t[target], kPauliBits[branch_of(c, bits)], u, bit);
-            reinterpret_cast<std::uint32_t*>(b.record_row(first_record + target))[u] ^= bit;
-            break;
-          default:  // kRecordFlip
-            reinterpret_cast<std::uint32_t*>(b.record_row(b.record - op.count + target))[u] ^= bit;
-            break;
+  EventDraws events(streams_of(b, op));
+  auto* const frames = reinterpret_cast<std::uint32_t*>(b.frames);
+  const std::size_t units = b.units;
+  const std::uint32_t num_branches = c.num_branches;
+  const bool equal = c.equal;
+  const auto branch = [&](std::size_t k) {
+    return equal ? (events.bits(k) * num_branches) >> 24 : branch_of(c, events.bits(k));
+  };
+  while (events.next()) {
+    const std::size_t n = events.size();
+    switch (op.code) {
+      case FrameCode::kPauli1:
+        for (std::size_t k = 0; k < n; ++k) {
+          hit(frames, units, t[events.target(k)], xz_of(branch(k) + 1), events.unit(k),
+              events.bit(k));
         }
+        break;
+      case FrameCode::kPauli2:
+        for (std::size_t k = 0; k < n; ++k) {
+          const std::uint32_t pair = branch(k) + 1;
+          const std::uint32_t* at = t + 2 * std::size_t{events.target(k)};
+          hit(frames, units, at[0], xz_of(pair >> 2), events.unit(k), events.bit(k));
+          hit(frames, units, at[1], xz_of(pair & 3), events.unit(k), events.bit(k));
+        }
+        break;
+      default: {
+        const std::uint64_t first =
+            op.code == FrameCode::kHerald ? first_record : b.record - op.count;
+        for (std::size_t k = 0; k < n; ++k) {
+          if (op.code == FrameCode::kHerald) {
+            hit(frames, units, t[events.target(k)], xz_of(branch(k)), events.unit(k),
+                events.bit(k));
+          }
+          auto* row = reinterpret_cast<std::uint32_t*>(b.record_row(first + events.target(k)));
+          row[events.unit(k)] ^= events.bit(k);
+        }
+        break;
       }
     }
   }
 }
 
-[[gnu::always_inline]] inline void correlated(Batch& b, const FrameOp& op) {
-  const FrameChannel& c = b.program.channels[op.channel];
+[[gnu::always_inline]] inline void correlated(Batch& b, const FrameOp& op, Vec* happens) {
   const std::uint32_t* t = b.program.operands.data() + op.first;
   if (!op.sub) std::memset(b.chain, 0, b.vecs * sizeof(Vec));
-  auto* chain = reinterpret_cast<std::uint32_t*>(b.chain);
-  for (std::uint32_t u = 0; u < b.units; ++u) {
-    std::uint32_t happens = 0;
-    RareEvents events{{b.key0, b.key1, b.first_unit + u, b.tick}, c.inv_log, 32};
-    std::uint64_t trial;
-    std::uint32_t bits;
-    while (events.next(&trial, &bits)) happens |= 1u << trial;
-    happens &= ~chain[u];
-    chain[u] |= happens;
-    if (!happens) continue;
-    for (std::uint32_t i = 0; i < op.count; ++i) {
-      const std::uint32_t xz = kPauliBits[(t[i] >> 28) & 3], slot = t[i] & 0xFFFFFFFu;
-      if (xz & 1) reinterpret_cast<std::uint32_t*>(b.x(slot))[u] ^= happens;
-      if (xz & 2) reinterpret_cast<std::uint32_t*>(b.z(slot))[u] ^= happens;
-    }
+  std::memset(happens, 0, b.vecs * sizeof(Vec));
+  NoiseStreams streams = streams_of(b, op);
+  streams.segment = streams.count = 1;  // one trial a shot, whatever the product's length
+  EventDraws events(streams);
+  while (events.next()) {
+    for (std::size_t k = 0; k < events.size(); ++k)
+      reinterpret_cast<std::uint32_t*>(happens)[events.unit(k)] |= events.bit(k);
+  }
+  for (std::uint32_t v = 0; v < b.vecs; ++v) {
+    happens[v] &= ~b.chain[v];
+    b.chain[v] |= happens[v];
+  }
+  for (std::uint32_t i = 0; i < op.count; ++i) {
+    const std::uint32_t xz = xz_of((t[i] >> 28) & 3), slot = t[i] & 0xFFFFFFFu;
+    if (xz & 1) xor_row(b.x(slot), happens, b.vecs);
+    if (xz & 2) xor_row(b.z(slot), happens, b.vecs);
   }
 }
 
@@ -282,7 +300,7 @@ template <Pauli P>
     case FrameCode::kHerald:
       return noise(b, op);
     case FrameCode::kCorrelated:
-      return correlated(b, op);
+      return correlated(b, op, scratch);
     case FrameCode::kFeedback:
     case FrameCode::kSweep:
       switch (op.sub) {

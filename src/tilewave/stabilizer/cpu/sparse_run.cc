@@ -4,12 +4,9 @@
 #include <cstring>
 
 #include "tilewave/base/cpu_dispatch.h"
+#include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
 #include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/sparse_streams.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace tilewave::stabilizer {
 namespace {
@@ -30,10 +27,9 @@ constexpr std::size_t kChunk =
 
 #if defined(__x86_64__)
 // The words of eight blocks, block by block.
-TW_TARGET_AVX512 inline void store_blocks(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                          std::uint64_t* to) {
-  const __m512i even = _mm512_mask_blend_epi32(0xAAAA, v0, _mm512_slli_epi64(v1, 32));
-  const __m512i odd = _mm512_mask_blend_epi32(0xAAAA, v2, _mm512_slli_epi64(v3, 32));
+TW_TARGET_AVX512 inline void store_blocks(const PhiloxLanes& c, std::uint64_t* to) {
+  const __m512i even = _mm512_mask_blend_epi32(0xAAAA, c.v0, _mm512_slli_epi64(c.v1, 32));
+  const __m512i odd = _mm512_mask_blend_epi32(0xAAAA, c.v2, _mm512_slli_epi64(c.v3, 32));
   _mm512_storeu_si512(
       to, _mm512_permutex2var_epi64(even, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), odd));
   _mm512_storeu_si512(
@@ -46,32 +42,19 @@ TW_TARGET_AVX512 void random_words_avx512(const UnitStream& s, std::uint32_t fir
                                           std::size_t blocks, std::uint64_t* words) {
   const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
   const __m512i low = _mm512_set1_epi64(0xFFFFFFFFll);
-  const __m512i m0 = _mm512_set1_epi64(0xD2511F53ll), m1 = _mm512_set1_epi64(0xCD9E8D57ll);
   const auto c1 = static_cast<std::uint32_t>(s.tick), c2 = static_cast<std::uint32_t>(s.unit);
   const std::uint32_t c3 =
       static_cast<std::uint32_t>(s.unit >> 32) | (static_cast<std::uint32_t>(s.tick >> 32) << 16);
   for (std::size_t i = 0; i < blocks; i += 16) {
-    __m512i a0 = _mm512_and_si512(
-        _mm512_add_epi64(_mm512_set1_epi64(first + static_cast<std::uint32_t>(i)), lanes), low);
-    __m512i b0 = _mm512_and_si512(_mm512_add_epi64(a0, _mm512_set1_epi64(8)), low);
-    __m512i a1 = _mm512_set1_epi64(c1), b1 = a1, a2 = _mm512_set1_epi64(c2), b2 = a2,
-            a3 = _mm512_set1_epi64(c3), b3 = a3;
-    std::uint32_t k0 = s.key0, k1 = s.key1;
-    for (int round = 0; round < 10; ++round) {
-      const __m512i key0 = _mm512_set1_epi64(k0), key1 = _mm512_set1_epi64(k1);
-      const __m512i pa0 = _mm512_mul_epu32(a0, m0), pa1 = _mm512_mul_epu32(a2, m1);
-      const __m512i pb0 = _mm512_mul_epu32(b0, m0), pb1 = _mm512_mul_epu32(b2, m1);
-      // The upper halves of a1, a3 hold rubbish that mul_epu32 never reads and the final blend
-      // drops.
-      a0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(pa1, 32), a1, key0, 0x96);
-      b0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(pb1, 32), b1, key0, 0x96);
-      a2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(pa0, 32), a3, key1, 0x96);
-      b2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(pb0, 32), b3, key1, 0x96);
-      a1 = pa1, b1 = pb1, a3 = pa0, b3 = pb0;
-      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    PhiloxLanes c[2];
+    for (int k = 0; k < 2; ++k) {
+      const __m512i from = _mm512_set1_epi64(first + static_cast<std::uint32_t>(i) + 8u * k);
+      c[k] = {_mm512_and_si512(_mm512_add_epi64(from, lanes), low), _mm512_set1_epi64(c1),
+              _mm512_set1_epi64(c2), _mm512_set1_epi64(c3)};
     }
-    store_blocks(a0, a1, a2, a3, words + 2 * i);
-    store_blocks(b0, b1, b2, b3, words + 2 * i + 16);
+    philox_lanes(c, s.key0, s.key1);
+    store_blocks(c[0], words + 2 * i);
+    store_blocks(c[1], words + 2 * i + 16);
   }
 }
 #endif

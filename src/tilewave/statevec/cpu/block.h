@@ -27,19 +27,11 @@ struct BlockRows {
   std::uint32_t outer;  ///< place of the block
 };
 
-/// Lifts on low bits: bit l is lifted by t[l] if mask has it.
+/// Lifts: bit l (of a row below kLowBits, of the row number from there) by t[l] if mask has it.
 template <class T>
-struct LowLifts {
+struct LayerStep {
   std::uint32_t mask = 0;
-  T t[kLowBits] = {};
-};
-
-/// Lifts on up to three row bits.
-template <class T>
-struct RowLifts {
-  int count = 0;
-  int bits[3] = {};
-  T t[3] = {};
+  T t[kLowBits + kMaxRowBits] = {};
 };
 
 /// Exchanges rows that differ in bit `target`, where (row & control_mask) == control_value.
@@ -74,6 +66,23 @@ struct DenseStep {
   std::vector<T> tables;
 };
 
+/// A matrix on one or two bits. Bits inside a vector are "lane" bits; the others, of the vector's
+/// place in its row or of the row number, are "upper" bits and choose vectors. For output vector i
+/// of the 2^u vectors of a group:
+///   out[i] = sum over vectors j, lane masks k:  c[(i * 2^u + j) * 2^l + k] * in[j] with lanes
+///   permuted by k
+/// A coefficient is one vector of real parts, then one of imaginary parts; without lane bits one
+/// complex number.
+template <class T>
+struct PairStep {
+  int num_upper = 0, num_lanes = 0;
+  int upper[2] = {};                                  ///< ascending; rows from kLowBits
+  int lane[2] = {};                                   ///< ascending
+  std::uint32_t control_mask = 0, control_value = 0;  ///< over places in a row and rows
+  bool real = false;
+  std::vector<T> coefficients;
+};
+
 /// Multiplies row r by  root * (product over bits j of r of bit_tables[j]) * scalars[r].  Tables
 /// are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
 template <class T>
@@ -87,20 +96,33 @@ struct PhaseStep {
 template <class T>
 struct BlockKernels {
   const char* target;
+  int lanes;  ///< elements of a vector
   /// `count` interleaved complex numbers into real parts at dst and imaginary parts at dst + 64.
   void (*load)(const T* src, T* dst, std::size_t count);
   /// The reverse, times a complex scale.
   void (*store)(const T* src, T* dst, std::size_t count, T scale_re, T scale_im);
-  void (*low_lifts)(T* tile, BlockRows rows, const LowLifts<T>& step);
-  void (*row_lifts)(T* tile, BlockRows rows, const RowLifts<T>& step);
+  /// A phase block (unless null), then lifts.
+  void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
+  void (*pair)(T* tile, BlockRows rows, const PairStep<T>& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
-  void (*phase)(T* tile, BlockRows rows, const PhaseStep<T>& step);
+  /// Stores amplitudes tile[place ^ table[x]] of one row interleaved, times a complex scale;
+  /// table[x] < 64.
+  void (*store_inside_row)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
+                           std::size_t count, T scale_re, T scale_im);
   /// Gathers amplitudes tile[place ^ table[x]] and stores them interleaved, times a complex scale.
   void (*store_gathered)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
                          std::size_t count, T scale_re, T scale_im);
 };
+
+// Each unit of kernels adds its own.
+void add_move_kernels(BlockKernels<float>& kernels);
+void add_move_kernels(BlockKernels<double>& kernels);
+void add_layer_kernels(BlockKernels<float>& kernels);
+void add_layer_kernels(BlockKernels<double>& kernels);
+void add_dense_kernels(BlockKernels<float>& kernels);
+void add_dense_kernels(BlockKernels<double>& kernels);
 
 /// Kernels for the best instruction set of this machine.
 const BlockKernels<float>& block_kernels(float);

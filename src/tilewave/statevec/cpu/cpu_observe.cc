@@ -209,13 +209,14 @@ template <class T>
 std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices) {
   std::vector<cplx> out;
   out.reserve(indices.size());
+  const bool plain = layout_.is_identity(num_qubits_);
   for (std::uint64_t x : indices) {
     if (x >= num_amplitudes()) {
       throw Error(ExitCode::kUsage, "amplitude " + std::to_string(x) +
                                         " is out of range: the state has 2^" +
                                         std::to_string(num_qubits_) + " amplitudes");
     }
-    const std::uint64_t p = layout_.physical(x, num_qubits_);
+    const std::uint64_t p = plain ? x : layout_.physical(x, num_qubits_);
     const Complex<T> z = p & known_zero_ ? Complex<T>{} : amps()[Address<T>::of(p)];
     out.push_back({static_cast<double>(z.re), static_cast<double>(z.im)});
   }

@@ -40,16 +40,15 @@ double measure_lift() {
   const runtime::HostBuffer buffer(sizeof(double) * 2 * kRowLength << kBits);
   std::uint32_t rows[1 << kBits];
   for (std::uint32_t r = 0; r < 1u << kBits; ++r) rows[r] = r;
-  RowLifts<double> step;
-  step.count = 2;
-  step.bits[1] = 1;
+  LayerStep<double> step;  // two lifts, by 0
+  step.mask = 3u << kLowBits;
   const BlockKernels<double>& kernels = block_kernels(double{});
   constexpr int kRepeats = 200;
   double best_s = 1;
   for (int round = 0; round < 5; ++round) {
     const runtime::Timer timer;
     for (int k = 0; k < kRepeats; ++k)
-      kernels.row_lifts(buffer.as<double>(), {rows, kBits, 0}, step);
+      kernels.layer(buffer.as<double>(), {rows, kBits, 0}, step, nullptr);
     best_s = std::min(best_s, timer.elapsed_s());
   }
   return best_s / (kRepeats * 2.0 * (kRowLength << kBits));

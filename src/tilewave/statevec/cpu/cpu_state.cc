@@ -38,6 +38,8 @@ CostModel CpuState<T>::cost_model() const {
   const double share =
       (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
   cost.bandwidth = rates.bandwidth;
+  cost.wide_tile_qubits = cost.tile_qubits + 1;
+  cost.wide_bandwidth = kWideTile * rates.bandwidth;
   cost.lift_s = rates.lift_s * share;
   cost.flip_s = rates.flip_s * share;
   cost.rotate_s = rates.rotate_s * share;
@@ -179,6 +181,25 @@ std::unique_ptr<State> CpuState<T>::clone() const {
                 sizeof(Complex<T>) << row_bits);
   }
   return copy;
+}
+
+template <class T>
+runtime::HostBuffer CpuState<T>::take_amplitudes() {
+  restore_layout();
+  // Address::of moves whole rows and is its own inverse: rows change places in pairs.
+  constexpr int kRowBits = Address<T>::kRowBits;
+  if (num_qubits_ > Address<T>::kTopBits) {
+    Complex<T>* out = amps();
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+    for (std::uint64_t r = 0; r < num_amplitudes() >> kRowBits; ++r) {
+      const std::uint64_t other = Address<T>::of(r << kRowBits) >> kRowBits;
+      if (other <= r) continue;
+      std::swap_ranges(out + (r << kRowBits), out + ((r + 1) << kRowBits),
+                       out + (other << kRowBits));
+    }
+  }
+  changed();
+  return std::move(memory_);
 }
 
 template class CpuState<float>;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tilewave/circuit/random_circuit.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -56,6 +57,45 @@ TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
     ASSERT_LT(testing::max_difference(read_all(*state), expected),
               tolerance() * std::max(1.0, size))
         << "n = " << n;
+    const runtime::HostBuffer memory = state->take_amplitudes();
+    Amplitudes taken(expected.size());
+    for (std::size_t x = 0; x < taken.size(); ++x) {
+      taken[x] = GetParam() == Precision::kDouble ? memory.as<cplx>()[x]
+                                                  : cplx(memory.as<std::complex<float>>()[x]);
+    }
+    ASSERT_LT(testing::max_difference(taken, expected), tolerance() * std::max(1.0, size))
+        << "n = " << n;
+  }
+}
+
+// Controlled X at the ends of passes are part of their movement; runs of cx on one target become a
+// phase block. States of several tiles, so that controls lie outside them too.
+TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
+  using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kCx, GateId::kCx,   GateId::kCx, GateId::kCx,
+                                      GateId::kX,  GateId::kSwap, GateId::kH,  GateId::kT};
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    circuit::RandomCircuitOptions options;
+    options.num_qubits = 15 + static_cast<std::uint32_t>(seed % 4);
+    options.num_ops = 20 + static_cast<std::uint32_t>(random() % 60);
+    options.seed = seed;
+    options.extra_controls = seed % 2;
+    options.matrices = false;
+    options.gates = kGates;
+    circuit::Circuit c = circuit::make_random_circuit(options);
+    const circuit::Qubit target = static_cast<circuit::Qubit>(random() % options.num_qubits);
+    for (circuit::Qubit q = 0; q < options.num_qubits; ++q) {
+      if (q != target && random() % 2) c.add_gate(GateId::kCx, {q, target});
+    }
+    const int n = static_cast<int>(options.num_qubits);
+    auto state = make_cpu_state(n, GetParam(), 2);
+    Amplitudes expected = testing::random_state(n, random);
+    state->set_amplitudes(expected);
+    state->apply(c, c.ops());
+    testing::apply_circuit(expected, c);
+    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance());
   }
 }
 

@@ -6,8 +6,9 @@
 
 namespace tilewave::statevec::cpu {
 
-constexpr int kTileBitsDouble = 15;  ///< active positions of a pass: 512 KiB
-constexpr int kTileBitsSingle = 16;  ///< 512 KiB
+constexpr int kTileBitsDouble = 14;  ///< active positions of a pass: 256 KiB
+constexpr int kTileBitsSingle = 15;  ///< 256 KiB
+constexpr double kWideTile = 0.7;    ///< bandwidth of a pass with one more: 512 KiB crowd the cache
 constexpr int kMaxTileBits = 16;
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;

@@ -15,6 +15,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/statevec/cpu/address.h"
+#include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 
@@ -67,11 +68,13 @@ struct Workspace {
   PhaseScratch<T> scratch;
 };
 
+constexpr std::size_t kHugePage = std::size_t{2} << 20;  // one translation for the whole tile
+
 template <class T>
 Workspace<T>& workspace(std::size_t tile_elements) {
   static thread_local Workspace<T> w;
   if (w.tile.num_bytes() < tile_elements * sizeof(T))
-    w.tile = runtime::HostBuffer(tile_elements * sizeof(T));
+    w.tile = runtime::HostBuffer(std::max(tile_elements * sizeof(T), kHugePage));
   return w;
 }
 
@@ -192,9 +195,13 @@ const T* row_scalars(const PhaseProgram<T>& program, int num_bits, std::uint64_t
 }
 
 template <class T>
-void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
-                     const PhaseProgram<T>& program, std::uint64_t index,
-                     PhaseScratch<T>& scratch) {
+void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const Layer<T>& layer,
+               std::uint64_t index, PhaseScratch<T>& scratch) {
+  if (!layer.has_phase) {
+    kernels.layer(tile, rows, layer.lifts, nullptr);
+    return;
+  }
+  const PhaseProgram<T>& program = layer.phase;
   PhaseStep<T> step;
   bool any = false;
   const auto table_of = [&](const typename PhaseProgram<T>::Factor& factor, T* out) -> const T* {
@@ -210,10 +217,8 @@ void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
     step.scalars = row_scalars(program, rows.num_bits, index, scratch.scalars);
     any |= step.scalars != nullptr;
   }
-  if (any) kernels.phase(tile, rows, step);
-  if (program.plain.empty()) return;
-  for (std::uint32_t r = 0; r < 1u << rows.num_bits;
-       ++r) {  // degree three and more inside the block
+  // degree three and more inside the block
+  for (std::uint32_t r = 0; !program.plain.empty() && r < 1u << rows.num_bits; ++r) {
     T* row = tile + (static_cast<std::size_t>(rows.rows[r] ^ rows.outer) << (kLowBits + 1));
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
       std::uint64_t sum = 0;
@@ -231,6 +236,7 @@ void run_phase_block(const BlockKernels<T>& kernels, T* tile, BlockRows rows,
       row[kRowLength + a] = product.im;
     }
   }
+  if (any || layer.lifts.mask) kernels.layer(tile, rows, layer.lifts, any ? &step : nullptr);
 }
 
 template <class T>
@@ -244,90 +250,24 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
         if ((index & s.outside_mask) != s.outside_value) continue;
         switch (s.step.index()) {
           case 0:
-            kernels.low_lifts(tile, rows, std::get<0>(s.step));
+            run_layer(kernels, tile, rows, std::get<0>(s.step), index, scratch);
             break;
           case 1:
-            kernels.row_lifts(tile, rows, std::get<1>(s.step));
+            kernels.row_flip(tile, rows, std::get<1>(s.step));
             break;
           case 2:
-            kernels.row_flip(tile, rows, std::get<2>(s.step));
+            kernels.masked_flip(tile, rows, std::get<2>(s.step));
             break;
           case 3:
-            kernels.masked_flip(tile, rows, std::get<3>(s.step));
-            break;
-          case 4:
-            kernels.dense(tile, rows, std::get<4>(s.step));
+            kernels.pair(tile, rows, std::get<3>(s.step));
             break;
           default:
-            run_phase_block(kernels, tile, rows, std::get<5>(s.step), index, scratch);
+            kernels.dense(tile, rows, std::get<4>(s.step));
             break;
         }
       }
     }
   }
-}
-
-// Addresses of a pass: how chunks of the state (runs of low positions) lie in the tile.
-struct Addressing {
-  int num_slots = 0;
-  int load_bits = 0;                        // a chunk is 2^load_bits amplitudes
-  std::vector<std::uint64_t> load_offset;   // of each chunk in the state
-  std::vector<std::uint32_t> load_place;    // in the tile, in elements
-  std::vector<bool> load_zero;              // known to be zero: not read
-  std::uint64_t low_zero = 0;               // positions inside a chunk known to be zero
-  std::vector<std::uint64_t> store_offset;  // of each output chunk in the state
-  std::vector<std::uint32_t> store_place;
-  std::vector<std::int32_t>
-      gather;  // places inside an output chunk, where the store permutes its low positions
-};
-
-// Place of tile element `slot_index` in elements: row << 7 | column. XOR-linear.
-std::uint32_t place_of(std::uint64_t slot_index, bool is_double) {
-  return (swizzle(static_cast<std::uint32_t>(slot_index >> kLowBits), is_double)
-          << (kLowBits + 1)) |
-         static_cast<std::uint32_t>(slot_index & (kRowLength - 1));
-}
-
-template <class T>
-Addressing make_addressing(const Pass& pass) {
-  constexpr bool is_double = sizeof(T) == 8;
-  Addressing a;
-  const int k = a.num_slots = static_cast<int>(pass.active.size());
-  while (a.load_bits < std::min(k, Address<T>::kRowBits) && pass.active[a.load_bits] == a.load_bits)
-    ++a.load_bits;
-  a.low_zero = pass.known_zero_before & low_mask(a.load_bits);
-  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
-    std::uint64_t offset = 0;
-    for (int s = a.load_bits; s < k; ++s) offset |= (c >> (s - a.load_bits) & 1) << pass.active[s];
-    a.load_offset.push_back(Address<T>::of(offset));
-    a.load_place.push_back(place_of(c << a.load_bits, is_double));
-    a.load_zero.push_back((offset & pass.known_zero_before) != 0);
-  }
-  // the store visits the same chunks of the state; position p of the output comes from slot
-  // source[p]
-  std::array<int, 64> source{};
-  for (int s = 0; s < k; ++s) source[pass.dest[s]] = s;
-  bool in_place = (pass.store_flips & low_mask(a.load_bits)) == 0;
-  for (int p = 0; p < a.load_bits; ++p) in_place &= source[p] == p;
-  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
-    std::uint64_t offset = 0, slots = 0;
-    for (int s = a.load_bits; s < k; ++s) {
-      const int p = pass.active[s];
-      const std::uint64_t value = c >> (s - a.load_bits) & 1;
-      offset |= value << p;
-      slots |= (value ^ (pass.store_flips >> p & 1)) << source[p];
-    }
-    a.store_offset.push_back(Address<T>::of(offset));
-    a.store_place.push_back(place_of(slots, is_double));
-  }
-  if (!in_place) {
-    for (std::uint64_t x = 0; x < bit(a.load_bits); ++x) {
-      std::uint64_t slots = 0;
-      for (int p = 0; p < a.load_bits; ++p) slots |= ((x ^ pass.store_flips) >> p & 1) << source[p];
-      a.gather.push_back(static_cast<std::int32_t>(place_of(slots, is_double)));
-    }
-  }
-  return a;
 }
 
 // Works on the tile at `base`; while it is stored, the rows of the tile at `next` are fetched.
@@ -339,8 +279,9 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   const std::uint64_t place = Address<T>::of(base), next_place = Address<T>::of(next);
   const std::size_t chunk = std::size_t{1} << at.load_bits;
   const std::size_t num_chunks = at.load_offset.size();
+  const std::uint32_t load_shift = Addressing::sum(at.load_outside, base);
   for (std::size_t c = 0; c < num_chunks; ++c) {
-    T* to = tile + at.load_place[c];
+    T* to = tile + (at.load_place[c] ^ load_shift);
     if (at.load_zero[c]) {
       std::memset(to, 0, chunk * sizeof(T));
       std::memset(to + kRowLength, 0, chunk * sizeof(T));
@@ -356,16 +297,23 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   run_steps(kernels, tile, program, base, scratch);
   const T scale_re = static_cast<T>(pass.scale.real()),
           scale_im = static_cast<T>(pass.scale.imag());
+  const std::uint32_t store_shift = Addressing::sum(at.store_outside, base);
   for (std::size_t c = 0; c < num_chunks; ++c) {
     const char* ahead = reinterpret_cast<const char*>(state + 2 * (next_place ^ at.load_offset[c]));
     for (std::size_t b = 0; b < chunk * 2 * sizeof(T); b += 64) __builtin_prefetch(ahead + b, 1, 2);
     T* to = state + 2 * (place ^ at.store_offset[c]);
-    if (at.gather.empty()) {
-      kernels.store(tile + at.store_place[c], to, chunk, scale_re, scale_im);
-      continue;
+    const std::uint32_t from = at.store_place[c] ^ store_shift;
+    switch (at.store) {
+      case Addressing::Store::kStraight:
+        kernels.store(tile + from, to, chunk, scale_re, scale_im);
+        break;
+      case Addressing::Store::kInsideRow:
+        kernels.store_inside_row(tile, from, at.inside.data(), to, chunk, scale_re, scale_im);
+        break;
+      case Addressing::Store::kGather:
+        kernels.store_gathered(tile, from, at.inside.data(), to, chunk, scale_re, scale_im);
+        break;
     }
-    kernels.store_gathered(tile, at.store_place[c], at.gather.data(), to, chunk, scale_re,
-                           scale_im);
   }
 }
 
@@ -453,9 +401,10 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
            "a pass has too few active positions for the CPU");
   const BlockKernels<T>& kernels = block_kernels(T{});
   constexpr bool kDouble = sizeof(T) == 8;
+  Pass work = pass;  // what is left once the movement has taken its part
+  const Addressing at = make_addressing(work, plan.terms, kDouble);
   const TileProgram<T> program =
-      make_tile_program<T>(plan, pass, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
-  const Addressing at = make_addressing<T>(pass);
+      make_tile_program<T>(plan, work, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
   std::uint64_t active = 0;
   for (int p : pass.active) active |= bit(p);
   const std::uint64_t free = low_mask(plan.num_qubits) & ~active & ~pass.known_zero_before;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
@@ -121,35 +122,35 @@ class Compiler {
     }
     steps_ = &phase.steps;
     for (std::uint32_t a : wires.actions) add_action(pass_.actions[a]);
-    write_lifts();
+    write_layer();
     program_.phases.push_back(std::move(phase));
   }
 
   void add_action(const Action& a) {
+    // A layer is phase terms, then lifts. What comes after joins it, or goes before it, where it
+    // commutes with all that would then be on its other side.
     if (a.kind == ActionKind::kLift) {
       const int slot = slot_of_[a.targets[0]];
-      if (lifted_ >> slot & 1) write_lifts();
+      if (lifted_ >> slot & 1) write_layer();
       lifted_ |= bit(slot);
-      if (a.pre_turns) pre_terms_.push_back({bit(a.targets[0]), a.pre_turns});
-      if (slot < kLowBits) {
-        low_lifts_.mask |= 1u << slot;
-        low_lifts_.t[slot] = static_cast<T>(a.m[0]);
-      } else {
-        row_lifts_.push_back({row_of_[slot], static_cast<T>(a.m[0])});
-      }
+      const PhaseTerm pre{bit(a.targets[0]), a.pre_turns};
+      if (a.pre_turns) add_terms({&pre, 1});
+      const int place = slot < kLowBits ? slot : kLowBits + row_of_[slot];
+      lifts_.mask |= 1u << place;
+      lifts_.t[place] = static_cast<T>(a.m[0]);
       return;
     }
-    // lifts on other bits commute with this action unless it reads or changes their bit
-    std::uint64_t touched = slots(a.target_mask() | a.control_mask);
     if (a.kind == ActionKind::kPhase) {
-      for (std::uint32_t t = a.first; t < a.first + a.count; ++t)
-        touched |= slots(plan_.terms[t].mask);
+      const std::span<const PhaseTerm> terms{plan_.terms.data() + a.first, a.count};
+      std::uint64_t touched = 0;
+      for (const PhaseTerm& t : terms) touched |= slots(t.mask);
+      if (touched & lifted_) write_layer();
+      add_terms(terms);
+      return;
     }
-    if (touched & lifted_) write_lifts();
+    if ((slots(a.target_mask() | a.control_mask) & lifted_) || (slots(a.target_mask()) & phased_))
+      write_layer();
     switch (a.kind) {
-      case ActionKind::kPhase:
-        add_phase_block({plan_.terms.data() + a.first, plan_.terms.data() + a.first + a.count});
-        return;
       case ActionKind::kFlip: {
         const Split target = split(bit(a.targets[0])), controls = split(a.control_mask);
         if (target.rows && !controls.low) {
@@ -191,31 +192,23 @@ class Compiler {
     steps_->push_back(std::move(s));
   }
 
-  void write_lifts() {
-    if (!pre_terms_.empty()) {
-      const std::vector<PhaseTerm> terms = std::exchange(pre_terms_, {});
-      add_phase_block(terms);
-    }
-    if (low_lifts_.mask) steps_->push_back({0, 0, std::exchange(low_lifts_, {})});
-    std::sort(row_lifts_.begin(), row_lifts_.end(),
-              [](auto& a, auto& b) { return a.first < b.first; });
-    // groups of three; four make two pairs
-    for (std::size_t k = 0; k < row_lifts_.size();) {
-      const std::size_t left = row_lifts_.size() - k;
-      RowLifts<T> group;
-      group.count = left == 4 ? 2 : static_cast<int>(std::min<std::size_t>(left, 3));
-      for (int j = 0; j < group.count; ++j) {
-        group.bits[j] = row_lifts_[k + j].first;
-        group.t[j] = row_lifts_[k + j].second;
-      }
-      k += static_cast<std::size_t>(group.count);
-      steps_->push_back({0, 0, group});
-    }
-    row_lifts_.clear();
-    lifted_ = 0;
+  void add_terms(std::span<const PhaseTerm> terms) {
+    for (const PhaseTerm& t : terms) phased_ |= slots(t.mask);
+    terms_.insert(terms_.end(), terms.begin(), terms.end());
   }
 
-  void add_phase_block(const std::vector<PhaseTerm>& terms) {
+  void write_layer() {
+    if (terms_.empty() && !lifts_.mask) return;
+    Layer<T> layer;
+    layer.has_phase = !terms_.empty();
+    if (layer.has_phase) layer.phase = make_phase(terms_);
+    layer.lifts = std::exchange(lifts_, {});
+    steps_->push_back({0, 0, std::move(layer)});
+    terms_.clear();
+    lifted_ = phased_ = 0;
+  }
+
+  PhaseProgram<T> make_phase(const std::vector<PhaseTerm>& terms) const {
     using Program = PhaseProgram<T>;
     Program block;
     std::array<std::vector<std::uint64_t>, kMaxRowBits + 1> turns;  // of each factor's table
@@ -269,12 +262,73 @@ class Compiler {
       if (factor.has_table || !factor.dynamic.empty()) factor.table = to_table(turns[b]);
     }
     if (!scalar_turns.empty()) block.scalars = to_table(scalar_turns);
-    steps_->push_back({0, 0, std::move(block)});
+    return block;
+  }
+
+  // A matrix on one or two targets with registers for all its inputs; false where it does not fit.
+  bool add_pair(const Action& a, const cplx* m) {
+    const std::uint32_t lanes = static_cast<std::uint32_t>(block_kernels(T{}).lanes);
+    const Split controls = split(a.control_mask), values = split(a.control_value);
+    const std::uint32_t lane_controls = controls.low & (lanes - 1);
+    PairStep<T> step;
+    int upper_target[2] = {}, lane_target[2] = {};  // which bit of the matrix index each one is
+    if (a.num_targets > 2) return false;
+    for (int j = 0; j < a.num_targets; ++j) {
+      const int slot = slot_of_[a.targets[j]];
+      const int place = slot < kLowBits ? slot : kLowBits + row_of_[slot];
+      const bool is_lane = place < kLowBits && (lanes >> place) > 1;
+      int& count = is_lane ? step.num_lanes : step.num_upper;
+      int* places = is_lane ? step.lane : step.upper;
+      int* targets = is_lane ? lane_target : upper_target;
+      const bool first = count == 1 && places[0] > place;
+      if (first) {
+        places[1] = places[0];
+        targets[1] = targets[0];
+      }
+      places[first ? 0 : count] = place;
+      targets[first ? 0 : count] = j;
+      ++count;
+    }
+    if (step.num_lanes == 0 && lane_controls) return false;
+    step.control_mask = (controls.low & ~lane_controls) | controls.rows << kLowBits;
+    step.control_value = (values.low & ~lane_controls) | values.rows << kLowBits;
+    const std::size_t dim = std::size_t{1} << a.num_targets;
+    step.real = std::all_of(m, m + dim * dim, [](const cplx& x) { return x.imag() == 0; });
+    const std::size_t vectors = std::size_t{1} << step.num_upper,
+                      masks = std::size_t{1} << step.num_lanes, width = step.num_lanes ? lanes : 1;
+    const auto matrix_index = [&](std::size_t vector, std::size_t lane) {
+      std::size_t index = 0;
+      for (int j = 0; j < step.num_upper; ++j) index |= (vector >> j & 1) << upper_target[j];
+      for (int j = 0; j < step.num_lanes; ++j)
+        index |= (lane >> step.lane[j] & 1) << lane_target[j];
+      return index;
+    };
+    for (std::size_t o = 0; o < vectors; ++o) {
+      for (std::size_t i = 0; i < vectors; ++i) {
+        for (std::size_t k = 0; k < masks; ++k) {
+          std::size_t offset = 0;
+          for (int j = 0; j < step.num_lanes; ++j) offset |= (k >> j & 1) << step.lane[j];
+          std::vector<T> re(width), im(width);
+          for (std::size_t x = 0; x < width; ++x) {
+            const bool acts = (x & lane_controls) == (values.low & lane_controls);
+            const cplx value = acts ? m[matrix_index(o, x) * dim + matrix_index(i, x ^ offset)]
+                                    : cplx(o == i && k == 0 ? 1.0 : 0.0);
+            re[x] = static_cast<T>(value.real());
+            im[x] = static_cast<T>(value.imag());
+          }
+          step.coefficients.insert(step.coefficients.end(), re.begin(), re.end());
+          step.coefficients.insert(step.coefficients.end(), im.begin(), im.end());
+        }
+      }
+    }
+    push(a, std::move(step));
+    return true;
   }
 
   // The matrix m on the action's targets, under its controls, as tables over rows and offsets
   // inside a row.
   void add_dense(const Action& a, const cplx* m) {
+    if (add_pair(a, m)) return;
     const int k = a.num_targets;
     const std::size_t dim = std::size_t{1} << k;
     DenseStep<T> step;
@@ -338,10 +392,10 @@ class Compiler {
   std::array<int, 64> row_of_;
   TileProgram<T> program_;
   std::vector<BlockStep<T>>* steps_ = nullptr;
-  LowLifts<T> low_lifts_;
-  std::vector<std::pair<int, T>> row_lifts_;
-  std::vector<PhaseTerm> pre_terms_;
-  std::uint64_t lifted_ = 0;
+  // the layer being gathered
+  LayerStep<T> lifts_;
+  std::vector<PhaseTerm> terms_;
+  std::uint64_t lifted_ = 0, phased_ = 0;  // slots of its lifts and of its terms
 };
 
 }  // namespace

@@ -56,8 +56,14 @@ struct PhaseProgram {
 };
 
 template <class T>
-using AnyStep =
-    std::variant<LowLifts<T>, RowLifts<T>, RowFlip, MaskedFlip, DenseStep<T>, PhaseProgram<T>>;
+struct Layer {
+  bool has_phase = false;
+  PhaseProgram<T> phase;  // before the lifts
+  LayerStep<T> lifts;
+};
+
+template <class T>
+using AnyStep = std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>>;
 
 template <class T>
 struct BlockStep {

@@ -16,6 +16,7 @@ CostModel device_cost_model(const runtime::CudaDevice& device, Precision precisi
   cost.phase_s = 7.0e-13 * share;
   cost.multiply_s = 3.6e-13 * share;
   cost.pass_overhead_s = 4e-6;
+  cost.late_phases = true;
   return cost;
 }
 

@@ -70,7 +70,7 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
   constexpr std::uint32_t kWarps = 1u << (ThreadBits - tile::kLaneBits);
   constexpr std::uint32_t kRows = 1 + ThreadBits;
   for (std::uint32_t i = threadIdx.x; i < chunk.num_linear * kWarps; i += blockDim.x) {
-    linear[i] = tile::linear_value<T>(chunk, i / kWarps, i % kWarps, kWarps, tile_number);
+    linear[i] = tile::linear_value<T>(chunk, tables, i / kWarps, i % kWarps, kWarps, tile_number);
   }
   if (chunk.num_general == 0) return;
   const std::uint32_t num_rows = chunk.num_general * kRows;
@@ -94,6 +94,57 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
         entries[e], rows + e * kRows, tables, threadIdx.x, ThreadBits, tile_number);
   }
 }
+
+/// What the threads of a block do together.
+template <class T, int K, int RB>
+struct Machine {
+  Complex<T> (&a)[1 << RB];
+  std::uint32_t& here;  ///< address of amplitude 0
+  std::byte* shared;
+  const std::byte* tables;
+  std::uint32_t tile;
+
+  __device__ __forceinline__ void exchange(const std::byte* payload) const {
+    constexpr int kThreadBits = K - RB;
+    const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
+    std::uint32_t write[RB], read[RB];
+#pragma unroll
+    for (int b = 0; b < RB; ++b) write[b] = column[b], read[b] = column[RB + b];
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(write, j))) = a[j];
+    }
+    here = columns<kThreadBits>(column + 2 * RB, threadIdx.x) ^
+           tile::exchange_shift(column + 2 * RB + kThreadBits, tile);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
+    }
+  }
+
+  __device__ __forceinline__ void shared_matrix(const std::byte* payload, bool allowed,
+                                                std::uint32_t pairs) const {
+    const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) = a[j];
+    }
+    __syncthreads();
+    if (allowed) {
+#pragma unroll
+      for (int j = 0; j < 1 << RB; ++j) {
+        if (pairs >> j & 1) {
+          std::uint32_t row, clear;
+          tile::shared_matrix_place(m, threadIdx.x, static_cast<std::uint32_t>(j), row, clear);
+          a[j] = tile::shared_matrix_row<T>(
+              m, tables, row, here ^ columns<RB>(m.register_column, j) ^ clear, shared);
+        }
+      }
+    }
+    __syncthreads();
+  }
+};
 
 template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
@@ -146,61 +197,17 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       prepare_chunk<T, kThreadBits>(chunk, args.tables, linear, general, rows, tile_number);
       __syncthreads();
     }
+    const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
+    const Machine<T, K, RB> machine{a, here, shared, args.tables, tile_number};
     const std::byte* pc = window + sizeof(ChunkHead);
-    OpHead head = *reinterpret_cast<const OpHead*>(pc);
-    while (head.code() != tile::kEnd) {
-      const OpHead now = head;
-      const std::byte* payload = pc + sizeof(OpHead);
+    OpHead head = *reinterpret_cast<const OpHead*>(pc), now;
+    const std::byte* payload;
+    do {
+      now = head;
+      payload = pc + sizeof(OpHead);
       pc += now.num_bytes();
       head = *reinterpret_cast<const OpHead*>(pc);  // one operation ahead
-      bool allowed = true;
-      if (now.controlled()) {
-        allowed = tile::op_allowed(now, *reinterpret_cast<const OpControls*>(payload), thread,
-                                   tile_number);
-        payload += sizeof(OpControls);
-      }
-      if (now.code() == tile::kExchange) {
-        const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
-        std::uint32_t write[RB], read[RB];
-#pragma unroll
-        for (int b = 0; b < RB; ++b) write[b] = column[b], read[b] = column[RB + b];
-#pragma unroll
-        for (int j = 0; j < 1 << RB; ++j) {
-          *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(write, j))) = a[j];
-        }
-        here = columns<kThreadBits>(column + 2 * RB, thread);
-        __syncthreads();
-#pragma unroll
-        for (int j = 0; j < 1 << RB; ++j) {
-          a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
-        }
-      } else if (Set == tile::OpSet::kAll && now.code() == tile::kMatrixShared) {
-        if constexpr (Set == tile::OpSet::kAll) {
-          const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
-#pragma unroll
-          for (int j = 0; j < 1 << RB; ++j) {
-            *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) =
-                a[j];
-          }
-          __syncthreads();
-          if (allowed) {
-#pragma unroll
-            for (int j = 0; j < 1 << RB; ++j) {
-              if (now.pairs >> j & 1) {
-                std::uint32_t row, clear;
-                tile::shared_matrix_place(m, thread, static_cast<std::uint32_t>(j), row, clear);
-                a[j] = tile::shared_matrix_row<T>(
-                    m, args.tables, row, here ^ columns<RB>(m.register_column, j) ^ clear, shared);
-              }
-            }
-          }
-          __syncthreads();
-        }
-      } else if (allowed) {
-        const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
-        tile::apply_op<RB, Set, T>(a, now, payload, context);
-      }
-    }
+    } while (tile::apply_op<RB, Set, T>(a, now, payload, context, tile_number, machine));
   }
   if (f.needs_barrier) __syncthreads();  // every load before any permuted store
   // store the tile
@@ -208,7 +215,17 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     const T s = static_cast<T>(f.scale_re);
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = {a[j].re * s, a[j].im * s};
-  } else if (f.scale_kind == tile::ScaleKind::kComplex) {
+  } else if (f.scale_kind == tile::ScaleKind::kBits) {
+    T s = f.scale_im == 0 ? static_cast<T>(f.scale_re) : T{1};
+#pragma unroll
+    for (int b = 0; b < kThreadBits; ++b) {
+      s *= thread >> b & 1 ? static_cast<T>(f.bit_scale[RB + b]) : T{1};
+    }
+    tile::with_bit_scale<RB - 1, 0>(a, s, f.bit_scale, [](Complex<T>& x, T scale) {
+      x = {x.re * scale, x.im * scale};
+    });
+  }
+  if (f.scale_im != 0) {
     const Complex<T> s{static_cast<T>(f.scale_re), static_cast<T>(f.scale_im)};
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;

@@ -1,6 +1,7 @@
 // Prints a plan as a table.
 #include <cstdio>
 
+#include "tilewave/base/units.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec {
@@ -32,27 +33,6 @@ std::string pairs(const Exchange& step) {
   }
   if (!out.empty()) out.pop_back();
   return out;
-}
-
-std::string in_units(double value, const char* unit) {
-  const char* prefixes[] = {"", "k", "M", "G", "T", "P"};
-  int k = 0;
-  for (; value >= 1000 && k < 5; ++k) value /= 1000;
-  char text[48];
-  std::snprintf(text, sizeof text, "%.3g %s%s", value, prefixes[k], unit);
-  return text;
-}
-
-std::string in_time(double seconds) {
-  char text[48];
-  if (seconds < 1e-3) {
-    std::snprintf(text, sizeof text, "%.1f us", seconds * 1e6);
-  } else if (seconds < 1) {
-    std::snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
-  } else {
-    std::snprintf(text, sizeof text, "%.2f s", seconds);
-  }
-  return text;
 }
 
 }  // namespace

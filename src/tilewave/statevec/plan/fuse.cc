@@ -130,13 +130,13 @@ Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const Op> ops, const
   std::vector<std::vector<const Op*>> solo(circuit.num_qubits());
 
   const auto close = [&](Qubit q) {
-    for (const Op* op : solo[q]) out.elements.push_back({op, {0, 0}, -1});
+    for (const Op* op : solo[q]) out.elements.push_back({op});
     solo[q].clear();
     if (open[q] < 0) return;
     Block& block = blocks[open[q]];
     open[block.a] = open[block.b] = -1;
     if (block.num_pair_gates < 2 || cost_apart(circuit, block, cost) <= 4 * cost.multiply_s) {
-      for (const Op* op : block.ops) out.elements.push_back({op, {0, 0}, -1});
+      for (const Op* op : block.ops) out.elements.push_back({op});
     } else {
       std::vector<cplx> product(16), next(16), m(16);
       for (int k = 0; k < 4; ++k) product[k * 5] = 1;
@@ -164,7 +164,7 @@ Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const Op> ops, const
     const auto qubits = circuit.qubits(op);
     if (!is_small_gate(op)) {
       for (Qubit q : qubits) close(q);
-      out.elements.push_back({&op, {0, 0}, -1});
+      out.elements.push_back({&op});
     } else if (qubits.size() == 1) {
       const Qubit q = qubits[0];
       (open[q] >= 0 ? blocks[open[q]].ops : solo[q]).push_back(&op);

@@ -10,11 +10,11 @@
 
 namespace tilewave::statevec::detail {
 
-/// A gate to lower: an operation of the circuit (op != nullptr) or a fused 4x4 matrix on two
-/// qubits.
+/// A gate to lower: an operation of the circuit (op != nullptr) or a matrix on one or two qubits.
 struct Element {
   const circuit::Op* op = nullptr;
   circuit::Qubit qubits[2] = {0, 0};
+  int num_qubits = 2;
   std::int32_t matrix = -1;
 };
 
@@ -25,5 +25,9 @@ struct Fused {
 
 Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                  const CostModel& cost);
+
+/// A qubit that is the target of several cx in a row becomes their common parity: H on it, cz with
+/// every control, H. The cz are one phase block, where each cx was a step.
+void gather_parities(Fused& fused, const circuit::Circuit& circuit);
 
 }  // namespace tilewave::statevec::detail

@@ -537,10 +537,12 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                                           " qubits can be planned");
   }
   Lowering lowering(n, flips, zero_wires);
-  const Fused fused = fuse_pairs(circuit, ops, cost);
+  Fused fused = fuse_pairs(circuit, ops, cost);
+  gather_parities(fused, circuit);
   for (const Element& e : fused.elements) {
     if (e.matrix >= 0) {
-      lowering.apply_matrix({}, 0, e.qubits, fused.matrices[e.matrix]);
+      lowering.apply_matrix({}, 0, {e.qubits, static_cast<std::size_t>(e.num_qubits)},
+                            fused.matrices[e.matrix]);
       continue;
     }
     const circuit::Op& op = *e.op;

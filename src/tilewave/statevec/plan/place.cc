@@ -3,9 +3,10 @@
 // this one on the low positions.
 //
 // Phase blocks: terms wait in a phase polynomial until an action changes one of their wires; then
-// all waiting terms are written as one block (a block costs the same however many terms it has). A
-// lift that meets only a linear term of its own wire takes it along as its pre-phase. What still
-// waits at the end of a pass moves on to the next.
+// all waiting terms are written as one block (a block costs the same however many terms it has) or,
+// with late_phases, those of the wires about to change. A lift that meets only a linear term of its
+// own wire takes it along as its pre-phase. What still waits at the end of a pass moves on to the
+// next.
 #include "tilewave/statevec/plan/place.h"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ class Placer {
   }
 
   Plan run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
-                    const ScheduleOptions& limits);
+                    const ScheduleOptions& limits,
+                    const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited);
 
  private:
   Plan end() {
@@ -87,13 +89,14 @@ class Placer {
     return mask;
   }
 
-  void write_phase_block(Pass& pass) {
+  // Writes the waiting terms with one of `wires` as one block.
+  void write_phase_block(Pass& pass, std::uint64_t wires) {
     std::vector<PhaseTerm> terms;
-    for (int w = 0; w < n_; ++w) {
+    for_each_bit(wires, [&](int w) {
       waiting_.take_terms_with(w, [&](std::uint64_t mask, std::uint64_t turns) {
         terms.push_back({positions(mask), turns});
       });
-    }
+    });
     if (terms.empty()) return;
     Action action;
     action.kind = ActionKind::kPhase;
@@ -110,6 +113,7 @@ class Placer {
     std::vector<std::uint32_t> remaining = indices;
     while (!remaining.empty()) {
       std::uint64_t changed = 0, read = 0;  // wires of skipped actions
+      std::uint64_t held = 0;               // targets that wait for phases only
       std::size_t kept = 0;
       for (std::uint32_t k : remaining) {
         const Action& a = in_.actions[k];
@@ -122,9 +126,12 @@ class Placer {
           read |= t.mask;
         } else {
           const std::uint64_t targets = a.target_mask();
-          if (!(targets & (changed | read)) && !(a.control_mask & changed) && !is_held(a)) {
-            write_action(pass, a);
-            continue;
+          if (!(targets & (changed | read)) && !(a.control_mask & changed)) {
+            if (!is_held(a)) {
+              write_action(pass, a);
+              continue;
+            }
+            held |= targets;
           }
           changed |= targets;
           read |= a.control_mask;
@@ -132,7 +139,7 @@ class Placer {
         remaining[kept++] = k;
       }
       remaining.resize(kept);
-      if (kept) write_phase_block(pass);
+      if (kept) write_phase_block(pass, options_.cost.late_phases ? held : low_mask(n_));
     }
   }
 
@@ -232,7 +239,7 @@ class Placer {
     add_actions(pass, wires.actions);
     pass.num_gates = static_cast<std::uint32_t>(wires.actions.size());
     if (last) {
-      write_phase_block(pass);
+      write_phase_block(pass, low_mask(n_));
       const double angle =
           static_cast<double>(static_cast<std::int64_t>(in_.global_turns + waiting_.constant())) *
           0x1p-63 * std::numbers::pi;
@@ -259,8 +266,10 @@ class Placer {
 };
 
 // The segments of a sharded circuit: passes over the local wires of each, an exchange between two.
-Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
-                          const ScheduleOptions& limits) {
+Plan Placer::run_segments(
+    const std::vector<Need>& needs, const std::vector<Segment>& segments,
+    const ScheduleOptions& limits,
+    const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited) {
   for (std::size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
     const bool last_segment = s + 1 == segments.size();
@@ -275,6 +284,7 @@ Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segm
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }
+    passes = limited(std::move(passes));
     std::uint64_t leaving = 0, next_row = 0;
     if (!last_segment && !passes.empty()) {
       const std::uint64_t next_remote = segments[s + 1].remote;
@@ -477,8 +487,9 @@ Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_
 
 Plan place_shards(const Lowered& lowered, const std::vector<Need>& needs,
                   const std::vector<Segment>& segments, const ScheduleOptions& limits,
+                  const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited,
                   const PlanOptions& options) {
-  return Placer(lowered, limits.num_wires, options).run_segments(needs, segments, limits);
+  return Placer(lowered, limits.num_wires, options).run_segments(needs, segments, limits, limited);
 }
 
 }  // namespace tilewave::statevec::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/lower.h"
@@ -12,9 +13,43 @@
 namespace tilewave::statevec {
 
 namespace {
+
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
+
+// A lift multiplies amplitudes by up to sqrt(1 + t^2), which its pass divides out when it stores.
+// In between they must stay in the range of the numbers (2^127, 2^1023), far from its end.
+double most_growth_bits(Precision precision) { return precision == Precision::kSingle ? 90 : 900; }
+
+// Splits passes whose lifts together grow more than that; the parts have the same wires.
+std::vector<detail::WirePass> limit_growth(std::vector<detail::WirePass> passes,
+                                           const std::vector<Action>& actions, double most_bits) {
+  std::vector<detail::WirePass> out;
+  for (detail::WirePass& pass : passes) {
+    double bits = 0;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < pass.actions.size(); ++k) {
+      const Action& a = actions[pass.actions[k]];
+      if (a.kind != ActionKind::kLift) continue;
+      bits += 0.5 * std::log2(1 + a.m[0] * a.m[0]);
+      if (bits <= most_bits) continue;
+      detail::WirePass part{pass.active, pass.row, {}};
+      part.actions.assign(pass.actions.begin() + static_cast<std::ptrdiff_t>(first),
+                          pass.actions.begin() + static_cast<std::ptrdiff_t>(k));
+      out.push_back(std::move(part));
+      first = k;
+      bits = 0;
+    }
+    if (first > 0) {
+      pass.actions.erase(pass.actions.begin(),
+                         pass.actions.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    out.push_back(std::move(pass));
+  }
+  return out;
 }
+
+}  // namespace
 
 Layout Layout::identity() {
   Layout layout;
@@ -57,8 +92,6 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
       detail::lower(circuit, ops, options.layout.flips, zero_wires, options.cost);
 
   const int local = n - options.cost.shard_bits;
-  const int tile = std::min(options.cost.tile_qubits, local);
-  const int row = std::min(options.cost.row_bits, tile);
   std::vector<detail::Need> needs;
   needs.reserve(lowered.actions.size());
   for (const Action& a : lowered.actions) {
@@ -73,26 +106,47 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     needs.push_back(need);
   }
-  detail::ScheduleOptions limits;
-  limits.num_wires = n;
-  limits.tile = tile;
-  for (int q = 0; q < n; ++q) {
-    if (options.layout.position[q] < row) limits.first_row |= bit(q);
-  }
-  if (options.cost.shard_bits == 0) {
-    return detail::place(lowered, detail::schedule(needs, limits), n, options);
-  }
-  detail::ShardOptions shards;
-  shards.num_wires = n;
-  shards.shard_bits = options.cost.shard_bits;
-  shards.zero_wires = zero_wires;
-  for (int q = 0; q < n; ++q) {
-    if (options.layout.position[q] >= local) shards.remote |= bit(q);
-    if (options.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
-      shards.low |= bit(q);
+  std::vector<detail::Segment> segments;
+  if (options.cost.shard_bits > 0) {
+    detail::ShardOptions shards;
+    shards.num_wires = n;
+    shards.shard_bits = options.cost.shard_bits;
+    shards.zero_wires = zero_wires;
+    for (int q = 0; q < n; ++q) {
+      if (options.layout.position[q] >= local) shards.remote |= bit(q);
+      if (options.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
+        shards.low |= bit(q);
+      }
     }
+    segments = detail::split_shards(needs, shards);
   }
-  return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits, options);
+  const auto plan_with = [&](const PlanOptions& chosen) {
+    const int tile = std::min(chosen.cost.tile_qubits, local);
+    const int row = std::min(chosen.cost.row_bits, tile);
+    detail::ScheduleOptions limits;
+    limits.num_wires = n;
+    limits.tile = tile;
+    for (int q = 0; q < n; ++q) {
+      if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
+    }
+    const auto limited = [&](std::vector<detail::WirePass> passes) {
+      return limit_growth(std::move(passes), lowered.actions, most_growth_bits(chosen.precision));
+    };
+    if (chosen.cost.shard_bits > 0) {
+      return detail::place_shards(lowered, needs, segments, limits, limited, chosen);
+    }
+    return detail::place(lowered, limited(detail::schedule(needs, limits)), n, chosen);
+  };
+  Plan plan = plan_with(options);
+  if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
+      options.cost.tile_qubits < local && plan.passes.size() > 1) {
+    PlanOptions wide = options;
+    wide.cost.tile_qubits = options.cost.wide_tile_qubits;
+    wide.cost.bandwidth = options.cost.wide_bandwidth;
+    Plan other = plan_with(wide);
+    if (other.predicted_s < plan.predicted_s) return other;
+  }
+  return plan;
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

@@ -18,15 +18,19 @@ namespace tilewave::statevec {
 /// What a machine is good at: the planner's only knowledge of it. Times in seconds an amplitude (of
 /// the whole state).
 struct CostModel {
-  int tile_qubits = 14;     ///< active positions of a pass
-  int row_bits = 4;         ///< low positions that are active in every pass
-  double bandwidth = 60e9;  ///< bytes a second of a pass, read + written
-  double lift_s = 4e-11;    ///< a lift on one amplitude
+  int tile_qubits = 14;      ///< active positions of a pass
+  int row_bits = 4;          ///< low positions that are active in every pass
+  double bandwidth = 60e9;   ///< bytes a second of a pass, read + written
+  int wide_tile_qubits = 0;  ///< a larger tile that is slower to move; 0: none
+  double wide_bandwidth = 0;
+  double lift_s = 4e-11;  ///< a lift on one amplitude
   double flip_s = 4e-11;
   double rotate_s = 8e-11;    ///< without controls
   double phase_s = 1.2e-10;   ///< a phase block of any size
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
   double pass_overhead_s = 5e-6;
+  bool late_phases =
+      false;           ///< phase blocks cost by their terms: each waits for its wires to change
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
   double exchange_overhead_s = 2e-5;

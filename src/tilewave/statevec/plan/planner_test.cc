@@ -24,6 +24,7 @@ void check_structure(const Plan& plan) {
     ASSERT_TRUE(std::is_sorted(pass.active.begin(), pass.active.end()));
     ASSERT_LE(static_cast<int>(pass.active.size()), plan.tile_qubits);
     ASSERT_EQ(active & low_mask(plan.row_bits), low_mask(plan.row_bits));
+    ASSERT_GT(std::abs(pass.scale), plan.precision == Precision::kSingle ? 0x1p-100 : 0x1p-910);
     for (const Action& a : pass.actions) {
       ASSERT_EQ(a.target_mask() & ~active, 0u);
       ASSERT_EQ(a.target_mask() & a.control_mask, 0u);
@@ -109,6 +110,23 @@ TEST(Planner, every_gate_alone_on_every_order_of_qubits) {
 
 // A plan may not need more passes than a plain greedy planner of whole gates needs with 12 active
 // qubits and rows of 128 bytes.
+TEST(Planner, long_passes_stay_in_the_range_of_the_numbers) {
+  std::mt19937_64 random(7);
+  circuit::Circuit c(6);
+  for (int k = 0; k < 3000; ++k) {
+    const auto q = static_cast<circuit::Qubit>(random() % 6);
+    c.add_gate(circuit::GateId::kH, {q});
+    c.add_gate(circuit::GateId::kT, {q});
+    const circuit::Qubit control = (q + 1) % 6;
+    c.add_controlled_gate(circuit::GateId::kX, {&control, 1}, 1, {&q, 1});
+  }
+  for (Precision precision : {Precision::kSingle, Precision::kDouble}) {
+    PlanOptions options;
+    options.precision = precision;
+    check(c, options, random, "a long circuit");
+  }
+}
+
 TEST(Planner, passes_at_thirty_qubits_do_not_exceed_the_greedy_ones) {
   const std::pair<const char*, std::size_t> kLimits[] = {
       {"qft", 3},    {"ghz", 3},        {"ghz_qft", 5},

@@ -165,44 +165,71 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const std::uint64_t all = low_mask(options.num_wires) & options.wires;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
-    std::vector<std::shared_ptr<Node>> next;
+    // Starts of every node: nothing, then the targets of the first actions that wait for nothing
+    // but their targets. Growing a set is the work of planning: sets grow side by side.
+    struct Task {
+      const std::shared_ptr<Node>* node;
+      std::uint64_t set;
+    };
+    std::vector<Task> tasks;
     for (const auto& node : beam) {
+      const std::uint64_t start = options.fixed | (node->parent ? 0 : options.first_row);
+      tasks.push_back({&node, start});
+      if (width == 1) continue;
       const Growth growth{needs,          node->remaining, all, node->pass.active,
                           node->pass.row, options.tile,    row};
-      const std::uint64_t start = options.fixed | (node->parent ? 0 : options.first_row);
-      std::vector<std::uint64_t> sets = {growth.pad(growth.grow(start))};
-      if (width > 1) {
-        // other starts: the targets of the first actions that wait for nothing but their targets
-        std::uint64_t seen = 0, changed = 0, read = 0;
-        std::size_t starts = 0;
-        for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
-             ++k) {
-          const Need& a = needs[node->remaining[k]];
-          const bool free = !(a.x & (changed | read)) && !(a.z & changed);
-          if (free && (a.x & ~(seen | start))) {
-            seen |= a.x;
-            if (growth.fits(start | a.x)) {
-              sets.push_back(growth.pad(growth.grow(start | a.x)));
-              ++starts;
-            }
+      std::uint64_t seen = 0, changed = 0, read = 0;
+      std::size_t starts = 0;
+      for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
+           ++k) {
+        const Need& a = needs[node->remaining[k]];
+        const bool free = !(a.x & (changed | read)) && !(a.z & changed);
+        if (free && (a.x & ~(seen | start))) {
+          seen |= a.x;
+          if (growth.fits(start | a.x)) {
+            tasks.push_back({&node, start | a.x});
+            ++starts;
           }
-          changed |= a.x;
-          read |= a.z;
         }
+        changed |= a.x;
+        read |= a.z;
       }
-      std::sort(sets.begin() + 1, sets.end());
-      sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
-      for (std::uint64_t set : sets) {
-        auto child = std::make_shared<Node>();
-        child->parent = node;
-        child->remaining = node->remaining;
-        child->pass = take(needs, child->remaining, set);
-        child->pass.row = choose_row(set, node->pass.active, node->pass.row, row);
-        TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
-        child->left = total_weight(needs, child->remaining);
-        if (child->remaining.empty()) return trace(child);
-        next.push_back(std::move(child));
+    }
+    constexpr std::size_t kManyActions = 200;
+#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const Node& node = **tasks[t].node;
+      const Growth growth{needs,         node.remaining, all, node.pass.active,
+                          node.pass.row, options.tile,   row};
+      tasks[t].set = growth.pad(growth.grow(tasks[t].set));
+    }
+    std::vector<Task> chosen;
+    for (std::size_t first = 0; first < tasks.size();) {
+      std::size_t last = first;
+      while (last < tasks.size() && tasks[last].node == tasks[first].node) ++last;
+      const auto others = tasks.begin() + static_cast<std::ptrdiff_t>(first);
+      std::sort(others + 1, tasks.begin() + static_cast<std::ptrdiff_t>(last),
+                [](const Task& a, const Task& b) { return a.set < b.set; });
+      for (std::size_t t = first; t < last; ++t) {
+        if (t == first || tasks[t].set != tasks[t - 1].set) chosen.push_back(tasks[t]);
       }
+      first = last;
+    }
+    std::vector<std::shared_ptr<Node>> next(chosen.size());
+#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+    for (std::size_t t = 0; t < chosen.size(); ++t) {
+      const auto& node = *chosen[t].node;
+      auto child = std::make_shared<Node>();
+      child->parent = node;
+      child->remaining = node->remaining;
+      child->pass = take(needs, child->remaining, chosen[t].set);
+      child->pass.row = choose_row(chosen[t].set, node->pass.active, node->pass.row, row);
+      child->left = total_weight(needs, child->remaining);
+      next[t] = std::move(child);
+    }
+    for (const auto& child : next) {
+      TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
+      if (child->remaining.empty()) return trace(child);
     }
     std::stable_sort(next.begin(), next.end(),
                      [](const auto& a, const auto& b) { return a->left < b->left; });

@@ -68,6 +68,7 @@ class Emulator {
     TW_CHECK(chunk == pass_.code.data() + pass_.code.size(), "chunks do not fill the program");
     const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
     for (int t = 0; t < threads_; ++t) {
+      if (f_.scale_kind == ScaleKind::kBits) scale_bits(t);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         std::uint64_t at = (base ^ f_.store_xor ^
                             columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_)) +
@@ -78,13 +79,23 @@ class Emulator {
     }
   }
 
+  void scale_bits(int thread) {
+    T scale = 1;
+    for (int b = 0; b < bits_; ++b) {
+      if (thread >> b & 1) scale *= static_cast<T>(f_.bit_scale[RB + b]);
+    }
+    with_bit_scale<RB - 1, 0>(registers_[thread].a, scale, f_.bit_scale, [](Complex<T>& a, T s) {
+      a = {a.re * s, a.im * s};
+    });
+  }
+
   void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
     const auto warps = static_cast<std::uint32_t>(pass_.shape.num_warps());
     const auto rows = static_cast<std::uint32_t>(1 + bits_);
     const std::byte* tables = pass_.tables.data();
     std::vector<Complex<T>> linear;
     for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
-      linear.push_back(linear_value<T>(chunk, i / warps, i % warps, warps, tile));
+      linear.push_back(linear_value<T>(chunk, tables, i / warps, i % warps, warps, tile));
     }
     std::vector<std::uint64_t> angles;
     for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
@@ -104,35 +115,42 @@ class Emulator {
                                             static_cast<std::uint32_t>(t), bits_, tile));
       }
     }
+    struct Alone {  // what threads do together is done below
+      void exchange(const std::byte*) const {}
+      void shared_matrix(const std::byte*, bool, std::uint32_t) const {}
+    };
     for (;;) {
       const OpHead& head = *reinterpret_cast<const OpHead*>(code);
       const auto& controls = *reinterpret_cast<const OpControls*>(code + sizeof head);
-      const std::byte* payload = code + sizeof head + (head.controlled() ? sizeof controls : 0);
+      const std::byte* payload = code + sizeof head;
       code += head.num_bytes();
       if (head.code() == kEnd) return;
       if (head.code() == kExchange) {
-        exchange(reinterpret_cast<const std::uint32_t*>(payload));
+        exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
       } else if (head.code() == kMatrixShared) {
-        shared_matrix(head, controls, *reinterpret_cast<const SharedMatrix*>(payload), tile);
+        shared_matrix(head, controls,
+                      *reinterpret_cast<const SharedMatrix*>(
+                          payload + (head.controlled() ? sizeof controls : 0)),
+                      tile);
       } else {
         for (int t = 0; t < threads_; ++t) {
-          const auto thread = static_cast<std::uint32_t>(t);
-          if (!op_allowed(head, controls, thread, tile)) continue;
-          const PhaseContext<T> context{linear.data(), general.data(), thread, bits_};
-          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context);
+          const PhaseContext<T> context{linear.data(), general.data(),
+                                        static_cast<std::uint32_t>(t), bits_};
+          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context, tile, Alone{});
         }
       }
     }
   }
 
-  void exchange(const std::uint32_t* column) {
+  void exchange(const std::uint32_t* column, std::uint32_t tile) {
+    const std::uint32_t shift = exchange_shift(column + 2 * RB + bits_, tile);
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         shared(address_[t] ^ columns(column, j, RB)) = registers_[t].a[j];
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_);
+      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_) ^ shift;
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         registers_[t].a[j] = shared(address_[t] ^ columns(column + RB, j, RB));
       }

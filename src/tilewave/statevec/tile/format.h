@@ -12,9 +12,10 @@
 // through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
 // buffer, the tables, and are addressed by offsets in units of 16 bytes.
 //
-// Every slot has one column in the address space of the shared buffer, the same during a whole
-// pass: the address of an amplitude is the XOR of the columns of its 1 bits. So a thread writes at
-// an exchange exactly where it read at the one before, and one barrier an exchange is enough.
+// Every slot has a column in the address space of the shared buffer: the address of an amplitude is
+// the XOR of the columns of its 1 bits. A thread writes at an exchange exactly where it read at the
+// one before, so one barrier an exchange is enough. An X under one control is a linear map of the
+// slots: it changes the columns of the next read, and costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -45,46 +46,47 @@ struct Shape {
 
 /// What an operation does. Kinds that act on one register bit have one code a bit (kind + bit),
 /// matrices on two register bits r < s have kind + s(s-1)/2 + r.
+///
+/// An operation is decoded by one jump to straight code: a test costs a warp about as much as ten
+/// multiply-adds, so kinds are fine and the flags of a kind few.
 enum OpCode : std::uint32_t {
   kEnd = 0,
-  kExchange = 1,  ///< payload: R columns written, R columns read, K - R thread columns read
+  kExchange = 1,  ///< payload: R columns written, R read, K - R thread columns read, ExchangeTail
   kMatrixShared =
       2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
   kPhaseAll = 3,  ///< all times W
   kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
-  kLayer = 5,     ///< phases and lifts on register bits in ascending order, see LayerFlags
   kFlip = 6,
-  kRotate = 11,   ///< payload: 4 reals, row-major
+  kRotate = 11,   ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
   kMatrix1 = 16,  ///< payload: 4 complex, row-major
-  kMatrix2 = 21,  ///< index bit 0 is r. payload: 16 complex
+  kMatrix2 = 21,  ///< index bit 0 is r. payload: 48 reals, see matrix2()
+  kLift = 32,     ///< y += a x, x -= s y with x the 0-half. payload: 16 bytes with a, s
+  /// The 1-half times (1 + i tau), (tau + i) or tau. payload: 16 bytes with tau, a lift
+  kTauOne = 37,
+  kTauI = 42,
+  kTauReal = 47,
+  /// The 1-half times W and a factor for each other register bit that is 1. payload: 16 bytes with
+  /// W if it is constant, a lift, pair factors (not kPhase), 32 lane factors (kLinear)
+  kPhase = 52,
+  kPhaseUpper = 57,  ///< pairs with higher bits only
+  kPhasePairs = 62
 };
-
-/// What a layer does on one register bit: the 1-half times W, and times a factor for each other
-/// register bit that is 1 (pairs); then a lift. Its payload is the concatenation over bits of: 16
-/// bytes with W or the entry of the linear factors; pair factors; 32 lane factors W is multiplied
-/// by; 16 bytes with t.
-enum LayerFlags : std::uint32_t {
-  kHasPhase = 1,
-  kHasTile = 2,
-  kHasPairs = 4,
-  kHasLanes = 8,
-  kHasLift = 16,
-  kHasGeneral = 32,
-  kUpperPairs = 64  ///< with kHasPairs: only the pairs with higher bits differ from 1
-};
+// Lifts run in place: one that needs both old values costs a register move an amplitude. What a
+// lift and a tau leave out, a real factor on the 1-half, is tracked by the lowering.
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
-  std::uint32_t word =
-      0;  ///< code | size in units of 16 bytes << 8 | controlled << 16 | FactorClass << 17
+  std::uint32_t word = 0;     ///< code | size in units of 16 bytes << 8 | controlled << 16 |
+                              ///< FactorClass << 17 | a lift on the same bit follows << 19
   std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
-  std::uint32_t index = 0;    ///< phases: entry of the factors or angles; layers: flags of bits 0-3
-  std::uint32_t more = 0;     ///< layers: flags of bit 4
+  std::uint32_t index = 0;    ///< phases: entry of the factors or angles
+  std::uint32_t unused = 0;
 
   TW_HD constexpr std::uint32_t code() const { return word & 255; }
   TW_HD constexpr std::uint32_t num_bytes() const { return (word >> 8 & 255) * 16; }
   TW_HD constexpr bool controlled() const { return word >> 16 & 1; }
   TW_HD constexpr std::uint32_t factor() const { return word >> 17 & 3; }
+  TW_HD constexpr bool then_lift() const { return word >> 19 & 1; }
 };
 static_assert(sizeof(OpHead) == 16);
 
@@ -104,8 +106,15 @@ struct OpControls {
   std::uint32_t tile_value = 0;
 };
 
-/// How the factor W of kPhaseAll and kPhaseSet is found. Their payload: 16 bytes with the constant
-/// W ; for kLinear, 32 lane factors.
+/// The columns of an exchange are followed by (tile bit, column) of every tile bit that moves the
+/// whole tile when it is 1.
+struct ExchangeTail {
+  std::uint32_t constant = 0;  ///< XORed into every address read
+  std::uint32_t num_tile_columns = 0;
+};
+
+/// How the factor W of a phase is found. Payload of kPhaseAll and kPhaseSet: 16 bytes with the
+/// constant W; for kLinear, 32 lane factors.
 enum class FactorClass : std::uint32_t {
   kConstant,  ///< W in the payload
   kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
@@ -140,19 +149,25 @@ struct SharedMatrix {
 };
 static_assert(sizeof(SharedMatrix) == 96);
 
-/// What a chunk needs before its first operation: factors and angles that depend on the tile. The
-/// tables named here by offsets (units of 16 bytes) lie in the chunk itself, after the operations.
+/// What a chunk needs before its first operation: factors and angles that depend on the tile.
 struct ChunkHead {
-  std::uint32_t size16 = 0;       ///< head, operations and tables
+  std::uint32_t size16 = 0;       ///< head, operations and general turns
   std::uint32_t num_linear = 0;   ///< entries of the linear factors
   std::uint32_t num_general = 0;  ///< entries of general angles, 1 + thread bits rows each
   std::uint32_t tile_bits = 0;
-  std::uint32_t linear_turns = 0;     ///< turns[tile bit][entry]
-  std::uint32_t warp_turns = 0;       ///< turns[entry][warp]
-  std::uint32_t general_turns = 0;    ///< turns[tile bit][entry * rows + row]
+  std::uint32_t linear_tables = 0;    ///< in the tables, see LinearTables
+  std::uint32_t general_turns = 0;    ///< in the chunk (units of 16 bytes): [tile bit][entry, row]
   std::uint32_t general_entries = 0;  ///< GeneralEntry array, in the tables
+  std::uint32_t unused = 0;
 };
 static_assert(sizeof(ChunkHead) == 32);
+
+/// A linear factor is a product over groups of tile bits, each a table of the group's values, and a
+/// factor of the warp: an entry is [groups][2^kGroupBits] and then [warps] complex numbers.
+constexpr std::uint32_t kGroupBits = 6;
+TW_HD constexpr std::uint32_t num_groups(std::uint32_t tile_bits) {
+  return (tile_bits + kGroupBits - 1) / kGroupBits;
+}
 
 /// Bits [from, from + width) of the tile's number go to bits [to, to + width) of the byte offset.
 struct TileRun {
@@ -170,7 +185,7 @@ TW_HD constexpr std::uint64_t tile_offset(const TileRun* runs, std::uint32_t num
   return offset;
 }
 
-enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex };
+enum class ScaleKind : std::uint32_t { kOne, kReal, kComplex, kBits };
 
 /// The frame of a pass: travels as a kernel parameter.
 struct PassFrame {
@@ -194,10 +209,12 @@ struct PassFrame {
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
+  /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first.
+  double bit_scale[kMaxTileQubits]{};
 };
 
-/// Shared memory of a block beside the tile: linear factors (twice: a tile's and the next one's),
-/// general factors, their rows, then the chunk.
+/// Shared memory of a block beside the tile: linear factors /// general factors, their rows, then
+/// the chunk.
 TW_HD constexpr std::uint32_t linear_bytes(const PassFrame& f, std::uint32_t amplitude,
                                            int num_warps) {
   return (f.max_linear * static_cast<std::uint32_t>(num_warps) * amplitude + 15u) / 16u * 16u;

@@ -2,8 +2,8 @@
 // each operation is a function of the 2^R amplitudes in registers; array indices are compile-time
 // constants, so they stay in registers. Multiply-adds an amplitude (complex amplitudes, real
 // operations / 2):
-//   lift 2, phase on one bit 2 (with pairs 3.75), phase on all 4, real 2x2 4, complex 2x2 8,
-//   4x4 16.
+//   lift 2, constant phase on one bit 1, phase on one bit 2 (with pairs 3.75), phase on all 4, real
+//   2x2 4, complex 2x2 8, 4x4 16.
 #pragma once
 
 #include <bit>
@@ -15,10 +15,8 @@
 
 #if defined(__CUDA_ARCH__)
 #define TW_UNROLL _Pragma("unroll")
-#define TW_NO_HOIST asm volatile("" ::: "memory")  // keeps loads of later steps out of earlier ones
 #else
 #define TW_UNROLL
-#define TW_NO_HOIST
 #endif
 
 namespace tilewave::statevec::tile {
@@ -54,15 +52,33 @@ TW_HD void multiply(Complex<T>& a, Complex<T> f) {
   a = {a.re * f.re - a.im * f.im, a.re * f.im + a.im * f.re};
 }
 
-/// [[1, -t], [t, 1]]
-template <int R, int RB, class T>
-TW_HD void lift(Complex<T> (&a)[1 << RB], T t) {
+/// x += f y on the real and imaginary parts of all pairs, where x is the half of bit R equal to
+/// Half.
+template <int R, int Half, int RB, class T>
+TW_HD void shear(Complex<T> (&a)[1 << RB], T f) {
   TW_UNROLL
   for (int k = 0; k < 1 << (RB - 1); ++k) {
-    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
-    const Complex<T> u{x.re - t * y.re, x.im - t * y.im};
-    y = {y.re + t * x.re, y.im + t * x.im};
-    x = u;
+    Complex<T>& x = a[without_bit<R>(k) | Half << R];
+    const Complex<T>& y = a[without_bit<R>(k) | (1 - Half) << R];
+    x = {x.re + f * y.re, x.im + f * y.im};
+  }
+}
+
+/// A lift without its real factor on the 1-half.
+template <int R, int RB, class T>
+TW_HD void lift(Complex<T> (&a)[1 << RB], const T* f) {
+  const T up = f[0], down = f[1];
+  shear<R, 1, RB>(a, up);
+  shear<R, 0, RB>(a, -down);
+}
+
+/// Maps the 1-half: x = f(x).
+template <int R, int RB, class T, class F>
+TW_HD void map_upper(Complex<T> (&a)[1 << RB], const F& f) {
+  TW_UNROLL
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    Complex<T>& x = a[without_bit<R>(k) | 1 << R];
+    x = f(x);
   }
 }
 
@@ -120,16 +136,30 @@ TW_HD void flip(Complex<T> (&a)[1 << RB], std::uint32_t pairs) {
   }
 }
 
-template <int R, int RB, class T>
-TW_HD void rotate(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
-  const T m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3];
+/// The same on some pairs.
+template <int R, int Half, int RB, class T>
+TW_HD void shear_some(Complex<T> (&a)[1 << RB], T f, std::uint32_t pairs) {
   TW_UNROLL
   for (int k = 0; k < 1 << (RB - 1); ++k) {
-    if (!(pairs >> without_bit<R>(k) & 1)) continue;
-    Complex<T>&x = a[without_bit<R>(k)], &y = a[without_bit<R>(k) | 1 << R];
-    const Complex<T> u{m0 * x.re + m1 * y.re, m0 * x.im + m1 * y.im};
-    y = {m2 * x.re + m3 * y.re, m2 * x.im + m3 * y.im};
-    x = u;
+    Complex<T>& x = a[without_bit<R>(k) | Half << R];
+    const Complex<T>& y = a[without_bit<R>(k) | (1 - Half) << R];
+    const T g = pairs >> without_bit<R>(k) & 1 ? f : T{0};
+    x = {x.re + g * y.re, x.im + g * y.im};
+  }
+}
+
+/// A real rotation by three shears.
+template <int R, int RB, class T>
+TW_HD void rotate(Complex<T> (&a)[1 << RB], T p, T q, std::uint32_t pairs) {
+  constexpr std::uint32_t kAll = ~0u >> (32 - (1 << RB));
+  if ((pairs & kAll) == kAll) {
+    shear<R, 0, RB>(a, p);
+    shear<R, 1, RB>(a, q);
+    shear<R, 0, RB>(a, p);
+  } else {
+    shear_some<R, 0, RB>(a, p, pairs);
+    shear_some<R, 1, RB>(a, q, pairs);
+    shear_some<R, 0, RB>(a, p, pairs);
   }
 }
 
@@ -158,36 +188,45 @@ TW_HD void matrix1(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
   }
 }
 
-/// A 4x4 matrix on bits R < S: two groups of four at a time share each matrix entry.
+/// A 4x4 matrix A + iB on bits R < S as three real ones: with v = x + iz,
+///   k = A (x + z),  (A + iB) v = k - (A + B) z + i (k + (B - A) x),
+/// 48 multiply-adds instead of 64. m: for every row, the rows of A, A + B and B - A.
 template <int R, int S, int RB, class T>
 TW_HD void matrix2(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
   constexpr int kTogether = sizeof(T) == 8 && RB == 4 ? 1 : 2;
   TW_UNROLL
   for (int g = 0; g < 1 << (RB - 2); g += kTogether) {
     Complex<T> out[kTogether][4];
+    T sum[kTogether][4];
+    const auto place = [&](int h, int j) {
+      return without_bit<S>(without_bit<R>(g + h)) | (j & 1) << R | (j >> 1) << S;
+    };
+    TW_UNROLL
+    for (int h = 0; h < kTogether; ++h) {
+      TW_UNROLL
+      for (int j = 0; j < 4; ++j) sum[h][j] = a[place(h, j)].re + a[place(h, j)].im;
+    }
     TW_UNROLL
     for (int i = 0; i < 4; ++i) {
       TW_UNROLL
-      for (int j = 0; j < 4; ++j) {
-        const Complex<T> c{m[8 * i + 2 * j], m[8 * i + 2 * j + 1]};
+      for (int h = 0; h < kTogether; ++h) {
+        T k = m[12 * i] * sum[h][0];
         TW_UNROLL
-        for (int h = 0; h < kTogether; ++h) {
-          const int base = without_bit<S>(without_bit<R>(g + h));
-          const Complex<T> v = a[base | (j & 1) << R | (j >> 1) << S];
-          if (j == 0) {
-            out[h][i] = c * v;
-          } else {
-            accumulate(out[h][i], c, v);
-          }
+        for (int j = 1; j < 4; ++j) k += m[12 * i + j] * sum[h][j];
+        T re = k, im = k;
+        TW_UNROLL
+        for (int j = 0; j < 4; ++j) {
+          re -= m[12 * i + 4 + j] * a[place(h, j)].im;
+          im += m[12 * i + 8 + j] * a[place(h, j)].re;
         }
+        out[h][i] = {re, im};
       }
     }
     TW_UNROLL
     for (int h = 0; h < kTogether; ++h) {
-      const int base = without_bit<S>(without_bit<R>(g + h));
-      if (!(pairs >> base & 1)) continue;
+      if (!(pairs >> place(h, 0) & 1)) continue;
       TW_UNROLL
-      for (int i = 0; i < 4; ++i) a[base | (i & 1) << R | (i >> 1) << S] = out[h][i];
+      for (int i = 0; i < 4; ++i) a[place(h, i)] = out[h][i];
     }
   }
 }
@@ -226,85 +265,94 @@ TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* 
   return turn<T>(angle);
 }
 
-/// W of kPhaseAll and kPhaseSet.
+/// W of a phase; `lanes` are its lane factors.
 template <class T>
-TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload,
+TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, const Complex<T>* lanes,
                               const PhaseContext<T>& c) {
   const auto kind = static_cast<FactorClass>(head.factor());
-  if (kind == FactorClass::kConstant) return *reinterpret_cast<const Complex<T>*>(payload);
-  if (kind == FactorClass::kGeneral) {
-    return c.general[(head.index << c.thread_bits) + c.thread];
-  }
-  Complex<T> w = c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
-  if (kind == FactorClass::kLinear) {
-    w = w * reinterpret_cast<const Complex<T>*>(payload + 16)[c.thread & 31];
+  Complex<T> w = *reinterpret_cast<const Complex<T>*>(payload);
+  if (kind != FactorClass::kConstant) {
+    w = kind == FactorClass::kGeneral
+            ? c.general[(head.index << c.thread_bits) + c.thread]
+            : c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+    if (kind == FactorClass::kLinear) w = w * lanes[c.thread & 31];
   }
   return w;
 }
 
-/// Bytes of the pair factors of a layer.
+/// Bytes of the pair factors of a phase on one bit.
 template <int RB, class T>
 TW_HD constexpr int pair_bytes() {
   return ((RB - 1) * static_cast<int>(sizeof(Complex<T>)) + 15) / 16 * 16;
 }
 
 template <int R, int RB, class T>
-TW_HD void layer_bit(Complex<T> (&a)[1 << RB], std::uint32_t flags, const std::byte*& at,
+TW_HD void then_lift(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+  if (head.then_lift()) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16));
+}
+
+template <int R, int RB, std::uint32_t Kind, class T>
+TW_HD void bit_phase(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
                      const PhaseContext<T>& c) {
-  TW_NO_HOIST;
-  if (flags & kHasPhase) {
-    Complex<T> w;
-    if (flags & kHasTile) {
-      const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(at);
-      w = flags & kHasGeneral
-              ? c.general[(entry << c.thread_bits) + c.thread]
-              : c.linear[(entry << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
-    } else {
-      w = *reinterpret_cast<const Complex<T>*>(at);
-    }
-    at += 16;
-    const auto* pairs = reinterpret_cast<const Complex<T>*>(at);
-    if (flags & kHasPairs) at += pair_bytes<RB, T>();
-    if (flags & kHasLanes) {
-      w = w * reinterpret_cast<const Complex<T>*>(at)[c.thread & 31];
-      at += 32 * sizeof(Complex<T>);
-    }
-    if (flags & kUpperPairs) {
-      phase_tree<R, RB, RB - 2, R, 0>(a, w, pairs);
-    } else if (flags & kHasPairs) {
-      phase_tree<R, RB, RB - 2, 0, 0>(a, w, pairs);
-    } else {
-      phase_bit<R, RB>(a, w);
-    }
+  const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
+  const auto* lanes = reinterpret_cast<const Complex<T>*>(
+      payload + 32 + (Kind == kPhase ? 0 : pair_bytes<RB, T>()));
+  const Complex<T> w = phase_factor(head, payload, lanes, c);
+  if constexpr (Kind == kPhase) {
+    phase_bit<R, RB>(a, w);
+  } else {
+    phase_tree<R, RB, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(a, w, pairs);
   }
-  TW_NO_HOIST;
-  if (flags & kHasLift) {
-    lift<R, RB>(a, *reinterpret_cast<const T*>(at));
-    at += 16;
+  then_lift<R, RB>(a, head, payload);
+}
+
+template <int R, int RB, std::uint32_t Kind, class T>
+TW_HD void bit_tau(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+  const T tau = *reinterpret_cast<const T*>(payload);
+  map_upper<R, RB>(a, [&](Complex<T> x) {
+    if constexpr (Kind == kTauOne) {
+      return Complex<T>{x.re - tau * x.im, x.im + tau * x.re};
+    } else if constexpr (Kind == kTauI) {
+      return Complex<T>{tau * x.re - x.im, x.re + tau * x.im};
+    } else {
+      return Complex<T>{x.re * tau, x.im * tau};
+    }
+  });
+  then_lift<R, RB>(a, head, payload);
+}
+
+/// Calls f(amplitude, factor of its register bits) for every amplitude: a product tree.
+template <int B, int J, class T, int N, class F>
+TW_HD void with_bit_scale(Complex<T> (&a)[N], T scale, const double* bit_scale, const F& f) {
+  if constexpr (B < 0) {
+    f(a[J], scale);
+  } else {
+    with_bit_scale<B - 1, J>(a, scale, bit_scale, f);
+    with_bit_scale<B - 1, (J | 1 << B)>(a, scale * static_cast<T>(bit_scale[B]), bit_scale, f);
   }
 }
 
-template <int R, int RB, class T>
-TW_HD void layer(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* at,
-                 const PhaseContext<T>& c) {
-  if constexpr (R < RB) {
-    const std::uint32_t flags = R < 4 ? head.index >> (8 * (R & 3)) & 255u : head.more;
-    if (flags) layer_bit<R, RB>(a, flags, at, c);
-    layer<R + 1, RB>(a, head, at, c);
+/// Where a tile is moved to by its tile bits at an exchange.
+TW_HD std::uint32_t exchange_shift(const std::uint32_t* tail, std::uint32_t tile) {
+  std::uint32_t shift = tail[0];
+  for (std::uint32_t k = 0; k < tail[1]; ++k) {
+    shift ^= tile >> tail[2 + 2 * k] & 1 ? tail[3 + 2 * k] : 0;
   }
+  return shift;
 }
 
-/// One factor of a tile: entry e of a chunk for one warp.
+/// One factor of a tile: an entry of a chunk for one warp.
 template <class T>
-TW_HD Complex<T> linear_value(const ChunkHead& chunk, std::uint32_t entry, std::uint32_t warp,
-                              std::uint32_t num_warps, std::uint32_t tile) {
-  const auto* own = reinterpret_cast<const std::byte*>(&chunk);
-  const auto* turns = table<std::uint64_t>(own, chunk.linear_turns) + entry;
-  std::uint64_t angle = table<std::uint64_t>(own, chunk.warp_turns)[entry * num_warps + warp];
-  for (std::uint32_t b = 0; b < chunk.tile_bits; ++b, turns += chunk.num_linear) {
-    angle += tile >> b & 1 ? *turns : 0;
+TW_HD Complex<T> linear_value(const ChunkHead& chunk, const std::byte* tables, std::uint32_t entry,
+                              std::uint32_t warp, std::uint32_t num_warps, std::uint32_t tile) {
+  const std::uint32_t groups = num_groups(chunk.tile_bits);
+  const Complex<T>* at =
+      table<Complex<T>>(tables, chunk.linear_tables) + entry * ((groups << kGroupBits) + num_warps);
+  Complex<T> value = at[(groups << kGroupBits) + warp];
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    value = value * at[g << kGroupBits | (tile >> g * kGroupBits & ((1u << kGroupBits) - 1))];
   }
-  return turn<T>(angle);
+  return value;
 }
 
 /// One row of general angles of a tile; the terms on tile bits alone are added to row 0 by the
@@ -326,42 +374,75 @@ TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint3
                                  ((tile ^ controls.tile_value) & controls.tile_mask));
 }
 
-/// Applies a register operation (not an exchange, not a shared matrix) to one thread's amplitudes.
-template <int RB, OpSet Set, class T>
-TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
-                    const PhaseContext<T>& context) {
-  const std::uint32_t code = head.code();
-  [[maybe_unused]] const T* numbers = reinterpret_cast<const T*>(payload);
-  if (code == kLayer) {
-    layer<0, RB>(a, head, payload, context);
-    return;
-  }
-  switch (code) {
+/// Applies one operation to a thread's amplitudes; operations of all threads together are the
+/// machine's: exchange(payload), shared_matrix(payload, acts, pairs). False at the end of the
+/// chunk.
+template <int RB, OpSet Set, class T, class Machine>
+TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+                    const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
+  // Payload after the controls; false where the operation does not act.
+  const auto allowed = [&]() {
+    if (!head.controlled()) return true;
+    const OpControls& controls = *reinterpret_cast<const OpControls*>(payload);
+    payload += sizeof(OpControls);
+    return op_allowed(head, controls, context.thread, tile);
+  };
+  const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
+  switch (head.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
-#define TW_EACH_BIT(KIND, CALL) \
-  TW_ONE_BIT(KIND, 0, CALL)     \
-  TW_ONE_BIT(KIND, 1, CALL)     \
-  TW_ONE_BIT(KIND, 2, CALL) TW_ONE_BIT(KIND, 3, CALL) TW_ONE_BIT(KIND, 4, CALL)
-#define TW_ONE_BIT(KIND, BIT, CALL)         \
+#define TW_EACH_BIT(KIND, ...)     \
+  TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 1, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 2, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 3, __VA_ARGS__) \
+  TW_ONE_BIT(KIND, 4, __VA_ARGS__)
+#define TW_ONE_BIT(KIND, BIT, ...)          \
   case KIND + BIT:                          \
     if constexpr (BIT < RB) {               \
       constexpr int R = BIT < RB ? BIT : 0; \
-      CALL;                                 \
+      __VA_ARGS__;                          \
     }                                       \
     break;
-#define TW_ONE_PAIR(R, S)                                                                   \
-  case kMatrix2 + S*(S - 1) / 2 + R:                                                        \
-    if constexpr (S < RB && Set != OpSet::kLean) matrix2<R, S, RB>(a, numbers, head.pairs); \
+#define TW_ONE_PAIR(R, S)                                         \
+  case kMatrix2 + S*(S - 1) / 2 + R:                              \
+    if constexpr (S < RB && Set != OpSet::kLean) {                \
+      if (allowed()) matrix2<R, S, RB>(a, numbers(), head.pairs); \
+    }                                                             \
     break;
+    case kEnd:
+      return false;
+    case kExchange:
+      machine.exchange(payload);
+      break;
+    case kMatrixShared:
+      if constexpr (Set == OpSet::kAll) {
+        const bool acts = allowed();
+        machine.shared_matrix(payload, acts, head.pairs);
+      }
+      break;
     case kPhaseAll:
-      phase_all<RB>(a, phase_factor(head, payload, context));
+      phase_all<RB>(a, phase_factor(head, payload,
+                                    reinterpret_cast<const Complex<T>*>(payload + 16), context));
       break;
     case kPhaseSet:
-      phase_set<RB>(a, phase_factor(head, payload, context), head.pairs);
+      phase_set<RB>(
+          a,
+          phase_factor(head, payload, reinterpret_cast<const Complex<T>*>(payload + 16), context),
+          head.pairs);
       break;
-      TW_EACH_BIT(kFlip, (flip<R, RB>(a, head.pairs)))
-      TW_EACH_BIT(kRotate, (rotate<R, RB>(a, numbers, head.pairs)))
-      TW_EACH_BIT(kMatrix1, (matrix1<R, RB>(a, numbers, head.pairs)))
+      TW_EACH_BIT(kLift, (lift<R, RB>(a, numbers())))
+      TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload)))
+      TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload)))
+      TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload)))
+      TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload, context)))
+      TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload, context)))
+      TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload, context)))
+      TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, head.pairs))
+      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
+      TW_EACH_BIT(
+          kMatrix1, if constexpr (Set != OpSet::kLean) {
+            if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
+          })
       TW_ONE_PAIR(0, 1)
       TW_ONE_PAIR(0, 2)
       TW_ONE_PAIR(1, 2)
@@ -378,6 +459,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
     default:
       break;
   }
+  return true;
 }
 
 /// One output of a shared matrix: row `row`, the group's lowest address `base` (bytes) in `tile`.

@@ -45,6 +45,7 @@ struct SlotOp {
   std::uint32_t register_mask = 0;  ///< slots that must be register bits
   std::uint32_t control_mask = 0, control_value = 0;
   std::uint32_t tile_mask = 0, tile_value = 0;
+  bool is_affine = false;  ///< X under at most one control: a linear map of the slots and an X
 };
 
 struct SlotTerm {
@@ -61,6 +62,8 @@ struct Item {
 struct Phase {
   std::uint32_t registers = 0;  ///< slots
   std::vector<Item> items;
+  std::vector<std::int32_t> maps;  ///< affine operations after the items, in order: part of the
+                                   ///< exchange that follows
 };
 
 /// A pass in slots and tile bits.
@@ -76,24 +79,26 @@ struct SlotPass {
 SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
 
 /// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
-/// and the last phase.
+/// and the last phase. With `fold`, affine operations wait for the end of their phase.
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes);
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold);
 
 /// Where every slot is in one phase, and the columns of the shared address space.
 struct SlotLayout {
-  std::vector<int> register_slot;  ///< register bit -> slot
-  std::vector<int> thread_slot;    ///< thread bit -> slot
+  std::uint32_t column[kMaxTileQubits]{};  ///< slot -> address
+  std::uint32_t constant = 0;              ///< XORed into every address
+  std::vector<std::uint32_t> tile_column;  ///< tile bit -> address
+  std::vector<int> register_slot;          ///< register bit -> slot
+  std::vector<int> thread_slot;            ///< thread bit -> slot
   std::uint32_t register_mask = 0;
   int bit_of[kMaxTileQubits]{};  ///< slot -> register bit, or 16 + thread bit
 };
 
-/// Thread bits of every phase such that the lowest `row_bits` lanes never meet in a bank; writes
-/// the columns.
+/// Columns, and thread bits of every phase such that the lowest `row_bits` lanes never meet in a
+/// bank.
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
                                 const Shape& shape, const std::vector<int>& first_lanes,
-                                const std::vector<int>& last_lanes,
-                                std::uint32_t (&column)[kMaxTileQubits]);
+                                const std::vector<int>& last_lanes);
 
 }  // namespace detail
 }  // namespace tilewave::statevec::tile

@@ -39,37 +39,54 @@ int weight_of(OpKind kind) {
 /// Walks the open items in order and finds those that can run while `registers` are register bits.
 class Walk {
  public:
-  Walk(const SlotPass& pass, std::uint32_t registers) : pass_(pass), registers_(registers) {}
+  Walk(const SlotPass& pass, std::uint32_t registers, bool fold)
+      : pass_(pass), registers_(registers), fold_(fold) {}
 
   /// True when the item can run now; otherwise what it blocks is remembered.
   bool take(const Item& item) {
     if (item.op < 0) {
       const SlotTerm& term = pass_.terms[static_cast<std::size_t>(item.term)];
-      if (!(term.slots & mixed_)) return true;
+      if (!(term.slots & (mixed_ | mapped_))) return true;
       diagonal_ |= term.slots;
       return false;
     }
     const SlotOp& op = pass_.ops[static_cast<std::size_t>(item.op)];
     ready_ = !(op.target_mask & (mixed_ | diagonal_)) && !(op.control_mask & mixed_);
-    if (ready_ && !(op.register_mask & ~registers_)) return true;
+    if (is_map(op)) {
+      if (ready_) {
+        mapped_ |= op.target_mask;
+        map_controls_ |= op.control_mask;
+        return true;
+      }
+    } else {
+      ready_ =
+          ready_ && !(op.target_mask & (mapped_ | map_controls_)) && !(op.control_mask & mapped_);
+      if (ready_ && !(op.register_mask & ~registers_)) return true;
+    }
     mixed_ |= op.target_mask;
     diagonal_ |= op.control_mask;
     return false;
   }
+  bool is_map(const SlotOp& op) const { return fold_ && op.is_affine; }
   /// The last operation refused by take() lacked only register bits.
   bool ready() const { return ready_; }
   /// Nothing on the register bits can run any more.
-  bool exhausted() const { return registers_ && !(registers_ & ~mixed_); }
+  bool exhausted() const {
+    return registers_ && !(registers_ & ~(mixed_ | mapped_ | map_controls_));
+  }
 
  private:
   const SlotPass& pass_;
   std::uint32_t registers_;
-  std::uint32_t mixed_ = 0, diagonal_ = 0;  ///< slots of items put off
+  bool fold_;
+  std::uint32_t mixed_ = 0, diagonal_ = 0;       ///< slots of items put off
+  std::uint32_t mapped_ = 0, map_controls_ = 0;  ///< slots of affine operations taken
   bool ready_ = false;
 };
 
-int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers) {
-  Walk walk(pass, registers);
+int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers,
+               bool fold) {
+  Walk walk(pass, registers, fold);
   int work = 0;
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end && !walk.exhausted(); ++i) {
@@ -82,9 +99,10 @@ int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_
 
 /// Register sets that ready operations ask for beyond `registers`, in order, without repetition.
 std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>& open,
-                                  std::uint32_t registers, std::uint32_t allowed, int room) {
+                                  std::uint32_t registers, std::uint32_t allowed, int room,
+                                  bool fold) {
   std::vector<std::uint32_t> sets;
-  Walk walk(pass, registers);
+  Walk walk(pass, registers, fold);
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end; ++i) {
     if (walk.take(open[i]) || open[i].op < 0 || !walk.ready()) continue;
@@ -98,16 +116,16 @@ std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>&
 
 std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& open,
                                std::uint32_t allowed, std::uint32_t fill_first,
-                               std::uint32_t fill_next, int num_registers) {
+                               std::uint32_t fill_next, int num_registers, bool fold) {
   std::uint32_t chosen = 0;
-  int done = work_under(pass, open, 0);
+  int done = work_under(pass, open, 0, fold);
   while (std::popcount(chosen) < num_registers) {
     std::uint32_t best = 0;
     double best_gain = 0;
     int best_work = done;
     for (std::uint32_t more :
-         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen))) {
-      const int work = work_under(pass, open, chosen | more);
+         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen), fold)) {
+      const int work = work_under(pass, open, chosen | more, fold);
       const double gain = static_cast<double>(work - done) / std::popcount(more);
       if (gain > best_gain) {
         best_gain = gain;
@@ -212,6 +230,8 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
     }
     op.register_mask = op.kind == OpKind::kMatrixShared ? 0 : op.target_mask;
     split(controls, op.control_mask, op.tile_mask);
+    op.is_affine = op.kind == OpKind::kFlip &&
+                   std::popcount(op.control_mask) + std::popcount(op.tile_mask) <= 1;
     split(controls & action.control_value, op.control_value, op.tile_value);
     out.items.push_back({static_cast<std::int32_t>(out.ops.size()), -1});
     out.ops.push_back(op);
@@ -219,8 +239,71 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
   return out;
 }
 
+namespace {
+
+/// Orders the items of a phase in rounds: all phases that wait for nothing, all operations that
+/// wait for nothing more, and so on, so that many terms are written at once.
+void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
+  struct Keyed {
+    int round;
+    Item item;
+  };
+  std::vector<Keyed> keyed;
+  int target_round[kMaxTileQubits] = {}, read_round[kMaxTileQubits] = {};
+  for (const Item& item : items) {
+    if (item.op < 0) {
+      int round = 0;
+      const std::uint32_t slots = pass.terms[static_cast<std::size_t>(item.term)].slots;
+      for_each_bit(slots, [&](int s) { round = std::max(round, target_round[s]); });
+      for_each_bit(slots, [&](int s) { read_round[s] = std::max(read_round[s], round); });
+      keyed.push_back({2 * round + 1, item});
+      continue;
+    }
+    const SlotOp& op = pass.ops[static_cast<std::size_t>(item.op)];
+    int round = 0;
+    for_each_bit(op.target_mask, [&](int s) {
+      round = std::max({round, target_round[s], read_round[s]});
+    });
+    for_each_bit(op.control_mask, [&](int s) { round = std::max(round, target_round[s]); });
+    ++round;
+    for_each_bit(op.target_mask, [&](int s) { target_round[s] = round; });
+    for_each_bit(op.control_mask, [&](int s) { read_round[s] = std::max(read_round[s], round); });
+    keyed.push_back({2 * round, item});
+  }
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [](const Keyed& a, const Keyed& b) { return a.round < b.round; });
+  // Inside a round of operations: by slot of first use in the phase, so that register bits ascend.
+  std::uint32_t used = 0;
+  int rank[kMaxTileQubits] = {}, next = 0;
+  for (const Keyed& k : keyed) {
+    if (k.item.op < 0) continue;
+    for_each_bit(pass.ops[static_cast<std::size_t>(k.item.op)].register_mask, [&](int s) {
+      if (!(used >> s & 1)) rank[s] = next++;
+      used |= 1u << s;
+    });
+  }
+  const auto rank_of = [&](const Item& item) {
+    const SlotOp& op = pass.ops[static_cast<std::size_t>(item.op)];
+    return op.num_targets == 1 ? rank[op.targets[0]] : -1;
+  };
+  for (std::size_t first = 0; first < keyed.size();) {
+    std::size_t last = first;
+    while (last < keyed.size() && keyed[last].round == keyed[first].round) ++last;
+    if (keyed[first].item.op >= 0) {
+      std::stable_sort(
+          keyed.begin() + static_cast<std::ptrdiff_t>(first),
+          keyed.begin() + static_cast<std::ptrdiff_t>(last),
+          [&](const Keyed& a, const Keyed& b) { return rank_of(a.item) < rank_of(b.item); });
+    }
+    first = last;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = keyed[i].item;
+}
+
+}  // namespace
+
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes) {
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold) {
   const std::uint32_t all = static_cast<std::uint32_t>(low_mask(shape.tile_qubits));
   std::vector<Item> open = pass.items, later;
   std::vector<Phase> phases;
@@ -229,25 +312,29 @@ std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
     const std::uint32_t allowed = phases.empty() ? all & ~first_lanes : all;
     const std::uint32_t before = phases.empty() ? 0 : phases.back().registers;
     phase.registers = choose_registers(pass, open, allowed, before & ~last_lanes, all & ~last_lanes,
-                                       shape.register_bits);
-    Walk walk(pass, phase.registers);
+                                       shape.register_bits, fold);
+    Walk walk(pass, phase.registers, fold);
     later.clear();
     for (const Item& item : open) {
-      if (walk.take(item)) {
-        phase.items.push_back(item);
-      } else {
+      if (!walk.take(item)) {
         later.push_back(item);
+      } else if (item.op >= 0 && walk.is_map(pass.ops[static_cast<std::size_t>(item.op)])) {
+        phase.maps.push_back(item.op);
+      } else {
+        phase.items.push_back(item);
       }
     }
-    TW_CHECK(!phase.items.empty() || phases.empty() || later.empty(), "a phase without work");
+    TW_CHECK(later.size() < open.size() || phases.empty() || later.empty(), "a phase without work");
     open.swap(later);
+    order_in_rounds(pass, phase.items);
     phases.push_back(std::move(phase));
   }
-  // The store wants its rows as lanes.
-  if ((phases.back().registers & last_lanes) || (phases.size() == 1 && first_lanes != last_lanes)) {
+  // The store wants its rows as lanes, and every map done.
+  if ((phases.back().registers & last_lanes) || !phases.back().maps.empty() ||
+      (phases.size() == 1 && first_lanes != last_lanes)) {
     Phase store;
     store.registers = choose_registers(pass, {}, all & ~last_lanes, phases.back().registers, all,
-                                       shape.register_bits);
+                                       shape.register_bits, fold);
     phases.push_back(std::move(store));
   }
   return phases;
@@ -282,12 +369,39 @@ std::vector<int> independent(const std::vector<int>& slots, const std::uint32_t*
 
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
                                 const Shape& shape, const std::vector<int>& first_lanes,
-                                const std::vector<int>& last_lanes,
-                                std::uint32_t (&column)[kMaxTileQubits]) {
+                                const std::vector<int>& last_lanes) {
   const int k = shape.tile_qubits, q = shape.row_bits;
   const int banks = shape.precision == Precision::kDouble ? 3 : 4;  // bits: 128 bytes of amplitudes
+  // basis[f][s]: the slots at the load whose columns sum to the column of slot s in phase f. X on t
+  // under c is a map M; addresses stay, so columns are multiplied by M^-1 = M: c takes along t.
+  struct Basis {
+    std::uint32_t slot[kMaxTileQubits]{}, constant = 0;
+    std::vector<std::uint32_t> tile;
+  };
+  std::vector<Basis> basis(phases.size());
+  for (int s = 0; s < k; ++s) basis[0].slot[s] = 1u << s;
+  basis[0].tile.resize(pass.tile_position.size());
+  for (std::size_t f = 1; f < phases.size(); ++f) {
+    basis[f] = basis[f - 1];
+    for (std::int32_t index : phases[f - 1].maps) {
+      const SlotOp& op = pass.ops[static_cast<std::size_t>(index)];
+      const std::uint32_t target = basis[f].slot[op.targets[0]];
+      for_each_bit(op.control_mask, [&](int c) { basis[f].slot[c] ^= target; });
+      for_each_bit(op.tile_mask,
+                   [&](int c) { basis[f].tile[static_cast<std::size_t>(c)] ^= target; });
+      const bool wants_one = (op.control_mask | op.tile_mask) != 0 &&
+                             op.control_value == op.control_mask && op.tile_value == op.tile_mask;
+      if (!wants_one) basis[f].constant ^= target;
+    }
+  }
+
   std::vector<std::vector<int>> lanes(phases.size());
   std::uint32_t vector[kMaxTileQubits] = {};
+  const auto sum = [&](const std::uint32_t* of, std::uint32_t slots) {
+    std::uint32_t total = 0;
+    for_each_bit(slots, [&](int s) { total ^= of[s]; });
+    return total;
+  };
   std::mt19937 random(1);
   // Slots below `banks` keep their own address bit; the others get a vector that is XORed into the
   // bank.
@@ -297,16 +411,18 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     }
     bool free_of_conflicts = true;
     for (std::size_t f = 0; f < phases.size(); ++f) {
+      std::uint32_t now[kMaxTileQubits];
+      for (int s = 0; s < k; ++s) now[s] = sum(vector, basis[f].slot[s]);
       std::vector<int> threads;
       const bool first = f == 0, last = f + 1 == phases.size();
       if (first || last) {
         threads = first ? first_lanes : last_lanes;
-        lanes[f] = independent(threads, vector, std::min(q, banks));
+        lanes[f] = independent(threads, now, std::min(q, banks));
       } else {
         for (int s = 0; s < k; ++s) {
           if (!(phases[f].registers >> s & 1)) threads.push_back(s);
         }
-        lanes[f] = independent(threads, vector, banks);
+        lanes[f] = independent(threads, now, banks);
       }
       if (lanes[f].empty()) {
         free_of_conflicts = false;
@@ -316,14 +432,18 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     if (free_of_conflicts) break;
   }
   const std::uint32_t bytes = static_cast<std::uint32_t>(amplitude_bytes(shape.precision));
+  std::uint32_t column[kMaxTileQubits];
   for (int s = 0; s < k; ++s) column[s] = ((s < banks ? 0 : 1u << s) | vector[s]) * bytes;
 
   std::vector<SlotLayout> layouts;
   for (std::size_t f = 0; f < phases.size(); ++f) {
     SlotLayout layout;
+    for (int s = 0; s < k; ++s) layout.column[s] = sum(column, basis[f].slot[s]);
+    layout.constant = sum(column, basis[f].constant);
+    for (std::uint32_t slots : basis[f].tile) layout.tile_column.push_back(sum(column, slots));
     layout.register_mask = phases[f].registers;
     layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
-    // Register bits in the order of their first use, so that layers find them ascending.
+    // Register bits in the order of their first use, so that pairs tend to be with higher bits.
     std::uint32_t placed = 0;
     const auto place = [&](int s) {
       if (!(placed >> s & 1)) layout.register_slot.push_back(s);

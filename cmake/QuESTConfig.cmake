@@ -1,0 +1,21 @@
+# find_package(QuEST 3): QuEST::QuEST, also as QuEST, is the C API of QuEST on Tilewave. Set PRECISION
+# to 1 for float as qreal; 2, double, is the default.
+include(CMakeFindDependencyMacro)
+find_dependency(tilewave HINTS ${CMAKE_CURRENT_LIST_DIR}/../tilewave)
+set(_tilewave_quest tilewave::quest)
+if(DEFINED PRECISION)
+  if(PRECISION EQUAL 1)
+    set(_tilewave_quest tilewave::quest_f32)
+  elseif(NOT PRECISION EQUAL 2)
+    set(QuEST_FOUND FALSE)
+    set(QuEST_NOT_FOUND_MESSAGE "PRECISION is ${PRECISION}: use 1 (float) or 2 (double)")
+    return()
+  endif()
+endif()
+foreach(_tilewave_name QuEST QuEST::QuEST)
+  if(NOT TARGET ${_tilewave_name})
+    add_library(${_tilewave_name} INTERFACE IMPORTED)
+    set_target_properties(${_tilewave_name} PROPERTIES
+                          INTERFACE_LINK_LIBRARIES ${_tilewave_quest})
+  endif()
+endforeach()

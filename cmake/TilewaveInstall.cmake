@@ -1,0 +1,87 @@
+# What cmake --install puts where, in two components:
+#   program      bin/tilewave
+#   development  static libraries, C++ headers, the C API of QuEST with its compiler wrapper
+#                bin/tilewave-quest-cc, pkg-config files, and the CMake packages tilewave and QuEST
+# The pkg-config files of the build folder serve programs without an installation.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(TW_QUEST_HEADERS tilewave-quest)  # below the include folder: no clash with another QuEST.h
+set(TW_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake)
+
+if(TARGET tilewave)
+  install(TARGETS tilewave COMPONENT program)
+endif()
+
+set(libraries)
+foreach(room base runtime circuit io statevec stabilizer field simulate quest_core quest quest_f32)
+  if(TARGET tilewave_${room})
+    set_target_properties(tilewave_${room} PROPERTIES EXPORT_NAME ${room})
+    list(APPEND libraries tilewave_${room})
+  endif()
+endforeach()
+install(TARGETS ${libraries} EXPORT tilewave COMPONENT development)
+install(EXPORT tilewave NAMESPACE tilewave:: FILE tilewaveTargets.cmake COMPONENT development
+        DESTINATION ${TW_PACKAGE_DIR}/tilewave)
+install(DIRECTORY src/tilewave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+        FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE PATTERN cli EXCLUDE)
+
+configure_package_config_file(cmake/tilewaveConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/install/tilewaveConfig.cmake
+  INSTALL_DESTINATION ${TW_PACKAGE_DIR}/tilewave)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/tilewaveConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/install/tilewaveConfig.cmake
+  ${PROJECT_BINARY_DIR}/install/tilewaveConfigVersion.cmake
+  DESTINATION ${TW_PACKAGE_DIR}/tilewave COMPONENT development)
+
+if(TARGET tilewave_quest)
+  install(FILES src/tilewave/quest/include/QuEST.h src/tilewave/quest/include/QuEST_complex.h
+    src/tilewave/quest/include/QuEST_precision.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${TW_QUEST_HEADERS} COMPONENT development)
+  install(FILES cmake/QuESTConfig.cmake DESTINATION ${TW_PACKAGE_DIR}/QuEST COMPONENT development)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/QuESTConfigVersion.cmake
+    VERSION 3.7.0 COMPATIBILITY SameMajorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/install/QuESTConfigVersion.cmake
+    DESTINATION ${TW_PACKAGE_DIR}/QuEST COMPONENT development)
+
+  # What the static libraries need from the system, as linker flags.
+  set(system_libs -lstdc++)
+  foreach(name ${OpenMP_CXX_LIB_NAMES})
+    list(APPEND system_libs -l${name})
+  endforeach()
+  list(APPEND system_libs -lm -ldl)
+  if(TW_HAVE_CUDA)
+    list(APPEND system_libs -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt)
+  endif()
+  list(REMOVE_DUPLICATES system_libs)
+  list(JOIN system_libs " " TW_SYSTEM_LIBS)
+  set(rooms simulate statevec stabilizer io circuit runtime base)
+  list(TRANSFORM rooms PREPEND -ltilewave_ OUTPUT_VARIABLE room_libs)
+  list(TRANSFORM rooms PREPEND "-L${PROJECT_BINARY_DIR}/src/tilewave/" OUTPUT_VARIABLE build_dirs)
+  list(JOIN room_libs " " TW_ROOM_LIBS)
+  list(JOIN build_dirs " " build_dirs)
+
+  foreach(entry "tilewave_quest 2" "tilewave_quest_f32 1")
+    separate_arguments(entry)
+    list(GET entry 0 TW_QUEST_LIB)
+    list(GET entry 1 TW_QUEST_PREC)
+    # installed: found from where the file lies, so that the tree may be moved
+    file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    set(TW_PC_PREFIX "\${pcfiledir}/${up}")
+    set(TW_PC_HEADERS "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}/${TW_QUEST_HEADERS}")
+    set(TW_PC_DIRS "-L\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    configure_file(cmake/tilewave_quest.pc.in install/${TW_QUEST_LIB}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/install/${TW_QUEST_LIB}.pc
+      DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+    # in the build folder
+    set(TW_PC_PREFIX ${PROJECT_BINARY_DIR})
+    set(TW_PC_HEADERS ${PROJECT_SOURCE_DIR}/src/tilewave/quest/include)
+    set(TW_PC_DIRS "-L${PROJECT_BINARY_DIR}/src/tilewave/quest ${build_dirs}")
+    configure_file(cmake/tilewave_quest.pc.in ${TW_QUEST_LIB}.pc @ONLY)
+  endforeach()
+
+  configure_file(cmake/tilewave-quest-cc.in install/tilewave-quest-cc @ONLY)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/install/tilewave-quest-cc
+    DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT development)
+endif()

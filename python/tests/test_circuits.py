@@ -1,0 +1,264 @@
+"""Building circuits, running them, and everything that is wrong with them."""
+import gc
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewave as tw
+
+ROOT = Path(os.environ["TILEWAVE_ROOT"])
+
+
+def random_circuit(rng, n, num_gates):
+    circuit = tw.Circuit(n)
+    for _ in range(num_gates):
+        a, b = (int(q) for q in rng.choice(n, 2, replace=False))
+        kind = rng.integers(5)
+        if kind == 0:
+            circuit.h(a)
+        elif kind == 1:
+            circuit.u(*map(float, rng.random(3)), a)
+        elif kind == 2:
+            circuit.cx(a, b)
+        elif kind == 3:
+            circuit.rzz(float(rng.random()), a, b)
+        else:
+            circuit.swap(a, b)
+    return circuit
+
+
+def dense(state, matrix, qubits):
+    """matrix on qubits (the first is the lowest bit of its index) of a state."""
+    n = int(np.log2(state.size))
+    axes = [n - 1 - q for q in reversed(qubits)]
+    tensor = np.moveaxis(state.reshape([2] * n), axes, range(len(axes)))
+    shape = tensor.shape
+    tensor = (matrix @ tensor.reshape(2 ** len(qubits), -1)).reshape(shape)
+    return np.moveaxis(tensor, range(len(axes)), axes).reshape(-1)
+
+
+def test_bell_pair():
+    bell = tw.Circuit(2).h(0).cx(0, 1)
+    np.testing.assert_allclose(tw.simulate(bell), np.array([1, 0, 0, 1]) / np.sqrt(2), atol=1e-15)
+    assert tw.expectation(bell, "XX") == pytest.approx(1)
+    assert tw.expectation(bell, {"ZZ": 2, "XI": 5, "YY": 0.5}) == pytest.approx(1.5)
+    assert tw.expectation(bell, [("Z0 Z1", 1j)]) == pytest.approx(1j)
+    counts = tw.sample(bell.copy().measure_all(), 1000, seed=4)
+    assert set(counts) == {"00", "11"} and sum(counts.values()) == 1000
+
+
+def test_methods_return_the_circuit_itself():
+    circuit = tw.Circuit(1)
+    assert circuit.h(0) is circuit and type(circuit) is tw.Circuit
+    assert type(circuit.copy()) is tw.Circuit and len(circuit.copy().x(0)) == 2 and len(circuit) == 1
+
+
+def test_every_gate_has_a_method():
+    for name in tw.gate_names():
+        assert callable(getattr(tw.Circuit, name)), name
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 11, 15, 16, 17, 18])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_states_in_order_of_basis_states(n, precision):
+    # beyond 13 qubits the engine keeps its rows in another order
+    rng = np.random.default_rng(n)
+    matrices = [np.linalg.qr(rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2)))[0] for _ in range(2 * n)]
+    circuit, expected = tw.Circuit(n), np.zeros(2**n, complex)
+    expected[0] = 1
+    for k, matrix in enumerate(matrices):
+        circuit.unitary(matrix, [k % n])
+        expected = dense(expected, matrix, [k % n])
+        if n > 1:
+            circuit.cx(k % n, (k + 1) % n)
+            expected = dense(expected, np.eye(4)[[0, 3, 2, 1]], [k % n, (k + 1) % n])
+    state = tw.simulate(circuit, precision=precision)
+    assert state.dtype == (np.complex128 if precision == "double" else np.complex64)
+    np.testing.assert_allclose(state, expected, atol=1e-12 if precision == "double" else 1e-5)
+    answers = tw.State(circuit, precision)
+    tolerance = 1e-12 if precision == "double" else 1e-5
+    np.testing.assert_allclose(answers.probabilities(), abs(expected) ** 2, atol=tolerance)
+    np.testing.assert_allclose(answers.amplitudes([0, 2**n - 1]), expected[[0, -1]], atol=tolerance)
+    np.testing.assert_allclose(answers.take(), expected, atol=tolerance)
+    with pytest.raises(ValueError, match="taken away"):
+        answers.norm()
+
+
+def test_arrays_are_not_copied_and_outlive_their_state():
+    state = tw.simulate(random_circuit(np.random.default_rng(1), 16, 60))
+    assert state.flags.c_contiguous and state.flags.writeable and not state.flags.owndata
+    before = state.copy()
+    gc.collect()
+    tw.simulate(random_circuit(np.random.default_rng(2), 16, 60))
+    np.testing.assert_array_equal(state, before)
+    again = np.from_dlpack(state)
+    assert again.__array_interface__["data"] == state.__array_interface__["data"]
+
+
+def test_plans_are_kept_until_the_circuit_changes():
+    circuit = random_circuit(np.random.default_rng(3), 6, 40)
+    first = tw.simulate(circuit)
+    np.testing.assert_array_equal(first, tw.simulate(circuit))
+    circuit.x(3)
+    np.testing.assert_allclose(tw.simulate(circuit), first.reshape(4, 2, 8)[:, ::-1].reshape(-1), atol=1e-14)
+
+
+def test_several_threads_share_a_circuit():
+    circuit = random_circuit(np.random.default_rng(4), 12, 200)
+    expected, wrong = tw.simulate(circuit), []
+
+    def work():
+        for _ in range(20):
+            if not np.array_equal(tw.simulate(circuit), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_interpreter_runs_while_a_circuit_does():
+    circuit = random_circuit(np.random.default_rng(5), 21, 400)
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (tw.simulate(circuit), done.set()))
+    ticks = 0
+    thread.start()
+    while not done.wait(0.001):
+        ticks += 1
+    thread.join()
+    assert ticks > 3
+
+
+def test_shots():
+    circuit = tw.Circuit(3, 3).h(0).cx(0, 1).measure(0, 2).measure(1, 0)
+    bits = tw.sample_bits(circuit, 500, seed=7)
+    assert bits.shape == (500, 3) and bits.dtype == np.bool_
+    assert np.array_equal(bits[:, 0], bits[:, 2]) and not bits[:, 1].any() and 150 < bits[:, 0].sum() < 350
+    keys = ["".join("01"[int(b)] for b in row[::-1]) for row in bits]
+    counts = tw.sample(circuit, 500, seed=7)
+    assert {key: keys.count(key) for key in set(keys)} == counts
+    packed = tw.sample_bits(circuit, 500, seed=7, bit_packed=True)
+    assert np.array_equal(packed, np.packbits(bits, axis=1, bitorder="little"))
+    # neighbouring shots are independent: their order is that of the draws, not of the outcomes
+    assert 0.3 < np.mean(bits[1:, 0] != bits[:-1, 0]) < 0.7
+
+
+def test_shots_of_circuits_that_measure_in_the_middle():
+    circuit = tw.Circuit(2, 2).h(0).measure(0, 0)
+    circuit.x(1).c_if(0)
+    circuit.measure(1, 1).reset(0).h(0)
+    bits = tw.sample_bits(circuit, 400, seed=1)
+    assert np.array_equal(bits[:, 0], bits[:, 1]) and 100 < bits[:, 0].sum() < 300
+    assert tw.expectation(circuit, "IX", shots=100) == pytest.approx(1)
+    state = tw.simulate(circuit, seed=3)
+    assert np.count_nonzero(abs(state) > 1e-9) == 2
+    with pytest.raises(ValueError, match="needs shots"):
+        tw.expectation(circuit, "IX")
+
+
+def test_more_than_64_classical_bits():
+    circuit = tw.Circuit(2, 150).x(1)
+    circuit.measure(1, 3).measure(1, 70).measure(1, 149).measure(0, 80)
+    circuit.x(0).c_if(60, value=1 << 10, size=20)  # bit 70 alone
+    circuit.measure(0, 0)
+    bits = tw.sample_bits(circuit, 3)
+    assert sorted(np.flatnonzero(bits[0])) == [0, 3, 70, 149]
+    assert tw.sample_bits(circuit, 3, bit_packed=True).shape == (3, 19)
+
+
+def test_run_answers_everything_at_once():
+    circuit = tw.Circuit(3).h(0).cx(0, 1).cx(1, 2).measure_all()
+    result = tw.run(circuit, 100, seed=5, probabilities=[0, 2], observables="0.5 ZZI + 2 Z0", record_steps=True,
+                    explain=True)
+    assert result.counts == tw.sample(circuit, 100, seed=5) and result.seed == 5
+    np.testing.assert_allclose(result.probabilities, [0.5, 0.5])
+    np.testing.assert_allclose(result.joint_probabilities, [0.5, 0, 0, 0.5], atol=1e-15)
+    np.testing.assert_allclose(result.expectations, [0.5, 0], atol=1e-15)
+    assert result.norm == pytest.approx(1) and result.steps and "passes" in result.plan["text"]
+
+
+def test_plan_explains_itself():
+    plan = tw.plan(random_circuit(np.random.default_rng(6), 20, 50))
+    assert plan.num_gates == 50 and plan.num_passes >= 1 and plan.num_bytes > 0
+    assert "pass" in plan.explain() and "predicted" in plan.explain()
+    assert tw.plan(tw.Circuit(36).h(0)).memory_bytes > 2**39  # far beyond this machine: nothing is allocated
+
+
+def test_qasm_from_text_and_file(tmp_path):
+    text = 'OPENQASM 2.0;\ninclude "qelib1.inc";\nqreg q[2];\ncreg c[2];\nh q[0];\ncx q[0],q[1];\nmeasure q -> c;\n'
+    path = tmp_path / "bell.qasm"
+    path.write_text(text)
+    for source in (text, path, str(path)):
+        circuit = tw.Circuit.from_qasm(source)
+        assert isinstance(circuit, tw.Circuit) and circuit.num_qubits == 2 and circuit.cregs == [("c", 0, 2)]
+    assert tw.Circuit.from_qasm(circuit.to_qasm()).to_qasm() == circuit.to_qasm()
+    for example in sorted((ROOT / "examples").glob("*.qasm")):
+        if "24" not in example.name:
+            assert sum(tw.sample(tw.Circuit.from_qasm(example), 10).values()) == 10
+
+
+def test_stim_circuits_as_states():
+    text = "H 0\nCX 0 1 0 2\nM 0 !1\nMPP X1*X2\nCX rec[-3] 2\nMR 2\nREPEAT 2 {\n    MX 0\n}\nDETECTOR rec[-1]\n"
+    bits = tw.sample_bits(tw.Circuit.from_stim(text), 300, seed=2)
+    assert bits.shape == (300, 6)
+    assert np.array_equal(bits[:, 0], ~bits[:, 1]) and np.array_equal(bits[:, 4], bits[:, 5])
+    with pytest.raises(ValueError, match="noise"):
+        tw.Circuit.from_stim("DEPOLARIZE1(0.1) 0\n")
+    with pytest.raises(ValueError, match="twice"):
+        tw.Circuit.from_stim("MPP X0*Z1*Z0*X1\n")
+
+
+def test_inverse():
+    circuit = random_circuit(np.random.default_rng(8), 5, 60)
+    both = circuit.copy()
+    state = tw.simulate(circuit)
+    back = tw.Circuit(5)
+    back.unitary(np.eye(2), [0])
+    np.testing.assert_allclose(abs(np.vdot(state, tw.simulate(both))), 1)
+    assert isinstance(circuit.inverse(), tw.Circuit)
+    with pytest.raises(ValueError):
+        tw.Circuit(1, 1).measure(0, 0).inverse()
+
+
+@pytest.mark.parametrize("wrong, exception, message", [
+    (lambda: tw.Circuit(2).h(2), ValueError, "out of range"),
+    (lambda: tw.Circuit(2).cx(1, 1), ValueError, "named twice"),
+    (lambda: tw.Circuit(2).rx(float("inf"), 0), ValueError, "not a finite number"),
+    (lambda: tw.Circuit(2).rx(0), TypeError, "incompatible"),
+    (lambda: tw.Circuit(1).measure(0, 0), ValueError, "classical bit 0"),
+    (lambda: tw.Circuit(1).gate("hh", [0]), ValueError, "no gate 'hh'"),
+    (lambda: tw.Circuit(1).x(0).c_if(0), ValueError, "do not all exist"),
+    (lambda: tw.Circuit(2).unitary(np.eye(2), [0, 1]), ValueError, "4\\^targets"),
+    (lambda: tw.Circuit.from_qasm("OPENQASM 2.0;\nqreg q[1];\nfoo q[0];"), ValueError, "<text>:3:1: unknown gate"),
+    (lambda: tw.Circuit.from_qasm("missing.qasm"), FileNotFoundError, "missing.qasm"),
+    (lambda: tw.Circuit.from_qasm(3), TypeError, "path"),
+    (lambda: tw.Circuit.from_stim("FOO 0\n"), ValueError, "FOO"),
+    (lambda: tw.simulate(tw.Circuit()), ValueError, "no qubits"),
+    (lambda: tw.simulate(tw.Circuit(44)), MemoryError, "cannot place 44 qubits"),
+    (lambda: tw.simulate(tw.Circuit(1), precision="half"), ValueError, "precision"),
+    (lambda: tw.simulate(tw.Circuit(1), device="tpu"), ValueError, "unknown device"),
+    (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),
+    (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "does not exist"),
+    (lambda: tw.amplitudes(tw.Circuit(2), [4]), ValueError, "does not exist"),
+    (lambda: tw.expectation(tw.Circuit(2), "ZZZ"), ValueError, "observable:1"),
+    (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
+    (lambda: tw.run(tw.Circuit(2), observables={"ZZ": 1j}), ValueError, "Hermitian"),
+    (lambda: tw.sample(tw.Circuit(2), -1), TypeError, "incompatible"),
+])
+def test_errors(wrong, exception, message):
+    with pytest.raises(exception, match=message):
+        wrong()
+
+
+def test_stubs_name_every_method():
+    stub = (Path(tw.__file__).parent / "_core.pyi").read_text()
+    assert "def cx(self, control: int, target: int) -> Circuit" in stub
+    assert "def u(self, theta: float, phi: float, lam: float, qubit: int) -> Circuit" in stub
+    for name in tw.gate_names():
+        assert f"def {name}(" in stub, name

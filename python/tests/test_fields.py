@@ -1,0 +1,95 @@
+"""Entropy against scikit-image, maps against numpy."""
+import numpy as np
+import pytest
+
+import tilewave as tw
+
+skimage_rank = pytest.importorskip("skimage.filters.rank")
+from skimage.morphology import disk, ellipse  # noqa: E402
+
+
+def image(rng, shape, classes=256, dtype=np.uint8):
+    return rng.integers(0, classes, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("classes", [2, 16, 200, 256])
+@pytest.mark.parametrize("window", [np.ones((5, 5)), np.ones((9, 3)), disk(4), ellipse(2, 5), np.eye(7)])
+def test_entropy_agrees_with_scikit_image(classes, window):
+    rng = np.random.default_rng(classes)
+    picture = image(rng, (61, 47), classes)
+    window = window.astype(np.uint8)
+    expected = skimage_rank.entropy(picture, window)
+    ours = tw.entropy(picture, window)
+    assert ours.dtype == np.float32 and ours.shape == picture.shape
+    np.testing.assert_allclose(ours, expected, atol=1e-5)
+    mask = (rng.random(picture.shape) < 0.7).astype(np.uint8)
+    mask[20:35, 10:30] = 0
+    np.testing.assert_allclose(tw.entropy(picture, window, mask=mask),
+                               skimage_rank.entropy(picture, window, mask=mask), atol=1e-5)
+
+
+def test_entropy_of_16_bit_images_and_stacks():
+    rng = np.random.default_rng(1)
+    deep = image(rng, (40, 30), 1000, np.uint16)
+    np.testing.assert_allclose(tw.entropy(deep, disk(3)), skimage_rank.entropy(deep, disk(3)), atol=1e-5)
+    mask = rng.random(deep.shape) < 0.5
+    np.testing.assert_allclose(tw.entropy(deep, disk(3), mask=mask),
+                               skimage_rank.entropy(deep, disk(3), mask=mask.astype(np.uint8)), atol=1e-5)
+    stack = image(rng, (2, 3, 20, 25), 7)
+    ours = tw.entropy(stack, 2)
+    for i in range(2):
+        for j in range(3):
+            np.testing.assert_allclose(ours[i, j], skimage_rank.entropy(stack[i, j], np.ones((5, 5))), atol=1e-5)
+
+
+def test_entropy_of_views_and_into_arrays():
+    rng = np.random.default_rng(2)
+    picture = image(rng, (80, 90), 9)
+    for view in (picture[3:50, 7:60], picture[::2], picture[:, ::3], picture.T, picture[::-1]):
+        np.testing.assert_array_equal(tw.entropy(view), tw.entropy(view.copy()))
+    out = np.empty(picture.shape, np.float32)
+    assert tw.entropy(picture, out=out) is out
+    np.testing.assert_array_equal(out, tw.entropy(picture, np.ones((5, 5)), threads=1))
+    np.testing.assert_allclose(tw.entropy(picture, base=None), tw.entropy(picture) * np.log(2), atol=1e-5)
+    assert np.isnan(tw.entropy(picture, border="valid", fill=np.nan)).sum() == 80 * 90 - 76 * 86
+    assert not tw.entropy(picture, border="valid").max() == 0
+    assert np.count_nonzero(tw.entropy(picture > 4, 1)) > 0
+
+
+def test_maps():
+    rng = np.random.default_rng(3)
+    values = rng.random((50, 70)).astype(np.float32) * 9 + 1
+    ix = np.arange(70)
+    expected = values + np.where(ix % 2, np.sqrt(np.log(values) + 1), np.sqrt(np.cos(values) + 1))
+    ours = tw.map(values, "v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))")
+    np.testing.assert_allclose(ours, expected, rtol=3e-7)
+    assert ours is not values and ours.dtype == np.float32
+    np.testing.assert_allclose(tw.map(values, "0.5 * v", repeat=3), values / 8)
+    np.testing.assert_allclose(tw.map(values, "sin(v)", precision="fast"), np.sin(values), atol=1e-6)
+    np.testing.assert_array_equal(tw.map(np.arange(5, dtype=np.uint8), "v + idx"), [0, 2, 4, 6, 8])
+    bytes_ = image(rng, (30, 30))
+    np.testing.assert_allclose(tw.map(bytes_, "sqrt(v)", precision="lut"), np.sqrt(bytes_.astype(np.float32)))
+    before = values.copy()
+    assert tw.map(values, "v * 2", out=values) is values
+    np.testing.assert_array_equal(values, before * 2)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    (lambda: tw.entropy(np.zeros((4, 4))), "convert it to uint8"),
+    (lambda: tw.entropy(np.zeros(4, np.uint8)), "two dimensions"),
+    (lambda: tw.entropy(np.zeros((0, 4), np.uint8)), "empty"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), np.zeros((3, 3))), "footprint|window|cells"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), np.ones((3, 3, 3))), "two dimensions, not 3"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), -1), "radius"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="wrap"), "unknown border"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), device="tpu"), "unknown device"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), out=np.zeros((4, 4))), "float32"),
+    (lambda: tw.map(np.zeros((4, 4)), "v"), "lose digits"),
+    (lambda: tw.map(np.zeros((4, 4, 4), np.float32), "v"), "dimensions"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v +"), "\\^"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", repeat=-1), "repeat"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", precision="half"), "unknown precision"),
+])
+def test_errors(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        wrong()

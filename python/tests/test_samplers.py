@@ -1,0 +1,193 @@
+"""Samplers against Stim: the same arrays, the same distributions."""
+import os
+import subprocess
+
+import numpy as np
+import pytest
+import stim
+
+import tilewave as tw
+
+
+def surface_code(distance=3, p=0.003, rounds=3, task="surface_code:rotated_memory_x"):
+    return stim.Circuit.generated(task, distance=distance, rounds=rounds, after_clifford_depolarization=p,
+                                  before_measure_flip_probability=p, after_reset_flip_probability=p,
+                                  before_round_data_depolarization=p)
+
+
+def close_rates(ours, theirs, sigmas=5.5):
+    """Means of two sets of shots agree within the spread of both."""
+    n, m = len(ours), len(theirs)
+    p, q = ours.mean(0), theirs.mean(0)
+    both = (p * n + q * m) / (n + m)
+    spread = np.sqrt(np.maximum(both * (1 - both), 1e-6) * (1 / n + 1 / m))
+    return np.all(abs(p - q) < sigmas * spread)
+
+
+@pytest.mark.parametrize("circuit", [
+    surface_code(), surface_code(5, 0.01, 5), surface_code(3, 0.02, 4, "surface_code:unrotated_memory_z"),
+    surface_code(5, 0.01, 6, "repetition_code:memory"), surface_code(3, 0.005, 3, "color_code:memory_xyz")])
+def test_detectors_agree_with_stim(circuit):
+    shots = 20000
+    ours = tw.compile_detector_sampler(circuit, seed=5)
+    theirs = circuit.compile_detector_sampler(seed=6)
+    assert (ours.num_detectors, ours.num_observables) == (circuit.num_detectors, circuit.num_observables)
+    dets, obs = ours.sample(shots, separate_observables=True)
+    expected_dets, expected_obs = theirs.sample(shots, separate_observables=True)
+    for a, b in ((dets, expected_dets), (obs, expected_obs)):
+        assert a.dtype == b.dtype == np.bool_ and a.shape == b.shape
+        assert close_rates(a, b)
+    # pairs of detectors, so that correlations count too
+    k = np.arange(dets.shape[1] - 1)
+    assert close_rates(dets[:, k] & dets[:, k + 1], expected_dets[:, k] & expected_dets[:, k + 1])
+
+
+def test_measurements_agree_with_stim():
+    circuit = stim.Circuit("""
+        H 0 3
+        CX 0 1 0 2
+        X_ERROR(0.1) 1
+        MPP X3*X4 !Z0*Z1
+        M(0.02) 0 1 2
+        MR 3
+        CX rec[-1] 4
+        REPEAT 3 {
+            DEPOLARIZE1(0.05) 4
+            MX 4
+        }
+    """)
+    shots = 20000
+    ours = tw.compile_sampler(circuit, seed=1)
+    assert ours.num_measurements == circuit.num_measurements and ours.num_qubits == circuit.num_qubits
+    a, b = ours.sample(shots), circuit.compile_sampler(seed=2).sample(shots)
+    assert a.dtype == np.bool_ and a.shape == b.shape
+    pairs = [(i, j) for i in range(a.shape[1]) for j in range(i)]
+    assert close_rates(a, b)
+    assert close_rates(np.stack([a[:, i] ^ a[:, j] for i, j in pairs], 1),
+                       np.stack([b[:, i] ^ b[:, j] for i, j in pairs], 1))
+
+
+def test_every_way_of_asking_gives_the_same_bits():
+    circuit = surface_code(3, 0.02, 4)
+    sampler = lambda **options: tw.compile_detector_sampler(circuit, seed=9, **options)
+    shots = 1003
+    dets, obs = sampler().sample(shots, separate_observables=True)
+    packed = lambda a: np.packbits(a, axis=1, bitorder="little")
+    assert dets.any() and obs.any()
+    for options in ({}, {"threads": 3}, {"engine": "frame"}, {"engine": "sparse"}):
+        if options.get("engine") is None:
+            assert np.array_equal(sampler(**options).sample(shots), dets)
+        s = sampler(**options)
+        first = s.sample(shots, append_observables=True, bit_packed=True)
+        assert np.array_equal(first, sampler(**options).sample(shots, append_observables=True, bit_packed=True))
+    both = np.concatenate([dets, obs], axis=1)
+    assert np.array_equal(sampler().sample(shots, append_observables=True), both)
+    assert np.array_equal(sampler().sample(shots, append_observables=True, bit_packed=True), packed(both))
+    assert np.array_equal(sampler().sample(shots, prepend_observables=True), np.concatenate([obs, dets], axis=1))
+    assert np.array_equal(sampler().sample(shots, prepend_observables=True, bit_packed=True),
+                          packed(np.concatenate([obs, dets], axis=1)))
+    assert np.array_equal(sampler().sample(shots, bit_packed=True), packed(dets))
+    assert np.array_equal(sampler().sample_bit_packed(shots), packed(dets))
+    a, b = sampler().sample(shots, separate_observables=True, bit_packed=True)
+    assert np.array_equal(a, packed(dets)) and np.array_equal(b, packed(obs))
+    mine = np.zeros_like(dets), np.zeros_like(obs)
+    out = sampler().sample(shots, dets_out=mine[0], obs_out=mine[1])
+    assert out[0] is mine[0] and np.array_equal(mine[0], dets) and np.array_equal(mine[1], obs)
+
+
+def test_calls_continue_one_sequence():
+    circuit = surface_code(3, 0.02, 2)
+    whole = tw.compile_detector_sampler(circuit, seed=3).sample(900)
+    parts = tw.compile_detector_sampler(circuit, seed=3, threads=2)
+    assert np.array_equal(np.concatenate([parts.sample(n) for n in (1, 64, 0, 500, 335)]), whole)
+    assert not np.array_equal(tw.compile_detector_sampler(circuit, seed=4).sample(900), whole)
+
+
+def test_the_command_line_gives_the_same_shots(tmp_path):
+    circuit = surface_code(5, 0.01, 3)
+    path = tmp_path / "code.stim"
+    circuit.to_file(path)
+    done = subprocess.run([os.environ["TILEWAVE"], "detect", "--in", path, "--shots", "700", "--seed", "12",
+                           "--out_format", "b8"], capture_output=True, check=True)
+    ours = tw.compile_detector_sampler(path, seed=12).sample(700, bit_packed=True)
+    assert ours.tobytes() == done.stdout
+    for form in ("01", "b8", "r8", "hits", "dets"):
+        out, obs = tmp_path / f"dets.{form}", tmp_path / f"obs.{form}"
+        tw.compile_detector_sampler(path, seed=12).sample_write(700, filepath=out, format=form, obs_out_filepath=obs,
+                                                                obs_out_format=form)
+        read = stim.read_shot_data_file(path=str(out), format=form, num_detectors=circuit.num_detectors)
+        assert np.array_equal(read, tw.compile_detector_sampler(path, seed=12).sample(700))
+    tw.compile_sampler(path, seed=1).sample_write(128, filepath=tmp_path / "m", format="ptb64")
+    read = stim.read_shot_data_file(path=str(tmp_path / "m"), format="ptb64",
+                                    num_measurements=circuit.num_measurements)
+    assert np.array_equal(read, tw.compile_sampler(path, seed=1).sample(128))
+
+
+def test_converter_agrees_with_stim():
+    circuit = surface_code(3, 0.02, 3)
+    measurements = circuit.compile_sampler(seed=1).sample(300)
+    expected = circuit.compile_m2d_converter().convert(measurements=measurements, separate_observables=True)
+    ours = tw.compile_m2d_converter(circuit)
+    for a, b in zip(ours.convert(measurements=measurements, separate_observables=True), expected):
+        assert np.array_equal(a, b)
+    packed = np.packbits(measurements, axis=1, bitorder="little")
+    both = ours.convert(measurements=packed, append_observables=True, bit_packed=True)
+    assert np.array_equal(both, np.packbits(np.concatenate(expected, axis=1), axis=1, bitorder="little"))
+
+
+def test_error_model_agrees_with_stim():
+    circuit = surface_code(3, 0.004, 3)
+    ours = stim.DetectorErrorModel(tw.detector_error_model(circuit))
+    assert ours.approx_equals(circuit.detector_error_model(), atol=1e-9)
+    assert " ^ " in tw.detector_error_model(circuit, decompose_errors=True)
+
+
+@pytest.mark.parametrize("wrong, exception, message", [
+    (lambda: tw.compile_sampler(5), TypeError, "stim.Circuit"),
+    (lambda: tw.compile_sampler("H 0\nBAD 1\n"), ValueError, "<text>:2"),
+    (lambda: tw.compile_detector_sampler("M 0\n", engine="fast"), ValueError, "unknown engine"),
+    (lambda: tw.compile_detector_sampler("M 0\n", device="tpu"), ValueError, "unknown device"),
+    (lambda: tw.compile_sampler("M 0\n", reference_sample=np.zeros(1)), ValueError, "not supported"),
+    (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]\n").sample(1 << 62), ValueError, "shots"),
+    (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]\n").sample(1 << 50), MemoryError, "shots"),
+    (lambda: tw.compile_detector_sampler("M 0\n").sample(1, append_observables=True, separate_observables=True),
+     ValueError, "one of"),
+])
+def test_errors(wrong, exception, message):
+    with pytest.raises((exception, MemoryError) if exception is ValueError and message == "shots" else exception,
+                       match=message):
+        wrong()
+
+
+class TestSinter:
+    sinter = pytest.importorskip("sinter")
+
+    def test_the_same_error_rates_as_sinters_own_sampler(self):
+        from tilewave.sinter import TilewaveSampler
+        sinter = self.sinter
+        tasks = [sinter.Task(circuit=surface_code(d, 0.01, d), json_metadata={"d": d}) for d in (3, 5)]
+        stats = sinter.collect(num_workers=1, tasks=tasks, decoders=["tilewave", "pymatching"], max_shots=20000,
+                               custom_decoders={"tilewave": TilewaveSampler(decoder="pymatching")})
+        assert len(stats) == 4
+        for d in (3, 5):
+            by_decoder = {s.decoder: s for s in stats if s.json_metadata == {"d": d}}
+            rates = [by_decoder[name].errors / by_decoder[name].shots for name in ("tilewave", "pymatching")]
+            spread = np.sqrt(2 * max(rates) / 20000)
+            assert abs(rates[0] - rates[1]) < 5 * spread, rates
+
+    def test_post_selection_and_counters(self):
+        from tilewave.sinter import TilewaveSampler
+        circuit = surface_code(3, 0.02, 2)
+        mask = np.zeros((circuit.num_detectors + 7) // 8, np.uint8)
+        mask[0] = 3
+        task = self.sinter.Task(circuit=circuit, detector_error_model=circuit.detector_error_model(
+            decompose_errors=True), postselection_mask=mask, decoder="pymatching")
+        compiled = TilewaveSampler(count_detection_events=True, count_observable_error_combos=True,
+                                   seed=1).compiled_sampler_for_task(task)
+        stats = compiled.sample(4000)
+        dets = tw.compile_detector_sampler(circuit, seed=1).sample(4000)
+        assert stats.discards == int((dets[:, 0] | dets[:, 1]).sum()) > 0
+        assert stats.custom_counts["detection_events"] == int(dets.sum())
+        assert stats.custom_counts["obs_mistake_mask=E"] == stats.errors > 0
+        with pytest.raises(ValueError, match="no decoder"):
+            TilewaveSampler(decoder="magic").compiled_sampler_for_task(task)

@@ -1,0 +1,37 @@
+"""Tilewave: quantum circuits, error-correction sampling, local entropy and fused maps, fast.
+
+Circuits::
+
+    import tilewave as tw
+    bell = tw.Circuit(2).h(0).cx(0, 1)
+    tw.simulate(bell)                     # the state, an array of 4 complex numbers
+    tw.sample(bell.measure_all(), 1000)   # {'00': 503, '11': 497}
+
+Basis states are numbered with qubit 0 as the least significant bit; strings of bits show it rightmost, as in Qiskit.
+Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit.
+"""
+from ._core import Result, State, __version__, built_with_cuda, gate_names
+from .circuits import Circuit
+from .fields import entropy, map
+from .runs import Plan, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits, simulate
+from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
+                       compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
+
+__all__ = [
+    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Plan",
+    "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
+    "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
+    "marginals", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
+    "run", "sample", "sample_bits", "simulate",
+]
+
+_LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "plots", "plot_entropy": "plots",
+          "report": "reports"}
+
+
+def __getattr__(name):
+    """Helpers that need further packages are imported when they are first used."""
+    if name in _LATER:
+        from importlib import import_module
+        return getattr(import_module("." + _LATER[name], __name__), name)
+    raise AttributeError(f"module 'tilewave' has no attribute '{name}'")

@@ -1,0 +1,61 @@
+"""Circuits from texts, files and other packages."""
+import os
+
+from . import _core
+
+
+def read_text(source):
+    """A text and its name: of a file (a path, or a short string that names one), or the string itself."""
+    if isinstance(source, os.PathLike):
+        with open(source, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(), os.fspath(source)
+    if not isinstance(source, str):
+        raise TypeError(f"expected a text or a path, not {type(source).__name__}")
+    if "\n" not in source and ";" not in source and len(source) < 4096 and " " not in source.strip() and source.strip():
+        if os.path.exists(source) or os.path.splitext(source)[1] in (".qasm", ".stim", ".txt", ".dem"):
+            with open(source, encoding="utf-8", errors="surrogateescape") as file:
+                return file.read(), source
+    return source, "<text>"
+
+
+class Circuit(_core.Circuit):
+    """A list of operations on qubits and classical bits.
+
+    ``Circuit(3, 2)`` has a quantum register ``q`` of 3 qubits and a classical register ``c`` of 2 bits. There is a method
+    for every gate, angles first, then qubits: ``circuit.rx(0.5, 0).cx(0, 1)``; each returns the circuit. Invalid qubits
+    or angles raise ValueError.
+    """
+
+    @classmethod
+    def from_qasm(cls, source):
+        """Reads OpenQASM (or qsim's text format): a text, or the path of a file."""
+        return cls(_core.Circuit._from_text(*read_text(source)))
+
+    @classmethod
+    def from_stim(cls, source):
+        """Reads a circuit of Stim's language without noise: a text, a path, or a stim.Circuit. Measurements go into the
+        classical register ``rec``, in order; REPEAT blocks are unrolled."""
+        if type(source).__module__.split(".")[0] == "stim":
+            source = str(source) + "\n"
+        return cls(_core.Circuit._from_stim_text(*read_text(source)))
+
+    @classmethod
+    def from_qiskit(cls, circuit, parameter_values=None):
+        """Converts a qiskit.QuantumCircuit, control flow included. ``parameter_values`` is what
+        ``QuantumCircuit.assign_parameters`` takes."""
+        from .qiskit.convert import from_qiskit
+        return from_qiskit(circuit, parameter_values)
+
+    def copy(self):
+        """A circuit of its own with the same operations."""
+        return type(self)(self)
+
+    def inverse(self):
+        """The circuit that undoes this one, which must be unitary."""
+        return type(self)(super().inverse())
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()

@@ -1,0 +1,206 @@
+"""Samplers of circuits in Stim's language, called as Stim's own.
+
+A circuit is a text, the path of a file, or a stim.Circuit. The shots of a sampler are one endless sequence that only
+depends on the seed: ``sample(a)`` and then ``sample(b)`` are the shots of ``sample(a + b)``, on any machine and with any
+number of threads.
+"""
+import numpy as np
+
+from . import _core
+from .circuits import read_text
+
+
+def _text_of(circuit):
+    if isinstance(circuit, str) or hasattr(circuit, "__fspath__"):
+        return read_text(circuit)
+    if type(circuit).__module__.split(".")[0] == "stim":
+        return str(circuit) + "\n", "<stim.Circuit>"
+    raise TypeError(f"expected a text in Stim's language, a path or a stim.Circuit, not {type(circuit).__name__}")
+
+
+def _write(path, sampler, shots, layout, first_bits, formats):
+    """Samples in chunks into files; `layout` is (measurements, detectors, observables) for each file."""
+    files = [open(name, "wb") for name in path]
+    try:
+        parts = [(first, sum(counts)) for first, counts in zip(first_bits, layout)]
+        row = max(1, sum((bits + 7) // 8 for _, bits in parts))
+        chunk = max(64, min(1 << 16, (1 << 26) // row)) // 64 * 64
+        while shots > 0:
+            now = min(chunk, shots)
+            for file, rows, counts, form in zip(files, sampler.sample(now, parts, True), layout, formats):
+                file.write(_core._format_shots(rows, *counts, form))
+            shots -= now
+    finally:
+        for file in files:
+            file.close()
+
+
+class CompiledSampler:
+    """Samples the measurements of a circuit."""
+
+    def __init__(self, circuit, *, skip_reference_sample=False, seed=None, reference_sample=None, threads=1,
+                 device="cpu", engine="auto"):
+        if reference_sample is not None:
+            raise ValueError("reference_sample is not supported: leave it out, it is computed")
+        self._sampler = _core._Sampler(*_text_of(circuit), False, seed, not skip_reference_sample, engine, threads,
+                                       device)
+
+    num_measurements = property(lambda self: self._sampler.num_measurements)
+    num_qubits = property(lambda self: self._sampler.num_qubits)
+    seed = property(lambda self: self._sampler.seed, doc="Of the sequence of shots.")
+
+    def sample(self, shots, *, bit_packed=False):
+        """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
+        first."""
+        return self._sampler.sample(shots, [(0, self.num_measurements)], bit_packed)[0]
+
+    def sample_bit_packed(self, shots):
+        return self.sample(shots, bit_packed=True)
+
+    def sample_write(self, shots, *, filepath, format="01"):
+        """Writes shots to a file in one of Stim's formats: 01, b8, r8, ptb64, hits or dets."""
+        _write([filepath], self._sampler, shots, [(self.num_measurements, 0, 0)], [0], [format])
+
+    def explain(self):
+        """The chosen engine and its program."""
+        return self._sampler.explain()
+
+    def __repr__(self):
+        return f"<tilewave.CompiledSampler: {self.num_measurements} measurements on {self.num_qubits} qubits>"
+
+
+class CompiledDetectorSampler:
+    """Samples the detection events and observable flips of a circuit."""
+
+    def __init__(self, circuit, *, seed=None, threads=1, device="cpu", engine="auto"):
+        self._sampler = _core._Sampler(*_text_of(circuit), True, seed, True, engine, threads, device)
+
+    num_detectors = property(lambda self: self._sampler.num_detectors)
+    num_observables = property(lambda self: self._sampler.num_observables)
+    seed = property(lambda self: self._sampler.seed, doc="Of the sequence of shots.")
+
+    def sample(self, shots, *, prepend_observables=False, append_observables=False, separate_observables=False,
+               bit_packed=False, dets_out=None, obs_out=None):
+        """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
+        ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
+        ``prepend_observables`` put them behind or before the detectors. ``dets_out`` and ``obs_out`` are filled and
+        returned instead of new arrays."""
+        if prepend_observables + append_observables + separate_observables > 1:
+            raise ValueError("use one of prepend_observables, append_observables and separate_observables")
+        if obs_out is not None:
+            separate_observables = True
+        num_dets, num_obs = self.num_detectors, self.num_observables
+        if separate_observables or prepend_observables:
+            dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], bit_packed)
+            if prepend_observables:
+                if bit_packed:
+                    both = np.concatenate([_unpack(obs, num_obs), _unpack(dets, num_dets)], axis=1)
+                    dets = np.packbits(both, axis=1, bitorder="little")
+                else:
+                    dets = np.concatenate([obs, dets], axis=1)
+                return _into(dets_out, dets, "dets_out")
+            return _into(dets_out, dets, "dets_out"), _into(obs_out, obs, "obs_out")
+        bits = num_dets + num_obs if append_observables else num_dets
+        return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed)[0], "dets_out")
+
+    def sample_bit_packed(self, shots, **options):
+        return self.sample(shots, bit_packed=True, **options)
+
+    def sample_write(self, shots, *, filepath, format="01", obs_out_filepath=None, obs_out_format="01",
+                     prepend_observables=False, append_observables=False):
+        """Writes shots to a file, the observables to one of their own where ``obs_out_filepath`` names one."""
+        if prepend_observables:
+            raise ValueError("prepend_observables is not supported in files: use append_observables or "
+                             "obs_out_filepath")
+        if append_observables and obs_out_filepath is not None:
+            raise ValueError("use one of append_observables and obs_out_filepath")
+        num_dets, num_obs = self.num_detectors, self.num_observables
+        paths, layout, first = [filepath], [(0, num_dets, num_obs if append_observables else 0)], [0]
+        if obs_out_filepath is not None:
+            paths, layout, first = [filepath, obs_out_filepath], [*layout, (0, 0, num_obs)], [0, num_dets]
+        _write(paths, self._sampler, shots, layout, first, [format, obs_out_format])
+
+    def explain(self):
+        """The chosen engine and its program."""
+        return self._sampler.explain()
+
+    def __repr__(self):
+        return (f"<tilewave.CompiledDetectorSampler: {self.num_detectors} detectors, {self.num_observables} "
+                "observables>")
+
+
+class CompiledMeasurementsToDetectionEventsConverter:
+    """Turns measured shots into detection events."""
+
+    def __init__(self, circuit, *, skip_reference_sample=False):
+        self._converter = _core._Converter(*_text_of(circuit), not skip_reference_sample)
+
+    num_measurements = property(lambda self: self._converter.num_measurements)
+    num_detectors = property(lambda self: self._converter.num_detectors)
+    num_observables = property(lambda self: self._converter.num_observables)
+
+    def convert(self, *, measurements, sweep_bits=None, separate_observables=None, append_observables=None,
+                bit_packed=False):
+        """``measurements``: bool [shots, num_measurements] or the same packed as uint8 [shots, bytes]; the result is
+        packed with ``bit_packed``."""
+        if bool(separate_observables) == bool(append_observables) and separate_observables is None:
+            raise ValueError("say separate_observables=True or append_observables=True (or False)")
+        if separate_observables and append_observables:
+            raise ValueError("use one of separate_observables and append_observables")
+        packed = self._converter.convert(_pack(measurements), None if sweep_bits is None else _pack(sweep_bits))
+        num_dets, num_obs = self.num_detectors, self.num_observables
+        both = _unpack(packed, num_dets + num_obs)
+        parts = [both[:, :num_dets], both[:, num_dets:]] if separate_observables else \
+            [both if append_observables else both[:, :num_dets]]
+        if bit_packed:
+            parts = [np.packbits(part, axis=1, bitorder="little") for part in parts]
+        return tuple(parts) if separate_observables else parts[0]
+
+
+def _pack(rows):
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_:
+        return np.packbits(rows, axis=1, bitorder="little")
+    if rows.dtype != np.uint8:
+        raise ValueError(f"bits are an array of bool, or packed in uint8, not {rows.dtype}")
+    return np.ascontiguousarray(rows)
+
+
+def _unpack(rows, bits):
+    return np.unpackbits(rows, axis=1, count=bits, bitorder="little").view(np.bool_)
+
+
+def _into(out, array, name):
+    if out is None:
+        return array
+    if out.shape != array.shape or out.dtype != array.dtype:
+        raise ValueError(f"{name} must be {array.dtype} {list(array.shape)}, not {out.dtype} {list(out.shape)}")
+    out[...] = array
+    return out
+
+
+def compile_sampler(circuit, *, skip_reference_sample=False, seed=None, reference_sample=None, threads=1, device="cpu",
+                    engine="auto"):
+    """A sampler of the circuit's measurements. ``threads``: 0 for all; ``device``: "cpu" or "gpu"; ``engine``: "auto",
+    "frame" or "sparse". The shots do not depend on them."""
+    return CompiledSampler(circuit, skip_reference_sample=skip_reference_sample, seed=seed,
+                           reference_sample=reference_sample, threads=threads, device=device, engine=engine)
+
+
+def compile_detector_sampler(circuit, *, seed=None, threads=1, device="cpu", engine="auto"):
+    """A sampler of the circuit's detectors and observables; see compile_sampler."""
+    return CompiledDetectorSampler(circuit, seed=seed, threads=threads, device=device, engine=engine)
+
+
+def compile_m2d_converter(circuit, *, skip_reference_sample=False):
+    """A converter of measurements into detection events."""
+    return CompiledMeasurementsToDetectionEventsConverter(circuit, skip_reference_sample=skip_reference_sample)
+
+
+def detector_error_model(circuit, *, decompose_errors=False, flatten_loops=False, allow_gauge_detectors=False,
+                         approximate_disjoint_errors=False, ignore_decomposition_failures=False,
+                         block_decomposition_from_introducing_remnant_edges=False):
+    """The detector error model as text in Stim's .dem language."""
+    approximate = 1.0 if approximate_disjoint_errors is True else float(approximate_disjoint_errors)
+    return _core._error_model(*_text_of(circuit), decompose_errors, flatten_loops, allow_gauge_detectors, approximate,
+                              ignore_decomposition_failures, block_decomposition_from_introducing_remnant_edges)

@@ -1,0 +1,16 @@
+// Numbers for people to read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tilewave {
+
+/// "1.23 G" + unit, with decimal prefixes.
+std::string in_units(double value, const char* unit);
+/// "12.3 MiB".
+std::string in_bytes(std::uint64_t bytes);
+/// "12 us", "1.23 ms" or "4.56 s".
+std::string in_time(double seconds);
+
+}  // namespace tilewave

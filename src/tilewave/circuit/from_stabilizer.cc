@@ -1,0 +1,220 @@
+// Measurements in X and Y are measurements in Z between basis changes; a product of Paulis is
+// brought onto its first qubit by CX, which then holds its parity.
+#include "tilewave/circuit/from_stabilizer.h"
+
+#include <algorithm>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+using Kind = StabTarget::Kind;
+
+class Converter {
+ public:
+  Converter(const StabilizerCircuit& source, std::uint64_t max_ops)
+      : out_(0, 0), max_ops_(max_ops) {
+    const StabCounts counts = source.counts();
+    if (counts.measurements > max_ops || counts.qubits > max_ops) {
+      throw Error(ExitCode::kResources, "the circuit has " + std::to_string(counts.measurements) +
+                                            " measurements on " + std::to_string(counts.qubits) +
+                                            " qubits: too many for a state vector");
+    }
+    if (counts.qubits) out_.add_qreg("q", static_cast<std::uint32_t>(counts.qubits));
+    if (counts.measurements) out_.add_creg("rec", static_cast<std::uint32_t>(counts.measurements));
+  }
+
+  Circuit run(const StabilizerCircuit& source) {
+    block(source);
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Error(ExitCode::kInput,
+                line_ ? "line " + std::to_string(line_) + ": " + problem : problem);
+  }
+
+  void block(const StabilizerCircuit& source) {
+    for (const StabInstruction& op : source.instructions()) {
+      line_ = op.line;
+      if (out_.ops().size() > max_ops_) {
+        throw Error(ExitCode::kResources, "unrolled, the circuit has more than " +
+                                              std::to_string(max_ops_) +
+                                              " operations: too many for a state vector");
+      }
+      if (op.kind == StabKind::kRepeat) {
+        for (std::uint64_t k = 0; k < op.repeat; ++k) {
+          block(source.block(op));
+          if (source.block(op).empty()) break;
+        }
+      } else {
+        instruction(source, op);
+      }
+    }
+  }
+
+  void instruction(const StabilizerCircuit& source, const StabInstruction& op) {
+    const auto targets = source.targets(op);
+    const auto args = source.args(op);
+    const bool is_noise =
+        op.kind >= StabKind::kXError && op.kind <= StabKind::kHeraldedPauliChannel1;
+    const bool is_measurement = (op.kind >= StabKind::kM && op.kind <= StabKind::kMRY) ||
+                                (op.kind >= StabKind::kMXX && op.kind <= StabKind::kMPP) ||
+                                op.kind == StabKind::kMpad;
+    if ((is_noise || is_measurement) &&
+        std::any_of(args.begin(), args.end(), [](double p) { return p != 0; })) {
+      fail(std::string(source.name(op)) +
+           " is noise, a state vector has none: sample the circuit with compile_sampler");
+    }
+    if (op.kind == StabKind::kHeraldedErase || op.kind == StabKind::kHeraldedPauliChannel1) {
+      next_ += static_cast<Clbit>(targets.size());  // heralds that never fire
+      return;
+    }
+    switch (op.kind) {
+      case StabKind::kGate:
+        return gate(op, targets);
+      case StabKind::kM:
+      case StabKind::kMX:
+      case StabKind::kMY:
+      case StabKind::kMR:
+      case StabKind::kMRX:
+      case StabKind::kMRY:
+      case StabKind::kR:
+      case StabKind::kRX:
+      case StabKind::kRY:
+        for (const StabTarget& t : targets) collapse(op.kind, t);
+        return;
+      case StabKind::kMXX:
+      case StabKind::kMYY:
+      case StabKind::kMZZ: {
+        const Pauli p = op.kind == StabKind::kMXX   ? Pauli::kX
+                        : op.kind == StabKind::kMYY ? Pauli::kY
+                                                    : Pauli::kZ;
+        for (std::size_t k = 0; k + 1 < targets.size(); k += 2) {
+          product({pauli_target(p, targets[k].value, targets[k].inverted),
+                   pauli_target(p, targets[k + 1].value, targets[k + 1].inverted)},
+                  StabKind::kMPP);
+        }
+        return;
+      }
+      case StabKind::kMPP:
+      case StabKind::kSPP:
+      case StabKind::kSPPDag:
+        for (std::size_t k = 0; k < targets.size();) {
+          std::vector<StabTarget> factors = {targets[k++]};
+          while (k + 1 < targets.size() && targets[k].kind == Kind::kCombiner) {
+            factors.push_back(targets[k + 1]);
+            k += 2;
+          }
+          product(factors, op.kind);
+        }
+        return;
+      case StabKind::kMpad:
+        for (const StabTarget& t : targets) {
+          if (t.value) fail("MPAD 1 writes a constant, which no operation here does: use MPAD 0");
+          ++next_;
+        }
+        return;
+      default:
+        return;  // channels that never fire, annotations
+    }
+  }
+
+  // Controlled Paulis whose control is a record become conditional Paulis.
+  bool feedback(GateId gate, const StabTarget& a, const StabTarget& b) {
+    if (a.kind == Kind::kQubit && b.kind == Kind::kQubit) return false;
+    if (a.kind == Kind::kSweep || b.kind == Kind::kSweep) {
+      fail("sweep bits have no value here: replace them by gates");
+    }
+    const bool first = a.kind == Kind::kRecord;
+    if (first && b.kind == Kind::kRecord) return true;  // a phase of no consequence
+    const StabTarget& record = first ? a : b;
+    const Qubit qubit = (first ? b : a).value;
+    GateId pauli = GateId::kZ;
+    if (gate == GateId::kCx || gate == GateId::kXcz) pauli = GateId::kX;
+    if (gate == GateId::kCy || gate == GateId::kYcz) pauli = GateId::kY;
+    if (record.value > next_)
+      fail("rec[-" + std::to_string(record.value) + "] is before the start");
+    Op& op = out_.add_gate(pauli, {qubit});
+    op.condition = out_.add_condition({next_ - record.value, 1, {1}});
+    op.line = line_;
+    return true;
+  }
+
+  void gate(const StabInstruction& op, std::span<const StabTarget> targets) {
+    const GateInfo& info = gate_info(op.gate);
+    const std::size_t arity = static_cast<std::size_t>(info.num_controls + info.num_targets);
+    for (std::size_t k = 0; k + arity <= targets.size(); k += arity) {
+      if (arity == 1) {
+        add(op.gate, {targets[k].value});
+      } else if (!feedback(op.gate, targets[k], targets[k + 1])) {
+        add(op.gate, {targets[k].value, targets[k + 1].value});
+      }
+    }
+  }
+
+  void add(GateId gate, std::initializer_list<Qubit> qubits) {
+    out_.add_gate(gate, qubits).line = line_;
+  }
+
+  // Exchanges the Pauli and Z; its own inverse.
+  void to_z(Pauli p, Qubit qubit) {
+    if (p == Pauli::kX) add(GateId::kH, {qubit});
+    if (p == Pauli::kY) add(GateId::kHyz, {qubit});
+  }
+
+  void measure(Qubit qubit, bool inverted) {
+    if (inverted) add(GateId::kX, {qubit});
+    out_.add_measure(qubit, next_++).line = line_;
+    if (inverted) add(GateId::kX, {qubit});
+  }
+
+  void collapse(StabKind kind, const StabTarget& target) {
+    const Qubit qubit = target.value;
+    const bool in_x = kind == StabKind::kMX || kind == StabKind::kMRX || kind == StabKind::kRX;
+    const bool in_y = kind == StabKind::kMY || kind == StabKind::kMRY || kind == StabKind::kRY;
+    const Pauli basis = in_x ? Pauli::kX : in_y ? Pauli::kY : Pauli::kZ;
+    to_z(basis, qubit);
+    if (kind < StabKind::kR) measure(qubit, target.inverted);
+    if (kind >= StabKind::kMR) out_.add_reset(qubit).line = line_;
+    to_z(basis, qubit);
+  }
+
+  void product(const std::vector<StabTarget>& factors, StabKind kind) {
+    bool inverted = false;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      inverted ^= factors[i].inverted;
+      for (std::size_t j = 0; j < i; ++j) {
+        if (factors[i].value == factors[j].value) {
+          fail("a Pauli product names qubit " + std::to_string(factors[i].value) +
+               " twice: multiply its factors first");
+        }
+      }
+    }
+    const Qubit first = factors[0].value;
+    for (const StabTarget& f : factors) to_z(f.pauli, f.value);
+    for (std::size_t k = 1; k < factors.size(); ++k) add(GateId::kCx, {factors[k].value, first});
+    if (kind == StabKind::kMPP) {
+      measure(first, inverted);
+    } else {
+      add((kind == StabKind::kSPP) != inverted ? GateId::kS : GateId::kSdg, {first});
+    }
+    for (std::size_t k = factors.size(); k-- > 1;) add(GateId::kCx, {factors[k].value, first});
+    for (const StabTarget& f : factors) to_z(f.pauli, f.value);
+  }
+
+  Circuit out_;
+  std::uint64_t max_ops_;
+  Clbit next_ = 0;
+  std::uint32_t line_ = 0;
+};
+
+}  // namespace
+
+Circuit from_stabilizer(const StabilizerCircuit& circuit, std::uint64_t max_ops) {
+  return Converter(circuit, max_ops).run(circuit);
+}
+
+}  // namespace tilewave::circuit

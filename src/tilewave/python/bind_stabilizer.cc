@@ -1,0 +1,346 @@
+// Samplers of circuits in Stim's language. A sampler hands out the shots of one endless sequence:
+// sample(a), then sample(b) are the shots of sample(a + b).
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/dem_text.h"
+#include "tilewave/io/shots.h"
+#include "tilewave/io/stim_text.h"
+#include "tilewave/python/arrays-inl.h"
+#include "tilewave/python/bind.h"
+#include "tilewave/python/rooms-inl.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/detections.h"
+#include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/sampler.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewave::python {
+namespace {
+
+using stabilizer::SampleOptions;
+using stabilizer::ShotOutput;
+using stabilizer::ShotSource;
+using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
+
+stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
+  return stabilizer::lower(io::parse_stim(text, name));
+}
+
+// Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
+// much time as the shots do.
+class BufferPool {
+ public:
+  runtime::HostBuffer take(std::size_t num_bytes) {
+    const std::scoped_lock lock(mutex_);
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+      if (it->num_bytes() < num_bytes || it->num_bytes() > 2 * num_bytes) continue;
+      runtime::HostBuffer buffer = std::move(*it);
+      free_.erase(it);
+      return buffer;
+    }
+    return runtime::HostBuffer(num_bytes);
+  }
+  void give(runtime::HostBuffer buffer) {
+    if (buffer.num_bytes() > kMostBytes) return;
+    const std::scoped_lock lock(mutex_);
+    if (free_.size() == kMostBuffers) free_.erase(free_.begin());
+    free_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostBuffers = 2;
+  std::mutex mutex_;
+  std::vector<runtime::HostBuffer> free_;
+};
+
+// Goes back to its pool.
+struct PooledBuffer {
+  runtime::HostBuffer memory;
+  std::shared_ptr<BufferPool> pool;
+  PooledBuffer(runtime::HostBuffer m, std::shared_ptr<BufferPool> p)
+      : memory(std::move(m)), pool(std::move(p)) {}
+  PooledBuffer(PooledBuffer&&) = default;
+  ~PooledBuffer() {
+    if (pool) pool->give(std::move(memory));
+  }
+};
+
+// Where the bytes of one part of every shot go.
+struct PartSink {
+  std::uint64_t first, bits, row_bytes;
+  runtime::HostBuffer memory;
+  std::uint8_t* data;
+};
+
+// Rows of `bits` bits from rows that begin with them.
+void copy_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+               std::uint64_t bits, std::uint8_t* out) {
+  const std::size_t bytes = (bits + 7) / 8;
+  const auto mask = static_cast<std::uint8_t>(bits % 8 ? (1U << (bits % 8)) - 1 : 255);
+  for (std::size_t s = 0; s < num_shots && bytes; ++s) {
+    std::memcpy(out + s * bytes, rows + s * stride, bytes);
+    out[(s + 1) * bytes - 1] &= mask;
+  }
+}
+
+class PySampler {
+ public:
+  PySampler(const std::string& text, const std::string& name, ShotOutput output,
+            std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
+            int threads, const std::string& device) {
+    options_.output = output;
+    options_.reference = reference;
+    options_.num_threads = threads;
+    if (engine == "frame") options_.engine = stabilizer::Engine::kFrame;
+    if (engine == "sparse") options_.engine = stabilizer::Engine::kSparse;
+    if (engine != "auto" && engine != "frame" && engine != "sparse") {
+      throw Error(ExitCode::kUsage, "unknown engine '" + engine + "': use auto, frame or sparse");
+    }
+    if (device != "cpu" && device != "gpu") {
+      throw Error(ExitCode::kUsage, "unknown device '" + device + "': use cpu or gpu");
+    }
+    options_.gpu = device == "gpu";
+    std::random_device entropy;
+    options_.seed = seed ? *seed : (std::uint64_t{entropy()} << 32) | entropy();
+    const nb::gil_scoped_release release;
+    const stabilizer::StabProgram program = lower_text(text, name);
+    counts_ = program.counts;
+    num_threads_ = static_cast<std::uint64_t>(runtime::resolve_num_threads(threads));
+    source_ = stabilizer::make_shot_source(program, options_);
+  }
+
+  /// Arrays [shots, bits] of 0 and 1, or [shots, bytes] with eight bits a byte, one a part.
+  nb::list sample(std::uint64_t shots, const std::vector<Part>& parts, bool bit_packed) {
+    std::vector<PartSink> sinks;
+    {
+      const nb::gil_scoped_release release;
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [first, bits] : parts) {
+        const std::uint64_t row_bytes = bit_packed ? (bits + 7) / 8 : bits;
+        if (row_bytes && shots > (std::uint64_t{1} << 48) / row_bytes) {
+          throw Error(ExitCode::kResources, std::to_string(shots) + " shots of " +
+                                                std::to_string(bits) +
+                                                " bits do not fit memory: ask for fewer at a time");
+        }
+        sinks.push_back({first, bits, row_bytes, pool_->take(shots * row_bytes), nullptr});
+        sinks.back().data = sinks.back().memory.as<std::uint8_t>();
+      }
+      fill(shots, sinks, bit_packed);
+    }
+    nb::list arrays;
+    for (PartSink& sink : sinks) {
+      auto* data = sink.memory.as<std::uint8_t>();
+      PooledBuffer held(std::move(sink.memory), pool_);
+      if (bit_packed) {
+        arrays.append(own_array<std::uint8_t>(std::move(held), data, {shots, sink.row_bytes}));
+      } else {
+        arrays.append(own_array<bool>(std::move(held), reinterpret_cast<bool*>(data),
+                                      {shots, sink.row_bytes}));
+      }
+    }
+    return arrays;
+  }
+
+  const circuit::StabCounts& counts() const { return counts_; }
+  std::string explain() const { return source_->explain(); }
+  std::uint64_t seed() const { return options_.seed; }
+  std::uint64_t next_shot() const { return options_.first_shot; }
+
+ private:
+  // Block by block, every thread into its own part of the arrays.
+  void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
+    if (shots == 0) return;
+    const std::uint64_t block = source_->block_shots(), stride = source_->row_stride();
+    const std::uint64_t first = options_.first_shot, end = circuit::saturating_add(first, shots);
+    if (end >= std::uint64_t{1} << 52) {
+      throw Error(ExitCode::kUsage, "shots are numbered below 2^52: ask for fewer shots");
+    }
+    const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
+    const auto threads =
+        static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto work = [&](int thread) {
+      try {
+        std::vector<std::uint8_t> rows(block * stride + 64), cut;
+        for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
+             b += static_cast<std::uint64_t>(threads)) {
+          source_->fill(options_.seed, b, thread, rows.data());
+          const std::uint64_t from = std::max(first, b * block),
+                              to = std::min(end, (b + 1) * block);
+          for (const PartSink& sink : sinks) {
+            copy_part(rows.data() + (from - b * block) * stride, stride, to - from, sink,
+                      bit_packed, cut, sink.data + (from - first) * sink.row_bytes);
+          }
+        }
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        failure = std::current_exception();
+      }
+    };
+    std::vector<std::thread> workers;
+    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+    work(0);
+    for (std::thread& worker : workers) worker.join();
+    if (failure) std::rethrow_exception(failure);
+    options_.first_shot += shots;
+  }
+
+  static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
+                        const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
+                        std::uint8_t* out) {
+    if (bit_packed && sink.first == 0) {
+      copy_rows(rows, stride, n, sink.bits, out);
+    } else if (bit_packed || sink.first % 8) {
+      io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
+      if (bit_packed) {
+        std::copy(cut.begin(), cut.end(), out);
+      } else {
+        io::unpack_rows(cut.data(), (sink.bits + 7) / 8, n, sink.bits, out);
+      }
+    } else {
+      io::unpack_rows(rows + sink.first / 8, stride, n, sink.bits, out);
+    }
+  }
+
+  std::mutex mutex_;
+  SampleOptions options_;
+  circuit::StabCounts counts_;
+  std::uint64_t num_threads_ = 1;
+  std::unique_ptr<ShotSource> source_;
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+};
+
+void bind_sampler(nb::module_& m) {
+  nb::class_<PySampler> c(m, "_Sampler");
+  c.def(
+      "__init__",
+      [](PySampler* self, const std::string& text, const std::string& name, bool detectors,
+         std::optional<std::uint64_t> seed, bool reference, const std::string& engine, int threads,
+         const std::string& device) {
+        new (self) PySampler(text, name, detectors ? ShotOutput::kDetectors : ShotOutput::kRecords,
+                             seed, reference, engine, threads, device);
+      },
+      "text"_a, "name"_a, "detectors"_a, "seed"_a.none(), "reference"_a, "engine"_a, "threads"_a,
+      "device"_a);
+  c.def("sample", &PySampler::sample, "shots"_a, "parts"_a, "bit_packed"_a);
+  c.def_prop_ro("num_measurements", [](const PySampler& s) { return s.counts().measurements; });
+  c.def_prop_ro("num_detectors", [](const PySampler& s) { return s.counts().detectors; });
+  c.def_prop_ro("num_observables", [](const PySampler& s) { return s.counts().observables; });
+  c.def_prop_ro("num_qubits", [](const PySampler& s) { return s.counts().qubits; });
+  c.def_prop_ro("seed", &PySampler::seed);
+  c.def_prop_ro("next_shot", &PySampler::next_shot);
+  c.def("explain", &PySampler::explain);
+}
+
+class PyConverter {
+ public:
+  PyConverter(const std::string& text, const std::string& name, bool reference) {
+    const nb::gil_scoped_release release;
+    const stabilizer::StabProgram program = lower_text(text, name);
+    num_measurements_ = program.counts.measurements;
+    num_sweep_bits_ = program.counts.sweep_bits;
+    converter_ = std::make_unique<stabilizer::DetectionConverter>(program, reference);
+  }
+
+  /// Packed measurements (and sweep bits) to packed rows of detectors, then observables.
+  Array<std::uint8_t> convert(const ConstArray<std::uint8_t>& measurements,
+                              const std::optional<ConstArray<std::uint8_t>>& sweep) const {
+    const std::size_t stride = (num_measurements_ + 7) / 8,
+                      sweep_stride = (num_sweep_bits_ + 7) / 8;
+    if (measurements.ndim() != 2 || measurements.shape(1) != stride) {
+      throw Error(ExitCode::kUsage, "measurements must have " + std::to_string(num_measurements_) +
+                                        " bits a shot: an array [shots, " + std::to_string(stride) +
+                                        "] of packed bytes");
+    }
+    const std::size_t shots = measurements.shape(0);
+    if (sweep &&
+        (sweep->ndim() != 2 || sweep->shape(0) != shots || sweep->shape(1) < sweep_stride)) {
+      throw Error(ExitCode::kUsage, "sweep_bits must have " + std::to_string(num_sweep_bits_) +
+                                        " bits for each of the " + std::to_string(shots) +
+                                        " shots");
+    }
+    std::vector<std::uint8_t> out(shots * converter_->row_bytes());
+    {
+      const nb::gil_scoped_release release;
+      converter_->convert(measurements.data(), stride, sweep ? sweep->data() : nullptr,
+                          sweep ? sweep->shape(1) : 0, shots, out.data());
+    }
+    return own_vector<std::uint8_t>(std::move(out), {shots, converter_->row_bytes()});
+  }
+
+  const stabilizer::DetectionConverter& get() const { return *converter_; }
+  std::uint64_t num_measurements() const { return num_measurements_; }
+
+ private:
+  std::uint64_t num_measurements_ = 0, num_sweep_bits_ = 0;
+  std::unique_ptr<stabilizer::DetectionConverter> converter_;
+};
+
+void bind_converter(nb::module_& m) {
+  nb::class_<PyConverter> c(m, "_Converter");
+  c.def(nb::init<const std::string&, const std::string&, bool>(), "text"_a, "name"_a,
+        "reference"_a);
+  c.def("convert", &PyConverter::convert, "measurements"_a, "sweep_bits"_a = nb::none());
+  c.def_prop_ro("num_measurements", &PyConverter::num_measurements);
+  c.def_prop_ro("num_detectors",
+                [](const PyConverter& self) { return self.get().num_detectors(); });
+  c.def_prop_ro("num_observables",
+                [](const PyConverter& self) { return self.get().num_observables(); });
+}
+
+}  // namespace
+
+void bind_stabilizer(nb::module_& m) {
+  bind_sampler(m);
+  bind_converter(m);
+  m.def(
+      "_format_shots",
+      [](const ConstArray<std::uint8_t>& rows, std::uint64_t measurements, std::uint64_t detectors,
+         std::uint64_t observables, const std::string& format) {
+        const io::ShotLayout layout{measurements, detectors, observables};
+        const io::ShotFormat parsed = io::parse_shot_format(format);
+        if (parsed == io::ShotFormat::kCounts) {
+          throw Error(ExitCode::kUsage, "counts is no format of shots: sum the array instead");
+        }
+        if (parsed == io::ShotFormat::kPtb64 && rows.shape(0) % 64) {
+          throw Error(ExitCode::kUsage,
+                      "ptb64 holds 64 shots at a time: use multiples of 64 for shots");
+        }
+        TW_CHECK(rows.ndim() == 2 && rows.shape(1) >= layout.bytes(), "rows are too short");
+        std::vector<char> out;
+        io::ShotFormatter(parsed, layout).append(rows.data(), rows.shape(1), rows.shape(0), out);
+        return nb::bytes(out.data(), out.size());
+      },
+      "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a);
+  m.def(
+      "_error_model",
+      [](const std::string& text, const std::string& name, bool decompose, bool fold_loops,
+         bool allow_gauge, double approximate, bool ignore_failures, bool block_remnant) {
+        const nb::gil_scoped_release release;
+        stabilizer::AnalysisOptions options;
+        options.decompose_errors = decompose;
+        options.fold_loops = fold_loops;
+        options.allow_gauge_detectors = allow_gauge;
+        options.approximate_disjoint_errors = approximate;
+        options.ignore_decomposition_failures = ignore_failures;
+        options.block_remnant_edges = block_remnant;
+        return io::print_dem(stabilizer::analyze_errors(lower_text(text, name), options));
+      },
+      "text"_a, "name"_a, "decompose_errors"_a, "flatten_loops"_a, "allow_gauge_detectors"_a,
+      "approximate_disjoint_errors"_a, "ignore_decomposition_failures"_a,
+      "block_decomposition_from_introducing_remnant_edges"_a);
+}
+
+}  // namespace tilewave::python

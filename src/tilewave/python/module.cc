@@ -1,0 +1,47 @@
+// tilewave._core: what the Python package is made of. Errors become the exceptions Python has for
+// them, with the library's message.
+#include <nanobind/nanobind.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/python/rooms-inl.h"
+#include "tilewave/runtime/machine.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+PyObject* exception_of(tilewave::ExitCode code) {
+  switch (code) {
+    case tilewave::ExitCode::kUsage:
+    case tilewave::ExitCode::kInput:
+      return PyExc_ValueError;
+    case tilewave::ExitCode::kResources:
+      return PyExc_MemoryError;
+    case tilewave::ExitCode::kVerification:
+      return PyExc_ArithmeticError;
+    case tilewave::ExitCode::kCommunication:
+      return PyExc_ConnectionError;
+    default:
+      return PyExc_RuntimeError;
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const tilewave::Error& e) {
+      PyErr_SetString(exception_of(e.code()), e.what());
+    }
+  });
+  m.doc() = "The compiled part of the package tilewave.";
+  m.attr("__version__") = TW_VERSION;
+  m.def("built_with_cuda", &tilewave::runtime::built_with_cuda,
+        "Whether this build has the CUDA back end.");
+  tilewave::python::bind_circuit(m);
+  tilewave::python::bind_simulate(m);
+  tilewave::python::bind_stabilizer(m);
+  tilewave::python::bind_field(m);
+}

@@ -1,0 +1,168 @@
+#include "tilewave/stabilizer/cpu/event_draws.h"
+
+#include <algorithm>
+
+#include "tilewave/base/cpu_dispatch.h"
+#include "tilewave/stabilizer/cpu/philox_avx512-inl.h"
+#include "tilewave/stabilizer/noise.h"
+
+namespace tilewave::stabilizer {
+
+bool EventDraws::refill() {
+  if (first_item_ >= num_items_) return false;
+  active_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(kItems, num_items_ - first_item_));
+  auto stream = static_cast<std::uint32_t>(first_item_ / s_.units);
+  auto unit = static_cast<std::uint32_t>(first_item_ % s_.units);
+  for (std::uint32_t i = 0; i < active_; ++i) {
+    unit_[i] = unit, stream_[i] = stream, next_[i] = 0;
+    if (++unit == s_.units) unit = 0, ++stream;
+  }
+  first_item_ += active_;
+  draw_ = 0;
+  return true;
+}
+
+std::size_t EventDraws::pass() {
+#if defined(__x86_64__)
+  if (cpu_level() == CpuLevel::kAvx512) return pass_avx512();
+#endif
+  return pass_plain();
+}
+
+std::size_t EventDraws::pass_plain() {
+  std::uint32_t kept = 0;
+  std::size_t events = 0;
+  for (std::uint32_t i = 0; i < active_; ++i) {
+    const std::uint64_t first = std::uint64_t{stream_[i]} * s_.segment;
+    const std::uint64_t limit = std::min<std::uint64_t>(s_.segment, s_.count - first) * 32;
+    const Philox4x32 words =
+        UnitStream{s_.key0, s_.key1, s_.first_unit + unit_[i], s_.tick + stream_[i]}.block(draw_);
+    auto at = static_cast<std::uint64_t>(next_[i]);
+    bool more = true;
+    for (int half = 0; half < 2 && more; ++half) {
+      more = draw_event(words.v[2 * half], words.v[2 * half + 1], s_.inv_log, limit, at);
+      if (!more) break;
+      trial_[events] = first * 32 + at;
+      event_unit_[events] = unit_[i];
+      bits_[events++] = words.v[2 * half] & 0xFFFFFFu;
+      ++at;
+    }
+    if (!more) continue;
+    unit_[kept] = unit_[i], stream_[kept] = stream_[i], next_[kept++] = static_cast<double>(at);
+  }
+  active_ = kept;
+  return events;
+}
+
+#if defined(__x86_64__)
+namespace {
+
+// noise.h's log_unit of k_plus_one - 1, eight a vector; N chains hide the latencies.
+template <int N>
+TW_TARGET_AVX512 [[gnu::always_inline]] inline void log_unit_lanes(const __m512i (&k_plus_one)[N],
+                                                                   __m512d (&out)[N]) {
+  __m512i exponent[N];
+  __m512d s[N], s2[N], sum[N];
+  for (int j = 0; j < N; ++j) {
+    const __m512i bits = _mm512_castpd_si512(_mm512_cvtepu64_pd(k_plus_one[j]));
+    exponent[j] = _mm512_sub_epi64(_mm512_srli_epi64(bits, 52), _mm512_set1_epi64(1023 + 40));
+    __m512d m = _mm512_castsi512_pd(
+        _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi64(0xFFFFFFFFFFFFFll)),
+                        _mm512_set1_epi64(std::int64_t{1023} << 52)));
+    const __mmask8 large = _mm512_cmp_pd_mask(m, _mm512_set1_pd(1.4142135623730951), _CMP_GT_OQ);
+    m = _mm512_mask_mul_pd(m, large, m, _mm512_set1_pd(0.5));
+    exponent[j] = _mm512_mask_add_epi64(exponent[j], large, exponent[j], _mm512_set1_epi64(1));
+    s[j] = _mm512_div_pd(_mm512_add_pd(m, _mm512_set1_pd(-1.0)),
+                         _mm512_add_pd(m, _mm512_set1_pd(1.0)));
+    s2[j] = _mm512_mul_pd(s[j], s[j]);
+    sum[j] = _mm512_set1_pd(1.0 / 17);
+  }
+  constexpr double kSeries[] = {1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9,
+                                1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
+#pragma GCC unroll 8
+  for (double c : kSeries) {
+    for (int j = 0; j < N; ++j)
+      sum[j] = _mm512_add_pd(_mm512_mul_pd(sum[j], s2[j]), _mm512_set1_pd(c));
+  }
+  for (int j = 0; j < N; ++j) {
+    out[j] = _mm512_add_pd(
+        _mm512_mul_pd(_mm512_mul_pd(_mm512_set1_pd(2.0), s[j]), sum[j]),
+        _mm512_mul_pd(_mm512_set1_pd(0.6931471805599453), _mm512_cvtepi64_pd(exponent[j])));
+  }
+}
+
+}  // namespace
+
+TW_TARGET_AVX512 std::size_t EventDraws::pass_avx512() {
+  constexpr std::uint32_t kGroups = 2;  // of eight items
+  const __m512i low = _mm512_set1_epi64(0xFFFFFFFFll);
+  const __m512d inv_log = _mm512_set1_pd(s_.inv_log);
+  const __m512d whole = _mm512_set1_pd(32.0 * s_.segment), all = _mm512_set1_pd(32.0 * s_.count);
+  std::uint32_t kept = 0;
+  std::size_t events = 0;
+  for (std::uint32_t i = 0; i < active_; i += 8 * kGroups) {
+    __m256i unit[kGroups], stream[kGroups];
+    __m512d next[kGroups];
+    PhiloxLanes c[kGroups];
+    for (std::uint32_t g = 0; g < kGroups; ++g) {
+      const std::uint32_t at = i + 8 * g;
+      unit[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(unit_ + at));
+      stream[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(stream_ + at));
+      next[g] = _mm512_load_pd(next_ + at);
+      const __m512i u =
+          _mm512_add_epi64(_mm512_cvtepu32_epi64(unit[g]),
+                           _mm512_set1_epi64(static_cast<std::int64_t>(s_.first_unit)));
+      const __m512i tick = _mm512_add_epi64(_mm512_cvtepu32_epi64(stream[g]),
+                                            _mm512_set1_epi64(static_cast<std::int64_t>(s_.tick)));
+      c[g].v0 = _mm512_set1_epi64(draw_);
+      c[g].v1 = _mm512_and_si512(tick, low);
+      c[g].v2 = _mm512_and_si512(u, low);
+      c[g].v3 = _mm512_or_si512(_mm512_srli_epi64(u, 32),
+                                _mm512_slli_epi64(_mm512_srli_epi64(tick, 32), 16));
+    }
+    philox_lanes(c, s_.key0, s_.key1);
+    __m512i k[2 * kGroups];
+    __m512d logs[2 * kGroups];
+    for (std::uint32_t j = 0; j < 2 * kGroups; ++j) {
+      const __m512i lo = j % 2 ? c[j / 2].v2 : c[j / 2].v0, hi = j % 2 ? c[j / 2].v3 : c[j / 2].v1;
+      const __m512i word = _mm512_or_si512(_mm512_slli_epi64(hi, 32), _mm512_and_si512(lo, low));
+      k[j] = _mm512_add_epi64(_mm512_srli_epi64(word, 24), _mm512_set1_epi64(1));
+    }
+    log_unit_lanes(k, logs);
+    for (std::uint32_t g = 0; g < kGroups; ++g) {
+      if (i + 8 * g >= active_) break;
+      const std::uint32_t left = active_ - i - 8 * g;
+      auto valid = static_cast<__mmask8>(left >= 8 ? 0xFF : (1u << left) - 1);
+      // The trials before this stream, and where it ends.
+      const __m512d first = _mm512_mul_pd(_mm512_cvtepu32_pd(stream[g]), whole);
+      const __m512d end = _mm512_min_pd(whole, _mm512_sub_pd(all, first));
+      for (std::uint32_t half = 0; half < 2; ++half) {
+        const __m512d gap = _mm512_mul_pd(logs[2 * g + half], inv_log);
+        valid = _mm512_mask_cmp_pd_mask(valid, gap, _mm512_sub_pd(end, next[g]), _CMP_LT_OQ);
+        const __m512d trial = _mm512_add_pd(
+            next[g], _mm512_roundscale_pd(gap, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+        const __m512i global = _mm512_cvtpd_epu64(_mm512_add_pd(first, trial));
+        const __m256i bits = _mm512_cvtepi64_epi32(
+            _mm512_and_si512(half ? c[g].v2 : c[g].v0, _mm512_set1_epi64(0xFFFFFF)));
+        _mm512_storeu_si512(trial_ + events, _mm512_maskz_compress_epi64(valid, global));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(event_unit_ + events),
+                            _mm256_maskz_compress_epi32(valid, unit[g]));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits_ + events),
+                            _mm256_maskz_compress_epi32(valid, bits));
+        events += static_cast<std::size_t>(__builtin_popcount(valid));
+        next[g] = _mm512_add_pd(trial, _mm512_set1_pd(1.0));
+      }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(unit_ + kept),
+                          _mm256_maskz_compress_epi32(valid, unit[g]));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(stream_ + kept),
+                          _mm256_maskz_compress_epi32(valid, stream[g]));
+      _mm512_storeu_pd(next_ + kept, _mm512_maskz_compress_pd(valid, next[g]));
+      kept += static_cast<std::uint32_t>(__builtin_popcount(valid));
+    }
+  }
+  active_ = kept;
+  return events;
+}
+#endif
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,67 @@
+// The rare events of one noise operation for a whole batch of shots: noise.h's streams, drawn side
+// by side in vectors instead of one after the other. An item is a stream of a unit; every pass
+// makes two draws for each item that is not at its end, so a pass yields at most two events an item
+// and the last one none. The events are exactly those of RareEvents, in another order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewave::stabilizer {
+
+/// What is drawn: stream k of unit u has the trials of targets [k * segment, min(.. + segment,
+/// count)), 32 a target, at tick + k.
+struct NoiseStreams {
+  std::uint32_t key0 = 0, key1 = 0;
+  std::uint64_t first_unit = 0, tick = 0;
+  std::uint32_t units = 0, segment = 0, count = 0;
+  double inv_log = 0;  ///< 1 / log(1 - p)
+};
+
+class EventDraws {
+ public:
+  static constexpr std::uint32_t kItems = 256;
+
+  explicit EventDraws(const NoiseStreams& streams) : s_(streams) {
+    num_items_ = static_cast<std::uint64_t>((s_.count + s_.segment - 1) / s_.segment) * s_.units;
+  }
+
+  /// Draws on; false when all events have been drawn.
+  bool next() {
+    while (true) {
+      if (active_ == 0 && !refill()) return false;
+      count_ = pass();
+      ++draw_;
+      if (count_ > 0) return true;
+    }
+  }
+
+  /// Events of the last pass.
+  std::size_t size() const { return count_; }
+  std::uint32_t target(std::size_t k) const { return static_cast<std::uint32_t>(trial_[k] >> 5); }
+  std::uint32_t bit(std::size_t k) const { return 1u << (trial_[k] & 31); }
+  std::uint32_t unit(std::size_t k) const { return event_unit_[k]; }
+  /// 24 random bits.
+  std::uint32_t bits(std::size_t k) const { return bits_[k]; }
+
+ private:
+  bool refill();
+  std::size_t pass();
+  std::size_t pass_plain();
+  std::size_t pass_avx512();
+
+  NoiseStreams s_;
+  std::uint64_t num_items_, first_item_ = 0;
+  std::uint32_t active_ = 0, draw_ = 0;
+  std::size_t count_ = 0;
+  // Items still drawing.
+  alignas(64) std::uint32_t unit_[kItems + 16];
+  alignas(64) std::uint32_t stream_[kItems + 16];
+  alignas(64) double next_[kItems + 16];  // whole numbers
+  // Events.
+  alignas(64) std::uint64_t trial_[2 * kItems + 16];
+  alignas(64) std::uint32_t event_unit_[2 * kItems + 16];
+  alignas(64) std::uint32_t bits_[2 * kItems + 16];
+};
+
+}  // namespace tilewave::stabilizer

@@ -1,0 +1,156 @@
+#include "tilewave/statevec/cpu/addressing.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/statevec/cpu/address.h"
+#include "tilewave/statevec/cpu/tile_program.h"
+
+namespace tilewave::statevec::cpu {
+
+namespace {
+
+// X on `target` where bit `control` has `value`.
+struct Flip {
+  std::uint64_t control = 0, target = 0;
+  bool value = false;
+
+  std::uint64_t operator()(std::uint64_t index) const {
+    return ((index & control) != 0) == value ? index ^ target : index;
+  }
+};
+
+// Takes out the single-control flips that commute with all actions before (or after) them that
+// stay, and that `allowed` accepts; in the order of the actions.
+template <class Allowed>
+std::vector<Flip> take_flips(Pass& pass, const std::vector<PhaseTerm>& terms, bool at_start,
+                             Allowed allowed) {
+  std::vector<Flip> taken;
+  std::uint64_t changed = 0, read = 0;  // by the actions that stay
+  std::vector<bool> gone(pass.actions.size());
+  for (std::size_t i = 0; i < pass.actions.size(); ++i) {
+    const std::size_t k = at_start ? i : pass.actions.size() - 1 - i;
+    const Action& a = pass.actions[k];
+    if (a.kind == ActionKind::kFlip && std::has_single_bit(a.control_mask)) {
+      const Flip flip{a.control_mask, a.target_mask(), a.control_value != 0};
+      if (!(flip.target & (changed | read)) && !(flip.control & changed) && allowed(flip)) {
+        taken.push_back(flip);
+        gone[k] = true;
+        continue;
+      }
+    }
+    if (a.kind == ActionKind::kPhase) {
+      for (std::uint32_t t = a.first; t < a.first + a.count; ++t) read |= terms[t].mask;
+    } else {
+      changed |= a.target_mask();
+      read |= a.control_mask;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < pass.actions.size(); ++k) {
+    if (!gone[k]) pass.actions[kept++] = pass.actions[k];
+  }
+  pass.actions.resize(kept);
+  if (!at_start) std::reverse(taken.begin(), taken.end());
+  return taken;
+}
+
+}  // namespace
+
+std::uint32_t place_of(std::uint64_t slot_index, bool is_double) {
+  return (swizzle(static_cast<std::uint32_t>(slot_index >> kLowBits), is_double)
+          << (kLowBits + 1)) |
+         static_cast<std::uint32_t>(slot_index & (kRowLength - 1));
+}
+
+Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double) {
+  const auto in_memory = [&](std::uint64_t index) {
+    return is_double ? Address<double>::of(index) : Address<float>::of(index);
+  };
+  Addressing a;
+  const int k = a.num_slots = static_cast<int>(pass.active.size());
+  const int row_bits = is_double ? Address<double>::kRowBits : Address<float>::kRowBits;
+  while (a.load_bits < std::min(k, row_bits) && pass.active[a.load_bits] == a.load_bits)
+    ++a.load_bits;
+  const std::uint64_t low = low_mask(a.load_bits);
+  std::array<int, 64> source{};  // position p of the output comes from position source[p]
+  for (int s = 0; s < k; ++s) source[pass.dest[s]] = pass.active[s];
+  bool low_stays = true;
+  for (int p = 0; p < a.load_bits; ++p) low_stays &= source[p] == p;
+
+  // A low control over a row bit makes an output chunk come from several rows: only where it does
+  // already. A load keeps its chunks together.
+  std::uint64_t row_positions = 0;
+  for (int s = kLowBits; s < k; ++s) row_positions |= bit(pass.active[s]);
+  const std::vector<Flip> last = take_flips(pass, terms, false, [&](const Flip& f) {
+    return !low_stays || !(f.control & low) || !(f.target & row_positions);
+  });
+  const std::vector<Flip> first =
+      take_flips(pass, terms, true, [&](const Flip& f) { return !((f.control | f.target) & low); });
+
+  const auto slots_of = [&](std::uint64_t index) {
+    std::uint64_t slots = 0;
+    for (int s = 0; s < k; ++s) slots |= (index >> pass.active[s] & 1) << s;
+    return slots;
+  };
+  const auto load_place = [&](std::uint64_t index) {  // where the amplitude of `index` goes
+    for (const Flip& f : first) index = f(index);
+    return place_of(slots_of(index), is_double);
+  };
+  const auto store_place = [&](std::uint64_t index) {  // where the amplitude for `index` is
+    const std::uint64_t moved = index ^ pass.store_flips;
+    std::uint64_t before = moved;
+    for (int p : pass.active) before &= ~bit(p);
+    for (int p : pass.active) before |= (moved >> p & 1) << source[p];
+    for (auto f = last.rbegin(); f != last.rend(); ++f) before = (*f)(before);
+    return place_of(slots_of(before), is_double);
+  };
+  std::uint64_t outside = 0;
+  for (const Flip& f : first) outside |= f.control;
+  for (const Flip& f : last) outside |= f.control;
+  for (int p : pass.active) outside &= ~bit(p);
+  const std::uint32_t load_zero = load_place(0), store_zero = store_place(0);
+  for_each_bit(outside, [&](int p) {
+    const std::uint32_t load = load_place(bit(p)) ^ load_zero;
+    const std::uint32_t store = store_place(bit(p)) ^ store_zero;
+    if (load) a.load_outside.push_back({bit(p), load});
+    if (store) a.store_outside.push_back({bit(p), store});
+  });
+
+  a.low_zero = pass.known_zero_before & low;
+  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
+    std::uint64_t offset = 0;
+    for (int s = a.load_bits; s < k; ++s) offset |= (c >> (s - a.load_bits) & 1) << pass.active[s];
+    a.load_offset.push_back(in_memory(offset));
+    a.load_place.push_back(load_place(offset));
+    a.load_zero.push_back((offset & pass.known_zero_before) != 0);
+  }
+  // Output chunks whose sources lie beside each other in rows of the tile follow each other: a
+  // gather finds its lines in the first-level cache then.
+  std::vector<int> order(pass.active.begin() + a.load_bits, pass.active.end());
+  std::stable_partition(order.begin(), order.end(),
+                        [&](int p) { return (store_place(bit(p)) ^ store_zero) < kRowLength; });
+  for (std::uint64_t c = 0; c < bit(k - a.load_bits); ++c) {
+    std::uint64_t offset = 0;
+    for (std::size_t j = 0; j < order.size(); ++j) offset |= (c >> j & 1) << order[j];
+    a.store_offset.push_back(in_memory(offset));
+    a.store_place.push_back(store_place(offset));
+  }
+  bool straight = true, inside_row = true;
+  for (std::uint32_t x = 0; x < low + 1; ++x) {
+    const std::uint32_t place = store_place(x) ^ store_zero;
+    a.inside.push_back(static_cast<std::int32_t>(place));
+    straight &= place == x;
+    inside_row &= place < kRowLength;
+  }
+  for (std::uint32_t place : a.store_place) straight &= !(place & low);
+  for (const auto& [bit, adds] : a.store_outside) straight &= !(adds & low);
+  a.store = straight     ? Addressing::Store::kStraight
+            : inside_row ? Addressing::Store::kInsideRow
+                         : Addressing::Store::kGather;
+  return a;
+}
+
+}  // namespace tilewave::statevec::cpu

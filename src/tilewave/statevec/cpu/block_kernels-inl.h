@@ -1,0 +1,62 @@
+// What the block kernels share, once for every instruction set: vectors, places of rows, lane
+// permutations.
+#if defined(TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_
+#undef TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_
+#else
+#define TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tilewave/statevec/cpu/block.h"
+
+#ifndef TW_UNROLL
+#define TW_UNROLL _Pragma("GCC unroll 32")  // fully: the arrays of vectors then live in registers
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tilewave::statevec::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+using Vec = hn::Vec<Tag<T>>;
+
+template <class T>
+constexpr int kLanes = HWY_LANES(T);
+template <class T>
+constexpr int kVectors = kRowLength / kLanes<T>;  // of one component of a row
+
+constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
+
+template <class T>
+HWY_INLINE T* row_at(T* tile, const BlockRows& b, std::uint32_t row) {
+  return tile + (static_cast<std::size_t>(b.rows[row] ^ b.outer) << (kLowBits + 1));
+}
+
+HWY_INLINE std::uint32_t open_bit(std::uint32_t x, int k) {
+  const std::uint32_t low = (1u << k) - 1;
+  return ((x & ~low) << 1) | (x & low);
+}
+
+template <class T>
+auto lane_xor_indices(int x) {
+  using TI = hwy::MakeSigned<T>;
+  const Tag<T> d;
+  HWY_ALIGN TI index[kLanes<T>];
+  for (int l = 0; l < kLanes<T>; ++l) index[l] = static_cast<TI>(l ^ x);
+  return hn::SetTableIndices(d, index);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tilewave::statevec::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_

@@ -1,0 +1,221 @@
+// A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
+// real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
+// multiply-adds (on a bit inside a vector also 2 lane permutations), a phase block 8 (4 to build
+// the factor, 4 to apply it). The phase with the lifts inside rows, and every three lifts on rows,
+// load and store the block once. One loop for the phase and three rows with all their vectors in
+// registers was faster on a block that stays in the first-level cache and slower in a pass, where
+// blocks come from the second level.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/layer_kernels.cc"
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#include "hwy/foreach_target.h"
+// clang-format off: the kernels' header comes after
+#include "tilewave/statevec/cpu/block_kernels-inl.h"
+// clang-format on
+
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace tilewave::statevec::cpu {
+namespace HWY_NAMESPACE {
+
+template <class T>
+HWY_INLINE void multiply_row(const T* HWY_RESTRICT a, const T* b, T* out) {
+  const Tag<T> d;
+  for (int i = 0; i < kRowLength; i += kLanes<T>) {
+    const auto ar = hn::LoadU(d, a + i), ai = hn::LoadU(d, a + kRowLength + i);
+    const auto br = hn::LoadU(d, b + i), bi = hn::LoadU(d, b + kRowLength + i);
+    hn::StoreU(hn::NegMulAdd(ai, bi, hn::Mul(ar, br)), d, out + i);
+    hn::StoreU(hn::MulAdd(ai, br, hn::Mul(ar, bi)), d, out + kRowLength + i);
+  }
+}
+
+template <class T>
+HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
+  const auto x = re;
+  re = hn::NegMulAdd(im, fi, hn::Mul(x, fr));
+  im = hn::MulAdd(im, fr, hn::Mul(x, fi));
+}
+
+// Lifts on the bits inside a row, all 2 kVectors vectors of which are in v.
+template <class T>
+struct LowLifts {
+  std::uint32_t mask;
+  const T* t;
+  HWY_ALIGN T coefficients[4][kLanes<T>];  // bits inside a vector: of a lane's partner
+
+  explicit LowLifts(const LayerStep<T>& step)
+      : mask(step.mask & ((1u << kLowBits) - 1)), t(step.t) {
+    for (int l = 0; l < log2_of(kLanes<T>); ++l) {
+      for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = (i >> l & 1) ? t[l] : -t[l];
+    }
+  }
+
+  template <int kBit>
+  HWY_INLINE void lift(Vec<T>* v) const {
+    const Tag<T> d;
+    constexpr int kLaneBits = log2_of(kLanes<T>), kN = 2 * kVectors<T>;
+    if constexpr (kBit < kLaneBits) {
+      if (!(mask >> kBit & 1)) return;
+      const auto c = hn::Load(d, coefficients[kBit]);
+      const auto index = lane_xor_indices<T>(1 << kBit);
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, hn::TableLookupLanes(v[i], index), v[i]);
+    } else if constexpr (kBit < kLowBits) {
+      if (!(mask >> kBit & 1)) return;
+      constexpr int kStride = 1 << (kBit - kLaneBits);
+      const auto tv = hn::Set(d, t[kBit]);
+      TW_UNROLL
+      for (int i = 0; i < kN / 2; ++i) {
+        const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
+        const auto x = v[lo], y = v[hi];
+        v[lo] = hn::NegMulAdd(tv, y, x);
+        v[hi] = hn::MulAdd(tv, x, y);
+      }
+    }
+  }
+  HWY_INLINE void operator()(Vec<T>* v) const {
+    lift<0>(v);
+    lift<1>(v);
+    lift<2>(v);
+    lift<3>(v);
+    lift<4>(v);
+    lift<5>(v);
+  }
+};
+
+// The phase block and the lifts inside rows, a row at a time. Rows in counting order: from row r-1
+// to r the bits below the lowest set bit t of r fall to zero and t rises, so the product of the
+// tables above t is still there and one multiplication gives the next.
+template <class T>
+void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
+  const Tag<T> d;
+  constexpr int kN = kVectors<T>;
+  const LowLifts<T> lifts(step);
+  HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
+  const T* product[kMaxRowBits + 1] = {};  // product[j]: over the bits of the row from j up
+  for (int j = 0; phase && j <= b.num_bits; ++j) product[j] = phase->root;
+  const T* scalars = phase ? phase->scalars : nullptr;
+  const std::uint32_t num_rows = 1u << b.num_bits;
+  for (std::uint32_t r = 0; r < num_rows; ++r) {
+    if (phase && r) {
+      const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(r));
+      const T* table = phase->bit_tables[t];
+      const T* above = product[t + 1];
+      if (table && above) {
+        multiply_row(table, above, buffers[t]);
+        above = buffers[t];
+      } else if (table) {
+        above = table;
+      }
+      for (int j = 0; j <= t; ++j) product[j] = above;
+    }
+    const T* factor = product[0];
+    const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows + r] != 0);
+    if (!factor && !scaled && !lifts.mask) continue;
+    T* HWY_RESTRICT p = row_at(tile, b, r);
+    Vec<T> v[2 * kN];
+    TW_UNROLL
+    for (int i = 0; i < 2 * kN; ++i) v[i] = hn::Load(d, p + i * kLanes<T>);
+    if (factor) {
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) {
+        multiply<T>(v[i], v[kN + i], hn::LoadU(d, factor + i * kLanes<T>),
+                    hn::LoadU(d, factor + kRowLength + i * kLanes<T>));
+      }
+    }
+    if (scaled) {
+      const auto re = hn::Set(d, scalars[r]), im = hn::Set(d, scalars[num_rows + r]);
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
+    }
+    if (lifts.mask) lifts(v);
+    TW_UNROLL
+    for (int i = 0; i < 2 * kN; ++i) hn::Store(v[i], d, p + i * kLanes<T>);
+  }
+}
+
+template <class T, int R>
+void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
+  const Tag<T> d;
+  constexpr int kRows = 1 << R;
+  Vec<T> t[R];
+  for (int k = 0; k < R; ++k) t[k] = hn::Set(d, lifts[k]);
+  const std::uint32_t groups = 1u << (b.num_bits - R);
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::uint32_t base = g;
+    for (int k = 0; k < R; ++k) base = open_bit(base, bits[k]);
+    T* HWY_RESTRICT p[kRows];
+    for (int j = 0; j < kRows; ++j) {
+      std::uint32_t row = base;
+      for (int k = 0; k < R; ++k) row |= static_cast<std::uint32_t>(j >> k & 1) << bits[k];
+      p[j] = row_at(tile, b, row);
+    }
+    for (int i = 0; i < 2 * kRowLength; i += kLanes<T>) {
+      Vec<T> v[kRows];
+      TW_UNROLL
+      for (int j = 0; j < kRows; ++j) v[j] = hn::Load(d, p[j] + i);
+      TW_UNROLL
+      for (int k = 0; k < R; ++k) {
+        TW_UNROLL
+        for (int j = 0; j < kRows / 2; ++j) {
+          const int lo = ((j >> k) << (k + 1)) | (j & ((1 << k) - 1)), hi = lo | 1 << k;
+          const auto x = v[lo], y = v[hi];
+          v[lo] = hn::NegMulAdd(t[k], y, x);
+          v[hi] = hn::MulAdd(t[k], x, y);
+        }
+      }
+      TW_UNROLL
+      for (int j = 0; j < kRows; ++j) hn::Store(v[j], d, p[j] + i);
+    }
+  }
+}
+
+template <class T>
+void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase) {
+  if (phase || step.mask & ((1u << kLowBits) - 1)) inside_rows(tile, b, phase, step);
+  std::uint32_t left = step.mask >> kLowBits;
+  while (left) {
+    const int all = static_cast<int>(hwy::PopCount(left));
+    const int count = all == 4 ? 2 : all > 3 ? 3 : all;
+    int bits[3];
+    T t[3];
+    for (int j = 0; j < count; ++j) {
+      bits[j] = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
+      t[j] = step.t[kLowBits + bits[j]];
+      left &= left - 1;
+    }
+    if (count == 1) {
+      row_lifts_of<T, 1>(tile, b, bits, t);
+    } else if (count == 2) {
+      row_lifts_of<T, 2>(tile, b, bits, t);
+    } else {
+      row_lifts_of<T, 3>(tile, b, bits, t);
+    }
+  }
+}
+
+template <class T>
+void fill_layer(BlockKernels<T>& k) {
+  k.layer = run_layer<T>;
+}
+
+void fill_layer_f32(BlockKernels<float>& k) { fill_layer(k); }
+void fill_layer_f64(BlockKernels<double>& k) { fill_layer(k); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tilewave::statevec::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tilewave::statevec::cpu {
+
+HWY_EXPORT(fill_layer_f32);
+HWY_EXPORT(fill_layer_f64);
+
+void add_layer_kernels(BlockKernels<float>& k) { HWY_DYNAMIC_DISPATCH(fill_layer_f32)(k); }
+void add_layer_kernels(BlockKernels<double>& k) { HWY_DYNAMIC_DISPATCH(fill_layer_f64)(k); }
+
+}  // namespace tilewave::statevec::cpu
+#endif  // HWY_ONCE

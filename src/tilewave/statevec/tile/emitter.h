@@ -1,0 +1,142 @@
+// The writer of a tile program: scheduled phases become operations and chunks. Phase terms wait in
+// a pool until an operation mixes one of their slots (or the pass ends).
+//
+// Real factors: a lift in place and a constant phase leave out a real factor on the 1-half of their
+// slot. `magnitude_[slot]` holds it: true 1-half = magnitude * stored 1-half. Later lifts, matrices
+// and phases of the slot take it in; what is left is part of the scale on store.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/ops.h"
+#include "tilewave/statevec/tile/program.h"
+
+namespace tilewave::statevec::tile::detail {
+
+/// A term in the coordinates of one phase.
+struct LocalTerm {
+  std::uint32_t set = 0;  ///< register bits
+  std::uint32_t thread = 0, tile = 0;
+  std::uint64_t turns = 0;
+};
+
+/// Choices that are tried against each other.
+struct EmitChoice {
+  /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
+  int flush_all_slots = 99;
+  bool fold = true;  ///< affine operations become part of exchanges
+};
+
+void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
+
+inline void pad16(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 15) / 16 * 16); }
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
+          EmitChoice choice)
+      : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice) {
+    for (double& m : magnitude_) m = 1;
+  }
+
+  /// Time of the pass beyond its memory traffic, in lifts (tile_tuning.h).
+  double cost() const { return cost_; }
+  bool flushed_all() const { return flushed_all_; }
+
+  TilePass run();
+
+ private:
+  void frame();
+  void exchange(const SlotLayout& from, const SlotLayout& to);
+  void operation(const SlotOp& op);
+  void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
+  void flush(std::uint32_t slots);
+  bool map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const;
+  std::uint32_t flushed_before(const std::vector<const SlotOp*>& maps) const;
+  void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
+  /// Sets the factor of a phase operation from the terms it stands for; returns the payload's first
+  /// 16 bytes.
+  std::vector<std::byte> factor(OpHead& head, const std::vector<LocalTerm>& terms, double magnitude,
+                                std::vector<std::byte>& lanes);
+  void emit(std::uint32_t code, OpHead head, const OpControls& controls,
+            std::vector<std::byte> payload);
+  std::size_t chunk_bytes() const;
+  void append_op(std::uint32_t code, OpHead head, const OpControls* controls,
+                 const std::vector<std::byte>& payload);
+  void emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> payload);
+  void make_room();
+  void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms);
+  void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
+                      const std::vector<std::uint64_t>& pairs);
+  void lift(int slot, double t);
+  void emit_tau(std::uint32_t code, int bit, double tau);
+  void reset_magnitude(int slot);
+  std::vector<cplx> scaled_matrix(const SlotOp& op) const;
+  void store(const std::vector<SlotLayout>& layouts);
+  void close_chunk();
+  void put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const;
+
+  void put(std::vector<std::byte>& to, double x) const {
+    if (shape_.precision == Precision::kDouble) {
+      append(to, &x, 8);
+    } else {
+      const float f = static_cast<float>(x);
+      append(to, &f, 4);
+    }
+  }
+  void put(std::vector<std::byte>& to, cplx z) const {
+    put(to, z.real());
+    put(to, z.imag());
+  }
+  static cplx factor_of(std::uint64_t turns) {
+    const Complex<double> z = turn<double>(turns);
+    return {z.re, z.im};
+  }
+  std::uint32_t place(const std::vector<std::byte>& data) {
+    pad16(out_.tables);
+    const std::size_t at = out_.tables.size() / 16;
+    TW_CHECK(at < kNone, "tables of a pass are too large");
+    append(out_.tables, data.data(), data.size());
+    return static_cast<std::uint32_t>(at);
+  }
+  template <class T>
+  std::uint32_t place_array(const std::vector<T>& data) {
+    pad16(out_.tables);
+    const std::size_t at = out_.tables.size() / 16;
+    TW_CHECK(at < kNone, "tables of a pass are too large");
+    append(out_.tables, data.data(), data.size() * sizeof(T));
+    return static_cast<std::uint32_t>(at);
+  }
+
+  struct LinearEntry {
+    std::vector<std::uint64_t> tile, warp;  ///< turns of tile bits, of warps
+  };
+  struct General {
+    std::vector<std::uint64_t> rows;  ///< [tile bit][row]
+    std::vector<MixedTerm> tile_terms;
+    GeneralEntry entry;
+  };
+
+  const Plan& plan_;
+  const Pass& pass_;
+  const Shape shape_;
+  const ChunkLimits limits_;
+  const EmitChoice choice_;
+  double cost_ = 0;
+  bool flushed_all_ = false;
+  SlotPass slots_;
+  double magnitude_[kMaxTileQubits];
+  const SlotLayout* layout_ = nullptr;
+  std::vector<SlotTerm> pool_;
+  std::uint32_t future_ = 0;  ///< slots mixed by later operations
+  std::vector<std::byte> code_;
+  std::vector<LinearEntry> linear_;
+  std::vector<General> general_;
+  std::size_t last_bit_op_ = 0;   ///< where the last operation starts in code_, if it is a phase on
+  std::uint32_t last_bit_ = ~0u;  ///< this register bit
+  TilePass out_;
+};
+
+}  // namespace tilewave::statevec::tile::detail

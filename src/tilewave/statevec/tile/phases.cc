@@ -1,0 +1,319 @@
+// Phase terms to operations. The pool splits by the set S of register bits a term needs, and each S
+// has one factor W_S(thread, tile); those on one bit take along the lift that follows. A flush
+// emits the terms that touch a slot about to be mixed or, when many slots wait, all of them at
+// once.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/statevec/tile/emitter.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
+
+namespace tilewave::statevec::tile::detail {
+
+std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms,
+                                       double magnitude, std::vector<std::byte>& lane_factors) {
+  std::vector<std::byte> payload;
+  const std::uint32_t lane_mask = (1u << kLaneBits) - 1;
+  bool constant = true, linear = true;
+  for (const LocalTerm& t : terms) {
+    constant = constant && !t.thread && !t.tile;
+    const bool lane_only = !t.tile && !(t.thread & ~lane_mask);
+    const bool warp_only = !t.tile && !(t.thread & lane_mask);
+    const bool tile_bit = !t.thread && std::popcount(t.tile) == 1;
+    linear = linear && (lane_only || warp_only || tile_bit);
+  }
+  const auto holds = [](std::uint32_t value, std::uint32_t mask) { return (value & mask) == mask; };
+  const std::size_t tile_bits = slots_.tile_position.size();
+  if (constant) {
+    std::uint64_t turns = 0;
+    for (const LocalTerm& t : terms) turns += t.turns;
+    put(payload, magnitude * factor_of(turns));
+    head.word |= static_cast<std::uint32_t>(FactorClass::kConstant) << 17;
+  } else if (linear) {
+    LinearEntry entry;
+    entry.tile.resize(tile_bits);
+    entry.warp.resize(static_cast<std::size_t>(shape_.num_warps()));
+    std::uint64_t lane[32] = {};
+    bool lanes = false;
+    for (const LocalTerm& t : terms) {
+      if (t.tile) {
+        entry.tile[static_cast<std::size_t>(std::countr_zero(t.tile))] += t.turns;
+      } else if (t.thread & lane_mask) {
+        lanes = true;
+        for (std::uint32_t l = 0; l < 32; ++l) lane[l] += holds(l, t.thread) ? t.turns : 0;
+      } else {
+        for (std::uint32_t w = 0; w < entry.warp.size(); ++w) {
+          entry.warp[w] += holds(w, t.thread >> kLaneBits) ? t.turns : 0;
+        }
+      }
+    }
+    head.word |= static_cast<std::uint32_t>(lanes ? FactorClass::kLinear : FactorClass::kScalar)
+                 << 17;
+    head.index = static_cast<std::uint32_t>(linear_.size());
+    if (lanes) {
+      for (std::uint64_t turns : lane) put(lane_factors, magnitude * factor_of(turns));
+    }
+    linear_.push_back(std::move(entry));
+  } else {
+    General entry;
+    const auto rows = static_cast<std::size_t>(1 + shape_.thread_bits());
+    entry.rows.resize(tile_bits * rows);
+    std::vector<std::uint64_t> thread(static_cast<std::size_t>(shape_.num_threads()));
+    std::vector<MixedTerm> mixed;
+    bool threads = false;
+    for (const LocalTerm& t : terms) {
+      if (!t.tile) {
+        threads = true;
+        for (std::uint32_t i = 0; i < thread.size(); ++i)
+          thread[i] += holds(i, t.thread) ? t.turns : 0;
+      } else if (std::popcount(t.tile) == 1 && std::popcount(t.thread) <= 1) {
+        const auto row = static_cast<std::size_t>(t.thread ? 1 + std::countr_zero(t.thread) : 0);
+        entry.rows[static_cast<std::size_t>(std::countr_zero(t.tile)) * rows + row] += t.turns;
+      } else if (!t.thread) {
+        entry.tile_terms.push_back({0, t.tile, t.turns});
+      } else {
+        mixed.push_back({t.thread, t.tile, t.turns});
+      }
+    }
+    if (threads) entry.entry.thread_table = place_array(thread);
+    if (!mixed.empty()) entry.entry.mixed_first = place_array(mixed);
+    entry.entry.mixed_count = static_cast<std::uint32_t>(mixed.size());
+    head.word |= static_cast<std::uint32_t>(FactorClass::kGeneral) << 17;
+    head.index = static_cast<std::uint32_t>(general_.size());
+    general_.push_back(std::move(entry));
+  }
+  payload.resize(16);
+  return payload;
+}
+
+/// Closes the chunk unless it can take another phase operation with its factor.
+void Emitter::make_room() {
+  constexpr std::size_t kLargestPhase = 1024;  // head, pairs, lane factors
+  if (linear_.size() + 1 > limits_.num_linear || general_.size() + 1 > limits_.num_general ||
+      chunk_bytes() + kLargestPhase +
+              8 * slots_.tile_position.size() * static_cast<std::size_t>(1 + shape_.thread_bits()) >
+          limits_.chunk_bytes) {
+    close_chunk();
+  }
+}
+
+void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
+                         const std::vector<LocalTerm>& terms) {
+  make_room();
+  OpHead head;
+  head.pairs = set;
+  std::vector<std::byte> lanes;
+  std::vector<std::byte> payload = factor(head, terms, 1, lanes);
+  append(payload, lanes.data(), lanes.size());
+  cost_ += (set == ~0u ? kOpCosts.phase_all : kOpCosts.phase_set);
+  if (static_cast<FactorClass>(head.factor()) == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  emit(code, head, {}, std::move(payload));
+}
+
+void Emitter::emit_tau(std::uint32_t code, int bit, double tau) {
+  std::vector<std::byte> payload;
+  put(payload, tau);
+  cost_ += kOpCosts.tau;
+  emit_bit(code + static_cast<std::uint32_t>(bit), {}, std::move(payload));
+}
+
+/// Multiplies the 1-half of a register slot by its magnitude.
+void Emitter::reset_magnitude(int slot) {
+  double& m = magnitude_[slot];
+  if (m != 1) emit_tau(kTauReal, layout_->bit_of[slot], m);
+  m = 1;
+}
+
+/// The phase of one register bit. A constant one costs two multiply-adds an
+/// amplitude: with the larger part of W taken out as a real factor, one coefficient is left.
+void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
+                             const std::vector<std::uint64_t>& pairs) {
+  double& magnitude = magnitude_[layout_->register_slot[static_cast<std::size_t>(bit)]];
+  const bool constant = std::all_of(terms.begin(), terms.end(),
+                                    [](const LocalTerm& t) { return !t.thread && !t.tile; });
+  if (constant && pairs.empty()) {
+    std::uint64_t turns = 0;
+    for (const LocalTerm& t : terms) turns += t.turns;
+    const cplx w = factor_of(turns);
+    constexpr double kRounding = 1e-16;  // of a quarter turn
+    if (std::abs(w.real()) >= std::abs(w.imag())) {
+      magnitude *= w.real();
+      const double tau = w.imag() / w.real();
+      if (std::abs(tau) > kRounding) emit_tau(kTauOne, bit, tau);
+    } else {
+      magnitude *= w.imag();
+      emit_tau(kTauI, bit, w.real() / w.imag());
+    }
+    return;
+  }
+  make_room();
+  OpHead head;
+  std::vector<std::byte> lanes;
+  std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
+  const auto kind = static_cast<FactorClass>(head.factor());
+  if (kind == FactorClass::kConstant || kind == FactorClass::kLinear) magnitude = 1;
+  if (kind == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  payload.resize(32);
+  std::uint32_t code = kPhase;
+  if (!pairs.empty()) {
+    const bool upper = bit < shape_.register_bits - 1 &&
+                       std::all_of(pairs.begin(), pairs.begin() + bit,
+                                   [](std::uint64_t turns) { return turns == 0; });
+    code = upper ? kPhaseUpper : kPhasePairs;
+    for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
+    pad16(payload);
+    cost_ += upper ? std::ldexp(kOpCosts.pairs, -bit) : kOpCosts.pairs;
+  }
+  if (kind == FactorClass::kLinear) {
+    append(payload, lanes.data(), lanes.size());
+    cost_ += kOpCosts.lanes;
+  }
+  cost_ += kOpCosts.bit_phase;
+  emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
+}
+
+/// Moves terms past an X under one control, which comes after them: b_t becomes b_t + b_c - 2 b_t
+/// b_c. False when a term ties the target to other bits than the control, or the control wants a 0.
+bool Emitter::map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const {
+  const std::uint32_t target = map.target_mask;
+  const SlotTerm control{map.control_mask, map.tile_mask, 0};
+  const bool plain = (control.slots || control.tile) && map.control_value == map.control_mask &&
+                     map.tile_value == map.tile_mask;
+  std::vector<SlotTerm> kept, moved;
+  for (const SlotTerm& t : terms) {
+    if (!(t.slots & target)) {
+      kept.push_back(t);
+      continue;
+    }
+    const std::uint32_t slots = t.slots & ~target;
+    const SlotTerm both{target | control.slots, control.tile, 0};
+    if (plain && !slots && !t.tile) {
+      moved.push_back(t);
+      moved.push_back({control.slots, control.tile, t.turns});
+      moved.push_back({both.slots, both.tile, ~(2 * t.turns) + 1});
+    } else if (plain && slots == control.slots && t.tile == control.tile) {
+      moved.push_back({control.slots, control.tile, t.turns});
+      moved.push_back({both.slots, both.tile, ~t.turns + 1});
+    } else {
+      return false;
+    }
+  }
+  for (const SlotTerm& t : moved) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const SlotTerm& other) {
+      return other.slots == t.slots && other.tile == t.tile;
+    });
+    if (same == kept.end()) {
+      kept.push_back(t);
+    } else {
+      same->turns += t.turns;
+    }
+  }
+  std::erase_if(kept, [](const SlotTerm& t) { return t.turns == 0; });
+  terms = std::move(kept);
+  return true;
+}
+
+/// Targets of maps whose waiting terms cannot move past them.
+std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) const {
+  std::uint32_t flushed = 0, all = 0;
+  for (const SlotOp* map : maps) all |= map->target_mask;
+  for (;;) {
+    std::vector<SlotTerm> terms = pool_;
+    std::erase_if(terms, [&](const SlotTerm& t) { return (t.slots & flushed) != 0; });
+    const auto stuck = std::find_if(maps.begin(), maps.end(),
+                                    [&](const SlotOp* map) { return !map_terms(*map, terms); });
+    if (stuck == maps.end()) return flushed;
+    flushed = (flushed & (*stuck)->target_mask) ? all : flushed | (*stuck)->target_mask;
+  }
+}
+
+void Emitter::flush(std::uint32_t touched) {
+  std::uint32_t waiting = 0;
+  bool any = false;
+  for (const SlotTerm& t : pool_) {
+    waiting |= t.slots;
+    any = any || (t.slots & touched);
+  }
+  if (!any) return;
+  if (std::popcount(waiting & future_) >= choice_.flush_all_slots) {
+    flushed_all_ = true;
+    flush_terms(pool_, touched);
+    pool_.clear();
+    return;
+  }
+  const auto stays = std::stable_partition(pool_.begin(), pool_.end(),
+                                           [&](const SlotTerm& t) { return t.slots & touched; });
+  const std::vector<SlotTerm> now(pool_.begin(), stays);
+  pool_.erase(pool_.begin(), stays);
+  flush_terms(now, touched);
+}
+
+/// Emits phase operations for the terms; those on the register bit of `next_slots` come last.
+void Emitter::flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots) {
+  if (terms.empty()) return;
+  std::map<std::uint32_t, std::vector<LocalTerm>> by_set;
+  for (const SlotTerm& t : terms) {
+    LocalTerm local;
+    local.tile = t.tile;
+    local.turns = t.turns;
+    for_each_bit(t.slots, [&](int s) {
+      const int b = layout_->bit_of[s];
+      if (b < 16) {
+        local.set |= 1u << b;
+      } else {
+        local.thread |= 1u << (b - 16);
+      }
+    });
+    by_set[local.set].push_back(local);
+  }
+  // Constant factors of two register bits ride on the operation of the higher bit that has one.
+  const int bits = shape_.register_bits;
+  std::vector<std::vector<std::uint64_t>> pairs(static_cast<std::size_t>(bits));
+  const auto is_constant = [](const std::vector<LocalTerm>& list) {
+    return std::all_of(list.begin(), list.end(),
+                       [](const LocalTerm& t) { return !t.thread && !t.tile; });
+  };
+  for (auto& [set, list] : by_set) {
+    if (std::popcount(set) != 2 || !is_constant(list)) continue;
+    int high = std::bit_width(set) - 1, low = std::countr_zero(set);
+    // Prefer the bit that needs an operation anyway.
+    if (!by_set.count(1u << high) && pairs[static_cast<std::size_t>(high)].empty() &&
+        (by_set.count(1u << low) || !pairs[static_cast<std::size_t>(low)].empty())) {
+      std::swap(high, low);
+    }
+    auto& of_high = pairs[static_cast<std::size_t>(high)];
+    of_high.resize(static_cast<std::size_t>(bits - 1));
+    for (const LocalTerm& t : list) {
+      of_high[static_cast<std::size_t>(low < high ? low : low - 1)] += t.turns;
+    }
+    list.clear();
+  }
+  for (int b = 0; b < bits; ++b) by_set[1u << b];  // those that only carry pairs
+  const auto emit_set = [&](std::uint32_t set, const std::vector<LocalTerm>& list) {
+    const int top = std::bit_width(set | 1u) - 1;
+    const auto& with = pairs[static_cast<std::size_t>(top)];
+    if (std::popcount(set) == 1 && (!list.empty() || !with.empty())) {
+      emit_bit_phase(top, list, with);
+    } else if (list.empty()) {
+      return;
+    } else if (set == 0) {
+      emit_phase(kPhaseAll, ~0u, list);
+    } else {
+      emit_phase(kPhaseSet, set, list);
+    }
+  };
+  std::uint32_t last = 0;
+  for_each_bit(next_slots, [&](int s) {
+    if (layout_->bit_of[s] < 16) last = 1u << layout_->bit_of[s];
+  });
+  for (const auto& [set, list] : by_set) {
+    if (set != last || set == 0) emit_set(set, list);
+  }
+  if (last) emit_set(last, by_set[last]);
+}
+
+}  // namespace tilewave::statevec::tile::detail

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""run.py --source ROOT --build BUILD (--setup | TEST_FILES...): the Python package beside a finished build.
+
+--setup makes BUILD/python: a virtual environment with the packages below, the compiled module linked from the archives
+of BUILD, and the package. Without it pytest runs the files there. Exit code 77, with a line that says why: no venv
+module, or PyPI cannot be reached. What is there is kept and brought up to date.
+"""
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGES = ["numpy", "pytest", "nanobind", "ninja", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching",
+            "scikit-image", "matplotlib"]
+
+
+def skip(why):
+    print(f"SKIPPED, NOT TESTED: {why}", flush=True)
+    sys.exit(77)
+
+
+def run(words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    return done.returncode, done.stdout + done.stderr
+
+
+def make_environment(folder):
+    """The virtual environment's interpreter; skips where it cannot be made."""
+    venv = folder / "venv"
+    python = venv / "bin" / "python"
+    stamp = folder / ("packages-" + hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:16])
+    if stamp.exists() and python.exists():
+        return python
+    folder.mkdir(parents=True, exist_ok=True)
+    code, text = run([sys.executable, "-m", "venv", venv])
+    if code:
+        skip(f"{sys.executable} -m venv fails (install python3-venv):\n{text[-2000:]}")
+    code, text = run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary",
+                      *PACKAGES])
+    if code:
+        skip(f"the packages could not be installed from PyPI:\n{text[-2000:]}")
+    stamp.touch()
+    return python
+
+
+def build_module(source, build, folder, python):
+    """Configures and builds the module against the archives of `build`; the package lies in folder/package."""
+    cmake = folder / "cmake"
+    package = folder / "package" / "tilewave"
+    launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
+    steps = []
+    if not (cmake / "build.ninja").exists():
+        steps.append(["cmake", "-G", "Ninja", "-S", source / "src/tilewave/python", "-B", cmake,
+                      "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={python}", f"-DTW_ARCHIVES={build}"]
+                     + ([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []))
+    steps.append(["cmake", "--build", cmake])
+    for words in steps:
+        code, text = run(words)
+        if code:
+            print(text[-6000:])
+            sys.exit("error: the Python module does not build (its last lines are above)")
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(source / "python" / "tilewave", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (cmake / "tilewave").glob("_core*"):
+        shutil.copy(file, package)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--setup", action="store_true")
+    parser.add_argument("files", nargs="*")
+    a = parser.parse_args()
+    folder = a.build / "python"
+    if a.setup:
+        build_module(a.source, a.build, folder, make_environment(folder))
+        return
+    python = folder / "venv" / "bin" / "python"
+    if not (folder / "package" / "tilewave" / "__init__.py").exists():
+        skip("there is no environment for the Python tests (python_environment says why)")
+    env = {**os.environ, "PYTHONPATH": str(folder / "package"), "TILEWAVE": str(a.build / "tilewave"),
+           "TILEWAVE_ROOT": str(a.source), "OMP_WAIT_POLICY": "passive", "MPLBACKEND": "Agg"}
+    sys.exit(subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *a.files], env=env,
+                            cwd=folder).returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+// A register holds its state and next to nothing else, whatever is called on it: the peak memory of
+// a program of its own per case.
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory would count
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "dense.h"
+
+using namespace dense;
+
+namespace {
+
+constexpr int kQubits = 24;
+constexpr double kScratchBytes = 16 << 20;  // code, threads' tiles, the matrices of the calls
+
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+// Runs f on a register of kQubits state qubits; exits with 0 where the peak stayed within 1.04
+// times the state and what does not grow with it.
+void run_measured(bool is_density, const std::function<void(Qureg)>& f) {
+  setenv("TILEWAVE_DEVICE", "cpu", 1);
+  environment();
+  const double before = peak_bytes(), state = sizeof(qreal) * 2.0 * (1 << kQubits);
+  const Qureg q = is_density ? createDensityQureg(kQubits / 2, environment())
+                             : createQureg(kQubits, environment());
+  f(q);
+  const double held = peak_bytes() - before;
+  std::fprintf(stderr, "peak %.1f MB, state %.1f MB\n", held / 1e6, state / 1e6);
+  std::exit(held > 0.99 * state && held <= 1.04 * state + kScratchBytes ? 0 : 1);
+}
+
+void gates(Qureg q) {
+  const int n = q.numQubitsRepresented;
+  for (int k = 0; k < n; ++k) {
+    hadamard(q, k % n);
+    controlledRotateX(q, k % n, (k + 5) % n, qreal(0.3));
+    tGate(q, (k + 7) % n);
+  }
+  applyFullQFT(q);
+  calcTotalProb(q);
+}
+
+void observe(Qureg q) {
+  gates(q);
+  const int n = q.numQubitsRepresented;
+  for (int k = 0; k < n; ++k) calcProbOfOutcome(q, k, 1);
+  int targets[3] = {0, 4, n - 1};
+  pauliOpType codes[3] = {PAULI_X, PAULI_Y, PAULI_Z};
+  calcExpecPauliProd(q, targets, codes, 3, q);
+  qreal p[8];
+  calcProbOfAllOutcomes(p, q, targets, 3);
+  measure(q, n - 1);
+  collapseToOutcome(q, 0, calcProbOfOutcome(q, 0, 1) > qreal(0.5));
+  if (q.isDensityMatrix) {
+    calcPurity(q);
+    calcDensityInnerProduct(q, q);
+  } else {
+    calcInnerProduct(q, q);
+  }
+}
+
+void whole_state(Qureg q) {
+  int targets[9] = {3, 1, 4, 0, 5, 9, 2, 6, 10}, controls[3] = {7, 8, 11};
+  const MatrixN wide(random_unitary(5)), wider([] {
+    Matrix m(512 * 512, 0);
+    for (std::size_t k = 0; k < 512; ++k) m[k * 512 + (k ^ 5)] = 1;
+    return m;
+  }());
+  multiQubitUnitary(q, targets, 5, wide.value);
+  applyMultiControlledGateMatrixN(q, controls, 3, targets, 9, wider.value);
+  qreal coefficient = 1, exponent = 2;
+  applyPhaseFunc(q, targets, 9, UNSIGNED, &coefficient, &exponent, 1);
+  SubDiagonalOp op = createSubDiagonalOp(9);
+  for (int k = 0; k < 512; ++k) op.real[k] = 1;
+  diagonalUnitary(q, targets, 9, op);
+  destroySubDiagonalOp(op);
+  qreal values[4] = {1, 0, 0, 0};
+  if (q.isDensityMatrix) {
+    setDensityAmps(q, 1, 0, values, values, 4);
+    mixDepolarising(q, 3, qreal(0.1));
+    mixTwoQubitDepolarising(q, 0, 7, qreal(0.1));
+  } else {
+    setAmps(q, 100, values, values, 4);
+  }
+  initDebugState(q);
+  initPlusState(q);
+  calcTotalProb(q);
+}
+
+}  // namespace
+
+TEST(MemoryDeathTest, OneState) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (bool is_density : {false, true}) {
+    EXPECT_EXIT(run_measured(is_density, gates), testing::ExitedWithCode(0), "peak");
+    EXPECT_EXIT(run_measured(is_density, observe), testing::ExitedWithCode(0), "peak");
+    EXPECT_EXIT(run_measured(is_density, whole_state), testing::ExitedWithCode(0), "peak");
+  }
+}
+#endif
