@@ -1,10 +1,11 @@
-# tw_room(NAME DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
+# tw_room(NAME [UNITY] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
-# CUDA is on, otherwise cuda/*_stub.cc.
+# CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
+# build faster; kernels compiled once an instruction set (*_kernels.cc) stay alone.
 find_package(GTest QUIET)
 
 function(tw_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "UNITY" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
@@ -23,6 +24,9 @@ function(tw_room name)
   set(lib tilewave_${name})
   if(sources)
     add_library(${lib} STATIC ${sources})
+    if(ROOM_UNITY)
+      tw_unity(${lib})
+    endif()
     set(scope PUBLIC)
     target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
@@ -44,6 +48,16 @@ function(tw_room name)
   if(TW_BUILD_TESTS AND tests AND GTest_FOUND)
     tw_test(test_${name} SOURCES ${tests} DEPENDS ${name} PRIVATE ${ROOM_PRIVATE})
   endif()
+endfunction()
+
+# tw_unity(TARGET): compiles the target's sources a few together where TW_UNITY is on.
+function(tw_unity name)
+  if(TW_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources INCLUDE REGEX "_kernels\\.cc$")
+  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # tw_precompile(TARGET headers...): headers that most of the target's files include, compiled once.

@@ -17,6 +17,7 @@ namespace rc = tilewave::runtime::cuda;
 
 template <class T>
 void run_kernels(const std::vector<int>& sizes, int num_seeds) {
+  std::set<std::uint32_t> kinds;
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{128} << 20, "test states");
@@ -52,6 +53,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds) {
         }
         tile::reference_pass(plan, pass, reference);
         const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits);
+        tile::add_kinds(program, kinds);
         rc::DeviceArena::Mark mark(arena);
         auto* state = arena.take<Complex<T>>(held);
         auto* code = arena.take<std::byte>(program.code.size());
@@ -76,6 +78,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds) {
     }
     std::printf("%s: worst relative error %.2e\n", launcher.name(), worst_of_kernel);
   }
+  EXPECT_EQ(kinds.size(), tile::kNumKinds) << "the passes do not use every kind of operation";
 }
 
 class TileConformance : public testing::Test {
@@ -86,6 +89,9 @@ class TileConformance : public testing::Test {
   }
 };
 
+// Small enough for compute-sanitizer, with every kind of operation.
+TEST_F(TileConformance, short_double_precision) { run_kernels<double>({12, 15}, 12); }
+TEST_F(TileConformance, short_single_precision) { run_kernels<float>({12, 15}, 12); }
 TEST_F(TileConformance, double_precision) { run_kernels<double>({3, 12, 14, 16}, 24); }
 TEST_F(TileConformance, single_precision) { run_kernels<float>({3, 12, 14, 16}, 24); }
 

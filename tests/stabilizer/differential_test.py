@@ -188,9 +188,16 @@ def test_explanations():
         DETECTOR rec[-4] rec[-5]
         DETECTOR rec[-6] rec[-7]
         OBSERVABLE_INCLUDE(0) rec[-1]"""))
+    compared = 0
     for c in circuits:
         want = {}
-        for e in c.explain_detector_error_model_errors():
+        try:
+            errors = c.explain_detector_error_model_errors()
+        except ValueError as e:  # stim 1.15 loses its place in a folded loop
+            print(f"stim {stim.__version__} cannot explain one of the circuits: {e}")
+            continue
+        compared += 1
+        for e in errors:
             want.update(explanations(str(e) + "\n"))
         got = explanations(run(["explain_errors"], str(c)).decode())
         assert got == want, [(k, want.get(k), got.get(k)) for k in {**want, **got} if want.get(k) != got.get(k)][:1]
@@ -200,6 +207,7 @@ def test_explanations():
             f.write("error(0.1) D0\nerror(1) D0 D2 ^ D5 L3\n"), f.flush()
             some = explanations(run(["explain_errors", "--dem_filter", f.name], str(c)).decode())
         assert len(some) == 2 and sorted(map(len, some.values())) == [0, max(map(len, some.values()))]
+    assert compared >= 2, "stim explained too few circuits to compare"
 
 
 if __name__ == "__main__":

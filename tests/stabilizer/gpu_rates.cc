@@ -19,7 +19,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void rates(const char* name, std::uint32_t distance, GpuRun& gpu) {
+void rates(const char* name, std::uint32_t distance, std::uint64_t num_bits, GpuRun& gpu) {
   const std::uint64_t bytes = std::uint64_t{2} << 30;
   const std::uint64_t blocks =
       std::max<std::uint64_t>(1, bytes / (gpu.row_stride() * gpu.block_shots()));
@@ -30,7 +30,8 @@ void rates(const char* name, std::uint32_t distance, GpuRun& gpu) {
   for (int k = 0; k < 6; ++k) {
     const double a =
         gpu.fill(1, static_cast<std::uint64_t>(k) * blocks, blocks, rows.data()).total_s;
-    const double b = gpu.count(1, static_cast<std::uint64_t>(k) * blocks, blocks, counts).total_s;
+    const double b =
+        gpu.count(1, static_cast<std::uint64_t>(k) * blocks, blocks, num_bits, counts).total_s;
     if (k > 0) delivered.push_back(a), counted.push_back(b);
   }
   std::printf(
@@ -56,8 +57,9 @@ int main(int argc, char** argv) {
       o.after_reset_flip_probability = o.before_round_data_depolarization = 0.001;
       const StabProgram program =
           lower(tilewave::circuit::code_circuit("surface_code", "rotated_memory_z", o));
-      rates("sparse", d, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
-      rates("frame", d, *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
+      const std::uint64_t bits = program.counts.detectors + program.counts.observables;
+      rates("sparse", d, bits, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
+      rates("frame", d, bits, *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
     }
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

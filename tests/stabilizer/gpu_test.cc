@@ -53,12 +53,22 @@ void expect_rows(GpuRun& gpu, std::uint64_t num_bits, std::uint64_t first_block,
   }
   EXPECT_EQ(wrong, 0u) << what << ": shots that differ, of " << shots;
   std::vector<std::uint64_t> counts, want_counts(num_bits);
-  gpu.count(17, first_block, blocks, counts);
+  gpu.count(17, first_block, blocks, num_bits, counts);
   for (std::uint64_t s = 0; s < shots; ++s) {
     for (std::uint64_t b = 0; b < num_bits; ++b)
       want_counts[b] += (want[s * bytes + b / 8] >> (b % 8)) & 1;
   }
   EXPECT_EQ(counts, want_counts) << what;
+  const std::uint64_t some = std::min<std::uint64_t>(num_bits, 300);
+  std::vector<std::uint64_t> pairs, want_pairs(some * (some + 1) / 2);
+  gpu.pairs(17, first_block, blocks, some, pairs);
+  for (std::uint64_t s = 0; s < shots; ++s) {
+    const auto bit = [&](std::uint64_t b) { return (want[s * bytes + b / 8] >> (b % 8)) & 1; };
+    for (std::uint64_t b = 0; b < some; ++b) {
+      for (std::uint64_t a = 0; bit(b) && a <= b; ++a) want_pairs[b * (b + 1) / 2 + a] += bit(a);
+    }
+  }
+  EXPECT_EQ(pairs, want_pairs) << what;
 }
 
 template <class Program, class... Extra>

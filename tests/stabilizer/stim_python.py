@@ -11,7 +11,7 @@ import subprocess
 import sys
 import venv
 
-PACKAGES = ["stim==1.15.0", "numpy"]
+PACKAGES = ["stim==1.16.0", "numpy"]
 
 
 def need_stim(folder):

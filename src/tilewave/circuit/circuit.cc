@@ -33,7 +33,18 @@ std::uint32_t Circuit::add_creg(std::string name, std::uint32_t size) {
   return first;
 }
 
+void Circuit::check_reads(const ClassicalExpr& expr) const {
+  for_each_read(expr, [&](Clbit first, std::uint32_t count) {
+    if (std::uint64_t{first} + count > num_clbits_) {
+      throw Error(ExitCode::kInput, "a classical expression reads bit " +
+                                        std::to_string(std::uint64_t{first} + count - 1) +
+                                        ": there are " + std::to_string(num_clbits_));
+    }
+  });
+}
+
 std::int32_t Circuit::add_condition(Condition condition) {
+  check_reads(condition.expr);
   conditions_.push_back(std::move(condition));
   return static_cast<std::int32_t>(conditions_.size()) - 1;
 }
@@ -155,6 +166,35 @@ void Circuit::add_barrier() {
   Op op;
   op.kind = OpKind::kBarrier;
   append(op, {}, {});
+}
+
+std::size_t Circuit::add_jump(std::int32_t condition) {
+  Op op;
+  op.kind = OpKind::kJump;
+  op.condition = condition;
+  op.first_param = static_cast<std::uint32_t>(ops_.size()) + 1;
+  has_control_flow_ = true;
+  append(op, {}, {});
+  return ops_.size() - 1;
+}
+
+void Circuit::set_jump_target(std::size_t jump, std::size_t op) {
+  TW_CHECK(jump < ops_.size() && ops_[jump].kind == OpKind::kJump && op <= ops_.size(),
+           "a jump goes to an operation of its circuit");
+  ops_[jump].first_param = static_cast<std::uint32_t>(op);
+}
+
+Op& Circuit::add_assign(Assignment assignment) {
+  if (assignment.size > 64 || std::uint64_t{assignment.first} + assignment.size > num_clbits_) {
+    throw Error(ExitCode::kInput, "an assignment writes 1 to 64 classical bits that exist");
+  }
+  check_reads(assignment.value);
+  Op op;
+  op.kind = OpKind::kAssign;
+  op.first_param = static_cast<std::uint32_t>(assignments_.size());
+  assignments_.push_back(std::move(assignment));
+  has_control_flow_ = true;
+  return append(op, {}, {});
 }
 
 bool Circuit::is_unitary() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tilewave/base/complex.h"
+#include "tilewave/circuit/classical.h"
 #include "tilewave/circuit/gate_table.h"
 
 namespace tilewave::circuit {
@@ -21,6 +22,8 @@ enum class OpKind : std::uint8_t {
   kMatrix,   ///< a matrix given by the user on num_targets qubits, possibly under controls
   kMeasure,  ///< qubit into classical bit, in the Z basis
   kReset,    ///< qubit to |0>
+  kJump,     ///< go on at another operation, where the condition holds
+  kAssign,   ///< classical bits become the value of an expression
   kBarrier,  ///< no gate is moved across (kept for printing; the planner may merge across)
 };
 
@@ -30,10 +33,12 @@ struct Op {
   std::uint16_t num_controls = 0;
   std::uint16_t num_targets = 0;
   std::uint32_t first_qubit = 0;  ///< in Circuit::qubit_pool: controls, then targets
-  std::uint32_t first_param = 0;  ///< in Circuit::param_pool; the matrix's index for kMatrix
-  Clbit clbit = 0;                ///< kMeasure
-  std::int32_t condition = -1;    ///< index in Circuit::conditions, or -1
-  std::uint32_t line = 0;         ///< where it stands in its source, 0 when unknown
+  /// In Circuit::param_pool; the matrix's index for kMatrix, the operation to go on with for kJump,
+  /// the assignment's index for kAssign.
+  std::uint32_t first_param = 0;
+  Clbit clbit = 0;              ///< kMeasure
+  std::int32_t condition = -1;  ///< index in Circuit::conditions, or -1
+  std::uint32_t line = 0;       ///< where it stands in its source, 0 when unknown
   std::uint64_t control_values = ~std::uint64_t{0};  ///< bit k: control k acts on this value
 };
 
@@ -45,11 +50,19 @@ struct Register {
 };
 
 /// True when the classical bits [first, first+size) equal `value` (bit k of word k/64; missing
-/// words are zero).
+/// words are zero); or, where there is an expression, when its value is not zero.
 struct Condition {
   Clbit first = 0;
   std::uint32_t size = 0;
   std::vector<std::uint64_t> value;
+  ClassicalExpr expr{};
+};
+
+/// Classical bits [first, first + size), at most 64, become the value's low bits.
+struct Assignment {
+  Clbit first = 0;
+  std::uint32_t size = 0;
+  ClassicalExpr value;
 };
 
 class Circuit {
@@ -107,9 +120,18 @@ class Circuit {
   Op& add_measure(Qubit qubit, Clbit clbit);
   Op& add_reset(Qubit qubit);
   void add_barrier();
+  /// Goes on at another operation where the condition holds (-1: always): what if, while, for and
+  /// switch are made of. The operation is named later by set_jump_target; it may be the next one to
+  /// be added, or any before it. Returns the jump's own index.
+  std::size_t add_jump(std::int32_t condition = -1);
+  void set_jump_target(std::size_t jump, std::size_t op);
+  Op& add_assign(Assignment assignment);
+  const Assignment& assignment(const Op& op) const { return assignments_[op.first_param]; }
 
   /// True when nothing but gates and matrices occurs, and none is conditional.
   bool is_unitary() const;
+  /// True when it jumps or assigns.
+  bool has_control_flow() const { return has_control_flow_; }
 
  private:
   Op& append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets);
@@ -122,6 +144,10 @@ class Circuit {
   std::vector<std::vector<cplx>> matrices_;
   std::vector<Register> qregs_, cregs_;
   std::vector<Condition> conditions_;
+  std::vector<Assignment> assignments_;
+  bool has_control_flow_ = false;
+
+  void check_reads(const ClassicalExpr& expr) const;
 };
 
 }  // namespace tilewave::circuit

@@ -113,7 +113,11 @@ class Converter {
         return;
       case StabKind::kMpad:
         for (const StabTarget& t : targets) {
-          if (t.value) fail("MPAD 1 writes a constant, which no operation here does: use MPAD 0");
+          if (t.value) {
+            ClassicalExpr one;
+            one.constant(ClassicalType::kBool, 1, 1);
+            out_.add_assign({next_, 1, std::move(one)}).line = line_;
+          }
           ++next_;
         }
         return;
@@ -138,7 +142,7 @@ class Converter {
     if (record.value > next_)
       fail("rec[-" + std::to_string(record.value) + "] is before the start");
     Op& op = out_.add_gate(pauli, {qubit});
-    op.condition = out_.add_condition({next_ - record.value, 1, {1}});
+    op.condition = out_.add_condition({next_ - record.value, 1, {1}, {}});
     op.line = line_;
     return true;
   }

@@ -21,7 +21,8 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")->required();
   command->add_option("--out", f->out, "output file (standard output when left out)");
   command
-      ->add_option("--out_format", f->out_format, "01, b8, r8, ptb64, hits, dets, sparse or counts")
+      ->add_option("--out_format", f->out_format,
+                   "01, b8, r8, ptb64, hits, dets, sparse, counts or pairs")
       ->required();
   command->add_option("--circuit", f->circuit,
                       "takes the numbers of bits from this circuit (with --types)");
@@ -60,21 +61,22 @@ void add_convert_command(CLI::App& app) {
     io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
     const io::ShotFormat to = io::parse_shot_format(f->out_format);
     const io::ShotFormatter format(to, layout);
-    io::ShotCounts counts;
+    std::unique_ptr<io::ShotSummary> summary;
+    if (io::is_summary(to)) summary = std::make_unique<io::ShotSummary>(to, layout);
     std::vector<std::uint8_t> rows;
     io::ByteBuffer bytes;
     while (true) {
       rows.clear(), bytes.clear();
       const std::size_t n = reader.read(1024, rows);
       if (n == 0) break;
-      if (to == io::ShotFormat::kCounts) {
-        counts.add(rows.data(), layout.bytes(), n, layout.bits());
+      if (summary) {
+        summary->add(rows.data(), layout.bytes(), n);
         continue;
       }
       format.append(rows.data(), layout.bytes(), n, bytes);
       out.write(bytes.data(), bytes.size());
     }
-    if (to == io::ShotFormat::kCounts) out.write(counts.text(layout));
+    if (summary) out.write(summary->text());
     out.flush();
   });
 }

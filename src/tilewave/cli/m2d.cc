@@ -34,6 +34,12 @@ void add_m2d_command(CLI::App& app) {
   command->callback([f] {
     const stabilizer::StabProgram program = read_program(f->circuit);
     const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample);
+    for (const std::string& name : {f->out_format, f->obs_out_format}) {
+      if (io::is_summary(io::parse_shot_format(name))) {
+        throw Error(ExitCode::kUsage,
+                    "m2d writes shots only: use another format, then tilewave convert");
+      }
+    }
     StimFile in(f->in, "rb"), out(f->out, "wb");
     io::ShotLayout measured, sweep, detectors, observables;
     measured.measurements = program.counts.measurements;

@@ -13,7 +13,9 @@
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/pauli_text.h"
+#include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -26,7 +28,7 @@ constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 struct Flags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
-                                 memory_limit;
+                                 engine = "auto", memory_limit;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   bool json = false;
   ReportOptions report;
@@ -51,6 +53,7 @@ simulate::Options to_options(const Flags& flags) {
   options.precision =
       flags.precision == "single" ? statevec::Precision::kSingle : statevec::Precision::kDouble;
   options.device = flags.device;
+  options.engine = flags.engine;
   options.state_path = flags.state;
   options.explain = flags.report.explain;
   options.dry_run = flags.report.dry_run;
@@ -104,10 +107,25 @@ void run(Flags& flags) {
   options.on_progress = [&](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
   };
+  const bool wants_page = !flags.report.page_path.empty();
+  if (wants_page && options.dry_run) {
+    throw Error(ExitCode::kUsage, "--report shows a run, --dry-run has none: leave one out");
+  }
+  options.record_steps = wants_page;
+  if (wants_page) options.explain = true;
   simulate::Result result = simulate::simulate(circuit, options);
   bar.clear();
   result.timings.parse_s = parse_s;
   if (!options.distribution.is_root()) return;
+  if (wants_page) {
+    flags.report.title = std::filesystem::path(flags.file).filename().string();
+    if (result.device == "cpu") {
+      flags.report.limit_bytes_per_s = runtime::measure_scale_bandwidth(
+          std::size_t{1} << 27, runtime::resolve_num_threads(options.num_threads));
+    }
+    write_run_page(result, options, flags.report);
+    if (!flags.report.explain) result.plan.text.clear();
+  }
   (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
 }
 
@@ -126,6 +144,10 @@ void add_run_command(CLI::App& app) {
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
   c->add_option("--device", flags->device,
                 "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+  c->add_option("--engine", flags->engine,
+                "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
+                "statevector or stabilizer")
+      ->check(CLI::IsMember({"auto", "statevector", "stabilizer"}));
   c->add_option("--memory-limit", flags->memory_limit,
                 "MiB of device memory to use: a larger state streams from host memory");
   c->add_option("--ranks", flags->ranks,
@@ -139,6 +161,8 @@ void add_run_command(CLI::App& app) {
                 "which character of a string such as ZZI is qubit 0: last (default) or first")
       ->check(CLI::IsMember({"last", "first"}));
   c->add_option("--state", flags->state, "write the final state to this .npy file");
+  c->add_option("--report", flags->report.page_path,
+                "write an HTML page with the results and the plan as a time line");
   c->add_flag("--json", flags->json, "print JSON");
   c->add_flag("--explain", flags->report.explain, "print the plan");
   c->add_flag("--dry-run", flags->report.dry_run, "stop after planning");

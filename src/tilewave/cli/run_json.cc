@@ -1,9 +1,14 @@
 // A run as JSON. Keys that were not asked for are absent, except counts (then empty).
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "tilewave/base/error.h"
 #include "tilewave/cli/run_report.h"
+#include "tilewave/simulate/report_page.h"
 
 namespace tilewave::cli {
 namespace {
@@ -39,13 +44,14 @@ ordered_json profile_json(const simulate::Result& r) {
   return steps;
 }
 
-}  // namespace
-
-void print_run_json(const simulate::Result& r, const simulate::Options& asked,
-                    const ReportOptions& report) {
+ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
+                      const ReportOptions& report) {
   ordered_json out;
   out["num_qubits"] = r.num_qubits;
-  out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  const bool stabilizer = r.engine == "stabilizer";
+  out["engine"] = r.engine;
+  if (!stabilizer)
+    out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
   out["device"] = r.device;
   out["seed"] = r.seed;
   out["shots"] = r.shots;
@@ -69,7 +75,7 @@ void print_run_json(const simulate::Result& r, const simulate::Options& asked,
       out["expectations"] = r.expectations;
       out["expectation_sum"] = r.expectation_sum;
     }
-    out["norm"] = r.norm;
+    if (!stabilizer) out["norm"] = r.norm;
   }
   if (r.num_ranks > 1) out["ranks"] = r.num_ranks;
   out["memory_bytes"] = r.memory_bytes;
@@ -80,7 +86,39 @@ void print_run_json(const simulate::Result& r, const simulate::Options& asked,
                       {"observe", r.timings.observe_s}};
   if (report.profile) out["profile"] = profile_json(r);
   if (!r.warnings.empty()) out["warnings"] = r.warnings;
-  std::printf("%s\n", out.dump(1, ' ').c_str());
+  if (!report.page_path.empty()) {
+    out["limit_bytes_per_s"] = report.limit_bytes_per_s;
+    out["steps"] = ordered_json::array();
+    for (const auto& step : r.steps) {
+      out["steps"].push_back({{"step", step.step},
+                              {"bytes", step.bytes},
+                              {"predicted_s", step.predicted_s},
+                              {"measured_s", step.measured_s}});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void print_run_json(const simulate::Result& r, const simulate::Options& asked,
+                    const ReportOptions& report) {
+  std::printf("%s\n", run_json(r, asked, report).dump(1, ' ').c_str());
+}
+
+void write_run_page(const simulate::Result& r, const simulate::Options& asked,
+                    const ReportOptions& report) {
+  ordered_json json = {{"title", report.title}};
+  json.update(run_json(r, asked, report));
+  const std::string page =
+      simulate::report_page(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  std::ofstream file(report.page_path, std::ios::binary);
+  file << page;
+  file.close();
+  if (!file) {
+    throw Error(ExitCode::kResources,
+                "cannot write the report '" + report.page_path + "': " + std::strerror(errno));
+  }
 }
 
 }  // namespace tilewave::cli

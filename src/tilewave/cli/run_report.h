@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
@@ -14,6 +15,8 @@ struct ReportOptions {
   bool explain = false;
   bool profile = false;
   bool dry_run = false;
+  std::string page_path, title;
+  double limit_bytes_per_s = 0;  ///< of the machine, 0: not measured
   circuit::PauliOrder pauli_order = circuit::PauliOrder::kLastIsQubit0;
 };
 
@@ -23,6 +26,11 @@ void print_run_text(const simulate::Result& result, const simulate::Options& ask
 
 /// For programs: one JSON object. On the standard output.
 void print_run_json(const simulate::Result& result, const simulate::Options& asked,
+                    const ReportOptions& report);
+
+/// For people, later: an HTML page (simulate/report_page.h) in the file report.page_path. Throws
+/// Error(kResources) where it cannot be written.
+void write_run_page(const simulate::Result& result, const simulate::Options& asked,
                     const ReportOptions& report);
 
 }  // namespace tilewave::cli

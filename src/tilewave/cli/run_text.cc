@@ -103,7 +103,22 @@ void print_profile(const simulate::Result& r) {
 }
 
 void print_summary(const simulate::Result& r, const ReportOptions& report) {
+  const bool stabilizer = r.engine == "stabilizer";
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  if (stabilizer) {
+    std::printf("%u qubits, stabilizer engine, %s: Clifford gates only", r.num_qubits,
+                r.device.c_str());
+    if (!report.dry_run) {
+      const auto& s = r.timings;
+      std::printf(", %s (parse %s, plan %s, execute %s, observe %s), seed %llu",
+                  in_time(s.parse_s + s.plan_s + s.execute_s + s.observe_s).c_str(),
+                  in_time(s.parse_s).c_str(), in_time(s.plan_s).c_str(),
+                  in_time(s.execute_s).c_str(), in_time(s.observe_s).c_str(),
+                  static_cast<unsigned long long>(r.seed));
+    }
+    std::printf("\n");
+    return;
+  }
   if (report.dry_run) {
     std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
                 r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),

@@ -1,9 +1,11 @@
 #include "tilewave/cli/stim_files.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <random>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,37 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 void note_interrupt(int) { interrupted = true; }
+
+// Whole blocks are counted where they are made, the shots before and behind them as rows. False
+// where the source cannot.
+bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
+               const stabilizer::ShotPipeline& pipeline, io::ShotSummary& summary,
+               std::uint64_t num_bits, std::uint64_t& done) {
+  constexpr std::uint64_t kBlocks = 64;  // between looks for an interrupt
+  if (!source.summarize(options.seed, 0, 0, summary.pairs(), num_bits, summary.table()))
+    return false;
+  const std::uint64_t block = source.block_shots(), end = options.first_shot + options.num_shots;
+  const std::uint64_t first_block = (options.first_shot + block - 1) / block,
+                      end_block = end / block;
+  const auto rows = [&](std::uint64_t from, std::uint64_t to) {
+    stabilizer::SampleOptions part = options;
+    part.first_shot = from, part.num_shots = to - from;
+    if (to > from && !interrupted) stabilizer::run_shots(source, part, pipeline);
+  };
+  if (first_block >= end_block) {
+    rows(options.first_shot, end);
+    return true;
+  }
+  rows(options.first_shot, first_block * block);
+  for (std::uint64_t b = first_block; b < end_block && !interrupted; b += kBlocks) {
+    const std::uint64_t n = std::min(kBlocks, end_block - b);
+    source.summarize(options.seed, b, n, summary.pairs(), num_bits, summary.table());
+    summary.add_shots(n * block);
+    done += n * block;
+  }
+  rows(end_block * block, end);
+  return true;
+}
 
 }  // namespace
 
@@ -66,11 +99,12 @@ void add_sample_flags(CLI::App& command, SampleFlags& f) {
   command.add_option("--out", f.out, "output file (standard output when left out)");
   command
       .add_option("--out_format", f.out_format,
-                  "01, b8, r8, ptb64, hits, dets, sparse (u32 lists) or counts (ones a bit)")
+                  "01, b8, r8, ptb64, hits, dets, sparse (u32 lists), counts (ones a bit) or "
+                  "pairs (ones of both bits of a pair)")
       ->capture_default_str();
   command.add_option("--engine", f.engine, "auto, frame or sparse")->capture_default_str();
   command.add_option("--threads", f.threads, "CPU threads, 0 for all")->capture_default_str();
-  command.add_option("--device", f.device, "cpu or gpu")->capture_default_str();
+  command.add_option("--device", f.device, "cpu or cuda (also called gpu)")->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
 }
@@ -89,10 +123,10 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
     o.engine = stabilizer::Engine::kSparse;
   else if (f.engine != "auto")
     throw Error(ExitCode::kUsage, "unknown engine '" + f.engine + "': use auto, frame or sparse");
-  if (f.device != "cpu" && f.device != "gpu") {
-    throw Error(ExitCode::kUsage, "unknown device '" + f.device + "': use cpu or gpu");
+  if (f.device != "cpu" && f.device != "gpu" && f.device != "cuda") {
+    throw Error(ExitCode::kUsage, "unknown device '" + f.device + "': use cpu or cuda");
   }
-  o.gpu = f.device == "gpu";
+  o.gpu = f.device != "cpu";
   if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,
@@ -105,14 +139,15 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
                  const std::vector<ShotSinkSpec>& sinks) {
   const std::size_t stride = source.row_stride();
   std::vector<io::ShotFormatter> formatters;
-  std::vector<io::ShotCounts> counts(sinks.size());
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
     formatters.emplace_back(s.format, s.layout);
-    counting |= s.format == io::ShotFormat::kCounts;
+    counting |= io::is_summary(s.format);
   }
   if (counting && sinks.size() > 1)
-    throw Error(ExitCode::kUsage, "counts cannot be combined with --obs_out");
+    throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
+  std::unique_ptr<io::ShotSummary> summary;
+  if (counting) summary = std::make_unique<io::ShotSummary>(sinks[0].format, sinks[0].layout);
   const bool whole =
       sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() <= source.num_bits();
 
@@ -143,8 +178,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   std::uint64_t done = 0;
   pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
     if (counting) {
-      counts[0].add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n,
-                    sinks[0].layout.bits());
+      summary->add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n);
     } else if (whole) {
       sinks[0].file->write(bytes.data(), bytes.size());
     } else {
@@ -162,7 +196,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   const auto before_int = std::signal(SIGINT, note_interrupt);
   const auto before_term = std::signal(SIGTERM, note_interrupt);
   try {
-    stabilizer::run_shots(source, options, pipeline);
+    if (!counting || !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), done))
+      stabilizer::run_shots(source, options, pipeline);
     for (const ShotSinkSpec& s : sinks) s.file->flush();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kResources) throw;
@@ -174,7 +209,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   std::signal(SIGINT, before_int);
   std::signal(SIGTERM, before_term);
   if (counting) {
-    sinks[0].file->write(counts[0].text(sinks[0].layout));
+    sinks[0].file->write(summary->text());
     sinks[0].file->flush();
   }
   if (interrupted) {

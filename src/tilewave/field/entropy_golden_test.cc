@@ -2,7 +2,6 @@
 // printed.
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 #include "gtest/gtest.h"
 #include "tilewave/field/entropy.h"
@@ -11,8 +10,7 @@
 namespace tilewave::field {
 namespace {
 
-const std::string kData =
-    (std::filesystem::path(__FILE__).parent_path() / "../../../tests/data/entropy/").string();
+const std::string kData = TW_SOURCE_DIR "/tests/data/entropy/";
 
 TEST(EntropyGolden, WholeImagesOfRankEntropy) {
   struct Row {

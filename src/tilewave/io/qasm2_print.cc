@@ -94,6 +94,9 @@ class Printer {
           bit(qregs_, circuit_.targets(op)[0]);
           out_ += ";\n";
           break;
+        case OpKind::kJump:
+        case OpKind::kAssign:
+          fail(op, "the language has no control flow");
         case OpKind::kBarrier:
           out_ += "barrier ";
           for (const Register& r : qregs_) (out_ += r.name) += &r == &qregs_.back() ? ";\n" : ",";
@@ -125,6 +128,7 @@ class Printer {
   void condition(const Op& op) {
     if (op.condition < 0) return;
     const circuit::Condition& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
+    if (!c.expr.empty()) fail(op, "its condition is an expression");
     const auto r = std::find_if(cregs_.begin(), cregs_.end(), [&](const Register& reg) {
       return reg.first == c.first && reg.size == c.size;
     });

@@ -40,6 +40,10 @@ std::string listing(const Circuit& c) {
       case OpKind::kReset:
         out += "reset";
         break;
+      case OpKind::kJump:
+      case OpKind::kAssign:
+        out += "control flow";
+        break;
       case OpKind::kBarrier:
         out += "barrier";
         break;

@@ -54,16 +54,16 @@ void PartFile::commit() {
 }  // namespace detail
 
 namespace {
-struct TypeRow {
+struct SampleRow {
   const char* name;
   std::size_t bytes;
 };
-constexpr TypeRow kTypes[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   {"uint32", 4},
-                              {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8}};
+constexpr SampleRow kSamples[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   {"uint32", 4},
+                                  {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8}};
 }  // namespace
 
-std::size_t sample_bytes(SampleType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
-const char* sample_name(SampleType type) { return kTypes[static_cast<std::size_t>(type)].name; }
+std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::size_t>(type)].bytes; }
+const char* sample_name(SampleType type) { return kSamples[static_cast<std::size_t>(type)].name; }
 
 RasterFormat raster_format_of(const std::string& path) {
   struct Row {

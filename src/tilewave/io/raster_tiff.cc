@@ -39,14 +39,14 @@ void register_geo_fields() {
   std::call_once(once, [] { previous_extender = TIFFSetTagExtender(add_geo_fields); });
 }
 
-struct Report {
+struct TiffReport {
   std::string message;
 };
 
 int keep_message(TIFF*, void* report, const char*, const char* format, std::va_list arguments) {
   char text[300];
   std::vsnprintf(text, sizeof text, format, arguments);
-  static_cast<Report*>(report)->message = text;
+  static_cast<TiffReport*>(report)->message = text;
   return 1;
 }
 int drop_message(TIFF*, void*, const char*, const char*, std::va_list) { return 1; }
@@ -56,7 +56,7 @@ struct CloseTiff {
 };
 using TiffHandle = std::unique_ptr<TIFF, CloseTiff>;
 
-TiffHandle open_handle(const std::string& path, const char* mode, Report* report) {
+TiffHandle open_handle(const std::string& path, const char* mode, TiffReport* report) {
   register_geo_fields();
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   TIFFOpenOptionsSetErrorHandlerExtR(options, keep_message, report);
@@ -181,7 +181,7 @@ class TiffReader final : public RasterReader {
   }
 
   std::string path_;
-  Report report_;
+  TiffReport report_;
   TiffHandle tiff_;
   std::uint32_t tile_width_ = 0, tile_height_ = 0;
   std::vector<unsigned char> tile_, band_;
@@ -250,7 +250,7 @@ class TiffWriter final : public RasterWriter {
 
   PartFile file_;
   RasterInfo info_;
-  Report report_;
+  TiffReport report_;
   TiffHandle tiff_;
   std::int64_t next_ = 0;
 };

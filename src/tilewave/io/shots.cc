@@ -10,8 +10,10 @@
 namespace tilewave::io {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"01",   "b8",   "r8",     "ptb64",
-                                                    "hits", "dets", "sparse", "counts"};
+constexpr std::array<std::string_view, 9> kNames = {"01",   "b8",     "r8",     "ptb64", "hits",
+                                                    "dets", "sparse", "counts", "pairs"};
+
+constexpr std::uint64_t kMostPairBits = 32768;  // 4 GiB of counters
 
 // Calls f(bit) for the ones of a row, lowest first.
 template <class F>
@@ -85,8 +87,9 @@ void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_s
 ShotFormat parse_shot_format(std::string_view name) {
   const auto it = std::find(kNames.begin(), kNames.end(), name);
   if (it == kNames.end()) {
-    throw Error(ExitCode::kUsage, "unknown format '" + std::string(name) +
-                                      "': use 01, b8, r8, ptb64, hits, dets, sparse or counts");
+    throw Error(ExitCode::kUsage,
+                "unknown format '" + std::string(name) +
+                    "': use 01, b8, r8, ptb64, hits, dets, sparse, counts or pairs");
   }
   return static_cast<ShotFormat>(it - kNames.begin());
 }
@@ -168,7 +171,8 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
       return;
     }
     case ShotFormat::kCounts:
-      TW_CHECK(false, "counts are no stream of shots");
+    case ShotFormat::kPairs:
+      TW_CHECK(false, "a summary is no stream of shots");
   }
 }
 
@@ -187,7 +191,7 @@ void pack_rows(std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
 ShotReader::ShotReader(std::FILE* file, std::string name, ShotFormat format,
                        const ShotLayout& layout)
     : file_(file), name_(std::move(name)), format_(format), layout_(layout) {
-  if (format == ShotFormat::kSparse || format == ShotFormat::kCounts) {
+  if (format == ShotFormat::kSparse || is_summary(format)) {
     throw Error(ExitCode::kUsage, "shots are read from 01, b8, r8, ptb64, hits or dets only");
   }
   if (layout.bits() == 0 && (format == ShotFormat::kB8 || format == ShotFormat::kPtb64)) {
@@ -335,25 +339,55 @@ bool ShotReader::read_one(std::uint8_t* row) {
   }
 }
 
-void ShotCounts::add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-                     std::uint64_t num_bits) {
-  ones.resize(num_bits);
-  for (std::size_t s = 0; s < num_shots; ++s) {
-    for_each_one(rows + s * stride, num_bits, [&](std::uint64_t b) { ++ones[b]; });
+ShotSummary::ShotSummary(ShotFormat format, const ShotLayout& layout)
+    : layout_(layout), pairs_(format == ShotFormat::kPairs) {
+  const std::uint64_t bits = layout.bits();
+  if (pairs_ && bits > kMostPairBits) {
+    throw Error(ExitCode::kResources, "pairs of " + std::to_string(bits) +
+                                          " bits do not fit memory: at most " +
+                                          std::to_string(kMostPairBits) + " bits, or use counts");
   }
-  shots += num_shots;
+  table_.resize(pairs_ ? bits * (bits + 1) / 2 : bits);
 }
 
-std::string ShotCounts::text(const ShotLayout& layout) const {
+void ShotSummary::add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots) {
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    const std::uint8_t* row = rows + s * stride;
+    if (!pairs_) {
+      for_each_one(row, layout_.bits(), [&](std::uint64_t b) { ++table_[b]; });
+      continue;
+    }
+    ones_.clear();
+    for_each_one(row, layout_.bits(), [&](std::uint64_t b) {
+      ones_.push_back(static_cast<std::uint32_t>(b));
+      std::uint64_t* line = table_.data() + b * (b + 1) / 2;
+      for (std::uint32_t a : ones_) ++line[a];
+    });
+  }
+  shots_ += num_shots;
+}
+
+std::string ShotSummary::text() const {
   std::string out = "shots ";
-  out.append(std::to_string(shots)).append("\n");
-  for (std::uint64_t b = 0; b < layout.bits(); ++b) {
+  out.append(std::to_string(shots_)).append("\n");
+  const auto name = [&](std::uint64_t b) {
     std::uint64_t index;
-    out += kind_of(layout, b, &index);
-    out.append(std::to_string(index))
-        .append(" ")
-        .append(std::to_string(b < ones.size() ? ones[b] : 0))
-        .append("\n");
+    out += kind_of(layout_, b, &index);
+    out.append(std::to_string(index)).append(" ");
+  };
+  const std::uint64_t bits = layout_.bits();
+  for (std::uint64_t b = 0; b < bits; ++b) {
+    name(b);
+    out.append(std::to_string(table_[pairs_ ? b * (b + 1) / 2 + b : b])).append("\n");
+  }
+  for (std::uint64_t a = 0; pairs_ && a < bits; ++a) {
+    for (std::uint64_t b = a + 1; b < bits; ++b) {
+      const std::uint64_t both = table_[b * (b + 1) / 2 + a];
+      if (both == 0) continue;
+      name(a);
+      name(b);
+      out.append(std::to_string(both)).append("\n");
+    }
   }
   return out;
 }

@@ -4,7 +4,7 @@
 //   01     a line of characters a shot            hits    the numbers of the ones, separated by
 //   commas b8     the rows                               dets    `shot M0 D2 L0` r8     runs of
 //   zeros, 255 continues           ptb64   64 shots at a time, one u64 a bit sparse u32 count, then
-//   u32 numbers, a shot    counts  (a summary, see CountSink)
+//   u32 numbers, a shot    counts, pairs  (a summary of all shots, see ShotSummary)
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,17 @@
 
 namespace tilewave::io {
 
-enum class ShotFormat : std::uint8_t { k01, kB8, kR8, kPtb64, kHits, kDets, kSparse, kCounts };
+enum class ShotFormat : std::uint8_t {
+  k01,
+  kB8,
+  kR8,
+  kPtb64,
+  kHits,
+  kDets,
+  kSparse,
+  kCounts,
+  kPairs
+};
 
 /// Throws Error(kUsage) naming the formats when there is none of this name.
 ShotFormat parse_shot_format(std::string_view name);
@@ -78,14 +88,32 @@ class ShotReader {
   std::uint64_t shot_ = 0;
 };
 
-/// How often each bit is set.
-struct ShotCounts {
-  std::uint64_t shots = 0;
-  std::vector<std::uint64_t> ones;
-  void add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-           std::uint64_t num_bits);
-  /// `shots N`, then a line `D3 120` for every bit.
-  std::string text(const ShotLayout& layout) const;
+/// counts and pairs tell of all shots together.
+inline bool is_summary(ShotFormat format) {
+  return format == ShotFormat::kCounts || format == ShotFormat::kPairs;
+}
+
+/// How often each bit is set, and for pairs how often both bits of a pair are.
+class ShotSummary {
+ public:
+  /// Throws Error(kResources) for pairs of more bits than memory has room for.
+  ShotSummary(ShotFormat format, const ShotLayout& layout);
+  void add(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots);
+
+  bool pairs() const { return pairs_; }
+  /// counts: entry b; pairs: entry b (b + 1) / 2 + a for a <= b, a single bit where a = b.
+  std::vector<std::uint64_t>& table() { return table_; }
+  void add_shots(std::uint64_t count) { shots_ += count; }
+
+  /// `shots N`, a line `D3 120` for every bit, then `D1 D3 7` for every pair that occurred.
+  std::string text() const;
+
+ private:
+  ShotLayout layout_;
+  bool pairs_;
+  std::uint64_t shots_ = 0;
+  std::vector<std::uint64_t> table_;
+  std::vector<std::uint32_t> ones_;
 };
 
 }  // namespace tilewave::io

@@ -1,4 +1,5 @@
 // Circuits: a method for every gate of the gate table, angles first, then qubits.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -219,7 +220,7 @@ void bind_editing(Class& c) {
                                             " do not all exist: there are " +
                                             std::to_string(circuit.num_clbits()));
         }
-        circuit::Condition condition{first, size, {}};
+        circuit::Condition condition{first, size, {}, {}};
         nb::object rest = value;
         for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
           condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
@@ -230,6 +231,55 @@ void bind_editing(Class& c) {
       },
       "first"_a, "value"_a = 1, "size"_a = 1, nb::rv_policy::reference,
       "The last operation happens only where classical bits first..first+size-1 hold `value`.");
+}
+
+// Operation, type, width, first and second operand, value; see circuit/classical.h.
+using Nodes = std::vector<std::tuple<int, int, int, int, int, std::uint64_t>>;
+
+circuit::ClassicalExpr to_expr(const Nodes& nodes) {
+  circuit::ClassicalExpr expr;
+  for (const auto& [op, type, width, a, b, value] : nodes) {
+    if (op < 0 || op > static_cast<int>(circuit::ClassicalOp::kIndex) || type < 0 ||
+        type > static_cast<int>(circuit::ClassicalType::kFloat)) {
+      throw Error(ExitCode::kInput, "a classical expression has an unknown operation or type");
+    }
+    expr.add({static_cast<circuit::ClassicalOp>(op), static_cast<circuit::ClassicalType>(type),
+              static_cast<std::uint8_t>(std::clamp(width, 0, 65)), a, b, value});
+  }
+  return expr;
+}
+
+// What control flow of other packages is converted to: jumps over conditions, and assignments.
+void bind_control_flow(Class& c) {
+  c.def(
+      "_jump_if",
+      [](PyCircuit& self, const Nodes& nodes) {
+        Circuit& circuit = self.change();
+        return circuit.add_jump(circuit.add_condition({0, 0, {}, to_expr(nodes)}));
+      },
+      "nodes"_a);
+  c.def("_jump", [](PyCircuit& self) { return self.change().add_jump(); });
+  c.def(
+      "_land",
+      [](PyCircuit& self, std::size_t jump, std::size_t op) {
+        self.change().set_jump_target(jump, op);
+      },
+      "jump"_a, "op"_a);
+  c.def(
+      "_assign",
+      [](PyCircuit& self, circuit::Clbit first, std::uint32_t size, const Nodes& nodes) {
+        self.change().add_assign({first, size, to_expr(nodes)});
+      },
+      "first"_a, "size"_a, "nodes"_a);
+  c.def(
+      "_add_clbits",
+      [](PyCircuit& self, std::uint32_t count) {
+        Circuit& circuit = self.change();
+        const std::uint32_t first = circuit.num_clbits();
+        circuit.add_clbits(count);
+        return first;
+      },
+      "count"_a);
 }
 
 }  // namespace
@@ -276,6 +326,7 @@ void bind_circuit(nb::module_& m) {
     }
   }
   bind_editing(c);
+  bind_control_flow(c);
   c.def(
       "inverse", [](const PyCircuit& self) { return new PyCircuit(circuit::inverse(self.get())); },
       nb::rv_policy::take_ownership, "The circuit that undoes this one, which must be unitary.");
@@ -295,6 +346,15 @@ void bind_circuit(nb::module_& m) {
   c.def_prop_ro(
       "is_unitary", [](const PyCircuit& self) { return self.get().is_unitary(); },
       "Whether it neither measures, resets nor branches.");
+  c.def_prop_ro(
+      "records",
+      [](const PyCircuit& self) {
+        const auto ops = self.get().ops();
+        return std::any_of(ops.begin(), ops.end(), [](const circuit::Op& op) {
+          return op.kind == circuit::OpKind::kMeasure || op.kind == circuit::OpKind::kAssign;
+        });
+      },
+      "Whether some operation writes a classical bit.");
   c.def_prop_ro("is_dynamic", &PyCircuit::is_dynamic,
                 "Whether it measures or resets in the middle, so that shots end in different "
                 "states.");

@@ -5,6 +5,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +15,8 @@
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/runtime/bandwidth.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/report_page.h"
 #include "tilewave/statevec/state.h"
 
 namespace nb = nanobind;
@@ -311,6 +314,15 @@ void bind_simulate(nb::module_& m) {
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a, "probabilities"_a,
       "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a, "dry_run"_a,
       nb::rv_policy::take_ownership);
+  m.def("_report_page", &simulate::report_page, "json"_a);
+  m.def(
+      "_bandwidth",
+      [](int threads) {
+        const nb::gil_scoped_release release;
+        return runtime::measure_scale_bandwidth(std::size_t{1} << 27,
+                                                runtime::resolve_num_threads(threads));
+      },
+      "threads"_a);
   m.def(
       "_parse_pauli_sum",
       [](const std::string& text, const std::string& order, std::uint32_t num_qubits) {

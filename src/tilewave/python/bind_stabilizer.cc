@@ -319,7 +319,7 @@ void bind_stabilizer(nb::module_& m) {
                       "ptb64 holds 64 shots at a time: use multiples of 64 for shots");
         }
         TW_CHECK(rows.ndim() == 2 && rows.shape(1) >= layout.bytes(), "rows are too short");
-        std::vector<char> out;
+        io::ByteBuffer out;
         io::ShotFormatter(parsed, layout).append(rows.data(), rows.shape(1), rows.shape(0), out);
         return nb::bytes(out.data(), out.size());
       },

@@ -40,9 +40,9 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
                                    const std::vector<BenchInput>& inputs,
                                    const BenchOptions& options) {
   const Program program = prepare(circuit);
-  if (program.dynamic) {
+  if (program.dynamic || program.has_control_flow) {
     throw Error(ExitCode::kUsage,
-                "a circuit that measures or resets in the middle has no one time");
+                "a circuit that measures, resets or branches in the middle has no one time");
   }
   const std::unique_ptr<statevec::State> state =
       make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device,

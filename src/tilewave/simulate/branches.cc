@@ -21,7 +21,9 @@ using circuit::Qubit;
 using statevec::State;
 
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
-constexpr int kSmallQubits = 12;             // snapshots of such states are plain arrays
+constexpr std::uint64_t kMostJumps = 4'000'000;
+constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
+constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
 // A state as it was before a measurement, shared by the outcomes that wait for it.
 class Snapshot {
@@ -122,21 +124,8 @@ class Runner {
   Bits no_bits() const { return Bits((circuit_.num_clbits() + 63) / 64); }
 
   bool holds(const Op& op, const Bits& bits) const {
-    if (op.condition < 0) return true;
-    const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
-    for (std::uint32_t k = 0; k < c.size; ++k) {
-      const bool want = k / 64 < c.value.size() && (c.value[k / 64] >> (k % 64) & 1);
-      if (get_bit(bits, c.first + k) != want) return false;
-    }
-    for (std::size_t word = 0; word < c.value.size();
-         ++word) {  // bits no register of this size has
-      const std::uint64_t first = 64 * word;
-      const std::uint64_t inside =
-          first >= c.size ? 0
-                          : low_mask(static_cast<int>(std::min<std::uint64_t>(64, c.size - first)));
-      if (c.value[word] & ~inside) return false;
-    }
-    return true;
+    return op.condition < 0 ||
+           simulate::holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], bits);
   }
 
   // Runs the gates from branch.op up to the next measurement or reset.
@@ -144,14 +133,33 @@ class Runner {
     const std::size_t first = branch.op;
     std::vector<Op> ops;
     std::string chosen;  // which of the conditional gates apply
-    for (; branch.op < program_.ops.size(); ++branch.op) {
+    std::uint64_t steps = 0;
+    while (branch.op < program_.ops.size()) {
       const Op& op = program_.ops[branch.op];
       if (op.kind == OpKind::kMeasure || op.kind == OpKind::kReset) break;
       const bool applies = holds(op, branch.bits);
       if (op.condition >= 0) chosen.push_back(applies ? '1' : '0');
-      if (applies) ops.push_back(op);
+      ++branch.op;
+      if (!applies) continue;
+      if (op.kind == OpKind::kJump) {
+        if (++steps > kMostJumps) {
+          throw Error(ExitCode::kInput, "a loop goes round more than " +
+                                            std::to_string(kMostJumps) +
+                                            " times without measuring: it does not end");
+        }
+        branch.op = op.first_param;
+      } else if (op.kind == OpKind::kAssign) {
+        assign(circuit_.assignment(op), branch.bits);
+      } else {
+        ops.push_back(op);
+      }
     }
     if (!ops.empty()) run_plan(ops, first, chosen, branch.op == program_.ops.size());
+  }
+
+  static void assign(const circuit::Assignment& to, Bits& bits) {
+    const std::uint64_t value = circuit::evaluate(to.value, bits);
+    for (std::uint32_t k = 0; k < to.size; ++k) set_bit(bits, to.first + k, value >> k & 1);
   }
 
   void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen, bool last) {
@@ -203,8 +211,9 @@ class Runner {
       if (op.kind != OpKind::kMeasure && op.kind != OpKind::kReset) break;
       if (op.condition >= 0) {
         const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
-        const bool depends = std::any_of(written.begin(), written.end(), [&](circuit::Clbit b) {
-          return b >= c.first && b < c.first + c.size;
+        bool depends = false;
+        for_each_read(c, [&](std::uint32_t first, std::uint32_t count) {
+          for (const circuit::Clbit b : written) depends |= b >= first && b < first + count;
         });
         if (depends) break;
         if (!holds(op, branch.bits)) continue;
@@ -234,10 +243,18 @@ class Runner {
       throw Error(ExitCode::kVerification,
                   "the state has norm " + std::to_string(total) + " before a measurement");
     }
+    if (branch.blocks_done > kMostBlocks) {
+      throw Error(ExitCode::kInput, "a shot measures more than " + std::to_string(kMostBlocks) +
+                                        " times: a loop does not end");
+    }
+    // In a loop one operation draws again and again.
+    const std::uint64_t event =
+        1 + block.first +
+        (program_.has_control_flow ? (std::uint64_t{branch.blocks_done} + 1) << 32 : 0);
     std::vector<std::pair<std::uint64_t, std::uint32_t>> drawn;  // outcome, shot
     drawn.reserve(branch.shots.size());
     for (const auto shot : branch.shots) {
-      const double u = random_uniform(options_.seed, shot, 1 + block.first) * total;
+      const double u = random_uniform(options_.seed, shot, event) * total;
       auto k =
           static_cast<std::size_t>(std::upper_bound(sums.begin(), sums.end(), u) - sums.begin());
       k = std::min(k, p.size() - 1);

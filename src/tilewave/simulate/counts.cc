@@ -11,6 +11,10 @@ std::string Counter::key(const Bits& bits) const {
   const auto append = [&](std::uint32_t first, std::uint32_t size) {
     for (std::uint32_t k = size; k-- > 0;) text.push_back(get_bit(bits, first + k) ? '1' : '0');
   };
+  if (!program_.records) {
+    append(0, circuit.num_qubits());
+    return text;
+  }
   const auto registers = circuit.cregs();
   if (registers.empty()) append(0, circuit.num_clbits());
   for (std::size_t r = registers.size(); r-- > 0;) {

@@ -25,7 +25,7 @@ class Counter {
  public:
   explicit Counter(const Program& program);
 
-  /// `count` shots that end with these classical bits.
+  /// `count` shots that end with these classical bits (of all qubits when nothing is measured).
   void add(const Bits& bits, std::uint64_t count);
   /// `count` shots that end in this basis state with these classical bits: deferred measurements
   /// are read off it; where nothing is measured the whole basis state is the outcome.

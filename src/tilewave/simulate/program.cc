@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tilewave/base/bits.h"
+
 namespace tilewave::simulate {
 namespace {
 
@@ -13,53 +15,112 @@ using circuit::Op;
 using circuit::OpKind;
 
 bool any_in(const std::vector<bool>& set, const circuit::Condition& c) {
-  for (std::uint32_t k = 0; k < c.size; ++k) {
-    if (set[c.first + k]) return true;
+  bool found = false;
+  for_each_read(c, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) found |= set[first + k];
+  });
+  return found;
+}
+
+// Operations outside [head, tail) run exactly once, before or after everything in between.
+struct Straight {
+  std::size_t head, tail;
+};
+
+Straight find_straight(const Circuit& circuit) {
+  const auto ops = circuit.ops();
+  Straight range{ops.size(), 0};
+  for (std::size_t k = 0; k < ops.size(); ++k) {
+    if (ops[k].kind != OpKind::kJump && ops[k].kind != OpKind::kAssign) continue;
+    const std::size_t to = ops[k].kind == OpKind::kJump ? ops[k].first_param : k;
+    range.head = std::min({range.head, k, to});
+    range.tail = std::max({range.tail, k + 1, to});
   }
-  return false;
+  return range;
 }
 
-bool is_zero(const circuit::Condition& c) {
-  return std::all_of(c.value.begin(), c.value.end(), [](std::uint64_t w) { return w == 0; });
-}
+struct NumberedOp {
+  Op op;
+  std::size_t index;  // in the circuit
+};
 
-std::vector<Op> resolve_forward(const Circuit& circuit) {
+std::vector<NumberedOp> resolve_forward(const Circuit& circuit, std::size_t head) {
   std::vector<bool> touched(circuit.num_qubits()), written(circuit.num_clbits());
-  std::vector<Op> ops;
+  const std::vector<std::uint64_t> zeros((circuit.num_clbits() + 63) / 64);
+  std::vector<NumberedOp> ops;
   ops.reserve(circuit.ops().size());
-  for (Op op : circuit.ops()) {
+  for (std::size_t index = 0; index < circuit.ops().size(); ++index) {
+    Op op = circuit.ops()[index];
     if (op.kind == OpKind::kBarrier) continue;
-    if (op.condition >= 0) {
-      const auto& condition = circuit.conditions()[static_cast<std::size_t>(op.condition)];
-      if (!any_in(written, condition)) {
-        if (!is_zero(condition)) continue;  // can never hold
-        op.condition = -1;                  // always holds
+    if (index < head) {
+      if (op.condition >= 0) {
+        const auto& condition = circuit.conditions()[static_cast<std::size_t>(op.condition)];
+        if (!any_in(written, condition)) {
+          if (!holds(condition, zeros)) continue;  // can never hold
+          op.condition = -1;                       // always holds
+        }
       }
+      if (op.kind == OpKind::kReset && !touched[circuit.targets(op)[0]]) continue;
+      if (op.kind == OpKind::kMeasure) written[op.clbit] = true;
+      for (const auto q : circuit.qubits(op)) touched[q] = true;
     }
-    if (op.kind == OpKind::kReset && !touched[circuit.targets(op)[0]]) continue;
-    if (op.kind == OpKind::kMeasure) written[op.clbit] = true;
-    for (const auto q : circuit.qubits(op)) touched[q] = true;
-    ops.push_back(op);
+    ops.push_back({op, index});
   }
   return ops;
 }
 
+// Jumps name operations of the circuit; what is left of those is numbered anew.
+void renumber_jumps(const std::vector<NumberedOp>& kept, std::vector<Op>& ops) {
+  for (Op& op : ops) {
+    if (op.kind != OpKind::kJump) continue;
+    const auto to =
+        std::lower_bound(kept.begin(), kept.end(), op.first_param,
+                         [](const NumberedOp& a, std::size_t index) { return a.index < index; });
+    op.first_param = static_cast<std::uint32_t>(to - kept.begin());
+  }
+}
+
 }  // namespace
+
+bool holds(const circuit::Condition& c, std::span<const std::uint64_t> bits) {
+  if (!c.expr.empty()) return circuit::evaluate(c.expr, bits) != 0;
+  for (std::uint32_t k = 0; k < c.size; ++k) {
+    const bool want = k / 64 < c.value.size() && (c.value[k / 64] >> (k % 64) & 1);
+    const std::uint32_t at = c.first + k;
+    if ((bits[at / 64] >> (at % 64) & 1) != want) return false;
+  }
+  for (std::size_t word = 0; word < c.value.size(); ++word) {  // bits no register of this size has
+    const std::uint64_t first = 64 * word;
+    const std::uint64_t inside =
+        first >= c.size ? 0
+                        : low_mask(static_cast<int>(std::min<std::uint64_t>(64, c.size - first)));
+    if (c.value[word] & ~inside) return false;
+  }
+  return true;
+}
 
 Program prepare(const Circuit& circuit) {
   Program program;
   program.circuit = &circuit;
-  std::vector<Op> ops = resolve_forward(circuit);
+  program.has_control_flow = circuit.has_control_flow();
+  const Straight straight =
+      program.has_control_flow ? find_straight(circuit) : Straight{circuit.ops().size(), 0};
+  const std::vector<NumberedOp> ops = resolve_forward(circuit, straight.head);
   std::vector<bool> used(circuit.num_qubits());  // by a later operation that stays
   std::vector<bool> read(circuit.num_clbits());
   enum : std::uint8_t { kNotWritten, kMaybeWritten, kWritten };
   std::vector<std::uint8_t> write(circuit.num_clbits(), kNotWritten);
-  std::vector<Op> kept;
+  std::vector<NumberedOp> kept;
   kept.reserve(ops.size());
   for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
-    const Op& op = *it;
+    const Op& op = it->op;
+    program.records |= op.kind == OpKind::kAssign || op.kind == OpKind::kMeasure;
+    if (it->index < straight.tail) {
+      program.dynamic |= op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
+      kept.push_back(*it);
+      continue;
+    }
     if (op.kind == OpKind::kMeasure) {
-      program.records = true;
       const auto qubit = circuit.targets(op)[0];
       if (op.condition < 0 && !used[qubit] && !read[op.clbit] && write[op.clbit] != kMaybeWritten) {
         if (write[op.clbit] == kNotWritten) {
@@ -76,14 +137,19 @@ Program prepare(const Circuit& circuit) {
       }
     }
     if (op.condition >= 0) {
-      const auto& c = circuit.conditions()[static_cast<std::size_t>(op.condition)];
-      std::fill_n(read.begin() + c.first, c.size, true);
+      for_each_read(circuit.conditions()[static_cast<std::size_t>(op.condition)],
+                    [&](std::uint32_t first, std::uint32_t count) {
+                      std::fill_n(read.begin() + first, count, true);
+                    });
     }
     program.dynamic |= op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
     for (const auto q : circuit.qubits(op)) used[q] = true;
-    kept.push_back(op);
+    kept.push_back(*it);
   }
-  program.ops.assign(kept.rbegin(), kept.rend());
+  std::reverse(kept.begin(), kept.end());
+  program.ops.reserve(kept.size());
+  for (const NumberedOp& k : kept) program.ops.push_back(k.op);
+  if (program.has_control_flow) renumber_jumps(kept, program.ops);
   return program;
 }
 

@@ -2,6 +2,7 @@
 // of untouched qubits and conditions on bits that were never written are resolved.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
@@ -19,7 +20,18 @@ struct Program {
   std::vector<DeferredMeasure> deferred;  ///< read off the final state; each clbit once
   bool records = false;                   ///< some measurement writes a classical bit
   bool dynamic = false;                   ///< ops hold a measurement or a reset
+  bool has_control_flow = false;          ///< ops jump or assign; jumps name operations of `ops`
 };
+
+/// True when the condition holds for these classical bits.
+bool holds(const circuit::Condition& condition, std::span<const std::uint64_t> bits);
+
+/// Calls f(first, count) for every run of classical bits the condition reads.
+template <class F>
+void for_each_read(const circuit::Condition& condition, F f) {
+  if (condition.expr.empty()) return f(condition.first, condition.size);
+  circuit::for_each_read(condition.expr, f);
+}
 
 /// O(operations + classical bits named by conditions).
 Program prepare(const circuit::Circuit& circuit);

@@ -15,6 +15,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
@@ -30,6 +31,8 @@ using statevec::State;
 
 constexpr std::uint32_t kCostModelQubits = 22;
 constexpr std::uint64_t kMaxShots = 100'000'000;
+// Up to here a state vector answers as fast, with the same shots on every device.
+constexpr std::uint32_t kMostSmallQubits = 20;
 
 void check_has_qubits(const circuit::Circuit& circuit) {
   if (circuit.num_qubits() == 0) {
@@ -80,7 +83,7 @@ void plan_only(const Program& program, const Options& options, const statevec::C
     std::vector<circuit::Op> gates;
     const auto is_event = [&](std::size_t k) {
       const auto kind = program.ops[k].kind;
-      return kind == circuit::OpKind::kMeasure || kind == circuit::OpKind::kReset;
+      return kind != circuit::OpKind::kGate && kind != circuit::OpKind::kMatrix;
     };
     for (; at < program.ops.size() && !is_event(at); ++at) gates.push_back(program.ops[at]);
     if (!gates.empty()) {
@@ -110,11 +113,18 @@ void plan_only(const Program& program, const Options& options, const statevec::C
         result.plan.text += line;
       }
     }
-    std::size_t events = 0;
-    for (; at < program.ops.size() && is_event(at); ++at) ++events;
+    std::size_t events = 0, jumps = 0;
+    for (; at < program.ops.size() && is_event(at); ++at) {
+      const auto kind = program.ops[at].kind;
+      ++(kind == circuit::OpKind::kJump || kind == circuit::OpKind::kAssign ? jumps : events);
+    }
     if (events) {
       result.plan.text += std::to_string(events) +
                           " measurements or resets: shots part by outcome, each branch goes on\n";
+    }
+    if (jumps) {
+      result.plan.text += std::to_string(jumps) + " jumps or assignments: what follows may run " +
+                          "never, once or often\n";
     }
     first = false;
   }
@@ -156,6 +166,32 @@ void write_state(State& state, const std::string& path, bool is_root) {
     writer.write(std::span<const std::complex<float>>(narrow));
   });
   writer.close();
+}
+
+// The circuit for the stabilizer engine, where that engine is wanted and can answer.
+std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options) {
+  const std::uint32_t n = program.circuit->num_qubits();
+  const bool forced = options.engine == "stabilizer";
+  if (!forced && options.engine != "auto" && options.engine != "statevector") {
+    throw Error(ExitCode::kUsage,
+                "unknown engine '" + options.engine + "': use auto, statevector or stabilizer");
+  }
+  if (!forced && (options.engine == "statevector" || n <= kMostSmallQubits)) return std::nullopt;
+  if (!asks_only_counts(options)) {
+    if (forced) {
+      throw Error(ExitCode::kUsage,
+                  "the stabilizer engine answers with counts only: ask for --shots and nothing "
+                  "else, or use --engine statevector");
+    }
+    return std::nullopt;
+  }
+  std::string why_not;
+  auto clifford = to_clifford(program, &why_not);
+  if (!clifford && forced) {
+    throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
+                                      "; use --engine statevector");
+  }
+  return clifford;
 }
 
 // Collects what was asked from the final state of every branch, weighted by its share of the shots.
@@ -343,6 +379,12 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   result.precision = options.precision;
   result.shots = options.shots;
   result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
+
+  if (const auto clifford = choose_stabilizer(program, options)) {
+    runs_on_cpu(n, options.precision, options.device);  // checks the word
+    run_clifford(program, *clifford, options, result);
+    return result;
+  }
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
   if (!options.topology_path.empty()) {

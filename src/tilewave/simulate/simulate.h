@@ -36,6 +36,7 @@ struct Options {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
   std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
+  std::string engine = "auto";  ///< "auto", "statevector" or "stabilizer" (Clifford, counts only)
   Distribution distribution;    ///< with processes, all of them make the same call
 
   std::vector<IndexRange> amplitudes;
@@ -96,6 +97,7 @@ struct StepProfile {
 struct Result {
   std::uint32_t num_qubits = 0;
   statevec::Precision precision = statevec::Precision::kDouble;
+  std::string engine = "statevector";  ///< or "stabilizer": then there is no norm
   std::string device;
   std::uint64_t seed = 0;
   std::uint64_t shots = 0;

@@ -140,7 +140,7 @@ class Compiler {
   // Cuts a noise operation into streams of a few expected events a unit. Targets that occur twice
   // must be drawn one after the other.
   void set_segments(FrameOp& op, bool disjoint) {
-    constexpr double kEvents = 4;
+    constexpr double kEvents = 2;  // more waste draws, fewer leave the threads of a GPU idle
     const double p = out_.channels[op.channel].probability;
     const double targets = std::ceil(kEvents / (32 * p));
     op.segment = disjoint && targets < op.count ? static_cast<std::uint32_t>(targets) : op.count;

@@ -103,6 +103,16 @@ class GpuSource : public ShotSource {
     const std::scoped_lock lock(mutex_);
     run_->fill(seed, block * blocks_, blocks_, rows);
   }
+  bool summarize(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                 bool pairs, std::uint64_t num_bits, std::vector<std::uint64_t>& table) override {
+    const std::scoped_lock lock(mutex_);
+    if (pairs) {
+      run_->pairs(seed, first_block * blocks_, num_blocks * blocks_, num_bits, table);
+    } else {
+      run_->count(seed, first_block * blocks_, num_blocks * blocks_, num_bits, table);
+    }
+    return true;
+  }
   std::string explain() const override { return "device gpu\n" + program_; }
 
  private:

@@ -39,6 +39,13 @@ class ShotSource {
   virtual std::uint64_t block_shots() const = 0;
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  /// Adds whole blocks to a table of counts (see io::ShotSummary) where they are made; false where
+  /// the source has no such way and the rows must be asked for.
+  virtual bool summarize(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
+                         std::uint64_t /*num_blocks*/, bool /*pairs*/, std::uint64_t /*num_bits*/,
+                         std::vector<std::uint64_t>& /*table*/) {
+    return false;
+  }
   virtual std::string explain() const = 0;
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
   virtual std::uint64_t row_stride() const { return row_bytes(); }

@@ -40,16 +40,6 @@ void State::update_blocks(const std::function<void(std::uint64_t first, std::spa
   set_amplitudes(all);
 }
 
-void State::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
-                      std::span<void* const> from) {
-  for (std::size_t k = 0; k < firsts.size(); ++k) write_runs({&firsts[k], 1}, run_bits, from[k]);
-}
-
-void State::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
-                      std::span<void* const> to) const {
-  for (std::size_t k = 0; k < firsts.size(); ++k) read_runs({&firsts[k], 1}, run_bits, to[k]);
-}
-
 runtime::HostBuffer State::take_amplitudes() {
   runtime::HostBuffer all(amplitude_bytes(precision_) << num_qubits_);
   const bool is_double = precision_ == Precision::kDouble;
@@ -64,6 +54,16 @@ runtime::HostBuffer State::take_amplitudes() {
   return all;
 }
 
+void State::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                      std::span<void* const> from) {
+  for (std::size_t k = 0; k < firsts.size(); ++k) write_runs({&firsts[k], 1}, run_bits, from[k]);
+}
+
+void State::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+                      std::span<void* const> to) const {
+  for (std::size_t k = 0; k < firsts.size(); ++k) read_runs({&firsts[k], 1}, run_bits, to[k]);
+}
+
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {
   constexpr std::uint64_t kSampleStream = 0x73616d706c65;  // "sample"
   struct Draw {
@@ -71,15 +71,32 @@ std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64
     std::uint64_t shot;
   };
   std::vector<Draw> draws(shots);
-#pragma omp parallel for schedule(static) if (shots > 10000)
-  for (std::uint64_t s = 0; s < shots; ++s) draws[s] = {random_uniform(seed, kSampleStream, s), s};
-  std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) {
-    return a.u < b.u || (a.u == b.u && a.shot < b.shot);
-  });
+  constexpr std::uint64_t kManyShots = 10000;
+  // Uniform numbers: into buckets by their leading bits, then every bucket alone.
+  const std::uint64_t num_buckets = shots > kManyShots ? 4096 : 1;
+  const auto bucket_of = [&](double u) {
+    return static_cast<std::size_t>(u * static_cast<double>(num_buckets));
+  };
+  std::vector<double> drawn_u(shots);
+#pragma omp parallel for schedule(static) if (shots > kManyShots)
+  for (std::uint64_t s = 0; s < shots; ++s) drawn_u[s] = random_uniform(seed, kSampleStream, s);
+  std::vector<std::uint64_t> first(num_buckets + 1);
+  for (double u : drawn_u) ++first[bucket_of(u) + 1];
+  for (std::size_t b = 0; b < num_buckets; ++b) first[b + 1] += first[b];
+  std::vector<std::uint64_t> next(first.begin(), first.end() - 1);
+  for (std::uint64_t s = 0; s < shots; ++s) draws[next[bucket_of(drawn_u[s])]++] = {drawn_u[s], s};
+#pragma omp parallel for schedule(dynamic) if (shots > kManyShots)
+  for (std::size_t b = 0; b < num_buckets; ++b) {
+    std::sort(
+        draws.begin() + static_cast<std::ptrdiff_t>(first[b]),
+        draws.begin() + static_cast<std::ptrdiff_t>(first[b + 1]),
+        [](const Draw& x, const Draw& y) { return x.u < y.u || (x.u == y.u && x.shot < y.shot); });
+  }
   std::vector<double> sorted(shots);
   for (std::uint64_t s = 0; s < shots; ++s) sorted[s] = draws[s].u;
   const std::vector<std::uint64_t> drawn = state.sample_sorted(sorted);
   std::vector<std::uint64_t> result(shots);
+#pragma omp parallel for schedule(static) if (shots > kManyShots)
   for (std::uint64_t s = 0; s < shots; ++s) result[draws[s].shot] = drawn[s];
   return result;
 }

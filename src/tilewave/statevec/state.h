@@ -101,6 +101,10 @@ class State {
   /// may change them and may be called for several blocks at once. Restores the layout. Devices
   /// without an own version go through a copy on the host.
   virtual void update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
+  /// Gives all amplitudes away in order of basis states, complex numbers of the state's precision
+  /// in host memory. The state is empty afterwards and may only be destroyed. States in host memory
+  /// give their own memory, without a copy.
+  virtual runtime::HostBuffer take_amplitudes();
   /// For those who hold a larger state in parts: runs of 2^run_bits physical amplitudes, in this
   /// state's precision, to or from a buffer on the host. First indices are multiples of a run.
   virtual void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const = 0;
@@ -116,10 +120,6 @@ class State {
     layout_ = layout;
     known_zero_ = known_zero;
   }
-  /// Gives all amplitudes away in order of basis states, complex numbers of the state's precision
-  /// in host memory. The state is empty afterwards and may only be destroyed. States in host memory
-  /// give their own memory, without a copy.
-  virtual runtime::HostBuffer take_amplitudes();
   /// Bytes of device (or host) memory this state holds.
   virtual std::uint64_t memory_bytes() const = 0;
 

@@ -93,25 +93,95 @@ GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint6
              });
 }
 
+namespace {
+
+// A table of counters on the device, added to one of the host at the end.
+struct Table {
+  explicit Table(std::uint64_t size)
+      : device(std::max<std::uint64_t>(1, size)), host(device.count()) {
+    check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clearing counts");
+  }
+  void add_to(std::vector<std::uint64_t>& sum) {
+    check_cuda(cudaMemcpy(host.data(), device.get(), host.size() * 8, cudaMemcpyDeviceToHost),
+               "copying counts");
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += host[k];
+  }
+  DeviceBuffer<unsigned long long> device;
+  std::vector<unsigned long long> host;
+};
+
+constexpr int kPairThreads = 256;
+
+// A warp a shot: the ones of the row go through a window of 32 lanes; every one meets all ones
+// before it, which the warp reads again word by word.
+__global__ void count_pairs(const std::uint32_t* rows, std::uint64_t stride_words,
+                            std::uint64_t num_shots, std::uint64_t num_bits,
+                            unsigned long long* table) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kPairThreads / 32);
+  std::uint64_t shot = std::uint64_t{blockIdx.x} * (kPairThreads / 32) + threadIdx.x / 32;
+  const std::uint64_t words = (num_bits + 31) / 32;
+  for (; shot < num_shots; shot += warps) {
+    const std::uint32_t* row = rows + shot * stride_words;
+    const auto word = [&](std::uint64_t w) {
+      const std::uint32_t bits = row[w];
+      return w + 1 == words && num_bits % 32 ? bits & ((1u << (num_bits % 32)) - 1) : bits;
+    };
+    for (std::uint64_t w = 0; w < words; ++w) {
+      for (std::uint32_t left = word(w); left; left &= left - 1) {  // the same in all lanes
+        const std::uint64_t b =
+            w * 32 + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+        unsigned long long* line = table + b * (b + 1) / 2;
+        for (std::uint64_t v = lane; v <= w; v += 32) {
+          std::uint32_t before = word(v);
+          if (v == w) before &= (left & (0u - left)) | ((left & (0u - left)) - 1);
+          for (; before; before &= before - 1)
+            atomicAdd(
+                line + v * 32 + static_cast<std::uint32_t>(__ffs(static_cast<int>(before)) - 1),
+                1ull);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
 GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-                        std::vector<std::uint64_t>& counts) {
-  DeviceBuffer<unsigned long long> device(std::max<std::uint64_t>(1, num_bits_));
-  check_cuda(cudaMemset(device.get(), 0, device.count() * 8), "clearing counts");
+                        std::uint64_t num_bits, std::vector<std::uint64_t>& counts) {
+  TW_CHECK(num_bits <= num_bits_, "there are fewer bits");
+  counts.resize(num_bits);
+  Table table(num_bits);
   const GpuTimes t =
       run(seed, first_block, num_blocks,
           [&](std::uint64_t, std::uint64_t n, int buffer, cudaStream_t stream) {
             const std::uint64_t words = stride_ / 4, shots = n * shots_;
             const dim3 grid(static_cast<unsigned>((words + 63) / 64),
                             static_cast<unsigned>((shots + kCountShots - 1) / kCountShots));
-            count_rows<<<grid, 64, 0, stream>>>(rows_[buffer].get(), words, shots, num_bits_,
-                                                device.get());
+            count_rows<<<grid, 64, 0, stream>>>(rows_[buffer].get(), words, shots, num_bits,
+                                                table.device.get());
             check_cuda(cudaGetLastError(), "starting a count");
           });
-  std::vector<unsigned long long> host(num_bits_);
-  check_cuda(cudaMemcpy(host.data(), device.get(), num_bits_ * 8, cudaMemcpyDeviceToHost),
-             "copying counts");
-  counts.resize(num_bits_);
-  for (std::uint64_t b = 0; b < num_bits_; ++b) counts[b] += host[b];
+  table.add_to(counts);
+  return t;
+}
+
+GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                        std::uint64_t num_bits, std::vector<std::uint64_t>& sum) {
+  TW_CHECK(num_bits <= num_bits_, "there are fewer bits");
+  sum.resize(num_bits * (num_bits + 1) / 2);
+  Table table(sum.size());
+  const GpuTimes t =
+      run(seed, first_block, num_blocks,
+          [&](std::uint64_t, std::uint64_t n, int buffer, cudaStream_t stream) {
+            const std::uint64_t shots = n * shots_;
+            const auto blocks = static_cast<unsigned>(
+                std::min<std::uint64_t>(8192, (shots * 32 + kPairThreads - 1) / kPairThreads));
+            count_pairs<<<blocks, kPairThreads, 0, stream>>>(rows_[buffer].get(), stride_ / 4,
+                                                             shots, num_bits, table.device.get());
+            check_cuda(cudaGetLastError(), "starting a count of pairs");
+          });
+  table.add_to(sum);
   return t;
 }
 

@@ -15,7 +15,9 @@ class GpuRows : public GpuRun {
   GpuTimes fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                 std::uint8_t* rows) override;
   GpuTimes count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-                 std::vector<std::uint64_t>& counts) override;
+                 std::uint64_t num_bits, std::vector<std::uint64_t>& counts) override;
+  GpuTimes pairs(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                 std::uint64_t num_bits, std::vector<std::uint64_t>& table) override;
 
  protected:
   /// Sets the sizes; two buffers of `blocks_at_once` blocks are kept.

@@ -30,10 +30,12 @@ class GpuRun {
   /// Rows of `num_blocks` blocks to host memory; copies and kernels overlap.
   virtual GpuTimes fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                         std::uint8_t* rows) = 0;
-  /// The same without leaving the device: adds the ones of every bit to `counts` (num_bits
-  /// entries).
+  /// The same without leaving the device: adds the ones of the first `num_bits` bits to `counts`.
   virtual GpuTimes count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-                         std::vector<std::uint64_t>& counts) = 0;
+                         std::uint64_t num_bits, std::vector<std::uint64_t>& counts) = 0;
+  /// The same for pairs of bits: entry b (b + 1) / 2 + a for a <= b.
+  virtual GpuTimes pairs(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                         std::uint64_t num_bits, std::vector<std::uint64_t>& table) = 0;
 };
 
 /// Throws Error(kResources) when this build or machine has no GPU. `flips`: a row of constant flips

@@ -2,6 +2,10 @@
 // a tile in turn, each a Philox word, an alias look-up and a few 32-bit exclusive ors into the
 // unit's rows, which are atomic because two events may meet in a word. The bits are those of
 // cpu/sparse_run.cc.
+//
+// The rows of the blocks at work must stay in the second-level cache, or every event reads and
+// writes a sector of memory: tiles come in the order of their output bits, so a block works on one
+// stretch of its rows at a time, and few large blocks keep the stretches together small.
 #include <algorithm>
 
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
@@ -11,7 +15,7 @@
 namespace tilewave::stabilizer {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 1024;  // one block a multiprocessor: 25 to 30% over blocks of 256
 
 struct View {
   const SparseTile* tiles;
@@ -53,7 +57,7 @@ __device__ std::uint64_t events_of(const View& v, UnitStream s, std::uint32_t ti
   return v.poisson_first[table] + (low - first);
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)
     sparse_units(View v, std::uint64_t seed, std::uint64_t first_unit, std::uint32_t* rows) {
   __shared__ std::uint32_t counts[kThreads];
   const std::uint32_t shots = 1u << v.log2_unit;
@@ -66,13 +70,17 @@ __global__ void __launch_bounds__(kThreads)
     if (first + threadIdx.x < v.num_tiles)
       counts[threadIdx.x] = static_cast<std::uint32_t>(events_of(v, s, first + threadIdx.x));
     __syncthreads();
+    // A tile has fewer events than the block has threads: its warps take turns.
+    std::uint32_t turn = threadIdx.x;
     const std::uint32_t tiles = min(static_cast<std::uint32_t>(kThreads), v.num_tiles - first);
     for (std::uint32_t t = 0; t < tiles; ++t) {
       const SparseTile tile = v.tiles[first + t];
       const SparseGroup g = v.groups[tile.group];
       s.tick = kEventStream + first + t;
       const std::uint32_t pairs = (counts[t] + 1) / 2;
-      for (std::uint32_t p = threadIdx.x; p < pairs; p += kThreads) {
+      const std::uint32_t start = turn;
+      turn = (turn + kThreads - pairs % kThreads / 32 * 32) % kThreads;
+      for (std::uint32_t p = start; p < pairs; p += kThreads) {
         const Philox4x32 r = s.block(p);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {

@@ -46,9 +46,9 @@ class CpuState final : public State {
   std::unique_ptr<State> clone() const override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
+  runtime::HostBuffer take_amplitudes() override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
-  runtime::HostBuffer take_amplitudes() override;
   std::uint64_t memory_bytes() const override { return memory_.num_bytes(); }
 
  private:

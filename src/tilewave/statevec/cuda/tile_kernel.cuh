@@ -65,11 +65,13 @@ __device__ __forceinline__ void for_each_amplitude(P* p, const std::uint64_t* co
 /// Factors and angles of this tile and chunk into shared memory.
 template <class T, int ThreadBits>
 __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std::byte* tables,
-                                              Complex<T>* linear, Complex<T>* general,
-                                              std::uint64_t* rows, std::uint32_t tile_number) {
+                                              bool has_linear, Complex<T>* linear,
+                                              Complex<T>* general, std::uint64_t* rows,
+                                              std::uint32_t tile_number) {
   constexpr std::uint32_t kWarps = 1u << (ThreadBits - tile::kLaneBits);
   constexpr std::uint32_t kRows = 1 + ThreadBits;
-  for (std::uint32_t i = threadIdx.x; i < chunk.num_linear * kWarps; i += blockDim.x) {
+  for (std::uint32_t i = threadIdx.x; !has_linear && i < chunk.num_linear * kWarps;
+       i += blockDim.x) {
     linear[i] = tile::linear_value<T>(chunk, tables, i / kWarps, i % kWarps, kWarps, tile_number);
   }
   if (chunk.num_general == 0) return;
@@ -166,6 +168,22 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   std::byte* const tile_start =
       reinterpret_cast<std::byte*>(args.state) + tile::tile_offset(f.runs, f.num_runs, tile_number);
 
+  // fetch the program and the factors of this tile first: they would queue behind the amplitudes
+  constexpr std::uint32_t kAhead = 4;
+  uint4 code_ahead[kAhead];
+#pragma unroll
+  for (std::uint32_t k = 0; k < kAhead; ++k) {
+    const std::uint32_t i = thread + k * kThreads;
+    if (i < f.first_chunk16) code_ahead[k] = __ldg(reinterpret_cast<const uint4*>(args.code) + i);
+  }
+  tile::LinearParts<T> parts;
+  const bool makes_factor = thread < f.first_linear * kWarps;
+  if (makes_factor) {
+    parts.fetch(tile::table<Complex<T>>(args.tables, f.first_linear_tables), f.tile_bits,
+                thread / kWarps, thread % kWarps, kWarps, tile_number);
+  }
+  asm volatile("" ::: "memory");
+
   // load the tile
   Complex<T> a[1 << RB];
   {
@@ -183,18 +201,26 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     }
   }
   std::uint32_t here = columns<kThreadBits>(f.first_column, thread);  // address of amplitude 0
+  asm volatile("" ::: "memory");
+#pragma unroll
+  for (std::uint32_t k = 0; k < kAhead; ++k) {
+    const std::uint32_t i = thread + k * kThreads;
+    if (i < f.first_chunk16) reinterpret_cast<uint4*>(window)[i] = code_ahead[k];
+  }
+  if (makes_factor) linear[thread] = parts.value();
   const std::byte* chunk_code = args.code;
   for (std::uint32_t c = 0; c < f.num_chunks; ++c) {
     if (c) __syncthreads();  // nobody reads the window of before any more
-    const std::uint32_t size16 = reinterpret_cast<const ChunkHead*>(chunk_code)->size16;
-    for (std::uint32_t i = thread; i < size16; i += kThreads) {
+    const std::uint32_t size16 =
+        c ? reinterpret_cast<const ChunkHead*>(chunk_code)->size16 : f.first_chunk16;
+    for (std::uint32_t i = thread + (c ? 0 : kAhead * kThreads); i < size16; i += kThreads) {
       reinterpret_cast<uint4*>(window)[i] = __ldg(reinterpret_cast<const uint4*>(chunk_code) + i);
     }
     chunk_code += static_cast<std::size_t>(size16) * 16;
     __syncthreads();
     const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
-    if (chunk.num_linear | chunk.num_general) {
-      prepare_chunk<T, kThreadBits>(chunk, args.tables, linear, general, rows, tile_number);
+    if ((c && chunk.num_linear) || chunk.num_general) {
+      prepare_chunk<T, kThreadBits>(chunk, args.tables, c == 0, linear, general, rows, tile_number);
       __syncthreads();
     }
     const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};

@@ -62,8 +62,7 @@ class Placer {
   }
 
   Plan run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
-                    const ScheduleOptions& limits,
-                    const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited);
+                    const ScheduleOptions& limits);
 
  private:
   Plan end() {
@@ -266,10 +265,8 @@ class Placer {
 };
 
 // The segments of a sharded circuit: passes over the local wires of each, an exchange between two.
-Plan Placer::run_segments(
-    const std::vector<Need>& needs, const std::vector<Segment>& segments,
-    const ScheduleOptions& limits,
-    const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited) {
+Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
+                          const ScheduleOptions& limits) {
   for (std::size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
     const bool last_segment = s + 1 == segments.size();
@@ -284,7 +281,7 @@ Plan Placer::run_segments(
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }
-    passes = limited(std::move(passes));
+    passes = limit_growth(std::move(passes), in_.actions, options_.precision);
     std::uint64_t leaving = 0, next_row = 0;
     if (!last_segment && !passes.empty()) {
       const std::uint64_t next_remote = segments[s + 1].remote;
@@ -487,9 +484,8 @@ Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_
 
 Plan place_shards(const Lowered& lowered, const std::vector<Need>& needs,
                   const std::vector<Segment>& segments, const ScheduleOptions& limits,
-                  const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited,
                   const PlanOptions& options) {
-  return Placer(lowered, limits.num_wires, options).run_segments(needs, segments, limits, limited);
+  return Placer(lowered, limits.num_wires, options).run_segments(needs, segments, limits);
 }
 
 }  // namespace tilewave::statevec::detail

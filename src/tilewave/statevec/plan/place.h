@@ -1,7 +1,6 @@
 // Third stage of planning: from wires to positions. See place.cc.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "tilewave/statevec/plan/lower.h"
@@ -18,7 +17,6 @@ Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_
 /// the exchanges between them. `limits` holds the tile.
 Plan place_shards(const Lowered& lowered, const std::vector<Need>& needs,
                   const std::vector<Segment>& segments, const ScheduleOptions& limits,
-                  const std::function<std::vector<WirePass>(std::vector<WirePass>)>& limited,
                   const PlanOptions& options);
 
 }  // namespace tilewave::statevec::detail

@@ -17,38 +17,6 @@ namespace {
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
 
-// A lift multiplies amplitudes by up to sqrt(1 + t^2), which its pass divides out when it stores.
-// In between they must stay in the range of the numbers (2^127, 2^1023), far from its end.
-double most_growth_bits(Precision precision) { return precision == Precision::kSingle ? 90 : 900; }
-
-// Splits passes whose lifts together grow more than that; the parts have the same wires.
-std::vector<detail::WirePass> limit_growth(std::vector<detail::WirePass> passes,
-                                           const std::vector<Action>& actions, double most_bits) {
-  std::vector<detail::WirePass> out;
-  for (detail::WirePass& pass : passes) {
-    double bits = 0;
-    std::size_t first = 0;
-    for (std::size_t k = 0; k < pass.actions.size(); ++k) {
-      const Action& a = actions[pass.actions[k]];
-      if (a.kind != ActionKind::kLift) continue;
-      bits += 0.5 * std::log2(1 + a.m[0] * a.m[0]);
-      if (bits <= most_bits) continue;
-      detail::WirePass part{pass.active, pass.row, {}};
-      part.actions.assign(pass.actions.begin() + static_cast<std::ptrdiff_t>(first),
-                          pass.actions.begin() + static_cast<std::ptrdiff_t>(k));
-      out.push_back(std::move(part));
-      first = k;
-      bits = 0;
-    }
-    if (first > 0) {
-      pass.actions.erase(pass.actions.begin(),
-                         pass.actions.begin() + static_cast<std::ptrdiff_t>(first));
-    }
-    out.push_back(std::move(pass));
-  }
-  return out;
-}
-
 }  // namespace
 
 Layout Layout::identity() {
@@ -106,20 +74,6 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     needs.push_back(need);
   }
-  std::vector<detail::Segment> segments;
-  if (options.cost.shard_bits > 0) {
-    detail::ShardOptions shards;
-    shards.num_wires = n;
-    shards.shard_bits = options.cost.shard_bits;
-    shards.zero_wires = zero_wires;
-    for (int q = 0; q < n; ++q) {
-      if (options.layout.position[q] >= local) shards.remote |= bit(q);
-      if (options.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
-        shards.low |= bit(q);
-      }
-    }
-    segments = detail::split_shards(needs, shards);
-  }
   const auto plan_with = [&](const PlanOptions& chosen) {
     const int tile = std::min(chosen.cost.tile_qubits, local);
     const int row = std::min(chosen.cost.row_bits, tile);
@@ -129,13 +83,24 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     for (int q = 0; q < n; ++q) {
       if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
     }
-    const auto limited = [&](std::vector<detail::WirePass> passes) {
-      return limit_growth(std::move(passes), lowered.actions, most_growth_bits(chosen.precision));
-    };
-    if (chosen.cost.shard_bits > 0) {
-      return detail::place_shards(lowered, needs, segments, limits, limited, chosen);
+    if (chosen.cost.shard_bits == 0) {
+      return detail::place(
+          lowered,
+          detail::limit_growth(detail::schedule(needs, limits), lowered.actions, chosen.precision),
+          n, chosen);
     }
-    return detail::place(lowered, limited(detail::schedule(needs, limits)), n, chosen);
+    detail::ShardOptions shards;
+    shards.num_wires = n;
+    shards.shard_bits = chosen.cost.shard_bits;
+    shards.zero_wires = zero_wires;
+    for (int q = 0; q < n; ++q) {
+      if (chosen.layout.position[q] >= local) shards.remote |= bit(q);
+      if (chosen.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
+        shards.low |= bit(q);
+      }
+    }
+    return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits,
+                                chosen);
   };
   Plan plan = plan_with(options);
   if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&

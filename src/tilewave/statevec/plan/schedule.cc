@@ -7,8 +7,11 @@
 // the plain greedy one.
 #include "tilewave/statevec/plan/schedule.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 
 #include "tilewave/base/bits.h"
@@ -163,6 +166,10 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
                             : needs.size() <= 3000 ? std::min<std::size_t>(options.beam, 2)
                                                    : 1;
   const std::uint64_t all = low_mask(options.num_wires) & options.wires;
+  // Few threads: a team that waits for its slowest member loses more than planning takes.
+  const auto movers = std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x; });
+  constexpr long kManyMovers = 40;
+  const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
@@ -195,8 +202,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
         read |= a.z;
       }
     }
-    constexpr std::size_t kManyActions = 200;
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (tasks.size() > 1)
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Node& node = **tasks[t].node;
       const Growth growth{needs,         node.remaining, all, node.pass.active,
@@ -216,7 +222,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       first = last;
     }
     std::vector<std::shared_ptr<Node>> next(chosen.size());
-#pragma omp parallel for schedule(dynamic) if (needs.size() > kManyActions)
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (chosen.size() > 1)
     for (std::size_t t = 0; t < chosen.size(); ++t) {
       const auto& node = *chosen[t].node;
       auto child = std::make_shared<Node>();
@@ -241,6 +247,40 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     if (next.size() > width) next.resize(width);
     beam = std::move(next);
   }
+}
+
+// A lift multiplies amplitudes by up to sqrt(1 + t^2), which its pass divides out when it stores.
+// In between they must stay in the range of the numbers (2^127, 2^1023), far from its end.
+static double most_growth_bits(Precision precision) {
+  return precision == Precision::kSingle ? 90 : 900;
+}
+
+std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
+                                   Precision precision) {
+  const double most_bits = most_growth_bits(precision);
+  std::vector<WirePass> out;
+  for (WirePass& pass : passes) {
+    double bits = 0;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < pass.actions.size(); ++k) {
+      const Action& a = actions[pass.actions[k]];
+      if (a.kind != ActionKind::kLift) continue;
+      bits += 0.5 * std::log2(1 + a.m[0] * a.m[0]);
+      if (bits <= most_bits) continue;
+      WirePass part{pass.active, pass.row, {}};
+      part.actions.assign(pass.actions.begin() + static_cast<std::ptrdiff_t>(first),
+                          pass.actions.begin() + static_cast<std::ptrdiff_t>(k));
+      out.push_back(std::move(part));
+      first = k;
+      bits = 0;
+    }
+    if (first > 0) {
+      pass.actions.erase(pass.actions.begin(),
+                         pass.actions.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    out.push_back(std::move(pass));
+  }
+  return out;
 }
 
 }  // namespace tilewave::statevec::detail

@@ -36,4 +36,10 @@ struct ScheduleOptions {
 /// with.
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
 
+/// Splits passes in which lifts grow amplitudes so much before the scale of the pass that they
+/// would leave the range of the numbers; the parts have the same wires. actions: what the passes
+/// name.
+std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
+                                   Precision precision);
+
 }  // namespace tilewave::statevec::detail

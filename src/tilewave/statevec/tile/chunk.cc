@@ -34,10 +34,11 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
   last_bit_ = ~0u;
+  lifts_open_ = false;
   cost_ += kOpCosts.decode;
-  const OpSet set = code == kMatrixShared              ? OpSet::kAll
-                    : code >= kMatrix1 && code < kLift ? OpSet::kMatrices
-                                                       : OpSet::kLean;
+  const OpSet set = code == kMatrixShared                ? OpSet::kAll
+                    : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
+                                                         : OpSet::kLean;
   out_.frame.op_set = std::max(out_.frame.op_set, set);
 }
 
@@ -128,11 +129,18 @@ void Emitter::close_chunk() {
   f.max_chunk16 = std::max(f.max_chunk16, head.size16);
   f.max_linear = std::max(f.max_linear, head.num_linear);
   f.max_general = std::max(f.max_general, head.num_general);
+  if (f.num_chunks == 0) {
+    f.first_chunk16 = head.size16;
+    f.first_linear = head.num_linear;
+    f.first_linear_tables = head.linear_tables;
+    f.tile_bits = head.tile_bits;
+  }
   ++f.num_chunks;
   append(out_.code, &head, sizeof head);
   append(out_.code, code_.data(), code_.size());
   code_.clear();
   last_bit_ = ~0u;
+  lifts_open_ = false;
   linear_.clear();
   general_.clear();
 }

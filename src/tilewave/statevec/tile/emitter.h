@@ -38,6 +38,7 @@ class Emitter {
   Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
           EmitChoice choice)
       : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice) {
+    TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     for (double& m : magnitude_) m = 1;
   }
 
@@ -53,6 +54,7 @@ class Emitter {
   void operation(const SlotOp& op);
   void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);
+  void flush_table(std::uint32_t slots);
   bool map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const;
   std::uint32_t flushed_before(const std::vector<const SlotOp*>& maps) const;
   void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
@@ -136,6 +138,8 @@ class Emitter {
   std::vector<General> general_;
   std::size_t last_bit_op_ = 0;   ///< where the last operation starts in code_, if it is a phase on
   std::uint32_t last_bit_ = ~0u;  ///< this register bit
+  std::size_t last_lifts_ = 0;    ///< where the last operation starts in code_, if it is kLifts
+  bool lifts_open_ = false;
   TilePass out_;
 };
 

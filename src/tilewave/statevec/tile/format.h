@@ -60,7 +60,6 @@ enum OpCode : std::uint32_t {
   kRotate = 11,   ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
   kMatrix1 = 16,  ///< payload: 4 complex, row-major
   kMatrix2 = 21,  ///< index bit 0 is r. payload: 48 reals, see matrix2()
-  kLift = 32,     ///< y += a x, x -= s y with x the 0-half. payload: 16 bytes with a, s
   /// The 1-half times (1 + i tau), (tau + i) or tau. payload: 16 bytes with tau, a lift
   kTauOne = 37,
   kTauI = 42,
@@ -69,7 +68,11 @@ enum OpCode : std::uint32_t {
   /// W if it is constant, a lift, pair factors (not kPhase), 32 lane factors (kLinear)
   kPhase = 52,
   kPhaseUpper = 57,  ///< pairs with higher bits only
-  kPhasePairs = 62
+  kPhasePairs = 62,
+  /// A lift, y += a x, x -= s y with x the 0-half, on every bit of index, bit 0 first. payload: 16
+  /// bytes with a, s a register bit
+  kLifts = 67,
+  kPhaseTable = 68  ///< amplitude j times a factor, 1 for j = 0. payload: 2^R complex
 };
 // Lifts run in place: one that needs both old values costs a register move an amplitude. What a
 // lift and a tau leave out, a real factor on the 1-half, is tracked by the lowering.
@@ -165,6 +168,7 @@ static_assert(sizeof(ChunkHead) == 32);
 /// A linear factor is a product over groups of tile bits, each a table of the group's values, and a
 /// factor of the warp: an entry is [groups][2^kGroupBits] and then [warps] complex numbers.
 constexpr std::uint32_t kGroupBits = 6;
+constexpr std::uint32_t kMaxGroups = 6;
 TW_HD constexpr std::uint32_t num_groups(std::uint32_t tile_bits) {
   return (tile_bits + kGroupBits - 1) / kGroupBits;
 }
@@ -206,6 +210,9 @@ struct PassFrame {
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
   std::uint32_t max_chunk16 = 0;
   std::uint32_t max_linear = 0;
+  /// Of the first chunk, to be fetched before anything else is known.
+  std::uint32_t first_chunk16 = 0, first_linear = 0, first_linear_tables = 0;
+  std::uint32_t tile_bits = 0;
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;

@@ -72,6 +72,14 @@ TW_HD void lift(Complex<T> (&a)[1 << RB], const T* f) {
   shear<R, 0, RB>(a, -down);
 }
 
+template <int R, int RB, class T>
+TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* payload) {
+  if constexpr (R < RB) {
+    if (bits >> R & 1) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16 * R));
+    lifts<R + 1, RB>(a, bits, payload);
+  }
+}
+
 /// Maps the 1-half: x = f(x).
 template <int R, int RB, class T, class F>
 TW_HD void map_upper(Complex<T> (&a)[1 << RB], const F& f) {
@@ -355,6 +363,32 @@ TW_HD Complex<T> linear_value(const ChunkHead& chunk, const std::byte* tables, s
   return value;
 }
 
+/// The same in two steps: fetched early, multiplied when needed.
+template <class T>
+struct LinearParts {
+  Complex<T> part[kMaxGroups + 1];
+
+  TW_HD void fetch(const Complex<T>* tables, std::uint32_t tile_bits, std::uint32_t entry,
+                   std::uint32_t warp, std::uint32_t num_warps, std::uint32_t tile) {
+    const std::uint32_t groups = num_groups(tile_bits);
+    const Complex<T>* at = tables + entry * ((groups << kGroupBits) + num_warps);
+    part[kMaxGroups] = at[(groups << kGroupBits) + warp];
+    TW_UNROLL
+    for (std::uint32_t g = 0; g < kMaxGroups; ++g) {
+      part[g] = {1, 0};
+      if (g < groups) {
+        part[g] = at[g << kGroupBits | (tile >> g * kGroupBits & ((1u << kGroupBits) - 1))];
+      }
+    }
+  }
+  TW_HD Complex<T> value() const {
+    Complex<T> product = part[kMaxGroups];
+    TW_UNROLL
+    for (std::uint32_t g = 0; g < kMaxGroups; ++g) product = product * part[g];
+    return product;
+  }
+};
+
 /// One row of general angles of a tile; the terms on tile bits alone are added to row 0 by the
 /// caller.
 TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::uint32_t num_rows,
@@ -388,6 +422,17 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
     return op_allowed(head, controls, context.thread, tile);
   };
   const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
+  // The most frequent operations come before the tree of comparisons a switch becomes.
+  if (head.code() == kLifts) {
+    lifts<0, RB>(a, head.index, payload);
+    return true;
+  }
+  if (head.code() == kPhaseTable) {
+    const auto* factor = reinterpret_cast<const Complex<T>*>(payload);
+    TW_UNROLL
+    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], factor[j]);
+    return true;
+  }
   switch (head.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
 #define TW_EACH_BIT(KIND, ...)     \
@@ -430,7 +475,6 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
           phase_factor(head, payload, reinterpret_cast<const Complex<T>*>(payload + 16), context),
           head.pairs);
       break;
-      TW_EACH_BIT(kLift, (lift<R, RB>(a, numbers())))
       TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload)))
       TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload)))
       TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload)))

@@ -231,7 +231,54 @@ std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) co
   }
 }
 
+/// Writes all waiting terms on register bits alone as one table of factors, when a term of
+/// `touched` is among them and the bits one by one would cost more.
+void Emitter::flush_table(std::uint32_t touched) {
+  const auto in_table = [&](const SlotTerm& t) {
+    return !t.tile && t.slots && !(t.slots & ~layout_->register_mask);
+  };
+  std::uint32_t linear = 0, tied = 0, dressed = 0;
+  bool any = false;
+  for (const SlotTerm& t : pool_) {
+    if (!in_table(t)) {
+      dressed |= t.slots;  // these bits need an operation of their own anyway
+      continue;
+    }
+    any = any || (t.slots & touched);
+    (std::has_single_bit(t.slots) ? linear : tied) |= t.slots;
+  }
+  // Only slots still mixed while they wait here would be written one by one.
+  tied &= future_;
+  linear &= future_ & ~tied;
+  const double apart = std::popcount(tied & ~dressed) *
+                           (kOpCosts.bit_phase + 0.5 * kOpCosts.pairs + kOpCosts.decode) +
+                       std::popcount(tied & dressed) * 0.75 * kOpCosts.pairs +
+                       std::popcount(linear & ~dressed) * (kOpCosts.tau + kOpCosts.decode);
+  if (!any || apart <= kOpCosts.phase_table + kOpCosts.decode) return;
+  const std::size_t size = std::size_t{1} << shape_.register_bits;
+  std::vector<std::uint64_t> turns(size);
+  for (const SlotTerm& t : pool_) {
+    if (!in_table(t)) continue;
+    std::uint32_t set = 0;
+    for_each_bit(t.slots, [&](int s) { set |= 1u << layout_->bit_of[s]; });
+    for (std::uint32_t j = 0; j < size; ++j) turns[j] += (j & set) == set ? t.turns : 0;
+  }
+  std::erase_if(pool_, in_table);
+  std::vector<std::byte> payload;
+  for (std::uint32_t j = 0; j < size; ++j) {
+    double magnitude = 1;
+    for_each_bit(j, [&](int b) {
+      magnitude *= magnitude_[layout_->register_slot[static_cast<std::size_t>(b)]];
+    });
+    put(payload, magnitude * factor_of(turns[j]));
+  }
+  for (int s : layout_->register_slot) magnitude_[s] = 1;
+  cost_ += kOpCosts.phase_table;
+  emit(kPhaseTable, {}, {}, std::move(payload));
+}
+
 void Emitter::flush(std::uint32_t touched) {
+  flush_table(touched);
   std::uint32_t waiting = 0;
   bool any = false;
   for (const SlotTerm& t : pool_) {

@@ -57,7 +57,25 @@ void Emitter::lift(int slot, double t) {
     last_bit_ = ~0u;
     return;
   }
-  emit(kLift + bit, {}, {}, std::move(payload));
+  // Lifts in a row share an operation.
+  if (lifts_open_) {
+    OpHead head;
+    std::memcpy(&head, code_.data() + last_lifts_, sizeof head);
+    if (!(head.index >> bit & 1)) {
+      head.index |= 1u << bit;
+      std::memcpy(code_.data() + last_lifts_, &head, sizeof head);
+      std::memcpy(code_.data() + last_lifts_ + sizeof head + std::size_t{16} * bit, payload.data(),
+                  16);
+      return;
+    }
+  }
+  OpHead head;
+  head.index = 1u << bit;
+  std::vector<std::byte> all(16 * static_cast<std::size_t>(shape_.register_bits));
+  std::memcpy(all.data() + std::size_t{16} * bit, payload.data(), 16);
+  emit(kLifts, head, {}, std::move(all));
+  lifts_open_ = true;
+  last_lifts_ = code_.size() - sizeof head - 16 * static_cast<std::size_t>(shape_.register_bits);
 }
 
 /// The matrix of an operation on stored amplitudes: D^-1 M D with D the magnitudes of its targets.

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::tile {
 
@@ -130,6 +132,26 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
   plan.passes.push_back(std::move(pass));
   return plan;
 }
+
+/// Adds the kinds of operation (OpCode without its register bits) a program uses.
+inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
+  constexpr std::uint32_t kKinds[] = {kExchange,   kMatrixShared, kPhaseAll, kPhaseSet,
+                                      kFlip,       kRotate,       kMatrix1,  kMatrix2,
+                                      kTauOne,     kTauI,         kTauReal,  kPhase,
+                                      kPhaseUpper, kPhasePairs,   kLifts,    kPhaseTable};
+  for (std::size_t at = 0; at < pass.code.size();) {
+    const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
+    std::size_t pc = at + sizeof(ChunkHead);
+    for (;;) {
+      const auto& head = *reinterpret_cast<const OpHead*>(pass.code.data() + pc);
+      if (head.code() == kEnd) break;
+      kinds.insert(*(std::upper_bound(std::begin(kKinds), std::end(kKinds), head.code()) - 1));
+      pc += head.num_bytes();
+    }
+    at += std::size_t{chunk.size16} * 16;
+  }
+}
+constexpr std::size_t kNumKinds = 16;
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {

@@ -1,6 +1,7 @@
 // What operations of a tile program cost on a device: milliseconds of a pass over 2^30 FP64
 // amplitudes on one NVIDIA H200, fitted to 70 passes of the benchmark circuits (2026-11-21; worst
-// error 7%). Only ratios matter: they choose between ways to write a pass.
+// error 7%); lift, tau and table by their number of multiply-adds since they run in place. Only
+// ratios matter: they choose between ways to write a pass.
 #pragma once
 
 namespace tilewave::statevec::tile {
@@ -9,10 +10,11 @@ struct OpCosts {
   double exchange = 0.63;
   double decode = 0.08;
   double lift = 0.17;
-  double tau = 0.15;        ///< a constant phase on one bit
-  double bit_phase = 0.24;  ///< any phase on one bit
-  double pairs = 0.12;      ///< more with pair factors
-  double lanes = 0.06;      ///< more with lane factors
+  double tau = 0.15;         ///< a constant phase on one bit
+  double bit_phase = 0.24;   ///< any phase on one bit
+  double pairs = 0.12;       ///< more with pair factors
+  double lanes = 0.06;       ///< more with lane factors
+  double phase_table = 0.5;  ///< a constant factor an amplitude of a thread
   double phase_all = 0.95;
   double phase_set = 0.3;
   double general = 2.4;  ///< making a factor of every thread

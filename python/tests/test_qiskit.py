@@ -1,0 +1,277 @@
+"""Qiskit circuits, the backend and the primitives, against Qiskit itself and Aer."""
+import os
+
+import numpy as np
+import pytest
+
+qiskit = pytest.importorskip("qiskit")
+from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
+from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
+from qiskit.circuit.classical import expr, types  # noqa: E402
+from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
+from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
+
+import tilewave as tw  # noqa: E402
+from qiskit_circuits import GATES, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
+from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit  # noqa: E402
+
+NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 700))
+NUM_DYNAMIC = NUM_UNITARY * 3 // 7
+
+
+def state_of(circuit):
+    return tw.simulate(from_qiskit(circuit))
+
+
+def agree(a, b, sigmas=5.5):
+    """Two dictionaries of counts come from one distribution: chi-square over outcomes seen often enough."""
+    n, m = sum(a.values()), sum(b.values())
+    chi = cells = rest = 0
+    for key in set(a) | set(b):
+        x, y = a.get(key, 0), b.get(key, 0)
+        if x + y < 10:
+            rest += x + y
+            continue
+        p = (x + y) / (n + m)
+        chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
+        cells += 1
+    freedom = max(cells - 1, 1)
+    return chi < freedom + sigmas * np.sqrt(2 * freedom) + sigmas**2 and rest < 0.2 * (n + m)
+
+
+@pytest.mark.parametrize("name", sorted(GATES))
+def test_every_standard_gate(name):
+    rng = np.random.default_rng(1)
+    gate = GATES[name]
+    if gate.params:
+        gate = gate.base_class(*(float(a) for a in rng.uniform(-7, 7, len(gate.params))))
+    n = max(gate.num_qubits, 1)
+    circuit = QuantumCircuit(n + 1)
+    for q in range(n + 1):
+        circuit.u(*map(float, rng.uniform(-3, 3, 3)), q)
+    circuit.append(gate, [int(q) for q in rng.permutation(n + 1)[:gate.num_qubits]])
+    np.testing.assert_allclose(state_of(circuit), Statevector(circuit).data, atol=1e-12)
+
+
+def test_random_circuits_give_qiskits_amplitudes():
+    for seed in range(NUM_UNITARY):
+        circuit = random_unitary_circuit(np.random.default_rng(seed))
+        difference = np.abs(state_of(circuit) - Statevector(circuit).data).max()
+        assert difference < 1e-10, f"seed {seed}: {difference}"
+
+
+def test_random_dynamic_circuits_give_aers_counts():
+    aer = pytest.importorskip("qiskit_aer")
+    theirs, ours, shots = aer.AerSimulator(), TilewaveBackend(), 2000
+    circuits = [random_dynamic_circuit(np.random.default_rng(seed)) for seed in range(NUM_DYNAMIC)]
+    lowered = transpile(circuits, theirs, optimization_level=0)
+    expected = theirs.run(lowered, shots=shots, seed_simulator=1).result()
+    found = ours.run(circuits, shots=shots, seed_simulator=2).result()
+    wrong = [seed for seed in range(NUM_DYNAMIC)
+             if not agree(found.get_counts(seed), expected.get_counts(seed))]
+    assert not wrong
+
+
+def test_else_nested_and_wide_conditions():
+    circuit = QuantumCircuit(3, 3)
+    circuit.x(0)
+    circuit.measure(0, 0)
+    wide = ClassicalRegister(70, "wide")
+    circuit.add_register(wide)
+    circuit.measure(0, wide[69])
+    with circuit.if_test((wide, 1 << 69)) as otherwise:
+        with circuit.if_test((circuit.clbits[0], 0)):
+            circuit.x(1)
+        circuit.x(2)
+    with otherwise:
+        circuit.x(1)
+    circuit.measure([1, 2], [1, 2])
+    bits = tw.sample_bits(from_qiskit(circuit), 5)
+    assert bits[:, :3].tolist() == [[True, False, True]] * 5
+
+
+def test_variables_and_stores():
+    circuit = QuantumCircuit(2, 8)
+    count = circuit.add_var("count", expr.lift(0, types.Uint(8)))
+    with circuit.while_loop(expr.less(count, 5)):
+        circuit.x(0)
+        circuit.store(count, expr.add(count, expr.lift(1, types.Uint(8))))
+    flag = circuit.add_var("flag", expr.equal(count, 5))
+    with circuit.if_test(expr.logic_not(flag)):
+        circuit.x(1)
+    circuit.measure([0, 1], [0, 1])
+    converted = from_qiskit(circuit)
+    assert converted.num_clbits == 8 + 8 + 1 and not converted.is_dynamic
+    assert tw.sample(converted, 10) == {"00000001": 10}
+
+
+def test_a_loop_that_never_ends_is_an_error():
+    circuit = QuantumCircuit(1, 1)
+    with circuit.while_loop((circuit.clbits[0], 0)):
+        circuit.x(0)
+    with pytest.raises(ValueError, match="does not end"):
+        tw.sample(from_qiskit(circuit), 1)
+
+
+def test_loop_parameters():
+    angle = Parameter("t")
+    circuit = QuantumCircuit(1)
+    with circuit.for_loop((1, 2, 4), angle) as t:
+        circuit.rx(0.1 * t, 0)
+    expected = QuantumCircuit(1)
+    expected.rx(0.7, 0)
+    np.testing.assert_allclose(state_of(circuit), Statevector(expected).data, atol=1e-12)
+
+
+def test_parameters():
+    a, b = Parameter("a"), Parameter("b")
+    circuit = QuantumCircuit(2, global_phase=a)
+    circuit.rx(a + 2 * b, 0)
+    circuit.crz(a * b, 0, 1)
+    bound = circuit.assign_parameters({a: 0.3, b: 0.5})
+    np.testing.assert_allclose(tw.simulate(tw.Circuit.from_qiskit(circuit, {a: 0.3, b: 0.5})),
+                               Statevector(bound).data, atol=1e-12)
+    with pytest.raises(ValueError, match="parameter a has no value"):
+        from_qiskit(QuantumCircuit(1, global_phase=a))
+
+
+def test_initialize_and_state_preparation():
+    amplitudes = np.array([1, 2j, 0, -1, 0.5, 0, 3, 1]) / np.sqrt(16.25)
+    circuit = QuantumCircuit(3)
+    circuit.prepare_state(amplitudes)
+    np.testing.assert_allclose(state_of(circuit), amplitudes, atol=1e-10)
+    circuit = QuantumCircuit(3)
+    circuit.h(1)
+    circuit.initialize(amplitudes)
+    found = tw.simulate(from_qiskit(circuit), seed=1)
+    np.testing.assert_allclose(abs(np.vdot(found, amplitudes)), 1, atol=1e-10)
+
+
+# --- the backend
+
+def test_backend_counts_and_memory():
+    circuit = QuantumCircuit(3)
+    circuit.add_register(ClassicalRegister(1, "one"), ClassicalRegister(2, "two"))
+    circuit.x(0)
+    circuit.h(2)
+    circuit.measure([0, 1, 2], [0, 1, 2])
+    result = TilewaveBackend().run(circuit, shots=400, seed_simulator=5, memory=True).result()
+    counts = result.get_counts()
+    assert set(counts) == {"00 1", "10 1"} and sum(counts.values()) == 400
+    memory = result.get_memory()
+    assert {key: memory.count(key) for key in set(memory)} == counts
+    assert TilewaveBackend().run(circuit, shots=400, seed_simulator=5).result().get_counts() == counts
+    assert result.get_counts(circuit) == counts
+
+
+def test_backend_is_a_target_for_the_transpiler():
+    backend = TilewaveBackend()
+    circuit = QuantumCircuit(4)
+    circuit.h(0)
+    circuit.mcx([0, 1, 2], 3)
+    circuit.measure_all()
+    assert backend.run(transpile(circuit, backend), shots=10).result().success
+    theta = Parameter("theta")
+    circuit = QuantumCircuit(1)
+    circuit.rx(theta, 0)
+    circuit.measure_all()
+    result = backend.run(circuit, parameter_binds=[{theta: [0, np.pi]}], shots=20).result()
+    assert [result.get_counts(k) for k in range(2)] == [{"0": 20}, {"1": 20}]
+    with pytest.raises(ValueError, match="unknown option noise"):
+        backend.run(circuit, noise=1)
+
+
+def test_what_is_not_supported_is_one_clear_error():
+    from qiskit.circuit import Instruction
+    circuit = QuantumCircuit(1)
+    circuit.append(Instruction("mystery", 1, 0, []), [0])
+    with pytest.raises(ValueError, match="instruction 'mystery' is not supported"):
+        TilewaveBackend().run(circuit)
+
+
+# --- primitives
+
+def test_sampler_agrees_with_qiskits():
+    theta = ParameterVector("t", 3)
+    circuit = QuantumCircuit(3)
+    circuit.add_register(ClassicalRegister(2, "alpha"), ClassicalRegister(1, "beta"))
+    for k in range(3):
+        circuit.ry(theta[k], k)
+    circuit.cx(0, 1)
+    circuit.cx(1, 2)
+    circuit.measure([0, 2], circuit.cregs[0])
+    circuit.measure(1, circuit.cregs[1])
+    values = np.random.default_rng(3).uniform(0, 3, (4, 2, 3))
+    pubs = [(circuit, values), (circuit, values[0, 0], 500)]
+    ours = SamplerV2(seed=1).run(pubs, shots=4000).result()
+    theirs = StatevectorSampler(seed=2).run(pubs, shots=4000).result()
+    for mine, other in zip(ours, theirs):
+        assert mine.data.shape == other.data.shape and mine.metadata == other.metadata
+        assert set(mine.data) == set(other.data) == {"alpha", "beta"}
+        for name in mine.data:
+            x, y = mine.data[name], other.data[name]
+            assert (x.shape, x.num_shots, x.num_bits, x.array.shape) == (y.shape, y.num_shots, y.num_bits,
+                                                                        y.array.shape)
+            for index in np.ndindex(*x.shape):
+                assert agree(x.get_counts(index), y.get_counts(index))
+        joint = mine.join_data(), other.join_data()
+        for index in np.ndindex(*joint[0].shape):
+            assert agree(joint[0].get_counts(index), joint[1].get_counts(index))
+    assert ours[0].data.alpha.array.tobytes() == SamplerV2(seed=1).run(pubs, shots=4000).result()[
+        0].data.alpha.array.tobytes()
+
+
+def test_sampler_takes_dynamic_circuits_and_many_bits():
+    circuit = QuantumCircuit(2, 20)
+    circuit.h(0)
+    circuit.measure(0, 17)
+    with circuit.if_test((circuit.clbits[17], 1)):
+        circuit.x(1)
+    circuit.measure(1, 3)
+    counts = SamplerV2(seed=1).run([circuit], shots=300).result()[0].data.c.get_counts()
+    assert set(counts) == {"0" * 20, "00100000000000001000"}
+    with pytest.warns(UserWarning, match="no classical registers"):
+        SamplerV2().run([QuantumCircuit(1)]).result()
+
+
+def test_estimator_agrees_with_qiskits():
+    theta = ParameterVector("t", 4)
+    circuit = QuantumCircuit(4)
+    for k in range(4):
+        circuit.ry(theta[k], k)
+    for k in range(3):
+        circuit.cx(k, k + 1)
+        circuit.rx(theta[k], k + 1)
+    rng = np.random.default_rng(4)
+    operators = [SparsePauliOp(random_pauli_list(4, 5, seed=k, phase=False), rng.normal(size=5)) for k in range(3)]
+    for observables, values in (
+            (operators[0], rng.random(4)), (operators, rng.random((3, 4))),
+            ([[op] for op in operators], rng.random((5, 4))), (Pauli("XYZI"), rng.random((2, 3, 4))),
+            ({"ZZII": 0.5, "IIXX": 2.0}, rng.random((1, 4))), ("IZYX", rng.random(4))):
+        pub = (circuit, observables, values)
+        ours, theirs = EstimatorV2().run([pub]).result()[0], StatevectorEstimator().run([pub]).result()[0]
+        assert ours.data.evs.shape == theirs.data.evs.shape
+        np.testing.assert_allclose(ours.data.evs, theirs.data.evs, atol=1e-10)
+        np.testing.assert_array_equal(ours.data.stds, theirs.data.stds)
+        assert ours.metadata == theirs.metadata
+    noisy = EstimatorV2(seed=1).run([(circuit, [operators[0]] * 400, rng.random(4))], precision=0.1).result()[0]
+    assert 0.08 < np.std(noisy.data.evs) < 0.12
+    again = EstimatorV2(seed=1).run([(circuit, operators[0], np.ones(4))], precision=0.1).result()[0].data.evs
+    assert again == EstimatorV2(seed=1).run([(circuit, operators[0], np.ones(4))], precision=0.1).result()[0].data.evs
+
+
+def test_estimator_of_projectors_and_dynamic_circuits():
+    bell = QuantumCircuit(2)
+    bell.h(0)
+    bell.cx(0, 1)
+    values = EstimatorV2().run([(bell, ["00", "01", "++", "+-", "rl", "1Z"])]).result()[0].data.evs
+    np.testing.assert_allclose(values, [0.5, 0, 0.5, 0, 0.5, -0.5], atol=1e-12)
+    circuit = QuantumCircuit(2, 1)
+    circuit.h(0)
+    circuit.measure(0, 0)
+    with circuit.if_test((circuit.clbits[0], 1)):
+        circuit.x(1)
+    with pytest.raises(ValueError, match="precision"):
+        EstimatorV2().run([(circuit, "ZZ")]).result()
+    result = EstimatorV2(seed=1).run([(circuit, ["ZZ", "ZI"])], precision=0.05).result()[0].data
+    assert result.evs[0] == pytest.approx(1) and abs(result.evs[1]) < 0.3

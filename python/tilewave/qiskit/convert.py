@@ -1,0 +1,404 @@
+"""Qiskit circuits as Tilewave's, without a detour through text.
+
+Gates of the standard library become the same gate; controlled gates of any kind keep their controls; a matrix stays a
+matrix; everything else is replaced by its definition. Control flow becomes conditional jumps, classical variables lie
+in classical bits of their own behind the circuit's.
+"""
+import math
+
+import numpy as np
+from qiskit.circuit import CASE_DEFAULT, Clbit, ClassicalRegister, ControlledGate, ParameterExpression
+from qiskit.circuit.classical import expr, types
+from qiskit.circuit.library.standard_gates import get_standard_gate_name_mapping
+
+from ..circuits import Circuit
+
+# Names of the standard library that the gate table knows under another name.
+_OTHER_NAMES = {"global_phase": "gphase", "rcccx": "rc3x", "c3sx": "c3sqrtx", "mcx": None, "u1": "p", "cu1": "cp"}
+_STANDARD = {}
+for _name, _gate in get_standard_gate_name_mapping().items():
+    _ours = _OTHER_NAMES.get(_name, _name)
+    if _ours is not None and callable(getattr(Circuit, _ours, None)) and \
+            _name not in ("measure", "reset", "barrier", "delay"):
+        _STANDARD[_gate.base_class] = _ours
+_MOST_MATRIX_QUBITS = 8
+
+# Numbers of tilewave's classical operations and types, see src/tilewave/circuit/classical.h.
+_CONST, _BITS, _CAST, _BIT_NOT, _NOT, _NEGATE = range(6)
+_BINARY = {expr.Binary.Op[name]: 6 + k for k, name in enumerate(
+    ["BIT_AND", "BIT_OR", "BIT_XOR", "LOGIC_AND", "LOGIC_OR", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER",
+     "GREATER_EQUAL", "SHIFT_LEFT", "SHIFT_RIGHT", "ADD", "SUB", "MUL", "DIV"]) if name in expr.Binary.Op.__members__}
+_EQUAL, _AND, _INDEX, _SHIFT_LEFT, _BIT_OR = 11, 9, 24, 17, 7
+_UNARY = {name: op for name, op in (("BIT_NOT", _BIT_NOT), ("LOGIC_NOT", _NOT), ("NEGATE", _NEGATE))}
+_BOOL, _UINT, _INT, _FLOAT = range(4)
+
+
+def from_qiskit(circuit, parameter_values=None):
+    """See Circuit.from_qiskit."""
+    if parameter_values is not None:
+        circuit = circuit.assign_parameters(parameter_values)
+    return _Converter(circuit).convert()
+
+
+class _Loop:
+    """Jumps of break and continue that do not know their end yet."""
+
+    def __init__(self):
+        self.breaks, self.continues = [], []
+
+
+class _Converter:
+    def __init__(self, circuit):
+        self.circuit = circuit
+        self.out = Circuit(circuit.num_qubits)
+        self.bits = {bit: k for k, bit in enumerate(circuit.clbits)}
+        at = 0
+        for register in circuit.cregs:
+            if [self.bits[bit] for bit in register] == list(range(at, at + len(register))):
+                at += len(register)
+            else:
+                at = -1
+                break
+        if at == circuit.num_clbits and circuit.cregs:
+            for register in circuit.cregs:
+                self.out.add_creg(register.name, len(register))
+        elif circuit.num_clbits:
+            self.out.add_creg("c", circuit.num_clbits)
+        self.vars = {}
+        self.loops = []
+
+    def convert(self):
+        inputs = list(self.circuit.iter_input_vars())
+        if inputs:
+            raise ValueError(f"the input variable '{inputs[0].name}' has no value: circuits with input variables are not "
+                             "supported")
+        self.block(self.circuit, range(self.circuit.num_qubits), self.bits)
+        return self.out
+
+    # --- structure
+
+    def block(self, circuit, qubits, bits):
+        for var in circuit.iter_declared_vars():
+            if var not in self.vars:
+                self.vars[var] = self.out._add_clbits(_width(var.type))
+        self.phase(circuit.global_phase)
+        index = {bit: qubits[k] for k, bit in enumerate(circuit.qubits)}
+        for item in circuit.data:
+            self.instruction(item.operation, [index[q] for q in item.qubits], item.clbits, bits)
+
+    def phase(self, angle):
+        angle = _number(angle)
+        if angle:
+            self.out.gphase(angle)
+
+    def body(self, body, qubits, clbits, bits):
+        """A block of control flow: its bits are those it is called with, or bits of the circuits around."""
+        self.block(body, qubits, {**bits, **{inner: bits[outer] for inner, outer in zip(body.clbits, clbits)}})
+
+    def instruction(self, op, qubits, clbits, bits):
+        flow = getattr(self, "flow_" + op.name, None) if _is_flow(op) else None
+        if flow:
+            return flow(op, qubits, clbits, bits)
+        condition = getattr(op, "condition", None)
+        if condition is not None:
+            return self.branch(condition, lambda: self.simple(op, qubits, clbits, bits), None, bits)
+        return self.simple(op, qubits, clbits, bits)
+
+    def simple(self, op, qubits, clbits, bits):
+        name = op.name
+        if name == "measure":
+            self.out.measure(qubits[0], bits[clbits[0]])
+        elif name == "reset":
+            for qubit in qubits:
+                self.out.reset(qubit)
+        elif name == "barrier":
+            self.out.barrier()
+        elif name != "delay":
+            self.gate(op, qubits, clbits, bits)
+
+    def gate(self, op, qubits, clbits=(), bits=None):
+        base = getattr(op, "base_class", type(op))
+        if base in _STANDARD:
+            if not isinstance(op, ControlledGate) or op.ctrl_state == (1 << op.num_ctrl_qubits) - 1:
+                return self.out.gate(_STANDARD[base], qubits, [_number(p) for p in op.params])
+        if isinstance(op, ControlledGate):
+            return self.controlled(op, qubits)
+        if op.name == "unitary" or op.definition is None and hasattr(op, "to_matrix"):
+            return self.matrix(op, qubits)
+        if op.definition is None:
+            return self.matrix(op, qubits)
+        inner = {**(bits or {}), **{a: bits[b] for a, b in zip(op.definition.clbits, clbits)}}
+        return self.block(op.definition, qubits, inner)
+
+    def controlled(self, op, qubits):
+        controls, values, base = [], 0, op
+        rest = list(qubits)
+        while isinstance(base, ControlledGate):
+            n = base.num_ctrl_qubits
+            values |= base.ctrl_state << len(controls)
+            controls, rest, base = controls + rest[:n], rest[n:], base.base_gate
+        kind = getattr(base, "base_class", type(base))
+        params = list(op.params)
+        if _STANDARD.get(kind) == "u" and len(params) == 4:  # cu: its fourth angle is a phase under the controls
+            self.out.gate("gphase", [], [_number(params.pop())], controls, values)
+            self.out.gate("u", rest, [_number(p) for p in params], controls, values)
+        elif kind in _STANDARD:
+            self.out.gate(_STANDARD[kind], rest, [_number(p) for p in base.params], controls, values)
+        else:
+            self.out.unitary(_matrix(base), rest, controls, values)
+
+    def matrix(self, op, qubits):
+        self.out.unitary(_matrix(op), qubits)
+
+    # --- control flow
+
+    def here(self):
+        return len(self.out)
+
+    def branch(self, condition, then, otherwise, bits):
+        """if (condition) then else otherwise."""
+        to_then = self.out._jump_if(self.condition(condition, bits))
+        to_else = self.out._jump()
+        self.out._land(to_then, self.here())
+        then()
+        if otherwise is None:
+            self.out._land(to_else, self.here())
+            return
+        to_end = self.out._jump()
+        self.out._land(to_else, self.here())
+        otherwise()
+        self.out._land(to_end, self.here())
+
+    def flow_if_else(self, op, qubits, clbits, bits):
+        bodies = [None if body is None else lambda body=body: self.body(body, qubits, clbits, bits)
+                  for body in (*op.params, None)[:2]]
+        self.branch(op.condition, bodies[0], bodies[1], bits)
+
+    def flow_while_loop(self, op, qubits, clbits, bits):
+        loop, head = _Loop(), self.here()
+        to_body = self.out._jump_if(self.condition(op.condition, bits))
+        loop.breaks.append(self.out._jump())
+        self.out._land(to_body, self.here())
+        self.loops.append(loop)
+        self.body(op.params[0], qubits, clbits, bits)
+        self.loops.pop()
+        self.out._land(self.out._jump(), head)
+        for jump in loop.continues:
+            self.out._land(jump, head)
+        for jump in loop.breaks:
+            self.out._land(jump, self.here())
+
+    def flow_for_loop(self, op, qubits, clbits, bits):
+        values, parameter, body = op.params
+        outer = _Loop()
+        for value in values:
+            loop, bound = _Loop(), body
+            if isinstance(parameter, expr.Var):
+                width = _width(parameter.type)
+                first = self.vars.setdefault(parameter, None)
+                if first is None:
+                    first = self.vars[parameter] = self.out._add_clbits(width)
+                self.out._assign(first, width, [(_CONST, _kind(parameter.type), width, -1, -1, int(value))])
+            elif parameter is not None and parameter in body.parameters:
+                bound = body.assign_parameters({parameter: value})
+            self.loops.append(loop)
+            self.body(bound, qubits, clbits, bits)
+            self.loops.pop()
+            for jump in loop.continues:
+                self.out._land(jump, self.here())
+            outer.breaks += loop.breaks
+        for jump in outer.breaks:
+            self.out._land(jump, self.here())
+
+    def flow_switch_case(self, op, qubits, clbits, bits):
+        target, ends, tests, default = op.target, [], [], None
+        cases = list(op.cases_specifier())
+        for k, (labels, _) in enumerate(cases):
+            for label in labels:
+                if label is CASE_DEFAULT:
+                    default = k
+                else:
+                    tests.append((self.out._jump_if(self.equals(target, label, bits)), k))
+        to_default = self.out._jump()
+        for k, (_, body) in enumerate(cases):
+            for jump, case in tests:
+                if case == k:
+                    self.out._land(jump, self.here())
+            if default == k:
+                self.out._land(to_default, self.here())
+            self.body(body, qubits, clbits, bits)
+            ends.append(self.out._jump())
+        for jump in ends if default is not None else [*ends, to_default]:
+            self.out._land(jump, self.here())
+
+    def flow_break_loop(self, op, qubits, clbits, bits):
+        self.loops[-1].breaks.append(self.out._jump())
+
+    def flow_continue_loop(self, op, qubits, clbits, bits):
+        self.loops[-1].continues.append(self.out._jump())
+
+    def flow_box(self, op, qubits, clbits, bits):
+        self.body(op.params[0], qubits, clbits, bits)
+
+    def flow_store(self, op, qubits, clbits, bits):
+        nodes = []
+        self.expression(op.rvalue, nodes, bits)
+        target = op.lvalue
+        if isinstance(target, expr.Index):
+            if not isinstance(target.index, expr.Value):
+                raise ValueError("a store into a bit that is chosen at run time is not supported")
+            first, width = self.place(target.target, bits)
+            first, width = [first[target.index.value]], 1
+        else:
+            first, width = self.place(target, bits)
+        if first != list(range(first[0], first[0] + width)):
+            raise ValueError("a store into a register whose bits are not in a row is not supported")
+        self.out._assign(first[0], width, nodes)
+
+    # --- classical expressions
+
+    def place(self, var, bits):
+        """The classical bits of a variable, and their number."""
+        inner = var.var
+        if isinstance(inner, Clbit):
+            return [bits[inner]], 1
+        if isinstance(inner, ClassicalRegister):
+            return [bits[bit] for bit in inner], len(inner)
+        if var not in self.vars:
+            raise ValueError(f"the variable '{var.name}' has no value here")
+        width = _width(var.type)
+        return list(range(self.vars[var], self.vars[var] + width)), width
+
+    def condition(self, condition, bits):
+        if isinstance(condition, tuple):
+            return self.equals(condition[0], condition[1], bits)
+        nodes = []
+        self.expression(condition, nodes, bits)
+        return nodes
+
+    def equals(self, target, value, bits):
+        """Nodes of target == value; registers of any width are compared 64 bits at a time."""
+        nodes = []
+        if isinstance(target, (Clbit, ClassicalRegister)):
+            where = [bits[target]] if isinstance(target, Clbit) else [bits[bit] for bit in target]
+            value, last = int(value), None
+            if value >> len(where):
+                return [(_CONST, _BOOL, 1, -1, -1, 0)]
+            for at in range(0, len(where), 64):
+                part = where[at:at + 64]
+                a = self.read(part, nodes)
+                nodes.append((_CONST, _UINT, len(part), -1, -1, value >> at & (1 << len(part)) - 1))
+                nodes.append((_EQUAL, _BOOL, 1, a, len(nodes) - 1, 0))
+                if last is not None:
+                    nodes.append((_AND, _BOOL, 1, last, len(nodes) - 1, 0))
+                last = len(nodes) - 1
+            return nodes
+        a = self.expression(target, nodes, bits)
+        kind, width = _kind(target.type), _width(target.type)
+        nodes.append((_CONST, kind, width, -1, -1, int(value)))
+        nodes.append((_EQUAL, _BOOL, 1, a, len(nodes) - 1, 0))
+        return nodes
+
+    @staticmethod
+    def read(where, nodes):
+        """The unsigned number in classical bits; returns its node."""
+        width = len(where)
+        if where == list(range(where[0], where[0] + width)):
+            nodes.append((_BITS, _UINT, width, -1, -1, where[0]))
+            return len(nodes) - 1
+        total = None
+        for k, bit in enumerate(where):
+            nodes.append((_BITS, _UINT, 1, -1, -1, bit))
+            nodes.append((_CAST, _UINT, width, len(nodes) - 1, -1, 0))
+            nodes.append((_CONST, _UINT, 64, -1, -1, k))
+            nodes.append((_SHIFT_LEFT, _UINT, width, len(nodes) - 2, len(nodes) - 1, 0))
+            if total is not None:
+                nodes.append((_BIT_OR, _UINT, width, total, len(nodes) - 1, 0))
+            total = len(nodes) - 1
+        return total
+
+    def expression(self, node, nodes, bits):
+        """Adds an expression; returns its node."""
+        kind, width = _kind(node.type), _width(node.type)
+        if isinstance(node, expr.Value):
+            value = int(np.float64(node.value).view(np.uint64)) if kind == _FLOAT else int(node.value)
+            nodes.append((_CONST, kind, width, -1, -1, value))
+        elif isinstance(node, expr.Var):
+            where, _ = self.place(node, bits)
+            at = self.read(where, nodes)
+            op, _, n, a, b, value = nodes[at]
+            nodes[at] = (op, kind, n, a, b, value)
+        elif isinstance(node, expr.Cast):
+            a = self.expression(node.operand, nodes, bits)
+            nodes.append((_CAST, kind, width, a, -1, 0))
+        elif isinstance(node, expr.Unary):
+            a = self.expression(node.operand, nodes, bits)
+            op = _UNARY[node.op.name]
+            nodes.append((_NOT if kind == _BOOL and op == _BIT_NOT else op, kind, width, a, -1, 0))
+        elif isinstance(node, expr.Binary):
+            a = self.expression(node.left, nodes, bits)
+            b = self.expression(node.right, nodes, bits)
+            nodes.append((_BINARY[node.op], kind, width, a, b, 0))
+        elif isinstance(node, expr.Index):
+            a = self.expression(node.target, nodes, bits)
+            b = self.expression(node.index, nodes, bits)
+            nodes.append((_INDEX, kind, width, a, b, 0))
+        else:
+            raise ValueError(f"a classical expression of the kind {type(node).__name__} is not supported")
+        return len(nodes) - 1
+
+
+_FLOWS = {"if_else", "while_loop", "for_loop", "switch_case", "break_loop", "continue_loop", "box", "store"}
+
+
+def _is_flow(op):
+    return op.name in _FLOWS and type(op).__module__.startswith("qiskit.circuit")
+
+
+def _kind(type_):
+    if isinstance(type_, types.Bool):
+        return _BOOL
+    if isinstance(type_, types.Uint):
+        return _UINT
+    if isinstance(type_, types.Float):
+        return _FLOAT
+    raise ValueError(f"classical values of the type {type_} are not supported")
+
+
+def _width(type_):
+    if isinstance(type_, types.Uint):
+        if type_.width > 64:
+            raise ValueError(f"classical expressions of {type_.width} bits are not supported: at most 64")
+        return type_.width
+    return 64 if _kind(type_) == _FLOAT else 1
+
+
+def _number(value):
+    if isinstance(value, ParameterExpression):
+        if value.parameters:
+            names = ", ".join(sorted(p.name for p in value.parameters))
+            raise ValueError(f"parameter {names} has no value: give parameter_values, or use assign_parameters first")
+        value = value.numeric()
+    if isinstance(value, complex):
+        if abs(value.imag) > 1e-12:
+            raise ValueError(f"an angle is complex: {value}")
+        value = value.real
+    value = float(value)
+    if not math.isfinite(value):
+        raise ValueError(f"an angle is not a finite number: {value}")
+    return value
+
+
+def _matrix(op):
+    if op.num_qubits > _MOST_MATRIX_QUBITS:
+        raise ValueError(f"instruction '{op.name}' has no definition and too many qubits ({op.num_qubits}) for a matrix: "
+                         "decompose or transpile the circuit first")
+    if getattr(op, "num_clbits", 0):
+        raise ValueError(f"instruction '{op.name}' is not supported: it has no definition")
+    try:
+        if op.name == "unitary":
+            return np.ascontiguousarray(op.params[0], complex)
+        from qiskit.quantum_info import Operator
+        return np.ascontiguousarray(Operator(op).data, complex)
+    except Exception as error:
+        raise ValueError(f"instruction '{op.name}' is not supported: it has neither definition nor matrix") from error

@@ -1,0 +1,44 @@
+"""A run as one self-contained HTML page, the same that `tilewave run --report` writes."""
+import json
+import os
+
+import numpy as np
+
+from . import _core
+from .runs import _real_terms
+
+
+def report(circuit, path, shots=1024, *, seed=None, probabilities=True, observables=None, pauli_order="last",
+           precision="double", device="auto", threads=0, title="Tilewave run"):
+    """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,
+    and the plan as a time line (bytes and rate of every pass against the machine's limit, predicted and measured).
+    Returns the run's Result."""
+    chosen = [] if probabilities is True else None if probabilities is False else list(probabilities)
+    terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
+    result = _core._run(circuit, shots, seed, precision, device, threads, chosen, terms, False, True, True, False)
+    data = as_dict(result, title=title)
+    if chosen:
+        data["probability_qubits"] = chosen
+    if result.device == "cpu":
+        data["limit_bytes_per_s"] = _core._bandwidth(threads)
+    page = _core._report_page(json.dumps(data))
+    with open(os.fspath(path), "w", encoding="utf-8") as file:
+        file.write(page)
+    return result
+
+
+def as_dict(result, title=None):
+    """A Result under the names `tilewave run --json` gives it."""
+    data = {} if title is None else {"title": title}
+    for name in ("num_qubits", "precision", "device", "seed", "shots", "counts", "norm", "memory_bytes", "warnings"):
+        data[name] = getattr(result, name)
+    for name in ("probabilities", "joint_probabilities", "expectations"):
+        values = np.asarray(getattr(result, name))
+        if values.size:
+            data[name] = values.tolist()
+    if "expectations" in data:
+        data["expectation_sum"] = result.expectation_sum
+    data["plan"] = dict(result.plan)
+    data["timings_s"] = {name[:-2]: value for name, value in result.timings.items()}
+    data["steps"] = list(result.steps)
+    return data

@@ -1,0 +1,215 @@
+#include "tilewave/circuit/classical.h"
+
+#include <bit>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+double to_double(std::uint64_t v) { return std::bit_cast<double>(v); }
+std::uint64_t from_double(double v) { return std::bit_cast<std::uint64_t>(v); }
+
+// Brings a 64-bit result back to its type.
+std::uint64_t wrap(std::uint64_t v, const ClassicalNode& node) {
+  if (node.type == ClassicalType::kFloat || node.width == 64) return v;
+  v &= low_mask(node.width);
+  const bool negative = node.type == ClassicalType::kInt && (v >> (node.width - 1) & 1);
+  return negative ? v | ~low_mask(node.width) : v;
+}
+
+std::uint64_t read(std::span<const std::uint64_t> bits, std::uint64_t first, int width) {
+  const std::uint64_t word = first / 64, shift = first % 64;
+  std::uint64_t v = bits[word] >> shift;
+  if (shift && word + 1 < bits.size()) v |= bits[word + 1] << (64 - shift);
+  return width == 64 ? v : v & low_mask(width);
+}
+
+std::uint64_t cast(std::uint64_t v, const ClassicalNode& from, const ClassicalNode& to) {
+  const bool to_float = to.type == ClassicalType::kFloat;
+  if (from.type == ClassicalType::kFloat) {
+    const double d = to_double(v);
+    if (to_float) return v;
+    if (to.type == ClassicalType::kBool) return d != 0;
+    if (!(d > -9.3e18 && d < 1.85e19)) {
+      throw Error(ExitCode::kInput, "a classical number does not fit an integer");
+    }
+    return wrap(d < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(d))
+                      : static_cast<std::uint64_t>(d),
+                to);
+  }
+  if (to_float) {
+    return from_double(from.type == ClassicalType::kInt
+                           ? static_cast<double>(static_cast<std::int64_t>(v))
+                           : static_cast<double>(v));
+  }
+  return to.type == ClassicalType::kBool ? v != 0 : wrap(v, to);
+}
+
+template <class T>
+std::uint64_t compare(ClassicalOp op, T a, T b) {
+  switch (op) {
+    case ClassicalOp::kEqual:
+      return a == b;
+    case ClassicalOp::kNotEqual:
+      return a != b;
+    case ClassicalOp::kLess:
+      return a < b;
+    case ClassicalOp::kLessEqual:
+      return a <= b;
+    case ClassicalOp::kGreater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+std::uint64_t float_arithmetic(ClassicalOp op, double a, double b) {
+  switch (op) {
+    case ClassicalOp::kAdd:
+      return from_double(a + b);
+    case ClassicalOp::kSub:
+      return from_double(a - b);
+    case ClassicalOp::kMul:
+      return from_double(a * b);
+    case ClassicalOp::kDiv:
+      return from_double(a / b);
+    default:
+      throw Error(ExitCode::kInput, "this operation is not defined for floating-point numbers");
+  }
+}
+
+std::uint64_t divide(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) {
+  if (b == 0) throw Error(ExitCode::kInput, "a classical expression divides by zero");
+  const bool rest = node.op == ClassicalOp::kMod;
+  if (node.type != ClassicalType::kInt) return rest ? a % b : a / b;
+  const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
+  if (y == -1) return rest ? 0 : 0 - a;  // the least number has no negative
+  return static_cast<std::uint64_t>(rest ? x % y : x / y);
+}
+
+std::uint64_t binary(const ClassicalNode& node, const ClassicalNode& left, std::uint64_t a,
+                     std::uint64_t b) {
+  switch (node.op) {
+    case ClassicalOp::kBitAnd:
+      return a & b;
+    case ClassicalOp::kBitOr:
+      return a | b;
+    case ClassicalOp::kBitXor:
+      return a ^ b;
+    case ClassicalOp::kAnd:
+      return a && b;
+    case ClassicalOp::kOr:
+      return a || b;
+    case ClassicalOp::kShiftLeft:
+      return b >= 64 ? 0 : a << b;
+    case ClassicalOp::kShiftRight:
+      if (left.type == ClassicalType::kInt) {
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(a) >> (b > 63 ? 63 : b));
+      }
+      return b >= 64 ? 0 : a >> b;
+    case ClassicalOp::kIndex:
+      return b >= 64 ? 0 : a >> b & 1;
+    default:
+      break;
+  }
+  if (node.op >= ClassicalOp::kEqual && node.op <= ClassicalOp::kGreaterEqual) {
+    if (left.type == ClassicalType::kFloat) return compare(node.op, to_double(a), to_double(b));
+    if (left.type == ClassicalType::kInt) {
+      return compare(node.op, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
+    }
+    return compare(node.op, a, b);
+  }
+  if (node.type == ClassicalType::kFloat) {
+    return float_arithmetic(node.op, to_double(a), to_double(b));
+  }
+  switch (node.op) {
+    case ClassicalOp::kAdd:
+      return a + b;
+    case ClassicalOp::kSub:
+      return a - b;
+    case ClassicalOp::kMul:
+      return a * b;
+    default:
+      return divide(node, a, b);
+  }
+}
+
+std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
+                       std::span<const std::uint64_t> values, std::span<const std::uint64_t> bits) {
+  const auto at = [&](std::int32_t k) { return values[static_cast<std::size_t>(k)]; };
+  switch (node.op) {
+    case ClassicalOp::kConst:
+      return wrap(node.value, node);
+    case ClassicalOp::kBits:
+      return wrap(read(bits, node.value, node.width), node);
+    case ClassicalOp::kCast:
+      return cast(at(node.a), expr.nodes[static_cast<std::size_t>(node.a)], node);
+    case ClassicalOp::kBitNot:
+      return wrap(~at(node.a), node);
+    case ClassicalOp::kNot:
+      return !at(node.a);
+    case ClassicalOp::kNegate:
+      return node.type == ClassicalType::kFloat ? from_double(-to_double(at(node.a)))
+                                                : wrap(0 - at(node.a), node);
+    default:
+      return wrap(
+          binary(node, expr.nodes[static_cast<std::size_t>(node.a)], at(node.a), at(node.b)), node);
+  }
+}
+
+}  // namespace
+
+std::int32_t ClassicalExpr::add(ClassicalNode node) {
+  const auto size = static_cast<std::int32_t>(nodes.size());
+  const bool leaf = node.op == ClassicalOp::kConst || node.op == ClassicalOp::kBits;
+  const bool unary = node.op >= ClassicalOp::kCast && node.op <= ClassicalOp::kNegate;
+  if (node.a >= size || node.b >= size || (!leaf && node.a < 0) ||
+      (!leaf && !unary && node.b < 0)) {
+    throw Error(ExitCode::kInput, "a classical expression names an operand that does not exist");
+  }
+  if (node.width < 1 || node.width > 64) {
+    throw Error(ExitCode::kInput,
+                "classical numbers have 1 to 64 bits, not " + std::to_string(node.width));
+  }
+  nodes.push_back(node);
+  return size;
+}
+
+std::int32_t ClassicalExpr::constant(ClassicalType type, int width, std::uint64_t value) {
+  return add({ClassicalOp::kConst, type, static_cast<std::uint8_t>(width), -1, -1, value});
+}
+
+std::int32_t ClassicalExpr::bits(std::uint32_t first, int width) {
+  return add(
+      {ClassicalOp::kBits, ClassicalType::kUint, static_cast<std::uint8_t>(width), -1, -1, first});
+}
+
+std::int32_t ClassicalExpr::append(const ClassicalExpr& tail) {
+  const auto offset = static_cast<std::int32_t>(nodes.size());
+  for (ClassicalNode node : tail.nodes) {
+    if (node.a >= 0) node.a += offset;
+    if (node.b >= 0) node.b += offset;
+    nodes.push_back(node);
+  }
+  return static_cast<std::int32_t>(nodes.size()) - 1;
+}
+
+std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits) {
+  std::vector<std::uint64_t> values;
+  values.reserve(expr.nodes.size());
+  for (const ClassicalNode& node : expr.nodes) {
+    values.push_back(value_of(expr, node, values, bits));
+  }
+  return values.empty() ? 0 : values.back();
+}
+
+void for_each_read(const ClassicalExpr& expr,
+                   const std::function<void(std::uint32_t, std::uint32_t)>& f) {
+  for (const ClassicalNode& node : expr.nodes) {
+    if (node.op == ClassicalOp::kBits) f(static_cast<std::uint32_t>(node.value), node.width);
+  }
+}
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,73 @@
+// Classical expressions over the classical bits of a circuit: what conditions, jumps and
+// assignments compute while a circuit runs. Layout: nodes in a list, operands before those that use
+// them, the last node is the result. Every value is 64 bits: unsigned numbers below 2^width, signed
+// ones sign-extended, floats as the bits of a double, truth values 0 and 1.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace tilewave::circuit {
+
+enum class ClassicalType : std::uint8_t { kBool, kUint, kInt, kFloat };
+
+enum class ClassicalOp : std::uint8_t {
+  kConst,  ///< `value`
+  kBits,   ///< classical bits [value, value + width)
+  kCast,   ///< of a
+  kBitNot,
+  kNot,
+  kNegate,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kAnd,
+  kOr,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kShiftLeft,
+  kShiftRight,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kIndex,  ///< bit b of a
+};
+
+struct ClassicalNode {
+  ClassicalOp op = ClassicalOp::kConst;
+  ClassicalType type = ClassicalType::kBool;  ///< of the result
+  std::uint8_t width = 1;                     ///< of the result in bits, 1..64; floats have 64
+  std::int32_t a = -1, b = -1;                ///< operands; both of one type and width, but shifts
+  std::uint64_t value = 0;
+};
+
+struct ClassicalExpr {
+  std::vector<ClassicalNode> nodes;
+
+  bool empty() const { return nodes.empty(); }
+  /// Adds a node; returns its index. Throws Error(kInput) for operands that do not exist or a width
+  /// that is not 1..64.
+  std::int32_t add(ClassicalNode node);
+  std::int32_t constant(ClassicalType type, int width, std::uint64_t value);
+  std::int32_t bits(std::uint32_t first, int width);
+  /// `tail`'s nodes behind these; returns the index of its result.
+  std::int32_t append(const ClassicalExpr& tail);
+};
+
+/// The value, with classical bit k as bit k % 64 of word k / 64. Throws Error(kInput) for a
+/// division by zero.
+std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits);
+
+/// Calls f(first, count) for every run of classical bits the expression reads.
+void for_each_read(const ClassicalExpr& expr,
+                   const std::function<void(std::uint32_t, std::uint32_t)>& f);
+
+}  // namespace tilewave::circuit

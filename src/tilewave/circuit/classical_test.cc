@@ -1,0 +1,95 @@
+#include "tilewave/circuit/classical.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+using Op = ClassicalOp;
+using Type = ClassicalType;
+
+std::uint64_t of_two(Op op, Type type, int width, std::uint64_t a, std::uint64_t b) {
+  ClassicalExpr e;
+  const auto x = e.constant(type, width, a), y = e.constant(type, width, b);
+  const bool is_bool = op >= Op::kEqual && op <= Op::kGreaterEqual;
+  e.add(
+      {op, is_bool ? Type::kBool : type, static_cast<std::uint8_t>(is_bool ? 1 : width), x, y, 0});
+  return evaluate(e, {});
+}
+
+std::int64_t of_signed(Op op, int width, std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(
+      of_two(op, Type::kInt, width, static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
+}
+
+TEST(Classical, unsigned_numbers_wrap_at_their_width) {
+  EXPECT_EQ(of_two(Op::kAdd, Type::kUint, 8, 200, 100), 44u);
+  EXPECT_EQ(of_two(Op::kSub, Type::kUint, 8, 1, 2), 255u);
+  EXPECT_EQ(of_two(Op::kMul, Type::kUint, 4, 7, 5), 3u);
+  EXPECT_EQ(of_two(Op::kShiftLeft, Type::kUint, 8, 3, 7), 128u);
+  EXPECT_EQ(of_two(Op::kShiftRight, Type::kUint, 64, ~0ull, 64), 0u);
+  EXPECT_EQ(of_two(Op::kSub, Type::kUint, 64, 0, 1), ~0ull);
+  EXPECT_EQ(of_two(Op::kMod, Type::kUint, 8, 200, 7), 4u);
+}
+
+TEST(Classical, signed_numbers) {
+  EXPECT_EQ(of_signed(Op::kAdd, 8, 127, 1), -128);
+  EXPECT_EQ(of_signed(Op::kDiv, 8, -7, 2), -3);
+  EXPECT_EQ(of_signed(Op::kMod, 8, -7, 2), -1);
+  EXPECT_EQ(of_signed(Op::kDiv, 64, std::numeric_limits<std::int64_t>::min(), -1),
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(of_signed(Op::kShiftRight, 8, -128, 3), -16);
+  EXPECT_EQ(of_signed(Op::kLess, 8, -1, 0), 1);
+  EXPECT_EQ(of_two(Op::kLess, Type::kUint, 8, 255, 0), 0u);
+}
+
+TEST(Classical, floats_and_casts) {
+  const auto bits = [](double v) { return std::bit_cast<std::uint64_t>(v); };
+  EXPECT_EQ(of_two(Op::kDiv, Type::kFloat, 64, bits(1), bits(4)), bits(0.25));
+  EXPECT_EQ(of_two(Op::kLess, Type::kFloat, 64, bits(-1), bits(0.5)), 1u);
+  const auto cast = [&](Type from, int width, std::uint64_t v, Type to, int to_width) {
+    ClassicalExpr e;
+    const auto a = e.constant(from, width, v);
+    e.add({Op::kCast, to, static_cast<std::uint8_t>(to_width), a, -1, 0});
+    return evaluate(e, {});
+  };
+  EXPECT_EQ(cast(Type::kInt, 8, 255, Type::kFloat, 64), bits(-1));
+  EXPECT_EQ(cast(Type::kFloat, 64, bits(-2.7), Type::kInt, 16), static_cast<std::uint64_t>(-2));
+  EXPECT_EQ(cast(Type::kUint, 8, 0x1ff, Type::kUint, 4), 0xfu);
+  EXPECT_EQ(cast(Type::kUint, 8, 4, Type::kBool, 1), 1u);
+  EXPECT_THROW(cast(Type::kFloat, 64, bits(1e30), Type::kUint, 8), Error);
+}
+
+TEST(Classical, reads_bits_wherever_they_lie) {
+  std::mt19937_64 random(1);
+  const std::vector<std::uint64_t> words = {random(), random(), random()};
+  for (int trial = 0; trial < 500; ++trial) {
+    const int width = 1 + static_cast<int>(random() % 64);
+    const auto first = static_cast<std::uint32_t>(random() % (192 - width + 1));
+    ClassicalExpr e;
+    e.bits(first, width);
+    std::uint64_t expected = 0;
+    for (int k = 0; k < width; ++k) {
+      const std::uint32_t at = first + static_cast<std::uint32_t>(k);
+      expected |= (words[at / 64] >> (at % 64) & 1) << k;
+    }
+    ASSERT_EQ(evaluate(e, words), expected) << first << ' ' << width;
+  }
+}
+
+TEST(Classical, what_makes_no_sense_is_an_error) {
+  EXPECT_THROW(of_two(Op::kDiv, Type::kUint, 8, 1, 0), Error);
+  ClassicalExpr e;
+  EXPECT_THROW(e.add({Op::kNot, Type::kBool, 1, 0, -1, 0}), Error);
+  EXPECT_THROW(e.constant(Type::kUint, 65, 0), Error);
+  EXPECT_THROW(e.constant(Type::kUint, 0, 0), Error);
+}
+
+}  // namespace
+}  // namespace tilewave::circuit

@@ -1,0 +1,248 @@
+#include "tilewave/simulate/clifford_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/clifford.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/counts.h"
+#include "tilewave/stabilizer/sampler.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using circuit::GateId;
+using circuit::Op;
+using circuit::OpKind;
+using circuit::Pauli;
+using circuit::StabKind;
+using circuit::StabTarget;
+
+// The gate of Stim's language with this action; the table has all 24.
+GateId named(const circuit::Clifford1& c) {
+  for (const circuit::GateInfo& g : circuit::gate_table()) {
+    if (!g.stim.empty() && circuit::gate_arity(g.id) == 1 && circuit::gate_clifford1(g.id) == c)
+      return g.id;
+  }
+  TW_CHECK(false, "a Clifford gate has no name");
+}
+
+GateId controlled_pauli(Pauli a, Pauli b) {
+  constexpr GateId kGates[3][3] = {{GateId::kXcx, GateId::kXcy, GateId::kXcz},
+                                   {GateId::kYcx, GateId::kYcy, GateId::kYcz},
+                                   {GateId::kCx, GateId::kCy, GateId::kCz}};
+  return kGates[static_cast<int>(a) - 1][static_cast<int>(b) - 1];
+}
+
+class Translator {
+ public:
+  Translator(const Program& program, std::string& why_not)
+      : program_(program), circuit_(*program.circuit), why_not_(why_not) {
+    const std::size_t bits = program.records ? circuit_.num_clbits() : circuit_.num_qubits();
+    out_.record_of.assign(bits, CliffordProgram::kNoRecord);
+  }
+
+  std::optional<CliffordProgram> run() {
+    for (const Op& op : program_.ops) {
+      if (!translate(op)) return std::nullopt;
+    }
+    for (const DeferredMeasure& d : program_.deferred) measure(d.qubit, d.clbit);
+    for (circuit::Qubit q = 0; !program_.records && q < circuit_.num_qubits(); ++q) measure(q, q);
+    return std::move(out_);
+  }
+
+ private:
+  bool refuse(const Op& op, const std::string& reason) {
+    why_not_ = (op.line ? "line " + std::to_string(op.line) + ": " : std::string()) + reason;
+    return false;
+  }
+  void gate(GateId id, std::initializer_list<std::uint32_t> qubits) {
+    std::vector<StabTarget> targets;
+    for (std::uint32_t q : qubits) targets.push_back(circuit::qubit_target(q));
+    out_.circuit.append(StabKind::kGate, id, targets, {});
+  }
+  void one_qubit(const circuit::Clifford1& c, std::uint32_t q) {
+    if (!c.is_identity()) gate(named(c), {q});
+  }
+  void measure(std::uint32_t qubit, std::uint32_t bit) {
+    const StabTarget t = circuit::qubit_target(qubit);
+    out_.circuit.append(StabKind::kM, GateId::kId, {&t, 1}, {});
+    out_.record_of[bit] = num_records_++;
+  }
+
+  // The matrix on controls and targets, bit k of an index is qubit k of the operation.
+  std::vector<cplx> whole_matrix(const Op& op) const {
+    const std::size_t c = op.num_controls, n = c + op.num_targets, size = std::size_t{1} << n;
+    const std::vector<cplx> inner = circuit_.matrix(op);
+    const std::size_t inner_size = std::size_t{1} << op.num_targets;
+    std::vector<cplx> out(size * size);
+    const std::uint64_t on = op.control_values & ((std::uint64_t{1} << c) - 1);
+    for (std::size_t row = 0; row < size; ++row) {
+      for (std::size_t col = 0; col < size; ++col) {
+        const std::size_t controls = row & ((std::size_t{1} << c) - 1);
+        if (controls != (col & ((std::size_t{1} << c) - 1))) continue;
+        out[row * size + col] = controls == on ? inner[(row >> c) * inner_size + (col >> c)]
+                                               : cplx(row == col ? 1.0 : 0.0);
+      }
+    }
+    return out;
+  }
+
+  bool translate(const Op& op) {
+    if (op.condition >= 0) return conditional(op);
+    switch (op.kind) {
+      case OpKind::kBarrier:
+        return true;
+      case OpKind::kMeasure:
+        measure(circuit_.targets(op)[0], op.clbit);
+        return true;
+      case OpKind::kReset: {
+        const StabTarget t = circuit::qubit_target(circuit_.targets(op)[0]);
+        out_.circuit.append(StabKind::kR, GateId::kId, {&t, 1}, {});
+        return true;
+      }
+      case OpKind::kJump:
+      case OpKind::kAssign:
+        return refuse(op, "it is classical control that branches");
+      case OpKind::kGate:
+      case OpKind::kMatrix:
+        break;
+    }
+    const auto qubits = circuit_.qubits(op);
+    if (qubits.empty()) return true;  // a phase
+    if (qubits.size() == 1) {
+      const auto c = circuit::clifford1_of(whole_matrix(op));
+      if (!c) return refuse(op, "the gate is no Clifford gate");
+      one_qubit(*c, qubits[0]);
+      return true;
+    }
+    if (qubits.size() > 2) return refuse(op, "the gate acts on more than two qubits");
+    const auto action = circuit::clifford2_of(whole_matrix(op));
+    const auto form = action ? circuit::clifford2_form(*action) : std::nullopt;
+    if (!form) return refuse(op, "the gate is no Clifford gate");
+    if (form->a != Pauli::kI) gate(controlled_pauli(form->a, form->b), {qubits[0], qubits[1]});
+    if (form->swap) gate(GateId::kSwap, {qubits[0], qubits[1]});
+    one_qubit(form->post0, qubits[0]);
+    one_qubit(form->post1, qubits[1]);
+    return true;
+  }
+
+  // if (bit == value) Pauli.
+  bool conditional(const Op& op) {
+    const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
+    std::optional<circuit::Clifford1> action;
+    if ((op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) && circuit_.qubits(op).size() == 1)
+      action = circuit::clifford1_of(whole_matrix(op));
+    const bool pauli = action && action->x == Pauli::kX && action->z == Pauli::kZ;
+    if (c.size != 1 || !c.expr.empty() || !pauli) return refuse(op, "the condition is not one bit on a Pauli gate");
+    const bool x = action->z_negative, z = action->x_negative;
+    if (!x && !z) return true;
+    const std::uint32_t q = circuit_.qubits(op)[0];
+    const bool wanted = !c.value.empty() && (c.value[0] & 1);
+    const std::uint64_t record = out_.record_of[c.first];
+    if (!wanted) one_qubit(*action, q);
+    if (record == CliffordProgram::kNoRecord) return true;  // the bit is 0
+    const StabTarget targets[2] = {
+        circuit::record_target(static_cast<std::uint32_t>(num_records_ - record)),
+        circuit::qubit_target(q)};
+    const GateId id = x && z ? GateId::kCy : x ? GateId::kCx : GateId::kCz;
+    out_.circuit.append(StabKind::kGate, id, targets, {});
+    return true;
+  }
+
+  const Program& program_;
+  const circuit::Circuit& circuit_;
+  std::string& why_not_;
+  CliffordProgram out_;
+  std::uint64_t num_records_ = 0;
+};
+
+// The numbers of equal rows, in a table keyed by their bytes.
+class RowCounts {
+ public:
+  void add(const std::uint8_t* row, std::size_t bytes) {
+    const std::string_view key(reinterpret_cast<const char*>(row), bytes);
+    if (last_ && last_->first == key) {
+      ++last_->second;
+      return;
+    }
+    last_ = &*counts_.try_emplace(std::string(key)).first;
+    ++last_->second;
+  }
+  const std::unordered_map<std::string, std::uint64_t>& counts() const { return counts_; }
+
+ private:
+  std::unordered_map<std::string, std::uint64_t> counts_;
+  std::pair<const std::string, std::uint64_t>* last_ = nullptr;
+};
+
+}  // namespace
+
+std::optional<CliffordProgram> to_clifford(const Program& program, std::string* why_not) {
+  return Translator(program, *why_not).run();
+}
+
+bool asks_only_counts(const Options& options) {
+  return options.shots > 0 && options.amplitudes.empty() && !options.probabilities &&
+         options.observables.empty() && options.state_path.empty();
+}
+
+void run_clifford(const Program& program, const CliffordProgram& clifford, const Options& options,
+                  Result& result) {
+  runtime::Timer timer;
+  stabilizer::SampleOptions sampling;
+  sampling.output = stabilizer::ShotOutput::kRecords;
+  sampling.num_shots = options.shots;
+  sampling.seed = result.seed;
+  sampling.num_threads = options.num_threads;
+  sampling.gpu = options.device.rfind("cuda", 0) == 0;
+  result.engine = "stabilizer";
+  result.device = sampling.gpu ? "cuda" : "cpu";
+  const auto source = stabilizer::make_shot_source(stabilizer::lower(clifford.circuit), sampling);
+  result.plan.gates = clifford.circuit.instructions().size();
+  if (options.explain) result.plan.text = source->explain();
+  result.timings.plan_s = timer.elapsed_s();
+  if (options.dry_run) return;
+
+  timer = runtime::Timer();
+  const std::size_t bytes = source->row_bytes();
+  RowCounts rows;
+  std::uint64_t done = 0;
+  stabilizer::ShotPipeline pipeline;
+  pipeline.format = [&](std::uint8_t* data, std::size_t n, io::ByteBuffer&) {
+    return std::span(reinterpret_cast<const char*>(data), n * source->row_stride());
+  };
+  pipeline.write = [&](std::span<const char> data, std::size_t n) {
+    const auto* row = reinterpret_cast<const std::uint8_t*>(data.data());
+    for (std::size_t s = 0; s < n; ++s, row += source->row_stride()) rows.add(row, bytes);
+    done += n;
+    if (options.on_progress) {
+      const double fraction = static_cast<double>(done) / static_cast<double>(options.shots);
+      options.on_progress(fraction, timer.elapsed_s() * (1 - fraction) / fraction);
+    }
+    return true;
+  };
+  stabilizer::run_shots(*source, sampling, pipeline);
+  result.timings.execute_s = timer.elapsed_s();
+
+  timer = runtime::Timer();
+  Counter counter(program);
+  for (const auto& [row, count] : rows.counts()) {
+    Bits bits(clifford.record_of.size() / 64 + 1);
+    for (std::size_t b = 0; b < clifford.record_of.size(); ++b) {
+      const std::uint64_t r = clifford.record_of[b];
+      if (r == CliffordProgram::kNoRecord) continue;
+      set_bit(bits, static_cast<std::uint32_t>(b),
+              (static_cast<unsigned char>(row[r / 8]) >> (r % 8)) & 1);
+    }
+    counter.add(bits, count);
+  }
+  result.counts = counter.take();
+  result.num_branches = 1;
+  result.memory_bytes = rows.counts().size() * (bytes + 64);
+  result.timings.observe_s = timer.elapsed_s();
+}
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,71 @@
+"""What is kept when sampling is cut short, and the memory of long runs.
+
+Usage: interrupts_test.py PATH/TO/tilewave
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = sys.argv[1]
+CIRCUIT = "REPEAT 50 {\nDEPOLARIZE1(0.01) 0 1 2 3\nMR 0 1 2 3\nDETECTOR rec[-1]\nDETECTOR rec[-2]\nDETECTOR rec[-3]\n}\n"
+ROW = (150 + 7) // 8
+
+
+def command(path, shots, *flags, fmt="b8"):
+    return [PROGRAM, "detect", "--in", path, "--shots", str(shots), "--seed", "5", "--out_format", fmt, *flags]
+
+
+def test_an_interrupt_keeps_finished_shots_and_says_where_to_go_on(circuit, folder):
+    for threads in "1", "3":
+        out = os.path.join(folder, "part" + threads)
+        process = subprocess.Popen(command(circuit, 10**11, "--out", out, "--threads", threads), stderr=subprocess.PIPE)
+        while not os.path.exists(out) or os.path.getsize(out) < 10**6:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        message = process.communicate(timeout=60)[1].decode()
+        assert process.returncode == -signal.SIGINT, process.returncode
+        done = int(re.search(r"before shot (\d+) of seed 5", message).group(1))
+        part = open(out, "rb").read()
+        assert len(part) == done * ROW, (len(part), done)
+        some = min(done, 20000)
+        whole = subprocess.run(command(circuit, 1000, "--first_shot", str(done - some)), capture_output=True, check=True)
+        assert part[(done - some) * ROW:][:1000 * ROW] == whole.stdout
+
+
+def test_a_full_disk_says_where_to_go_on(circuit, folder):
+    del folder
+    result = subprocess.run(command(circuit, 10**7, "--out", "/dev/full"), capture_output=True)
+    assert result.returncode == 3, result
+    message = result.stderr.decode()
+    assert message.count("\n") == 1 and "/dev/full" in message and "--first_shot" in message, message
+
+
+def peak_kilobytes(words):
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, words
+    return usage.ru_maxrss
+
+
+def test_memory_does_not_grow_with_the_shots(circuit, folder):
+    del folder
+    for fmt, *flags in ["b8", "--engine", "sparse"], ["b8", "--engine", "frame"], ["dets"], ["counts", "--threads", "2"]:
+        few, many = (peak_kilobytes(command(circuit, n, *flags, fmt=fmt)) for n in (200_000, 4_000_000))
+        assert many < 1.2 * few + 2000, (fmt, flags, few, many)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as directory:
+        file = os.path.join(directory, "circuit.stim")
+        with open(file, "w") as f:
+            f.write(CIRCUIT)
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                test(file, directory)
+                print("ok", name, flush=True)
