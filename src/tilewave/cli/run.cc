@@ -26,6 +26,7 @@ constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
 struct Flags {
+  std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
                                  engine = "auto", memory_limit;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
@@ -87,6 +88,7 @@ simulate::Options to_options(const Flags& flags) {
 void run(Flags& flags) {
   simulate::Options options = to_options(flags);
   options.distribution = read_distribution(flags.ranks);
+  options.topology_path = flags.topology;
   if (!flags.memory_limit.empty()) {
     options.distribution.device_bytes =
         parse_number("--memory-limit", flags.memory_limit, 1, std::uint64_t{1} << 20) << 20;
@@ -164,6 +166,8 @@ void add_run_command(CLI::App& app) {
   c->add_flag("--json", flags->json, "print JSON");
   c->add_flag("--explain", flags->report.explain, "print the plan");
   c->add_flag("--dry-run", flags->report.dry_run, "stop after planning");
+  c->add_option("--topology", flags->topology,
+                "with --dry-run: predict for the machine this file describes (docs/many.md)");
   c->add_flag("--profile", flags->report.profile, "print times a kind of step");
   c->add_flag("--quiet", flags->report.quiet, "print results only: no summary, no progress");
   for (CLI::Option* option : c->get_options()) {

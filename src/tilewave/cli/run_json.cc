@@ -77,7 +77,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
     }
     if (!stabilizer) out["norm"] = r.norm;
   }
-  out["ranks"] = r.num_ranks;
+  if (r.num_ranks > 1) out["ranks"] = r.num_ranks;
   out["memory_bytes"] = r.memory_bytes;
   out["plan"] = plan_json(r, report);
   out["timings_s"] = {{"parse", r.timings.parse_s},

@@ -19,6 +19,7 @@
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/topology.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 
@@ -75,7 +76,7 @@ void check_questions(const Program& program, const Options& options) {
 // Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
 // every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
 void plan_only(const Program& program, const Options& options, const statevec::CostModel& cost,
-               Result& result) {
+               Result& result, const Topology* topology = nullptr) {
   runtime::Timer timer;
   bool first = true;
   for (std::size_t at = 0; at < program.ops.size();) {
@@ -90,7 +91,9 @@ void plan_only(const Program& program, const Options& options, const statevec::C
       plan_options.precision = options.precision;
       plan_options.from_zeros = first;
       plan_options.cost = cost;
-      const statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      std::vector<double> sent;
+      if (topology) sent = price_exchanges(plan, *topology);
       result.plan.passes += plan.passes.size();
       result.plan.gates += plan.num_circuit_gates;
       result.plan.predicted_s += plan.predicted_s;
@@ -103,6 +106,12 @@ void plan_only(const Program& program, const Options& options, const statevec::C
         result.plan.exchange_bytes += step.bytes;
       }
       result.plan.text += statevec::explain(plan);
+      for (std::size_t l = 0; l < sent.size(); ++l) {
+        char line[160];
+        std::snprintf(line, sizeof line, "level %s: %.4g GB out of each rank\n",
+                      topology->levels[l].name.c_str(), 1e-9 * sent[l]);
+        result.plan.text += line;
+      }
     }
     std::size_t events = 0, jumps = 0;
     for (; at < program.ops.size() && is_event(at); ++at) {
@@ -378,6 +387,23 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   }
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
+  if (!options.topology_path.empty()) {
+    if (!options.dry_run) {
+      throw Error(ExitCode::kUsage,
+                  "--topology describes a machine that is not here: add --dry-run");
+    }
+    const Topology topology = read_topology(options.topology_path);
+    if (n > statevec::kMaxQubits) {
+      throw Error(ExitCode::kUsage,
+                  "plans are made for at most " + std::to_string(statevec::kMaxQubits) + " qubits");
+    }
+    result.num_ranks = topology.num_ranks();
+    result.device = std::to_string(result.num_ranks) + " ranks of " + options.topology_path;
+    statevec::checked_shard_bits(result.num_ranks, static_cast<int>(n));
+    plan_only(program, options, topology.cost, result, &topology);
+    result.memory_bytes = statevec::amplitude_bytes(options.precision) << n;
+    return result;
+  }
   if (options.dry_run) {
     const bool on_cpu = runs_on_cpu(n, options.precision, options.device);
     if (n > statevec::kMaxQubits) {

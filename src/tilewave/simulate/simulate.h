@@ -45,10 +45,11 @@ struct Options {
   circuit::PauliSum observables;
   std::string state_path;  ///< .npy file for the final state; empty: none
 
-  bool explain = false;              ///< fill Result::plan.text
-  bool dry_run = false;              ///< stop after planning
-  bool record_shots = false;         ///< fill Result::shot_bits
-  bool record_steps = false;         ///< fill Result::steps
+  bool explain = false;       ///< fill Result::plan.text
+  bool dry_run = false;       ///< stop after planning
+  std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
+  bool record_shots = false;  ///< fill Result::shot_bits
+  bool record_steps = false;  ///< fill Result::steps
   std::shared_ptr<PlanCache> plans;  ///< kept from run to run by the caller; may be null
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/topology.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::simulate {
@@ -453,6 +455,33 @@ TEST(Simulate, ranks_need_a_power_of_two) {
   options.distribution.num_logical_ranks = 6;
   EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[5]; h q;"), options); }, "power of two"),
             ExitCode::kUsage);
+}
+
+// What each level of a machine carries follows from the pairs of an exchange.
+TEST(Topology, exchanges_are_priced_by_the_levels_they_cross) {
+  const std::string path = ::testing::TempDir() + "topology.txt";
+  {
+    std::ofstream out(path);
+    out << "# two levels\npass 1000\nlevel inner 2 100\nlevel outer 4 10  # three shard bits\n";
+  }
+  const Topology t = read_topology(path);
+  ASSERT_EQ(t.num_ranks(), 8);
+  statevec::Plan plan;
+  plan.num_qubits = 13;
+  plan.shard_bits = 3;
+  statevec::Exchange step;
+  step.swaps = {{8, 10}, {9, 12}};  // one bit of the inner level, one of the outer
+  step.bytes = 8 * 3e9;             // 3 GB out of each rank: 1 GB to each of three others
+  plan.exchanges = {step};
+  const std::vector<double> sent = price_exchanges(plan, t);
+  EXPECT_DOUBLE_EQ(sent[0], 1e9);
+  EXPECT_DOUBLE_EQ(sent[1], 2e9);
+  EXPECT_DOUBLE_EQ(plan.predicted_s, 0.2);
+  for (const char* bad :
+       {"level a 3 100", "level a 4", "links 4", "pass -1", "level a 2 1 2", ""}) {
+    std::ofstream(path) << bad << "\n";
+    EXPECT_EQ(code_of([&] { read_topology(path); }, path), ExitCode::kInput) << bad;
+  }
 }
 
 }  // namespace

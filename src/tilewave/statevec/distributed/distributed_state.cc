@@ -50,6 +50,7 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   transport_->broadcast(0, &cost_, sizeof cost_);
   const double at_once = transport_->num_at_once();
   cost_.bandwidth *= at_once;
+  cost_.wide_bandwidth *= at_once;
   cost_.lift_s /= at_once;
   cost_.flip_s /= at_once;
   cost_.rotate_s /= at_once;
