@@ -24,7 +24,8 @@ def need_stim(folder):
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(str(folder) + ".lock", "w") as lock:  # tests run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "ready").exists():
+        ready = folder / "ready"
+        if not ready.exists() or ready.read_text() != " ".join(PACKAGES):
             try:
                 venv.create(folder, with_pip=True, clear=True)
                 subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES],
@@ -32,7 +33,7 @@ def need_stim(folder):
             except (subprocess.SubprocessError, OSError) as e:
                 detail = getattr(e, "stderr", None) or str(e).encode()
                 skip("cannot install %s: %s" % (" ".join(PACKAGES), detail.decode(errors="replace").strip()[-400:]))
-            (folder / "ready").touch()
+            ready.write_text(" ".join(PACKAGES))
     os.execv(python, [str(python)] + sys.argv)
 
 
