@@ -94,7 +94,7 @@ source("no qubits", HEAD)
 # too large: refused at once, before anything is allocated
 times = []
 for _ in range(3):
-    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q[0];\n")
+    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q[0];\nt q[0];\n")
     c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
             f"three ways out: {done.err!r}")
     times.append(done.seconds)

@@ -74,7 +74,7 @@ profile = tilewave("run", BELL, "--profile")
 c.check(all(w in profile.out for w in ("calls", "min", "mean", "max", "share", "predicted")), profile.out)
 
 # a dry run plans what would never fit
-r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; cx q[0],q[39];").json()
+r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; t q; cx q[0],q[39];").json()
 c.check("counts" not in r and r["plan"]["passes"] > 0 and r["memory_bytes"] > 2**44, f"dry run {r}")
 
 # other commands

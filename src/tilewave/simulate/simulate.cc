@@ -176,7 +176,10 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     throw Error(ExitCode::kUsage,
                 "unknown engine '" + options.engine + "': use auto, statevector or stabilizer");
   }
-  if (!forced && (options.engine == "statevector" || n <= kMostSmallQubits)) return std::nullopt;
+  if (!forced && (options.engine == "statevector" || n <= kMostSmallQubits ||
+                  options.distribution.num_ranks() != 1)) {
+    return std::nullopt;
+  }
   if (!asks_only_counts(options)) {
     if (forced) {
       throw Error(ExitCode::kUsage,
