@@ -180,7 +180,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                   options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
-  if (!asks_only_counts(options)) {
+  if (!asks_only_counts(options) || options.record_shots) {
     if (forced) {
       throw Error(ExitCode::kUsage,
                   "the stabilizer engine answers with counts only: ask for --shots and nothing "
