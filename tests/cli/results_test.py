@@ -88,6 +88,15 @@ with tempfile.TemporaryDirectory() as folder:
     c.check(tilewave("bench", "bv", "--qubits", "5", "--write", folder).code == 0, "bench --write")
     r = tilewave("run", f"{folder}/bv_5.qasm", "--json").json()
     c.check(r["num_qubits"] == 5 and sum(r["counts"].values()) == 1000, f"a written family runs {r}")
+
+# inputs of an OpenQASM 3 program
+THREE = "OPENQASM 3; input float theta; input int n; qubit[2] q; rx(theta) q[0]; rx(n * theta) q[1];"
+r = tilewave("run", "--input", "theta=0.5", "--input", "n=3", "FILE", "--json", "--probabilities", "all", text=THREE).json()
+c.check([round(p, 9) for p in r["probabilities"]] == [round(math.sin(t / 2) ** 2, 9) for t in (0.5, 1.5)], f"inputs {r}")
+for words, problem in (((), "input 'theta' has no value"), (("--input", "theta"), "--input theta: use name=number"),
+                       (("--input", "theta=1", "--input", "n=1", "--input", "m=1"), "the program has no input 'm'")):
+    bad = tilewave("run", "FILE", *words, text=THREE)
+    c.check(bad.code in (2, 4) and problem in bad.err, f"inputs {words}: {bad.err}")
 c.check("run" in tilewave("help").out and "--shots" in tilewave("help", "run").out, "help")
 c.check(tilewave("--version").out.startswith("tilewave "), "version")
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 
@@ -22,6 +23,7 @@ bool controls_hold(std::span<const circuit::Qubit> controls, std::uint64_t value
 }
 
 bool condition_holds(const circuit::Condition& c, std::uint64_t clbits) {
+  if (!c.expr.empty()) return circuit::evaluate(c.expr, {&clbits, 1}) != 0;
   for (std::uint32_t k = 0; k < c.size; ++k) {
     const std::uint64_t word = k / 64 < c.value.size() ? c.value[k / 64] : 0;
     if (((clbits >> (c.first + k)) & 1) != ((word >> (k % 64)) & 1)) return false;
@@ -124,6 +126,14 @@ std::vector<Branch> enumerate_branches(const Circuit& circuit) {
           condition_holds(circuit.conditions()[static_cast<std::size_t>(op.condition)], b.clbits);
       if (!acts) {
         next.push_back(std::move(b));
+      } else if (op.kind == OpKind::kAssign) {
+        const auto& to = circuit.assignment(op);
+        const std::uint64_t mask = low_mask(static_cast<int>(to.size)) << to.first;
+        const std::uint64_t value = circuit::evaluate(to.value, {&b.clbits, 1}) << to.first;
+        b.clbits = (b.clbits & ~mask) | (value & mask);
+        next.push_back(std::move(b));
+      } else if (op.kind == OpKind::kJump) {
+        throw Error(ExitCode::kInput, "the reference simulator does not follow jumps");
       } else if (op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) {
         apply(circuit, op, b.state);
         next.push_back(std::move(b));

@@ -162,6 +162,13 @@ Op& Circuit::add_reset(Qubit qubit) {
   return append(op, {}, {&qubit, 1});
 }
 
+void Circuit::finish_from(std::size_t first, std::uint32_t line, std::int32_t condition) {
+  for (std::size_t k = first; k < ops_.size(); ++k) {
+    ops_[k].line = line;
+    ops_[k].condition = condition;
+  }
+}
+
 void Circuit::add_barrier() {
   Op op;
   op.kind = OpKind::kBarrier;

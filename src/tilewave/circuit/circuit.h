@@ -120,6 +120,8 @@ class Circuit {
   Op& add_measure(Qubit qubit, Clbit clbit);
   Op& add_reset(Qubit qubit);
   void add_barrier();
+  /// Sets line and condition of the operations from index `first` on.
+  void finish_from(std::size_t first, std::uint32_t line, std::int32_t condition);
   /// Goes on at another operation where the condition holds (-1: always): what if, while, for and
   /// switch are made of. The operation is named later by set_jump_target; it may be the next one to
   /// be added, or any before it. Returns the jump's own index.

@@ -1,8 +1,11 @@
 // tilewave run FILE: the main job. Flags in, simulate, results out.
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -30,6 +33,7 @@ struct Flags {
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
                                  engine = "auto", memory_limit;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
+  std::vector<std::string> inputs;
   bool json = false;
   ReportOptions report;
 };
@@ -46,6 +50,21 @@ circuit::PauliSum read_observables(const Flags& flags, circuit::PauliOrder order
     throw Error(ExitCode::kInput, "--expect " + flags.expect + ": there is no such file");
   }
   return io::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
+}
+
+io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
+  io::ProgramInputs inputs;
+  for (const std::string& text : texts) {
+    const std::size_t equal = text.find('=');
+    char* end = nullptr;
+    const std::string number = equal == std::string::npos ? "" : text.substr(equal + 1);
+    const double value = std::strtod(number.c_str(), &end);
+    if (equal == 0 || number.empty() || *end != '\0' || !std::isfinite(value)) {
+      throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=0.5");
+    }
+    inputs[text.substr(0, equal)] = value;
+  }
+  return inputs;
 }
 
 simulate::Options to_options(const Flags& flags) {
@@ -96,7 +115,7 @@ void run(Flags& flags) {
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   runtime::Timer timer;
-  const circuit::Circuit circuit = io::read_circuit_file(flags.file);
+  const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
   if (!flags.expect.empty()) {
     options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
   }
@@ -136,7 +155,9 @@ void add_run_command(CLI::App& app) {
       [](std::string& text) { return std::string(text.empty() ? "needs a value" : ""); }, "");
   CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
   auto flags = std::make_shared<Flags>();
-  c->add_option("FILE", flags->file, "OpenQASM 2 or qsim's text format")->required();
+  c->add_option("FILE", flags->file, "OpenQASM 2 or 3, or qsim's text format")->required();
+  c->add_option("--input", flags->inputs, "name=number: an input of an OpenQASM 3 program")
+      ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");
   c->add_option("--precision", flags->precision, "double (default) or single")

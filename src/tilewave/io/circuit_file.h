@@ -5,14 +5,17 @@
 #include <string_view>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/io/qasm3.h"
 
 namespace tilewave::io {
 
-/// Reads OpenQASM 2 or qsim's text format, told apart by content: qsim's starts with the number of
-/// qubits. Throws Error(kInput) for a file that cannot be read and for what is wrong in it.
-circuit::Circuit read_circuit_file(const std::string& path);
+/// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: OpenQASM 3 starts with its
+/// version, qsim's format with the number of qubits. `inputs` are for OpenQASM 3. Throws
+/// Error(kInput) for a file that cannot be read and for what is wrong in it.
+circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {});
 
 /// The same from a text; `name` stands in messages.
-circuit::Circuit parse_circuit(std::string_view text, const std::string& name);
+circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
+                               const ProgramInputs& inputs = {});
 
 }  // namespace tilewave::io

@@ -57,8 +57,8 @@ class Parser {
     }
     if (number.text.starts_with("3")) {
       lexer_->fail(number,
-                   "OpenQASM 3 is not read: export the circuit as OpenQASM 2 (in Qiskit: "
-                   "qiskit.qasm2.dump)");
+                   "this is OpenQASM 3 where OpenQASM 2 is expected: write 2.0, or read it as a "
+                   "file of its own");
     }
     if (number.text != "2.0" && number.text != "2") {
       lexer_->fail(number, concat({"version ", number.text,
@@ -97,12 +97,7 @@ class Parser {
     if (++include_depth_ > kMaxIncludeDepth) {
       lexer_->fail(word, "files include each other more than 16 deep");
     }
-    const std::string& current = lexer_->source().name;
-    std::string path(file.text);
-    const std::size_t slash = current.rfind('/');
-    if (!path.starts_with("/") && slash != std::string::npos) {
-      path = current.substr(0, slash + 1) + path;
-    }
+    const std::string path = path_beside(lexer_->source().name, file.text);
     try {
       texts_.push_back(read_text_file(path));
     } catch (const Error& error) {
@@ -287,8 +282,7 @@ class Parser {
     if (std::find(std::begin(kVersion3Words), std::end(kVersion3Words), word.text) !=
         std::end(kVersion3Words)) {
       lexer_->fail(word, concat({"'", name,
-                                 "' belongs to OpenQASM 3, which is not read: export the "
-                                 "circuit as OpenQASM 2"}));
+                                 "' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"}));
     }
     std::vector<std::string_view> known = scope_.names();
     known.insert(known.end(), keywords().begin(), keywords().end());

@@ -124,12 +124,11 @@ TEST(Qasm2Error, one_message_for_each_mistake) {
        "1:29: 'if' cannot be conditional: if takes a gate, measure or reset"},
       // the file
       {"OPENQASM 3.0;\nqubit q;",
-       "1:10: OpenQASM 3 is not read: export the circuit as OpenQASM 2 (in Qiskit: "
-       "qiskit.qasm2.dump)"},
+       "1:10: this is OpenQASM 3 where OpenQASM 2 is expected: write 2.0, or read it as a file of "
+       "its own"},
       {"OPENQASM 4.0;",
        "1:10: version 4.0 of OpenQASM is not read: write the program in OpenQASM 2.0"},
-      {"qubit[2] q;",
-       "1:1: 'qubit' belongs to OpenQASM 3, which is not read: export the circuit as OpenQASM 2"},
+      {"qubit[2] q;", "1:1: 'qubit' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"},
       {"qreg q[1];OPENQASM 2.0;", "1:11: the version must be the first statement of a file"},
       {"qreg q[1]", "1:10: expected ';', found the end of the file"},
       {"qreg q[1];h q[0", "1:16: expected ']', found the end of the file"},

@@ -66,6 +66,12 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
+std::string path_beside(const std::string& current, std::string_view name) {
+  const std::size_t slash = current.rfind('/');
+  if (name.starts_with("/") || slash == std::string::npos) return std::string(name);
+  return current.substr(0, slash + 1) + std::string(name);
+}
+
 void fail_at(const TextSource& source, std::size_t offset, const std::string& problem) {
   const std::string_view text = source.text;
   offset = std::min(offset, text.size());

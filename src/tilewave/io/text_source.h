@@ -20,6 +20,9 @@ struct TextSource {
 /// Reads a whole file. Throws Error(kInput) for a missing or unreadable file or a directory.
 std::string read_text_file(const std::string& path);
 
+/// The path of a file that `current` includes: beside it unless `name` is absolute.
+std::string path_beside(const std::string& current, std::string_view name);
+
 /// Throws Error(kInput) that points at `offset` of the source.
 [[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem);
 

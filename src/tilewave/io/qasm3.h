@@ -1,0 +1,38 @@
+// OpenQASM 3 to circuits.
+//
+// A statement is read, run and forgotten; loops and subroutines are unrolled and inlined. Whatever
+// does not depend on a measurement is computed while reading. What does becomes conditions and
+// classical assignments of the circuit: every classical value is a table over the measured bits it
+// depends on (qasm3_value.h), an `if` on such a value puts its condition on every operation of its
+// body, and a bit that is overwritten while something still refers to it is first copied to a
+// hidden classical bit. `stdgates.inc` is built in, known with or without the include, together
+// with every gate of the gate table; a definition in the file wins.
+//
+// Gates mean what their rows of the table say. U has the phase of the OpenQASM 3 text,
+// e^{i theta/2} times the table's u, and u2 and u3 that of its stdgates.inc, where it can be
+// observed: under ctrl @ and negctrl @, directly or inside a definition. Elsewhere it is left out.
+//
+// Not read: pulse-level parts (cal, defcal, duration, stretch, delay, box), extern, arrays, complex
+// numbers, and loops whose end depends on a measurement.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tilewave/circuit/circuit.h"
+
+namespace tilewave::io {
+
+/// Values of a program's `input` declarations.
+using ProgramInputs = std::map<std::string, double>;
+
+/// Reads a program. `file_name` stands in messages; includes are looked up beside it. Throws
+/// Error(kInput): `file:line:column: problem`, the line and a caret.
+circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
+                             const ProgramInputs& inputs = {});
+
+/// True when the text starts with `OPENQASM 3`, after blanks and comments.
+bool is_qasm3(std::string_view text);
+
+}  // namespace tilewave::io

@@ -1,0 +1,268 @@
+// Calls of gates, with modifiers and over registers, and of subroutines.
+#include <algorithm>
+#include <cmath>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/inverse.h"
+#include "tilewave/io/qasm3_interpreter.h"
+#include "tilewave/io/qasm3_modifiers.h"
+
+namespace tilewave::io::qasm3 {
+namespace {
+
+using circuit::Circuit;
+using circuit::GateId;
+using circuit::Qubit;
+
+constexpr int kMaxCallDepth = 200;
+
+// The phase that OpenQASM 3 gives a gate beyond its row of the table.
+double extra_phase(GateId id, std::string_view name, const std::vector<double>& p) {
+  if (id == GateId::kU && name == "U") return p[0] / 2;
+  if (id == GateId::kU3) return -(p[1] + p[2]) / 2;
+  if (id == GateId::kU2) return -(p[0] + p[1]) / 2;
+  return 0;
+}
+
+}  // namespace
+
+Interpreter::Gate Interpreter::find_gate(const Token& name) {
+  const auto own = gates_.find(name.text);
+  if (own != gates_.end()) return own->second;
+  const circuit::GateInfo* info = circuit::find_gate(circuit::Language::kQasm, name.text);
+  if (!info) {
+    std::vector<std::string_view> known;
+    for (const auto& [key, gate] : gates_) known.push_back(key);
+    for (const auto& [key, definition] : subroutines_) known.push_back(key);
+    for (const circuit::GateInfo& g : circuit::gate_table()) {
+      known.push_back(g.qasm.substr(0, g.qasm.find(' ')));
+    }
+    for (const std::string_view word : {"measure", "reset", "barrier", "qubit", "bit", "gate"}) {
+      known.push_back(word);
+    }
+    fail(name, concat({"unknown gate '", name.text, "'", did_you_mean(name.text, known)}));
+  }
+  return {info, nullptr, static_cast<std::size_t>(info->num_params),
+          static_cast<std::size_t>(info->num_controls + info->num_targets)};
+}
+
+std::vector<double> Interpreter::angles(const std::vector<ExprPtr>& args) {
+  std::vector<double> out;
+  for (const ExprPtr& a : args) {
+    const Value v = known(a, "an angle");
+    out.push_back(v.is_real() ? v.cells[0].d : static_cast<double>(v.cells[0].i));
+  }
+  return out;
+}
+
+std::size_t Interpreter::num_controls(const Modifier& m) {
+  if (m.kind == ModifierKind::kInv || m.kind == ModifierKind::kPow) return 0;
+  if (!m.argument) return 1;
+  const std::int64_t n = known_integer(m.argument, "a number of controls");
+  if (n < 1 || n > 64) fail(m.argument->at, "a gate can have 1 to 64 controls");
+  return static_cast<std::size_t>(n);
+}
+
+void Interpreter::finish_from(std::size_t first, std::uint32_t line) {
+  if (out_ != &circuit_) return;
+  circuit_.finish_from(first, line, memory_.condition_index());
+}
+
+void Interpreter::apply(const Token& at, const Gate& gate, const std::vector<double>& params,
+                        std::span<const Qubit> qubits) {
+  charge(at, 1);
+  if (gate.table) {
+    const std::size_t first = out_->ops().size();
+    out_->add_gate(gate.table->id, qubits, params);
+    const double phase = out_ == &circuit_ ? 0 : extra_phase(gate.table->id, at.text, params);
+    if (phase != 0) out_->add_gate(GateId::kGlobalPhase, {}, {&phase, 1});
+    finish_from(first, at.line);
+    return;
+  }
+  const Definition& d = *gate.definition;
+  if (++call_depth_ > kMaxCallDepth) fail(at, "gates call each other more than 200 deep");
+  const bool was_gate = in_gate_;
+  in_gate_ = true;
+  const std::size_t frame = memory_.push_frame();
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    Variable v;
+    v.base = Base::kAngle, v.is_const = true, v.value = Value::real(params[k]);
+    v.value.base = Base::kAngle;
+    memory_.declare(d.params[k].name.text, std::move(v));
+  }
+  for (std::size_t k = 0; k < qubits.size(); ++k) {
+    Variable v;
+    v.kind = Variable::Kind::kQubits, v.base = Base::kQubit, v.wires = {qubits[k]};
+    memory_.declare(d.qubits[k].text, std::move(v));
+  }
+  for (const auto& s : d.body) execute(*s);
+  memory_.pop_frame(frame);
+  in_gate_ = was_gate;
+  --call_depth_;
+}
+
+// The gate under its modifiers as a circuit on controls, then its own qubits.
+Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const std::vector<double>& params) {
+  Circuit inner(static_cast<std::uint32_t>(gate.num_qubits));
+  std::vector<Qubit> own(gate.num_qubits);
+  for (std::size_t q = 0; q < own.size(); ++q) own[q] = static_cast<Qubit>(q);
+  Circuit* const outer = out_;
+  out_ = &inner;
+  apply(s.name, gate, params, own);
+  out_ = outer;
+  for (auto m = s.modifiers.rbegin(); m != s.modifiers.rend(); ++m) {
+    try {
+      if (m->kind == ModifierKind::kInv) {
+        inner = circuit::inverse(inner);
+      } else if (m->kind == ModifierKind::kPow) {
+        const Value k = known(m->argument, "a power");
+        inner = power(inner, k.is_real() ? k.cells[0].d : static_cast<double>(k.cells[0].i));
+      } else {
+        const bool ones = m->kind == ModifierKind::kCtrl;
+        inner = controlled(inner, static_cast<std::uint32_t>(num_controls(*m)),
+                           ones ? ~std::uint64_t{0} : 0);
+      }
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find('\n') != std::string_view::npos) throw;
+      fail(m->at, error.what());
+    }
+  }
+  return inner;
+}
+
+void Interpreter::call(const Stmt& s) {
+  const bool is_subroutine = subroutines_.count(s.name.text) > 0;
+  if (is_subroutine && s.operands.empty() && s.modifiers.empty()) {
+    try {
+      call_subroutine(s.name, s.args);
+    } catch (const ValueError& error) {
+      fail(s.name, error.problem);
+    }
+    return;
+  }
+  const Gate gate = find_gate(s.name);
+  const std::vector<double> params = angles(s.args);
+  std::size_t num_qubits = gate.num_qubits;
+  for (const Modifier& m : s.modifiers) num_qubits += num_controls(m);
+  const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
+    if (has == takes) return;
+    fail(s.name, concat({"gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers",
+                         " takes ", std::to_string(takes), " ", what, (takes == 1 ? "" : "s"),
+                         ", not ", std::to_string(has)}));
+  };
+  check(params.size(), gate.num_params, "parameter");
+  check(s.operands.size(), num_qubits, "qubit");
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    if (!std::isfinite(params[k])) fail(s.args[k]->at, "an angle is not a finite number");
+  }
+
+  // broadcast: arrays give one qubit a call, single qubits stand in every call
+  std::vector<Wires> operands;
+  std::size_t count = 1;
+  const Expr* array = nullptr;
+  for (const ExprPtr& e : s.operands) {
+    operands.push_back(qubits(*e));
+    if (!operands.back().is_array) continue;
+    if (array && operands.back().ids.size() != count) {
+      fail(e->at, concat({"registers of different sizes in one call: ", std::to_string(count),
+                          " and ", std::to_string(operands.back().ids.size()), " qubits"}));
+    }
+    array = e.get();
+    count = operands.back().ids.size();
+  }
+  const Circuit inner = s.modifiers.empty() ? Circuit() : modified(s, gate, params);
+  std::vector<Qubit> qubits(operands.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t j = 0; j < operands.size(); ++j) {
+      qubits[j] = operands[j].ids[operands[j].is_array ? k : 0];
+      if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(j), qubits[j]) !=
+          qubits.begin() + static_cast<std::ptrdiff_t>(j)) {
+        fail(s.operands[j]->at,
+             concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+      }
+    }
+    if (s.modifiers.empty()) {
+      apply(s.name, gate, params, qubits);
+    } else {
+      charge(s.name, inner.ops().size());
+      const std::size_t first = out_->ops().size();
+      append_mapped(inner, qubits, *out_);
+      finish_from(first, s.name.line);
+    }
+  }
+}
+
+Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& args) {
+  if (in_gate_) fail(at, "a gate cannot call a subroutine");
+  const Definition& d = *subroutines_.at(at.text);
+  if (args.size() != d.params.size()) {
+    fail(at, concat({"'", at.text, "' takes ", std::to_string(d.params.size()), " argument",
+                     (d.params.size() == 1 ? "" : "s"), ", not ", std::to_string(args.size())}));
+  }
+  if (++call_depth_ > kMaxCallDepth) fail(at, "subroutines call each other more than 200 deep");
+  std::vector<Variable> values;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const Parameter& p = d.params[k];
+    Variable v;
+    v.base = p.type.base;
+    const int given = width_of(p.type, 0);
+    if (v.base == Base::kQubit) {
+      const Wires w = qubits(*args[k]);
+      const std::size_t wants = given ? static_cast<std::size_t>(given) : 1;
+      if (w.ids.size() != wants) {
+        fail(args[k]->at,
+             concat({"'", p.name.text, "' takes ", std::to_string(wants), " qubit",
+                     (wants == 1 ? "" : "s"), ", not ", std::to_string(w.ids.size())}));
+      }
+      v.kind = Variable::Kind::kQubits;
+      v.wires = w.ids;
+      v.is_array = given > 0;
+    } else {
+      v.width = given ? given : v.base == Base::kBit ? 1 : 64;
+      try {
+        v.value = cast(evaluate(*args[k]), v.base, v.width);
+      } catch (const ValueError& error) {
+        fail(args[k]->at, error.problem);
+      }
+    }
+    values.push_back(std::move(v));
+  }
+  const std::size_t frame = memory_.push_frame();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (memory_.declared_here(d.params[k].name.text)) {
+      fail(d.params[k].name, concat({"the name '", d.params[k].name.text, "' is used twice"}));
+    }
+    memory_.declare(d.params[k].name.text, std::move(values[k]));
+  }
+  const bool was_subroutine = in_subroutine_;
+  const std::size_t outer_terms = call_terms_;
+  std::vector<std::size_t> outer_loops;
+  outer_loops.swap(loops_);
+  in_subroutine_ = true;
+  call_terms_ = memory_.terms().size();
+  result_.reset();
+  for (const auto& s : d.body) {
+    const Flow flow = execute(*s);
+    if (flow == Flow::kReturn) break;
+    if (flow == Flow::kEnd) fail(s->at, "'end' cannot stand in a subroutine");
+  }
+  loops_.swap(outer_loops);
+  call_terms_ = outer_terms;
+  in_subroutine_ = was_subroutine;
+  memory_.pop_frame(frame);
+  --call_depth_;
+  Value out = Value::integer(0);
+  if (d.result.base != Base::kVoid) {
+    if (!result_) fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
+    const int width = width_of(d.result, d.result.base == Base::kBit ? 1 : 64);
+    try {
+      out = cast(*result_, d.result.base, width);
+    } catch (const ValueError& error) {
+      fail(d.name, error.problem);
+    }
+  }
+  result_.reset();
+  return out;
+}
+
+}  // namespace tilewave::io::qasm3

@@ -1,0 +1,371 @@
+// Expressions: classical values, registers and their parts.
+#include <algorithm>
+#include <numbers>
+
+#include "tilewave/io/qasm2_registers.h"
+#include "tilewave/io/qasm3_interpreter.h"
+
+namespace tilewave::io::qasm3 {
+namespace {
+
+constexpr std::int64_t kMaxRange = 1 << 20;
+
+std::optional<double> constant(std::string_view name) {
+  if (name == "pi" || name == "\xCF\x80") return std::numbers::pi;
+  if (name == "tau" || name == "\xCF\x84") return 2 * std::numbers::pi;
+  if (name == "euler" || name == "\xE2\x84\x87") return std::numbers::e;
+  return std::nullopt;
+}
+
+// "0101" with its first character highest; bits above 64 are not kept.
+Value bit_string(std::string_view text) {
+  Value v = Value::integer(0);
+  v.base = Base::kBit, v.width = 0;
+  std::uint64_t u = 0;
+  for (const char c : text) {
+    if (c == '_') continue;
+    u = u << 1 | static_cast<std::uint64_t>(c == '1');
+    ++v.width;
+  }
+  if (v.width > 64) throw ValueError{"a row of more than 64 bits can only be compared with =="};
+  v.cells[0].i = static_cast<std::int64_t>(u);
+  return v;
+}
+
+}  // namespace
+
+Value Interpreter::evaluate(const Expr& e) {
+  try {
+    return evaluate_unguarded(e);
+  } catch (const ValueError& error) {
+    fail(e.at, error.problem);
+  }
+}
+
+Value Interpreter::evaluate_unguarded(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kInteger:
+      return Value::integer(e.integer);
+    case ExprKind::kReal:
+      return Value::real(e.real);
+    case ExprKind::kBool:
+      return Value::boolean(e.integer != 0);
+    case ExprKind::kBits:
+      return bit_string(e.op);
+    case ExprKind::kName:
+      return evaluate_name(e);
+    case ExprKind::kIndex:
+      return evaluate_index(e);
+    case ExprKind::kUnary:
+      return unary(e.op, evaluate(*e.args[0]));
+    case ExprKind::kBinary: {
+      Value a = evaluate(*e.args[0]);
+      const Memory::Keep keep(memory_, a);
+      if (a.is_known() && (e.op == "&&" || e.op == "||")) {
+        const bool first = truth(a).cells[0].i != 0;
+        if (first == (e.op == "||")) return Value::boolean(first);
+      }
+      const Value b = evaluate(*e.args[1]);
+      return binary(e.op, a, b);
+    }
+    case ExprKind::kCast:
+      if (e.type.base == Base::kQubit) fail(e.at, "nothing can be cast to a qubit");
+      return cast(evaluate(*e.args[0]), e.type.base,
+                  width_of(e.type, e.type.base == Base::kBit ? 1 : 64));
+    case ExprKind::kCall: {
+      if (subroutines_.count(e.op)) return call_subroutine(e.at, e.args);
+      if (e.op == "sizeof") {
+        if (e.args.size() != 1) throw ValueError{"'sizeof' takes 1 argument"};
+        return Value::integer(static_cast<std::int64_t>(wires(*e.args[0]).ids.size()));
+      }
+      std::vector<Value> args;
+      for (const ExprPtr& a : e.args) args.push_back(evaluate(*a));
+      Value out;
+      if (!call_function(e.op, args, out)) fail_unknown(e.at, "function");
+      return out;
+    }
+    case ExprKind::kMeasure: {
+      if (in_gate_) fail(e.at, "a gate cannot measure");
+      Wires to;
+      const Wires from = qubits(*e.args[0]);
+      to.quantum = false;
+      to.is_array = from.is_array;
+      to.ids = memory_.hidden_bits(from.ids.size());
+      measure(e.at, *e.args[0], to);
+      return memory_.read(to.ids);
+    }
+    case ExprKind::kRange:
+    case ExprKind::kSet:
+      break;
+  }
+  fail(e.at, "a range stands between the brackets of an index or after 'in'");
+}
+
+Value Interpreter::evaluate_name(const Expr& e) {
+  if (const Variable* v = memory_.find(e.op)) {
+    if (v->kind == Variable::Kind::kValue) return v->value;
+    if (v->kind == Variable::Kind::kQubits) {
+      throw ValueError{concat({"'", e.op, "' is a quantum register, a classical value is needed"})};
+    }
+    return memory_.read(v->wires);
+  }
+  if (const auto c = constant(e.op)) return Value::real(*c);
+  fail_unknown(e.at, "name");
+}
+
+bool Interpreter::is_bits(const Expr& e) {
+  const Expr* root = &e;
+  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+  if (root->kind != ExprKind::kName) return false;
+  const Variable* v = memory_.find(root->op);
+  return v && v->kind != Variable::Kind::kValue;
+}
+
+Value Interpreter::evaluate_index(const Expr& e) {
+  if (is_bits(e)) {
+    const Wires w = wires(e);
+    if (w.quantum) throw ValueError{"this is a qubit, a classical value is needed"};
+    return memory_.read(w.ids);
+  }
+  const Value v = evaluate(*e.args[0]);
+  if (v.is_real() || v.base == Base::kBool) throw ValueError{"this value has no bits to index"};
+  bool is_array = false;
+  const auto places = indices(*e.args[1], static_cast<std::size_t>(v.width), is_array);
+  Value out = Value::integer(0);
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const Value one = binary("&",
+                             binary(">>", cast(v, Base::kUint, 64),
+                                    Value::integer(static_cast<std::int64_t>(places[k]))),
+                             Value::integer(1));
+    out = binary("|", cast(out, Base::kUint, 64),
+                 binary("<<", one, Value::integer(static_cast<std::int64_t>(k))));
+  }
+  return cast(out, Base::kBit, static_cast<int>(places.size()));
+}
+
+Value Interpreter::known(const ExprPtr& e, const char* what) {
+  Value v = evaluate(*e);
+  if (!v.is_known()) {
+    const bool same = std::all_of(v.cells.begin(), v.cells.end(), [&](const Cell& c) {
+      return c.i == v.cells[0].i && c.d == v.cells[0].d;
+    });
+    if (!same) {
+      fail(e->at, concat({what,
+                          " depends on a measurement: it must be known before the circuit "
+                          "runs"}));
+    }
+    v.deps.clear();
+    v.cells.resize(1);
+  }
+  return v;
+}
+
+std::int64_t Interpreter::known_integer(const ExprPtr& e, const char* what) {
+  const Value v = known(e, what);
+  if (v.is_real()) fail(e->at, concat({what, " must be an integer"}));
+  return v.cells[0].i;
+}
+
+int Interpreter::width_of(const TypeName& type, int otherwise) {
+  if (!type.width) return otherwise;
+  const std::int64_t w = known_integer(type.width, "a size");
+  const bool is_value = type.base != Base::kBit && type.base != Base::kQubit;
+  const auto most = is_value ? 64 : static_cast<std::int64_t>(qasm2::kMaxRegisterBits);
+  if (w < 1) fail(type.width->at, "a size must be at least 1");
+  if (w > most) {
+    fail(type.width->at, concat({"a size of at most ", std::to_string(most), " is possible here"}));
+  }
+  return static_cast<int>(w);
+}
+
+// first:step:last, the last included
+std::vector<std::int64_t> Interpreter::range(const Expr& e) {
+  const auto part = [&](std::size_t k, std::int64_t otherwise) {
+    return e.args[k] ? known_integer(e.args[k], "a range") : otherwise;
+  };
+  const std::int64_t first = part(0, 0), step = part(1, 1), last = part(2, -1);
+  if (step == 0) fail(e.at, "the step of a range cannot be 0");
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = first; step > 0 ? i <= last : i >= last;) {
+    out.push_back(i);
+    if (static_cast<std::int64_t>(out.size()) > kMaxRange) fail(e.at, "this range is too long");
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  return out;
+}
+
+std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, bool& is_array) {
+  const auto n = static_cast<std::int64_t>(size);
+  std::vector<std::size_t> out;
+  const auto add = [&](const Token& at, std::int64_t i) {
+    if (i < -n || i >= n) {
+      fail(at, concat({"index ", std::to_string(i), " is out of range: there ",
+                       (n == 1 ? "is 1 element"
+                               : concat({"are ", std::to_string(n), " elements, 0 to ",
+                                         std::to_string(n - 1)}))}));
+    }
+    out.push_back(static_cast<std::size_t>(i < 0 ? i + n : i));
+  };
+  is_array = e.kind == ExprKind::kRange || e.kind == ExprKind::kSet;
+  if (e.kind == ExprKind::kSet) {
+    for (const ExprPtr& one : e.args) add(one->at, known_integer(one, "an index"));
+    return out;
+  }
+  if (e.kind == ExprKind::kRange) {
+    const auto place = [&](std::size_t k, std::int64_t otherwise) {
+      if (!e.args[k]) return otherwise;
+      const std::int64_t i = known_integer(e.args[k], "an index");
+      return i < 0 ? i + n : i;
+    };
+    const std::int64_t step = e.args[1] ? known_integer(e.args[1], "a step") : 1;
+    if (step == 0) fail(e.at, "the step of a range cannot be 0");
+    const std::int64_t first = place(0, step > 0 ? 0 : n - 1);
+    const std::int64_t last = place(2, step > 0 ? n - 1 : 0);
+    if (e.args[0]) add(e.args[0]->at, first), out.clear();
+    if (e.args[2]) add(e.args[2]->at, last), out.clear();
+    for (std::int64_t i = first; step > 0 ? i <= last : i >= last; i += step) {
+      out.push_back(static_cast<std::size_t>(i));
+    }
+    if (out.empty()) fail(e.at, "this range is empty");
+    return out;
+  }
+  const Value i = evaluate(e);
+  if (!i.is_known()) {
+    fail(e.at, "an index depends on a measurement: it must be known before the circuit runs");
+  }
+  if (i.is_real()) fail(e.at, "an index must be an integer");
+  add(e.at, i.cells[0].i);
+  return out;
+}
+
+Interpreter::Wires Interpreter::wires(const Expr& e) {
+  Wires out;
+  if (e.kind == ExprKind::kName) {
+    if (e.op[0] == '$') {
+      const std::uint64_t k =
+          e.op.size() < 2 || e.op.find_first_not_of("0123456789", 1) != e.op.npos
+              ? qasm2::kMaxRegisterBits
+              : qasm2::small_integer(e.op.substr(1), qasm2::kMaxRegisterBits - 1);
+      if (k >= qasm2::kMaxRegisterBits) fail(e.at, "a physical qubit is $ and a small number");
+      if (in_gate_) fail(e.at, "a gate works on its own qubits");
+      if (!circuit_.qregs().empty()) {
+        fail(e.at, "physical qubits cannot stand beside declared ones");
+      }
+      has_physical_ = true;
+      const auto q = static_cast<std::uint32_t>(k);
+      if (q >= circuit_.num_qubits()) circuit_.add_qubits(q + 1 - circuit_.num_qubits());
+      out.ids = {q};
+      return out;
+    }
+    const Variable* v = memory_.find(e.op);
+    if (!v) fail_unknown(e.at, "register");
+    if (v->kind == Variable::Kind::kValue) {
+      fail(e.at, concat({"'", e.op, "' is a value, a register is needed"}));
+    }
+    out.ids = v->wires;
+    out.quantum = v->kind == Variable::Kind::kQubits;
+    out.is_array = v->is_array;
+    return out;
+  }
+  if (e.kind == ExprKind::kIndex) {
+    const Wires all = wires(*e.args[0]);
+    if (!all.is_array) fail(e.at, "a single bit has no index");
+    out.quantum = all.quantum;
+    for (const std::size_t i : indices(*e.args[1], all.ids.size(), out.is_array)) {
+      out.ids.push_back(all.ids[i]);
+    }
+    return out;
+  }
+  if (e.kind == ExprKind::kBinary && e.op == "++") {
+    out = wires(*e.args[0]);
+    const Wires more = wires(*e.args[1]);
+    if (more.quantum != out.quantum) fail(e.at, "++ joins registers of one kind");
+    out.ids.insert(out.ids.end(), more.ids.begin(), more.ids.end());
+    out.is_array = true;
+    return out;
+  }
+  fail(e.at, "expected a register or a part of one");
+}
+
+Interpreter::Wires Interpreter::qubits(const Expr& e) {
+  Wires w = wires(e);
+  if (!w.quantum) fail(e.at, "this is a classical register, a qubit is needed");
+  return w;
+}
+
+// register == number, for registers too long for a table
+std::optional<Term> Interpreter::comparison(const Expr& e) {
+  if (e.kind != ExprKind::kBinary || (e.op != "==" && e.op != "!=")) return std::nullopt;
+  for (const int side : {0, 1}) {
+    const Expr &reg = *e.args[static_cast<std::size_t>(side)],
+               &other = *e.args[static_cast<std::size_t>(1 - side)];
+    if (!is_bits(reg)) continue;
+    const Wires w = wires(reg);
+    if (w.quantum) return std::nullopt;
+    std::size_t runtime = 0;
+    for (std::size_t k = 0; k < w.ids.size(); ++k) {
+      runtime += memory_.known(w.ids[k]) < 0;
+      if (w.ids[k] != w.ids[0] + k) return std::nullopt;
+    }
+    if (runtime <= kMaxValueBits && w.ids.size() <= 64) return std::nullopt;
+    Term term;
+    term.has_value = false;
+    term.test.first = w.ids[0];
+    term.test.size = static_cast<std::uint32_t>(w.ids.size());
+    term.test.negated = e.op == "!=";
+    if (other.kind == ExprKind::kBits) {
+      term.test.value.resize((other.op.size() + 63) / 64);
+      std::size_t k = 0;
+      for (auto c = other.op.rbegin(); c != other.op.rend(); ++c) {
+        if (*c == '_') continue;
+        if (*c == '1') term.test.value[k / 64] |= std::uint64_t{1} << (k % 64);
+        ++k;
+      }
+    } else if (other.at.kind == TokenKind::kInteger &&
+               other.at.text.find_first_not_of("0123456789") == other.at.text.npos) {
+      term.test.value = qasm2::big_integer(other.at.text, w.ids.size() / 64 + 1);
+    } else {
+      const Value v = evaluate(other);
+      if (!v.is_known() || v.is_real()) return std::nullopt;
+      term.test.value = {static_cast<std::uint64_t>(v.cells[0].i)};
+    }
+    return term;
+  }
+  return std::nullopt;
+}
+
+std::optional<Term> Interpreter::condition(const Expr& e, bool& value) {
+  if (auto term = comparison(e)) return term;
+  Value v;
+  try {
+    v = truth(evaluate(e));
+  } catch (const ValueError& error) {
+    fail(e.at, error.problem);
+  }
+  const bool same = std::all_of(v.cells.begin(), v.cells.end(),
+                                [&](const Cell& c) { return c.i == v.cells[0].i; });
+  if (same) {
+    value = v.cells[0].i != 0;
+    return std::nullopt;
+  }
+  return Memory::term_of(std::move(v));
+}
+
+void Interpreter::fail(const Token& at, const std::string& problem) const {
+  for (const TextSource& s : sources_) {
+    if (at.text.data() >= s.text.data() && at.text.data() <= s.text.data() + s.text.size()) {
+      fail_at(s, at.offset, problem);
+    }
+  }
+  fail_at(sources_.front(), at.offset, problem);
+}
+
+void Interpreter::fail_unknown(const Token& name, const char* what) {
+  std::vector<std::string_view> known = memory_.names();
+  for (const std::string_view word : {"pi", "tau", "euler"}) known.push_back(word);
+  for (const std::string_view f : function_names()) known.push_back(f);
+  for (const auto& [key, definition] : subroutines_) known.push_back(key);
+  fail(name, concat({"unknown ", what, " '", name.text, "'", did_you_mean(name.text, known)}));
+}
+
+}  // namespace tilewave::io::qasm3

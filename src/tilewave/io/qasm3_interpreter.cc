@@ -1,0 +1,526 @@
+// Statements of OpenQASM 3 become operations at once; see qasm3.h.
+#include "tilewave/io/qasm3_interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/qasm2_registers.h"
+
+namespace tilewave::io {
+namespace qasm3 {
+namespace {
+
+constexpr int kMaxIncludeDepth = 16;
+constexpr std::uint64_t kMaxSteps = 1ull << 27;    // statements and operations of a whole program
+constexpr std::uint64_t kMaxIterations = 1 << 20;  // of a loop
+constexpr std::string_view kReserved[] = {"pi", "tau", "euler", "U", "gphase", "true", "false"};
+
+}  // namespace
+
+circuit::Circuit Interpreter::run(TextSource source) {
+  check_is_text(source);
+  sources_.push_back(std::move(source));
+  const TextSource& kept = sources_.back();
+  program(kept);
+  for (const auto& [name, value] : inputs_) {
+    if (!used_inputs_.count(name)) {
+      throw Error(ExitCode::kInput, concat({kept.name, ": the program has no input '", name, "'"}));
+    }
+  }
+  if (circuit_.num_qubits() == 0) {
+    fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
+  }
+  return std::move(circuit_);
+}
+
+Interpreter::Flow Interpreter::program(const TextSource& source) {
+  Lexer lexer(source);
+  Parser parser(lexer);
+  parser.version();
+  // Definitions keep their statements; every other one is forgotten.
+  while (!parser.at_end()) {
+    if (execute(parser.statement()) == Flow::kEnd) return Flow::kEnd;
+  }
+  return Flow::kNext;
+}
+
+void Interpreter::charge(const Token& at, std::uint64_t steps) {
+  steps_ += steps;
+  if (steps_ > kMaxSteps) {
+    fail(at, concat({"the program runs more than ", std::to_string(kMaxSteps), " steps"}));
+  }
+}
+
+Interpreter::Flow Interpreter::execute(const Stmt& s) {
+  charge(s.at, 1);
+  if (in_gate_ && s.kind != StmtKind::kCall && s.kind != StmtKind::kBarrier &&
+      s.kind != StmtKind::kEmpty && s.kind != StmtKind::kFor && s.kind != StmtKind::kIf &&
+      s.kind != StmtKind::kBlock) {
+    fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
+  }
+  switch (s.kind) {
+    case StmtKind::kInclude:
+      include(s);
+      return Flow::kNext;
+    case StmtKind::kDeclare:
+      declare(s);
+      return Flow::kNext;
+    case StmtKind::kAlias:
+      alias(s);
+      return Flow::kNext;
+    case StmtKind::kCall:
+      call(s);
+      return Flow::kNext;
+    case StmtKind::kAssign:
+      assign(s);
+      return Flow::kNext;
+    case StmtKind::kMeasure: {
+      const Expr& from = *s.operands[0];
+      Wires to;
+      if (s.args.empty()) {
+        const Wires w = qubits(from);
+        try {
+          to.ids = memory_.hidden_bits(w.ids.size());
+        } catch (const ValueError& error) {
+          fail(s.at, error.problem);
+        }
+        to.is_array = w.is_array;
+      } else {
+        to = wires(*s.args[0]);
+        if (to.quantum) fail(s.args[0]->at, "this is a qubit, a classical bit is needed");
+      }
+      measure(s.at, from, to);
+      return Flow::kNext;
+    }
+    case StmtKind::kReset: {
+      const std::size_t first = circuit_.ops().size();
+      for (const ExprPtr& e : s.operands) {
+        for (const auto q : qubits(*e).ids) circuit_.add_reset(q);
+      }
+      finish_from(first, s.at.line);
+      return Flow::kNext;
+    }
+    case StmtKind::kBarrier:
+      for (const ExprPtr& e : s.operands) qubits(*e);
+      out_->add_barrier();
+      return Flow::kNext;
+    case StmtKind::kIf:
+      return conditional(s);
+    case StmtKind::kFor:
+      return loop(s);
+    case StmtKind::kWhile:
+      return while_loop(s);
+    case StmtKind::kSwitch:
+      return switch_statement(s);
+    case StmtKind::kBreak:
+      check_flow(s);
+      return Flow::kBreak;
+    case StmtKind::kContinue:
+      check_flow(s);
+      return Flow::kContinue;
+    case StmtKind::kReturn:
+      if (!in_subroutine_) fail(s.at, "'return' stands in a subroutine");
+      if (memory_.terms().size() > call_terms_) {
+        fail(s.at, "'return' depends on a measurement: assign to a variable and return at the end");
+      }
+      if (s.value) result_ = evaluate(*s.value);
+      return Flow::kReturn;
+    case StmtKind::kEnd:
+      if (!memory_.terms().empty()) {
+        fail(s.at, "'end' depends on a measurement, which is not supported");
+      }
+      return Flow::kEnd;
+    case StmtKind::kGate:
+    case StmtKind::kDef:
+      define(s);
+      return Flow::kNext;
+    case StmtKind::kBlock:
+      return block(s.body);
+    case StmtKind::kEmpty:
+      return Flow::kNext;
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::block(const Block& body) {
+  memory_.push_scope();
+  Flow flow = Flow::kNext;
+  for (const auto& s : body) {
+    flow = execute(*s);
+    if (flow != Flow::kNext) break;
+  }
+  memory_.pop_scope();
+  return flow;
+}
+
+void Interpreter::check_flow(const Stmt& s) {
+  if (loops_.empty()) fail(s.at, concat({"'", s.at.text, "' stands in a loop"}));
+  if (memory_.terms().size() > loops_.back()) {
+    fail(s.at, concat({"'", s.at.text,
+                       "' depends on a measurement: the loop's length must be "
+                       "known before the circuit runs"}));
+  }
+}
+
+void Interpreter::include(const Stmt& s) {
+  if (!memory_.is_global()) fail(s.at, "'include' stands outside of blocks");
+  if (s.name.text == "stdgates.inc" || s.name.text == "qelib1.inc") return;  // the gate table
+  if (++include_depth_ > kMaxIncludeDepth) {
+    fail(s.at, "files include each other more than 16 deep");
+  }
+  std::string current;
+  for (const TextSource& source : sources_) {
+    if (s.name.text.data() >= source.text.data() &&
+        s.name.text.data() <= source.text.data() + source.text.size()) {
+      current = source.name;
+    }
+  }
+  const std::string path = path_beside(current, s.name.text);
+  try {
+    texts_.push_back(read_text_file(path));
+  } catch (const Error& error) {
+    fail(s.name, error.what());
+  }
+  const TextSource& source = sources_.emplace_back(TextSource{path, texts_.back()});
+  if (!source.text.empty()) {
+    check_is_text(source);
+    program(source);
+  }
+  --include_depth_;
+}
+
+void Interpreter::check_name(const Token& name) {
+  if (std::find(std::begin(kReserved), std::end(kReserved), name.text) != std::end(kReserved) ||
+      base_of(name.text) != Base::kVoid) {
+    fail(name, concat({"'", name.text, "' cannot be declared: it is a word of the language"}));
+  }
+  if (memory_.declared_here(name.text) ||
+      (memory_.is_global() && (gates_.count(name.text) || subroutines_.count(name.text)))) {
+    fail(name, concat({"'", name.text, "' is declared twice"}));
+  }
+}
+
+void Interpreter::declare(const Stmt& s) {
+  check_name(s.name);
+  const std::string_view name = s.name.text;
+  Variable v;
+  v.base = s.type.base;
+  v.is_const = s.op == "const";
+  const int given = width_of(s.type, 0);
+  if (s.op == "input") return declare_input(s, std::move(v));
+  if (v.base == Base::kQubit) {
+    if (!memory_.is_global()) fail(s.at, "qubits are declared outside of blocks");
+    if (v.is_const || s.op == "output" || s.value) fail(s.at, "a qubit has no classical value");
+    if (has_physical_) fail(s.name, "declared qubits cannot stand beside physical ones");
+    v.kind = Variable::Kind::kQubits;
+    v.is_array = given > 0;
+    const auto n = static_cast<std::uint32_t>(std::max(given, 1));
+    if (circuit_.num_qubits() + std::uint64_t{n} > qasm2::kMaxRegisterBits) {
+      fail(s.name, "too many qubits: a program may declare 1048576");
+    }
+    const std::uint32_t first = circuit_.add_qreg(std::string(name), n);
+    for (std::uint32_t k = 0; k < n; ++k) v.wires.push_back(first + k);
+    memory_.declare(name, std::move(v));
+    return;
+  }
+  if (v.base == Base::kBit && !v.is_const) {
+    v.kind = Variable::Kind::kBits;
+    v.is_array = given > 0;
+    const auto n = static_cast<std::uint32_t>(std::max(given, 1));
+    std::optional<Value> start;
+    if (s.value && s.value->kind != ExprKind::kMeasure) start = evaluate(*s.value);
+    if (memory_.is_global()) {
+      if (circuit_.num_clbits() + std::uint64_t{n} > qasm2::kMaxRegisterBits) {
+        fail(s.name, "too many classical bits: a program may declare 1048576");
+      }
+      const std::uint32_t first = circuit_.add_creg(std::string(name), n);
+      memory_.grow();
+      for (std::uint32_t k = 0; k < n; ++k) v.wires.push_back(first + k);
+    } else {
+      try {
+        v.wires = memory_.hidden_bits(n);
+      } catch (const ValueError& error) {
+        fail(s.name, error.problem);
+      }
+    }
+    const Wires to{v.wires, false, v.is_array};
+    Variable& kept = memory_.declare(name, std::move(v));
+    if (start) {
+      Expr target;
+      target.kind = ExprKind::kName, target.at = s.name, target.op = name;
+      store(target, *start, s.at.line);
+    } else if (s.value) {
+      measure(s.value->at, *s.value->args[0], {kept.wires, false, kept.is_array});
+    }
+    return;
+  }
+  v.width = given ? given : v.base == Base::kBit || v.base == Base::kBool ? 1 : 64;
+  if (v.is_const && !s.value) fail(s.name, "a constant needs a value");
+  try {
+    const Value value = s.value ? evaluate(*s.value) : Value::integer(0);
+    if (v.is_const && !value.is_known()) {
+      fail(s.value->at, "a constant cannot depend on a measurement");
+    }
+    v.value = cast(value, v.base, v.width);
+  } catch (const ValueError& error) {
+    fail(s.value->at, error.problem);
+  }
+  memory_.declare(name, std::move(v));
+}
+
+void Interpreter::declare_input(const Stmt& s, Variable v) {
+  if (!memory_.is_global()) fail(s.at, "inputs are declared outside of blocks");
+  if (v.base == Base::kQubit) fail(s.at, "an input is classical");
+  if (s.value) fail(s.value->at, "an input gets its value from outside");
+  const std::string name(s.name.text);
+  const auto given = inputs_.find(name);
+  if (given == inputs_.end()) {
+    fail(s.name,
+         concat({"input '", name, "' has no value: give one with --input ", name, "=<number>"}));
+  }
+  used_inputs_.insert(name);
+  v.is_const = true;
+  v.width = width_of(s.type, v.base == Base::kBit || v.base == Base::kBool ? 1 : 64);
+  const bool whole = v.base != Base::kFloat && v.base != Base::kAngle;
+  if (whole && given->second != std::floor(given->second)) {
+    fail(s.name, concat({"input '", name, "' must be an integer"}));
+  }
+  if (!std::isfinite(given->second) || (whole && std::abs(given->second) > 0x1p53)) {
+    fail(s.name, concat({"input '", name, "' has a value out of range"}));
+  }
+  v.value = cast(
+      whole ? Value::integer(static_cast<std::int64_t>(given->second)) : Value::real(given->second),
+      v.base, v.width);
+  memory_.declare(s.name.text, std::move(v));
+}
+
+void Interpreter::alias(const Stmt& s) {
+  check_name(s.name);
+  const Wires w = wires(*s.value);
+  Variable v;
+  v.kind = w.quantum ? Variable::Kind::kQubits : Variable::Kind::kBits;
+  v.base = w.quantum ? Base::kQubit : Base::kBit;
+  v.is_array = w.is_array;
+  v.wires = w.ids;
+  memory_.declare(s.name.text, std::move(v));
+}
+
+void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
+  const Wires q = qubits(from);
+  if (q.ids.size() != to.ids.size()) {
+    fail(at, concat({"measure needs as many classical bits as qubits: there are ",
+                     std::to_string(q.ids.size()), " and ", std::to_string(to.ids.size())}));
+  }
+  charge(at, q.ids.size());
+  try {
+    for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
+  } catch (const ValueError& error) {
+    fail(at, error.problem);
+  }
+}
+
+void Interpreter::assign(const Stmt& s) {
+  const Expr& target = *s.args[0];
+  if (s.value->kind == ExprKind::kMeasure && s.op == "=" && is_bits(target)) {
+    const Wires to = wires(target);
+    if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+    return measure(s.value->at, *s.value->args[0], to);
+  }
+  Value value = evaluate(*s.value);
+  if (s.op != "=") {
+    const Value old = evaluate(target);
+    try {
+      value = binary(s.op.substr(0, s.op.size() - 1), old, value);
+    } catch (const ValueError& error) {
+      fail(s.value->at, error.problem);
+    }
+  }
+  store(target, value, s.at.line);
+}
+
+void Interpreter::store(const Expr& target, const Value& value, std::uint32_t line) {
+  try {
+    if (is_bits(target)) {
+      const Wires to = wires(target);
+      if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+      const auto n = static_cast<int>(to.ids.size());
+      if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
+      if (value.base == Base::kBit && value.width != n) {
+        fail(target.at, concat({"the sizes differ: ", std::to_string(n), " and ",
+                                std::to_string(value.width), " bits"}));
+      }
+      memory_.write(to.ids, cast(value, Base::kBit, n), line);
+      return;
+    }
+    const Expr* root = &target;
+    while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+    Variable* v = memory_.find(root->op);
+    if (!v) fail_unknown(root->at, "name");
+    if (v->is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
+    if (root == &target) return memory_.assign(*v, value);
+    // some bits of an integer or of a bit parameter
+    if (v->value.is_real() || target.args[0].get() != root) {
+      fail(target.at, "this cannot be assigned to");
+    }
+    bool is_array = false;
+    const auto places = indices(*target.args[1], static_cast<std::size_t>(v->width), is_array);
+    Value bits = cast(v->value, Base::kUint, 64);
+    const Value given = cast(value, Base::kUint, 64);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const Value at = Value::integer(static_cast<std::int64_t>(places[k]));
+      const Value one =
+          binary("&", binary(">>", given, Value::integer(static_cast<int>(k))), Value::integer(1));
+      const Value hole = unary("~", binary("<<", Value::integer(1), at));
+      bits = binary("|", binary("&", bits, hole), binary("<<", one, at));
+    }
+    memory_.assign(*v, bits);
+  } catch (const ValueError& error) {
+    fail(target.at, error.problem);
+  }
+}
+
+Interpreter::Flow Interpreter::conditional(const Stmt& s) {
+  bool value = false;
+  std::optional<Term> term = condition(*s.value, value);
+  if (!term) return block(value ? s.body : s.otherwise);
+  if (in_gate_) fail(s.value->at, "a gate cannot depend on a measurement");
+  try {
+    memory_.push(std::move(*term));
+    Flow flow = block(s.body);
+    Term other = memory_.pop();
+    if (flow == Flow::kNext && !s.otherwise.empty()) {
+      Memory::negate(other);
+      memory_.push(std::move(other));
+      flow = block(s.otherwise);
+      memory_.pop();
+    }
+    return flow;
+  } catch (const ValueError& error) {
+    fail(s.value->at, error.problem);
+  }
+}
+
+Interpreter::Flow Interpreter::loop(const Stmt& s) {
+  std::vector<std::int64_t> values;
+  if (s.value->kind == ExprKind::kRange) {
+    if (!s.value->args[2]) fail(s.value->at, "the range of a loop needs an end");
+    values = range(*s.value);
+  } else if (s.value->kind == ExprKind::kSet) {
+    for (const ExprPtr& e : s.value->args) values.push_back(known_integer(e, "a loop's range"));
+  } else {
+    const Value v = known(s.value, "a loop's range");
+    if (v.base != Base::kBit) fail(s.value->at, "a loop runs over a range, a set or bits");
+    for (int k = 0; k < v.width; ++k) values.push_back(v.cells[0].i >> k & 1);
+  }
+  loops_.push_back(memory_.terms().size());
+  Flow flow = Flow::kNext;
+  const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
+  const int width = width_of(s.type, 64);
+  for (const std::int64_t i : values) {
+    charge(s.at, 1);
+    memory_.push_scope();
+    Variable v;
+    v.base = base, v.width = width, v.value = cast(Value::integer(i), base, width);
+    memory_.declare(s.name.text, std::move(v));
+    flow = block(s.body);
+    memory_.pop_scope();
+    if (flow != Flow::kNext && flow != Flow::kContinue) break;
+  }
+  loops_.pop_back();
+  return flow == Flow::kBreak || flow == Flow::kContinue ? Flow::kNext : flow;
+}
+
+Interpreter::Flow Interpreter::while_loop(const Stmt& s) {
+  loops_.push_back(memory_.terms().size());
+  Flow flow = Flow::kNext;
+  for (std::uint64_t iterations = 0;; ++iterations) {
+    if (iterations == kMaxIterations) fail(s.at, "this loop runs more than 1048576 times");
+    charge(s.at, 1);
+    bool value = false;
+    if (condition(*s.value, value)) {
+      fail(s.value->at,
+           "a loop that ends by a measurement cannot be unrolled: its length must be "
+           "known before the circuit runs");
+    }
+    if (!value) break;
+    flow = block(s.body);
+    if (flow != Flow::kNext && flow != Flow::kContinue) break;
+  }
+  loops_.pop_back();
+  return flow == Flow::kBreak || flow == Flow::kContinue ? Flow::kNext : flow;
+}
+
+Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
+  Value subject = evaluate(*s.value);
+  if (subject.is_real()) fail(s.value->at, "switch needs an integer");
+  Value taken = Value::boolean(false);  // by a case so far
+  const Memory::Keep keep_subject(memory_, subject), keep_taken(memory_, taken);
+  for (const Case& c : s.cases) {
+    try {
+      Value match = Value::boolean(c.values.empty());
+      for (const ExprPtr& e : c.values) {
+        const Value v = known(e, "a case");
+        match = binary("||", match, binary("==", subject, v));
+      }
+      match = binary("&&", match, unary("!", taken));
+      taken = binary("||", taken, match);
+      const auto holds = [](const Cell& cell) { return cell.i != 0; };
+      if (std::none_of(match.cells.begin(), match.cells.end(), holds)) continue;
+      const bool always = std::all_of(match.cells.begin(), match.cells.end(), holds);
+      if (!always) memory_.push(Memory::term_of(match));
+      const Flow flow = block(c.body);
+      if (!always) memory_.pop();
+      if (flow != Flow::kNext) return flow;
+    } catch (const ValueError& error) {
+      fail(s.value->at, error.problem);
+    }
+  }
+  return Flow::kNext;
+}
+
+void Interpreter::define(const Stmt& s) {
+  if (!memory_.is_global()) {
+    fail(s.at, concat({"'", s.at.text, "' stands outside of blocks"}));
+  }
+  const Definition& d = *s.definition;
+  check_name(d.name);
+  if (s.kind == StmtKind::kDef) {
+    subroutines_.emplace(d.name.text, s.definition);
+    return;
+  }
+  for (const auto& inner : d.body) {
+    if (inner->kind != StmtKind::kCall) continue;
+    if (inner->name.text == d.name.text) {
+      fail(inner->name,
+           concat({"gate '", d.name.text, "' calls itself: definitions may not be recursive"}));
+    }
+    find_gate(inner->name);
+  }
+  gates_.emplace(d.name.text, Gate{nullptr, s.definition, d.params.size(), d.qubits.size()});
+}
+
+}  // namespace qasm3
+
+circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
+                             const ProgramInputs& inputs) {
+  return qasm3::Interpreter(inputs).run({file_name, text});
+}
+
+bool is_qasm3(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f\v"), text.size()));
+    const bool line = text.starts_with("//"), block = text.starts_with("/*");
+    if (!line && !block) break;
+    const std::size_t end = text.find(line ? "\n" : "*/");
+    if (end == std::string_view::npos) return false;
+    text.remove_prefix(end + (line ? 1 : 2));
+  }
+  if (!text.starts_with("OPENQASM")) return false;
+  text.remove_prefix(8);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.starts_with("3");
+}
+
+}  // namespace tilewave::io

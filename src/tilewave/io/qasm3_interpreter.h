@@ -1,0 +1,110 @@
+// Runs the statements of an OpenQASM 3 program into a circuit; see qasm3.h.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "tilewave/io/qasm3.h"
+#include "tilewave/io/qasm3_memory.h"
+#include "tilewave/io/qasm3_syntax.h"
+
+namespace tilewave::io::qasm3 {
+
+class Interpreter {
+ public:
+  explicit Interpreter(const ProgramInputs& inputs) : inputs_(inputs), memory_(circuit_) {}
+
+  circuit::Circuit run(TextSource source);
+
+ private:
+  enum class Flow : std::uint8_t { kNext, kBreak, kContinue, kReturn, kEnd };
+
+  /// Qubits or classical bits named by an expression.
+  struct Wires {
+    std::vector<std::uint32_t> ids;
+    bool quantum = true;
+    bool is_array = false;
+  };
+  /// Something a statement can apply.
+  struct Gate {
+    const circuit::GateInfo* table = nullptr;
+    std::shared_ptr<const Definition> definition;
+    std::size_t num_params = 0, num_qubits = 0;
+  };
+
+  // ---- statements (qasm3_interpreter.cc) ----
+  Flow program(const TextSource& source);
+  Flow execute(const Stmt& s);
+  Flow block(const Block& body);
+  void include(const Stmt& s);
+  void declare(const Stmt& s);
+  void declare_input(const Stmt& s, Variable v);
+  void alias(const Stmt& s);
+  void assign(const Stmt& s);
+  void store(const Expr& target, const Value& value, std::uint32_t line);
+  void measure(const Token& at, const Expr& from, const Wires& to);
+  Flow conditional(const Stmt& s);
+  Flow loop(const Stmt& s);
+  Flow while_loop(const Stmt& s);
+  Flow switch_statement(const Stmt& s);
+  void define(const Stmt& s);
+  void check_name(const Token& name);
+  void check_flow(const Stmt& s);
+  void charge(const Token& at, std::uint64_t steps);
+
+  // ---- gates (qasm3_calls.cc) ----
+  void call(const Stmt& s);
+  Gate find_gate(const Token& name);
+  std::vector<double> angles(const std::vector<ExprPtr>& args);
+  void apply(const Token& at, const Gate& gate, const std::vector<double>& params,
+             std::span<const circuit::Qubit> qubits);
+  circuit::Circuit modified(const Stmt& s, const Gate& gate, const std::vector<double>& params);
+  std::size_t num_controls(const Modifier& m);
+  void finish_from(std::size_t first, std::uint32_t line);
+  Value call_subroutine(const Token& at, const std::vector<ExprPtr>& args);
+
+  // ---- expressions (qasm3_evaluate.cc) ----
+  Value evaluate(const Expr& e);
+  Value evaluate_unguarded(const Expr& e);
+  Value evaluate_name(const Expr& e);
+  Value evaluate_index(const Expr& e);
+  Value known(const ExprPtr& e, const char* what);
+  std::int64_t known_integer(const ExprPtr& e, const char* what);
+  Wires wires(const Expr& e);
+  Wires qubits(const Expr& e);
+  std::vector<std::size_t> indices(const Expr& e, std::size_t size, bool& is_array);
+  std::vector<std::int64_t> range(const Expr& e);
+  /// The condition of an if; none when it is known, and then `value` is set.
+  std::optional<Term> condition(const Expr& e, bool& value);
+  std::optional<Term> comparison(const Expr& e);
+  bool is_bits(const Expr& e);
+  int width_of(const TypeName& type, int otherwise);
+
+  [[noreturn]] void fail(const Token& at, const std::string& problem) const;
+  [[noreturn]] void fail_unknown(const Token& name, const char* what);
+
+  const ProgramInputs& inputs_;
+  circuit::Circuit circuit_;
+  circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
+  Memory memory_;
+  std::deque<TextSource> sources_;
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, Gate> gates_;
+  std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
+  std::unordered_set<std::string> used_inputs_;
+  std::optional<Value> result_;     // of the return statement under way
+  std::vector<std::size_t> loops_;  // conditions at the start of the loops under way
+  std::size_t call_terms_ = 0;      // conditions at the start of the subroutine under way
+  int call_depth_ = 0, include_depth_ = 0;
+  bool in_gate_ = false, in_subroutine_ = false, has_physical_ = false;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace tilewave::io::qasm3

@@ -1,0 +1,109 @@
+// What a running OpenQASM 3 program knows: its names, the classical bits of the circuit, and the
+// conditions under which statements stand. Writes go through here, so that values that refer to a
+// bit survive its being overwritten.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/io/qasm3_value.h"
+
+namespace tilewave::io::qasm3 {
+
+struct Variable {
+  enum class Kind : std::uint8_t { kValue, kBits, kQubits } kind = Kind::kValue;
+  Base base = Base::kInt;
+  int width = 64;
+  bool is_const = false;
+  bool is_array = false;             ///< of kBits and kQubits: has an index
+  Value value;                       ///< kValue
+  std::vector<std::uint32_t> wires;  ///< bits or qubits of the circuit
+  std::size_t depth = 0;             ///< conditions under which it was declared
+};
+
+/// A condition that a statement stands under. Without a value it compares a long register.
+struct Term {
+  Test test;
+  bool has_value = true;
+  Value value;
+};
+
+class Memory {
+ public:
+  explicit Memory(circuit::Circuit& circuit) : circuit_(circuit) { scopes_.emplace_back(); }
+
+  // ---- names ----
+  void push_scope() { scopes_.emplace_back(); }
+  void pop_scope() { scopes_.pop_back(); }
+  /// The body of a gate or subroutine: sees its own names and global constants. Returns what
+  /// pop_frame takes.
+  std::size_t push_frame();
+  void pop_frame(std::size_t frame);
+  bool is_global() const { return scopes_.size() == 1; }
+  bool declared_here(std::string_view name) const { return scopes_.back().count(name) > 0; }
+  Variable& declare(std::string_view name, Variable v);
+  Variable* find(std::string_view name);
+  std::vector<std::string_view> names() const;
+
+  // ---- classical bits ----
+  /// Adds bits that belong to no register.
+  std::vector<std::uint32_t> hidden_bits(std::size_t count);
+  /// To be called after a register was added to the circuit.
+  void grow() { known_.resize(circuit_.num_clbits(), 0); }
+  Value read(const std::vector<std::uint32_t>& wires) const;
+  /// What a bit holds when that is known while reading, else -1.
+  int known(std::uint32_t wire) const { return known_[wire]; }
+  void measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line);
+  /// Writes bit k of the value to wires[k], under the conditions.
+  void write(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
+  /// Assigns under the conditions entered since the variable was declared.
+  void assign(Variable& v, const Value& value);
+
+  // ---- conditions ----
+  std::vector<Term>& terms() { return terms_; }
+  void push(Term term);
+  Term pop();
+  static Term term_of(Value holds);
+  static void negate(Term& term);
+  /// The index for operations that stand here, -1 without conditions.
+  std::int32_t condition_index();
+
+  /// Keeps values of a statement under way right while bits are written.
+  class Keep {
+   public:
+    Keep(Memory& m, Value& v) : memory_(m) { m.kept_.push_back(&v); }
+    ~Keep() { memory_.kept_.pop_back(); }
+    Keep(const Keep&) = delete;
+    Keep& operator=(const Keep&) = delete;
+
+   private:
+    Memory& memory_;
+  };
+
+ private:
+  using Scope = std::unordered_map<std::string_view, Variable>;
+
+  void before_write(std::uint32_t wire, std::uint32_t line);
+  void assign_bit(std::uint32_t wire, bool value, std::uint32_t line, std::int32_t condition);
+  void materialise(Term& term, std::uint32_t line);
+  std::int32_t index_of(Test test);
+
+  circuit::Circuit& circuit_;
+  std::deque<Scope> scopes_;
+  std::size_t frame_ = 0;  // first scope of the body under way
+  std::vector<int> known_;
+  std::vector<Term> terms_;
+  std::vector<Value*> kept_;
+  bool any_dependent_ = false;  // some variable depends on measured bits
+  std::int32_t index_ = -1;     // of the conditions, where it is not stale
+  bool stale_ = false;
+  Test last_test_;  // of the condition added last
+  std::int32_t last_index_ = -1;
+};
+
+}  // namespace tilewave::io::qasm3

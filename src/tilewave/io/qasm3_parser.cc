@@ -1,0 +1,580 @@
+// Recursive descent over the statements and expressions of OpenQASM 3; see qasm3_syntax.h.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "tilewave/io/qasm3_syntax.h"
+
+namespace tilewave::io::qasm3 {
+namespace {
+
+constexpr int kMaxDepth = 256;
+constexpr std::size_t kMaxBitString = 1 << 20;
+
+// Operators, the loosest first; one level a row.
+constexpr std::string_view kLevels[][4] = {
+    {"++"},       {"||"},     {"&&"},         {"|"},
+    {"^"},        {"&"},      {"==", "!="},   {"<", ">", "<=", ">="},
+    {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
+constexpr int kNumLevels = static_cast<int>(std::size(kLevels));
+
+constexpr std::string_view kPulseWords[] = {"cal", "defcal", "duration",   "stretch",      "delay",
+                                            "box", "extern", "durationof", "defcalgrammar"};
+constexpr std::string_view kOtherWords[] = {"array", "complex", "mutable", "readonly", "opaque"};
+
+constexpr std::string_view kAssignments[] = {
+    "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**=", "<<=", ">>="};
+
+template <std::size_t N>
+bool any_of(const std::string_view (&words)[N], std::string_view word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+int level_of(const Token& t) {
+  if (t.kind != TokenKind::kPunctuation) return -1;
+  for (int level = 0; level < kNumLevels; ++level) {
+    if (any_of(kLevels[level], t.text)) return level;
+  }
+  return -1;
+}
+
+std::shared_ptr<Expr> make(ExprKind kind, const Token& at, std::string_view op = {}) {
+  auto e = std::make_shared<Expr>();
+  e->kind = kind;
+  e->at = at;
+  e->op = op;
+  return e;
+}
+
+}  // namespace
+
+Base base_of(std::string_view word) {
+  constexpr std::pair<std::string_view, Base> kTypes[] = {
+      {"bit", Base::kBit},    {"bool", Base::kBool},   {"int", Base::kInt},
+      {"uint", Base::kUint},  {"float", Base::kFloat}, {"angle", Base::kAngle},
+      {"qubit", Base::kQubit}};
+  for (const auto& [name, base] : kTypes) {
+    if (name == word) return base;
+  }
+  return Base::kVoid;
+}
+
+struct Parser::Depth {
+  explicit Depth(Parser& p) : parser(p) {
+    if (++parser.depth_ > kMaxDepth) {
+      parser.lexer_.fail(parser.lexer_.token(), "nested more than 256 deep");
+    }
+  }
+  ~Depth() { --parser.depth_; }
+  Parser& parser;
+};
+
+void Parser::version() {
+  if (!lexer_.accept_word("OPENQASM")) return;
+  const Token number = lexer_.take();
+  const bool is_number = number.kind == TokenKind::kReal || number.kind == TokenKind::kInteger;
+  if (!is_number || !(number.text == "3" || number.text.starts_with("3."))) {
+    lexer_.fail(number, "expected a version such as 3.0");
+  }
+  lexer_.expect(";");
+}
+
+Block Parser::block() {
+  lexer_.expect("{");
+  Block out;
+  while (!lexer_.accept("}")) {
+    if (at_end()) lexer_.fail_expected("'}'");
+    out.push_back(std::make_shared<Stmt>(statement()));
+  }
+  return out;
+}
+
+Block Parser::body_or_statement() {
+  if (lexer_.token().is("{")) return block();
+  Block out;
+  out.push_back(std::make_shared<Stmt>(statement()));
+  return out;
+}
+
+Token Parser::new_name(const char* what) {
+  const Token name = lexer_.expect_identifier(what);
+  if (name.text[0] == '$') lexer_.fail(name, "a name cannot start with $");
+  return name;
+}
+
+Stmt Parser::statement() {
+  const Depth deeper(*this);
+  while (lexer_.token().is("#") || lexer_.token().is("@") || lexer_.token().is_word("pragma")) {
+    lexer_.skip_line();  // pragmas and annotations say nothing that is known here
+  }
+  Stmt s;
+  s.at = lexer_.token();
+  if (at_end()) return s;
+  if (lexer_.token().is("{")) {
+    s.kind = StmtKind::kBlock;
+    s.body = block();
+    return s;
+  }
+  if (lexer_.accept(";")) return s;
+  const Token word = lexer_.expect_identifier("a statement");
+  const std::string_view w = word.text;
+  if (any_of(kPulseWords, w)) {
+    lexer_.fail(word, concat({"'", w,
+                              "' belongs to the pulse-level part of OpenQASM 3, which is "
+                              "not simulated: remove it"}));
+  }
+  if (any_of(kOtherWords, w)) {
+    lexer_.fail(word, concat({"'", w, "' of OpenQASM 3 is not read"}));
+  }
+  if (w == "OPENQASM") lexer_.fail(word, "the version must be the first statement of a file");
+  if (w == "if") {
+    s.kind = StmtKind::kIf;
+    lexer_.expect("(");
+    s.value = expression();
+    lexer_.expect(")");
+    s.body = body_or_statement();
+    if (lexer_.accept_word("else")) s.otherwise = body_or_statement();
+  } else if (w == "while") {
+    s.kind = StmtKind::kWhile;
+    lexer_.expect("(");
+    s.value = expression();
+    lexer_.expect(")");
+    s.body = body_or_statement();
+  } else if (w == "for") {
+    for_statement(s);
+  } else if (w == "switch") {
+    switch_statement(s);
+  } else if (w == "gate") {
+    gate(s);
+  } else if (w == "def") {
+    subroutine(s);
+  } else {
+    simple(s, word);
+  }
+  return s;
+}
+
+// Statements that end in a semicolon.
+void Parser::simple(Stmt& s, const Token& word) {
+  const std::string_view w = word.text;
+  if (w == "include") {
+    s.kind = StmtKind::kInclude;
+    if (lexer_.token().kind != TokenKind::kString) {
+      lexer_.fail_expected("the name of a file in quotes");
+    }
+    s.name = lexer_.take();
+  } else if (w == "break" || w == "continue" || w == "end") {
+    s.kind = w == "break"      ? StmtKind::kBreak
+             : w == "continue" ? StmtKind::kContinue
+                               : StmtKind::kEnd;
+  } else if (w == "return") {
+    s.kind = StmtKind::kReturn;
+    if (!lexer_.token().is(";")) s.value = value();
+  } else if (w == "reset" || w == "barrier") {
+    s.kind = w == "reset" ? StmtKind::kReset : StmtKind::kBarrier;
+    if (w == "reset" || !lexer_.token().is(";")) operands(s);
+  } else if (w == "measure") {
+    s.kind = StmtKind::kMeasure;
+    s.operands.push_back(expression());
+    if (lexer_.accept("->")) s.args.push_back(postfix());
+  } else if (w == "let") {
+    s.kind = StmtKind::kAlias;
+    s.name = new_name("a name");
+    lexer_.expect("=");
+    s.value = expression();
+  } else if (w == "qreg" || w == "creg") {
+    old_register(s, w == "qreg");
+  } else if (w == "const" || w == "input" || w == "output") {
+    s.op = w;
+    const Token type_word = lexer_.expect_identifier("a type");
+    if (base_of(type_word.text) == Base::kVoid) {
+      lexer_.fail(type_word, concat({"expected a type, found '", type_word.text, "'"}));
+    }
+    declaration(s, type_word);
+  } else if (base_of(w) != Base::kVoid) {
+    declaration(s, word);
+  } else if (w == "ctrl" || w == "negctrl" || w == "inv" || w == "pow") {
+    modified_call(s, word);
+  } else {
+    call_or_assignment(s, word);
+  }
+  lexer_.expect(";");
+}
+
+TypeName Parser::type(const Token& word) {
+  TypeName t;
+  t.base = base_of(word.text);
+  if (t.base == Base::kVoid) {
+    if (any_of(kPulseWords, word.text)) {
+      lexer_.fail(word, concat({"'", word.text,
+                                "' belongs to the pulse-level part of OpenQASM 3, "
+                                "which is not simulated"}));
+    }
+    lexer_.fail(word, concat({"expected a type, found '", word.text, "'"}));
+  }
+  if (lexer_.accept("[")) {
+    t.width = expression();
+    lexer_.expect("]");
+  }
+  return t;
+}
+
+void Parser::declaration(Stmt& s, const Token& word) {
+  s.kind = StmtKind::kDeclare;
+  s.type = type(word);
+  s.name = new_name("a name");
+  if (lexer_.accept("=")) s.value = value();
+}
+
+void Parser::old_register(Stmt& s, bool quantum) {
+  s.kind = StmtKind::kDeclare;
+  s.type.base = quantum ? Base::kQubit : Base::kBit;
+  s.name = new_name("a name");
+  if (lexer_.accept("[")) {
+    s.type.width = expression();
+    lexer_.expect("]");
+  }
+}
+
+void Parser::call_or_assignment(Stmt& s, const Token& word) {
+  const auto is_assignment = [&] {
+    return lexer_.token().kind == TokenKind::kPunctuation &&
+           any_of(kAssignments, lexer_.token().text);
+  };
+  if (!lexer_.token().is("[") && !is_assignment()) return call(s, word);
+  s.kind = StmtKind::kAssign;
+  ExprPtr target = make(ExprKind::kName, word, word.text);
+  while (lexer_.token().is("[")) {
+    auto e = make(ExprKind::kIndex, lexer_.token());
+    e->args = {target, index()};
+    target = e;
+  }
+  s.args.push_back(target);
+  if (!is_assignment()) lexer_.fail_expected("'='");
+  s.op = lexer_.take().text;
+  s.value = value();
+}
+
+void Parser::modified_call(Stmt& s, Token word) {
+  while (true) {
+    Modifier m;
+    m.at = word;
+    m.kind = word.text == "ctrl"      ? ModifierKind::kCtrl
+             : word.text == "negctrl" ? ModifierKind::kNegctrl
+             : word.text == "inv"     ? ModifierKind::kInv
+                                      : ModifierKind::kPow;
+    if (m.kind == ModifierKind::kPow ? (lexer_.expect("("), true)
+                                     : m.kind != ModifierKind::kInv && lexer_.accept("(")) {
+      m.argument = expression();
+      lexer_.expect(")");
+    }
+    lexer_.expect("@");
+    s.modifiers.push_back(std::move(m));
+    word = lexer_.expect_identifier("a gate");
+    if (word.text != "ctrl" && word.text != "negctrl" && word.text != "inv" && word.text != "pow") {
+      break;
+    }
+  }
+  call(s, word);
+}
+
+void Parser::call(Stmt& s, const Token& word) {
+  s.kind = StmtKind::kCall;
+  s.name = word;
+  if (lexer_.accept("(")) s.args = list(")");
+  if (!lexer_.token().is(";")) operands(s);
+}
+
+void Parser::operands(Stmt& s) {
+  do s.operands.push_back(expression());
+  while (lexer_.accept(","));
+}
+
+// gate name[(params)] qubits { body }
+void Parser::gate(Stmt& s) {
+  s.kind = StmtKind::kGate;
+  auto d = std::make_shared<Definition>();
+  d->name = new_name("the name of a gate");
+  if (lexer_.accept("(") && !lexer_.accept(")")) {
+    do d->params.push_back({{Base::kAngle, nullptr}, new_name("a parameter")});
+    while (lexer_.accept(","));
+    lexer_.expect(")");
+  }
+  if (!lexer_.token().is("{")) {
+    do d->qubits.push_back(new_name("a qubit"));
+    while (lexer_.accept(","));
+  }
+  std::vector<std::string_view> names;
+  for (const Parameter& p : d->params) names.push_back(p.name.text);
+  for (const Token& q : d->qubits) {
+    if (std::find(names.begin(), names.end(), q.text) != names.end()) {
+      lexer_.fail(q, concat({"the name '", q.text, "' is used twice"}));
+    }
+    names.push_back(q.text);
+  }
+  d->body = block();
+  s.definition = d;
+}
+
+// def name(type name, ...) [-> type] { body }
+void Parser::subroutine(Stmt& s) {
+  s.kind = StmtKind::kDef;
+  auto d = std::make_shared<Definition>();
+  d->name = new_name("the name of a subroutine");
+  lexer_.expect("(");
+  if (!lexer_.accept(")")) {
+    do {
+      const Token word = lexer_.expect_identifier("a type");
+      Parameter p;
+      if (word.text == "qreg" || word.text == "creg") {
+        p.type.base = word.text == "qreg" ? Base::kQubit : Base::kBit;
+        p.name = new_name("a name");
+        if (lexer_.accept("[")) {
+          p.type.width = expression();
+          lexer_.expect("]");
+        }
+      } else {
+        if (any_of(kOtherWords, word.text)) {
+          lexer_.fail(word, concat({"'", word.text, "' of OpenQASM 3 is not read"}));
+        }
+        p.type = type(word);
+        p.name = new_name("a name");
+      }
+      d->params.push_back(std::move(p));
+    } while (lexer_.accept(","));
+    lexer_.expect(")");
+  }
+  if (lexer_.accept("->")) d->result = type(lexer_.expect_identifier("a type"));
+  d->body = block();
+  s.definition = d;
+}
+
+// for [type] name in range { body }
+void Parser::for_statement(Stmt& s) {
+  s.kind = StmtKind::kFor;
+  Token word = lexer_.expect_identifier("a type or a name");
+  if (base_of(word.text) != Base::kVoid) {
+    s.type = type(word);
+    word = new_name("a name");
+  }
+  s.name = word;
+  if (!lexer_.accept_word("in")) lexer_.fail_expected("'in'");
+  if (lexer_.token().is("[")) {
+    s.value = index();
+  } else if (lexer_.token().is("{")) {
+    s.value = set_or_range();
+  } else {
+    s.value = expression();
+  }
+  s.body = body_or_statement();
+}
+
+// switch (value) { case 0, 1 { } default { } }, or the older form case 0: { } break;
+void Parser::switch_statement(Stmt& s) {
+  s.kind = StmtKind::kSwitch;
+  lexer_.expect("(");
+  s.value = expression();
+  lexer_.expect(")");
+  lexer_.expect("{");
+  while (!lexer_.accept("}")) {
+    const Token word = lexer_.expect_identifier("'case' or 'default'");
+    Case c;
+    if (word.text == "case") {
+      do c.values.push_back(expression());
+      while (lexer_.accept(","));
+    } else if (word.text != "default") {
+      lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
+    }
+    if (!s.cases.empty() && s.cases.back().values.empty()) {
+      lexer_.fail(word, "'default' must be the last case");
+    }
+    lexer_.accept(":");
+    c.body = block();
+    if (lexer_.accept_word("break")) lexer_.expect(";");
+    s.cases.push_back(std::move(c));
+  }
+}
+
+// ---- expressions ----
+ExprPtr Parser::value() {
+  if (!lexer_.token().is_word("measure")) return expression();
+  auto e = make(ExprKind::kMeasure, lexer_.take());
+  e->args.push_back(postfix());
+  return e;
+}
+
+std::vector<ExprPtr> Parser::list(std::string_view close) {
+  std::vector<ExprPtr> out;
+  if (lexer_.accept(close)) return out;
+  do {
+    if (lexer_.token().is(close)) break;  // a comma may end the list
+    out.push_back(expression());
+  } while (lexer_.accept(","));
+  lexer_.expect(close);
+  return out;
+}
+
+ExprPtr Parser::expression() {
+  const Depth deeper(*this);
+  return binary(0);
+}
+
+// Operators of `level` and tighter; those of one level from the left.
+ExprPtr Parser::binary(int level) {
+  ExprPtr a = unary();
+  for (int own = level_of(lexer_.token()); own >= level; own = level_of(lexer_.token())) {
+    const Token op = lexer_.take();
+    auto e = make(ExprKind::kBinary, op, op.text);
+    e->args = {a, binary(own + 1)};
+    a = e;
+  }
+  return a;
+}
+
+ExprPtr Parser::unary() {
+  const Depth deeper(*this);
+  const Token op = lexer_.token();
+  if (op.is("-") || op.is("!") || op.is("~") || op.is("+")) {
+    lexer_.advance();
+    ExprPtr operand = unary();
+    if (op.text == "+") return operand;
+    auto e = make(ExprKind::kUnary, op, op.text);
+    e->args = {operand};
+    return e;
+  }
+  ExprPtr a = postfix();
+  if (!lexer_.token().is("**")) return a;
+  auto e = make(ExprKind::kBinary, lexer_.token(), "**");
+  lexer_.advance();
+  e->args = {a, unary()};
+  return e;
+}
+
+ExprPtr Parser::postfix() {
+  ExprPtr a = primary();
+  while (lexer_.token().is("[")) {
+    auto e = make(ExprKind::kIndex, lexer_.token());
+    e->args = {a, index()};
+    a = e;
+  }
+  return a;
+}
+
+// [expression], [range] or [{set}]
+ExprPtr Parser::index() {
+  lexer_.expect("[");
+  ExprPtr inside = set_or_range();
+  if (lexer_.token().is(",")) {
+    lexer_.fail(lexer_.token(), "arrays of several dimensions are not read: one index");
+  }
+  lexer_.expect("]");
+  return inside;
+}
+
+ExprPtr Parser::set_or_range() {
+  if (lexer_.token().is("{")) {
+    auto e = make(ExprKind::kSet, lexer_.take());
+    e->args = list("}");
+    return e;
+  }
+  const Token at = lexer_.token();
+  ExprPtr parts[3];
+  if (!at.is(":")) parts[0] = expression();
+  if (!lexer_.token().is(":")) return parts[0];
+  int count = 1;
+  while (lexer_.accept(":")) {
+    if (count == 3) lexer_.fail(lexer_.token(), "a range is first:last or first:step:last");
+    if (!lexer_.token().is(":") && !lexer_.token().is("]") && !lexer_.token().is(")")) {
+      parts[count] = expression();
+    }
+    ++count;
+  }
+  auto e = make(ExprKind::kRange, at);
+  if (count == 3) {
+    e->args = {parts[0], parts[1], parts[2]};
+  } else {
+    e->args = {parts[0], nullptr, parts[1]};
+  }
+  return e;
+}
+
+ExprPtr Parser::primary() {
+  const Token t = lexer_.token();
+  if (lexer_.accept("(")) {
+    ExprPtr inner = expression();
+    lexer_.expect(")");
+    return inner;
+  }
+  if (t.kind == TokenKind::kTiming) {
+    lexer_.fail(t, "a time belongs to the pulse-level part of OpenQASM 3, which is not simulated");
+  }
+  if (t.kind == TokenKind::kImaginary) lexer_.fail(t, "complex numbers are not read");
+  if (t.kind == TokenKind::kInteger || t.kind == TokenKind::kReal) {
+    lexer_.advance();
+    std::string digits(t.text);
+    digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+    auto e = make(t.kind == TokenKind::kReal ? ExprKind::kReal : ExprKind::kInteger, t);
+    if (t.kind == TokenKind::kReal) {
+      e->real = std::strtod(digits.c_str(), nullptr);
+      if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
+      return e;
+    }
+    const char second = digits.size() > 1 ? static_cast<char>(digits[1] | 0x20) : '0';
+    const int base = second == 'x' ? 16 : second == 'b' ? 2 : second == 'o' ? 8 : 10;
+    const char* first = digits.data() + (base == 10 ? 0 : 2);
+    std::uint64_t number = 0;
+    const auto result = std::from_chars(first, digits.data() + digits.size(), number, base);
+    if (result.ec == std::errc::result_out_of_range || number >> 63) {
+      if (base != 10) lexer_.fail(t, "this integer needs more than 63 bits");
+      e->kind = ExprKind::kReal;  // as in rz(pi / 36893488147419103232)
+      e->real = std::strtod(digits.c_str(), nullptr);
+      if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
+      return e;
+    }
+    if (result.ec != std::errc() || result.ptr != digits.data() + digits.size()) {
+      lexer_.fail(t, concat({"'", t.text, "' is no number"}));
+    }
+    e->integer = static_cast<std::int64_t>(number);
+    return e;
+  }
+  if (t.kind == TokenKind::kString) {
+    lexer_.advance();
+    if (t.text.empty() || t.text.size() > kMaxBitString ||
+        t.text.find_first_not_of("01_") != std::string_view::npos) {
+      lexer_.fail(t, "a string in an expression is a row of bits such as \"0101\"");
+    }
+    return make(ExprKind::kBits, t, t.text);
+  }
+  if (t.kind != TokenKind::kIdentifier) lexer_.fail_expected("an expression");
+  lexer_.advance();
+  if (t.text == "true" || t.text == "false") {
+    auto e = make(ExprKind::kBool, t);
+    e->integer = t.text == "true";
+    return e;
+  }
+  if (t.text == "measure") {
+    auto e = make(ExprKind::kMeasure, t);
+    e->args.push_back(postfix());
+    return e;
+  }
+  if (any_of(kPulseWords, t.text)) {
+    lexer_.fail(t, concat({"'", t.text,
+                           "' belongs to the pulse-level part of OpenQASM 3, which is "
+                           "not simulated"}));
+  }
+  if (base_of(t.text) != Base::kVoid) {
+    auto e = make(ExprKind::kCast, t);
+    e->type = type(t);
+    lexer_.expect("(");
+    e->args.push_back(expression());
+    lexer_.expect(")");
+    return e;
+  }
+  if (!lexer_.accept("(")) return make(ExprKind::kName, t, t.text);
+  auto e = make(ExprKind::kCall, t, t.text);
+  e->args = list(")");
+  return e;
+}
+
+}  // namespace tilewave::io::qasm3

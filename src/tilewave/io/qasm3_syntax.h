@@ -1,0 +1,163 @@
+// The syntax tree of one OpenQASM 3 statement, and the parser that reads a statement at a time:
+// a statement outside a body is run and forgotten before the next is read. Words and names are
+// views into the source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tilewave/io/qasm3_lexer.h"
+
+namespace tilewave::io::qasm3 {
+
+enum class Base : std::uint8_t { kVoid, kBit, kBool, kInt, kUint, kFloat, kAngle, kQubit };
+
+struct Expr;
+using ExprPtr = std::shared_ptr<const Expr>;
+
+struct TypeName {
+  Base base = Base::kVoid;
+  ExprPtr width;  ///< between the brackets; null when there are none
+};
+
+enum class ExprKind : std::uint8_t {
+  kInteger,
+  kReal,
+  kBool,
+  kBits,     ///< "0101"
+  kName,     ///< also a physical qubit such as $0
+  kUnary,    ///< op args[0]
+  kBinary,   ///< args[0] op args[1]; ++ joins registers
+  kCall,     ///< a function or a subroutine
+  kIndex,    ///< args[0] [args[1]]
+  kCast,     ///< type(args[0])
+  kRange,    ///< args: first, step, last; each may be null
+  kSet,      ///< {args...}
+  kMeasure,  ///< measure args[0]
+};
+
+struct Expr {
+  ExprKind kind = ExprKind::kInteger;
+  Token at;
+  std::string_view op;  ///< operator, or the name
+  std::int64_t integer = 0;
+  double real = 0;
+  TypeName type;
+  std::vector<ExprPtr> args;
+};
+
+enum class ModifierKind : std::uint8_t { kCtrl, kNegctrl, kInv, kPow };
+
+struct Modifier {
+  ModifierKind kind = ModifierKind::kInv;
+  Token at;
+  ExprPtr argument;
+};
+
+struct Stmt;
+using Block = std::vector<std::shared_ptr<const Stmt>>;
+
+struct Parameter {
+  TypeName type;
+  Token name;
+};
+
+/// A gate or a subroutine.
+struct Definition {
+  Token name;
+  std::vector<Parameter> params;
+  std::vector<Token> qubits;  ///< of a gate
+  TypeName result;            ///< of a subroutine
+  Block body;
+};
+
+enum class StmtKind : std::uint8_t {
+  kInclude,
+  kDeclare,  ///< type name [= value], with the word const, input or output in `op`
+  kAlias,    ///< let name = value
+  kCall,     ///< gate, or subroutine where there are no operands
+  kMeasure,  ///< measure operands[0] [-> args[0]]
+  kAssign,   ///< args[0] op value
+  kReset,
+  kBarrier,
+  kIf,
+  kFor,  ///< name in value
+  kWhile,
+  kSwitch,
+  kBreak,
+  kContinue,
+  kReturn,
+  kEnd,
+  kGate,
+  kDef,
+  kBlock,
+  kEmpty,
+};
+
+struct Case {
+  std::vector<ExprPtr> values;  ///< none: default
+  Block body;
+};
+
+struct Stmt {
+  StmtKind kind = StmtKind::kEmpty;
+  Token at;
+  Token name;
+  std::string_view op;
+  TypeName type;
+  std::vector<Modifier> modifiers;
+  std::vector<ExprPtr> args, operands;
+  ExprPtr value;
+  Block body, otherwise;
+  std::vector<Case> cases;
+  std::shared_ptr<const Definition> definition;
+};
+
+class Parser {
+ public:
+  explicit Parser(Lexer& lexer) : lexer_(lexer) {}
+
+  bool at_end() const { return lexer_.token().kind == TokenKind::kEnd; }
+  /// OPENQASM 3.0; at the start of a file, if it is there.
+  void version();
+  Stmt statement();
+
+ private:
+  struct Depth;
+
+  Block block();
+  Block body_or_statement();
+  void simple(Stmt& s, const Token& word);
+  void declaration(Stmt& s, const Token& word);
+  void old_register(Stmt& s, bool quantum);
+  void call_or_assignment(Stmt& s, const Token& word);
+  void modified_call(Stmt& s, Token word);
+  void call(Stmt& s, const Token& word);
+  void operands(Stmt& s);
+  void gate(Stmt& s);
+  void subroutine(Stmt& s);
+  void switch_statement(Stmt& s);
+  void for_statement(Stmt& s);
+  TypeName type(const Token& word);
+  Token new_name(const char* what);
+  ExprPtr value();  // expression or measure
+  ExprPtr expression();
+  ExprPtr binary(int level);
+  ExprPtr unary();
+  ExprPtr postfix();
+  ExprPtr primary();
+  ExprPtr index();
+  ExprPtr set_or_range();
+  std::vector<ExprPtr> list(std::string_view close);
+
+  Lexer& lexer_;
+  int depth_ = 0;
+};
+
+/// The type that a word names; kVoid for any other word.
+Base base_of(std::string_view word);
+
+}  // namespace tilewave::io::qasm3

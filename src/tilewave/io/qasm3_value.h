@@ -1,0 +1,85 @@
+// Classical values of OpenQASM 3, known now or depending on measured bits.
+//
+// A value that depends on k classical bits of the circuit is a table of 2^k cells: cell i is the
+// value when bit j of i is what the classical bit deps[j] holds. Operations act cell by cell on the
+// union of the bits, so every classical expression works on measured bits as it does on constants;
+// k is at most kMaxValueBits. Integers live in 64 bits, float and angle in a double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/io/qasm3_syntax.h"
+
+namespace tilewave::io::qasm3 {
+
+constexpr std::size_t kMaxValueBits = 12;
+
+struct Cell {
+  std::int64_t i = 0;
+  double d = 0;
+};
+
+struct Value {
+  Base base = Base::kInt;
+  int width = 64;                    ///< bits of kBit, kInt and kUint
+  std::vector<circuit::Clbit> deps;  ///< ascending
+  std::vector<Cell> cells{Cell{}};
+
+  bool is_known() const { return deps.empty(); }
+  bool is_real() const { return base == Base::kFloat || base == Base::kAngle; }
+  static Value integer(std::int64_t i) { return {Base::kInt, 64, {}, {{i, 0}}}; }
+  static Value real(double d) { return {Base::kFloat, 64, {}, {{0, d}}}; }
+  static Value boolean(bool b) { return {Base::kBool, 1, {}, {{b, 0}}}; }
+  /// The bits of a classical register, lowest first; entry -1: read at run time, else its value.
+  static Value bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known);
+};
+
+/// Problems are messages for the place of the operator.
+struct ValueError {
+  std::string problem;
+};
+
+/// Cell by cell over the union of the bits. Throws ValueError where there are too many.
+Value combine(const Value& a, const Value& b, const std::function<Cell(Cell, Cell)>& f);
+
+Value unary(std::string_view op, const Value& a);
+Value binary(std::string_view op, const Value& a, const Value& b);
+/// sin, cos, ..., popcount, mod, rotl, ...; false when there is no such function.
+bool call_function(std::string_view name, const std::vector<Value>& args, Value& out);
+Value cast(const Value& a, Base base, int width);
+Value truth(const Value& a);
+/// `then` where `condition` holds, otherwise `otherwise`.
+Value select(const Value& condition, const Value& then, const Value& otherwise);
+/// The same table with the bit `from` called `to`.
+void rename_bit(Value& a, circuit::Clbit from, circuit::Clbit to);
+/// True when the classical bits [first, first + size) equal `value`, or do not where `negated`;
+/// with `bits` a truth table instead: bit i of `table` for the i whose bit j is what bits[j] holds.
+/// All of `also` must hold too.
+struct Test {
+  circuit::Clbit first = 0;
+  std::uint32_t size = 0;
+  std::vector<std::uint64_t> value = {};
+  bool negated = false;
+  std::vector<circuit::Clbit> bits = {};
+  std::vector<std::uint64_t> table = {};
+  std::vector<Test> also = {};
+
+  bool operator==(const Test&) const = default;
+};
+
+/// Where a value that depends on measured bits is true, in the plainest form.
+Test to_test(const Value& holds);
+/// The classical bits a test reads, possibly with repetitions.
+std::vector<circuit::Clbit> bits_read(const Test& test);
+/// As a condition of the circuit: a comparison where it is one, otherwise an expression.
+circuit::Condition to_condition(const Test& test);
+
+/// Every name of a function, for suggestions.
+std::vector<std::string_view> function_names();
+
+}  // namespace tilewave::io::qasm3
