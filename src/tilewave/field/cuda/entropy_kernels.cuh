@@ -142,17 +142,15 @@ constexpr int kPackedWarps = 4;  // a block
 constexpr int kPackedPixels =
     4 * 30;  // a warp's output columns: its first and last thread serve as halo
 
-// Row y of the image at columns x..x+3, as canonical codes.
-template <bool kAligned>
-__device__ inline std::uint32_t load_codes(const std::uint8_t* image, const Geometry& g,
-                                           std::int64_t x, std::int64_t y, bool inside,
-                                           std::uint32_t levels4, bool& bad) {
+// The rare paths are functions that are called, not inlined: five copies of the row's code must fit
+// the instruction cache.
+
+// Codes at columns x..x+3 of row y where some are not in the image, or not in one aligned word.
+__device__ __noinline__ std::uint32_t gather_codes(const std::uint8_t* image, const Geometry& g,
+                                                   std::int64_t x, std::int64_t y) {
   const std::int64_t row = border_index(y, g.height, g.border);
-  if (kAligned && inside && row >= 0) {
-    const std::uint8_t* at = image + (row - g.row_begin) * g.pitch + x;
-    return canonical(*reinterpret_cast<const std::uint32_t*>(at), levels4, bad);
-  }
   std::uint32_t codes = 0;
+#pragma unroll 1
   for (int k = 0; k < 4; ++k) {
     const std::int64_t column = border_index(x + k, g.width, g.border);
     std::uint32_t code = 255;
@@ -163,13 +161,37 @@ __device__ inline std::uint32_t load_codes(const std::uint8_t* image, const Geom
     }
     codes |= code << (8 * k);
   }
-  return canonical(codes, levels4, bad);
+  return codes;
+}
+
+template <bool kAligned>
+__device__ inline std::uint32_t load_codes(const std::uint8_t* image, const Geometry& g,
+                                           std::int64_t x, std::int64_t y, bool inside) {
+  if (kAligned && inside && static_cast<std::uint64_t>(y) < static_cast<std::uint64_t>(g.height))
+    return __ldg(reinterpret_cast<const std::uint32_t*>(image + (y - g.row_begin) * g.pitch + x));
+  return gather_codes(image, g, x, y);
+}
+
+// Entropy of a window that is not full.
+template <int W, int H>
+__device__ __noinline__ float cut_entropy(const Geometry& g, const Tables& t, std::int64_t x,
+                                          std::int64_t y, std::int32_t sum, std::int32_t count) {
+  constexpr int kSide = W / 2, kTop = H / 2;
+  if (g.border == kStudy) {
+    const std::int64_t column = min(max(x, std::int64_t{0}), g.width - 1);
+    count =
+        study_population(column, kSide, kSide, g.width) * study_population(y, kTop, kTop, g.height);
+  }
+  if (g.border == kValid && leaves_image(g, x, y, kSide, kSide, kTop, kTop))
+    return __int_as_float(0x7fc00000);
+  return __fsub_rn(t.log_n[count], __fmul_rn(static_cast<float>(sum), t.inverse[count]));
 }
 
 template <int W, int H, bool kAligned>
 __global__ void __launch_bounds__(32 * kPackedWarps)
     entropy_packed_kernel(const std::uint8_t* __restrict__ image, float* __restrict__ out,
-                          Geometry g, Tables t, int rows_a_warp) {
+                          const __grid_constant__ Geometry g, const __grid_constant__ Tables t,
+                          int rows_a_warp) {
   static_assert(W <= 5 && H <= 5 && W % 2 == 1 && H % 2 == 1);
   constexpr int kSide = W / 2, kTop = H / 2;
   __shared__ std::int32_t pairs[kPairCounts * kPairStride];
@@ -185,20 +207,25 @@ __global__ void __launch_bounds__(32 * kPackedWarps)
   const std::int64_t x = strip * kPackedPixels + 4 * (lane - 1);  // my first column
   if (strip * kPackedPixels >= g.width) return;                   // the whole warp
   const std::int64_t y_first = g.y_begin + std::int64_t{blockIdx.y} * rows_a_warp;
-  const std::int64_t y_last = min(y_first + rows_a_warp, g.y_end);
+  const int rows = static_cast<int>(min(std::int64_t{rows_a_warp}, g.y_end - y_first));
   const bool inside = x >= 0 && x + 4 <= g.width;
   const bool writes = lane > 0 && lane < 31 && x < g.width;
   const std::uint32_t levels4 = static_cast<std::uint32_t>(g.levels) * 0x01010101u;
   const float full_log = t.log_n[W * H], full_inverse = t.inverse[W * H];
 
   Nibbles column[4] = {};
-  std::uint32_t ring[H] = {};  // the last H rows, canonical
+  std::uint32_t ring[H];  // the last H rows, canonical
 #pragma unroll
   for (int k = 0; k < H; ++k) ring[k] = 0x40404040u;
   int rows_since_bad = 0;
-  const auto step = [&](std::int64_t y_in, std::uint32_t& slot) {
+  // The row that enters next, loaded one step ahead; y_in counts from y_first - kTop.
+  const std::int64_t y_origin = y_first - kTop;
+  std::uint32_t ahead = load_codes<kAligned>(image, g, x, y_origin, inside);
+  const auto step = [&](int y_in, std::uint32_t& slot) {
     bool bad = false;
-    const std::uint32_t in = load_codes<kAligned>(image, g, x, y_in, inside, levels4, bad);
+    const std::uint32_t in = canonical(ahead, levels4, bad);
+    if (y_in + 1 < rows + H - 1)
+      ahead = load_codes<kAligned>(image, g, x, y_origin + y_in + 1, inside);
     rows_since_bad = __any_sync(0xffffffffu, bad) ? 0 : rows_since_bad + 1;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -209,7 +236,8 @@ __global__ void __launch_bounds__(32 * kPackedWarps)
     }
     slot = in;
   };
-  const auto evaluate = [&](std::int64_t y) {
+  float* to = out + (y_first - g.y_begin) * g.out_stride + x;
+  const auto evaluate = [&](int row) {
     // columns x - kSide .. x + 3 + kSide
     Nibbles c[4 + 2 * kSide];
 #pragma unroll
@@ -230,52 +258,44 @@ __global__ void __launch_bounds__(32 * kPackedWarps)
 #pragma unroll
       for (int k = 0; k < 4; ++k) window[k] = split(c[k] + c[k + 1] + c[k + 2]);
     }
+    std::int32_t sum[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum[k] = sum_of_logs(window[k], pair_bytes);
     float h[4];
     if (rows_since_bad >= H && g.border != kStudy) {  // every window of the warp is full
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        h[k] = __fsub_rn(full_log, __fmul_rn(static_cast<float>(sum_of_logs(window[k], pair_bytes)),
-                                             full_inverse));
-      }
+      for (int k = 0; k < 4; ++k)
+        h[k] = __fsub_rn(full_log, __fmul_rn(static_cast<float>(sum[k]), full_inverse));
     } else {
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        std::int32_t count = count_cells(window[k]);
-        if (g.border == kStudy) {
-          const std::int64_t column_x = min(max(x + k, std::int64_t{0}), g.width - 1);
-          count = study_population(column_x, kSide, kSide, g.width) *
-                  study_population(y, kTop, kTop, g.height);
+      for (int k = 0; k < 4; ++k)
+        h[k] = cut_entropy<W, H>(g, t, x + k, y_first + row, sum[k], count_cells(window[k]));
+    }
+    if (writes) {
+      if (kAligned && x + 4 <= g.width) {
+        // The intrinsic stays one store of 16 bytes; a plain one was merged with the four below.
+        __stcs(reinterpret_cast<float4*>(to), make_float4(h[0], h[1], h[2], h[3]));
+      } else {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (x + k < g.width) to[k] = h[k];
         }
-        h[k] = __fsub_rn(
-            t.log_n[count],
-            __fmul_rn(static_cast<float>(sum_of_logs(window[k], pair_bytes)), t.inverse[count]));
-        if (g.border == kValid && leaves_image(g, x + k, y, kSide, kSide, kTop, kTop))
-          h[k] = __int_as_float(0x7fc00000);
       }
     }
-    if (!writes) return;
-    float* to = out + (y - g.y_begin) * g.out_stride + x;
-    if (kAligned && x + 4 <= g.width) {
-      *reinterpret_cast<float4*>(to) = make_float4(h[0], h[1], h[2], h[3]);
-    } else {
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        if (x + k < g.width) to[k] = h[k];
-      }
-    }
+    to += g.out_stride;
   };
 
 #pragma unroll
-  for (int k = 0; k < H - 1; ++k) step(y_first - kTop + k, ring[k]);
+  for (int k = 0; k < H - 1; ++k) step(k, ring[k]);
   // ring[(H - 1 + i) % H] takes the row that enters at step i; unrolled so that the ring stays in
   // registers
-  for (std::int64_t y = y_first; y < y_last;) {
+  for (int row = 0; row < rows;) {
 #pragma unroll
     for (int i = 0; i < H; ++i) {
-      if (y < y_last) {
-        step(y + (H - 1 - kTop), ring[(H - 1 + i) % H]);
-        evaluate(y);
-        ++y;
+      if (row < rows) {
+        step(row + H - 1, ring[(H - 1 + i) % H]);
+        evaluate(row);
+        ++row;
       }
     }
   }
