@@ -409,6 +409,8 @@ def repeat_command(arguments):
     """The command without what is only true of this machine."""
     words = ["bench/peers/run.py", *arguments.families, "--qubits", str(arguments.qubits), "--rounds",
              str(arguments.rounds)]
+    if arguments.slow_rounds != 3:
+        words += ["--slow-rounds", str(arguments.slow_rounds)]
     if arguments.without:
         words += ["--without", *arguments.without]
     return " ".join(words + (["--quest", "PREFIX"] if arguments.quest else []))
