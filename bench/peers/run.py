@@ -397,10 +397,11 @@ def machine_of(program):
     return json.loads(done.stdout)["machine"]
 
 
-def versions_of(with_quest):
+def versions_of(arguments):
     from importlib.metadata import version
-    found = {name: version(name) for name in ("qsimcirq", "qiskit-aer", "qulacs")}
-    if with_quest:
+    packages = {"qsim": "qsimcirq", "aer": "qiskit-aer", "qulacs": "qulacs"}
+    found = {package: version(package) for peer, package in packages.items() if peer not in arguments.without}
+    if arguments.quest and "quest" not in arguments.without:
         found["QuEST"] = "v4"
     return found
 
@@ -456,7 +457,7 @@ def main():
         check_engines(engines, {f: circuits[f, CHECK_QUBITS] for f in families})
         report = {"machine": machine_of(arguments.tilewave), "date": time.strftime("%Y-%m-%d"),
                   "command": repeat_command(arguments),
-                  "versions": versions_of(arguments.quest), "circuits": []}
+                  "versions": versions_of(arguments), "circuits": []}
         for family in families:
             size, gates, path = circuits[family, arguments.qubits]
             times = time_family(engines, size, gates, path, arguments.rounds, arguments.slow_rounds)
