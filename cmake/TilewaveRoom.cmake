@@ -50,10 +50,14 @@ function(tw_room name)
   endif()
 endfunction()
 
-# tw_unity(TARGET): compiles the target's sources a few together where TW_UNITY is on.
+# tw_unity(TARGET [FILES]): compiles the target's sources a few (6) together where TW_UNITY is on.
 function(tw_unity name)
+  set(files 6)
+  if(ARGC GREATER 1)
+    set(files ${ARGV1})
+  endif()
   if(TW_UNITY)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
   get_target_property(sources ${name} SOURCES)
   list(FILTER sources INCLUDE REGEX "_kernels\\.cc$")
@@ -62,9 +66,23 @@ endfunction()
 
 # tw_precompile(TARGET headers...): headers that most of the target's files include, compiled once.
 function(tw_precompile name)
-  target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+  string(REPLACE ">" "$<ANGLE-R>" headers "${ARGN}")
+  target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${headers}>")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # compiler caches need it
+  endif()
+endfunction()
+
+# tw_test_headers(TARGET): what nearly every test includes, compiled once and used by all test programs.
+function(tw_test_headers name)
+  get_property(owner GLOBAL PROPERTY TW_TEST_HEADERS)
+  if(owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+  else()
+    tw_precompile(${name} <gtest/gtest.h> <algorithm> <cmath> <complex> <fstream> <map> <numbers> <random> <sstream>
+                  <string> <vector>)
+    set_property(GLOBAL PROPERTY TW_TEST_HEADERS ${name})
   endif()
 endfunction()
 
@@ -77,6 +95,7 @@ function(tw_test name)
   foreach(dep ${T_DEPENDS})
     target_link_libraries(${name} PRIVATE tilewave_${dep})
   endforeach()
+  tw_test_headers(${name})
   add_test(NAME ${name} COMMAND ${name})
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")

@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct BenchFlags {
   std::vector<std::string> names;
   std::string qubits = "24", precision = "both", threads, ranks, device = "auto", input = "both";
   std::string repeats = "7", warmup = "1", write, json;
@@ -43,7 +43,7 @@ bool is_file(const std::string& name) {
   return name.find('/') != std::string::npos || name.find('.') != std::string::npos;
 }
 
-std::vector<Subject> subjects_of(const Flags& flags) {
+std::vector<Subject> subjects_of(const BenchFlags& flags) {
   const auto n = static_cast<std::uint32_t>(parse_number("--qubits", flags.qubits, 2, 40));
   std::vector<std::string> names = flags.names;
   if (names.empty()) {
@@ -121,7 +121,7 @@ void print_row(const ordered_json& r) {
   std::fflush(stdout);
 }
 
-void bench(const Flags& flags) {
+void bench(const BenchFlags& flags) {
   const std::vector<Subject> subjects = subjects_of(flags);
   if (!flags.write.empty()) {
     write_circuits(subjects, flags.write);
@@ -179,7 +179,7 @@ void bench(const Flags& flags) {
 
 void add_bench_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand("bench", "time families of circuits, or files");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BenchFlags>();
   std::string names;
   for (const auto name : circuit::family_names()) names += " " + std::string(name);
   c->add_option("NAMES", flags->names, "circuit files, or families (default: all):" + names);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/field/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
@@ -17,7 +18,7 @@
 namespace tilewave::cli {
 namespace {
 
-struct Flags {
+struct EntropyFlags {
   std::string in, out, window, shape = "square", range, classes, base = "e", border = "crop",
                                nodata, dtype = "f32";
   std::string device = "cpu", algorithm = "auto", view, size, type = "u8";
@@ -26,12 +27,10 @@ struct Flags {
   bool json = false, quiet = false, explain = false;
 };
 
-[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::kUsage, message); }
-
 double to_number(const char* flag, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') usage(std::string(flag) + " " + text + ": not a number");
+  if (text.empty() || *end != '\0') refuse_usage(std::string(flag) + " " + text + ": not a number");
   return value;
 }
 
@@ -40,35 +39,20 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
   long long w = 0, h = 0;
   char rest = 0;
   if (std::sscanf(text.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
-    usage(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
+    refuse_usage(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
   }
   return {w, h};
 }
 
-io::SampleType to_sample_type(const std::string& name) {
-  using T = io::SampleType;
-  struct Row {
-    const char* name;
-    T type;
-  };
-  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16}, {"i16", T::kInt16},
-                           {"u32", T::kUint32},  {"i32", T::kInt32},  {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}, {"f64", T::kFloat64}};
-  for (const Row& row : kRows) {
-    if (name == row.name) return row.type;
-  }
-  usage("--type " + name + ": use u8, u16, i16, u32, i32, f16, f32 or f64");
-}
-
-field::Footprint to_window(const Flags& f) {
+field::Footprint to_window(const EntropyFlags& f) {
   if (f.shape == "disk") {
-    if (!f.window.empty()) usage("--window goes with --shape square: a disk takes --radius");
+    if (!f.window.empty()) refuse_usage("--window goes with --shape square: a disk takes --radius");
     return field::Footprint::disk(f.radius);
   }
   if (f.shape == "square") {
     if (f.window.empty()) return field::Footprint::rectangle(2 * f.radius + 1, 2 * f.radius + 1);
     const auto [w, h] = to_size("--window", f.window);
-    if (w > 1 << 20 || h > 1 << 20) usage("--window " + f.window + ": too large");
+    if (w > 1 << 20 || h > 1 << 20) refuse_usage("--window " + f.window + ": too large");
     return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
   }
   const auto reader = io::open_raster(f.shape);
@@ -85,12 +69,12 @@ field::Footprint to_window(const Flags& f) {
                                      static_cast<int>(info.height));
 }
 
-double to_base(const Flags& f) {
+double to_base(const EntropyFlags& f) {
   if (f.base == "e") return 0;
   return f.base == "K" ? f.levels : to_number("--base", f.base);
 }
 
-void set_border(const Flags& f, field::EntropyOptions& o) {
+void set_border(const EntropyFlags& f, field::EntropyOptions& o) {
   using B = field::Border;
   struct Row {
     const char* name;
@@ -108,12 +92,12 @@ void set_border(const Flags& f, field::EntropyOptions& o) {
     }
   }
   if (!f.border.starts_with("constant:")) {
-    usage("--border " + f.border +
-          ": use crop, reflect, nearest, constant:<class>, valid or study2020");
+    refuse_usage("--border " + f.border +
+                 ": use crop, reflect, nearest, constant:<class>, valid or study2020");
   }
   const double code = to_number("--border constant:", f.border.substr(9));
   if (code < 0 || code >= o.levels || code != std::floor(code))
-    usage("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
+    refuse_usage("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
   o.border = B::kConstant;
   o.constant_code = static_cast<int>(code);
 }
@@ -123,14 +107,14 @@ field::EntropyAlgorithm to_algorithm(const std::string& name) {
   for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kSliding, A::kColumn}) {
     if (name == field::algorithm_name(a)) return a;
   }
-  usage("--algorithm " + name + ": use auto, naive, nibble, sliding or column");
+  refuse_usage("--algorithm " + name + ": use auto, naive, nibble, sliding or column");
 }
 
 // "low:high", "auto" (all values), or percentages "2%:98%".
-void set_range(const Flags& f, const io::RasterInfo* raw, field::EntropyJob& job) {
+void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJob& job) {
   const std::size_t colon = f.range.find(':');
   if (f.range != "auto" && colon == std::string::npos)
-    usage("--range " + f.range + ": write low:high, 2%:98% or auto");
+    refuse_usage("--range " + f.range + ": write low:high, 2%:98% or auto");
   std::string low = "0%", high = "100%";
   if (f.range != "auto") {
     low = f.range.substr(0, colon);
@@ -143,12 +127,12 @@ void set_range(const Flags& f, const io::RasterInfo* raw, field::EntropyJob& job
     return;
   }
   if (!low.ends_with('%') || !high.ends_with('%'))
-    usage("--range " + f.range + ": give both ends as percentages, or none");
+    refuse_usage("--range " + f.range + ": give both ends as percentages, or none");
   low.pop_back();
   high.pop_back();
   const double from = to_number("--range", low), to = to_number("--range", high);
   if (!(from >= 0 && from < to && to <= 100))
-    usage("--range " + f.range + ": percentages must rise within 0..100");
+    refuse_usage("--range " + f.range + ": percentages must rise within 0..100");
   const auto reader = io::open_raster(f.in, raw);  // a pass of its own over the file
   const field::ValueRange range =
       field::find_range(*reader, job.channel, job.quantisation.nodata, from, to);
@@ -156,14 +140,14 @@ void set_range(const Flags& f, const io::RasterInfo* raw, field::EntropyJob& job
   job.quantisation.high = range.high;
 }
 
-void check_channels(const Flags& f, const io::RasterInfo& info) {
+void check_channels(const EntropyFlags& f, const io::RasterInfo& info) {
   if (info.channels == 1 || f.channel >= 0) return;
   throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(info.channels) +
                                     " channels, entropy takes one: pick it with --channel 0.." +
                                     std::to_string(info.channels - 1));
 }
 
-void report(const Flags& f, const field::EntropySummary& s) {
+void report(const EntropyFlags& f, const field::EntropySummary& s) {
   const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
   if (f.json) {
     nlohmann::ordered_json out;
@@ -187,15 +171,16 @@ void report(const Flags& f, const field::EntropySummary& s) {
               s.compute_s, s.compute_s * 1e9 / pixels, s.write_s);
 }
 
-void run_container(const Flags& f, field::EntropyJob& job) {
+void run_container(const EntropyFlags& f, field::EntropyJob& job) {
   if (io::raster_format_of(f.out) != io::RasterFormat::kStudy || f.out.ends_with(".bin")) {
-    usage(f.out + ": a .bin container is answered by a .csv file");
+    refuse_usage(f.out + ": a .bin container is answered by a .csv file");
   }
   if (!f.range.empty() && f.range.find('%') != std::string::npos)
-    usage("--range in percent needs a single image");
+    refuse_usage("--range in percent needs a single image");
   if (f.dtype != "f32")
-    usage("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
-  if (!f.view.empty()) usage("--view needs a single image, " + f.in + " is a container of several");
+    refuse_usage("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
+  if (!f.view.empty())
+    refuse_usage("--view needs a single image, " + f.in + " is a container of several");
   io::StudyReader in(f.in);
   io::StudyWriter out(f.out);
   while (const auto record = in.next()) {
@@ -207,22 +192,22 @@ void run_container(const Flags& f, field::EntropyJob& job) {
   out.close();
 }
 
-void set_device(const Flags& f, field::EntropyJob& job) {
+void set_device(const EntropyFlags& f, field::EntropyJob& job) {
   if (f.device == "cpu") {
     job.device = field::EntropyDevice::kCpu;
   } else if (f.device.starts_with("cuda")) {
     job.device = field::EntropyDevice::kCuda;
     if (f.device != "cuda") {
       if (!f.device.starts_with("cuda:") || f.device.size() < 6)
-        usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
+        refuse_usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
       job.device_index = static_cast<int>(to_number("--device cuda:", f.device.substr(5)));
     }
   } else {
-    usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
+    refuse_usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
   }
 }
 
-void run(const Flags& f) {
+void run(const EntropyFlags& f) {
   field::EntropyJob job;
   job.options.window = to_window(f);
   job.options.levels = f.levels;
@@ -239,13 +224,14 @@ void run(const Flags& f) {
                                  : field::OutputType::kFloat32;
   job.quantisation.levels = f.levels;
   if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
-  if (!f.range.empty() && !f.classes.empty()) usage("--range and --classes exclude each other");
+  if (!f.range.empty() && !f.classes.empty())
+    refuse_usage("--range and --classes exclude each other");
   if (!f.classes.empty()) {
     job.quantisation.kind = field::Quantisation::Kind::kClasses;
     job.quantisation.classes = field::read_class_table(f.classes);
   }
   if (f.border == "study2020" && !f.nodata.empty())
-    usage("--border study2020 knows no missing cells: leave out --nodata");
+    refuse_usage("--border study2020 knows no missing cells: leave out --nodata");
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   job.on_progress = [&bar](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
@@ -259,11 +245,11 @@ void run(const Flags& f) {
   const bool is_raw = io::raster_format_of(f.in) == io::RasterFormat::kRaw;
   if (is_raw) {
     if (f.size.empty())
-      usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
+      refuse_usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
     std::tie(raw.width, raw.height) = to_size("--size", f.size);
-    raw.type = to_sample_type(f.type);
+    raw.type = parse_sample_type(f.type, true);
   } else if (!f.size.empty()) {
-    usage("--size is for .raw files: " + f.in + " says its own size");
+    refuse_usage("--size is for .raw files: " + f.in + " says its own size");
   }
   const auto reader = io::open_raster(f.in, is_raw ? &raw : nullptr);
   check_channels(f, reader->info());
@@ -288,7 +274,7 @@ void run(const Flags& f) {
 void add_entropy_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand(
       "entropy", "local entropy of a raster: how mixed the classes are around each pixel");
-  auto f = std::make_shared<Flags>();
+  auto f = std::make_shared<EntropyFlags>();
   c->add_option("IN", f->in, ".png .tif .npy .pgm .raw, or .bin (the study's container)")
       ->required();
   c->add_option("-o,--output", f->out, ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin")

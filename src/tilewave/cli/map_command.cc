@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map_stream.h"
@@ -15,43 +16,26 @@
 namespace tilewave::cli {
 namespace {
 
-struct Flags {
+struct MapFlags {
   std::string in, out, expression, precision = "precise", device = "cpu", dtype = "f32", size,
                                    type = "f32";
   int repeat = 1, threads = 0;
   bool verify = false, json = false, quiet = false, source = false;
 };
 
-[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::kUsage, message); }
-
-io::SampleType to_sample_type(const std::string& name) {
-  using T = io::SampleType;
-  struct Row {
-    const char* name;
-    T type;
-  };
-  constexpr Row kRows[] = {{"u8", T::kUint8},   {"u16", T::kUint16}, {"i16", T::kInt16},
-                           {"u32", T::kUint32}, {"i32", T::kInt32},  {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}};
-  for (const Row& row : kRows) {
-    if (name == row.name) return row.type;
-  }
-  usage("--type " + name + ": use u8, u16, i16, u32, i32, f16 or f32");
-}
-
-void set_device(const Flags& f, field::MapJob& job) {
+void set_device(const MapFlags& f, field::MapJob& job) {
   if (f.device == "cpu") return;
   int index = 0;
   char rest = 0;
   if (f.device != "cuda" &&
       (std::sscanf(f.device.c_str(), "cuda:%d%c", &index, &rest) != 1 || index < 0)) {
-    usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
+    refuse_usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
   }
   job.on_cuda = true;
   job.device_index = index;
 }
 
-void report(const Flags& f, const field::MapSummary& s) {
+void report(const MapFlags& f, const field::MapSummary& s) {
   if (f.json) {
     nlohmann::ordered_json out;
     out["width"] = s.width;
@@ -88,7 +72,7 @@ void report(const Flags& f, const field::MapSummary& s) {
     std::printf("%lld results are infinite or no number\n", static_cast<long long>(s.nonfinite));
 }
 
-void run(const Flags& f) {
+void run(const MapFlags& f) {
   field::MapJob job;
   job.expression = field::MapExpression::parse(f.expression);
   job.options.repeat = f.repeat;
@@ -107,13 +91,13 @@ void run(const Flags& f) {
     long long w = 0, h = 0;
     char rest = 0;
     if (std::sscanf(f.size.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
-      usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
+      refuse_usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
     }
     raw.width = w;
     raw.height = h;
-    raw.type = to_sample_type(f.type);
+    raw.type = parse_sample_type(f.type, false);
   } else if (!f.size.empty()) {
-    usage("--size is for .raw files: " + f.in + " says its own size");
+    refuse_usage("--size is for .raw files: " + f.in + " says its own size");
   }
   const auto reader = io::open_raster(f.in, is_raw ? &raw : nullptr);
   if (reader->info().channels != 1) {
@@ -143,7 +127,7 @@ void run(const Flags& f) {
 void add_map_command(CLI::App& app) {
   CLI::App* c =
       app.add_subcommand("map", "an expression over every value of an array, in one pass");
-  auto f = std::make_shared<Flags>();
+  auto f = std::make_shared<MapFlags>();
   c->add_option("IN", f->in, ".npy .tif .png .pgm .raw")->required();
   c->add_option("-o,--output", f->out, ".npy .tif .raw, or .png .pgm with --dtype u8")->required();
   c->add_option("--expr", f->expression,

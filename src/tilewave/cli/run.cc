@@ -1,4 +1,4 @@
-// tilewave run FILE: the main job. Flags in, simulate, results out.
+// tilewave run FILE: the main job. RunFlags in, simulate, results out.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kDefaultShots = 1000;
 constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 
-struct Flags {
+struct RunFlags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
                                  engine = "auto", memory_limit;
@@ -38,7 +38,7 @@ struct Flags {
   ReportOptions report;
 };
 
-circuit::PauliSum read_observables(const Flags& flags, circuit::PauliOrder order,
+circuit::PauliSum read_observables(const RunFlags& flags, circuit::PauliOrder order,
                                    std::uint32_t num_qubits) {
   std::error_code ignored;
   if (std::filesystem::exists(flags.expect, ignored)) {
@@ -67,7 +67,7 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
   return inputs;
 }
 
-simulate::Options to_options(const Flags& flags) {
+simulate::Options to_options(const RunFlags& flags) {
   simulate::Options options;
   options.precision =
       flags.precision == "single" ? statevec::Precision::kSingle : statevec::Precision::kDouble;
@@ -104,7 +104,7 @@ simulate::Options to_options(const Flags& flags) {
   return options;
 }
 
-void run(Flags& flags) {
+void run(RunFlags& flags) {
   simulate::Options options = to_options(flags);
   options.distribution = read_distribution(flags.ranks);
   options.topology_path = flags.topology;
@@ -154,7 +154,7 @@ void add_run_command(CLI::App& app) {
   const CLI::Validator not_empty(
       [](std::string& text) { return std::string(text.empty() ? "needs a value" : ""); }, "");
   CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunFlags>();
   c->add_option("FILE", flags->file, "OpenQASM 2 or 3, or qsim's text format")->required();
   c->add_option("--input", flags->inputs, "name=number: an input of an OpenQASM 3 program")
       ->allow_extra_args(false);
