@@ -31,6 +31,7 @@ function(tw_room name)
     target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
     target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
+    tw_room_headers(${lib})
     if(TW_HAVE_CUDA AND device)
       target_link_libraries(${lib} PUBLIC CUDA::cudart_static)
       target_compile_options(${lib} PRIVATE
@@ -64,30 +65,29 @@ function(tw_unity name)
   set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# tw_precompile(TARGET headers...): headers that most of the target's files include, compiled once.
-function(tw_precompile name)
-  string(REPLACE ">" "$<ANGLE-R>" headers "${ARGN}")
-  target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${headers}>")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # compiler caches need it
+# tw_shared_headers(GROUP TARGET headers...): headers that most files of a group of targets include, compiled once, by the
+# first target of the group that asks. The targets of a group are compiled with the same options.
+# GCC 12 warns of overlaps and offsets inside std::string that cannot be; it hides them only in headers it reads itself.
+add_library(tw_shared_headers_warnings INTERFACE)
+target_compile_options(tw_shared_headers_warnings INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:\
+-fpch-preprocess;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")  # compiler caches need the first
+function(tw_shared_headers group name)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:tw_shared_headers_warnings>)  # after -Wall
+  get_property(owner GLOBAL PROPERTY TW_SHARED_HEADERS_${group})
+  if(owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
+  else()
+    string(REPLACE ">" "$<ANGLE-R>" headers "${ARGN}")
+    target_precompile_headers(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${headers}>")
+    set_property(GLOBAL PROPERTY TW_SHARED_HEADERS_${group} ${name})
   endif()
 endfunction()
 
-# tw_test_headers(TARGET): what nearly every test includes, compiled once and used by all test programs.
-# GCC 12 warns of overlaps and offsets inside std::string that cannot be; it hides them only in headers it reads itself.
-add_library(tw_test_warnings INTERFACE)
-target_compile_options(tw_test_warnings INTERFACE
-  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")
-function(tw_test_headers name)
-  target_link_libraries(${name} PRIVATE tw_test_warnings)  # after -Wall
-  get_property(owner GLOBAL PROPERTY TW_TEST_HEADERS)
-  if(owner)
-    target_precompile_headers(${name} REUSE_FROM ${owner})
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
-  else()
-    tw_precompile(${name} <gtest/gtest.h> <algorithm> <cmath> <complex> <fstream> <map> <numbers> <random> <sstream>
-                  <string> <vector>)
-    set_property(GLOBAL PROPERTY TW_TEST_HEADERS ${name})
+# tw_room_headers(TARGET): the standard headers of the rooms; with TW_UNITY only, so that other builds see what a file lacks.
+function(tw_room_headers name)
+  if(TW_UNITY)
+    tw_shared_headers(rooms ${name} <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <functional> <limits>
+                      <map> <memory> <numbers> <optional> <span> <string> <string_view> <unordered_map> <vector>)
   endif()
 endfunction()
 
@@ -100,7 +100,8 @@ function(tw_test name)
   foreach(dep ${T_DEPENDS})
     target_link_libraries(${name} PRIVATE tilewave_${dep})
   endforeach()
-  tw_test_headers(${name})
+  tw_shared_headers(tests ${name} <gtest/gtest.h> <algorithm> <cmath> <complex> <fstream> <map> <numbers> <random>
+                    <sstream> <string> <vector>)
   add_test(NAME ${name} COMMAND ${name})
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
