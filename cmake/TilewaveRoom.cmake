@@ -1,11 +1,12 @@
-# tw_room(NAME [UNITY] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
+# tw_room(NAME [UNITY] [STRICT_FP] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
 # CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
-# build faster; kernels compiled once an instruction set (*_kernels.cc) stay alone.
+# build faster; kernels compiled once an instruction set stay alone. STRICT_FP: no multiply-add that
+# the source does not spell out, so that every machine and back end rounds alike.
 find_package(GTest QUIET)
 
 function(tw_room name)
-  cmake_parse_arguments(ROOM "UNITY" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "UNITY;STRICT_FP" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
@@ -24,6 +25,11 @@ function(tw_room name)
   set(lib tilewave_${name})
   if(sources)
     add_library(${lib} STATIC ${sources})
+    set(headers rooms)
+    if(ROOM_STRICT_FP)
+      set(headers strict_rooms)  # precompiled headers carry such options into what uses them
+      target_compile_options(${lib} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+    endif()
     if(ROOM_UNITY)
       tw_unity(${lib})
     endif()
@@ -31,7 +37,7 @@ function(tw_room name)
     target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
     target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
-    tw_room_headers(${lib})
+    tw_room_headers(${lib} ${headers})
     if(TW_HAVE_CUDA AND device)
       target_link_libraries(${lib} PUBLIC CUDA::cudart_static)
       target_compile_options(${lib} PRIVATE
@@ -59,10 +65,15 @@ function(tw_unity name)
   endif()
   if(TW_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # asks where a file ends
   endif()
   get_target_property(sources ${name} SOURCES)
-  list(FILTER sources INCLUDE REGEX "_kernels\\.cc$")
-  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  foreach(source ${sources})
+    file(STRINGS ${source} per_target REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(per_target)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
 endfunction()
 
 # tw_shared_headers(GROUP TARGET headers...): headers that most files of a group of targets include, compiled once, by the
@@ -83,10 +94,10 @@ function(tw_shared_headers group name)
   endif()
 endfunction()
 
-# tw_room_headers(TARGET): the standard headers of the rooms; with TW_UNITY only, so that other builds see what a file lacks.
-function(tw_room_headers name)
+# tw_room_headers(TARGET GROUP): the standard headers of the rooms; with TW_UNITY only, so that other builds see what a file lacks.
+function(tw_room_headers name group)
   if(TW_UNITY)
-    tw_shared_headers(rooms ${name} <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <functional> <limits>
+    tw_shared_headers(${group} ${name} <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <functional> <limits>
                       <map> <memory> <numbers> <optional> <span> <string> <string_view> <unordered_map> <vector>)
   endif()
 endfunction()
