@@ -60,4 +60,30 @@ FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
   return std::move(f.out);
 }
 
+void send(const ErrorModel& model, DemSink& sink) {
+  const auto list = [&](const auto& self, const std::vector<DemInstruction>& ops) -> void {
+    for (const DemInstruction& op : ops) {
+      if (op.kind != DemKind::kRepeat) {
+        sink.instruction(op);
+        continue;
+      }
+      sink.open_repeat(op);
+      self(self, op.body);
+      sink.close_repeat();
+    }
+  };
+  list(list, model.instructions);
+}
+
+void ModelSink::open_repeat(const DemInstruction& repeat) {
+  open_.push_back(repeat);
+  open_.back().body.clear();
+}
+
+void ModelSink::close_repeat() {
+  DemInstruction done = std::move(open_.back());
+  open_.pop_back();
+  list().push_back(std::move(done));
+}
+
 }  // namespace tilewave::circuit

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewave::circuit {
@@ -38,6 +39,35 @@ struct DemInstruction {
 
 struct ErrorModel {
   std::vector<DemInstruction> instructions;
+};
+
+/// Receives a model instruction by instruction; blocks are opened and closed.
+class DemSink {
+ public:
+  virtual ~DemSink() = default;
+  /// Anything but kRepeat.
+  virtual void instruction(const DemInstruction& op) = 0;
+  /// kRepeat: `body` is not looked at, what follows up to close_repeat() is the block.
+  virtual void open_repeat(const DemInstruction& repeat) = 0;
+  virtual void close_repeat() = 0;
+};
+/// Hands a whole model to a sink.
+void send(const ErrorModel& model, DemSink& sink);
+
+/// Collects the instructions in a model.
+class ModelSink : public DemSink {
+ public:
+  void instruction(const DemInstruction& op) override { list().push_back(op); }
+  void open_repeat(const DemInstruction& repeat) override;
+  void close_repeat() override;
+  ErrorModel take() { return std::move(model_); }
+
+ private:
+  std::vector<DemInstruction>& list() {
+    return open_.empty() ? model_.instructions : open_.back().body;
+  }
+  ErrorModel model_;
+  std::vector<DemInstruction> open_;  // blocks, the innermost last
 };
 
 /// One mechanism with its detectors' absolute numbers; suggested parts are joined.

@@ -40,7 +40,9 @@ void add_analyze_errors_command(CLI::App& app) {
       f->options.approximate_disjoint_errors = 0;
     const stabilizer::StabProgram program = read_program(f->in);
     StimFile out(f->out, "wb");
-    out.write(io::print_dem(stabilizer::analyze_errors(program, f->options)));
+    io::DemWriter writer([&](std::string_view text) { out.write(text.data(), text.size()); });
+    stabilizer::analyze_errors(program, f->options, writer);
+    writer.flush();
     out.flush();
   });
 }

@@ -1,5 +1,7 @@
 #include "tilewave/io/dem_text.h"
 
+#include <charconv>
+
 #include "tilewave/io/stim_scanner.h"
 #include "tilewave/io/stim_text.h"
 
@@ -11,7 +13,6 @@ using circuit::DemKind;
 using circuit::DemTarget;
 
 constexpr std::uint64_t kMaxDetector = (std::uint64_t{1} << 62) - 1;
-constexpr int kMaxNesting = 1000;
 constexpr const char* kNames[] = {"error", "detector", "logical_observable", "shift_detectors",
                                   "repeat"};
 
@@ -31,17 +32,7 @@ DemTarget read_target(StimScanner& in) {
 }
 
 void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, std::size_t opened) {
-  while (true) {
-    in.skip(true);
-    if (in.at_end()) {
-      if (depth) in.fail_at(opened, "the block is not closed: add '}'");
-      return;
-    }
-    if (in.peek() == '}') {
-      if (!depth) in.fail("'}' closes no block");
-      in.take();
-      return;
-    }
+  while (in.next_instruction(depth, opened)) {
     const std::size_t first = in.position();
     const std::string name = in.read_name();
     DemInstruction op;
@@ -61,13 +52,9 @@ void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, st
                  "repeat");
     op.tag = in.read_tag();
     if (op.kind == DemKind::kRepeat) {
-      in.skip(false);
-      op.count = in.read_uint(~std::uint64_t{0}, "the number of repetitions");
-      in.skip(false);
-      const std::size_t brace = in.position();
-      in.expect('{', "after the number of repetitions");
-      if (depth >= kMaxNesting) in.fail_at(brace, "blocks are nested too deeply");
-      read_block(in, op.body, depth + 1, brace);
+      const StimScanner::Repeat repeat = in.read_repeat(depth);
+      op.count = repeat.count;
+      read_block(in, op.body, depth + 1, repeat.brace);
       out.push_back(std::move(op));
       continue;
     }
@@ -99,36 +86,64 @@ void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, st
   }
 }
 
-void print_block(const std::vector<DemInstruction>& list, std::size_t indent, std::string& out) {
-  for (const DemInstruction& op : list) {
-    out.append(indent, ' ');
-    out += kNames[static_cast<int>(op.kind)];
-    if (!op.tag.empty()) out.append("[").append(escape_tag(op.tag)) += ']';
-    if (op.kind == DemKind::kRepeat) {
-      out.append(" ").append(std::to_string(op.count)).append(" {\n");
-      print_block(op.body, indent + 4, out);
-      out.append(indent, ' ');
-      out += "}\n";
-      continue;
-    }
-    for (std::size_t k = 0; k < op.args.size(); ++k)
-      out.append(k ? ", " : "(").append(shortest_number(op.args[k]));
-    if (!op.args.empty()) out += ')';
-    if (op.kind == DemKind::kShiftDetectors) out.append(" ").append(std::to_string(op.count));
-    for (const DemTarget& t : op.targets) {
-      out += ' ';
-      if (t.kind == DemTarget::Kind::kSeparator) {
-        out += '^';
-      } else {
-        out += t.kind == DemTarget::Kind::kDetector ? 'D' : 'L';
-        out += std::to_string(t.index);
-      }
-    }
-    out += '\n';
-  }
+void append_number(std::uint64_t value, std::string& out) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 }  // namespace
+
+void DemWriter::begin(const DemInstruction& op) {
+  text_.append(indent_, ' ');
+  text_ += kNames[static_cast<int>(op.kind)];
+  if (!op.tag.empty()) text_.append("[").append(escape_tag(op.tag)) += ']';
+}
+
+void DemWriter::instruction(const DemInstruction& op) {
+  begin(op);
+  for (std::size_t k = 0; k < op.args.size(); ++k) {
+    if (op.args[k] != last_ || last_text_.empty())
+      last_ = op.args[k], last_text_ = shortest_number(last_);
+    text_.append(k ? ", " : "(").append(last_text_);
+  }
+  if (!op.args.empty()) text_ += ')';
+  if (op.kind == DemKind::kShiftDetectors) text_ += ' ', append_number(op.count, text_);
+  for (const DemTarget& t : op.targets) {
+    text_ += ' ';
+    if (t.kind == DemTarget::Kind::kSeparator) {
+      text_ += '^';
+    } else {
+      text_ += t.kind == DemTarget::Kind::kDetector ? 'D' : 'L';
+      append_number(t.index, text_);
+    }
+  }
+  end_line();
+}
+
+void DemWriter::open_repeat(const DemInstruction& repeat) {
+  begin(repeat);
+  text_ += ' ';
+  append_number(repeat.count, text_);
+  text_ += " {";
+  end_line();
+  indent_ += 4;
+}
+
+void DemWriter::close_repeat() {
+  indent_ -= 4;
+  text_.append(indent_, ' ') += '}';
+  end_line();
+}
+
+void DemWriter::end_line() {
+  text_ += '\n';
+  if (text_.size() >= kPiece) flush();
+}
+
+void DemWriter::flush() {
+  write_(text_);
+  text_.clear();
+}
 
 circuit::ErrorModel parse_dem(std::string_view text, std::string_view file) {
   StimScanner in(text, file);
@@ -139,7 +154,9 @@ circuit::ErrorModel parse_dem(std::string_view text, std::string_view file) {
 
 std::string print_dem(const circuit::ErrorModel& model) {
   std::string out;
-  print_block(model.instructions, 0, out);
+  DemWriter writer([&](std::string_view text) { out += text; });
+  circuit::send(model, writer);
+  writer.flush();
   return out;
 }
 

@@ -1,15 +1,55 @@
-// The formats that list the ones of a shot (hits, dets, r8), written without a branch per word of
-// 64 bits: most words have none to two ones, and how many cannot be foreseen.
+// The formats that list the ones of a shot (hits, dets, r8, sparse). First the ones of some rows
+// are brought together as numbers, without a branch per word: most words have none to two, and how
+// many cannot be foreseen. Then their texts are copied from a table, or their distances taken.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tilewave/io/byte_buffer.h"
 
 namespace tilewave::io {
+
+/// Finds the ones of rows of `num_bits` bits.
+class RowOnes {
+ public:
+  /// Throws Error(kResources) from 2^32 bits on.
+  explicit RowOnes(std::uint64_t num_bits);
+
+  /// The ones of a row, or of a stretch of one that is long.
+  struct Stretch {
+    std::span<const std::uint16_t> numbers;  ///< from bit `first` on
+    std::uint32_t first;
+    bool begins, ends;  ///< the row
+  };
+  /// Calls f(stretches) for all rows in order, some at a time.
+  template <class F>
+  void each(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows, F f) {
+    if (num_bits_ == 0) {  // a row of nothing
+      for (std::size_t r = 0; r < num_rows; ++r) f(rest(rows, 0, 1, 0));
+      return;
+    }
+    for (std::size_t r = 0; r < num_rows; r += at_once_) {
+      const std::size_t n = num_rows - r < at_once_ ? num_rows - r : at_once_;
+      for (std::uint64_t first = 0; first < num_bits_; first += kPiece)
+        f(rest(rows + r * stride, stride, n, first));
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kPiece = 32768;  // bits at once; their numbers stay in the cache
+  // The ones from bit `first` on, at most kPiece of them.
+  std::span<const Stretch> rest(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
+                                std::uint64_t first);
+  std::uint64_t num_bits_;
+  std::size_t at_once_;
+  std::vector<std::uint16_t> numbers_;
+  std::vector<std::uint16_t*> ends_;
+  std::vector<Stretch> stretches_;
+};
 
 /// The texts of the bits, ready to be copied: `width` bytes each (8 where that is enough, else 16),
 /// the last of them the number of characters.

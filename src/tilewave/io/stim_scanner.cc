@@ -116,6 +116,30 @@ std::uint64_t StimScanner::read_uint(std::uint64_t max, std::string_view what) {
   return value;
 }
 
+bool StimScanner::next_instruction(int depth, std::size_t opened) {
+  skip(true);
+  if (at_end()) {
+    if (depth) fail_at(opened, "the block is not closed: add '}'");
+    return false;
+  }
+  if (peek() != '}') return true;
+  if (!depth) fail("'}' closes no block");
+  take();
+  return false;
+}
+
+StimScanner::Repeat StimScanner::read_repeat(int depth) {
+  Repeat r;
+  skip(false);
+  r.count_at = pos_;
+  r.count = read_uint(~std::uint64_t{0}, "the number of repetitions");
+  skip(false);
+  r.brace = pos_;
+  expect('{', "after the number of repetitions");
+  if (depth >= kMaxNesting) fail_at(r.brace, "blocks are nested too deeply");
+  return r;
+}
+
 void StimScanner::fail_at(std::size_t position, const std::string& message) const {
   io::fail_at(source_, std::min(position, text_.size()), message);
 }

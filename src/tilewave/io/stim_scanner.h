@@ -38,11 +38,23 @@ class StimScanner {
   /// A whole number up to `max`.
   std::uint64_t read_uint(std::uint64_t max, std::string_view what);
 
+  /// Goes to the next instruction of a block that was opened at `opened`, `depth` blocks deep.
+  /// False at its end: behind its brace, or at the end of the text when `depth` is 0.
+  bool next_instruction(int depth, std::size_t opened);
+  /// What stands between REPEAT and its body: `count {`.
+  struct Repeat {
+    std::uint64_t count;
+    std::size_t count_at, brace;  // positions
+  };
+  Repeat read_repeat(int depth);
+
   /// Throws Error(kInput): `file:line:column: message`, the line, a caret under the position.
   [[noreturn]] void fail_at(std::size_t position, const std::string& message) const;
   [[noreturn]] void fail(const std::string& message) const { fail_at(pos_, message); }
 
  private:
+  static constexpr int kMaxNesting = 1000;
+
   TextSource source_;
   std::string_view text_;
   std::size_t pos_ = 0;

@@ -15,7 +15,6 @@ using circuit::StabKind;
 using circuit::StabTarget;
 
 constexpr std::uint32_t kMaxIndex = (1u << 24) - 1;
-constexpr int kMaxNesting = 1000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -58,17 +57,7 @@ StabTarget read_target(StimScanner& in) {
 }
 
 void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t opened) {
-  while (true) {
-    in.skip(true);
-    if (in.at_end()) {
-      if (depth) in.fail_at(opened, "the block is not closed: add '}'");
-      return;
-    }
-    if (in.peek() == '}') {
-      if (!depth) in.fail("'}' closes no block");
-      in.take();
-      return;
-    }
+  while (in.next_instruction(depth, opened)) {
     const std::size_t first = in.position();
     const std::string name = in.read_name();
     if (name.empty()) in.fail("expected an instruction name");
@@ -77,17 +66,11 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
     const std::string tag = in.read_tag();
     const std::uint32_t line = in.line_of(first);
     if (found.kind == StabKind::kRepeat) {
-      in.skip(false);
-      const std::size_t count_at = in.position();
-      const std::uint64_t count = in.read_uint(~std::uint64_t{0}, "the number of repetitions");
-      if (count == 0) in.fail_at(count_at, "REPEAT needs at least one iteration");
-      in.skip(false);
-      const std::size_t brace = in.position();
-      in.expect('{', "after the number of repetitions");
-      if (depth >= kMaxNesting) in.fail_at(brace, "blocks are nested too deeply");
+      const StimScanner::Repeat repeat = in.read_repeat(depth);
+      if (repeat.count == 0) in.fail_at(repeat.count_at, "REPEAT needs at least one iteration");
       StabilizerCircuit body;
-      read_block(in, body, depth + 1, brace);
-      out.append_repeat(count, std::move(body), tag, line);
+      read_block(in, body, depth + 1, repeat.brace);
+      out.append_repeat(repeat.count, std::move(body), tag, line);
       continue;
     }
     const std::vector<double> args = in.read_args();

@@ -336,7 +336,11 @@ void bind_stabilizer(nb::module_& m) {
         options.approximate_disjoint_errors = approximate;
         options.ignore_decomposition_failures = ignore_failures;
         options.block_remnant_edges = block_remnant;
-        return io::print_dem(stabilizer::analyze_errors(lower_text(text, name), options));
+        std::string out;
+        io::DemWriter writer([&](std::string_view piece) { out += piece; });
+        stabilizer::analyze_errors(lower_text(text, name), options, writer);
+        writer.flush();
+        return out;
       },
       "text"_a, "name"_a, "decompose_errors"_a, "flatten_loops"_a, "allow_gauge_detectors"_a,
       "approximate_disjoint_errors"_a, "ignore_decomposition_failures"_a,

@@ -7,27 +7,27 @@ namespace {
 
 constexpr int kMostParts = 8;
 
-std::vector<Symptom> detectors_of(const SymptomSet& set) {
-  std::vector<Symptom> out;
-  for (Symptom s : set) {
-    if (!(s & kObservableBit)) out.push_back(s);
-  }
-  return out;
+SymptomSet detectors_of(const SymptomSet& set) {
+  return {set.begin(), set.begin() + count_detectors(set)};
 }
 
 }  // namespace
 
-std::size_t count_detectors(const SymptomSet& set) {
-  return static_cast<std::size_t>(
-      std::count_if(set.begin(), set.end(), [](Symptom s) { return !(s & kObservableBit); }));
+// Observables have the highest bit set: they are the end of a set.
+std::size_t count_detectors(std::span<const Symptom> set) {
+  std::size_t n = set.size();
+  while (n > 0 && (set[n - 1] & kObservableBit)) --n;
+  return n;
 }
 
-void KnownParts::add(const SymptomSet& set) {
+void KnownParts::add(std::span<const Symptom> set) {
   const std::size_t n = count_detectors(set);
-  if (n == 1 || n == 2) by_detectors_.emplace(detectors_of(set), set);
+  if (n != 1 && n != 2) return;
+  observables_.try_emplace({set[0], n == 2 ? set[1] : kNoDetector},
+                           set.begin() + static_cast<std::ptrdiff_t>(n), set.end());
 }
 
-bool KnownParts::search(std::vector<Symptom> left, std::vector<SymptomSet>& parts, bool remnant,
+bool KnownParts::search(const SymptomSet& left, std::vector<SymptomSet>& parts, bool remnant,
                         int depth) const {
   if (left.empty()) return true;
   if (depth == 0) return false;
@@ -35,13 +35,17 @@ bool KnownParts::search(std::vector<Symptom> left, std::vector<SymptomSet>& part
   // Pairs before single ones: they explain more.
   for (std::size_t k = 1; k <= left.size(); ++k) {
     const bool pair = k < left.size();
-    const auto it = by_detectors_.find(pair ? std::vector<Symptom>{first, left[k]}
-                                            : std::vector<Symptom>{first});
-    if (it == by_detectors_.end()) continue;
-    std::vector<Symptom> rest(left.begin() + 1, left.end());
-    if (pair) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k - 1));
-    parts.push_back(it->second);
-    if (search(std::move(rest), parts, remnant, depth - 1)) return true;
+    const auto it = observables_.find({first, pair ? left[k] : kNoDetector});
+    if (it == observables_.end()) continue;
+    SymptomSet rest;
+    for (std::size_t j = 1; j < left.size(); ++j) {
+      if (j != k) rest.push_back(left[j]);
+    }
+    SymptomSet& part = parts.emplace_back();
+    part.push_back(first);
+    if (pair) part.push_back(left[k]);
+    for (Symptom s : it->second) part.push_back(s);
+    if (search(rest, parts, remnant, depth - 1)) return true;
     parts.pop_back();
   }
   if (remnant && left.size() <= 2) {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/decompose.h"
+#include "tilewave/stabilizer/error_table.h"
 #include "tilewave/stabilizer/pauli_channel.h"
 #include "tilewave/stabilizer/sensitivity.h"
 
@@ -21,23 +21,9 @@ using circuit::DemTarget;
 using circuit::ErrorModel;
 using P = PrimKind;
 
-struct SetHasher {
-  std::size_t operator()(const SymptomSet& set) const {
-    std::uint64_t h = set.size();
-    for (Symptom s : set) h = (h ^ s) * 0x9E3779B97F4A7C15ull, h ^= h >> 29;
-    return h;
-  }
-};
-
-struct ErrorEntry {
-  double probability = 0;
-  std::vector<SymptomSet> parts;  // how the channel's own components suggest to split it
-};
-using Errors = std::unordered_map<SymptomSet, ErrorEntry, SetHasher>;
-
 // A stretch of the model, later things first while it is being made.
 struct Node {
-  Errors errors;
+  ErrorTable errors;
   std::vector<DemInstruction> notes;  // detectors and shifts, absolute numbers, last first
   std::uint64_t repeat = 1, stride = 0,
                 start = 0;  // a loop body: iterations, detectors of one, detectors before
@@ -52,20 +38,19 @@ class Analyzer : public SensitivityVisitor {
     open();
   }
 
-  ErrorModel run() {
+  void run(circuit::DemSink& sink) {
+    sink_ = &sink;
     walk_.run();
     close_chain();
-    ErrorModel model;
     std::uint64_t offset = 0;
     if (options_.decompose_errors) collect_known(root_);
-    print(root_, offset, model.instructions);
+    print(root_, offset);
     for (std::uint64_t k = 0; k < program_.counts.observables; ++k) {
       if (seen_observables_.size() <= k || !seen_observables_[k]) {
-        model.instructions.push_back(
+        sink.instruction(
             {DemKind::kLogicalObservable, {}, {{DemTarget::Kind::kObservable, k}}, 0, {}, {}});
       }
     }
-    return model;
   }
 
   void noise(const Prim& p, const SensitivityWalk& walk) override {
@@ -73,21 +58,20 @@ class Analyzer : public SensitivityVisitor {
     const auto list = program_.list(p);
     switch (p.kind) {
       case P::kPauli1: {
-        const double channel[4] = {0, probability[0], probability[2], probability[1]};
-        for (std::uint32_t q : list)
-          pauli_channel(channel, 1, {&walk.x(q), &walk.z(q)}, "PAULI_CHANNEL_1");
+        const double branches[4] = {0, probability[0], probability[2], probability[1]};
+        const Channel channel(branches, 4, "PAULI_CHANNEL_1");
+        for (std::uint32_t q : list) pauli_channel(channel, {&walk.x(q), &walk.z(q)});
         break;
       }
       case P::kPauli2: {
-        double channel[16] = {};
+        double branches[16] = {};
         static constexpr int kIndex[4] = {0, 1, 3, 2};
         for (int k = 1; k < 16; ++k)
-          channel[kIndex[k >> 2] + 4 * kIndex[k & 3]] = probability[k - 1];
+          branches[kIndex[k >> 2] + 4 * kIndex[k & 3]] = probability[k - 1];
+        const Channel channel(branches, 16, p.flag ? "DEPOLARIZE2" : "PAULI_CHANNEL_2");
         for (std::size_t i = 0; i < list.size(); i += 2) {
-          pauli_channel(
-              channel, 2,
-              {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])},
-              p.flag ? "DEPOLARIZE2" : "PAULI_CHANNEL_2");
+          pauli_channel(channel, {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]),
+                                  &walk.z(list[i + 1])});
         }
         break;
       }
@@ -211,11 +195,29 @@ class Analyzer : public SensitivityVisitor {
     current_ = stack_->body.back().get();
   }
 
-  void add(double p, const SymptomSet& set, std::vector<SymptomSet> parts) {
-    if (p == 0 || set.empty()) return;
-    ErrorEntry& e = current_->errors[set];
+  template <class Make>
+  ErrorTable::Error* add(double p, const SetHash& hash, Make make) {
+    if (p == 0 || hash == SetHash{}) return nullptr;
+    ErrorTable::Error& e = current_->errors.at(hash, make);
     e.probability = e.probability * (1 - p) + p * (1 - e.probability);
-    if (e.parts.empty()) e.parts = std::move(parts);
+    return &e;
+  }
+  void add(double p, const SymptomSet& set, const std::vector<SymptomSet>& parts) {
+    note_parts(add(p, hash_of(set), [&] { return set; }), parts);
+  }
+  void add(double p, const BranchSets& sets, std::size_t branch) {
+    ErrorTable::Error* e = add(p, sets.hash(branch), [&] { return sets.set(branch); });
+    if (!e || !wants_parts(*e)) return;
+    std::vector<SymptomSet> parts;
+    sets.for_each_part(branch, [&](const SymptomSet& part) { parts.push_back(part); });
+    note_parts(e, parts);
+  }
+  // Components of a branch that are worth suggesting, where an error will have to be split.
+  bool wants_parts(const ErrorTable::Error& e) const {
+    return options_.decompose_errors && e.num_parts == 0 && count_detectors(e.set()) > 2;
+  }
+  void note_parts(ErrorTable::Error* e, const std::vector<SymptomSet>& parts) {
+    if (e && !parts.empty() && wants_parts(*e)) current_->errors.set_parts(*e, parts);
   }
 
   void check_disjoint(double p, const char* what) {
@@ -227,68 +229,67 @@ class Analyzer : public SensitivityVisitor {
             "use --approximate_disjoint_errors");
   }
 
-  // Components of a branch that are worth suggesting: each flips something, none more than two
-  // detectors.
-  std::vector<SymptomSet> parts_of(int index, int num_qubits,
-                                   const std::array<const SymptomSet*, 4>& sets) {
-    std::vector<SymptomSet> parts;
-    if (!options_.decompose_errors) return parts;
-    for (int g = 0; g < 2 * num_qubits; ++g) {
-      if ((index >> g) & 1 && !sets[g]->empty()) parts.push_back(*sets[g]);
+  // A channel of one instruction: its branches as independent errors where there is such a form.
+  struct Channel {
+    const char* name;
+    int size;
+    double branches[16] = {};     // as given
+    double independent[16] = {};  // as independent errors
+    bool exact = false;           // there are such
+    bool complete = false;        // all branches are as likely as no error
+    Channel(const double* p, int num, const char* what) : name(what), size(num) {
+      std::copy(p, p + num, branches);
+      int nonzero = 0, which = 0;
+      double total = 0;
+      for (int k = 1; k < num; ++k) {
+        total += p[k];
+        if (p[k] > 0) ++nonzero, which = k;
+      }
+      if (nonzero <= 1) {
+        exact = true;
+        independent[which] = p[which];
+        return;
+      }
+      const bool uniform =
+          nonzero == num - 1 && std::all_of(p + 1, p + num, [&](double x) { return x == p[1]; });
+      const double limit = (num - 1.0) / num;
+      if (uniform && total >= limit - 1e-12) {
+        if (total > limit + 1e-12) {
+          throw Error(ExitCode::kInput, std::string("DEPOLARIZE") + (num == 4 ? "1" : "2") +
+                                            " mixes more than completely (p above " +
+                                            (num == 4 ? "3/4" : "15/16") +
+                                            "): it has no model of independent errors");
+        }
+        complete = true;
+        return;
+      }
+      double rates[16] = {};
+      exact = (num == 4 || uniform) && poisson_rates(p, num, rates);
+      for (int k = 1; k < num && exact; ++k) independent[k] = -std::expm1(-2 * rates[k]) / 2;
     }
-    return parts;
-  }
+  };
 
-  void pauli_channel(const double* channel, int num_qubits, std::array<const SymptomSet*, 4> sets,
-                     const char* what) {
-    const int size = 1 << (2 * num_qubits);
-    std::array<double, 16> rates{};
-    const auto set_of = [&](int index) {
-      SymptomSet set;
-      for (int g = 0; g < 2 * num_qubits; ++g) {
-        if ((index >> g) & 1) toggle(set, *sets[g]);
+  void pauli_channel(const Channel& c, const BranchSets& sets) {
+    const auto size = static_cast<std::size_t>(c.size);
+    if (c.complete) {
+      for (std::size_t generator = 1; generator < size; generator *= 2) {
+        add(0.5, sets.hash(generator), [&] { return sets.set(generator); });
       }
-      return set;
-    };
-    int nonzero = 0, which = 0;
-    double total = 0;
-    for (int k = 1; k < size; ++k) {
-      total += channel[k];
-      if (channel[k] > 0) ++nonzero, which = k;
-    }
-    if (nonzero == 1) return add(channel[which], set_of(which), parts_of(which, num_qubits, sets));
-    const bool uniform =
-        nonzero == size - 1 &&
-        std::all_of(channel + 1, channel + size, [&](double p) { return p == channel[1]; });
-    const double limit = (size - 1.0) / size;
-    if (uniform && total >= limit - 1e-12) {
-      if (total > limit + 1e-12) {
-        throw Error(ExitCode::kInput, std::string("DEPOLARIZE") + (size == 4 ? "1" : "2") +
-                                          " mixes more than completely (p above " +
-                                          (size == 4 ? "3/4" : "15/16") +
-                                          "): it has no model of independent errors");
-      }
-      for (int g = 0; g < 2 * num_qubits; ++g) add(0.5, *sets[g], {});  // complete mixing
       return;
     }
-    const bool exact = (size == 4 || uniform) && poisson_rates(channel, size, rates.data());
-    if (exact) {
-      for (int k = 1; k < size; ++k) {
-        add(-std::expm1(-2 * rates[k]) / 2, set_of(k), parts_of(k, num_qubits, sets));
-      }
+    if (c.exact) {
+      for (std::size_t k = 1; k < size; ++k) add(c.independent[k], sets, k);
       return;
     }
     // Branches that flip the same exclude each other: their probabilities add.
-    std::map<SymptomSet, std::pair<double, int>> branches;
-    for (int k = 1; k < size; ++k) {
-      if (channel[k] == 0) continue;
-      check_disjoint(channel[k], what);
-      const auto [it, fresh] = branches.try_emplace(set_of(k), channel[k], k);
-      if (!fresh) it->second.first += channel[k];
+    std::map<SymptomSet, std::pair<double, std::size_t>> branches;
+    for (std::size_t k = 1; k < size; ++k) {
+      if (c.branches[k] == 0) continue;
+      check_disjoint(c.branches[k], c.name);
+      const auto [it, fresh] = branches.try_emplace(sets.set(k), c.branches[k], k);
+      if (!fresh) it->second.first += c.branches[k];
     }
-    for (const auto& [set, branch] : branches) {
-      add(branch.first, set, parts_of(branch.second, num_qubits, sets));
-    }
+    for (const auto& [set, branch] : branches) add(branch.first, sets, branch.second);
   }
 
   void close_chain() {
@@ -301,25 +302,14 @@ class Analyzer : public SensitivityVisitor {
         check_disjoint(chain_[i].probability, "ELSE_CORRELATED_ERROR");
       }
     }
-    for (ChainLink& link : chain_) add(link.probability, link.set, std::move(link.parts));
+    for (const ChainLink& link : chain_) add(link.probability, link.set, link.parts);
     chain_.clear();
   }
 
   // Moves absolute detector numbers down: a node was walked at its last iteration, it is printed at
   // its first.
   void shift_node(Node& node, std::uint64_t by) {
-    const auto moved = [by](SymptomSet set) {
-      for (Symptom& s : set) {
-        if (!(s & kObservableBit)) s -= by;
-      }
-      return set;
-    };
-    Errors errors;
-    for (auto& [set, e] : node.errors) {
-      for (SymptomSet& part : e.parts) part = moved(part);
-      errors.emplace(moved(set), std::move(e));
-    }
-    node.errors = std::move(errors);
+    node.errors.shift(by);
     for (DemInstruction& d : node.notes) {
       for (DemTarget& t : d.targets) t.index -= by;
     }
@@ -330,22 +320,20 @@ class Analyzer : public SensitivityVisitor {
   }
 
   void collect_known(const Node& node) {
-    for (const auto& [set, e] : node.errors) {
-      if (e.probability > 0) known_.add(set);
+    for (const ErrorTable::Error& e : node.errors) {
+      if (e.probability > 0) known_.add(e.set());
     }
     for (const auto& child : node.body) collect_known(*child);
   }
 
-  std::vector<SymptomSet> decomposed(const SymptomSet& set, const ErrorEntry& e) {
-    if (!options_.decompose_errors || count_detectors(set) <= 2) return {set};
+  std::vector<SymptomSet> decomposed(const ErrorTable& errors, const ErrorTable::Error& e) {
+    const SymptomSet set(e.set().begin(), e.set().end());
     if (auto parts = known_.split(set, false)) return *parts;
     // The channel's own components, joined where they share detectors.
-    std::vector<SymptomSet> own;
-    bool good = !e.parts.empty();
-    for (const SymptomSet& part : e.parts) {
+    std::vector<SymptomSet> own = errors.parts(e);
+    bool good = !own.empty();
+    for (const SymptomSet& part : own)
       good &= count_detectors(part) <= 2 && count_detectors(part) > 0;
-      own.push_back(part);
-    }
     if (good && !options_.block_remnant_edges) return own;
     if (auto parts = known_.split(set, !options_.block_remnant_edges)) return *parts;
     if (options_.ignore_decomposition_failures) return {set};
@@ -354,72 +342,110 @@ class Analyzer : public SensitivityVisitor {
                     names_of(set) + ": use --ignore_decomposition_failures");
   }
 
-  void print(const Node& node, std::uint64_t& offset, std::vector<DemInstruction>& out) {
-    std::vector<std::pair<const SymptomSet*, const ErrorEntry*>> order;
-    for (const auto& [set, e] : node.errors) {
-      order.emplace_back(&set, &e);
-      for (Symptom s : set) {
-        if (!(s & kObservableBit)) {
-          flipped_detectors_.push_back(s);
-        } else {
-          const auto k = static_cast<std::size_t>(s & ~kObservableBit);
-          if (seen_observables_.size() <= k) seen_observables_.resize(k + 1);
-          seen_observables_[k] = true;
+  static void append(std::span<const Symptom> set, std::uint64_t offset, DemInstruction& d) {
+    for (Symptom s : set) {
+      if (s & kObservableBit)
+        d.targets.push_back({DemTarget::Kind::kObservable, s & ~kObservableBit});
+      else
+        d.targets.push_back({DemTarget::Kind::kDetector, s - offset});
+    }
+  }
+
+  // The errors of a table in the order of their sets.
+  static std::vector<const ErrorTable::Error*> in_order(const ErrorTable& errors) {
+    struct Key {
+      Symptom first, second;  // most sets differ in these
+      const ErrorTable::Error* error;
+    };
+    std::vector<Key> keys;
+    keys.reserve(errors.size());
+    for (const ErrorTable::Error& e : errors)
+      keys.push_back({e.first[0], e.size > 1 ? e.first[1] : 0, &e});
+    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+      if (a.first != b.first) return a.first < b.first;
+      if (a.second != b.second) return a.second < b.second;
+      const auto x = a.error->set(), y = b.error->set();
+      return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+    });
+    std::vector<const ErrorTable::Error*> out;
+    out.reserve(keys.size());
+    for (const Key& k : keys) out.push_back(k.error);
+    return out;
+  }
+
+  void note_observables(const ErrorTable::Error& e) {
+    for (std::uint32_t s = e.size; s-- > 0 && (e.first[s] & kObservableBit);) {
+      const auto k = static_cast<std::size_t>(e.first[s] & ~kObservableBit);
+      if (seen_observables_.size() <= k) seen_observables_.resize(k + 1);
+      seen_observables_[k] = true;
+    }
+  }
+
+  // Whether one of the errors printed so far flips a detector.
+  bool is_flipped(std::uint64_t detector) {
+    if (!printed_.empty()) {
+      for (const ErrorTable* table : printed_) {
+        for (const ErrorTable::Error& e : *table) {
+          for (Symptom s : e.set()) {
+            if (!(s & kObservableBit)) flipped_detectors_.push_back(s);
+          }
         }
       }
+      printed_.clear();
+      std::sort(flipped_detectors_.begin(), flipped_detectors_.end());
+      flipped_detectors_.erase(std::unique(flipped_detectors_.begin(), flipped_detectors_.end()),
+                               flipped_detectors_.end());
     }
-    std::sort(order.begin(), order.end(),
-              [](const auto& a, const auto& b) { return *a.first < *b.first; });
-    for (const auto& [set, e] : order) {
-      DemInstruction d;
-      d.args = {e->probability};
-      bool first = true;
-      for (const SymptomSet& part : decomposed(*set, *e)) {
-        if (!first) d.targets.push_back({DemTarget::Kind::kSeparator, 0});
-        first = false;
-        for (Symptom s : part) {
-          if (s & kObservableBit)
-            d.targets.push_back({DemTarget::Kind::kObservable, s & ~kObservableBit});
-          else
-            d.targets.push_back({DemTarget::Kind::kDetector, s - offset});
+    return std::binary_search(flipped_detectors_.begin(), flipped_detectors_.end(), detector);
+  }
+
+  void print(const Node& node, std::uint64_t& offset) {
+    DemInstruction d;
+    for (const ErrorTable::Error* e : in_order(node.errors)) {
+      note_observables(*e);
+      d.args.assign(1, e->probability);
+      d.targets.clear();
+      if (!options_.decompose_errors || count_detectors(e->set()) <= 2) {
+        append(e->set(), offset, d);
+      } else {
+        for (const SymptomSet& part : decomposed(node.errors, *e)) {
+          if (!d.targets.empty()) d.targets.push_back({DemTarget::Kind::kSeparator, 0});
+          append({part.begin(), part.end()}, offset, d);
         }
       }
-      out.push_back(std::move(d));
+      sink_->instruction(d);
     }
+    printed_.push_back(&node.errors);
     // Everything that can flip this node's detectors happens before or in it and is in the lists
     // already, except inside loops, where an earlier iteration stands for later ones: those are
     // declared once more.
-    std::sort(flipped_detectors_.begin(), flipped_detectors_.end());
-    flipped_detectors_.erase(std::unique(flipped_detectors_.begin(), flipped_detectors_.end()),
-                             flipped_detectors_.end());
     for (auto it = node.notes.rbegin(); it != node.notes.rend(); ++it) {
-      DemInstruction d = *it;
-      if (d.kind == DemKind::kDetector) {
-        const std::uint64_t index = d.targets[0].index;
-        if (d.args.empty() &&
-            std::binary_search(flipped_detectors_.begin(), flipped_detectors_.end(), index))
-          continue;
-        d.targets[0].index -= offset;
+      DemInstruction note = *it;
+      if (note.kind == DemKind::kDetector) {
+        const std::uint64_t index = note.targets[0].index;
+        if (note.args.empty() && is_flipped(index)) continue;
+        note.targets[0].index -= offset;
       }
-      out.push_back(std::move(d));
+      sink_->instruction(note);
     }
+    const auto shift = [&](std::uint64_t by) {
+      sink_->instruction({DemKind::kShiftDetectors, {}, {}, by, {}, {}});
+    };
     for (auto child = node.body.rbegin(); child != node.body.rend(); ++child) {
       const Node& c = **child;
       if (c.repeat == 1) {
-        print(c, offset, out);
+        print(c, offset);
         continue;
       }
       if (c.start > offset) {
-        out.push_back({DemKind::kShiftDetectors, {}, {}, c.start - offset, {}, {}});
+        shift(c.start - offset);
         offset = c.start;
       }
-      DemInstruction repeat;
-      repeat.kind = DemKind::kRepeat;
-      repeat.count = c.repeat;
       std::uint64_t inner = offset;
-      print(c, inner, repeat.body);
-      repeat.body.push_back({DemKind::kShiftDetectors, {}, {}, c.start + c.stride - inner, {}, {}});
-      out.push_back(std::move(repeat));
+      sink_->open_repeat({DemKind::kRepeat, {}, {}, c.repeat, {}, {}});
+      print(c, inner);
+      shift(c.start + c.stride - inner);
+      sink_->close_repeat();
       offset = c.start + c.repeat * c.stride;
     }
   }
@@ -432,14 +458,23 @@ class Analyzer : public SensitivityVisitor {
   Node* current_ = nullptr;
   std::vector<ChainLink> chain_;
   KnownParts known_;
-  std::vector<Symptom> flipped_detectors_;
+  circuit::DemSink* sink_ = nullptr;
+  std::vector<const ErrorTable*> printed_;  // not yet in flipped_detectors_
+  std::vector<Symptom> flipped_detectors_;  // sorted
   std::vector<bool> seen_observables_;
 };
 
 }  // namespace
 
+void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
+                    circuit::DemSink& sink) {
+  Analyzer(program, options).run(sink);
+}
+
 ErrorModel analyze_errors(const StabProgram& program, const AnalysisOptions& options) {
-  return Analyzer(program, options).run();
+  circuit::ModelSink sink;
+  analyze_errors(program, options, sink);
+  return sink.take();
 }
 
 }  // namespace tilewave::stabilizer

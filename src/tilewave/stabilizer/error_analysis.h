@@ -17,7 +17,10 @@ struct AnalysisOptions {
   bool block_remnant_edges = false;  ///< only parts that are errors of their own
 };
 
-/// Throws Error(kInput) for what cannot be analysed under the options.
+/// Throws Error(kInput) for what cannot be analysed under the options. The instructions go to
+/// `sink` one by one: the text of a model takes more memory than what it is made from.
+void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
+                    circuit::DemSink& sink);
 circuit::ErrorModel analyze_errors(const StabProgram& program, const AnalysisOptions& options);
 
 }  // namespace tilewave::stabilizer

@@ -47,7 +47,7 @@ class Reference {
           break;
         case P::kMeasure:
         case P::kReset:
-          i = collapses(prims, i);
+          i = collapses(prims, i, index == 0);
           break;
         case P::kPad:
           put(p.flag);
@@ -67,9 +67,25 @@ class Reference {
     }
   }
 
+  // Primitives that change or read the tableau.
+  static bool uses_tableau(const Prim& p) {
+    switch (p.kind) {
+      case P::kClifford1:
+      case P::kControlled:
+      case P::kSwap:
+      case P::kMeasure:
+      case P::kReset:
+      case P::kFeedback:
+      case P::kRepeat:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   // A run of measurements and resets: their qubits are made determined together, then read one by
   // one. Returns the index of the run's last primitive.
-  std::size_t collapses(const std::vector<Prim>& prims, std::size_t first) {
+  std::size_t collapses(const std::vector<Prim>& prims, std::size_t first, bool outermost) {
     std::size_t end = first;
     std::vector<std::uint32_t> qubits;
     // A run may touch a qubit again in the same basis only (measure, then reset).
@@ -87,14 +103,16 @@ class Reference {
         break;
       }
     }
-    tableau_.collapse_z(qubits);
+    const bool last = outermost && std::none_of(prims.begin() + static_cast<std::ptrdiff_t>(end),
+                                                prims.end(), uses_tableau);
+    tableau_.collapse_z(qubits, last);
     for (std::size_t i = first; i < end; ++i) {
       const Prim& p = prims[i];
       if (p.kind == P::kMeasure) put(tableau_.outcome_z(p.a) != p.flag);
       if (p.kind == P::kReset && tableau_.outcome_z(p.a)) tableau_.apply_pauli(Pauli::kX, p.a);
     }
     for (std::uint32_t q : qubits) {
-      to_z(basis_[q], q);
+      if (!last) to_z(basis_[q], q);
       basis_[q] = Pauli::kI;
     }
     return end - 1;
@@ -126,7 +144,7 @@ class Reference {
     }
   }
   // The tableau and the records that feedback may still look at.
-  std::uint64_t state_hash(std::uint64_t end) const {
+  std::uint64_t state_hash(std::uint64_t end) {
     std::uint64_t h = tableau_.hash();
     const std::uint64_t window = std::min(end, program_.counts.max_lookback);
     for (std::uint64_t k = 1; k <= window; ++k) h = (h ^ record(end - k)) * 0x9E3779B97F4A7C15ull;

@@ -9,29 +9,6 @@ namespace tilewave::stabilizer {
 
 using P = PrimKind;
 
-void toggle(SymptomSet& a, const SymptomSet& b) {
-  if (b.empty()) return;
-  if (a.empty()) {
-    a = b;
-    return;
-  }
-  SymptomSet out;
-  out.reserve(a.size() + b.size());
-  std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
-  a.swap(out);
-}
-
-std::string names_of(const SymptomSet& set) {
-  constexpr std::size_t kMost = 8;
-  std::string out;
-  for (std::size_t k = 0; k < std::min(kMost, set.size()); ++k) {
-    out += k ? " " : "";
-    out += set[k] & kObservableBit ? 'L' : 'D';
-    out += std::to_string(set[k] & ~kObservableBit);
-  }
-  return set.size() > kMost ? out + " ..." : out;
-}
-
 void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit) {
   throw Error(ExitCode::kInput,
               std::string(set.back() & kObservableBit ? "observables" : "detectors") +

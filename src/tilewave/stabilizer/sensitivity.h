@@ -15,20 +15,10 @@
 #include <vector>
 
 #include "tilewave/stabilizer/stab_program.h"
+#include "tilewave/stabilizer/symptom_set.h"
 
 namespace tilewave::stabilizer {
 
-/// A symptom: a detector or record number, or an observable with the highest bit set.
-using Symptom = std::uint64_t;
-constexpr Symptom kObservableBit = Symptom{1} << 63;
-
-/// A sorted set of symptoms.
-using SymptomSet = std::vector<Symptom>;
-/// a ^= b (the symmetric difference).
-void toggle(SymptomSet& a, const SymptomSet& b);
-
-/// "D3 D5 L0"; no more than eight are named.
-std::string names_of(const SymptomSet& set);
 /// Throws Error(kInput): these symptoms are random at a measurement or reset (or the start) of a
 /// qubit.
 [[noreturn]] void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit);

@@ -14,28 +14,9 @@ namespace {
 
 using P = PrimKind;
 
-// A hash of a set that is linear: the hash of a symmetric difference is the XOR of the hashes.
-struct SetHash {
-  std::uint64_t a = 0, b = 0;
-  bool operator==(const SetHash&) const = default;
-  SetHash operator^(const SetHash& o) const { return {a ^ o.a, b ^ o.b}; }
-};
 struct SetHashHash {
   std::size_t operator()(const SetHash& h) const { return h.a; }
 };
-std::uint64_t mixed(std::uint64_t v) {
-  v = (v ^ (v >> 30)) * 0xBF58476D1CE4E5B9ull;
-  v = (v ^ (v >> 27)) * 0x94D049BB133111EBull;
-  return v ^ (v >> 31);
-}
-SetHash hash_of(const SymptomSet& set) {
-  SetHash h;
-  for (Symptom s : set) {
-    h.a ^= mixed(s + 0x9E3779B97F4A7C15ull);
-    h.b ^= mixed(s * 0xD1342543DE82EF95ull + 0x2545F4914F6CDD1Dull);
-  }
-  return h;
-}
 
 class Builder : public SensitivityVisitor {
  public:
@@ -58,8 +39,7 @@ class Builder : public SensitivityVisitor {
       case P::kPauli1: {
         // index: x + 2 z, so X 1, Z 2, Y 3
         const double channel[4] = {0, probability[0], probability[2], probability[1]};
-        for (std::uint32_t q : list)
-          pauli_channel(channel, 1, {&walk.x(q), &walk.z(q), nullptr, nullptr});
+        for (std::uint32_t q : list) pauli_channel(channel, 4, {&walk.x(q), &walk.z(q)});
         break;
       }
       case P::kPauli2: {
@@ -69,7 +49,7 @@ class Builder : public SensitivityVisitor {
           channel[kIndex[k >> 2] + 4 * kIndex[k & 3]] = probability[k - 1];
         for (std::size_t i = 0; i < list.size(); i += 2) {
           pauli_channel(
-              channel, 2,
+              channel, 16,
               {&walk.x(list[i]), &walk.z(list[i]), &walk.x(list[i + 1]), &walk.z(list[i + 1])});
         }
         break;
@@ -185,34 +165,21 @@ class Builder : public SensitivityVisitor {
     instances_.push_back({segments_.size() - 1, 0, 0, 1});
   }
 
-  // sets: flips of X and Z on the first qubit, then on the second; bit g of an index selects
-  // sets[g].
-  void pauli_channel(const double* channel, int num_qubits, std::array<const SymptomSet*, 4> sets) {
-    const int size = 1 << (2 * num_qubits);
+  void pauli_channel(const double* channel, int size, const BranchSets& sets) {
     if (last_size_ != size || !std::equal(channel, channel + size, last_channel_.begin())) {
       std::copy(channel, channel + size, last_channel_.begin());
       last_size_ = size;
       last_rates_[0] = 0;
       last_is_poisson_ = poisson_rates(channel, size, last_rates_.data());
     }
-    const auto make = [&](int index) {
-      SymptomSet set;
-      for (int g = 0; g < 2 * num_qubits; ++g) {
-        if ((index >> g) & 1) toggle(set, *sets[g]);
-      }
-      return set;
-    };
+    const auto count = static_cast<std::size_t>(size);
     if (last_is_poisson_) {
-      std::array<SetHash, 16> hash{};
-      for (int g = 0; g < 2 * num_qubits; ++g) {
-        const SetHash h = hash_of(*sets[g]);
-        for (int k = 0; k < (1 << g); ++k) hash[(1 << g) + k] = hash[k] ^ h;
-      }
-      for (int k = 1; k < size; ++k) mechanism(hash[k], last_rates_[k], [&] { return make(k); });
+      for (std::size_t k = 1; k < count; ++k)
+        mechanism(sets.hash(k), last_rates_[k], [&] { return sets.set(k); });
       return;
     }
     Branches branches;
-    for (int k = 1; k < size; ++k) branches.push_back({channel[k], make(k)});
+    for (std::size_t k = 1; k < count; ++k) branches.push_back({channel[k], sets.set(k)});
     // A channel of one Pauli with p >= 1/2 is a certain flip and a rare one.
     int nonzero = 0, which = 0;
     for (int k = 1; k < size; ++k) {

@@ -3,9 +3,11 @@
 // each written i^phase X^x Z^z over the n qubits of the start. Appending a gate multiplies rows;
 // a measurement of Z_q is determined when its row has no X part, and its sign is the outcome.
 //
-// Layout: rows 2q (X_q) and 2q + 1 (Z_q) of n bits for x and for z; gates run along rows. A random
-// outcome needs operations on columns; the tableau is transposed for a run of collapses and back.
-// Cost: a gate n / 512 vectors, a determined measurement the same, a collapse n columns of 2n bits.
+// Layout: row 2q is X_q, row 2q + 1 is Z_q. The rows are cut into panels of 256 columns: a panel
+// has 64 bytes a row, x then z. Gates are only noted; a run of them goes through one panel after
+// the other, each of which fits the second-level cache, and the signs follow at the end. Swaps of
+// rows are changes of name. A random outcome needs operations on columns, for which the tableau is
+// transposed (tableau_collapse.cc). Cost: a product n / 256 vectors, read from cache.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +31,42 @@ class Tableau {
   void swap(std::uint32_t a, std::uint32_t b);
   void apply_pauli(circuit::Pauli p, std::uint32_t q);
 
-  /// Makes Z of each qubit determined; outcomes that were random become 0.
-  void collapse_z(std::span<const std::uint32_t> qubits);
-  bool is_determined_z(std::uint32_t q) const;
+  /// Makes Z of each qubit determined; outcomes that were random become 0. With `last` nothing but
+  /// outcome_z of these qubits (and Paulis on them) may follow: other rows are left behind.
+  void collapse_z(std::span<const std::uint32_t> qubits, bool last = false);
   /// The outcome of Z on a qubit whose outcome is determined.
-  bool outcome_z(std::uint32_t q) const;
+  bool outcome_z(std::uint32_t q);
 
   /// A number that is equal for equal tableaux (up to accidental collisions).
-  std::uint64_t hash() const;
+  std::uint64_t hash();
+
+  static constexpr std::size_t kPanelWords = 8;  ///< u64 of a row in a panel: four of x, four of z
 
  private:
-  std::uint64_t* x(std::uint32_t row) const {
-    return x_.as<std::uint64_t>() + std::size_t{row} * words_;
+  /// Row to = row to . row by.
+  struct Product {
+    std::uint32_t to, by;
+  };
+  /// i^by on a row, behind the first `after` products.
+  struct Turn {
+    std::uint32_t after, row, by;
+  };
+
+  std::uint64_t* panel(std::size_t p) const {
+    return bits_.as<std::uint64_t>() + p * 2 * n_ * kPanelWords;
   }
-  std::uint64_t* z(std::uint32_t row) const {
-    return z_.as<std::uint64_t>() + std::size_t{row} * words_;
-  }
-  void multiply(std::uint32_t to, std::uint32_t by);  // row to = row to . row by
+  void multiply(std::uint32_t to, std::uint32_t by);
+  void turn(std::uint32_t row, std::uint32_t by);
+  void flush();  // does what was noted
 
   std::uint32_t n_;
-  std::size_t words_;  // u64 a row, a multiple of 8
-  runtime::HostBuffer x_, z_;
-  std::vector<std::uint8_t> phase_;  // of each row, mod 4
+  std::size_t panels_;
+  runtime::HostBuffer bits_;
+  std::vector<std::uint32_t> place_;  // where a row lies in a panel
+  std::vector<std::uint8_t> phase_;   // of each place, mod 4
+  std::vector<Product> products_;
+  std::vector<Turn> turns_;
+  std::vector<std::uint8_t> signs_;
 };
 
 }  // namespace tilewave::stabilizer

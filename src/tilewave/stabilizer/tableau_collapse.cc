@@ -8,8 +8,12 @@
 // (x & z), S adds x.
 //
 // One measurement at a time reads n columns; 64 are made together. Their steps are found on their
-// 64 rows alone, then all columns go through them chunk by chunk, in products of bit matrices with
-// tables of the sums of eight columns (four Russians): n^3 / (8 x 512) vector operations in all.
+// 64 rows alone, then all columns go through them in products of bit matrices with tables of the
+// sums of five columns (four Russians): n^3 / (5 x 512) vector operations in all. Layout: chunks of
+// 512 rows, [chunk][column] of 64 bytes, the rows to be measured first. The eight blocks of a chunk
+// are found on the chunk itself; every other chunk then goes through all eight while it lies in the
+// second-level cache, and the tables in the first. Where nothing follows, only the rows to be
+// measured are kept, and those that have been are dropped.
 #include <algorithm>
 #include <cstring>
 
@@ -20,227 +24,302 @@
 namespace tilewave::stabilizer {
 namespace {
 
-// The tableau by columns: column c of x and of z has a bit for each of the 2n rows.
+typedef std::uint64_t Column __attribute__((vector_size(64)));  // 512 rows of a column
+typedef std::uint64_t Signs __attribute__((vector_size(64)));
+
+constexpr std::size_t kBlock = 64;     // measurements made together
+constexpr std::size_t kTableBits = 5;  // columns of one table of sums
+constexpr std::size_t kTables = (kBlock + kTableBits - 1) / kTableBits;
+constexpr std::size_t kPatterns = std::size_t{1} << kTableBits;
+constexpr std::size_t kChunkRows = 512;
+
+// The tableau by columns: chunk c of x and of z has kChunkRows rows of all columns.
 struct Columns {
-  std::uint32_t n;
-  std::size_t words;  // u64 a column
+  std::size_t n;  // a multiple of 256
+  std::size_t rows, chunks;
   runtime::HostBuffer x, z;
   std::vector<std::uint64_t> low, high;  // bit planes of the phases
-  std::uint64_t* xc(std::uint32_t c) const { return x.as<std::uint64_t>() + c * words; }
-  std::uint64_t* zc(std::uint32_t c) const { return z.as<std::uint64_t>() + c * words; }
+  Column* xc(std::size_t chunk) const { return x.as<Column>() + chunk * n; }
+  Column* zc(std::size_t chunk) const { return z.as<Column>() + chunk * n; }
 };
 
 bool get(const std::uint64_t* bits, std::size_t i) { return (bits[i / 64] >> (i % 64)) & 1; }
-
-constexpr std::size_t kBlock = 64;     // measurements made together
-constexpr std::size_t kTableBits = 8;  // columns of one table of sums
-constexpr std::size_t kChunk = 64;     // u64 of a column at a time: tables of 128 KiB
-
-// One step of a block: CX from `pivot` to the columns in `targets`, S perhaps, H, X perhaps.
-struct Step {
-  std::uint32_t pivot;
-  bool phase_gate;
-  std::size_t row;
-  std::vector<std::uint64_t> targets;  // bit c: column c
-};
-
-bool parity(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
-  std::uint64_t sum = 0;
-  for (std::size_t w = 0; w < a.size(); ++w) sum ^= a[w] & b[w];
-  return __builtin_parityll(sum);
-}
-void toggle(std::vector<std::uint64_t>& bits, std::size_t i) {
+void toggle_bit(std::uint64_t* bits, std::size_t i) {
   bits[i / 64] ^= std::uint64_t{1} << (i % 64);
 }
 
-// Which steps the rows of a block need: the elimination on these rows alone.
-std::vector<Step> plan_block(const Columns& t, std::span<const std::uint32_t> qubits) {
-  const std::size_t k = qubits.size(), words = (t.n + 63) / 64;
-  std::vector<std::vector<std::uint64_t>> x(k, std::vector<std::uint64_t>(words)), z = x;
-  for (std::uint32_t c = 0; c < t.n; ++c) {
-    for (std::size_t j = 0; j < k; ++j) {
-      const std::size_t row = 2 * std::size_t{qubits[j]} + 1;
-      x[j][c / 64] |= static_cast<std::uint64_t>(get(t.xc(c), row)) << (c % 64);
-      z[j][c / 64] |= static_cast<std::uint64_t>(get(t.zc(c), row)) << (c % 64);
-    }
-  }
-  std::vector<Step> steps;
-  std::vector<std::uint64_t> used(words);
-  for (std::size_t i = 0; i < k; ++i) {
+// The steps of a block: CX from a pivot to its targets, S perhaps, H, and X perhaps.
+struct Steps {
+  std::size_t count = 0;
+  std::uint32_t pivot[kBlock];
+  std::uint64_t among[kBlock];  // bit j: pivot j is a target of this step
+  bool phase_gate[kBlock], flip[kBlock];
+  std::size_t row[kBlock];
+  std::vector<std::uint64_t> member;  // bit i of column c: step i adds its pivot to c
+};
+
+// What plan_block works on: 64 rows of n bits each, in vectors.
+struct BlockRows {
+  explicit BlockRows(std::size_t n)
+      : words((n + 511) / 512 * 8),
+        x(kBlock * words * 8),
+        z(kBlock * words * 8),
+        targets(kBlock * words * 8),
+        gathered(n),
+        used(words) {}
+  std::size_t words;
+  runtime::HostBuffer x, z, targets;
+  std::vector<std::uint64_t> gathered, used;
+};
+
+// Which steps the `count` rows from `first` on need: the elimination on these rows alone.
+[[gnu::always_inline]] inline void plan_block(const Columns& t, std::size_t first,
+                                              std::size_t count, BlockRows& b, Steps& steps) {
+  const std::size_t words = b.words, vecs = words / 8;
+  const std::size_t chunk = first / kChunkRows, word = first % kChunkRows / 64;
+  const auto rows_of = [&](const Column* columns, std::uint64_t* to) {
+    for (std::size_t c = 0; c < t.n; ++c) b.gathered[c] = columns[c][word];
+    transpose_rows(b.gathered.data(), t.n, 1, kBlock, reinterpret_cast<std::uint8_t*>(to),
+                   words * 8);
+  };
+  rows_of(t.xc(chunk), b.x.as<std::uint64_t>());
+  rows_of(t.zc(chunk), b.z.as<std::uint64_t>());
+  const auto x = [&](std::size_t j) { return b.x.as<std::uint64_t>() + j * words; };
+  const auto z = [&](std::size_t j) { return b.z.as<std::uint64_t>() + j * words; };
+  std::memset(b.targets.data(), 0, kBlock * words * 8);
+  std::fill(b.used.begin(), b.used.end(), 0);
+  steps.count = 0;
+  for (std::size_t i = 0; i < count; ++i) {
     // A fresh pivot: earlier rows keep their Z on their own pivots, where signs are set at the end.
     // There is one, as a row of X on used pivots alone would not commute with all earlier rows.
     std::size_t w = 0;
-    while (w < words && !(x[i][w] & ~used[w])) ++w;
+    while (w < words && !(x(i)[w] & ~b.used[w])) ++w;
     if (w == words) continue;  // determined by now
-    Step step;
-    step.pivot = static_cast<std::uint32_t>(
-        w * 64 + static_cast<std::size_t>(__builtin_ctzll(x[i][w] & ~used[w])));
-    step.row = 2 * std::size_t{qubits[i]} + 1;
-    step.targets = x[i];
-    toggle(step.targets, step.pivot);
-    toggle(used, step.pivot);
-    const std::size_t p = step.pivot;
-    for (std::size_t j = 0; j < k; ++j) {
-      if (parity(z[j], step.targets)) toggle(z[j], p);
-      if (get(x[j].data(), p)) {
-        for (std::size_t v = 0; v < words; ++v) x[j][v] ^= step.targets[v];
-      }
+    const std::size_t k = steps.count++;
+    const std::size_t p = w * 64 + static_cast<std::size_t>(__builtin_ctzll(x(i)[w] & ~b.used[w]));
+    steps.pivot[k] = static_cast<std::uint32_t>(p);
+    steps.row[k] = first + i;
+    std::uint64_t* targets = b.targets.as<std::uint64_t>() + k * words;
+    std::memcpy(targets, x(i), words * 8);
+    toggle_bit(targets, p);
+    toggle_bit(b.used.data(), p);
+    const auto* mask = reinterpret_cast<const Column*>(targets);
+    for (std::size_t j = i; j < count; ++j) {  // rows above are not looked at again
+      auto* xj = reinterpret_cast<Column*>(x(j));
+      const auto* zj = reinterpret_cast<const Column*>(z(j));
+      Column sum{};
+      for (std::size_t v = 0; v < vecs; ++v) sum ^= zj[v] & mask[v];
+      std::uint64_t folded = 0;
+      for (int lane = 0; lane < 8; ++lane) folded ^= sum[lane];
+      if (__builtin_parityll(folded)) toggle_bit(z(j), p);
+      if (!get(x(j), p)) continue;
+      for (std::size_t v = 0; v < vecs; ++v) xj[v] ^= mask[v];
     }
-    step.phase_gate = get(z[i].data(), p);
-    for (std::size_t j = 0; j < k; ++j) {
-      if (step.phase_gate && get(x[j].data(), p)) toggle(z[j], p);
-      if (get(x[j].data(), p) != get(z[j].data(), p)) toggle(x[j], p), toggle(z[j], p);
+    steps.phase_gate[k] = get(z(i), p);
+    for (std::size_t j = i; j < count; ++j) {
+      if (steps.phase_gate[k] && get(x(j), p)) toggle_bit(z(j), p);
+      if (get(x(j), p) != get(z(j), p)) toggle_bit(x(j), p), toggle_bit(z(j), p);
     }
-    steps.push_back(std::move(step));
   }
-  return steps;
+  steps.member.resize(t.n);
+  transpose_rows(b.targets.as<std::uint64_t>(), kBlock, words, t.n,
+                 reinterpret_cast<std::uint8_t*>(steps.member.data()), 8);
+  for (std::size_t i = 0; i < steps.count; ++i) steps.among[i] = 0;
+  for (std::size_t j = 0; j < steps.count; ++j) {
+    const std::uint64_t member = steps.member[steps.pivot[j]];
+    for (std::size_t i = 0; i < steps.count; ++i)
+      steps.among[i] |= static_cast<std::uint64_t>((member >> i) & 1) << j;
+  }
+  for (std::size_t j = 0; j < steps.count; ++j) steps.member[steps.pivot[j]] = 0;
 }
 
 // One chunk of all columns through the steps of a block. Columns that are no pivot of the block
 // keep their Z and only gain pivots' X, so their part is two products of bit matrices, made with
-// tables of the sums of eight columns; the pivots go through the steps one by one.
-[[gnu::always_inline]] inline void run_chunk(Columns& t, const std::vector<Step>& steps,
-                                             const std::vector<std::uint64_t>& member,
-                                             const std::vector<std::uint32_t>& pivots,
-                                             std::size_t first, std::size_t words,
-                                             std::uint64_t* tables, std::uint64_t* sums) {
-  const std::size_t k = steps.size(), groups = (k + kTableBits - 1) / kTableBits;
-  const auto add = [&](std::uint64_t * to, const std::uint64_t* from)
-      __attribute__((always_inline)) {
-    for (std::size_t w = 0; w < words; ++w) to[w] ^= from[w];
-  };
-  const auto table = [&](std::size_t g, std::size_t pattern) __attribute__((always_inline)) {
-    return tables + ((g << kTableBits) + pattern) * kChunk;
-  };
+// tables of the sums of five columns; the pivots go through the steps one by one.
+[[gnu::always_inline]] inline void run_block(Columns& t, std::size_t chunk, const Steps& steps) {
+  Column table[kTables][kPatterns];
+  Column sums[kTables * kTableBits];
+  Column px[kBlock], pz[kBlock];
+  Column *const x = t.xc(chunk), *const z = t.zc(chunk);
+  const std::uint64_t* const member = steps.member.data();
+  const std::size_t n = t.n, count = steps.count;
   // Z of the other columns, gathered by pattern, then summed for every step.
-  std::memset(tables, 0, (groups << kTableBits) * kChunk * 8);
-  for (std::uint32_t c = 0; c < t.n; ++c) {
-    for (std::size_t g = 0; g < groups; ++g) {
-      const std::size_t pattern = (member[c] >> (g * kTableBits)) & 0xFF;
-      if (pattern) add(table(g, pattern), t.zc(c) + first);
-    }
+  std::memset(table, 0, sizeof table);
+  for (std::size_t c = 0; c < n; ++c) {
+    const Column zc = z[c];
+    std::uint64_t m = member[c];
+    for (std::size_t g = 0; g < kTables; ++g, m >>= kTableBits) table[g][m % kPatterns] ^= zc;
   }
-  std::memset(sums, 0, k * kChunk * 8);
-  for (std::size_t i = 0; i < k; ++i) {
-    const std::size_t g = i / kTableBits, bit = std::size_t{1} << (i % kTableBits);
-    for (std::size_t pattern = 0; pattern < 256; ++pattern) {
-      if (pattern & bit) add(sums + i * kChunk, table(g, pattern));
-    }
-  }
-  for (std::size_t i = 0; i < k; ++i) {
-    const Step& step = steps[i];
-    std::uint64_t *px = t.xc(step.pivot) + first, *pz = t.zc(step.pivot) + first;
-    add(pz, sums + i * kChunk);
-    for (std::uint32_t c : pivots) {
-      if (c == step.pivot || !get(step.targets.data(), c)) continue;
-      add(t.xc(c) + first, px);
-      add(pz, t.zc(c) + first);
-    }
-    std::memcpy(sums + i * kChunk, px, words * 8);  // what the other columns gain
-    for (std::size_t w = 0; w < words; ++w) {
-      std::uint64_t &low = t.low[first + w], &high = t.high[first + w];
-      if (step.phase_gate) {
-        high ^= low & px[w];
-        low ^= px[w];
-        pz[w] ^= px[w];
+  for (std::size_t g = 0; g < kTables; ++g) {
+    for (std::size_t bit = 0; bit < kTableBits; ++bit) {
+      Column sum{};
+      for (std::size_t pattern = 0; pattern < kPatterns; ++pattern) {
+        if ((pattern >> bit) & 1) sum ^= table[g][pattern];
       }
-      high ^= px[w] & pz[w];
-      std::swap(px[w], pz[w]);
+      sums[g * kTableBits + bit] = sum;
     }
   }
+  for (std::size_t i = 0; i < count; ++i) px[i] = x[steps.pivot[i]], pz[i] = z[steps.pivot[i]];
+  Signs low, high;
+  std::memcpy(&low, t.low.data() + chunk * 8, 64);
+  std::memcpy(&high, t.high.data() + chunk * 8, 64);
+  for (std::size_t i = 0; i < count; ++i) {
+    Column zi = pz[i] ^ sums[i];
+    const Column xi = px[i];
+    for (std::uint64_t left = steps.among[i]; left; left &= left - 1) {
+      const auto j = static_cast<std::size_t>(__builtin_ctzll(left));
+      px[j] ^= xi;
+      zi ^= pz[j];
+    }
+    sums[i] = xi;  // what the other columns gain
+    if (steps.phase_gate[i]) {
+      high ^= low & xi;
+      low ^= xi;
+      zi ^= xi;
+    }
+    high ^= xi & zi;
+    px[i] = zi, pz[i] = xi;
+  }
+  for (std::size_t i = 0; i < count; ++i) x[steps.pivot[i]] = px[i], z[steps.pivot[i]] = pz[i];
+  std::memcpy(t.low.data() + chunk * 8, &low, 64);
+  std::memcpy(t.high.data() + chunk * 8, &high, 64);
   // X of the other columns.
-  for (std::size_t g = 0; g < groups; ++g) {
-    for (std::size_t pattern = 1; pattern < 256; ++pattern) {
-      const std::size_t lowest = static_cast<std::size_t>(__builtin_ctzll(pattern));
-      std::memcpy(table(g, pattern), table(g, pattern & (pattern - 1)), words * 8);
-      if (g * kTableBits + lowest < k)
-        add(table(g, pattern), sums + (g * kTableBits + lowest) * kChunk);
+  for (std::size_t i = count; i < kTables * kTableBits; ++i) sums[i] = Column{};
+  for (std::size_t g = 0; g < kTables; ++g) {
+    table[g][0] = Column{};
+    for (std::size_t pattern = 1; pattern < kPatterns; ++pattern) {
+      table[g][pattern] = table[g][pattern & (pattern - 1)] ^
+                          sums[g * kTableBits + static_cast<std::size_t>(__builtin_ctzll(pattern))];
     }
-    std::memset(table(g, 0), 0, kChunk * 8);
   }
-  for (std::uint32_t c = 0; c < t.n; ++c) {
-    if (!member[c]) continue;
-    for (std::size_t g = 0; g < groups; ++g)
-      add(t.xc(c) + first, table(g, (member[c] >> (g * kTableBits)) & 0xFF));
+  for (std::size_t c = 0; c < n; ++c) {
+    std::uint64_t m = member[c];
+    Column sum = x[c];
+    for (std::size_t g = 0; g < kTables; ++g, m >>= kTableBits) sum ^= table[g][m % kPatterns];
+    x[c] = sum;
   }
 }
 
-[[gnu::always_inline]] inline void collapse_body(Columns& t, std::span<const std::uint32_t> qubits,
-                                                 std::uint64_t* tables, std::uint64_t* sums) {
-  const std::vector<Step> steps = plan_block(t, qubits);
-  if (steps.empty()) return;
-  std::vector<std::uint32_t> pivots;
-  for (const Step& s : steps) pivots.push_back(s.pivot);
-  std::vector<std::uint64_t> member(t.n);  // bit i of column c: step i adds its pivot to c
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (std::uint32_t c = 0; c < t.n; ++c)
-      member[c] |= static_cast<std::uint64_t>(get(steps[i].targets.data(), c)) << i;
+// The outcomes shall be 0: an X on a pivot's start changes the signs of rows with Z on it, which
+// are its own and perhaps later ones. Which steps need it is known from the block's own chunk.
+[[gnu::always_inline]] inline void set_signs(Columns& t, std::size_t chunk, Steps& steps,
+                                             bool own) {
+  Signs high;
+  std::memcpy(&high, t.high.data() + chunk * 8, 64);
+  for (std::size_t i = 0; i < steps.count; ++i) {
+    if (own) {
+      const std::size_t row = steps.row[i] % kChunkRows;
+      steps.flip[i] = (high[row / 64] >> (row % 64)) & 1;
+    }
+    if (steps.flip[i]) high ^= t.zc(chunk)[steps.pivot[i]];
   }
-  for (std::uint32_t c : pivots) member[c] = 0;
-  for (std::size_t first = 0; first < t.words; first += kChunk)
-    run_chunk(t, steps, member, pivots, first, std::min(kChunk, t.words - first), tables, sums);
-  // The outcomes shall be 0: an X on a pivot's start changes the signs of rows with Z on it, which
-  // are its own and perhaps later ones.
-  for (const Step& s : steps) {
-    if (!get(t.high.data(), s.row)) continue;
-    for (std::size_t w = 0; w < t.words; ++w) t.high[w] ^= t.zc(s.pivot)[w];
+  std::memcpy(t.high.data() + chunk * 8, &high, 64);
+}
+
+// Measures the first `num` rows. With `last` the chunks behind are not brought up to date.
+[[gnu::always_inline]] inline void collapse_body(Columns& t, std::size_t num, bool last) {
+  BlockRows rows(t.n);
+  std::vector<Steps> steps(kChunkRows / kBlock);
+  for (std::size_t chunk = 0; chunk * kChunkRows < num; ++chunk) {
+    std::size_t blocks = 0;
+    for (std::size_t first = chunk * kChunkRows; first < std::min(num, (chunk + 1) * kChunkRows);
+         first += kBlock) {
+      Steps& s = steps[blocks++];
+      plan_block(t, first, std::min(kBlock, num - first), rows, s);
+      if (s.count == 0) continue;
+      run_block(t, chunk, s);
+      set_signs(t, chunk, s, true);
+    }
+    for (std::size_t other = last ? chunk + 1 : 0; other < t.chunks; ++other) {
+      for (std::size_t b = 0; b < blocks && other != chunk; ++b) {
+        if (steps[b].count == 0) continue;
+        run_block(t, other, steps[b]);
+        set_signs(t, other, steps[b], false);
+      }
+    }
   }
 }
-TW_TARGET_AVX512 void collapse_avx512(Columns& t, std::span<const std::uint32_t> q,
-                                      std::uint64_t* tables, std::uint64_t* sums) {
-  collapse_body(t, q, tables, sums);
+TW_TARGET_AVX512 void collapse_avx512(Columns& t, std::size_t num, bool last) {
+  collapse_body(t, num, last);
 }
-TW_TARGET_AVX2 void collapse_avx2(Columns& t, std::span<const std::uint32_t> q,
-                                  std::uint64_t* tables, std::uint64_t* sums) {
-  collapse_body(t, q, tables, sums);
+TW_TARGET_AVX2 void collapse_avx2(Columns& t, std::size_t num, bool last) {
+  collapse_body(t, num, last);
 }
-void collapse_base(Columns& t, std::span<const std::uint32_t> q, std::uint64_t* tables,
-                   std::uint64_t* sums) {
-  collapse_body(t, q, tables, sums);
-}
+void collapse_base(Columns& t, std::size_t num, bool last) { collapse_body(t, num, last); }
 
 }  // namespace
 
-void Tableau::collapse_z(std::span<const std::uint32_t> qubits) {
-  std::vector<std::uint32_t> random;
-  for (std::uint32_t q : qubits) {
-    if (!is_determined_z(q)) random.push_back(q);
-  }
-  if (random.empty()) return;
-  const std::size_t rows = 2 * std::size_t{n_};
-  Columns t{n_, (rows + 511) / 512 * 8, {}, {}, {}, {}};
-  t.x = runtime::HostBuffer(n_ * t.words * 8);
-  t.z = runtime::HostBuffer(n_ * t.words * 8);
-  t.low.resize(t.words);
-  t.high.resize(t.words);
-  for (std::size_t r = 0; r < rows; ++r) {
-    t.low[r / 64] |= static_cast<std::uint64_t>(phase_[r] & 1) << (r % 64);
-    t.high[r / 64] |= static_cast<std::uint64_t>(phase_[r] >> 1) << (r % 64);
-  }
-  transpose_rows(x_.as<std::uint64_t>(), rows, words_, n_, t.x.as<std::uint8_t>(), t.words * 8);
-  transpose_rows(z_.as<std::uint64_t>(), rows, words_, n_, t.z.as<std::uint8_t>(), t.words * 8);
-  const runtime::HostBuffer tables((kBlock / kTableBits << kTableBits) * kChunk * 8),
-      sums(kBlock * kChunk * 8);
-  for (std::size_t k = 0; k < random.size(); k += kBlock) {
-    const auto part =
-        std::span<const std::uint32_t>(random).subspan(k, std::min(kBlock, random.size() - k));
-    switch (cpu_level()) {
-      case CpuLevel::kAvx512:
-        collapse_avx512(t, part, tables.as<std::uint64_t>(), sums.as<std::uint64_t>());
-        break;
-      case CpuLevel::kAvx2:
-        collapse_avx2(t, part, tables.as<std::uint64_t>(), sums.as<std::uint64_t>());
-        break;
-      case CpuLevel::kBase:
-        collapse_base(t, part, tables.as<std::uint64_t>(), sums.as<std::uint64_t>());
-        break;
+void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
+  flush();
+  // The rows with X part, panel by panel.
+  std::vector<std::uint64_t> any(qubits.size());
+  for (std::size_t p = 0; p < panels_; ++p) {
+    for (std::size_t k = 0; k < qubits.size(); ++k) {
+      const std::uint64_t* x = panel(p) + place_[2 * qubits[k] + 1] * kPanelWords;
+      any[k] |= x[0] | x[1] | x[2] | x[3];
     }
   }
-  transpose_rows(t.x.as<std::uint64_t>(), n_, t.words, rows, x_.as<std::uint8_t>(), words_ * 8);
-  transpose_rows(t.z.as<std::uint64_t>(), n_, t.words, rows, z_.as<std::uint8_t>(), words_ * 8);
-  for (std::size_t r = 0; r < rows; ++r) {
-    phase_[r] = static_cast<std::uint8_t>(get(t.low.data(), r) | (get(t.high.data(), r) << 1));
+  std::vector<std::uint32_t> places;  // of the rows in the order of the columns' bits
+  std::vector<bool> taken(place_.size());
+  for (std::size_t k = 0; k < qubits.size(); ++k) {
+    const std::uint32_t place = place_[2 * qubits[k] + 1];
+    if (any[k] && !taken[place]) places.push_back(place), taken[place] = true;
   }
+  if (places.empty()) return;
+  const std::size_t num = places.size();
+  for (std::uint32_t place = 0; place < place_.size() && !last; ++place) {
+    if (!taken[place]) places.push_back(place);
+  }
+  Columns t{
+      panels_ * 256, places.size(), (places.size() + kChunkRows - 1) / kChunkRows, {}, {}, {}, {}};
+  t.x = runtime::HostBuffer(t.chunks * t.n * 64);
+  t.z = runtime::HostBuffer(t.chunks * t.n * 64);
+  t.low.resize(t.chunks * 8);
+  t.high.resize(t.chunks * 8);
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    t.low[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] & 1) << (r % 64);
+    t.high[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] >> 1) << (r % 64);
+  }
+  // Squares of 512 rows and 256 columns go through a buffer.
+  std::vector<std::uint64_t> square(kChunkRows * 4);
+  const auto squares = [&](auto&& f) {
+    for (std::size_t chunk = 0; chunk < t.chunks; ++chunk) {
+      const std::size_t rows = std::min(kChunkRows, t.rows - chunk * kChunkRows);
+      for (std::size_t p = 0; p < panels_; ++p) {
+        for (std::size_t half = 0; half < 2; ++half) {
+          f((half ? t.zc(chunk) : t.xc(chunk)) + p * 256, rows, [&](std::size_t r) {
+            return panel(p) + places[chunk * kChunkRows + r] * kPanelWords + 4 * half;
+          });
+        }
+      }
+    }
+  };
+  squares([&](Column* to, std::size_t rows, auto&& row) {
+    for (std::size_t r = 0; r < rows; ++r) std::memcpy(square.data() + 4 * r, row(r), 32);
+    std::memset(square.data() + 4 * rows, 0, (kChunkRows - rows) * 32);
+    transpose_rows(square.data(), kChunkRows, 4, 256, reinterpret_cast<std::uint8_t*>(to), 64);
+  });
+  switch (cpu_level()) {
+    case CpuLevel::kAvx512:
+      collapse_avx512(t, num, last);
+      break;
+    case CpuLevel::kAvx2:
+      collapse_avx2(t, num, last);
+      break;
+    case CpuLevel::kBase:
+      collapse_base(t, num, last);
+      break;
+  }
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    phase_[places[r]] =
+        static_cast<std::uint8_t>(get(t.low.data(), r) | (get(t.high.data(), r) << 1));
+  }
+  if (last) return;
+  squares([&](const Column* from, std::size_t rows, auto&& row) {
+    transpose_rows(reinterpret_cast<const std::uint64_t*>(from), 256, 8, kChunkRows,
+                   reinterpret_cast<std::uint8_t*>(square.data()), 32);
+    for (std::size_t r = 0; r < rows; ++r) std::memcpy(row(r), square.data() + 4 * r, 32);
+  });
 }
 
 }  // namespace tilewave::stabilizer

@@ -1,0 +1,141 @@
+// Sets of symptoms, what an error flips: detectors or records, and observables. Nearly all sets of
+// error-correction circuits have a handful of members, so these are kept in place and a walk
+// through a circuit allocates nothing; larger sets go to the heap.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace tilewave::stabilizer {
+
+/// A symptom: a detector or record number, or an observable with the highest bit set.
+using Symptom = std::uint64_t;
+constexpr Symptom kObservableBit = Symptom{1} << 63;
+
+/// A sorted set of symptoms, in the manner of a vector.
+class SymptomSet {
+ public:
+  using value_type = Symptom;
+
+  SymptomSet() = default;
+  SymptomSet(std::initializer_list<Symptom> list) : SymptomSet(list.begin(), list.end()) {}
+  template <class It>
+  SymptomSet(It first, It last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+  SymptomSet(const SymptomSet& o) { assign(o); }
+  SymptomSet(SymptomSet&& o) noexcept { take(o); }
+  SymptomSet& operator=(const SymptomSet& o) {
+    if (this != &o) assign(o);
+    return *this;
+  }
+  SymptomSet& operator=(SymptomSet&& o) noexcept {
+    if (this == &o) return *this;
+    if (capacity_ > kInPlace) delete[] far_;
+    take(o);
+    return *this;
+  }
+  ~SymptomSet() {
+    if (capacity_ > kInPlace) delete[] far_;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Symptom* data() { return capacity_ > kInPlace ? far_ : near_; }
+  const Symptom* data() const { return capacity_ > kInPlace ? far_ : near_; }
+  Symptom* begin() { return data(); }
+  Symptom* end() { return data() + size_; }
+  const Symptom* begin() const { return data(); }
+  const Symptom* end() const { return data() + size_; }
+  Symptom& operator[](std::size_t k) { return data()[k]; }
+  Symptom operator[](std::size_t k) const { return data()[k]; }
+  Symptom back() const { return data()[size_ - 1]; }
+  void clear() { size_ = 0; }
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) grow(capacity);
+  }
+  void push_back(Symptom s) {
+    if (size_ == capacity_) grow(2 * capacity_);
+    data()[size_++] = s;
+  }
+  /// Takes the first `size` of what was written to data().
+  void set_size(std::size_t size) { size_ = static_cast<std::uint32_t>(size); }
+  void swap(SymptomSet& o) noexcept { std::swap(*this, o); }
+  bool operator==(const SymptomSet& o) const {
+    return std::equal(begin(), end(), o.begin(), o.end());
+  }
+  bool operator<(const SymptomSet& o) const {
+    return std::lexicographical_compare(begin(), end(), o.begin(), o.end());
+  }
+
+ private:
+  static constexpr std::uint32_t kInPlace = 6;
+
+  void assign(const SymptomSet& o) {
+    reserve(o.size_);
+    std::copy(o.begin(), o.end(), data());
+    size_ = o.size_;
+  }
+  void take(SymptomSet& o) {
+    size_ = o.size_, capacity_ = o.capacity_;
+    if (capacity_ > kInPlace) {
+      far_ = o.far_;
+    } else {
+      std::copy_n(o.near_, size_, near_);
+    }
+    o.size_ = 0, o.capacity_ = kInPlace;
+  }
+  void grow(std::size_t capacity) {
+    auto* larger = new Symptom[capacity];
+    std::copy(begin(), end(), larger);
+    if (capacity_ > kInPlace) delete[] far_;
+    far_ = larger;
+    capacity_ = static_cast<std::uint32_t>(capacity);
+  }
+
+  std::uint32_t size_ = 0, capacity_ = kInPlace;
+  union {
+    Symptom near_[kInPlace];
+    Symptom* far_;
+  };
+};
+
+/// a ^= b (the symmetric difference).
+void toggle(SymptomSet& a, const SymptomSet& b);
+
+/// "D3 D5 L0"; no more than eight are named.
+std::string names_of(const SymptomSet& set);
+
+/// 128 bits that stand for a set, linear: the hash of a symmetric difference is the XOR of the
+/// hashes, so the branches of a channel are told apart before their sets are made.
+struct SetHash {
+  std::uint64_t a = 0, b = 0;
+  bool operator==(const SetHash&) const = default;
+  SetHash operator^(const SetHash& o) const { return {a ^ o.a, b ^ o.b}; }
+};
+SetHash hash_of(const SymptomSet& set);
+
+/// The branches of a channel on one or two qubits. Bit g of a branch's number selects generator g:
+/// the flips of X and of Z on the first qubit, then on the second.
+class BranchSets {
+ public:
+  BranchSets(std::initializer_list<const SymptomSet*> generators);
+  SetHash hash(std::size_t branch) const { return hashes_[branch]; }
+  SymptomSet set(std::size_t branch) const;
+  /// Calls f(set) for the generators of a branch that flip something.
+  template <class F>
+  void for_each_part(std::size_t branch, F f) const {
+    for (std::size_t g = 0; g < num_; ++g) {
+      if ((branch >> g) & 1 && !generators_[g]->empty()) f(*generators_[g]);
+    }
+  }
+
+ private:
+  std::size_t num_ = 0;
+  const SymptomSet* generators_[4];
+  SetHash hashes_[16];
+};
+
+}  // namespace tilewave::stabilizer
