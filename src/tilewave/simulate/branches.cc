@@ -27,6 +27,7 @@ constexpr std::uint64_t kMostJumps = 4'000'000;
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
 constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and run on their own
+constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
@@ -73,13 +74,18 @@ struct Outcome {
   std::uint64_t misread = 0;
 };
 
-struct Branch {
+// How far a branch has come.
+struct Position {
   std::size_t op = 0;  // where to go on: in Program::ops
   Bits bits;
-  std::vector<std::uint32_t> shots;
-  std::vector<Outcome> path;    // of every block so far, and of the next ones when it is replayed
   std::size_t blocks_done = 0;  // of the path
   std::uint64_t channels_done = 0;
+};
+
+struct Branch {
+  Position at;
+  std::vector<std::uint32_t> shots;
+  std::vector<Outcome> path;  // of every event so far, and of the next ones when it is replayed
   std::shared_ptr<Snapshot> base;  // null: replay from the start
 };
 
@@ -112,7 +118,7 @@ class Runner {
 
   void run() {
     Branch root;
-    root.bits = no_bits();
+    root.at.bits = no_bits();
     root.shots.resize(options_.shots);
     for (std::size_t s = 0; s < root.shots.size(); ++s) {
       root.shots[s] = static_cast<std::uint32_t>(s);
@@ -126,10 +132,7 @@ class Runner {
         branch.base.reset();
       } else {
         state_->set_zero_state();
-        branch.op = 0;
-        branch.bits = no_bits();
-        branch.blocks_done = 0;
-        branch.channels_done = 0;
+        branch.at = {.bits = no_bits()};
       }
       advance(std::move(branch));
     }
@@ -145,19 +148,20 @@ class Runner {
 
   // Gates and the operators of channels that all shots of a branch have in common.
   struct Stretch {
-    Branch end;  // where it leads; its shots stay together
+    Position end;
     std::vector<Op> ops;
     std::string chosen;                   // which of the conditional gates apply
-    std::vector<std::uint32_t> departed;  // shots that part from the others inside
+    std::vector<std::uint32_t> departed;  // shots that part from the others inside,
+    std::vector<std::uint32_t> together;  // and then these are the others
     bool open_channel = false;            // ends at a channel for which the state must be asked
   };
 
-  // The operations from branch.op up to the next measurement, reset or open channel, or up to
+  // The operations from branch.at.op up to the next measurement, reset or open channel, or up to
   // where some shots part from the others so late that the way to there had better be shared.
   Stretch find_stretch(const Branch& branch) {
     Stretch s;
-    s.end = branch;
-    Branch& at = s.end;
+    s.end = branch.at;
+    Position& at = s.end;
     std::uint64_t steps = 0;
     while (at.op < program_.ops.size()) {
       const Op& op = program_.ops[at.op];
@@ -165,7 +169,7 @@ class Runner {
       const bool applies = holds(op, at.bits);
       if (op.condition >= 0) s.chosen.push_back(applies ? '1' : '0');
       if (applies && op.kind == OpKind::kChannel) {
-        if (!add_channel(op, s)) break;
+        if (!add_channel(op, branch, s)) break;
         continue;
       }
       ++at.op;
@@ -187,17 +191,17 @@ class Runner {
   }
 
   // Adds the operator most shots draw; false when the stretch ends before the channel.
-  bool add_channel(const Op& op, Stretch& s) {
-    Branch& at = s.end;
+  bool add_channel(const Op& op, const Branch& branch, Stretch& s) {
+    Position& at = s.end;
     const std::uint64_t event = event_of(at.op, at.channels_done);
     const ChannelDraw& draw = draws_[op.first_param];
-    if (at.blocks_done < at.path.size() && at.path[at.blocks_done].event == event) {
-      const Outcome& known = at.path[at.blocks_done++];
+    if (at.blocks_done < branch.path.size() && branch.path[at.blocks_done].event == event) {
+      const Outcome& known = branch.path[at.blocks_done++];
       append_operator(op, static_cast<int>(known.value), known.scale, s.ops);
     } else {
       outcomes_.clear();
       bool same = true;
-      for (const auto shot : at.shots) {
+      for (const auto shot : s.departed.empty() ? branch.shots : s.together) {
         outcomes_.push_back(draw.fixed_outcome(random_uniform(options_.seed, shot, event)));
         if (outcomes_.back() == ChannelDraw::kOpen) {
           s.open_channel = true;
@@ -210,15 +214,16 @@ class Runner {
         const auto leaving = static_cast<std::size_t>(
             std::count_if(outcomes_.begin(), outcomes_.end(), [&](int k) { return k != common; }));
         if (leaving * s.ops.size() >= kMinSharedGates) return false;
+        if (s.departed.empty()) s.together = branch.shots;
         std::size_t kept = 0;
         for (std::size_t k = 0; k < outcomes_.size(); ++k) {
           if (outcomes_[k] == common) {
-            at.shots[kept++] = at.shots[k];
+            s.together[kept++] = s.together[k];
           } else {
-            s.departed.push_back(at.shots[k]);
+            s.departed.push_back(s.together[k]);
           }
         }
-        at.shots.resize(kept);
+        s.together.resize(kept);
       }
       append_operator(op, common, 1, s.ops);
     }
@@ -258,8 +263,8 @@ class Runner {
     }
   }
 
-  // Runs the gates from branch.op up to the next event. Shots that part on the way wait, and most
-  // of them do: the few go first, so that few states wait at a time. True at an open channel.
+  // Runs the gates from branch.at.op up to the next event. Shots that part on the way wait, and
+  // most of them do: the few go first, so that few states wait at a time. True at an open channel.
   bool run_gates(Branch& branch) {
     std::shared_ptr<Snapshot> base;
     Stretch s = find_stretch(branch);
@@ -267,16 +272,14 @@ class Runner {
       if (!base && num_alive_ + 1 < options_.max_states) {
         base = std::make_shared<Snapshot>(*state_, num_alive_);
       }
-      Branch other = branch;
-      other.shots = std::move(s.end.shots);
-      other.base = base;
+      Branch other{branch.at, std::move(s.together), branch.path, base};
       waiting_.push_back(std::move(other));
       branch.shots = std::move(s.departed);
       s = find_stretch(branch);
     }
-    const std::size_t first = branch.op;
-    branch = std::move(s.end);
-    if (!s.ops.empty()) run_plan(s.ops, first, s.chosen, branch.op == program_.ops.size());
+    const std::size_t first = branch.at.op;
+    branch.at = std::move(s.end);
+    if (!s.ops.empty()) run_plan(s.ops, first, s.chosen, branch.at.op == program_.ops.size());
     return s.open_channel;
   }
 
@@ -326,13 +329,13 @@ class Runner {
     }
   }
 
-  // Takes the measurements (or resets) from branch.op on that can be made together.
+  // Takes the measurements (or resets) from branch.at.op on that can be made together.
   Block take_block(Branch& branch) const {
     Block block;
-    block.first = branch.op;
+    block.first = branch.at.op;
     std::vector<circuit::Clbit> written;
-    for (; branch.op < program_.ops.size(); ++branch.op) {
-      const Op& op = program_.ops[branch.op];
+    for (; branch.at.op < program_.ops.size(); ++branch.at.op) {
+      const Op& op = program_.ops[branch.at.op];
       if (op.kind != OpKind::kMeasure && op.kind != OpKind::kReset) break;
       if (op.condition >= 0) {
         const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
@@ -341,7 +344,7 @@ class Runner {
           for (const circuit::Clbit b : written) depends |= b >= first && b < first + count;
         });
         if (depends) break;
-        if (!holds(op, branch.bits)) continue;
+        if (!holds(op, branch.at.bits)) continue;
       }
       const bool is_reset = op.kind == OpKind::kReset;
       if (block.ops.empty()) block.is_reset = is_reset;
@@ -380,23 +383,26 @@ class Runner {
   // Draws the outcome of every shot of the branch at a block of measurements.
   void draw(const Block& block, std::size_t block_op, Branch& branch) {
     const std::vector<double> p = state_->joint_probabilities(block.qubits);
-    part(p, block_op, event_of(block.first, branch.blocks_done),
+    part(p, block_op, event_of(block.first, branch.at.blocks_done),
          options_.readout.empty() || block.is_reset ? nullptr : &block, branch);
   }
 
   // The same at a channel whose operator depends on the state.
   void draw_channel(Branch& branch) {
-    const Op& op = program_.ops[branch.op];
+    const Op& op = program_.ops[branch.at.op];
     const ChannelDraw& channel = draws_[op.first_param];
-    const std::vector<double> p =
-        channel.probabilities(state_->expectations(channel.questions(circuit_.targets(op))));
-    part(p, branch.op, event_of(branch.op, branch.channels_done), nullptr, branch);
+    const std::vector<double> answers =
+        state_->expectations(channel.questions(circuit_.targets(op)));
+    const double norm = answers[0];  // wanders from 1, for operators keep it only roughly
+    const double scale = norm > kLeastNorm && norm * kLeastNorm < 1 ? 1 : 1 / std::sqrt(norm);
+    part(channel.probabilities(answers), branch.at.op,
+         event_of(branch.at.op, branch.at.channels_done), nullptr, branch, scale);
   }
 
   // Draws one of the outcomes for every shot. The branch goes on with the first outcome; the others
   // wait.
   void part(const std::vector<double>& p, std::size_t op, std::uint64_t event, const Block* readout,
-            Branch& branch) {
+            Branch& branch, double channel_scale = 1) {
     std::vector<double> sums(p.size());
     double total = 0;
     for (std::size_t k = 0; k < p.size(); ++k) sums[k] = total += p[k];
@@ -404,7 +410,7 @@ class Runner {
       throw Error(ExitCode::kVerification,
                   "the state has norm " + std::to_string(total) + " before a measurement");
     }
-    if (branch.blocks_done > kMostBlocks) {
+    if (branch.at.blocks_done > kMostBlocks) {
       throw Error(ExitCode::kInput, "a shot measures more than " + std::to_string(kMostBlocks) +
                                         " times: a loop does not end");
     }
@@ -428,7 +434,8 @@ class Runner {
     });
     const bool is_channel = program_.ops[op].kind == OpKind::kChannel;
     const auto outcome = [&](const Drawn& d) {
-      return Outcome{event, d.value, is_channel ? 1.0 : std::sqrt(total / p[d.value]), d.misread};
+      return Outcome{event, d.value, is_channel ? channel_scale : std::sqrt(total / p[d.value]),
+                     d.misread};
     };
 
     // Outcomes after the first wait, the second next in line.
@@ -442,15 +449,10 @@ class Runner {
       const Drawn value = *std::prev(end);
       auto begin = end;
       while (!(*std::prev(begin) != value)) --begin;
-      Branch other;
-      other.op = op;
-      other.bits = branch.bits;
+      Branch other{branch.at, {}, branch.path, base};
+      other.at.op = op;
       for (auto it = begin; it != end; ++it) other.shots.push_back(it->shot);
-      other.path = branch.path;
       other.path.push_back(outcome(value));
-      other.blocks_done = branch.blocks_done;
-      other.channels_done = branch.channels_done;
-      other.base = base;
       waiting_.push_back(std::move(other));
       end = begin;
     }
@@ -473,7 +475,7 @@ class Runner {
       const Op* op = block.ops[j];
       const auto at = std::find(block.qubits.begin(), block.qubits.end(), circuit_.targets(*op)[0]);
       const bool one = outcome.value >> (at - block.qubits.begin()) & 1;
-      set_bit(branch.bits, op->clbit, one != static_cast<bool>(outcome.misread >> j & 1));
+      set_bit(branch.at.bits, op->clbit, one != static_cast<bool>(outcome.misread >> j & 1));
     }
   }
 
@@ -487,20 +489,20 @@ class Runner {
         result_.profile["channel"].add(elapsed_s, 0, 0);
         continue;
       }
-      if (branch.op == program_.ops.size()) break;
-      if (program_.ops[branch.op].kind == OpKind::kChannel) continue;
-      const std::size_t block_op = branch.op;
+      if (branch.at.op == program_.ops.size()) break;
+      if (program_.ops[branch.at.op].kind == OpKind::kChannel) continue;
+      const std::size_t block_op = branch.at.op;
       const Block block = take_block(branch);
       if (block.ops.empty()) continue;
       runtime::Timer timer;
-      if (branch.blocks_done == branch.path.size()) draw(block, block_op, branch);
-      project(block, branch.path[branch.blocks_done++], branch);
+      if (branch.at.blocks_done == branch.path.size()) draw(block, block_op, branch);
+      project(block, branch.path[branch.at.blocks_done++], branch);
       const double elapsed_s = timer.elapsed_s();
       result_.timings.execute_s += elapsed_s;
       result_.profile[block.is_reset ? "reset" : "measure"].add(elapsed_s, 0, 0);
     }
     ++result_.num_branches;
-    on_leaf_({*state_, branch.bits, branch.shots});
+    on_leaf_({*state_, branch.at.bits, branch.shots});
   }
 
   const Program& program_;

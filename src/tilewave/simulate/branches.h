@@ -41,7 +41,8 @@ struct BranchOptions {
   std::uint64_t shots = 1;
   std::uint64_t seed = 0;
   std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
-  std::span<const circuit::ReadoutError> readout;  ///< one a qubit; empty: measured bits are right
+  std::span<const circuit::ReadoutError> readout =
+      {};                      ///< one a qubit; empty: measured bits are right
   bool in_order = false;       ///< the gates behind the last event end with the identity layout
   PlanCache* plans = nullptr;  ///< of this circuit; may be shared by several runs
 };

@@ -366,4 +366,27 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   return state;
 }
 
+std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
+  check_has_qubits(circuit);
+  const circuit::Circuit noisy =
+      options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;
+  const Program program = prepare(noisy);
+  DensityProgram density;
+  Options exact = options;
+  exact.engine = "density";
+  choose_noisy_engine(program, exact, 1, density);
+  if (density.program.dynamic) {
+    throw Error(ExitCode::kUsage,
+                "the density matrix of a circuit that measures in the middle depends on what is "
+                "measured: ask for counts or expectations over shots");
+  }
+  std::unique_ptr<State> state = make_state(density.circuit.num_qubits(), options.precision,
+                                            options.num_threads, options.device);
+  BranchOptions branch_options;
+  branch_options.in_order = true;
+  Result ignored;
+  run_branches(density.program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  return state;
+}
+
 }  // namespace tilewave::simulate

@@ -148,4 +148,10 @@ Result simulate(const circuit::Circuit& circuit, const Options& options);
 std::unique_ptr<statevec::State> final_state(const circuit::Circuit& circuit,
                                              const Options& options, bool in_order = false);
 
+/// The density matrix at the end, element (row, column) at row + column 2^n, of a circuit that does
+/// not measure in the middle; reads noise and what final_state() reads. Throws Error(kUsage) where
+/// it measures, Error(kResources) where 4^n elements do not fit.
+std::unique_ptr<statevec::State> final_density(const circuit::Circuit& circuit,
+                                               const Options& options);
+
 }  // namespace tilewave::simulate
