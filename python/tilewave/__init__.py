@@ -13,15 +13,16 @@ Errors are ValueError for what was asked or written wrongly and MemoryError for 
 from ._core import Result, State, __version__, built_with_cuda, gate_names
 from .circuits import Circuit
 from .fields import entropy, map
+from .noise import NoiseModel, noise_model
 from .runs import Plan, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits, simulate
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
 __all__ = [
-    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Plan",
-    "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
+    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "NoiseModel",
+    "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
-    "marginals", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
+    "marginals", "noise_model", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate",
 ]
 

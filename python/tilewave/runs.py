@@ -4,21 +4,30 @@ precision  "double" (default) or "single"
 device     "auto" (default), "cpu", "cuda" or "cuda:<index>"
 threads    CPU threads, 0 for all
 seed       of the shots; drawn when None
+
+and, where a circuit may be noisy,
+
+noise      a noise model: what `noise_model` takes (a dictionary, JSON, a path, Aer's NoiseModel)
+engine     "auto" (default), "density" (exact) or "trajectories"
 """
 import numpy as np
 
 from . import _core
+from .noise import core_of
 
 
-def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None):
+def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None, noise=None):
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
-    the state of one shot."""
+    the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]."""
+    if noise is not None:
+        elements = _core._density(circuit, core_of(noise), precision, device, threads)
+        return elements.reshape(2**circuit.num_qubits, -1).T
     return _core._simulate(circuit, precision, device, threads, seed)
 
 
 def run(circuit, shots=0, *, seed=None, probabilities=None, observables=None, pauli_order="last", precision="double",
-        device="auto", threads=0, record_shots=False, record_steps=False, explain=False):
+        device="auto", threads=0, record_shots=False, record_steps=False, explain=False, noise=None, engine="auto"):
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
     if probabilities is True:
@@ -27,19 +36,23 @@ def run(circuit, shots=0, *, seed=None, probabilities=None, observables=None, pa
         probabilities = None
     terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
     return _core._run(circuit, shots, seed, precision, device, threads, probabilities, terms, record_shots,
-                      record_steps, explain, False)
+                      record_steps, explain, False, core_of(noise), engine)
 
 
-def sample(circuit, shots=1024, *, seed=None, precision="double", device="auto", threads=0):
+def sample(circuit, shots=1024, *, seed=None, precision="double", device="auto", threads=0, noise=None,
+           engine="auto"):
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
-    return _core._run(circuit, shots, seed, precision, device, threads, None, [], False, False, False, False).counts
+    return _core._run(circuit, shots, seed, precision, device, threads, None, [], False, False, False, False,
+                      core_of(noise), engine).counts
 
 
-def sample_bits(circuit, shots=1024, *, seed=None, bit_packed=False, precision="double", device="auto", threads=0):
+def sample_bits(circuit, shots=1024, *, seed=None, bit_packed=False, precision="double", device="auto", threads=0,
+                noise=None, engine="auto"):
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
-    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False)
+    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False,
+                        core_of(noise), engine)
     return _bits_of(result, bit_packed)
 
 
@@ -71,15 +84,16 @@ def amplitudes(circuit, indices=None, *, precision="double", device="auto", thre
 
 
 def expectation(circuit, observable, *, shots=0, pauli_order="last", precision="double", device="auto", threads=0,
-                seed=None):
+                seed=None, noise=None, engine="auto"):
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
     string is qubit 0; ``pauli_order="first"`` reads the other way), a dictionary string -> coefficient, a list of
     (string, coefficient), or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
-    over which the expectation is averaged."""
+    over which the expectation is averaged; a noisy one is exact or averaged over trajectories (``shots`` of them, 1000
+    when none are given): `run` tells which, and the standard errors."""
     coefficients, terms = pauli_terms(observable, circuit.num_qubits, pauli_order)
-    if shots:
+    if shots or noise is not None or engine != "auto":
         values = _core._run(circuit, shots, seed, precision, device, threads, None, terms, False, False, False,
-                            False).expectations
+                            False, core_of(noise), engine).expectations
     else:
         if circuit.is_dynamic:
             raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")

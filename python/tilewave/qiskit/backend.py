@@ -12,6 +12,7 @@ from qiskit.result import Result
 from qiskit.transpiler import Target
 
 from .. import __version__
+from ..noise import noise_model
 from .convert import _STANDARD, from_qiskit
 from .primitives import measured_bits
 
@@ -65,7 +66,8 @@ class TilewaveJob(JobV1):
 
 class TilewaveBackend(BackendV2):
     """Runs circuits and counts outcomes. Options of run(): shots, seed_simulator, memory (every shot), precision
-    ("double" or "single"), device ("auto", "cpu", "cuda", ...), threads; parameter_binds as Qiskit's backends take it.
+    ("double" or "single"), device ("auto", "cpu", "cuda", ...), threads, noise_model (Aer's, or what
+    tilewave.noise_model takes); parameter_binds as Qiskit's backends take it.
     Circuits need not be transpiled: any gate with a definition or a matrix is converted."""
 
     def __init__(self, **fields):
@@ -79,7 +81,8 @@ class TilewaveBackend(BackendV2):
 
     @classmethod
     def _default_options(cls):
-        return Options(shots=1024, seed_simulator=None, memory=False, precision="double", device="auto", threads=0)
+        return Options(shots=1024, seed_simulator=None, memory=False, precision="double", device="auto", threads=0,
+                       noise_model=None)
 
     def run(self, run_input, *, parameter_binds=None, **options):
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else list(run_input)
@@ -88,6 +91,7 @@ class TilewaveBackend(BackendV2):
             raise ValueError(f"unknown option {unknown[0]}: use shots, seed_simulator, memory, precision, device, "
                              "threads or parameter_binds")
         options = {**dict(self.options.items()), **options}
+        options["noise_model"] = noise_model(options["noise_model"])
         circuits = [bound for k, circuit in enumerate(circuits)
                     for bound in _bind(circuit, parameter_binds[k] if parameter_binds else None)]
         job_id = str(uuid.uuid4())
@@ -117,7 +121,7 @@ def _bind(circuit, binds):
 
 def _experiment(circuit, converted, seed, options):
     bits = measured_bits(converted, options["shots"], seed, options["precision"], options["device"],
-                         options["threads"])[:, :circuit.num_clbits]
+                         options["threads"], options["noise_model"])[:, :circuit.num_clbits]
     packed = np.packbits(bits, axis=1, bitorder="little") if bits.shape[1] else np.zeros((len(bits), 1), np.uint8)
     rows, inverse, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
     keys = [hex(int.from_bytes(row.tobytes(), "little")) for row in rows]

@@ -10,17 +10,19 @@ from qiskit.primitives.containers.estimator_pub import EstimatorPub
 from qiskit.primitives.containers.sampler_pub import SamplerPub
 
 from .. import _core
+from ..noise import noise_model as _noise_model
 from ..runs import _bits_of
 from .convert import from_qiskit
 
 
 class SamplerV2(BaseSamplerV2):
     """Shots of every classical register, in their order. ``seed``: an integer or a numpy Generator; ``precision``,
-    ``device`` and ``threads`` as tilewave.run takes them. Measurements, resets and control flow may stand anywhere."""
+    ``device`` and ``threads`` as tilewave.run takes them; ``noise_model``: Aer's, or what tilewave.noise_model takes.
+    Measurements, resets and control flow may stand anywhere."""
 
-    def __init__(self, *, default_shots=1024, seed=None, precision="double", device="auto", threads=0):
+    def __init__(self, *, default_shots=1024, seed=None, precision="double", device="auto", threads=0, noise_model=None):
         self._default_shots, self._seed = default_shots, seed
-        self._how = (precision, device, threads)
+        self._how = (precision, device, threads, _noise_model(noise_model))
 
     default_shots = property(lambda self: self._default_shots)
     seed = property(lambda self: self._seed)
@@ -54,22 +56,27 @@ class SamplerV2(BaseSamplerV2):
                                 metadata={"shots": pub.shots, "circuit_metadata": pub.circuit.metadata})
 
 
-def measured_bits(circuit, shots, seed, precision, device, threads):
+def measured_bits(circuit, shots, seed, precision, device, threads, noise=None):
     """bool [shots, classical bits]; zeros where nothing is measured."""
     if circuit.num_clbits == 0 or not circuit.records:
         return np.zeros((shots, circuit.num_clbits), np.bool_)
-    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False)
+    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False,
+                        noise and noise._core)
     return _bits_of(result, False)
 
 
 class EstimatorV2(BaseEstimatorV2):
     """Expectations of observables. With precision 0 (the default) they are exact; otherwise normal noise of that standard
     deviation is added, as Qiskit's reference estimator does. A circuit that measures or resets in the middle is averaged
-    over ceil(1 / precision^2) shots instead, and needs a precision."""
+    over ceil(1 / precision^2) shots instead, and needs a precision. With a ``noise_model`` (Aer's, or what
+    tilewave.noise_model takes) expectations are exact where a density matrix is the cheaper engine, and otherwise means
+    over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard errors."""
 
-    def __init__(self, *, default_precision=0.0, seed=None, precision="double", device="auto", threads=0):
+    def __init__(self, *, default_precision=0.0, seed=None, precision="double", device="auto", threads=0,
+                 noise_model=None):
         self._default_precision, self._seed = default_precision, seed
         self._how = (precision, device, threads)
+        self._noise = _noise_model(noise_model)
 
     default_precision = property(lambda self: self._default_precision)
     seed = property(lambda self: self._seed)
@@ -100,9 +107,9 @@ class EstimatorV2(BaseEstimatorV2):
             at = 0
             for index, (its_terms, coefficients) in zip(indices, sums):
                 evs[index] = np.dot(coefficients, values[at:at + len(its_terms)])
-                stds[index] = spread * math.sqrt(np.dot(coefficients, coefficients))
+                stds[index] = np.linalg.norm(coefficients * np.broadcast_to(spread, len(values))[at:at + len(its_terms)])
                 at += len(its_terms)
-                if pub.precision and not spread:
+                if pub.precision and not np.any(spread):
                     evs[index] = rng.normal(evs[index], pub.precision)
         return PubResult(DataBin(evs=evs, stds=stds, shape=evs.shape),
                          metadata={"target_precision": pub.precision, "circuit_metadata": pub.circuit.metadata})
@@ -110,6 +117,11 @@ class EstimatorV2(BaseEstimatorV2):
     def _values(self, circuit, terms, precision, rng):
         """<P> of every term, and the standard deviation of each for circuits that need shots."""
         how, device, threads = self._how
+        if self._noise is not None:
+            shots = math.ceil(1 / precision**2) if precision else 0
+            result = _core._run(circuit, shots, int(rng.integers(1 << 63)), how, device, threads, None, terms, False,
+                                False, False, False, self._noise._core)
+            return result.expectations, result.expectation_errors if len(result.expectation_errors) else 0.0
         if not circuit.is_dynamic:
             return _core.State(circuit, how, device, threads, 0)._expectations(terms), 0.0
         if not precision:

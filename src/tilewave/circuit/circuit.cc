@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -160,6 +161,28 @@ Op& Circuit::add_reset(Qubit qubit) {
   Op op;
   op.kind = OpKind::kReset;
   return append(op, {}, {&qubit, 1});
+}
+
+Op& Circuit::add_channel(std::span<const Qubit> targets, std::shared_ptr<const Channel> channel) {
+  TW_CHECK(static_cast<int>(targets.size()) == channel->num_qubits,
+           "a channel acts on as many qubits as its operators");
+  check_qubits(targets, {}, channel->name.c_str());
+  const auto known = std::find(channels_.begin(), channels_.end(), channel);
+  Op op;
+  op.kind = OpKind::kChannel;
+  op.first_param = static_cast<std::uint32_t>(known - channels_.begin());
+  if (known == channels_.end()) channels_.push_back(std::move(channel));
+  return append(op, {}, targets);
+}
+
+std::vector<Op> Circuit::take_ops() {
+  has_control_flow_ = false;
+  return std::exchange(ops_, {});
+}
+
+void Circuit::put_op(const Op& op) {
+  has_control_flow_ |= op.kind == OpKind::kJump || op.kind == OpKind::kAssign;
+  ops_.push_back(op);
 }
 
 void Circuit::finish_from(std::size_t first, std::uint32_t line, std::int32_t condition) {

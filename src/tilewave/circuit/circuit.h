@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tilewave/base/complex.h"
+#include "tilewave/circuit/channel.h"
 #include "tilewave/circuit/classical.h"
 #include "tilewave/circuit/gate_table.h"
 
@@ -22,6 +24,7 @@ enum class OpKind : std::uint8_t {
   kMatrix,   ///< a matrix given by the user on num_targets qubits, possibly under controls
   kMeasure,  ///< qubit into classical bit, in the Z basis
   kReset,    ///< qubit to |0>
+  kChannel,  ///< a noise channel on num_targets qubits
   kJump,     ///< go on at another operation, where the condition holds
   kAssign,   ///< classical bits become the value of an expression
   kBarrier,  ///< no gate is moved across (kept for printing; the planner may merge across)
@@ -33,8 +36,8 @@ struct Op {
   std::uint16_t num_controls = 0;
   std::uint16_t num_targets = 0;
   std::uint32_t first_qubit = 0;  ///< in Circuit::qubit_pool: controls, then targets
-  /// In Circuit::param_pool; the matrix's index for kMatrix, the operation to go on with for kJump,
-  /// the assignment's index for kAssign.
+  /// In Circuit::param_pool; the index of the matrix for kMatrix, of the channel for kChannel, of
+  /// the assignment for kAssign; the operation to go on with for kJump.
   std::uint32_t first_param = 0;
   Clbit clbit = 0;              ///< kMeasure
   std::int32_t condition = -1;  ///< index in Circuit::conditions, or -1
@@ -119,6 +122,10 @@ class Circuit {
                  std::span<const Qubit> targets, std::vector<cplx> matrix);
   Op& add_measure(Qubit qubit, Clbit clbit);
   Op& add_reset(Qubit qubit);
+  Op& add_channel(std::span<const Qubit> targets, std::shared_ptr<const Channel> channel);
+  /// Every channel once, and the one of an operation.
+  std::span<const std::shared_ptr<const Channel>> channels() const { return channels_; }
+  const Channel& channel(const Op& op) const { return *channels_[op.first_param]; }
   void add_barrier();
   /// Sets line and condition of the operations from index `first` on.
   void finish_from(std::size_t first, std::uint32_t line, std::int32_t condition);
@@ -129,6 +136,11 @@ class Circuit {
   void set_jump_target(std::size_t jump, std::size_t op);
   Op& add_assign(Assignment assignment);
   const Assignment& assignment(const Op& op) const { return assignments_[op.first_param]; }
+
+  /// For rewriting: takes all operations out, and puts such operations back in one by one. What
+  /// they refer to stays.
+  std::vector<Op> take_ops();
+  void put_op(const Op& op);
 
   /// True when nothing but gates and matrices occurs, and none is conditional.
   bool is_unitary() const;
@@ -144,6 +156,7 @@ class Circuit {
   std::vector<Qubit> qubit_pool_;
   std::vector<double> param_pool_;
   std::vector<std::vector<cplx>> matrices_;
+  std::vector<std::shared_ptr<const Channel>> channels_;
   std::vector<Register> qregs_, cregs_;
   std::vector<Condition> conditions_;
   std::vector<Assignment> assignments_;

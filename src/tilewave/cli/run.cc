@@ -15,6 +15,7 @@
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
+#include "tilewave/io/noise_json.h"
 #include "tilewave/io/pauli_text.h"
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/progress.h"
@@ -31,7 +32,7 @@ constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 struct RunFlags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
-                                 engine = "auto", memory_limit;
+                                 engine = "auto", memory_limit, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   std::vector<std::string> inputs;
   bool json = false;
@@ -119,6 +120,9 @@ void run(RunFlags& flags) {
   if (!flags.expect.empty()) {
     options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
   }
+  if (!flags.noise.empty()) {
+    options.noise = std::make_shared<circuit::NoiseModel>(io::read_noise_model(flags.noise));
+  }
   const double parse_s = timer.elapsed_s();
 
   const bool speaks = !flags.report.quiet && options.distribution.is_root();
@@ -167,8 +171,10 @@ void add_run_command(CLI::App& app) {
                 "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--engine", flags->engine,
                 "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
-                "statevector or stabilizer")
-      ->check(CLI::IsMember({"auto", "statevector", "stabilizer"}));
+                "statevector or stabilizer; with --noise the cheaper of density (exact) and "
+                "trajectories")
+      ->check(CLI::IsMember({"auto", "statevector", "stabilizer", "density", "trajectories"}));
+  c->add_option("--noise", flags->noise, "a noise model: channels and readout errors as JSON");
   c->add_option("--memory-limit", flags->memory_limit,
                 "MiB of device memory to use: a larger state streams from host memory");
   c->add_option("--ranks", flags->ranks,

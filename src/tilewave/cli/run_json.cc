@@ -50,6 +50,8 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
   out["num_qubits"] = r.num_qubits;
   const bool stabilizer = r.engine == "stabilizer";
   out["engine"] = r.engine;
+  if (!r.engine_choice.empty()) out["engine_choice"] = r.engine_choice;
+  if (r.num_trajectories) out["trajectories"] = r.num_trajectories;
   if (!stabilizer)
     out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";
   out["device"] = r.device;
@@ -60,6 +62,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
     out["counts"] = ordered_json::object();
     for (const auto& [key, count] : r.counts) out["counts"].push_back({key, count});
     if (asked.probabilities) out["probabilities"] = r.probabilities;
+    if (!r.probability_errors.empty()) out["probability_errors"] = r.probability_errors;
     if (!r.joint_probabilities.empty()) {
       out["probability_qubits"] = asked.probability_qubits;
       out["joint_probabilities"] = r.joint_probabilities;
@@ -74,6 +77,10 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
     if (!asked.observables.empty()) {
       out["expectations"] = r.expectations;
       out["expectation_sum"] = r.expectation_sum;
+      if (!r.expectation_errors.empty()) {
+        out["expectation_errors"] = r.expectation_errors;
+        out["expectation_sum_error"] = r.expectation_sum_error;
+      }
     }
     if (!stabilizer) out["norm"] = r.norm;
   }

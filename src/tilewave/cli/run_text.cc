@@ -52,11 +52,19 @@ void print_counts(const simulate::Result& r) {
   print_bars(std::move(rows), "outcomes");
 }
 
+// " +- 0.0012" where a number is a mean over trajectories.
+std::string error_text(const std::vector<double>& errors, std::size_t k) {
+  if (errors.empty()) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, " +- %.2g", errors[k]);
+  return text;
+}
+
 void print_probabilities(const simulate::Result& r, const simulate::Options& asked) {
   const auto& chosen = asked.probability_qubits;
   for (std::size_t k = 0; k < r.probabilities.size(); ++k) {
-    std::printf("P(q%zu = 1) = %.12g\n", chosen.empty() ? k : static_cast<std::size_t>(chosen[k]),
-                r.probabilities[k]);
+    std::printf("P(q%zu = 1) = %.12g%s\n", chosen.empty() ? k : static_cast<std::size_t>(chosen[k]),
+                r.probabilities[k], error_text(r.probability_errors, k).c_str());
   }
   if (r.joint_probabilities.empty()) return;
   std::string order;
@@ -78,14 +86,15 @@ void print_expectations(const simulate::Result& r, const simulate::Options& aske
                         const ReportOptions& report) {
   const std::size_t shown = std::min(r.expectations.size(), kMostRows);
   for (std::size_t k = 0; k < shown; ++k) {
-    std::printf("<%s> = %.12g\n",
+    std::printf("<%s> = %.12g%s\n",
                 io::to_text(asked.observables[k], report.pauli_order, r.num_qubits).c_str(),
-                r.expectations[k]);
+                r.expectations[k], error_text(r.expectation_errors, k).c_str());
   }
   if (r.expectations.size() > shown) {
     std::printf("... and %zu more terms (--json prints all)\n", r.expectations.size() - shown);
   }
-  std::printf("expectation sum = %.12g\n", r.expectation_sum);
+  std::printf("expectation sum = %.12g%s\n", r.expectation_sum,
+              r.expectation_errors.empty() ? "" : error_text({r.expectation_sum_error}, 0).c_str());
 }
 
 void print_profile(const simulate::Result& r) {
@@ -119,6 +128,7 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
     std::printf("\n");
     return;
   }
+  if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
   if (report.dry_run) {
     std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
                 r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),
@@ -139,10 +149,14 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
               in_time(t.parse_s).c_str(), in_time(t.plan_s).c_str(), in_time(t.execute_s).c_str(),
               in_time(t.observe_s).c_str(), in_bytes(r.memory_bytes).c_str(),
               in_number(r.plan.passes, "pass").c_str());
+  if (r.num_trajectories) {
+    std::printf(", %llu trajectories", static_cast<unsigned long long>(r.num_trajectories));
+  }
   if (r.num_branches > 1) {
     std::printf(", %llu branches", static_cast<unsigned long long>(r.num_branches));
   }
-  if (r.shots > 0) std::printf(", seed %llu", static_cast<unsigned long long>(r.seed));
+  if (r.shots > 0 || r.num_trajectories)
+    std::printf(", seed %llu", static_cast<unsigned long long>(r.seed));
   std::printf("\n");
 }
 

@@ -94,6 +94,8 @@ class Printer {
           bit(qregs_, circuit_.targets(op)[0]);
           out_ += ";\n";
           break;
+        case OpKind::kChannel:
+          fail(op, "the language has no noise");
         case OpKind::kJump:
         case OpKind::kAssign:
           fail(op, "the language has no control flow");

@@ -40,6 +40,9 @@ std::string listing(const Circuit& c) {
       case OpKind::kReset:
         out += "reset";
         break;
+      case OpKind::kChannel:
+        out += "channel";
+        break;
       case OpKind::kJump:
       case OpKind::kAssign:
         out += "control flow";

@@ -52,6 +52,11 @@ class PyCircuit {
       plans_;
 };
 
+/// A noise model as Python holds it.
+struct PyNoise {
+  std::shared_ptr<const circuit::NoiseModel> model;
+};
+
 /// "double" or "single"; throws Error(kUsage) for another word.
 statevec::Precision parse_precision(const std::string& word);
 

@@ -218,6 +218,10 @@ void bind_result(nb::module_& m) {
     return r.precision == Precision::kDouble ? "double" : "single";
   });
   c.def_ro("device", &Result::device);
+  c.def_ro("engine", &Result::engine,
+           "statevector or stabilizer; of noisy circuits density or trajectories.");
+  c.def_ro("engine_choice", &Result::engine_choice, "Why, for noisy circuits.");
+  c.def_ro("num_trajectories", &Result::num_trajectories);
   c.def_ro("seed", &Result::seed);
   c.def_ro("shots", &Result::shots);
   c.def_ro(
@@ -239,6 +243,19 @@ void bind_result(nb::module_& m) {
       [](const Result& r) { return own_vector<double>(std::vector<double>(r.expectations)); },
       nb::rv_policy::automatic);
   c.def_ro("expectation_sum", &Result::expectation_sum);
+  c.def_prop_ro(
+      "expectation_errors",
+      [](const Result& r) {
+        return own_vector<double>(std::vector<double>(r.expectation_errors));
+      },
+      nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
+  c.def_prop_ro(
+      "probability_errors",
+      [](const Result& r) {
+        return own_vector<double>(std::vector<double>(r.probability_errors));
+      },
+      nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
+  c.def_ro("expectation_sum_error", &Result::expectation_sum_error);
   c.def_ro("norm", &Result::norm);
   c.def_ro("memory_bytes", &Result::memory_bytes);
   c.def_ro("num_branches", &Result::num_branches);
@@ -297,7 +314,8 @@ void bind_simulate(nb::module_& m) {
       [](const PyCircuit& circuit, std::uint64_t shots, const Seed& seed,
          const std::string& precision, const std::string& device, int threads,
          const std::optional<std::vector<circuit::Qubit>>& probabilities, const Terms& terms,
-         bool record_shots, bool record_steps, bool explain, bool dry_run) {
+         bool record_shots, bool record_steps, bool explain, bool dry_run,
+         const std::optional<PyNoise>& noise, const std::string& engine) {
         Options options = base_options(circuit, precision, device, threads, seed);
         options.shots = shots;
         options.probabilities = probabilities.has_value();
@@ -307,13 +325,34 @@ void bind_simulate(nb::module_& m) {
         options.record_steps = record_steps;
         options.explain = explain;
         options.dry_run = dry_run;
+        options.engine = engine;
+        if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
         const nb::gil_scoped_release release;
         return new Result(simulate::simulate(*shared, options));
       },
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a, "probabilities"_a,
       "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a, "dry_run"_a,
-      nb::rv_policy::take_ownership);
+      "noise"_a = nb::none(), "engine"_a = "auto", nb::rv_policy::take_ownership);
+  m.def(
+      "_density",
+      [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,
+         const std::string& precision, const std::string& device, int threads) {
+        Options options = base_options(circuit, precision, device, threads, std::nullopt);
+        options.plans = nullptr;
+        if (noise) options.noise = noise->model;
+        const auto shared = circuit.share();
+        runtime::HostBuffer memory;
+        std::size_t size = 0;
+        {
+          const nb::gil_scoped_release release;
+          const auto state = simulate::final_density(*shared, options);
+          size = state->num_amplitudes();
+          memory = state->take_amplitudes();
+        }
+        return array_of(std::move(memory), options.precision, size);
+      },
+      "circuit"_a, "noise"_a, "precision"_a, "device"_a, "threads"_a);
   m.def("_report_page", &simulate::report_page, "json"_a);
   m.def(
       "_bandwidth",

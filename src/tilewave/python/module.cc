@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   m.def("built_with_cuda", &tilewave::runtime::built_with_cuda,
         "Whether this build has the CUDA back end.");
   tilewave::python::bind_circuit(m);
+  tilewave::python::bind_noise(m);
   tilewave::python::bind_simulate(m);
   tilewave::python::bind_stabilizer(m);
   tilewave::python::bind_field(m);

@@ -6,6 +6,7 @@
 namespace tilewave::python {
 
 void bind_circuit(nanobind::module_& m);
+void bind_noise(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
 void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <unordered_map>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/channel_draw.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -23,6 +25,10 @@ using statevec::State;
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
 constexpr std::uint64_t kMostJumps = 4'000'000;
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
+constexpr std::size_t kMaxBlockOps = 64;
+constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and run on their own
+constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
+constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
 // A state as it was before a measurement, shared by the outcomes that wait for it.
@@ -59,18 +65,27 @@ class Snapshot {
   std::unique_ptr<State> large_;
 };
 
-// What a block of measurements gave: bit j of value is the block's j-th qubit.
+// What a block of measurements gave: bit j of value is the block's j-th qubit, bit j of misread its
+// j-th operation; or the operator of a channel.
 struct Outcome {
+  std::uint64_t event = 0;
   std::uint64_t value = 0;
   double scale = 1;  // keeps the norm as it was before the projection
+  std::uint64_t misread = 0;
+};
+
+// How far a branch has come.
+struct Position {
+  std::size_t op = 0;  // where to go on: in Program::ops
+  Bits bits;
+  std::size_t blocks_done = 0;  // of the path
+  std::uint64_t channels_done = 0;
 };
 
 struct Branch {
-  std::size_t op = 0;  // where to go on: in Program::ops
-  Bits bits;
+  Position at;
   std::vector<std::uint32_t> shots;
-  std::vector<Outcome> path;    // of every block so far, and of the next ones when it is replayed
-  std::size_t blocks_done = 0;  // of the path
+  std::vector<Outcome> path;  // of every event so far, and of the next ones when it is replayed
   std::shared_ptr<Snapshot> base;  // null: replay from the start
 };
 
@@ -94,11 +109,16 @@ class Runner {
         result_(result),
         on_leaf_(on_leaf),
         state_(state),
-        plans_(options.plans ? options.plans : &own_plans_) {}
+        plans_(options.plans ? options.plans : &own_plans_) {
+    if (!program.has_channels) return;
+    work_ = circuit_;
+    work_.take_ops();
+    for (const auto& channel : circuit_.channels()) draws_.emplace_back(*channel);
+  }
 
   void run() {
     Branch root;
-    root.bits = no_bits();
+    root.at.bits = no_bits();
     root.shots.resize(options_.shots);
     for (std::size_t s = 0; s < root.shots.size(); ++s) {
       root.shots[s] = static_cast<std::uint32_t>(s);
@@ -112,9 +132,7 @@ class Runner {
         branch.base.reset();
       } else {
         state_->set_zero_state();
-        branch.op = 0;
-        branch.bits = no_bits();
-        branch.blocks_done = 0;
+        branch.at = {.bits = no_bits()};
       }
       advance(std::move(branch));
     }
@@ -128,18 +146,33 @@ class Runner {
            simulate::holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], bits);
   }
 
-  // Runs the gates from branch.op up to the next measurement or reset.
-  void run_gates(Branch& branch) {
-    const std::size_t first = branch.op;
+  // Gates and the operators of channels that all shots of a branch have in common.
+  struct Stretch {
+    Position end;
     std::vector<Op> ops;
-    std::string chosen;  // which of the conditional gates apply
+    std::string chosen;                   // which of the conditional gates apply
+    std::vector<std::uint32_t> departed;  // shots that part from the others inside,
+    std::vector<std::uint32_t> together;  // and then these are the others
+    bool open_channel = false;            // ends at a channel for which the state must be asked
+  };
+
+  // The operations from branch.at.op up to the next measurement, reset or open channel, or up to
+  // where some shots part from the others so late that the way to there had better be shared.
+  Stretch find_stretch(const Branch& branch) {
+    Stretch s;
+    s.end = branch.at;
+    Position& at = s.end;
     std::uint64_t steps = 0;
-    while (branch.op < program_.ops.size()) {
-      const Op& op = program_.ops[branch.op];
+    while (at.op < program_.ops.size()) {
+      const Op& op = program_.ops[at.op];
       if (op.kind == OpKind::kMeasure || op.kind == OpKind::kReset) break;
-      const bool applies = holds(op, branch.bits);
-      if (op.condition >= 0) chosen.push_back(applies ? '1' : '0');
-      ++branch.op;
+      const bool applies = holds(op, at.bits);
+      if (op.condition >= 0) s.chosen.push_back(applies ? '1' : '0');
+      if (applies && op.kind == OpKind::kChannel) {
+        if (!add_channel(op, branch, s)) break;
+        continue;
+      }
+      ++at.op;
       if (!applies) continue;
       if (op.kind == OpKind::kJump) {
         if (++steps > kMostJumps) {
@@ -147,14 +180,107 @@ class Runner {
                                             std::to_string(kMostJumps) +
                                             " times without measuring: it does not end");
         }
-        branch.op = op.first_param;
+        at.op = op.first_param;
       } else if (op.kind == OpKind::kAssign) {
-        assign(circuit_.assignment(op), branch.bits);
+        assign(circuit_.assignment(op), at.bits);
       } else {
-        ops.push_back(op);
+        s.ops.push_back(op);
       }
     }
-    if (!ops.empty()) run_plan(ops, first, chosen, branch.op == program_.ops.size());
+    return s;
+  }
+
+  // Adds the operator most shots draw; false when the stretch ends before the channel.
+  bool add_channel(const Op& op, const Branch& branch, Stretch& s) {
+    Position& at = s.end;
+    const std::uint64_t event = event_of(at.op, at.channels_done);
+    const ChannelDraw& draw = draws_[op.first_param];
+    if (at.blocks_done < branch.path.size() && branch.path[at.blocks_done].event == event) {
+      const Outcome& known = branch.path[at.blocks_done++];
+      append_operator(op, static_cast<int>(known.value), known.scale, s.ops);
+    } else {
+      outcomes_.clear();
+      bool same = true;
+      for (const auto shot : s.departed.empty() ? branch.shots : s.together) {
+        outcomes_.push_back(draw.fixed_outcome(random_uniform(options_.seed, shot, event)));
+        if (outcomes_.back() == ChannelDraw::kOpen) {
+          s.open_channel = true;
+          return false;
+        }
+        same &= outcomes_.back() == outcomes_.front();
+      }
+      const int common = same ? outcomes_.front() : most_frequent(outcomes_);
+      if (!same) {
+        const auto leaving = static_cast<std::size_t>(
+            std::count_if(outcomes_.begin(), outcomes_.end(), [&](int k) { return k != common; }));
+        if (leaving * s.ops.size() >= kMinSharedGates) return false;
+        if (s.departed.empty()) s.together = branch.shots;
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < outcomes_.size(); ++k) {
+          if (outcomes_[k] == common) {
+            s.together[kept++] = s.together[k];
+          } else {
+            s.departed.push_back(s.together[k]);
+          }
+        }
+        s.together.resize(kept);
+      }
+      append_operator(op, common, 1, s.ops);
+    }
+    ++at.op;
+    ++at.channels_done;
+    return true;
+  }
+
+  static int most_frequent(const std::vector<int>& outcomes) {
+    std::vector<std::size_t> counts;
+    for (const int k : outcomes) {
+      if (counts.size() <= static_cast<std::size_t>(k))
+        counts.resize(static_cast<std::size_t>(k) + 1);
+      ++counts[static_cast<std::size_t>(k)];
+    }
+    return static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  }
+
+  void append_operator(const Op& op, int outcome, double scale, std::vector<Op>& ops) {
+    const std::uint64_t key = std::uint64_t{op.first_qubit} << 16 | static_cast<unsigned>(outcome);
+    auto found = scale == 1 ? operators_.find(key) : operators_.end();
+    if (found == operators_.end()) {
+      const auto span = work_.targets(op);
+      const std::vector<Qubit> targets(span.begin(), span.end());
+      const std::size_t first = work_.ops().size();
+      draws_[op.first_param].append(outcome, targets, scale, work_);
+      const std::pair range(first, work_.ops().size());
+      if (scale != 1) {
+        ops.insert(ops.end(), work_.ops().begin() + static_cast<std::ptrdiff_t>(range.first),
+                   work_.ops().end());
+        return;
+      }
+      found = operators_.emplace(key, range).first;
+    }
+    for (std::size_t k = found->second.first; k < found->second.second; ++k) {
+      ops.push_back(work_.ops()[k]);
+    }
+  }
+
+  // Runs the gates from branch.at.op up to the next event. Shots that part on the way wait, and
+  // most of them do: the few go first, so that few states wait at a time. True at an open channel.
+  bool run_gates(Branch& branch) {
+    std::shared_ptr<Snapshot> base;
+    Stretch s = find_stretch(branch);
+    while (!s.departed.empty()) {
+      if (!base && num_alive_ + 1 < options_.max_states) {
+        base = std::make_shared<Snapshot>(*state_, num_alive_);
+      }
+      Branch other{branch.at, std::move(s.together), branch.path, base};
+      waiting_.push_back(std::move(other));
+      branch.shots = std::move(s.departed);
+      s = find_stretch(branch);
+    }
+    const std::size_t first = branch.at.op;
+    branch.at = std::move(s.end);
+    if (!s.ops.empty()) run_plan(s.ops, first, s.chosen, branch.at.op == program_.ops.size());
+    return s.open_channel;
   }
 
   static void assign(const circuit::Assignment& to, Bits& bits) {
@@ -167,8 +293,10 @@ class Runner {
     statevec::PlanOptions plan_options = state_->plan_options();
     plan_options.restore_layout = options_.in_order && last;
     PlanCache::PlanPtr plan;
-    const auto make = [&] { return statevec::make_plan(circuit_, ops, plan_options); };
-    if (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits)) {
+    const Circuit& of = program_.has_channels ? work_ : circuit_;
+    const auto make = [&] { return statevec::make_plan(of, ops, plan_options); };
+    if (!program_.has_channels &&
+        (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits))) {
       std::string key = std::to_string(first) + ' ' + chosen + ' ' +
                         std::to_string(plan_options.from_zeros) + ' ' +
                         std::to_string(plan_options.known_zero) + ' ' +
@@ -201,13 +329,13 @@ class Runner {
     }
   }
 
-  // Takes the measurements (or resets) from branch.op on that can be made together.
+  // Takes the measurements (or resets) from branch.at.op on that can be made together.
   Block take_block(Branch& branch) const {
     Block block;
-    block.first = branch.op;
+    block.first = branch.at.op;
     std::vector<circuit::Clbit> written;
-    for (; branch.op < program_.ops.size(); ++branch.op) {
-      const Op& op = program_.ops[branch.op];
+    for (; branch.at.op < program_.ops.size(); ++branch.at.op) {
+      const Op& op = program_.ops[branch.at.op];
       if (op.kind != OpKind::kMeasure && op.kind != OpKind::kReset) break;
       if (op.condition >= 0) {
         const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
@@ -216,26 +344,65 @@ class Runner {
           for (const circuit::Clbit b : written) depends |= b >= first && b < first + count;
         });
         if (depends) break;
-        if (!holds(op, branch.bits)) continue;
+        if (!holds(op, branch.at.bits)) continue;
       }
       const bool is_reset = op.kind == OpKind::kReset;
       if (block.ops.empty()) block.is_reset = is_reset;
-      if (block.is_reset != is_reset) break;
+      if (block.is_reset != is_reset || block.ops.size() == kMaxBlockOps) break;
       const Qubit qubit = circuit_.targets(op)[0];
       if (std::find(block.qubits.begin(), block.qubits.end(), qubit) == block.qubits.end()) {
         if (block.qubits.size() == kMaxBlockQubits) break;
         block.qubits.push_back(qubit);
       }
+
       block.ops.push_back(&op);
       if (!is_reset) written.push_back(op.clbit);
     }
     return block;
   }
 
-  // Draws the outcome of every shot of the branch. The branch goes on with the first outcome; the
-  // others wait.
+  // In a loop one operation draws again and again.
+  std::uint64_t event_of(std::size_t op, std::uint64_t events_done) const {
+    return 1 + op + (program_.has_control_flow ? (events_done + 1) << 32 : 0);
+  }
+
+  // Bit j: whether the block's j-th measurement is read wrongly in a shot.
+  std::uint64_t draw_misread(const Block& block, std::uint64_t event, std::uint64_t value,
+                             std::uint32_t shot) const {
+    std::uint64_t misread = 0;
+    for (std::size_t j = 0; j < block.ops.size(); ++j) {
+      const Qubit qubit = circuit_.targets(*block.ops[j])[0];
+      const auto at = std::find(block.qubits.begin(), block.qubits.end(), qubit);
+      const bool one = value >> (at - block.qubits.begin()) & 1;
+      const std::uint64_t key = event + j + kMisreadEvents;
+      if (is_misread(options_.readout[qubit], one, options_.seed, shot, key)) misread |= bit(j);
+    }
+    return misread;
+  }
+
+  // Draws the outcome of every shot of the branch at a block of measurements.
   void draw(const Block& block, std::size_t block_op, Branch& branch) {
     const std::vector<double> p = state_->joint_probabilities(block.qubits);
+    part(p, block_op, event_of(block.first, branch.at.blocks_done),
+         options_.readout.empty() || block.is_reset ? nullptr : &block, branch);
+  }
+
+  // The same at a channel whose operator depends on the state.
+  void draw_channel(Branch& branch) {
+    const Op& op = program_.ops[branch.at.op];
+    const ChannelDraw& channel = draws_[op.first_param];
+    const std::vector<double> answers =
+        state_->expectations(channel.questions(circuit_.targets(op)));
+    const double norm = answers[0];  // wanders from 1, for operators keep it only roughly
+    const double scale = norm > kLeastNorm && norm * kLeastNorm < 1 ? 1 : 1 / std::sqrt(norm);
+    part(channel.probabilities(answers), branch.at.op,
+         event_of(branch.at.op, branch.at.channels_done), nullptr, branch, scale);
+  }
+
+  // Draws one of the outcomes for every shot. The branch goes on with the first outcome; the others
+  // wait.
+  void part(const std::vector<double>& p, std::size_t op, std::uint64_t event, const Block* readout,
+            Branch& branch, double channel_scale = 1) {
     std::vector<double> sums(p.size());
     double total = 0;
     for (std::size_t k = 0; k < p.size(); ++k) sums[k] = total += p[k];
@@ -243,15 +410,16 @@ class Runner {
       throw Error(ExitCode::kVerification,
                   "the state has norm " + std::to_string(total) + " before a measurement");
     }
-    if (branch.blocks_done > kMostBlocks) {
+    if (branch.at.blocks_done > kMostBlocks) {
       throw Error(ExitCode::kInput, "a shot measures more than " + std::to_string(kMostBlocks) +
                                         " times: a loop does not end");
     }
-    // In a loop one operation draws again and again.
-    const std::uint64_t event =
-        1 + block.first +
-        (program_.has_control_flow ? (std::uint64_t{branch.blocks_done} + 1) << 32 : 0);
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> drawn;  // outcome, shot
+    struct Drawn {
+      std::uint64_t value, misread;
+      std::uint32_t shot;
+      bool operator!=(const Drawn& o) const { return value != o.value || misread != o.misread; }
+    };
+    std::vector<Drawn> drawn;
     drawn.reserve(branch.shots.size());
     for (const auto shot : branch.shots) {
       const double u = random_uniform(options_.seed, shot, event) * total;
@@ -259,37 +427,38 @@ class Runner {
           static_cast<std::size_t>(std::upper_bound(sums.begin(), sums.end(), u) - sums.begin());
       k = std::min(k, p.size() - 1);
       while (k > 0 && p[k] <= 0) --k;  // rounding at the upper end
-      drawn.emplace_back(k, shot);
+      drawn.push_back({k, readout ? draw_misread(*readout, event, k, shot) : 0, shot});
     }
-    std::stable_sort(drawn.begin(), drawn.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    const auto scale = [&](std::uint64_t k) { return std::sqrt(total / p[k]); };
+    std::stable_sort(drawn.begin(), drawn.end(), [](const Drawn& a, const Drawn& b) {
+      return a.value != b.value ? a.value < b.value : a.misread < b.misread;
+    });
+    const bool is_channel = program_.ops[op].kind == OpKind::kChannel;
+    const auto outcome = [&](const Drawn& d) {
+      return Outcome{event, d.value, is_channel ? channel_scale : std::sqrt(total / p[d.value]),
+                     d.misread};
+    };
 
     // Outcomes after the first wait, the second next in line.
-    const std::uint64_t first_value = drawn.front().first;
+    const Drawn first = drawn.front();
     auto end = drawn.end();
     std::shared_ptr<Snapshot> base;
-    if (drawn.back().first != first_value && num_alive_ + 1 < options_.max_states) {
+    if (drawn.back() != first && num_alive_ + 1 < options_.max_states) {
       base = std::make_shared<Snapshot>(*state_, num_alive_);
     }
-    while (std::prev(end)->first != first_value) {
-      const std::uint64_t value = std::prev(end)->first;
+    while (*std::prev(end) != first) {
+      const Drawn value = *std::prev(end);
       auto begin = end;
-      while (std::prev(begin)->first == value) --begin;
-      Branch other;
-      other.op = block_op;
-      other.bits = branch.bits;
-      for (auto it = begin; it != end; ++it) other.shots.push_back(it->second);
-      other.path = branch.path;
-      other.path.push_back({value, scale(value)});
-      other.blocks_done = branch.blocks_done;
-      other.base = base;
+      while (!(*std::prev(begin) != value)) --begin;
+      Branch other{branch.at, {}, branch.path, base};
+      other.at.op = op;
+      for (auto it = begin; it != end; ++it) other.shots.push_back(it->shot);
+      other.path.push_back(outcome(value));
       waiting_.push_back(std::move(other));
       end = begin;
     }
     branch.shots.clear();
-    for (auto it = drawn.begin(); it != end; ++it) branch.shots.push_back(it->second);
-    branch.path.push_back({first_value, scale(first_value)});
+    for (auto it = drawn.begin(); it != end; ++it) branch.shots.push_back(it->shot);
+    branch.path.push_back(outcome(first));
   }
 
   void project(const Block& block, const Outcome& outcome, Branch& branch) {
@@ -302,28 +471,38 @@ class Runner {
     }
     if (!flips.ops().empty()) state_->apply(flips, flips.ops());
     if (block.is_reset) return;
-    for (const Op* op : block.ops) {
+    for (std::size_t j = 0; j < block.ops.size(); ++j) {
+      const Op* op = block.ops[j];
       const auto at = std::find(block.qubits.begin(), block.qubits.end(), circuit_.targets(*op)[0]);
-      set_bit(branch.bits, op->clbit, outcome.value >> (at - block.qubits.begin()) & 1);
+      const bool one = outcome.value >> (at - block.qubits.begin()) & 1;
+      set_bit(branch.at.bits, op->clbit, one != static_cast<bool>(outcome.misread >> j & 1));
     }
   }
 
   void advance(Branch branch) {
     while (true) {
-      run_gates(branch);
-      if (branch.op == program_.ops.size()) break;
-      const std::size_t block_op = branch.op;
+      if (run_gates(branch)) {
+        runtime::Timer timer;
+        draw_channel(branch);
+        const double elapsed_s = timer.elapsed_s();
+        result_.timings.execute_s += elapsed_s;
+        result_.profile["channel"].add(elapsed_s, 0, 0);
+        continue;
+      }
+      if (branch.at.op == program_.ops.size()) break;
+      if (program_.ops[branch.at.op].kind == OpKind::kChannel) continue;
+      const std::size_t block_op = branch.at.op;
       const Block block = take_block(branch);
       if (block.ops.empty()) continue;
       runtime::Timer timer;
-      if (branch.blocks_done == branch.path.size()) draw(block, block_op, branch);
-      project(block, branch.path[branch.blocks_done++], branch);
+      if (branch.at.blocks_done == branch.path.size()) draw(block, block_op, branch);
+      project(block, branch.path[branch.at.blocks_done++], branch);
       const double elapsed_s = timer.elapsed_s();
       result_.timings.execute_s += elapsed_s;
       result_.profile[block.is_reset ? "reset" : "measure"].add(elapsed_s, 0, 0);
     }
     ++result_.num_branches;
-    on_leaf_({*state_, branch.bits, branch.shots});
+    on_leaf_({*state_, branch.at.bits, branch.shots});
   }
 
   const Program& program_;
@@ -337,11 +516,22 @@ class Runner {
   std::uint64_t num_alive_ = 0;  // snapshots
   PlanCache own_plans_;
   PlanCache* plans_;
+  // of channels: what is drawn, the operators as operations of `work_`, and where each stands there
+  std::vector<ChannelDraw> draws_;
+  Circuit work_;
+  std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> operators_;
+  std::vector<int> outcomes_;
 };
 
 }  // namespace
 
 double leaf_draw(std::uint64_t seed, std::uint64_t shot) { return random_uniform(seed, shot, 0); }
+
+bool is_misread(const circuit::ReadoutError& error, bool value, std::uint64_t seed,
+                std::uint64_t shot, std::uint64_t bit) {
+  const double p = value ? error.p0_given_1 : error.p1_given_0;
+  return p > 0 && random_uniform(seed, shot, bit + (std::uint64_t{1} << 62)) < p;
+}
 
 void run_branches(const Program& program, std::unique_ptr<State>& state,
                   const BranchOptions& options, const statevec::RunObserver& observer,

@@ -7,6 +7,11 @@
 // for the outcomes that wait. Snapshots live under a memory budget; an outcome whose snapshot did
 // not fit is replayed from |0...0> along its recorded outcomes. Memory: at most `max_states` states
 // plus O(shots); time: one run of the rest of the circuit a distinct outcome.
+//
+// Noise channels make trajectories of the shots: every shot draws its operator at every channel in
+// the same way. Most draws do not depend on the state (channel_draw.h), so the gates up to the next
+// one that does, or to where shots part, are planned and run as one stretch with the operators of
+// the shots in it; shots whose operators agree so far share one state.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/plan_cache.h"
 #include "tilewave/simulate/program.h"
@@ -35,12 +41,18 @@ struct BranchOptions {
   std::uint64_t shots = 1;
   std::uint64_t seed = 0;
   std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
-  bool in_order = false;         ///< the gates behind the last event end with the identity layout
-  PlanCache* plans = nullptr;    ///< of this circuit; may be shared by several runs
+  std::span<const circuit::ReadoutError> readout =
+      {};                      ///< one a qubit; empty: measured bits are right
+  bool in_order = false;       ///< the gates behind the last event end with the identity layout
+  PlanCache* plans = nullptr;  ///< of this circuit; may be shared by several runs
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.
 double leaf_draw(std::uint64_t seed, std::uint64_t shot);
+/// True when a bit that is `value` is read wrongly; `bit`: the classical bit, or the qubit where
+/// nothing is measured.
+bool is_misread(const circuit::ReadoutError& error, bool value, std::uint64_t seed,
+                std::uint64_t shot, std::uint64_t bit);
 
 /// Runs the program on `state` (in |0...0>; it may be replaced by another of its kind) and calls
 /// `on_leaf` for every distinct history of outcomes. Adds plans, times and passes to `result`.

@@ -106,6 +106,8 @@ class Translator {
       case OpKind::kJump:
       case OpKind::kAssign:
         return refuse(op, "it is classical control that branches");
+      case OpKind::kChannel:
+        return refuse(op, "a noise channel stands there");
       case OpKind::kGate:
       case OpKind::kMatrix:
         break;

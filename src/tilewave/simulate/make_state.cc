@@ -16,7 +16,8 @@ namespace {
 
 using statevec::Precision;
 
-constexpr int kMinThreadedQubits = 14;        // below, waking a thread costs more than it does
+constexpr int kMinThreadedQubits = 14;  // below, waking a thread costs more than it does
+constexpr std::uint32_t kCostModelQubits = 22;
 constexpr std::uint32_t kSurelyFits = 16;     // reading what is free costs more than running these
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
@@ -222,6 +223,17 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes);
   }
   return statevec::make_cuda_state(n, precision, devices[0]);
+}
+
+std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Precision precision,
+                                                  int num_threads, const std::string& device,
+                                                  const Distribution& distribution) {
+  const bool on_cpu = runs_on_cpu(num_qubits, precision, device);
+  const std::string kind = on_cpu || distribution.num_ranks() > 1 ? "cpu"
+                           : device == "auto"                     ? "cuda"
+                                                                  : device;
+  return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, kind,
+                    distribution);
 }
 
 }  // namespace tilewave::simulate

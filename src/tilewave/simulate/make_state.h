@@ -39,6 +39,12 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::
                                             int num_threads, const std::string& device,
                                             const Distribution& distribution = {});
 
+/// A small state of the kind make_state() would make: it knows the machine as that one would.
+std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits,
+                                                  statevec::Precision precision, int num_threads,
+                                                  const std::string& device,
+                                                  const Distribution& distribution = {});
+
 /// Throws Error(kResources) when a state of n qubits does not fit in `available_bytes`: what is
 /// needed, what there is, and three ways out.
 void check_memory(std::uint32_t num_qubits, statevec::Precision precision, int num_threads,

@@ -115,6 +115,7 @@ Program prepare(const Circuit& circuit) {
   for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
     const Op& op = it->op;
     program.records |= op.kind == OpKind::kAssign || op.kind == OpKind::kMeasure;
+    program.has_channels |= op.kind == OpKind::kChannel;
     if (it->index < straight.tail) {
       program.dynamic |= op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
       kept.push_back(*it);

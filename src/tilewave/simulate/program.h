@@ -20,6 +20,7 @@ struct Program {
   std::vector<DeferredMeasure> deferred;  ///< read off the final state; each clbit once
   bool records = false;                   ///< some measurement writes a classical bit
   bool dynamic = false;                   ///< ops hold a measurement or a reset
+  bool has_channels = false;              ///< ops hold a noise channel
   bool has_control_flow = false;          ///< ops jump or assign; jumps name operations of `ops`
 };
 

@@ -2,24 +2,22 @@
 #include "tilewave/simulate/simulate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <numeric>
 #include <random>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/io/npy.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/clifford_run.h"
-#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/topology.h"
+#include "tilewave/statevec/density.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 
@@ -29,7 +27,6 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
-constexpr std::uint32_t kCostModelQubits = 22;
 constexpr std::uint64_t kMaxShots = 100'000'000;
 // Up to here a state vector answers as fast, with the same shots on every device.
 constexpr std::uint32_t kMostSmallQubits = 20;
@@ -62,6 +59,32 @@ void check_questions(const Program& program, const Options& options) {
       fail("qubit " + std::to_string(q) + " is asked for twice");
     }
   }
+  bool known = false;
+  for (const char* word : {"auto", "statevector", "stabilizer", "density", "trajectories"}) {
+    known |= options.engine == word;
+  }
+  if (!known) {
+    fail("unknown engine '" + options.engine +
+         "': use auto, statevector, stabilizer, density or trajectories");
+  }
+  if (options.engine == "statevector" && program.has_channels) {
+    fail("a state vector holds no noise: use --engine density, trajectories or auto");
+  }
+  if (options.engine == "trajectories" && !program.has_channels) {
+    fail(
+        "--engine trajectories is for circuits with noise channels: give a --noise file with some");
+  }
+  if ((program.has_channels || options.engine == "density") &&
+      (!options.amplitudes.empty() || !options.state_path.empty())) {
+    fail(
+        "a noisy circuit ends in no single state, so it has no amplitudes: ask for counts, "
+        "probabilities or expectations");
+  }
+}
+
+// `program` as its engine runs it: resets of a density matrix part no shots.
+void check_shots(const Program& program, const Options& options) {
+  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
   if (!program.dynamic) return;
   if ((!options.amplitudes.empty() || !options.state_path.empty()) && options.shots != 1) {
     fail(
@@ -83,9 +106,22 @@ void plan_only(const Program& program, const Options& options, const statevec::C
     std::vector<circuit::Op> gates;
     const auto is_event = [&](std::size_t k) {
       const auto kind = program.ops[k].kind;
-      return kind != circuit::OpKind::kGate && kind != circuit::OpKind::kMatrix;
+      return kind != circuit::OpKind::kGate && kind != circuit::OpKind::kMatrix &&
+             kind != circuit::OpKind::kChannel;
     };
-    for (; at < program.ops.size() && !is_event(at); ++at) gates.push_back(program.ops[at]);
+    std::size_t channels = 0;
+    for (; at < program.ops.size() && !is_event(at); ++at) {
+      if (program.ops[at].kind == circuit::OpKind::kChannel) {
+        ++channels;
+      } else {
+        gates.push_back(program.ops[at]);
+      }
+    }
+    if (channels) {
+      result.plan.text += std::to_string(channels) +
+                          " noise channels: below is a trajectory without errors, shots with other "
+                          "operators go their own way from where they part\n";
+    }
     if (!gates.empty()) {
       statevec::PlanOptions plan_options;
       plan_options.precision = options.precision;
@@ -135,48 +171,15 @@ void plan_only(const Program& program, const Options& options, const statevec::C
   result.timings.plan_s = timer.elapsed_s();
 }
 
-// Finds out now, not after the run, that the file cannot be written.
-void check_writable(const std::string& path) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
-      !std::filesystem::is_directory(status)) {
-    return;  // opening a pipe twice would disturb its reader
-  }
-  io::NpyWriter(path, {io::NpyType::kUint8, {1}});
-}
-
-void write_state(State& state, const std::string& path, bool is_root) {
-  const bool is_double = state.precision() == Precision::kDouble;
-  if (!is_root) {  // takes part, so that the root gets every block
-    state.for_each_block([](std::uint64_t, std::span<const cplx>) {});
-    return;
-  }
-  io::NpyWriter writer(path, {is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
-                              {state.num_amplitudes()}});
-  std::vector<std::complex<float>> narrow;
-  state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {
-    if (is_double) {
-      writer.write(block);
-      return;
-    }
-    narrow.resize(block.size());
-    std::transform(block.begin(), block.end(), narrow.begin(),
-                   [](cplx a) { return std::complex<float>(a); });
-    writer.write(std::span<const std::complex<float>>(narrow));
-  });
-  writer.close();
-}
-
 // The circuit for the stabilizer engine, where that engine is wanted and can answer.
 std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
   const bool forced = options.engine == "stabilizer";
-  if (!forced && options.engine != "auto" && options.engine != "statevector") {
+  if (options.noise && forced) {
     throw Error(ExitCode::kUsage,
-                "unknown engine '" + options.engine + "': use auto, statevector or stabilizer");
+                "the stabilizer engine runs no noise model: use --engine density or trajectories");
   }
-  if (!forced && (options.engine == "statevector" || n <= kMostSmallQubits ||
+  if (!forced && (options.noise || options.engine != "auto" || n <= kMostSmallQubits ||
                   options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
@@ -197,165 +200,6 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   return clifford;
 }
 
-// Collects what was asked from the final state of every branch, weighted by its share of the shots.
-class Collector {
- public:
-  Collector(const Program& program, const Options& options, Result& result)
-      : program_(program), options_(options), result_(result), counter_(program) {}
-
-  void operator()(const Leaf& leaf) {
-    const runtime::Timer timer;
-    const double weight = program_.dynamic ? static_cast<double>(leaf.shots.size()) /
-                                                 static_cast<double>(options_.shots)
-                                           : 1.0;
-    check_norm(leaf.state, weight);
-    State& state = leaf.state;
-    if (options_.probabilities) {
-      timed("probabilities", [&] { add_probabilities(state, weight); });
-    }
-    if (!options_.observables.empty()) {
-      timed("expectations", [&] {
-        const std::vector<double> values = state.expectations(options_.observables);
-        result_.expectations.resize(values.size());
-        for (std::size_t k = 0; k < values.size(); ++k) {
-          result_.expectations[k] += weight * options_.observables[k].coefficient * values[k];
-        }
-      });
-    }
-    if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
-    if (options_.shots > 0) timed("sample", [&] { count(leaf); });
-    if (!options_.state_path.empty()) {
-      timed("write state",
-            [&] { write_state(state, options_.state_path, options_.distribution.is_root()); });
-    }
-    result_.timings.observe_s += timer.elapsed_s();
-    shots_done_ += leaf.shots.size();
-  }
-
-  // Room for every shot, before the first leaf.
-  void prepare_shots() {
-    const auto& circuit = *program_.circuit;
-    result_.num_shot_bits = program_.records ? circuit.num_clbits() : circuit.num_qubits();
-    result_.shot_words = (result_.num_shot_bits + 63) / 64;
-    result_.shot_bits.assign(options_.shots * result_.shot_words, 0);
-  }
-
-  void finish() {
-    result_.counts = counter_.take();
-    // One order, so the sum is the same however the branches were walked.
-    for (const double value : result_.expectations) result_.expectation_sum += value;
-  }
-  double fraction_done() const {
-    return options_.shots ? static_cast<double>(shots_done_) / static_cast<double>(options_.shots)
-                          : 1;
-  }
-
- private:
-  template <class F>
-  void timed(const char* step, F f) {
-    const runtime::Timer timer;
-    f();
-    result_.profile[step].add(timer.elapsed_s(), 0, 0);
-  }
-
-  void check_norm(State& state, double weight) {
-    double norm = 0;
-    timed("norm", [&] { norm = state.norm(); });
-    if (!std::isfinite(norm)) {
-      throw Error(ExitCode::kVerification,
-                  "the state is not finite (its norm is " + std::to_string(norm) +
-                      "): an angle or a matrix of the circuit is too large");
-    }
-    const double gates = static_cast<double>(std::max<std::size_t>(program_.ops.size(), 1));
-    const double unit = state.precision() == Precision::kDouble ? 1e-11 : 1e-4;
-    if (std::abs(norm - 1) > unit * std::sqrt(gates) && result_.warnings.empty()) {
-      char text[128];
-      std::snprintf(text, sizeof text,
-                    "the norm of the state is %.12g, not 1; nothing was rescaled", norm);
-      result_.warnings.emplace_back(text);
-    }
-    result_.norm += weight * norm;
-  }
-
-  void add_probabilities(State& state, double weight) {
-    const std::vector<double> all = state.marginals();
-    const auto& chosen = options_.probability_qubits;
-    result_.probabilities.resize(chosen.empty() ? all.size() : chosen.size());
-    for (std::size_t k = 0; k < result_.probabilities.size(); ++k) {
-      result_.probabilities[k] += weight * all[chosen.empty() ? k : chosen[k]];
-    }
-    if (chosen.empty() || chosen.size() > kMaxJointQubits) return;
-    const std::vector<double> joint = state.joint_probabilities(chosen);
-    result_.joint_probabilities.resize(joint.size());
-    for (std::size_t k = 0; k < joint.size(); ++k)
-      result_.joint_probabilities[k] += weight * joint[k];
-  }
-
-  void read_amplitudes(State& state) {
-    std::vector<std::uint64_t> indices;
-    for (const auto& range : options_.amplitudes) {
-      for (std::uint64_t k = 0; k < range.count; ++k) indices.push_back(range.first + k);
-    }
-    const std::vector<cplx> values = state.amplitudes(indices);
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-      result_.amplitudes.push_back({indices[k], values[k]});
-    }
-  }
-
-  void count(const Leaf& leaf) {
-    if (program_.records && program_.deferred.empty()) {
-      counter_.add(leaf.bits, leaf.shots.size());
-      if (options_.record_shots) {
-        for (const auto shot : leaf.shots) record(shot, leaf.bits, 0);
-      }
-      return;
-    }
-    std::vector<double> draws(leaf.shots.size());
-    for (std::size_t k = 0; k < draws.size(); ++k) {
-      draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
-    }
-    std::vector<std::uint32_t> order;  // of shots by their draws
-    if (options_.record_shots) {
-      order.resize(draws.size());
-      std::iota(order.begin(), order.end(), 0);
-      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return draws[a] != draws[b] ? draws[a] < draws[b] : a < b;
-      });
-    }
-    std::sort(draws.begin(), draws.end());
-    const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      record(leaf.shots[order[k]], leaf.bits, drawn[k]);
-    }
-    for (std::size_t k = 0; k < drawn.size();) {
-      std::size_t end = k + 1;
-      while (end < drawn.size() && drawn[end] == drawn[k]) ++end;
-      counter_.add(leaf.bits, drawn[k], end - k);
-      k = end;
-    }
-  }
-
-  void record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state) {
-    std::uint64_t* row = result_.shot_bits.data() + std::size_t{shot} * result_.shot_words;
-    if (!program_.records) {
-      row[0] = basis_state;
-      return;
-    }
-    std::copy(bits.begin(), bits.end(), row);
-    for (const auto& d : program_.deferred) {
-      const std::uint64_t mask = std::uint64_t{1} << (d.clbit % 64);
-      row[d.clbit / 64] &= ~mask;
-      if (basis_state >> d.qubit & 1) row[d.clbit / 64] |= mask;
-    }
-  }
-
-  const Program& program_;
-  const Options& options_;
-  Result& result_;
-  Counter counter_;
-  std::uint64_t shots_done_ = 0;
-};
-
 std::uint64_t draw_seed() {
   std::random_device entropy;
   return (std::uint64_t{entropy()} << 32) | entropy();
@@ -372,22 +216,51 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
   ++calls;
 }
 
-Result simulate(const circuit::Circuit& circuit, const Options& options) {
-  const Program program = prepare(circuit);
-  check_questions(program, options);
-  const std::uint32_t n = circuit.num_qubits();
+Result simulate(const circuit::Circuit& clean, const Options& options) {
+  const circuit::Circuit noisy =
+      options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
+  const circuit::Circuit& circuit = options.noise ? noisy : clean;
+  Program asked = prepare(circuit);
+  check_questions(asked, options);
   const int num_threads = runtime::resolve_num_threads(options.num_threads);
   Result result;
-  result.num_qubits = n;
+  result.num_qubits = circuit.num_qubits();
   result.precision = options.precision;
   result.shots = options.shots;
   result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
 
-  if (const auto clifford = choose_stabilizer(program, options)) {
-    runs_on_cpu(n, options.precision, options.device);  // checks the word
-    run_clifford(program, *clifford, options, result);
+  if (const auto clifford = choose_stabilizer(asked, options)) {
+    runs_on_cpu(circuit.num_qubits(), options.precision, options.device);  // checks the word
+    run_clifford(asked, *clifford, options, result);
     return result;
   }
+
+  // the circuit as its engine runs it: of 2n qubits for a density matrix
+  std::uint64_t num_shots = options.shots;
+  DensityProgram density;
+  if (asked.has_channels || options.engine == "density") {
+    if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
+    const NoisyChoice choice =
+        choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
+    result.engine_choice = choice.reason;
+    result.engine = choice.engine == NoisyEngine::kDensity ? "density" : "trajectories";
+  }
+  const bool is_density = result.engine == "density";
+  const Program& program = is_density ? density.program : asked;
+  if (is_density) {  // nothing of it is drawn but measurements
+    asked.dynamic = program.dynamic;
+    asked.has_channels = false;
+  }
+  if (asked.has_channels) {
+    result.num_trajectories = num_shots;
+  } else {
+    num_shots = program.dynamic ? options.shots : std::max<std::uint64_t>(options.shots, 1);
+  }
+  check_shots(asked, options);
+  const std::uint32_t n = program.circuit->num_qubits();
+  const std::vector<circuit::ReadoutError> readout =
+      options.noise ? circuit::readout_errors(*options.noise, result.num_qubits)
+                    : std::vector<circuit::ReadoutError>{};
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
   if (!options.topology_path.empty()) {
@@ -408,17 +281,11 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
     return result;
   }
   if (options.dry_run) {
-    const bool on_cpu = runs_on_cpu(n, options.precision, options.device);
     if (n > statevec::kMaxQubits) {
       check_memory(n, options.precision, num_threads, runtime::available_host_bytes());
     }
-    // A small state of the same kind knows the machine as the large one would.
-    const std::string device = on_cpu || options.distribution.num_ranks() > 1 ? "cpu"
-                               : options.device == "auto"                     ? "cuda"
-                                                                              : options.device;
-    const std::unique_ptr<State> small =
-        make_state(std::min(n, kCostModelQubits), options.precision, options.num_threads, device,
-                   options.distribution);
+    const std::unique_ptr<State> small = make_small_state(n, options.precision, options.num_threads,
+                                                          options.device, options.distribution);
     result.device = small->device();
     plan_only(program, options, small->cost_model(), result);
     result.memory_bytes =
@@ -430,13 +297,15 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
     return result;
   }
 
+  const bool parts = program.dynamic || program.has_channels;
   const std::uint64_t available =
-      program.dynamic ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
+      parts ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
   if (!options.state_path.empty() && options.distribution.is_root())
     check_writable(options.state_path);
   runtime::Timer timer;
   std::unique_ptr<State> state =
       make_state(n, options.precision, options.num_threads, options.device, options.distribution);
+  if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
   result.memory_bytes = state->memory_bytes();
@@ -446,7 +315,7 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
     result.timings.plan_s = 0;
   }
 
-  Collector collect(program, options, result);
+  Collector collect(asked, options, num_shots, readout, result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
   observer.on_step = [&](const statevec::StepTime& step) {
@@ -456,7 +325,7 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   const runtime::Timer run_timer;
   if (options.on_progress) {
     observer.on_progress = [&](double done_s, double total_s) {
-      if (!program.dynamic) {
+      if (!parts) {
         options.on_progress(total_s > 0 ? done_s / total_s : 1, total_s - done_s);
         return;
       }
@@ -470,12 +339,13 @@ Result simulate(const circuit::Circuit& circuit, const Options& options) {
   // Snapshots may take four fifths of the memory that is left.
   const std::uint64_t left = available > result.memory_bytes ? available - result.memory_bytes : 0;
   BranchOptions branch_options;
-  branch_options.shots =
-      program.dynamic ? options.shots : std::max<std::uint64_t>(options.shots, 1);
+  branch_options.shots = num_shots;
+  branch_options.readout = readout;
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
-  branch_options.plans = options.plans.get();
+  // kept plans are of the circuit as it came
+  if (!options.noise && !is_density) branch_options.plans = options.plans.get();
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
   return result;
@@ -493,6 +363,29 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   branch_options.in_order = in_order;
   Result ignored;
   run_branches(program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  return state;
+}
+
+std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
+  check_has_qubits(circuit);
+  const circuit::Circuit noisy =
+      options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;
+  const Program program = prepare(noisy);
+  DensityProgram density;
+  Options exact = options;
+  exact.engine = "density";
+  choose_noisy_engine(program, exact, 1, density);
+  if (density.program.dynamic) {
+    throw Error(ExitCode::kUsage,
+                "the density matrix of a circuit that measures in the middle depends on what is "
+                "measured: ask for counts or expectations over shots");
+  }
+  std::unique_ptr<State> state = make_state(density.circuit.num_qubits(), options.precision,
+                                            options.num_threads, options.device);
+  BranchOptions branch_options;
+  branch_options.in_order = true;
+  Result ignored;
+  run_branches(density.program, state, branch_options, {}, ignored, [](const Leaf&) {});
   return state;
 }
 

@@ -16,6 +16,7 @@
 
 #include "tilewave/base/complex.h"
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/plan_cache.h"
@@ -36,8 +37,11 @@ struct Options {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
   std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
-  std::string engine = "auto";  ///< "auto", "statevector" or "stabilizer" (Clifford, counts only)
-  Distribution distribution;    ///< with processes, all of them make the same call
+  /// "auto", "statevector", "stabilizer" (Clifford, counts only), "density" (exact, 2n qubits) or
+  /// "trajectories" (of a noisy circuit)
+  std::string engine = "auto";
+  std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none
+  Distribution distribution;  ///< with processes, all of them make the same call
 
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
@@ -57,6 +61,9 @@ struct Options {
 
 /// A run with more steps keeps the first of them only.
 constexpr std::size_t kMaxSteps = 4096;
+
+/// How many trajectories answer where no shots are asked for.
+constexpr std::uint64_t kDefaultTrajectories = 1000;
 
 /// A list longer than this gets no joint distribution.
 constexpr std::size_t kMaxJointQubits = 20;
@@ -97,7 +104,8 @@ struct StepProfile {
 struct Result {
   std::uint32_t num_qubits = 0;
   statevec::Precision precision = statevec::Precision::kDouble;
-  std::string engine = "statevector";  ///< or "stabilizer": then there is no norm
+  std::string engine = "statevector";  ///< or "stabilizer" (no norm), "density", "trajectories"
+  std::string engine_choice;           ///< why this engine runs a noisy circuit, with the costs
   std::string device;
   std::uint64_t seed = 0;
   std::uint64_t shots = 0;
@@ -114,8 +122,12 @@ struct Result {
   std::vector<Amplitude> amplitudes;
   std::vector<double> expectations;  ///< coefficient times <P>, a term
   double expectation_sum = 0;
-  double norm = 0;                 ///< sum of |amplitude|^2 as found
-  std::uint64_t memory_bytes = 0;  ///< of all ranks together
+  /// Of means over trajectories: standard errors, one a number above; empty where it is exact.
+  std::vector<double> probability_errors, expectation_errors;
+  double expectation_sum_error = 0;
+  std::uint64_t num_trajectories = 0;  ///< 0: not that engine
+  double norm = 0;                     ///< sum of |amplitude|^2 as found
+  std::uint64_t memory_bytes = 0;      ///< of all ranks together
   int num_ranks = 1;
   std::uint64_t num_branches = 0;  ///< final states that were simulated
   PlanSummary plan;
@@ -135,5 +147,11 @@ Result simulate(const circuit::Circuit& circuit, const Options& options);
 /// options. `in_order` plans for a caller that takes the amplitudes. Throws as simulate() does.
 std::unique_ptr<statevec::State> final_state(const circuit::Circuit& circuit,
                                              const Options& options, bool in_order = false);
+
+/// The density matrix at the end, element (row, column) at row + column 2^n, of a circuit that does
+/// not measure in the middle; reads noise and what final_state() reads. Throws Error(kUsage) where
+/// it measures, Error(kResources) where 4^n elements do not fit.
+std::unique_ptr<statevec::State> final_density(const circuit::Circuit& circuit,
+                                               const Options& options);
 
 }  // namespace tilewave::simulate

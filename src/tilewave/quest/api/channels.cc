@@ -1,7 +1,6 @@
 // Decoherence: every channel is a list of Kraus operators K_k, applied as the superoperator
 // S[(i, i'), (j, j')] = sum_k K_k[i, j] conj(K_k[i', j']), i on row qubits, i' on column qubits.
-#include <cmath>
-
+#include "tilewave/circuit/channel.h"
 #include "tilewave/quest/api/call.h"
 #include "tilewave/quest/core/overlap.h"
 
@@ -10,39 +9,11 @@ using tilewave::cplx;
 
 namespace {
 
-using Matrix = std::vector<cplx>;
-
-const Matrix kPaulis[4] = {
-    {1, 0, 0, 1}, {0, 1, 1, 0}, {0, cplx(0, -1), cplx(0, 1), 0}, {1, 0, 0, -1}};
-
-Matrix scaled(Matrix m, double factor) {
-  for (cplx& x : m) x *= factor;
-  return m;
-}
-
-// b on the higher qubit.
-Matrix kronecker(const Matrix& a, const Matrix& b) {
-  Matrix out(16);
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 4; ++j) {
-      out[i * 4 + j] = a[(i & 1) * 2 + (j & 1)] * b[(i >> 1) * 2 + (j >> 1)];
-    }
-  }
-  return out;
-}
+namespace circuit = tilewave::circuit;
+using circuit::Matrix;
 
 void apply_kraus(Register& r, std::span<const Qubit> targets, const std::vector<Matrix>& ops) {
-  const std::size_t dim = std::size_t{1} << targets.size(), size = dim * dim;
-  Matrix s(size * size, 0);
-  for (const Matrix& k : ops) {
-    for (std::size_t a = 0; a < size; ++a) {
-      const std::size_t i = a & (dim - 1), i2 = a / dim;
-      for (std::size_t b = 0; b < size; ++b) {
-        s[a * size + b] += k[i * dim + (b & (dim - 1))] * std::conj(k[i2 * dim + b / dim]);
-      }
-    }
-  }
-  r.superoperator(targets, std::move(s));
+  r.superoperator(targets, circuit::superoperator(ops));
   r.log().comment("a channel on " + std::to_string(targets.size()) +
                   " qubits stands here: OpenQASM 2 has no noise");
 }
@@ -58,7 +29,7 @@ void one_qubit(const char* function, const Qureg& qureg, int target, double prob
   });
 }
 
-// Two-qubit Pauli errors with equal probabilities; with_pauli says which factors occur.
+// Two-qubit Pauli errors with equal probabilities: all 15, or those of Z alone.
 void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double prob, double most,
                bool only_z) {
   call(function, [&] {
@@ -67,15 +38,10 @@ void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double 
     const Qubit t[2] = {qubit(r, q1, "qubit1"), qubit(r, q2, "qubit2")};
     check_distinct(q1, q2, "qubit1 and qubit2");
     check_probability(prob, most, "prob");
-    std::vector<Matrix> ops;
-    const int step = only_z ? 3 : 1, errors = only_z ? 3 : 15;
-    for (int a = 0; a < 4; a += step) {
-      for (int b = 0; b < 4; b += step) {
-        const double p = a == 0 && b == 0 ? 1 - prob : prob / errors;
-        ops.push_back(scaled(kronecker(kPaulis[a], kPaulis[b]), std::sqrt(p)));
-      }
-    }
-    apply_kraus(r, t, ops);
+    const circuit::PauliProbability z[3] = {
+        {{3, 0}, prob / 3}, {{0, 3}, prob / 3}, {{3, 3}, prob / 3}};
+    apply_kraus(r, t,
+                (only_z ? circuit::pauli_channel(2, z) : circuit::depolarizing(2, prob)).kraus);
   });
 }
 
@@ -99,23 +65,20 @@ void kraus_map(const char* function, const Qureg& qureg, const int* targets, int
 }  // namespace
 
 void mixDephasing(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 0.5, [](double p) -> std::vector<Matrix> {
-    return {scaled(kPaulis[0], std::sqrt(1 - p)), scaled(kPaulis[3], std::sqrt(p))};
+  one_qubit(__func__, qureg, targetQubit, prob, 0.5, [](double p) {
+    const circuit::PauliProbability z{{3}, p};
+    return circuit::pauli_channel(1, {&z, 1}).kraus;
   });
 }
 
 void mixDepolarising(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 0.75, [](double p) -> std::vector<Matrix> {
-    const double each = std::sqrt(p / 3);
-    return {scaled(kPaulis[0], std::sqrt(1 - p)), scaled(kPaulis[1], each),
-            scaled(kPaulis[2], each), scaled(kPaulis[3], each)};
-  });
+  one_qubit(__func__, qureg, targetQubit, prob, 0.75,
+            [](double p) { return circuit::depolarizing(1, p).kraus; });
 }
 
 void mixDamping(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 1, [](double p) -> std::vector<Matrix> {
-    return {{1, 0, 0, std::sqrt(1 - p)}, {0, std::sqrt(p), 0, 0}};
-  });
+  one_qubit(__func__, qureg, targetQubit, prob, 1,
+            [](double p) { return circuit::amplitude_damping(p).kraus; });
 }
 
 void mixTwoQubitDephasing(Qureg qureg, int qubit1, int qubit2, qreal prob) {
@@ -139,9 +102,8 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
       fail("probX, probY and probZ leave " + std::to_string(none) +
            " for no error: none of them may be larger than that");
     }
-    apply_kraus(r, {&t, 1},
-                {scaled(kPaulis[0], std::sqrt(none)), scaled(kPaulis[1], std::sqrt(probX)),
-                 scaled(kPaulis[2], std::sqrt(probY)), scaled(kPaulis[3], std::sqrt(probZ))});
+    const circuit::PauliProbability errors[3] = {{{1}, probX}, {{2}, probY}, {{3}, probZ}};
+    apply_kraus(r, {&t, 1}, circuit::pauli_channel(1, errors).kraus);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/channel.h"
 
 namespace tilewave::quest {
 namespace {
@@ -14,36 +15,6 @@ std::string text(double value) {
   char out[40];
   std::snprintf(out, sizeof out, "%.9g", value);
   return out;
-}
-
-std::size_t dimension(std::size_t entries) {
-  std::size_t dim = 1;
-  while (dim * dim < entries) dim *= 2;
-  return dim;
-}
-
-// The largest |(M^dagger M)_ij - delta_ij| is added up over operators by the caller.
-void add_gram(std::span<const cplx> m, std::vector<cplx>& gram) {
-  const std::size_t dim = dimension(m.size());
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t j = 0; j < dim; ++j) {
-      for (std::size_t k = 0; k < dim; ++k) {
-        gram[i * dim + j] += std::conj(m[k * dim + i]) * m[k * dim + j];
-      }
-    }
-  }
-}
-
-double distance_from_identity(const std::vector<cplx>& gram) {
-  const std::size_t dim = dimension(gram.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t j = 0; j < dim; ++j) {
-      const double d = std::abs(gram[i * dim + j] - (i == j ? 1.0 : 0.0));
-      if (!(d <= worst)) worst = d;
-    }
-  }
-  return worst;
 }
 
 }  // namespace
@@ -135,9 +106,7 @@ double tolerance(const Register& r) {
 }
 
 void check_unitary(const Register& r, std::span<const cplx> m, const char* name) {
-  std::vector<cplx> gram(m.size(), 0);
-  add_gram(m, gram);
-  const double d = distance_from_identity(gram);
+  const double d = circuit::distance_from_trace_preserving({std::vector<cplx>(m.begin(), m.end())});
   if (!(d <= tolerance(r))) {
     fail(std::string(name) + " is not unitary: an element of its product with its adjoint is " +
          text(d) + " off the identity, at most " + text(tolerance(r)) + " is allowed");
@@ -145,9 +114,7 @@ void check_unitary(const Register& r, std::span<const cplx> m, const char* name)
 }
 
 void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops) {
-  std::vector<cplx> gram(ops[0].size(), 0);
-  for (const auto& m : ops) add_gram(m, gram);
-  const double d = distance_from_identity(gram);
+  const double d = circuit::distance_from_trace_preserving(ops);
   if (!(d <= tolerance(r))) {
     fail("ops do not preserve the trace: an element of the sum of K^dagger K is " + text(d) +
          " off the identity, at most " + text(tolerance(r)) + " is allowed");

@@ -2,16 +2,16 @@
 #include "tilewave/quest/core/register.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/density.h"
 #include "tilewave/quest/core/read_blocks.h"
 #include "tilewave/quest/core/settings.h"
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/statevec/density.h"
 
 namespace tilewave::quest {
 namespace {
@@ -20,22 +20,6 @@ constexpr std::size_t kMaxPending = 2000;  // gates; planning them takes millise
 
 circuit::Circuit empty_circuit(int num_qubits) {
   return circuit::Circuit(static_cast<std::uint32_t>(num_qubits));
-}
-
-// The same qubits on the column side.
-struct Shifted {
-  Shifted(std::span<const Qubit> qubits, int by) : count(qubits.size()) {
-    for (std::size_t k = 0; k < count; ++k) values[k] = qubits[k] + static_cast<Qubit>(by);
-  }
-  operator std::span<const Qubit>() const { return {values.data(), count}; }
-  std::array<Qubit, 64> values;
-  std::size_t count;
-};
-
-// Gates whose matrix is real: the same on both sides.
-bool is_real(GateId gate) {
-  return gate == GateId::kX || gate == GateId::kZ || gate == GateId::kH || gate == GateId::kSwap ||
-         gate == GateId::kRy || gate == GateId::kSy;
 }
 
 // x <- M x; scratch: 4 dim numbers.
@@ -58,11 +42,6 @@ TW_MULTIVERSION void multiply(const double* columns, cplx* x, std::size_t dim, d
 }
 
 }  // namespace
-
-std::vector<cplx> conjugate(std::vector<cplx> m) {
-  for (cplx& x : m) x = std::conj(x);
-  return m;
-}
 
 Register::Register(int num_qubits, bool is_density, statevec::Precision precision)
     : num_qubits_(num_qubits),
@@ -138,12 +117,8 @@ void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targe
   pending_.add_controlled_gate(gate, controls.qubits, controls.values, targets, params);
   if (log_.is_recording()) log_.gate(gate, controls.qubits, controls.values, targets, params);
   if (is_density_ && sides == Sides::kBoth) {
-    const Shifted c(controls.qubits, num_qubits_), t(targets, num_qubits_);
-    if (is_real(gate)) {
-      pending_.add_controlled_gate(gate, c, controls.values, t, params);
-    } else {
-      pending_.add_matrix(c, controls.values, t, conjugate(circuit::gate_matrix(gate, params)));
-    }
+    circuit::add_column_gate(pending_, static_cast<std::uint32_t>(num_qubits_), gate,
+                             controls.qubits, controls.values, targets, params);
   }
   if (pending_.ops().size() >= kMaxPending) state();
 }
@@ -163,8 +138,9 @@ void Register::matrix(Controls controls, std::span<const Qubit> targets, std::ve
   changed();
   if (log_.is_recording()) log_.matrix(controls.qubits, controls.values, targets, m);
   if (is_density_ && sides == Sides::kBoth) {
-    const Shifted c(controls.qubits, num_qubits_), t(targets, num_qubits_);
-    append_matrix({c, controls.values}, t, conjugate(m));
+    const auto n = static_cast<std::uint32_t>(num_qubits_);
+    append_matrix({circuit::column_qubits(controls.qubits, n), controls.values},
+                  circuit::column_qubits(targets, n), circuit::conjugate(m));
   }
   append_matrix(controls, targets, std::move(m));
 }
@@ -281,9 +257,7 @@ double Register::norm() {
 
 const std::vector<cplx>& Register::diagonal() {
   if (diagonal_.empty()) {
-    std::vector<std::uint64_t> indices(dimension());
-    for (std::uint64_t k = 0; k < indices.size(); ++k) indices[k] = k * (dimension() + 1);
-    diagonal_ = state().amplitudes(indices);
+    diagonal_ = statevec::density_diagonal(state());
   }
   return diagonal_;
 }
@@ -310,14 +284,7 @@ double Register::probability(Qubit qubit, int outcome) {
 
 std::vector<double> Register::probabilities(std::span<const Qubit> qubits) {
   if (!is_density_) return state().joint_probabilities(qubits);
-  std::vector<double> out(std::size_t{1} << qubits.size(), 0.0);
-  const std::vector<cplx>& d = diagonal();
-  for (std::uint64_t k = 0; k < d.size(); ++k) {
-    std::size_t outcome = 0;
-    for (std::size_t j = 0; j < qubits.size(); ++j) outcome |= (k >> qubits[j] & 1) << j;
-    out[outcome] += d[k].real();
-  }
-  return out;
+  return statevec::density_probabilities(diagonal(), qubits);
 }
 
 cplx Register::amplitude(std::uint64_t index) { return state().amplitudes({&index, 1})[0]; }
@@ -332,21 +299,7 @@ std::vector<cplx> Register::all_amplitudes() {
 
 std::vector<double> Register::expectations(const circuit::PauliSum& sum) {
   if (!is_density_) return state().expectations(sum);
-  // Tr(P rho) = sum_r <r|P|r ^ x> rho[r ^ x, r]
-  std::vector<double> out;
-  std::vector<std::uint64_t> indices(dimension());
-  for (const circuit::PauliTerm& term : sum) {
-    for (std::uint64_t r = 0; r < dimension(); ++r) indices[r] = (r ^ term.x) + r * dimension();
-    const std::vector<cplx> elements = state().amplitudes(indices);
-    static const cplx kPowers[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-    cplx total = 0;
-    for (std::uint64_t r = 0; r < dimension(); ++r) {
-      // P|s> = i^num_y (-1)^{s.z} |s ^ x> with s = r ^ x
-      total += std::popcount((r ^ term.x) & term.z) & 1 ? -elements[r] : elements[r];
-    }
-    out.push_back((total * kPowers[std::popcount(term.x & term.z) & 3]).real());
-  }
-  return out;
+  return statevec::density_expectations(state(), sum);
 }
 
 }  // namespace tilewave::quest

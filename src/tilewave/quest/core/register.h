@@ -107,7 +107,4 @@ class Register {
   QasmLog log_;
 };
 
-/// The conjugate of a matrix.
-std::vector<cplx> conjugate(std::vector<cplx> m);
-
 }  // namespace tilewave::quest

@@ -1,0 +1,191 @@
+"""Noisy circuits against Qiskit Aer: every channel, readout errors, dynamic circuits, the backend and the primitives."""
+import numpy as np
+import pytest
+
+qiskit = pytest.importorskip("qiskit")
+aer = pytest.importorskip("qiskit_aer")
+from qiskit import ClassicalRegister, QuantumCircuit, QuantumRegister  # noqa: E402
+from qiskit.quantum_info import SparsePauliOp, random_unitary  # noqa: E402
+from qiskit_aer import noise as an  # noqa: E402
+
+import tilewave as tw  # noqa: E402
+from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit  # noqa: E402
+
+N = 4
+
+
+def errors():
+    coherent = random_unitary(4, seed=3)
+    return {
+        "depolarizing": (an.depolarizing_error(0.1, 1), an.depolarizing_error(0.15, 2)),
+        "bit flip": (an.pauli_error([("X", 0.07), ("I", 0.93)]), None),
+        "phase flip": (an.pauli_error([("Z", 0.07), ("I", 0.93)]), None),
+        "bit-phase flip": (an.pauli_error([("Y", 0.07), ("I", 0.93)]), None),
+        "pauli": (an.pauli_error([("X", 0.03), ("Y", 0.05), ("I", 0.92)]),
+                  an.pauli_error([("XY", 0.1), ("IZ", 0.05), ("ZI", 0.02), ("II", 0.83)])),
+        "amplitude damping": (an.amplitude_damping_error(0.1), None),
+        "generalized amplitude damping": (an.amplitude_damping_error(0.1, 0.3), None),
+        "phase damping": (an.phase_damping_error(0.1), None),
+        "phase and amplitude damping": (an.phase_amplitude_damping_error(0.1, 0.05, 0.2), None),
+        "thermal relaxation": (an.thermal_relaxation_error(50, 30, 4, 0.1), None),
+        "thermal relaxation, long t2": (an.thermal_relaxation_error(50, 80, 4), None),
+        "reset": (an.reset_error(0.05, 0.03), None),
+        "coherent": (an.coherent_unitary_error(random_unitary(2, seed=1)), an.coherent_unitary_error(coherent)),
+        "mixed unitary": (an.mixed_unitary_error([(random_unitary(2, seed=5), 0.2), (np.eye(2), 0.8)]), None),
+        "kraus": (an.kraus_error([[[1, 0], [0, 0.8]], [[0, 0.36], [0, 0]], [[0, 0], [0, 0.48]]]),
+                  an.kraus_error([np.diag([1, 1, 1, 0.8]), 0.6 * np.eye(4)[[3, 1, 2, 0]] @ np.diag([0, 0, 0, 1])])),
+        "composed": (an.depolarizing_error(0.05, 1).compose(an.amplitude_damping_error(0.1)),
+                     an.amplitude_damping_error(0.1).tensor(an.phase_damping_error(0.1))),
+    }
+
+
+def circuit_of(seed, n=N, measured=True):
+    rng = np.random.default_rng(seed)
+    circuit = QuantumCircuit(n)
+    for _ in range(4):
+        for q in range(n):
+            circuit.u(*map(float, rng.uniform(-3, 3, 3)), q)
+        for q in map(int, rng.permutation(n - 1)):
+            circuit.cx(q, q + 1)
+    if measured:
+        circuit.measure_all()
+    return circuit
+
+
+def noise_of(name):
+    single, pair = errors()[name]
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(single, ["u"])
+    if pair is not None:
+        model.add_all_qubit_quantum_error(pair, ["cx"])
+        model.add_quantum_error(an.depolarizing_error(0.3, 2), ["cx"], [1, 2])  # instead of the pair's
+    return model
+
+
+def aer_counts(circuit, model, shots, seed=1, method="density_matrix"):
+    simulator = aer.AerSimulator(method=method, noise_model=model, seed_simulator=seed)
+    return simulator.run(circuit, shots=shots).result().get_counts()
+
+
+def deviation(a, b):
+    """The chi-square of two counts in standard deviations above its mean."""
+    n, m, chi, cells = sum(a.values()), sum(b.values()), 0.0, 0
+    for key in set(a) | set(b):
+        x, y = a.get(key, 0), b.get(key, 0)
+        if x + y >= 10:
+            p = (x + y) / (n + m)
+            chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
+            cells += 1
+    return (chi - (cells - 1)) / np.sqrt(2 * max(cells - 1, 1))
+
+
+@pytest.mark.parametrize("name", errors())
+def test_density_matrix_is_aers(name):
+    model = noise_of(name)
+    circuit = circuit_of(1, measured=False)
+    ours = tw.simulate(from_qiskit(circuit), noise=model)
+    circuit.save_density_matrix()
+    simulator = aer.AerSimulator(method="density_matrix", noise_model=model)
+    theirs = simulator.run(circuit).result().data()["density_matrix"].data
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", errors())
+def test_counts_are_aers_from_both_engines(name):
+    model = noise_of(name)
+    circuit = circuit_of(2)
+    theirs = aer_counts(circuit, model, 20000)
+    for engine in ("density", "trajectories"):
+        for precision in ("double", "single"):
+            ours = tw.sample(from_qiskit(circuit), 20000, seed=7, noise=model, engine=engine, precision=precision)
+            assert deviation(ours, theirs) < 5, (engine, precision)
+
+
+def test_trajectories_of_many_qubits_give_the_expectations_of_the_density_matrix():
+    circuit = from_qiskit(circuit_of(5, n=9, measured=False))
+    observable = "ZZIIIIIII + 0.5 IXXIIIIII + IIIIIIYII"
+    for name in ("depolarizing", "amplitude damping"):
+        model = tw.noise_model(noise_of(name))
+        exact = tw.run(circuit, observables=observable, noise=model, engine="density")
+        mean = tw.run(circuit, 3000, seed=2, observables=observable, noise=model, engine="trajectories")
+        assert exact.engine == "density" and len(exact.expectation_errors) == 0
+        assert mean.engine == "trajectories" and mean.num_trajectories == 3000
+        assert np.all(np.abs(mean.expectations - exact.expectations) < 5 * mean.expectation_errors + 1e-6)
+        assert tw.expectation(circuit, observable, noise=model, engine="density") == pytest.approx(exact.expectation_sum)
+
+
+def dynamic_circuit():
+    q, a, b = QuantumRegister(3), ClassicalRegister(1, "a"), ClassicalRegister(3, "b")
+    circuit = QuantumCircuit(q, a, b)
+    for k in range(3):
+        circuit.ry(0.6 + k, k)
+    circuit.measure(0, a[0])
+    with circuit.if_test((a, 1)) as otherwise:
+        circuit.x(1)
+    with otherwise:
+        circuit.h(2)
+    circuit.reset(0)
+    circuit.cx(1, 2)
+    circuit.h(0)
+    circuit.measure([0, 1, 2], b)
+    return circuit
+
+
+def test_dynamic_circuits_with_readout_errors_give_aers_counts():
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(an.amplitude_damping_error(0.2), ["ry", "h", "x"])
+    model.add_all_qubit_quantum_error(an.depolarizing_error(0.2, 2), ["cx"])
+    model.add_all_qubit_quantum_error(an.pauli_error([("X", 0.1), ("I", 0.9)]), ["reset"])
+    model.add_quantum_error(an.pauli_error([("X", 0.2), ("I", 0.8)]), ["measure"], [1])
+    model.add_all_qubit_readout_error(an.ReadoutError([[0.95, 0.05], [0.1, 0.9]]))
+    model.add_readout_error(an.ReadoutError([[0.8, 0.2], [0.3, 0.7]]), [2])
+    circuit = dynamic_circuit()
+    theirs = aer_counts(circuit, model, 20000, method="statevector")
+    for engine in ("density", "trajectories"):
+        ours = tw.sample(from_qiskit(circuit), 20000, seed=3, noise=model, engine=engine)
+        assert deviation(ours, theirs) < 5, engine
+
+
+def test_backend_and_primitives_take_a_noise_model():
+    model = noise_of("amplitude damping")
+    model.add_all_qubit_readout_error(an.ReadoutError([[0.97, 0.03], [0.06, 0.94]]))
+    circuit = circuit_of(3)
+    theirs = aer_counts(circuit, model, 20000)
+    ours = TilewaveBackend().run(circuit, shots=20000, seed_simulator=4, noise_model=model).result().get_counts()
+    assert deviation(ours, theirs) < 5
+    assert deviation(TilewaveBackend().run(circuit, shots=20000, seed_simulator=4).result().get_counts(), theirs) > 5
+    sampler = SamplerV2(seed=4, noise_model=model)
+    assert deviation(sampler.run([circuit], shots=20000).result()[0].data.meas.get_counts(), theirs) < 5
+    observable = SparsePauliOp(["ZZII", "IXXI"], [1.0, 0.5])
+    bare = circuit_of(3, measured=False)
+    found = EstimatorV2(noise_model=model).run([(bare, observable)]).result()[0].data
+    rho = tw.simulate(from_qiskit(bare), noise=model)
+    assert float(found.evs) == pytest.approx(np.trace(observable.to_matrix() @ rho).real)
+    assert float(found.stds) == 0
+
+
+def test_models_as_dictionaries_text_and_files(tmp_path):
+    model = {"channels": [{"after": "x", "channel": "bit_flip", "p": 1}], "readout": [{"p1_given_0": 0}]}
+    circuit = tw.Circuit(1).x(0)
+    (tmp_path / "noise.json").write_text(tw.noise.json.dumps(model))
+    for source in (model, tw.noise.json.dumps(model), tmp_path / "noise.json", tw.noise_model(model)):
+        assert tw.sample(circuit, 10, noise=source) == {"0": 10}
+    assert tw.noise_model(model).as_dict() == model
+    with pytest.raises(ValueError, match=r"channels\[0\]\.p: is 2: it must be from 0 to 1"):
+        tw.noise_model({"channels": [{"after": "x", "channel": "bit_flip", "p": 2}]})
+    with pytest.raises(ValueError, match="holds no noise"):
+        tw.run(circuit, noise=model, engine="statevector")
+    with pytest.raises(TypeError, match="a noise model is a dictionary"):
+        tw.noise_model(3)
+
+
+def test_errors_that_cannot_be_converted():
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(an.depolarizing_error(0.1, 1), ["u1"])
+    model.add_all_qubit_quantum_error(an.depolarizing_error(0.2, 1), ["p"])
+    with pytest.raises(ValueError, match="two different errors for one gate"):
+        tw.noise_model(model)
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(an.depolarizing_error(0.1, 1), ["frobnicate"])
+    with pytest.raises(ValueError, match="there is no gate 'frobnicate'"):
+        tw.noise_model(model)

@@ -1,0 +1,93 @@
+// See density.h.
+#include "tilewave/circuit/density.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tilewave::circuit {
+namespace {
+
+bool same(const Matrix& a, const Matrix& b) {
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (std::abs(a[k] - b[k]) > 1e-15) return false;
+  }
+  return true;
+}
+
+GateId find_conjugate(GateId gate) {
+  const GateInfo& info = gate_info(gate);
+  const Matrix wanted = conjugate(gate_matrix(gate, {}));
+  if (same(wanted, gate_matrix(gate, {}))) return gate;
+  for (const GateInfo& other : gate_table()) {
+    if (other.num_params == 0 && other.num_targets == info.num_targets &&
+        other.num_controls == info.num_controls && same(wanted, gate_matrix(other.id, {}))) {
+      return other.id;
+    }
+  }
+  return GateId::kCount;
+}
+
+}  // namespace
+
+std::vector<Qubit> column_qubits(std::span<const Qubit> qubits, std::uint32_t n) {
+  std::vector<Qubit> out(qubits.begin(), qubits.end());
+  for (Qubit& q : out) q += n;
+  return out;
+}
+
+std::optional<std::pair<GateId, std::vector<double>>> conjugate_gate(
+    GateId gate, std::span<const double> params) {
+  if (params.empty()) {
+    static const auto kConjugates = [] {
+      std::array<GateId, static_cast<std::size_t>(GateId::kCount)> all{};
+      for (const GateInfo& g : gate_table()) {
+        all[static_cast<std::size_t>(g.id)] =
+            g.num_params == 0 ? find_conjugate(g.id) : GateId::kCount;
+      }
+      return all;
+    }();
+    const GateId other = kConjugates[static_cast<std::size_t>(gate)];
+    if (other == GateId::kCount) return std::nullopt;
+    return std::pair(other, std::vector<double>{});
+  }
+  // with some of its angles negated
+  const Matrix wanted = conjugate(gate_matrix(gate, params));
+  for (unsigned signs = 0; signs < 1u << params.size(); ++signs) {
+    std::vector<double> angles(params.begin(), params.end());
+    for (std::size_t k = 0; k < angles.size(); ++k) {
+      if (signs >> k & 1) angles[k] = -angles[k];
+    }
+    if (same(wanted, gate_matrix(gate, angles))) return std::pair(gate, std::move(angles));
+  }
+  return std::nullopt;
+}
+
+Op& add_column_gate(Circuit& circuit, std::uint32_t n, GateId gate, std::span<const Qubit> controls,
+                    std::uint64_t control_values, std::span<const Qubit> qubits,
+                    std::span<const double> params) {
+  const auto c = column_qubits(controls, n), q = column_qubits(qubits, n);
+  if (const auto other = conjugate_gate(gate, params)) {
+    return circuit.add_controlled_gate(other->first, c, control_values, q, other->second);
+  }
+  const auto own = static_cast<std::size_t>(gate_info(gate).num_controls);
+  std::vector<Qubit> all(c);
+  all.insert(all.end(), q.begin(), q.begin() + static_cast<std::ptrdiff_t>(own));
+  const std::uint64_t ones = c.size() < 64 ? ~std::uint64_t{0} << c.size() : 0;
+  return circuit.add_matrix(all, control_values | ones, std::span(q).subspan(own),
+                            conjugate(gate_matrix(gate, params)));
+}
+
+Op& add_column_matrix(Circuit& circuit, std::uint32_t n, std::span<const Qubit> controls,
+                      std::uint64_t control_values, std::span<const Qubit> targets, Matrix m) {
+  return circuit.add_matrix(column_qubits(controls, n), control_values, column_qubits(targets, n),
+                            conjugate(std::move(m)));
+}
+
+Op& add_superoperator(Circuit& circuit, std::uint32_t n, std::span<const Qubit> targets, Matrix s) {
+  std::vector<Qubit> both(targets.begin(), targets.end());
+  for (const Qubit q : targets) both.push_back(q + n);
+  return circuit.add_matrix({}, ~std::uint64_t{0}, both, std::move(s));
+}
+
+}  // namespace tilewave::circuit

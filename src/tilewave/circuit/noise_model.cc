@@ -1,0 +1,203 @@
+// See noise_model.h.
+#include "tilewave/circuit/noise_model.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::circuit {
+namespace {
+
+// The gate under all its controls: x under one more control that acts on 1 is cx.
+GateId whole_gate(const Op& op) {
+  const int extra = op.num_controls - gate_info(op.gate).num_controls;
+  const auto ones = (std::uint64_t{1} << std::min(extra, 63)) - 1;
+  if (extra == 0 || (op.control_values & ones) != ones) return op.gate;
+  const GateInfo* info = find_controlled(op.gate, extra);
+  return info ? info->id : GateId::kCount;
+}
+
+bool matches(const NoiseRule& rule, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kMeasure:
+      return rule.on_measure;
+    case OpKind::kReset:
+      return rule.on_reset;
+    case OpKind::kMatrix:
+      return rule.all_gates || rule.on_matrices;
+    case OpKind::kGate:
+      return rule.all_gates ||
+             std::find(rule.gates.begin(), rule.gates.end(), whole_gate(op)) != rule.gates.end();
+    default:
+      return false;
+  }
+}
+
+// Whether a list of qubits names one qubit, or all qubits of an operation in their order.
+bool names(const std::vector<std::vector<Qubit>>& lists, std::span<const Qubit> qubits) {
+  return std::any_of(lists.begin(), lists.end(),
+                     [&](const auto& list) { return std::ranges::equal(list, qubits); });
+}
+
+void check_qubit(const std::string& path, Qubit qubit, std::uint32_t num_qubits) {
+  if (qubit < num_qubits) return;
+  throw Error(ExitCode::kInput, path + ": qubit " + std::to_string(qubit) +
+                                    " does not exist: the circuit has qubits 0 to " +
+                                    std::to_string(num_qubits - 1));
+}
+
+class Writer {
+ public:
+  Writer(const Circuit& circuit, const NoiseModel& model) : out_(circuit), model_(model) {
+    for (const NoiseRule& rule : model.rules) {
+      for (const auto* lists : {&rule.qubits, &rule.except}) {
+        for (const auto& list : *lists) {
+          for (const Qubit q : list) check_qubit(rule.path, q, circuit.num_qubits());
+        }
+      }
+      has_idle_ |= rule.on_idle;
+      if (rule.on_idle && circuit.has_control_flow()) {
+        throw Error(ExitCode::kInput,
+                    rule.path +
+                        ": idle noise needs a circuit without loops and branches: put the noise "
+                        "on id gates instead");
+      }
+    }
+  }
+
+  Circuit run() {
+    const std::vector<Op> ops = out_.take_ops();
+    std::vector<std::size_t> first(ops.size() + 1);  // where each operation, with its noise, begins
+    std::vector<std::pair<std::size_t, std::size_t>> jumps;
+    if (has_idle_) find_layers(ops);
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      first[k] = out_.ops().size();
+      const Op& op = ops[k];
+      if (has_idle_) add_idle(k, op);
+      add_channels(op, true);
+      if (op.kind == OpKind::kJump) jumps.emplace_back(out_.ops().size(), op.first_param);
+      out_.put_op(op);
+      add_channels(op, false);
+    }
+    first[ops.size()] = out_.ops().size();
+    for (const auto& [jump, to] : jumps) out_.set_jump_target(jump, first[to]);
+    return std::move(out_);
+  }
+
+ private:
+  void add_channel(const NoiseRule& rule, std::span<const Qubit> targets, const Op& of) {
+    const std::size_t at = out_.ops().size();
+    out_.add_channel(targets, rule.channel);
+    out_.finish_from(at, of.line, of.condition);
+  }
+
+  void add_channels(const Op& op, bool before) {
+    for (const NoiseRule& rule : model_.rules) {
+      if (rule.before != before || !matches(rule, op)) continue;
+      const auto span = out_.qubits(op);
+      const std::vector<Qubit> qubits(span.begin(), span.end());  // the pool grows
+      const auto one_by_one = rule.channel->num_qubits == 1;
+      if (qubits.size() > 1 && names(rule.except, qubits)) continue;
+      const bool whole = qubits.size() > 1 && names(rule.qubits, qubits);
+      std::vector<Qubit> targets;
+      if (rule.acts_on.empty()) {
+        targets = qubits;
+      } else {
+        for (const int j : rule.acts_on) {
+          if (static_cast<std::size_t>(j) < qubits.size()) {
+            targets.push_back(qubits[static_cast<std::size_t>(j)]);
+          }
+        }
+        if (targets.size() != rule.acts_on.size()) continue;
+      }
+      if (!one_by_one) {
+        const bool fits = static_cast<int>(targets.size()) == rule.channel->num_qubits;
+        if (fits && (rule.qubits.empty() || whole)) add_channel(rule, targets, op);
+        continue;
+      }
+      for (const Qubit q : targets) {
+        if (!rule.qubits.empty() && !whole && !names(rule.qubits, {&q, 1})) continue;
+        if (names(rule.except, {&q, 1})) continue;
+        add_channel(rule, {&q, 1}, op);
+      }
+    }
+  }
+
+  // As soon as possible: every operation takes one layer, barriers and classical bits keep order.
+  void find_layers(const std::vector<Op>& ops) {
+    layer_.assign(ops.size(), 0);
+    std::vector<std::size_t> qubit(out_.num_qubits()), clbit(out_.num_clbits());
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      const Op& op = ops[k];
+      if (op.kind == OpKind::kBarrier) {
+        std::fill(qubit.begin(), qubit.end(), *std::max_element(qubit.begin(), qubit.end()));
+        continue;
+      }
+      std::size_t at = 0;
+      for (const Qubit q : out_.qubits(op)) at = std::max(at, qubit[q]);
+      if (op.condition >= 0) {
+        const Condition& c = out_.conditions()[static_cast<std::size_t>(op.condition)];
+        const auto wait = [&](Clbit b, std::uint32_t count) {
+          for (std::uint32_t j = 0; j < count; ++j) at = std::max(at, clbit[b + j]);
+        };
+        if (c.expr.empty()) {
+          wait(c.first, c.size);
+        } else {
+          for_each_read(c.expr, wait);
+        }
+      }
+      layer_[k] = at;
+      for (const Qubit q : out_.qubits(op)) qubit[q] = at + 1;
+      if (op.kind == OpKind::kMeasure) clbit[op.clbit] = at + 1;
+    }
+  }
+
+  // The layers an operation's qubits waited since their last one.
+  void add_idle(std::size_t k, const Op& op) {
+    busy_until_.resize(out_.num_qubits());
+    const auto span = out_.qubits(op);
+    for (const Qubit q : std::vector<Qubit>(span.begin(), span.end())) {
+      const std::size_t before = busy_until_[q];
+      busy_until_[q] = layer_[k] + 1;
+      if (before == 0) continue;  // nothing happened to it so far
+      for (std::size_t layer = before; layer < layer_[k]; ++layer) {
+        for (const NoiseRule& rule : model_.rules) {
+          if (!rule.on_idle || (!rule.qubits.empty() && !names(rule.qubits, {&q, 1})) ||
+              names(rule.except, {&q, 1})) {
+            continue;
+          }
+          const std::size_t at = out_.ops().size();
+          out_.add_channel({&q, 1}, rule.channel);
+          out_.finish_from(at, op.line, -1);
+        }
+      }
+    }
+  }
+
+  Circuit out_;
+  const NoiseModel& model_;
+  bool has_idle_ = false;
+  std::vector<std::size_t> layer_, busy_until_;
+};
+
+}  // namespace
+
+Circuit with_noise(const Circuit& circuit, const NoiseModel& model) {
+  return Writer(circuit, model).run();
+}
+
+std::vector<ReadoutError> readout_errors(const NoiseModel& model, std::uint32_t num_qubits) {
+  std::vector<ReadoutError> out(num_qubits);
+  for (const ReadoutRule& rule : model.readout) {
+    for (const Qubit q : rule.qubits) {
+      check_qubit(rule.path, q, num_qubits);
+      out[q] = rule.error;
+    }
+    if (rule.qubits.empty()) std::fill(out.begin(), out.end(), rule.error);
+  }
+  const bool none = std::all_of(out.begin(), out.end(), [](const auto& e) { return e.is_none(); });
+  return none ? std::vector<ReadoutError>{} : out;
+}
+
+}  // namespace tilewave::circuit

@@ -1,0 +1,57 @@
+// A noise model: which channels act after (or before) which operations, and how often a measured
+// bit is read wrongly. with_noise() writes the channels into a circuit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/channel.h"
+#include "tilewave/circuit/circuit.h"
+
+namespace tilewave::circuit {
+
+/// Every rule that matches an operation adds its channel, in the order of the rules.
+struct NoiseRule {
+  std::string path;  ///< where it stands in its file, for errors
+  std::shared_ptr<const Channel> channel;
+  bool before = false;  ///< the operation; otherwise after it
+
+  bool all_gates = false, on_measure = false, on_reset = false, on_idle = false;
+  bool on_matrices = false;  ///< matrices given by the user
+  std::vector<GateId> gates;
+
+  /// Lists of qubits; empty: everywhere. One qubit: the channel on that qubit; several: an
+  /// operation on just these qubits in this order.
+  std::vector<std::vector<Qubit>> qubits, except;
+  std::vector<int> acts_on;  ///< which qubits of the operation; empty: all, one by one when the
+                             ///< channel has one qubit
+};
+
+/// A measured bit is read as 1 with probability p1_given_0 or 1 - p0_given_1.
+struct ReadoutError {
+  double p1_given_0 = 0, p0_given_1 = 0;
+  bool is_none() const { return p1_given_0 == 0 && p0_given_1 == 0; }
+};
+
+struct ReadoutRule {
+  std::string path;
+  std::vector<Qubit> qubits;  ///< empty: all
+  ReadoutError error;
+};
+
+struct NoiseModel {
+  std::vector<NoiseRule> rules;
+  std::vector<ReadoutRule> readout;  ///< the last that names a qubit counts
+};
+
+/// The circuit with the channels of the model as operations. Throws Error(kInput) with the rule's
+/// path for a qubit the circuit does not have.
+Circuit with_noise(const Circuit& circuit, const NoiseModel& model);
+
+/// One entry a qubit; empty where no qubit is read wrongly. Throws as with_noise.
+std::vector<ReadoutError> readout_errors(const NoiseModel& model, std::uint32_t num_qubits);
+
+}  // namespace tilewave::circuit

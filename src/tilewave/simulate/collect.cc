@@ -1,0 +1,251 @@
+// See collect.h.
+#include "tilewave/simulate/collect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/npy.h"
+#include "tilewave/runtime/timer.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using statevec::Precision;
+using statevec::State;
+
+void write_state(State& state, const std::string& path, bool is_root) {
+  const bool is_double = state.precision() == Precision::kDouble;
+  if (!is_root) {  // takes part, so that the root gets every block
+    state.for_each_block([](std::uint64_t, std::span<const cplx>) {});
+    return;
+  }
+  io::NpyWriter writer(path, {is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
+                              {state.num_amplitudes()}});
+  std::vector<std::complex<float>> narrow;
+  state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {
+    if (is_double) {
+      writer.write(block);
+      return;
+    }
+    narrow.resize(block.size());
+    std::transform(block.begin(), block.end(), narrow.begin(),
+                   [](cplx a) { return std::complex<float>(a); });
+    writer.write(std::span<const std::complex<float>>(narrow));
+  });
+  writer.close();
+}
+
+// Of a mean from weighted sums of values and of their squares.
+double standard_error(double mean, double mean_square, std::uint64_t count) {
+  if (count < 2) return 0;
+  return std::sqrt(std::max(mean_square - mean * mean, 0.0) / static_cast<double>(count - 1));
+}
+
+}  // namespace
+
+void check_writable(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    return;  // opening a pipe twice would disturb its reader
+  }
+  io::NpyWriter(path, {io::NpyType::kUint8, {1}});
+}
+
+template <class F>
+void Collector::timed(const char* step, F f) {
+  const runtime::Timer timer;
+  f();
+  result_.profile[step].add(timer.elapsed_s(), 0, 0);
+}
+
+void Collector::operator()(const Leaf& leaf) {
+  const runtime::Timer timer;
+  const double weight =
+      program_.dynamic || program_.has_channels
+          ? static_cast<double>(leaf.shots.size()) / static_cast<double>(num_shots_)
+          : 1.0;
+  State& state = leaf.state;
+  double norm = check_norm(state);
+  result_.norm += weight * (program_.has_channels ? 1 : norm);
+  // the operators of a trajectory are scaled to be near 1, not to keep the norm
+  if (!program_.has_channels) norm = 1;
+  if (options_.probabilities) {
+    timed("probabilities", [&] { add_probabilities(state, weight, norm); });
+  }
+  if (!options_.observables.empty()) {
+    timed("expectations", [&] { add_expectations(state, weight, norm); });
+  }
+  if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
+  if (options_.shots > 0) timed("sample", [&] { count(leaf); });
+  if (!options_.state_path.empty()) {
+    timed("write state",
+          [&] { write_state(state, options_.state_path, options_.distribution.is_root()); });
+  }
+  result_.timings.observe_s += timer.elapsed_s();
+  shots_done_ += leaf.shots.size();
+}
+
+void Collector::prepare_shots() {
+  const auto& circuit = *program_.circuit;
+  result_.num_shot_bits = program_.records ? circuit.num_clbits() : circuit.num_qubits();
+  result_.shot_words = (result_.num_shot_bits + 63) / 64;
+  result_.shot_bits.assign(options_.shots * result_.shot_words, 0);
+}
+
+void Collector::finish() {
+  result_.counts = counter_.take();
+  // One order, so the sum is the same however the branches were walked.
+  for (const double value : result_.expectations) result_.expectation_sum += value;
+  if (!program_.has_channels) return;
+  const auto finish_errors = [&](std::span<const double> means, std::vector<double>& squares) {
+    for (std::size_t k = 0; k < squares.size(); ++k) {
+      squares[k] = standard_error(means[k], squares[k], num_shots_);
+    }
+  };
+  finish_errors(result_.probabilities, result_.probability_errors);
+  finish_errors(result_.expectations, result_.expectation_errors);
+  result_.expectation_sum_error = standard_error(result_.expectation_sum, sum_squares_, num_shots_);
+}
+
+double Collector::check_norm(State& state) {
+  double norm = 0;
+  timed("norm", [&] { norm = state.norm(); });
+  if (!std::isfinite(norm)) {
+    throw Error(ExitCode::kVerification, "the state is not finite (its norm is " +
+                                             std::to_string(norm) +
+                                             "): an angle or a matrix of the circuit is too large");
+  }
+  const double gates = static_cast<double>(std::max<std::size_t>(program_.ops.size(), 1));
+  const double unit = state.precision() == Precision::kDouble ? 1e-11 : 1e-4;
+  if (!program_.has_channels && std::abs(norm - 1) > unit * std::sqrt(gates) &&
+      result_.warnings.empty()) {
+    char text[128];
+    std::snprintf(text, sizeof text, "the norm of the state is %.12g, not 1; nothing was rescaled",
+                  norm);
+    result_.warnings.emplace_back(text);
+  }
+  return norm;
+}
+
+void Collector::add_probabilities(State& state, double weight, double norm) {
+  const std::vector<double> all = state.marginals();
+  const auto& chosen = options_.probability_qubits;
+  result_.probabilities.resize(chosen.empty() ? all.size() : chosen.size());
+  if (program_.has_channels) result_.probability_errors.resize(result_.probabilities.size());
+  for (std::size_t k = 0; k < result_.probabilities.size(); ++k) {
+    const double p = all[chosen.empty() ? k : chosen[k]] / norm;
+    result_.probabilities[k] += weight * p;
+    if (program_.has_channels) result_.probability_errors[k] += weight * p * p;
+  }
+  if (chosen.empty() || chosen.size() > kMaxJointQubits) return;
+  const std::vector<double> joint = state.joint_probabilities(chosen);
+  result_.joint_probabilities.resize(joint.size());
+  for (std::size_t k = 0; k < joint.size(); ++k) {
+    result_.joint_probabilities[k] += weight * joint[k] / norm;
+  }
+}
+
+void Collector::add_expectations(State& state, double weight, double norm) {
+  const std::vector<double> values = state.expectations(options_.observables);
+  result_.expectations.resize(values.size());
+  if (program_.has_channels) result_.expectation_errors.resize(values.size());
+  double sum = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const double value = options_.observables[k].coefficient * values[k] / norm;
+    sum += value;
+    result_.expectations[k] += weight * value;
+    if (program_.has_channels) result_.expectation_errors[k] += weight * value * value;
+  }
+  sum_squares_ += weight * sum * sum;
+}
+
+void Collector::read_amplitudes(State& state) {
+  std::vector<std::uint64_t> indices;
+  for (const auto& range : options_.amplitudes) {
+    for (std::uint64_t k = 0; k < range.count; ++k) indices.push_back(range.first + k);
+  }
+  const std::vector<cplx> values = state.amplitudes(indices);
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    result_.amplitudes.push_back({indices[k], values[k]});
+  }
+}
+
+void Collector::misread(std::uint32_t shot, Bits& bits, std::uint64_t& basis_state) const {
+  if (!program_.records) {
+    for (std::uint32_t q = 0; q < program_.circuit->num_qubits(); ++q) {
+      const bool one = basis_state >> q & 1;
+      if (is_misread(readout_[q], one, result_.seed, shot, q)) basis_state ^= std::uint64_t{1} << q;
+    }
+    return;
+  }
+  for (const auto& d : program_.deferred) {
+    const bool one = basis_state >> d.qubit & 1;
+    set_bit(bits, d.clbit, one != is_misread(readout_[d.qubit], one, result_.seed, shot, d.clbit));
+  }
+}
+
+void Collector::count(const Leaf& leaf) {
+  if (program_.records && program_.deferred.empty()) {
+    counter_.add(leaf.bits, leaf.shots.size());
+    if (options_.record_shots) {
+      for (const auto shot : leaf.shots) record(shot, leaf.bits, 0);
+    }
+    return;
+  }
+  std::vector<double> draws(leaf.shots.size());
+  for (std::size_t k = 0; k < draws.size(); ++k) {
+    draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
+  }
+  std::vector<std::uint32_t> order;  // of shots by their draws
+  if (options_.record_shots || !readout_.empty()) {
+    order.resize(draws.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return draws[a] != draws[b] ? draws[a] < draws[b] : a < b;
+    });
+  }
+  std::sort(draws.begin(), draws.end());
+  const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
+  if (!readout_.empty()) {
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      Bits bits = leaf.bits;
+      std::uint64_t basis_state = drawn[k];
+      misread(leaf.shots[order[k]], bits, basis_state);
+      if (program_.records) {
+        counter_.add(bits, 1);
+      } else {
+        counter_.add(bits, basis_state, 1);
+      }
+      if (options_.record_shots) record(leaf.shots[order[k]], bits, basis_state);
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    Bits bits = leaf.bits;
+    for (const auto& d : program_.deferred) set_bit(bits, d.clbit, drawn[k] >> d.qubit & 1);
+    record(leaf.shots[order[k]], bits, drawn[k]);
+  }
+  for (std::size_t k = 0; k < drawn.size();) {
+    std::size_t end = k + 1;
+    while (end < drawn.size() && drawn[end] == drawn[k]) ++end;
+    counter_.add(leaf.bits, drawn[k], end - k);
+    k = end;
+  }
+}
+
+void Collector::record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state) {
+  std::uint64_t* row = result_.shot_bits.data() + std::size_t{shot} * result_.shot_words;
+  if (!program_.records) {
+    row[0] = basis_state;
+    return;
+  }
+  std::copy(bits.begin(), bits.end(), row);
+}
+
+}  // namespace tilewave::simulate

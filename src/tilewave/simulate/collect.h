@@ -1,0 +1,63 @@
+// What a run was asked, collected from the final state of every branch, weighted by its share of
+// the shots. Over trajectories every mean gets its standard error, sqrt(sum_k (v_k - mean)^2 /
+// (N (N - 1))).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::simulate {
+
+/// Throws now, not after the run, where the file cannot be written.
+void check_writable(const std::string& path);
+
+class Collector {
+ public:
+  /// `num_shots` are run, whether or not their outcomes are asked for; `readout` as in
+  /// BranchOptions.
+  Collector(const Program& program, const Options& options, std::uint64_t num_shots,
+            std::span<const circuit::ReadoutError> readout, Result& result)
+      : program_(program),
+        options_(options),
+        num_shots_(num_shots),
+        readout_(readout),
+        result_(result),
+        counter_(program) {}
+
+  void operator()(const Leaf& leaf);
+  /// Room for every shot, before the first leaf.
+  void prepare_shots();
+  void finish();
+  double fraction_done() const {
+    return num_shots_ ? static_cast<double>(shots_done_) / static_cast<double>(num_shots_) : 1;
+  }
+
+ private:
+  template <class F>
+  void timed(const char* step, F f);
+  double check_norm(statevec::State& state);
+  void add_probabilities(statevec::State& state, double weight, double norm);
+  void add_expectations(statevec::State& state, double weight, double norm);
+  void read_amplitudes(statevec::State& state);
+  void count(const Leaf& leaf);
+  void record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state);
+  void misread(std::uint32_t shot, Bits& bits, std::uint64_t& basis_state) const;
+
+  const Program& program_;
+  const Options& options_;
+  std::uint64_t num_shots_;
+  std::span<const circuit::ReadoutError> readout_;
+  Result& result_;
+  Counter counter_;
+  std::uint64_t shots_done_ = 0;
+  double sum_squares_ = 0;  // of the sum of expectations, weighted
+  bool is_open_system_ = false;
+};
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,373 @@
+// Noisy circuits: the density engine against a dense reference, trajectories against both, the same
+// bytes for any number of threads and of states in memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/noise_model.h"
+#include "tilewave/io/noise_json.h"
+#include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using circuit::Circuit;
+using circuit::GateId;
+using circuit::Matrix;
+using circuit::OpKind;
+using circuit::Qubit;
+
+constexpr std::uint32_t kQubits = 3;
+constexpr std::size_t kDim = std::size_t{1} << kQubits;
+
+std::shared_ptr<const circuit::NoiseModel> noise(const std::string& text) {
+  return std::make_shared<circuit::NoiseModel>(io::parse_noise_model(text, "test"));
+}
+
+const std::string kAfterAll = R"("after": "all", "channel": )";
+// Channels as JSON, without braces.
+const std::string kChannels[] = {
+    kAfterAll + R"("depolarizing", "p": 0.05)",
+    R"("after": "cx", "channel": "depolarizing2", "p": 0.1)",
+    kAfterAll + R"("bit_flip", "p": 0.04)",
+    kAfterAll + R"("phase_flip", "p": 0.04)",
+    kAfterAll + R"("bit_phase_flip", "p": 0.04, "qubits": [0, 2])",
+    R"("after": "cx", "channel": "pauli", "probabilities": {"XY": 0.03, "ZI": 0.06, "IX": 0.02})",
+    kAfterAll + R"("amplitude_damping", "gamma": 0.06)",
+    kAfterAll + R"("generalized_amplitude_damping", "gamma": 0.06, "excited": 0.3)",
+    kAfterAll + R"("phase_damping", "lambda": 0.06)",
+    kAfterAll + R"("thermal_relaxation", "t1": 50, "t2": 70, "time": 4, "excited": 0.1)",
+    kAfterAll + R"("thermal_relaxation", "t1": 50, "t2": 20, "time": 2)",
+    kAfterAll + R"("reset", "p0": 0.03, "p1": 0.02)",
+    kAfterAll +
+        R"("unitary_mixture", "unitaries": [{"p": 0.9, "gate": "rz", "params": [0.1]},
+           {"p": 0.1, "matrix": [[0.6, [0, 0.8]], [[0, 0.8], 0.6]]}])",
+    R"("after": "cx", "channel": "unitary_mixture", "unitaries": [
+           {"p": 1, "gate": "rzx", "params": [0.2]}])",
+    // not diagonal, not unitary: X-basis damping
+    kAfterAll + R"("kraus", "operators": [[[0.95, 0.05], [0.05, 0.95]],
+        [[0.21794494717703367, -0.21794494717703367], [0.21794494717703367, -0.21794494717703367]]])",
+    // a 2-qubit jump |00><11|
+    R"("after": "cx", "channel": "kraus", "operators": [
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0.8]],
+        [[0, 0, 0, 0.6], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]])",
+    R"("after": "idle", "channel": "amplitude_damping", "gamma": 0.1)",
+    R"("before": ["cx", "u"], "channel": "phase_flip", "p": 0.05, "except": [1])",
+};
+
+Circuit random_circuit(std::uint64_t seed, bool with_resets = false) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> angle(-3, 3);
+  Circuit c(kQubits);
+  for (int layer = 0; layer < 3; ++layer) {
+    for (Qubit q = 0; q < kQubits; ++q) {
+      c.add_gate(GateId::kU, {q}, {angle(random), angle(random), angle(random)});
+    }
+    const Qubit a = random() % kQubits, b = (a + 1 + random() % 2) % kQubits;
+    c.add_gate(GateId::kCx, {a, b});
+    c.add_gate(GateId::kIswap, {b, 3 - a - b});
+    if (with_resets && layer == 1) c.add_reset(a);
+  }
+  return c;
+}
+
+// ---- the reference: rho as a dense matrix, operators as dense matrices ----
+
+Matrix embed(const Matrix& m, std::span<const Qubit> targets, std::span<const Qubit> controls) {
+  Matrix out(kDim * kDim);
+  const std::size_t dim = std::size_t{1} << targets.size();
+  for (std::size_t col = 0; col < kDim; ++col) {
+    if (!std::all_of(controls.begin(), controls.end(), [&](Qubit q) { return col >> q & 1; })) {
+      out[col * kDim + col] = 1;
+      continue;
+    }
+    std::size_t in = 0, rest = col;
+    for (std::size_t j = 0; j < targets.size(); ++j) {
+      in |= (col >> targets[j] & 1) << j;
+      rest &= ~(std::size_t{1} << targets[j]);
+    }
+    for (std::size_t res = 0; res < dim; ++res) {
+      std::size_t row = rest;
+      for (std::size_t j = 0; j < targets.size(); ++j) row |= (res >> j & 1) << targets[j];
+      out[row * kDim + col] = m[res * dim + in];
+    }
+  }
+  return out;
+}
+
+Matrix apply_all(const std::vector<Matrix>& kraus, const Matrix& rho) {
+  Matrix out(rho.size());
+  for (const Matrix& k : kraus) {
+    const Matrix part = circuit::multiply(circuit::multiply(k, rho), circuit::adjoint(k));
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] += part[j];
+  }
+  return out;
+}
+
+Matrix reference(const Circuit& c) {
+  Matrix rho(kDim * kDim);
+  rho[0] = 1;
+  for (const auto& op : c.ops()) {
+    std::vector<Matrix> kraus;
+    if (op.kind == OpKind::kChannel) {
+      kraus = c.channel(op).kraus;
+    } else if (op.kind == OpKind::kReset) {
+      kraus = {{1, 0, 0, 0}, {0, 1, 0, 0}};
+    } else {
+      kraus = {c.matrix(op)};
+    }
+    for (Matrix& k : kraus) k = embed(k, c.targets(op), c.controls(op));
+    rho = apply_all(kraus, rho);
+  }
+  return rho;
+}
+
+circuit::PauliSum all_strings() {
+  circuit::PauliSum sum;
+  for (std::uint64_t x = 0; x < kDim; ++x) {
+    for (std::uint64_t z = 0; z < kDim; ++z) sum.push_back({1.0, x, z});
+  }
+  return sum;
+}
+
+double expectation(const Matrix& rho, const circuit::PauliTerm& term) {
+  std::vector<int> letters;
+  for (std::uint32_t q = 0; q < kQubits; ++q) {
+    const int x = term.x >> q & 1, z = term.z >> q & 1;
+    letters.push_back(x ? (z ? 2 : 1) : (z ? 3 : 0));
+  }
+  const Matrix product = circuit::multiply(circuit::pauli_string_matrix(letters), rho);
+  double trace = 0;
+  for (std::size_t i = 0; i < kDim; ++i) trace += product[i * (kDim + 1)].real();
+  return trace;
+}
+
+Options asking(const std::string& engine, const std::string& channel) {
+  Options options;
+  options.engine = engine;
+  options.noise = noise("{\"channels\": [{" + channel + "}]}");
+  options.observables = all_strings();
+  options.probabilities = true;
+  options.probability_qubits = {2, 0};
+  options.seed = 5;
+  options.device = "cpu";
+  return options;
+}
+
+TEST(Noise, DensityMatrixIsTheDenseReferences) {
+  for (const std::string& channel : kChannels) {
+    for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
+      Options options = asking("density", channel);
+      options.precision = precision;
+      const double tolerance = precision == statevec::Precision::kDouble ? 1e-12 : 2e-6;
+      const Circuit c = random_circuit(3, true);
+      const Matrix rho = reference(circuit::with_noise(c, *options.noise));
+      const Result r = simulate(c, options);
+      EXPECT_EQ(r.engine, "density");
+      EXPECT_NEAR(r.norm, 1, 10 * tolerance);
+      for (std::size_t k = 0; k < options.observables.size(); ++k) {
+        ASSERT_NEAR(r.expectations[k], expectation(rho, options.observables[k]), tolerance)
+            << channel << " string " << k;
+      }
+      for (std::size_t outcome = 0; outcome < 4; ++outcome) {  // bit 0 is qubit 2
+        double p = 0;
+        for (std::size_t x = 0; x < kDim; ++x) {
+          if ((x >> 2 & 1) == (outcome & 1) && (x & 1) == outcome >> 1) {
+            p += rho[x * (kDim + 1)].real();
+          }
+        }
+        ASSERT_NEAR(r.joint_probabilities[outcome], p, tolerance) << channel;
+      }
+    }
+  }
+}
+
+TEST(Noise, TrajectoriesAgreeWithTheReferenceWithinTheirErrors) {
+  for (const std::string& channel : kChannels) {
+    for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
+      Options options = asking("trajectories", channel);
+      options.precision = precision;
+      options.shots = 4000;
+      const Circuit c = random_circuit(4, true);
+      const Matrix rho = reference(circuit::with_noise(c, *options.noise));
+      const Result r = simulate(c, options);
+      EXPECT_EQ(r.num_trajectories, options.shots);
+      double worst = 0;
+      for (std::size_t k = 0; k < options.observables.size(); ++k) {
+        const double wanted = expectation(rho, options.observables[k]);
+        // where no trajectory differs the error is none: rare ones may be missing
+        const double error = std::max(r.expectation_errors[k], 2e-4);
+        worst = std::max(worst, std::abs(r.expectations[k] - wanted) / error);
+      }
+      EXPECT_LT(worst, 5) << channel;
+      EXPECT_NEAR(r.expectations[0], 1, 1e-5)
+          << channel;  // the identity: every state is normalised
+      double total = 0;
+      for (std::size_t x = 0; x < kDim; ++x) {
+        std::string key;
+        for (std::uint32_t q = kQubits; q-- > 0;) key.push_back(x >> q & 1 ? '1' : '0');
+        const double p = rho[x * (kDim + 1)].real(), n = static_cast<double>(options.shots);
+        const auto found = r.counts.find(key);
+        const double count = found == r.counts.end() ? 0 : static_cast<double>(found->second);
+        EXPECT_LT(std::abs(count - n * p), 5 * std::sqrt(n * p) + 1) << channel << " " << key;
+        total += count;
+      }
+      EXPECT_EQ(total, static_cast<double>(options.shots));
+    }
+  }
+}
+
+// Counts of both engines where measurements, resets and conditions stand in the middle.
+TEST(Noise, DynamicCircuitsAgreeBetweenTheEngines) {
+  Circuit c(kQubits);
+  c.add_creg("a", 1);
+  c.add_creg("b", 3);
+  for (Qubit q = 0; q < kQubits; ++q) c.add_gate(GateId::kRy, {q}, {0.7 + q});
+  c.add_measure(0, 0);
+  c.add_gate(GateId::kX, {1});
+  c.set_condition(c.ops().size() - 1, {0, 1, {1}});
+  c.add_reset(0);
+  c.add_gate(GateId::kCx, {1, 2});
+  c.add_gate(GateId::kH, {0});
+  for (Qubit q = 0; q < kQubits; ++q) c.add_measure(q, 1 + q);
+  const auto model = noise(R"({"channels": [
+      {"after": "all", "channel": "amplitude_damping", "gamma": 0.1},
+      {"after": "cx", "channel": "depolarizing2", "p": 0.1},
+      {"before": "measure", "channel": "bit_flip", "p": 0.03},
+      {"after": "reset", "channel": "bit_flip", "p": 0.1}],
+      "readout": [{"p1_given_0": 0.05, "p0_given_1": 0.1}]})");
+  std::map<std::string, std::uint64_t> counts[2];
+  const std::uint64_t shots = 20000;
+  for (int k = 0; k < 2; ++k) {
+    Options options;
+    options.noise = model;
+    options.engine = k ? "trajectories" : "density";
+    options.shots = shots;
+    options.seed = 11 + static_cast<std::uint64_t>(k);
+    options.device = "cpu";
+    counts[k] = simulate(c, options).counts;
+  }
+  double chi = 0;
+  int cells = 0;
+  for (int x = 0; x < 16; ++x) {
+    std::string key;
+    for (int b = 3; b > 0; --b) key.push_back(x >> b & 1 ? '1' : '0');
+    key += x & 1 ? " 1" : " 0";
+    const auto a = static_cast<double>(counts[0][key]), b = static_cast<double>(counts[1][key]);
+    if (a + b == 0) continue;
+    chi += (a - b) * (a - b) / (a + b);
+    ++cells;
+  }
+  EXPECT_GT(cells, 14);
+  EXPECT_LT(chi, cells + 5 * std::sqrt(2.0 * cells));
+}
+
+TEST(Noise, ReadoutErrorsAreOfTheMeasuredBits) {
+  Circuit c(2, 2);
+  c.add_gate(GateId::kX, {1});
+  c.add_measure(0, 0);
+  c.add_measure(1, 1);
+  Options options;
+  options.noise = noise(R"({"readout": [{"qubits": [0], "p1_given_0": 1},
+                                        {"qubits": [1], "p0_given_1": 0.25}]})");
+  options.shots = 10000;
+  options.seed = 1;
+  options.device = "cpu";
+  options.record_shots = true;
+  const Result r = simulate(c, options);
+  EXPECT_EQ(r.counts.size(), 2u);
+  EXPECT_NEAR(static_cast<double>(r.counts.at("01")), 2500, 5 * std::sqrt(10000 * 0.25 * 0.75));
+  std::uint64_t zeros = 0;
+  for (const std::uint64_t row : r.shot_bits) zeros += row == 1;
+  EXPECT_EQ(zeros, r.counts.at("01"));
+  // where nothing is measured all qubits are read
+  Circuit plain(2);
+  options.record_shots = false;
+  EXPECT_EQ(simulate(plain, options).counts.at("01"), 10000u);
+}
+
+TEST(Noise, ShotsDependOnTheSeedAlone) {
+  const Circuit c = random_circuit(9, true);
+  for (const std::string& channel : kChannels) {
+    Options options = asking("trajectories", channel);
+    options.shots = 500;
+    options.record_shots = true;
+    options.num_threads = 1;
+    const Result one = simulate(c, options);
+    options.num_threads = 3;
+    const Result three = simulate(c, options);
+    EXPECT_EQ(one.shot_bits, three.shot_bits) << channel;
+    EXPECT_EQ(one.expectations, three.expectations) << channel;
+    options.seed = 6;
+    EXPECT_NE(one.shot_bits, simulate(c, options).shot_bits) << channel;
+  }
+}
+
+// Few states in memory: shots that part are replayed from the start, and go the same way.
+TEST(Noise, ReplayedTrajectoriesAreTheSame) {
+  const Circuit clean = random_circuit(12, true);
+  for (const std::string& channel : kChannels) {
+    const Circuit c = circuit::with_noise(clean, *noise("{\"channels\": [{" + channel + "}]}"));
+    const Program program = prepare(c);
+    std::vector<std::vector<double>> found;
+    for (const std::uint64_t max_states : {1, 2, 50}) {
+      auto state = make_state(kQubits, statevec::Precision::kDouble, 1, "cpu");
+      Result result;
+      std::vector<double> of_shot(200);
+      run_branches(program, state, {200, 3, max_states}, {}, result, [&](const Leaf& leaf) {
+        const double value = leaf.state.marginals()[1] / leaf.state.norm();
+        for (const auto shot : leaf.shots) of_shot[shot] = value;
+      });
+      found.push_back(of_shot);
+    }
+    for (std::size_t s = 0; s < 200; ++s) {
+      ASSERT_NEAR(found[0][s], found[2][s], 1e-12) << channel << " shot " << s;
+      ASSERT_NEAR(found[1][s], found[2][s], 1e-12) << channel << " shot " << s;
+    }
+  }
+}
+
+TEST(Noise, ShotsWithEqualErrorsShareAState) {
+  const Circuit c = random_circuit(2);
+  Options options = asking("trajectories", kAfterAll + R"("depolarizing", "p": 0.001)");
+  options.shots = 1000;
+  const Result r = simulate(c, options);
+  EXPECT_GT(r.num_branches, 1u);
+  EXPECT_LT(r.num_branches, 60u);  // 24 sites: a shot in 40 has an error
+}
+
+TEST(Noise, WrongQuestionsAreRefused) {
+  const Circuit c = random_circuit(2);
+  const auto error_of = [&](const std::function<void(Options&)>& change) {
+    Options options = asking("auto", kChannels[0]);
+    change(options);
+    try {
+      simulate(c, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(error_of([](Options& o) {
+              o.amplitudes = {{0, 1}};
+            }).find("no single state"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Options& o) { o.engine = "statevector"; }).find("holds no noise"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Options& o) { o.engine = "stabilizer"; }).find("no noise model"),
+            std::string::npos);
+  EXPECT_NE(error_of([](Options& o) {
+              o.engine = "trajectories";
+              o.noise = nullptr;
+            }).find("for circuits with noise channels"),
+            std::string::npos);
+  EXPECT_EQ(error_of([](Options&) {}), "");
+}
+
+}  // namespace
+}  // namespace tilewave::simulate

@@ -1,0 +1,24 @@
+// Which engine runs a noisy circuit: one density matrix of 2n qubits, exact, or as many
+// trajectories as there are shots. The cheaper one by the planner's predictions.
+#pragma once
+
+#include <string>
+
+#include "tilewave/simulate/density_program.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::simulate {
+
+enum class NoisyEngine : std::uint8_t { kDensity, kTrajectories };
+
+struct NoisyChoice {
+  NoisyEngine engine = NoisyEngine::kTrajectories;
+  std::string reason;  ///< with both costs where they are known
+};
+
+/// `density` is filled where that engine is chosen. Throws Error(kUsage) for a forced engine that
+/// cannot run, Error(kResources) for a density matrix that does not fit.
+NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
+                                std::uint64_t num_trajectories, DensityProgram& density);
+
+}  // namespace tilewave::simulate
