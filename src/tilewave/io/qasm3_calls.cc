@@ -50,6 +50,7 @@ std::vector<double> Interpreter::angles(const std::vector<ExprPtr>& args) {
   std::vector<double> out;
   for (const ExprPtr& a : args) {
     const Value v = known(a, "an angle");
+    if (v.base == Base::kDuration) fail(a->at, "a time is no angle");
     out.push_back(v.is_real() ? v.cells[0].d : static_cast<double>(v.cells[0].i));
   }
   return out;
@@ -236,7 +237,9 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
   }
   const bool was_subroutine = in_subroutine_;
   const std::size_t outer_terms = call_terms_;
-  std::vector<std::size_t> outer_loops;
+  std::vector<Loop> outer_loops;
+  const int outer_running = call_loops_;
+  call_loops_ = running_loops_;
   outer_loops.swap(loops_);
   in_subroutine_ = true;
   call_terms_ = memory_.terms().size();
@@ -248,6 +251,7 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
   }
   loops_.swap(outer_loops);
   call_terms_ = outer_terms;
+  call_loops_ = outer_running;
   in_subroutine_ = was_subroutine;
   memory_.pop_frame(frame);
   --call_depth_;

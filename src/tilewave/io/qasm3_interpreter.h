@@ -39,6 +39,14 @@ class Interpreter {
     std::size_t num_params = 0, num_qubits = 0;
   };
 
+  /// A loop under way. A break or continue under a condition sets a hidden bit, and what follows it
+  /// happens only where the bit is not set.
+  struct Loop {
+    std::size_t terms = 0;                   ///< conditions at its start
+    std::int64_t broken = -1, skipped = -1;  ///< the bits, -1 where there is none yet
+    int changes = 0;                         ///< how often one was set
+  };
+
   // ---- statements (qasm3_interpreter.cc) ----
   Flow program(const TextSource& source);
   Flow execute(const Stmt& s);
@@ -51,13 +59,20 @@ class Interpreter {
   void store(const Expr& target, const Value& value, std::uint32_t line);
   void measure(const Token& at, const Expr& from, const Wires& to);
   Flow conditional(const Stmt& s);
-  Flow loop(const Stmt& s);
-  Flow while_loop(const Stmt& s);
   Flow switch_statement(const Stmt& s);
   void define(const Stmt& s);
   void check_name(const Token& name);
-  void check_flow(const Stmt& s);
+  void check_time(const ExprPtr& e);
   void charge(const Token& at, std::uint64_t steps);
+
+  // ---- loops (qasm3_loops.cc) ----
+  Flow for_loop(const Stmt& s);
+  Flow while_loop(const Stmt& s);
+  void running_loop(const Stmt& s, std::optional<Term> entry);
+  std::optional<Term> next_turn(std::uint32_t line);
+  Flow leave(const Stmt& s);  // break, continue
+  Flow end();
+  std::optional<Term> still_in(const Loop& loop) const;
 
   // ---- gates (qasm3_calls.cc) ----
   void call(const Stmt& s);
@@ -99,9 +114,11 @@ class Interpreter {
   std::unordered_map<std::string_view, Gate> gates_;
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
   std::unordered_set<std::string> used_inputs_;
-  std::optional<Value> result_;     // of the return statement under way
-  std::vector<std::size_t> loops_;  // conditions at the start of the loops under way
-  std::size_t call_terms_ = 0;      // conditions at the start of the subroutine under way
+  std::optional<Value> result_;             // of the return statement under way
+  std::vector<Loop> loops_;                 // under way, of this subroutine
+  std::vector<std::size_t> ends_;           // jumps to the end of the program
+  std::size_t call_terms_ = 0;              // conditions at the start of the subroutine under way
+  int running_loops_ = 0, call_loops_ = 0;  // under way; at the start of the subroutine
   int call_depth_ = 0, include_depth_ = 0;
   bool in_gate_ = false, in_subroutine_ = false, has_physical_ = false;
   std::uint64_t steps_ = 0;

@@ -93,6 +93,7 @@ void Lexer::number() {
     const std::string_view word = text.substr(unit, k - unit);
     if (std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits)) {
       token_.kind = TokenKind::kTiming;
+      token_.text = text.substr(begin, k - begin);
     } else if (word == "im") {
       token_.kind = TokenKind::kImaginary;
     } else {

@@ -19,8 +19,7 @@ constexpr std::string_view kLevels[][4] = {
     {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
 constexpr int kNumLevels = static_cast<int>(std::size(kLevels));
 
-constexpr std::string_view kPulseWords[] = {"cal", "defcal", "duration",   "stretch",      "delay",
-                                            "box", "extern", "durationof", "defcalgrammar"};
+constexpr std::string_view kPulseWords[] = {"cal", "defcal", "durationof", "defcalgrammar"};
 constexpr std::string_view kOtherWords[] = {"array", "complex", "mutable", "readonly", "opaque"};
 
 constexpr std::string_view kAssignments[] = {
@@ -39,6 +38,18 @@ int level_of(const Token& t) {
   return -1;
 }
 
+// Of a number with its unit.
+double seconds(std::string_view text) {
+  std::string digits(text.substr(0, text.find_first_not_of("0123456789_.eE+-")));
+  const std::string_view unit = text.substr(digits.size());
+  digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+  const double scale = unit == "s"                    ? 1
+                       : unit == "ms"                 ? 1e-3
+                       : unit == "ns" || unit == "dt" ? 1e-9
+                                                      : 1e-6;
+  return scale * std::strtod(digits.c_str(), nullptr);
+}
+
 std::shared_ptr<Expr> make(ExprKind kind, const Token& at, std::string_view op = {}) {
   auto e = std::make_shared<Expr>();
   e->kind = kind;
@@ -51,9 +62,9 @@ std::shared_ptr<Expr> make(ExprKind kind, const Token& at, std::string_view op =
 
 Base base_of(std::string_view word) {
   constexpr std::pair<std::string_view, Base> kTypes[] = {
-      {"bit", Base::kBit},    {"bool", Base::kBool},   {"int", Base::kInt},
-      {"uint", Base::kUint},  {"float", Base::kFloat}, {"angle", Base::kAngle},
-      {"qubit", Base::kQubit}};
+      {"bit", Base::kBit},     {"bool", Base::kBool},         {"int", Base::kInt},
+      {"uint", Base::kUint},   {"float", Base::kFloat},       {"angle", Base::kAngle},
+      {"qubit", Base::kQubit}, {"duration", Base::kDuration}, {"stretch", Base::kDuration}};
   for (const auto& [name, base] : kTypes) {
     if (name == word) return base;
   }
@@ -127,6 +138,9 @@ Stmt Parser::statement() {
   if (any_of(kOtherWords, w)) {
     lexer_.fail(word, concat({"'", w, "' of OpenQASM 3 is not read"}));
   }
+  if (w == "extern") {
+    lexer_.fail(word, "an extern function is computed outside of the program: write it as a 'def'");
+  }
   if (w == "OPENQASM") lexer_.fail(word, "the version must be the first statement of a file");
   if (w == "if") {
     s.kind = StmtKind::kIf;
@@ -145,6 +159,13 @@ Stmt Parser::statement() {
     for_statement(s);
   } else if (w == "switch") {
     switch_statement(s);
+  } else if (w == "box") {
+    s.kind = StmtKind::kBlock;
+    if (lexer_.accept("[")) {
+      s.value = expression();
+      lexer_.expect("]");
+    }
+    s.body = block();
   } else if (w == "gate") {
     gate(s);
   } else if (w == "def") {
@@ -174,6 +195,12 @@ void Parser::simple(Stmt& s, const Token& word) {
   } else if (w == "reset" || w == "barrier") {
     s.kind = w == "reset" ? StmtKind::kReset : StmtKind::kBarrier;
     if (w == "reset" || !lexer_.token().is(";")) operands(s);
+  } else if (w == "delay") {
+    s.kind = StmtKind::kDelay;
+    lexer_.expect("[");
+    s.value = expression();
+    lexer_.expect("]");
+    if (!lexer_.token().is(";")) operands(s);
   } else if (w == "measure") {
     s.kind = StmtKind::kMeasure;
     s.operands.push_back(expression());
@@ -182,7 +209,7 @@ void Parser::simple(Stmt& s, const Token& word) {
     s.kind = StmtKind::kAlias;
     s.name = new_name("a name");
     lexer_.expect("=");
-    s.value = expression();
+    s.value = lexer_.token().is("{") ? set_or_range() : expression();
   } else if (w == "qreg" || w == "creg") {
     old_register(s, w == "qreg");
   } else if (w == "const" || w == "input" || w == "output") {
@@ -370,7 +397,7 @@ void Parser::for_statement(Stmt& s) {
   s.body = body_or_statement();
 }
 
-// switch (value) { case 0, 1 { } default { } }, or the older form case 0: { } break;
+// switch (value) { case 0, 1 { } default { } }, or an older form: case 0: case 1: ... break;
 void Parser::switch_statement(Stmt& s) {
   s.kind = StmtKind::kSwitch;
   lexer_.expect("(");
@@ -378,22 +405,45 @@ void Parser::switch_statement(Stmt& s) {
   lexer_.expect(")");
   lexer_.expect("{");
   while (!lexer_.accept("}")) {
-    const Token word = lexer_.expect_identifier("'case' or 'default'");
     Case c;
-    if (word.text == "case") {
-      do c.values.push_back(expression());
-      while (lexer_.accept(","));
-    } else if (word.text != "default") {
-      lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
-    }
+    bool is_default = false;
     if (!s.cases.empty() && s.cases.back().values.empty()) {
-      lexer_.fail(word, "'default' must be the last case");
+      lexer_.fail(lexer_.token(), "'default' must be the last case");
     }
-    lexer_.accept(":");
-    c.body = block();
-    if (lexer_.accept_word("break")) lexer_.expect(";");
+    do {
+      const Token word = lexer_.expect_identifier("'case' or 'default'");
+      if (word.text == "case") {
+        do c.values.push_back(expression());
+        while (lexer_.accept(","));
+      } else if (word.text == "default") {
+        is_default = true;
+      } else {
+        lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
+      }
+    } while (lexer_.accept(":") &&
+             (lexer_.token().is_word("case") || lexer_.token().is_word("default")));
+    if (is_default) c.values.clear();
+    c.body = case_body();
     s.cases.push_back(std::move(c));
   }
+}
+
+Block Parser::case_body() {
+  if (lexer_.token().is("{")) {
+    Block body = block();
+    if (lexer_.accept_word("break")) lexer_.expect(";");
+    return body;
+  }
+  Block body;
+  while (!lexer_.accept_word("break")) {
+    if (at_end() || lexer_.token().is("}") || lexer_.token().is_word("case") ||
+        lexer_.token().is_word("default")) {
+      lexer_.fail_expected("'{', or 'break;' at the end of the case");
+    }
+    body.push_back(std::make_shared<Stmt>(statement()));
+  }
+  lexer_.expect(";");
+  return body;
 }
 
 // ---- expressions ----
@@ -507,7 +557,10 @@ ExprPtr Parser::primary() {
     return inner;
   }
   if (t.kind == TokenKind::kTiming) {
-    lexer_.fail(t, "a time belongs to the pulse-level part of OpenQASM 3, which is not simulated");
+    lexer_.advance();
+    auto e = make(ExprKind::kTime, t);
+    e->real = seconds(t.text);
+    return e;
   }
   if (t.kind == TokenKind::kImaginary) lexer_.fail(t, "complex numbers are not read");
   if (t.kind == TokenKind::kInteger || t.kind == TokenKind::kReal) {
@@ -564,6 +617,7 @@ ExprPtr Parser::primary() {
                            "not simulated"}));
   }
   if (base_of(t.text) != Base::kVoid) {
+    if (base_of(t.text) == Base::kDuration) lexer_.fail(t, "nothing can be cast to a duration");
     auto e = make(ExprKind::kCast, t);
     e->type = type(t);
     lexer_.expect("(");

@@ -13,7 +13,17 @@
 
 namespace tilewave::io::qasm3 {
 
-enum class Base : std::uint8_t { kVoid, kBit, kBool, kInt, kUint, kFloat, kAngle, kQubit };
+enum class Base : std::uint8_t {
+  kVoid,
+  kBit,
+  kBool,
+  kInt,
+  kUint,
+  kFloat,
+  kAngle,
+  kDuration,  ///< also stretch
+  kQubit
+};
 
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
@@ -26,6 +36,7 @@ struct TypeName {
 enum class ExprKind : std::uint8_t {
   kInteger,
   kReal,
+  kTime,  ///< in seconds; dt counts as a nanosecond
   kBool,
   kBits,     ///< "0101"
   kName,     ///< also a physical qubit such as $0
@@ -83,6 +94,7 @@ enum class StmtKind : std::uint8_t {
   kAssign,   ///< args[0] op value
   kReset,
   kBarrier,
+  kDelay,  ///< of `value`
   kIf,
   kFor,  ///< name in value
   kWhile,
@@ -93,7 +105,7 @@ enum class StmtKind : std::uint8_t {
   kEnd,
   kGate,
   kDef,
-  kBlock,
+  kBlock,  ///< also box, of the duration `value`
   kEmpty,
 };
 
@@ -140,6 +152,7 @@ class Parser {
   void gate(Stmt& s);
   void subroutine(Stmt& s);
   void switch_statement(Stmt& s);
+  Block case_body();
   void for_statement(Stmt& s);
   TypeName type(const Token& word);
   Token new_name(const char* what);
