@@ -40,6 +40,7 @@ Interpreter::Flow Interpreter::program(const TextSource& source) {
   parser.version();
   // Definitions keep their statements; every other one is forgotten.
   while (!parser.at_end()) {
+    if (plain_statement(lexer)) continue;
     if (execute(parser.statement()) == Flow::kEnd) return Flow::kEnd;
   }
   return Flow::kNext;

@@ -76,14 +76,25 @@ class Interpreter {
 
   // ---- gates (qasm3_calls.cc) ----
   void call(const Stmt& s);
-  Gate find_gate(const Token& name);
+  /// Null where there is none.
+  const Gate* lookup(std::string_view name);
+  const Gate& find_gate(const Token& name);
   std::vector<double> angles(const std::vector<ExprPtr>& args);
+  /// The number of a plain expression of real numbers, if it is one.
+  std::optional<double> plain_real(const Expr& e);
   void apply(const Token& at, const Gate& gate, const std::vector<double>& params,
              std::span<const circuit::Qubit> qubits);
   circuit::Circuit modified(const Stmt& s, const Gate& gate, const std::vector<double>& params);
   std::size_t num_controls(const Modifier& m);
   void finish_from(std::size_t first, std::uint32_t line);
   Value call_subroutine(const Token& at, const std::vector<ExprPtr>& args);
+
+  // ---- plain statements (qasm3_plain.cc) ----
+  /// Runs the plain statement that stands next, or reads nothing.
+  bool plain_statement(Lexer& lexer);
+  bool plain_measure(Lexer& lexer);
+  bool read_plain_call(Lexer& lexer, const Gate& gate);
+  bool plain_wire(Lexer& lexer, Variable::Kind kind, std::uint32_t& wire);
 
   // ---- expressions (qasm3_evaluate.cc) ----
   Value evaluate(const Expr& e);
@@ -111,7 +122,14 @@ class Interpreter {
   Memory memory_;
   std::deque<TextSource> sources_;
   std::deque<std::string> texts_;
-  std::unordered_map<std::string_view, Gate> gates_;
+  std::unordered_map<std::string_view, Gate> gates_;                       // of the program
+  std::unordered_map<std::string_view, std::optional<Gate>> table_gates_;  // and what is none
+  std::vector<double> plain_params_;  // of the plain call under way
+  std::vector<circuit::Qubit> plain_qubits_;
+  struct PlainName {
+    std::string_view name;
+    const Variable* variable = nullptr;
+  } plain_names_[2];  // the bits and the qubits named last
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
   std::unordered_set<std::string> used_inputs_;
   std::optional<Value> result_;             // of the return statement under way

@@ -60,6 +60,12 @@ struct Expr {
   std::vector<ExprPtr> args;
 };
 
+inline std::shared_ptr<Expr> make_expr(ExprKind kind, const Token& at, std::string_view op = {}) {
+  auto e = std::make_shared<Expr>();
+  e->kind = kind, e->at = at, e->op = op;
+  return e;
+}
+
 enum class ModifierKind : std::uint8_t { kCtrl, kNegctrl, kInv, kPow };
 
 struct Modifier {
@@ -138,7 +144,15 @@ class Parser {
   Stmt statement();
 
  private:
-  struct Depth;
+  struct Depth {
+    explicit Depth(Parser& p) : parser(p) {
+      if (++parser.depth_ > 256) {
+        parser.lexer_.fail(parser.lexer_.token(), "nested more than 256 deep");
+      }
+    }
+    ~Depth() { --parser.depth_; }
+    Parser& parser;
+  };
 
   Block block();
   Block body_or_statement();
@@ -152,6 +166,7 @@ class Parser {
   void gate(Stmt& s);
   void subroutine(Stmt& s);
   void switch_statement(Stmt& s);
+  void check_is_read(const Token& word) const;
   Block case_body();
   void for_statement(Stmt& s);
   TypeName type(const Token& word);

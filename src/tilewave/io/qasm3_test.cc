@@ -143,6 +143,10 @@ TEST(Qasm3, one_listing_for_each_construct) {
        "rx(31) 0\nrx(5) 0\nrx(1000) 0\nrx(3.141592654) 0\nrx(3) 0\n"},
       {"qubit q; const bit[4] b = \"0110\"; rx(b) q; rx(popcount(b)) q; rx(b[1]) q; rx(b[0:1]) q;",
        "rx(6) 0\nrx(2) 0\nrx(1) 0\nrx(2) 0\n"},
+      {"qubit q; rx(-2*pi/4+0.5) q; rx(-(1.5-3)/2.0) q; rx(3-2*2) q; rx(2-.5) q; rx(7/2*1.0) q;",
+       "rx(-1.070796327) 0\nrx(0.75) 0\nrx(-1) 0\nrx(1.5) 0\nrx(3) 0\n"},
+      {"qubit[2] q; gate g(a, b) x { rx(-a/2 + 3*b) x; rx(2*3 - b) x; } g(1, 0.5) q[1];",
+       "rx(1) 1\nrx(5.5) 1\n"},
       // indices, ranges, sets, aliases, broadcasts, physical qubits
       {"qubit[5] q; x q[1:2]; y q[{0,4}]; z q[-1]; h q[4:-2:0]; s q[:1];",
        "x 1\nx 2\ny 0\ny 4\nz 4\nh 4\nh 2\nh 0\ns 0\ns 1\n"},
