@@ -1,4 +1,5 @@
-"""Random Qiskit circuits: every gate of the standard library, and dynamic ones with control flow."""
+"""Random Qiskit circuits: every gate of the standard library, and dynamic ones with control flow; the comparison of
+counts."""
 import numpy as np
 from qiskit import ClassicalRegister, QuantumCircuit, QuantumRegister
 from qiskit.circuit import ControlledGate
@@ -135,3 +136,19 @@ def flow(rng, circuit, a, b, depth):
         circuit.measure(int(rng.integers(n)), b[int(rng.integers(3))])
     else:
         some_gates(rng, circuit)
+
+
+def agree(a, b, sigmas=5.5):
+    """Two dictionaries of counts come from one distribution: chi-square over outcomes seen often enough."""
+    n, m = sum(a.values()), sum(b.values())
+    chi = cells = rest = 0
+    for key in set(a) | set(b):
+        x, y = a.get(key, 0), b.get(key, 0)
+        if x + y < 10:
+            rest += x + y
+            continue
+        p = (x + y) / (n + m)
+        chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
+        cells += 1
+    freedom = max(cells - 1, 1)
+    return chi < freedom + sigmas * np.sqrt(2 * freedom) + sigmas**2 and rest < 0.2 * (n + m)

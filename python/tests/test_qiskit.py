@@ -12,7 +12,7 @@ from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: 
 from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
 
 import tilewave as tw  # noqa: E402
-from qiskit_circuits import GATES, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
+from qiskit_circuits import GATES, agree, random_dynamic_circuit, random_unitary_circuit  # noqa: E402
 from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend, from_qiskit  # noqa: E402
 
 NUM_UNITARY = int(os.environ.get("TILEWAVE_RANDOM_CIRCUITS", 700))
@@ -21,22 +21,6 @@ NUM_DYNAMIC = NUM_UNITARY * 3 // 7
 
 def state_of(circuit):
     return tw.simulate(from_qiskit(circuit))
-
-
-def agree(a, b, sigmas=5.5):
-    """Two dictionaries of counts come from one distribution: chi-square over outcomes seen often enough."""
-    n, m = sum(a.values()), sum(b.values())
-    chi = cells = rest = 0
-    for key in set(a) | set(b):
-        x, y = a.get(key, 0), b.get(key, 0)
-        if x + y < 10:
-            rest += x + y
-            continue
-        p = (x + y) / (n + m)
-        chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
-        cells += 1
-    freedom = max(cells - 1, 1)
-    return chi < freedom + sigmas * np.sqrt(2 * freedom) + sigmas**2 and rest < 0.2 * (n + m)
 
 
 @pytest.mark.parametrize("name", sorted(GATES))

@@ -27,9 +27,11 @@ class Circuit(_core.Circuit):
     """
 
     @classmethod
-    def from_qasm(cls, source):
-        """Reads OpenQASM (or qsim's text format): a text, or the path of a file."""
-        return cls(_core.Circuit._from_text(*read_text(source)))
+    def from_qasm(cls, source, inputs=None):
+        """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
+        variables of an OpenQASM 3 program their values, a dictionary from names to numbers."""
+        values = {name: float(value) for name, value in (inputs or {}).items()}
+        return cls(_core.Circuit._from_text(*read_text(source), values))
 
     @classmethod
     def from_stim(cls, source):

@@ -58,6 +58,44 @@ TEST(Qasm3Dynamic, programs_mean_what_they_say_and_the_engine_agrees) {
       {"the same with the table's u",
        "qubit[2] q; bit c; h q[0]; ctrl @ u(2*pi,0,0) q[0],q[1]; h q[0]; c = measure q[0];",
        {{1, 1.0}}},
+      {"a loop until tails, and how often it went round",
+       "qubit q; bit c; bit[2] r; uint[2] n = 0; h q; c = measure q;"
+       "while (c) { n += 1; reset q; h q; c = measure q; } r = n;",
+       {{0, 8 / 15.0}, {2, 4 / 15.0}, {4, 2 / 15.0}, {6, 1 / 15.0}}},
+      {"break out of an endless loop, in two places",
+       "qubit q; bit c; bit[2] r; uint[2] n = 0;"
+       "while (true) { h q; c = measure q; if (c) break; n += 1; if (n == 3) { break; } } r = n;",
+       {{1, 0.5}, {3, 0.25}, {5, 0.125}, {6, 0.125}}},
+      {"break out of an unrolled loop",
+       "qubit q; bit c; bit[2] r; uint[2] n = 0;"
+       "for int i in [0:2] { h q; c = measure q; if (c) { break; } n += 1; } r = n;",
+       {{1, 0.5}, {3, 0.25}, {5, 0.125}, {6, 0.125}}},
+      {"continue in an unrolled loop and in a running one",
+       "qubit[2] q; bit c; bit[2] r; uint[2] n = 0;"
+       "for int i in [0:1] { reset q[0]; h q[0]; c = measure q[0]; if (c) continue; n += 1; }"
+       "h q[1]; c = measure q[1]; while (c) { reset q[1]; h q[1]; c = measure q[1];"
+       "if (c) { continue; } n += 1; } r = n; c = 0;",
+       {{0, 1 / 8.0}, {2, 3 / 8.0}, {4, 3 / 8.0}, {6, 1 / 8.0}}},
+      {"variables change places in a running loop",
+       "qubit q; bit c; bit[2] r; int[3] a = 1; int[3] b = 2; h q; c = measure q;"
+       "while (c) { int[3] t = a; a = b; b = t; reset q; h q; c = measure q; } r = a;",
+       {{2, 2 / 3.0}, {4, 1 / 3.0}}},
+      {"a running loop under a condition, whose bit it overwrites",
+       "qubit[2] q; bit c; bit r; h q[0]; c = measure q[0];"
+       "if (c) { while (c) { h q[0]; c = measure q[0]; } x q[1]; } r = measure q[1];",
+       {{0, 0.5}, {2, 0.5}}},
+      {"more measured bits than a table holds",
+       "qubit[14] q; bit[14] c; bit[2] r; h q[12]; h q[13]; c = measure q; r[0] = c + 1 > 8193;"
+       "int[8] s = c >> 12; s = s * 3 - 1; r[1] = s == 5; c = 0;",
+       {{0, 0.5}, {2 << 14, 0.25}, {1 << 14, 0.25}}},
+      {"end under a condition",
+       "qubit[2] q; bit c; bit r; h q[0]; c = measure q[0]; if (c) end; x q[1]; r = measure q[1];",
+       {{1, 0.5}, {2, 0.5}}},
+      {"a subroutine that runs a loop",
+       "qubit q; bit[2] r; def tosses(qubit a) -> uint[2] { uint[2] n = 0; bit b; h a;"
+       "b = measure a; while (b) { n += 1; reset a; h a; b = measure a; } return n; }"
+       "r = tosses(q);",
+       {{0, 8 / 15.0}, {1, 4 / 15.0}, {2, 2 / 15.0}, {3, 1 / 15.0}}},
   };
   constexpr std::uint64_t kShots = 40000;
   for (const Case& t : cases) {

@@ -10,6 +10,8 @@
 namespace tilewave::oracle {
 namespace {
 
+constexpr std::size_t kMaxSteps = 1 << 20;  // of one history between two measurements
+
 using circuit::Circuit;
 using circuit::Op;
 using circuit::OpKind;
@@ -114,48 +116,67 @@ State simulate(const Circuit& circuit, State initial) {
   return state;
 }
 
+namespace {
+
+// A history under way: it goes on with operation `op`.
+struct Waiting {
+  Branch branch;
+  std::size_t op = 0;
+};
+
+bool acts(const Circuit& circuit, const Op& op, std::uint64_t clbits) {
+  return op.condition < 0 ||
+         condition_holds(circuit.conditions()[static_cast<std::size_t>(op.condition)], clbits);
+}
+
+void assign(const circuit::Assignment& to, std::uint64_t& clbits) {
+  const std::uint64_t mask = low_mask(static_cast<int>(to.size)) << to.first;
+  const std::uint64_t value = circuit::evaluate(to.value, {&clbits, 1}) << to.first;
+  clbits = (clbits & ~mask) | (value & mask);
+}
+
+}  // namespace
+
 std::vector<Branch> enumerate_branches(const Circuit& circuit) {
   check_size(circuit);
-  std::vector<Branch> branches{{1, 0, zero_state(circuit.num_qubits())}};
-  for (const Op& op : circuit.ops()) {
-    if (op.kind == OpKind::kBarrier) continue;
-    std::vector<Branch> next;
-    for (Branch& b : branches) {
-      const bool acts =
-          op.condition < 0 ||
-          condition_holds(circuit.conditions()[static_cast<std::size_t>(op.condition)], b.clbits);
-      if (!acts) {
-        next.push_back(std::move(b));
-      } else if (op.kind == OpKind::kAssign) {
-        const auto& to = circuit.assignment(op);
-        const std::uint64_t mask = low_mask(static_cast<int>(to.size)) << to.first;
-        const std::uint64_t value = circuit::evaluate(to.value, {&b.clbits, 1}) << to.first;
-        b.clbits = (b.clbits & ~mask) | (value & mask);
-        next.push_back(std::move(b));
+  std::vector<Branch> done;
+  std::vector<Waiting> waiting(1);
+  waiting[0].branch.state = zero_state(circuit.num_qubits());
+  while (!waiting.empty()) {
+    Waiting now = std::move(waiting.back());
+    waiting.pop_back();
+    Branch& b = now.branch;
+    bool split = false;
+    for (std::size_t steps = 0; now.op < circuit.ops().size() && !split; ++steps) {
+      if (steps > kMaxSteps) throw Error(ExitCode::kInput, "a loop does not end");
+      const Op& op = circuit.ops()[now.op++];
+      if (op.kind == OpKind::kBarrier || !acts(circuit, op, b.clbits)) continue;
+      if (op.kind == OpKind::kAssign) {
+        assign(circuit.assignment(op), b.clbits);
       } else if (op.kind == OpKind::kJump) {
-        throw Error(ExitCode::kInput, "the reference simulator does not follow jumps");
+        now.op = op.first_param;
       } else if (op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) {
         apply(circuit, op, b.state);
-        next.push_back(std::move(b));
       } else {
+        split = true;
         const circuit::Qubit qubit = circuit.targets(op)[0];
         for (const std::uint64_t value : {0, 1}) {
-          Branch split = b;
-          split.probability *= project(split.state, qubit, value);
-          if (split.probability <= 1e-14) continue;
+          Waiting next = now;
+          next.branch.probability *= project(next.branch.state, qubit, value);
+          if (next.branch.probability <= 1e-14) continue;
           if (op.kind == OpKind::kMeasure) {
-            split.clbits &= ~(std::uint64_t{1} << op.clbit);
-            split.clbits |= value << op.clbit;
+            next.branch.clbits &= ~(std::uint64_t{1} << op.clbit);
+            next.branch.clbits |= value << op.clbit;
           } else if (value == 1) {
-            flip(split.state, qubit);
+            flip(next.branch.state, qubit);
           }
-          next.push_back(std::move(split));
+          waiting.push_back(std::move(next));
         }
       }
     }
-    branches = std::move(next);
+    if (!split) done.push_back(std::move(b));
   }
-  return branches;
+  return done;
 }
 
 std::map<std::uint64_t, double> distribution(const Circuit& circuit) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tilewave/io/text_source.h"
+#include "tilewave/io/text_cursor.h"
 
 namespace tilewave::io::qasm2 {
 
@@ -44,9 +44,9 @@ struct Token {
 class Lexer {
  public:
   /// `source` must outlive the lexer.
-  explicit Lexer(const TextSource& source) : source_(source) { advance(); }
+  explicit Lexer(const TextSource& source) : cursor_(source, {}) { advance(); }
 
-  const TextSource& source() const { return source_; }
+  const TextSource& source() const { return cursor_.source(); }
   const Token& token() const { return token_; }
 
   /// Moves to the next token; throws at a character that starts none.
@@ -72,17 +72,12 @@ class Lexer {
   }
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const {
-    fail_at(source_, at.offset, problem);
+    fail_at(source(), at.offset, problem);
   }
   [[noreturn]] void fail_expected(const char* what) const;
 
  private:
-  void skip_blanks();
-  void number();
-
-  const TextSource& source_;
-  std::size_t next_ = 0;
-  std::uint32_t line_ = 1;
+  TextCursor cursor_;
   Token token_;
 };
 

@@ -12,8 +12,11 @@
 // e^{i theta/2} times the table's u, and u2 and u3 that of its stdgates.inc, where it can be
 // observed: under ctrl @ and negctrl @, directly or inside a definition. Elsewhere it is left out.
 //
-// Not read: pulse-level parts (cal, defcal, duration, stretch, delay, box), extern, arrays, complex
-// numbers, and loops whose end depends on a measurement.
+// A while loop whose end depends on a measurement becomes jumps of the circuit, with the variables
+// that it writes in classical bits (qasm3_loops.cc). Times are read and checked, and nothing waits.
+//
+// Not read: pulse-level parts (cal, defcal, durationof), extern, arrays, complex numbers, and
+// angles and indices that depend on a measurement.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // Calls of gates, with modifiers and over registers, and of subroutines.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/inverse.h"
@@ -26,13 +27,26 @@ double extra_phase(GateId id, std::string_view name, const std::vector<double>& 
 
 }  // namespace
 
-Interpreter::Gate Interpreter::find_gate(const Token& name) {
-  const auto own = gates_.find(name.text);
-  if (own != gates_.end()) return own->second;
-  const circuit::GateInfo* info = circuit::find_gate(circuit::Language::kQasm, name.text);
-  if (!info) {
+const Interpreter::Gate* Interpreter::lookup(std::string_view name) {
+  if (!gates_.empty()) {
+    const auto own = gates_.find(name);
+    if (own != gates_.end()) return &own->second;
+  }
+  const auto [it, fresh] = table_gates_.try_emplace(name);
+  if (fresh) {
+    if (const auto* info = circuit::find_gate(circuit::Language::kQasm, name)) {
+      it->second = Gate{info, nullptr, static_cast<std::size_t>(info->num_params),
+                        static_cast<std::size_t>(info->num_controls + info->num_targets)};
+    }
+  }
+  return it->second ? &*it->second : nullptr;
+}
+
+const Interpreter::Gate& Interpreter::find_gate(const Token& name) {
+  const Gate* gate = lookup(name.text);
+  if (!gate) {
     std::vector<std::string_view> known;
-    for (const auto& [key, gate] : gates_) known.push_back(key);
+    for (const auto& [key, own] : gates_) known.push_back(key);
     for (const auto& [key, definition] : subroutines_) known.push_back(key);
     for (const circuit::GateInfo& g : circuit::gate_table()) {
       known.push_back(g.qasm.substr(0, g.qasm.find(' ')));
@@ -42,14 +56,57 @@ Interpreter::Gate Interpreter::find_gate(const Token& name) {
     }
     fail(name, concat({"unknown gate '", name.text, "'", did_you_mean(name.text, known)}));
   }
-  return {info, nullptr, static_cast<std::size_t>(info->num_params),
-          static_cast<std::size_t>(info->num_controls + info->num_targets)};
+  return *gate;
+}
+
+// Numbers, names and + - * / of real numbers, without tables; whatever else is evaluated in full.
+std::optional<double> Interpreter::plain_real(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kReal:
+      return e.real;
+    case ExprKind::kName: {
+      if (e.op == "pi") return std::numbers::pi;
+      const Variable* v = memory_.find(e.op);
+      const bool known = v && v->kind == Variable::Kind::kValue && v->value.is_known() &&
+                         (v->value.base == Base::kFloat || v->value.base == Base::kAngle);
+      return known ? std::optional(v->value.cells[0].d) : std::nullopt;
+    }
+    case ExprKind::kUnary: {
+      const auto a = e.op == "-" ? plain_real(*e.args[0]) : std::nullopt;
+      return a ? std::optional(-*a) : std::nullopt;
+    }
+    case ExprKind::kBinary: {
+      if (e.op.size() != 1) return std::nullopt;
+      // one of them may be an integer
+      const Expr &left = *e.args[0], &right = *e.args[1];
+      if (left.kind == ExprKind::kInteger && right.kind == ExprKind::kInteger) return std::nullopt;
+      const auto number = [&](const Expr& part) {
+        if (part.kind == ExprKind::kInteger)
+          return std::optional(static_cast<double>(part.integer));
+        return plain_real(part);
+      };
+      const auto a = number(left), b = number(right);
+      if (!a || !b) return std::nullopt;
+      const double x = *a, y = *b;
+      const char op = e.op[0];
+      if (op != '+' && op != '-' && op != '*' && (op != '/' || y == 0)) return std::nullopt;
+      const double value = op == '+' ? x + y : op == '-' ? x - y : op == '*' ? x * y : x / y;
+      return std::isfinite(value) ? std::optional(value) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 std::vector<double> Interpreter::angles(const std::vector<ExprPtr>& args) {
   std::vector<double> out;
   for (const ExprPtr& a : args) {
+    if (const auto plain = plain_real(*a)) {
+      out.push_back(*plain);
+      continue;
+    }
     const Value v = known(a, "an angle");
+    if (v.base == Base::kDuration) fail(a->at, "a time is no angle");
     out.push_back(v.is_real() ? v.cells[0].d : static_cast<double>(v.cells[0].i));
   }
   return out;
@@ -140,7 +197,7 @@ void Interpreter::call(const Stmt& s) {
     }
     return;
   }
-  const Gate gate = find_gate(s.name);
+  const Gate& gate = find_gate(s.name);
   const std::vector<double> params = angles(s.args);
   std::size_t num_qubits = gate.num_qubits;
   for (const Modifier& m : s.modifiers) num_qubits += num_controls(m);
@@ -236,7 +293,9 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
   }
   const bool was_subroutine = in_subroutine_;
   const std::size_t outer_terms = call_terms_;
-  std::vector<std::size_t> outer_loops;
+  std::vector<Loop> outer_loops;
+  const int outer_running = call_loops_;
+  call_loops_ = running_loops_;
   outer_loops.swap(loops_);
   in_subroutine_ = true;
   call_terms_ = memory_.terms().size();
@@ -248,6 +307,7 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
   }
   loops_.swap(outer_loops);
   call_terms_ = outer_terms;
+  call_loops_ = outer_running;
   in_subroutine_ = was_subroutine;
   memory_.pop_frame(frame);
   --call_depth_;

@@ -48,6 +48,11 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
       return Value::integer(e.integer);
     case ExprKind::kReal:
       return Value::real(e.real);
+    case ExprKind::kTime: {
+      Value time = Value::real(e.real);
+      time.base = Base::kDuration;
+      return time;
+    }
     case ExprKind::kBool:
       return Value::boolean(e.integer != 0);
     case ExprKind::kBits:
@@ -146,10 +151,7 @@ Value Interpreter::evaluate_index(const Expr& e) {
 Value Interpreter::known(const ExprPtr& e, const char* what) {
   Value v = evaluate(*e);
   if (!v.is_known()) {
-    const bool same = std::all_of(v.cells.begin(), v.cells.end(), [&](const Cell& c) {
-      return c.i == v.cells[0].i && c.d == v.cells[0].d;
-    });
-    if (!same) {
+    if (!v.is_same()) {
       fail(e->at, concat({what,
                           " depends on a measurement: it must be known before the circuit "
                           "runs"}));
@@ -230,7 +232,7 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     return out;
   }
   const Value i = evaluate(e);
-  if (!i.is_known()) {
+  if (!i.is_same()) {
     fail(e.at, "an index depends on a measurement: it must be known before the circuit runs");
   }
   if (i.is_real()) fail(e.at, "an index must be an integer");
@@ -276,11 +278,14 @@ Interpreter::Wires Interpreter::wires(const Expr& e) {
     }
     return out;
   }
-  if (e.kind == ExprKind::kBinary && e.op == "++") {
+  if ((e.kind == ExprKind::kBinary && e.op == "++") ||
+      (e.kind == ExprKind::kSet && !e.args.empty())) {
     out = wires(*e.args[0]);
-    const Wires more = wires(*e.args[1]);
-    if (more.quantum != out.quantum) fail(e.at, "++ joins registers of one kind");
-    out.ids.insert(out.ids.end(), more.ids.begin(), more.ids.end());
+    for (std::size_t k = 1; k < e.args.size(); ++k) {
+      const Wires more = wires(*e.args[k]);
+      if (more.quantum != out.quantum) fail(e.args[k]->at, "only registers of one kind are joined");
+      out.ids.insert(out.ids.end(), more.ids.begin(), more.ids.end());
+    }
     out.is_array = true;
     return out;
   }
@@ -342,9 +347,7 @@ std::optional<Term> Interpreter::condition(const Expr& e, bool& value) {
   } catch (const ValueError& error) {
     fail(e.at, error.problem);
   }
-  const bool same = std::all_of(v.cells.begin(), v.cells.end(),
-                                [&](const Cell& c) { return c.i == v.cells[0].i; });
-  if (same) {
+  if (v.is_same()) {
     value = v.cells[0].i != 0;
     return std::nullopt;
   }

@@ -12,8 +12,7 @@ namespace qasm3 {
 namespace {
 
 constexpr int kMaxIncludeDepth = 16;
-constexpr std::uint64_t kMaxSteps = 1ull << 27;    // statements and operations of a whole program
-constexpr std::uint64_t kMaxIterations = 1 << 20;  // of a loop
+constexpr std::uint64_t kMaxSteps = 1ull << 27;  // statements and operations of a whole program
 constexpr std::string_view kReserved[] = {"pi", "tau", "euler", "U", "gphase", "true", "false"};
 
 }  // namespace
@@ -28,6 +27,7 @@ circuit::Circuit Interpreter::run(TextSource source) {
       throw Error(ExitCode::kInput, concat({kept.name, ": the program has no input '", name, "'"}));
     }
   }
+  for (const std::size_t jump : ends_) circuit_.set_jump_target(jump, circuit_.ops().size());
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
@@ -40,6 +40,7 @@ Interpreter::Flow Interpreter::program(const TextSource& source) {
   parser.version();
   // Definitions keep their statements; every other one is forgotten.
   while (!parser.at_end()) {
+    if (plain_statement(lexer)) continue;
     if (execute(parser.statement()) == Flow::kEnd) return Flow::kEnd;
   }
   return Flow::kNext;
@@ -55,8 +56,8 @@ void Interpreter::charge(const Token& at, std::uint64_t steps) {
 Interpreter::Flow Interpreter::execute(const Stmt& s) {
   charge(s.at, 1);
   if (in_gate_ && s.kind != StmtKind::kCall && s.kind != StmtKind::kBarrier &&
-      s.kind != StmtKind::kEmpty && s.kind != StmtKind::kFor && s.kind != StmtKind::kIf &&
-      s.kind != StmtKind::kBlock) {
+      s.kind != StmtKind::kDelay && s.kind != StmtKind::kEmpty && s.kind != StmtKind::kFor &&
+      s.kind != StmtKind::kIf && s.kind != StmtKind::kBlock) {
     fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
   }
   switch (s.kind) {
@@ -105,37 +106,36 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
       for (const ExprPtr& e : s.operands) qubits(*e);
       out_->add_barrier();
       return Flow::kNext;
+    case StmtKind::kDelay:
+      check_time(s.value);
+      for (const ExprPtr& e : s.operands) qubits(*e);
+      return Flow::kNext;
     case StmtKind::kIf:
       return conditional(s);
     case StmtKind::kFor:
-      return loop(s);
+      return for_loop(s);
     case StmtKind::kWhile:
       return while_loop(s);
     case StmtKind::kSwitch:
       return switch_statement(s);
     case StmtKind::kBreak:
-      check_flow(s);
-      return Flow::kBreak;
     case StmtKind::kContinue:
-      check_flow(s);
-      return Flow::kContinue;
+      return leave(s);
     case StmtKind::kReturn:
       if (!in_subroutine_) fail(s.at, "'return' stands in a subroutine");
-      if (memory_.terms().size() > call_terms_) {
+      if (memory_.terms().size() > call_terms_ || running_loops_ > call_loops_) {
         fail(s.at, "'return' depends on a measurement: assign to a variable and return at the end");
       }
       if (s.value) result_ = evaluate(*s.value);
       return Flow::kReturn;
     case StmtKind::kEnd:
-      if (!memory_.terms().empty()) {
-        fail(s.at, "'end' depends on a measurement, which is not supported");
-      }
-      return Flow::kEnd;
+      return end();
     case StmtKind::kGate:
     case StmtKind::kDef:
       define(s);
       return Flow::kNext;
     case StmtKind::kBlock:
+      if (s.value) check_time(s.value);
       return block(s.body);
     case StmtKind::kEmpty:
       return Flow::kNext;
@@ -143,24 +143,30 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
   return Flow::kNext;
 }
 
+// Nothing waits, but what is asked for must be a time.
+void Interpreter::check_time(const ExprPtr& e) {
+  const Value v = known(e, "a time");
+  if (v.base != Base::kDuration) fail(e->at, "this needs a time such as 100ns");
+}
+
 Interpreter::Flow Interpreter::block(const Block& body) {
   memory_.push_scope();
   Flow flow = Flow::kNext;
+  const int before = loops_.empty() ? 0 : loops_.back().changes;
+  int seen = before;
   for (const auto& s : body) {
+    if (!loops_.empty() && loops_.back().changes != seen) {
+      // a break or continue above left under a condition: the rest happens where it did not
+      if (seen != before) memory_.pop();
+      seen = loops_.back().changes;
+      memory_.push(*still_in(loops_.back()));
+    }
     flow = execute(*s);
     if (flow != Flow::kNext) break;
   }
+  if (seen != before) memory_.pop();
   memory_.pop_scope();
   return flow;
-}
-
-void Interpreter::check_flow(const Stmt& s) {
-  if (loops_.empty()) fail(s.at, concat({"'", s.at.text, "' stands in a loop"}));
-  if (memory_.terms().size() > loops_.back()) {
-    fail(s.at, concat({"'", s.at.text,
-                       "' depends on a measurement: the loop's length must be "
-                       "known before the circuit runs"}));
-  }
 }
 
 void Interpreter::include(const Stmt& s) {
@@ -258,7 +264,11 @@ void Interpreter::declare(const Stmt& s) {
   v.width = given ? given : v.base == Base::kBit || v.base == Base::kBool ? 1 : 64;
   if (v.is_const && !s.value) fail(s.name, "a constant needs a value");
   try {
-    const Value value = s.value ? evaluate(*s.value) : Value::integer(0);
+    const Value value = s.value ? evaluate(*s.value) : cast(Value::integer(0), v.base, v.width);
+    if ((v.base == Base::kDuration) != (value.base == Base::kDuration)) {
+      fail(s.value->at,
+           v.base == Base::kDuration ? "this needs a time such as 100ns" : "a time is no number");
+    }
     if (v.is_const && !value.is_known()) {
       fail(s.value->at, "a constant cannot depend on a measurement");
     }
@@ -272,6 +282,7 @@ void Interpreter::declare(const Stmt& s) {
 void Interpreter::declare_input(const Stmt& s, Variable v) {
   if (!memory_.is_global()) fail(s.at, "inputs are declared outside of blocks");
   if (v.base == Base::kQubit) fail(s.at, "an input is classical");
+  if (v.base == Base::kDuration) fail(s.at, "an input is a number, not a time");
   if (s.value) fail(s.value->at, "an input gets its value from outside");
   const std::string name(s.name.text);
   const auto given = inputs_.find(name);
@@ -358,7 +369,7 @@ void Interpreter::store(const Expr& target, const Value& value, std::uint32_t li
     Variable* v = memory_.find(root->op);
     if (!v) fail_unknown(root->at, "name");
     if (v->is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
-    if (root == &target) return memory_.assign(*v, value);
+    if (root == &target) return memory_.assign(*v, value, line);
     // some bits of an integer or of a bit parameter
     if (v->value.is_real() || target.args[0].get() != root) {
       fail(target.at, "this cannot be assigned to");
@@ -374,7 +385,7 @@ void Interpreter::store(const Expr& target, const Value& value, std::uint32_t li
       const Value hole = unary("~", binary("<<", Value::integer(1), at));
       bits = binary("|", binary("&", bits, hole), binary("<<", one, at));
     }
-    memory_.assign(*v, bits);
+    memory_.assign(*v, bits, line);
   } catch (const ValueError& error) {
     fail(target.at, error.problem);
   }
@@ -401,56 +412,6 @@ Interpreter::Flow Interpreter::conditional(const Stmt& s) {
   }
 }
 
-Interpreter::Flow Interpreter::loop(const Stmt& s) {
-  std::vector<std::int64_t> values;
-  if (s.value->kind == ExprKind::kRange) {
-    if (!s.value->args[2]) fail(s.value->at, "the range of a loop needs an end");
-    values = range(*s.value);
-  } else if (s.value->kind == ExprKind::kSet) {
-    for (const ExprPtr& e : s.value->args) values.push_back(known_integer(e, "a loop's range"));
-  } else {
-    const Value v = known(s.value, "a loop's range");
-    if (v.base != Base::kBit) fail(s.value->at, "a loop runs over a range, a set or bits");
-    for (int k = 0; k < v.width; ++k) values.push_back(v.cells[0].i >> k & 1);
-  }
-  loops_.push_back(memory_.terms().size());
-  Flow flow = Flow::kNext;
-  const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
-  const int width = width_of(s.type, 64);
-  for (const std::int64_t i : values) {
-    charge(s.at, 1);
-    memory_.push_scope();
-    Variable v;
-    v.base = base, v.width = width, v.value = cast(Value::integer(i), base, width);
-    memory_.declare(s.name.text, std::move(v));
-    flow = block(s.body);
-    memory_.pop_scope();
-    if (flow != Flow::kNext && flow != Flow::kContinue) break;
-  }
-  loops_.pop_back();
-  return flow == Flow::kBreak || flow == Flow::kContinue ? Flow::kNext : flow;
-}
-
-Interpreter::Flow Interpreter::while_loop(const Stmt& s) {
-  loops_.push_back(memory_.terms().size());
-  Flow flow = Flow::kNext;
-  for (std::uint64_t iterations = 0;; ++iterations) {
-    if (iterations == kMaxIterations) fail(s.at, "this loop runs more than 1048576 times");
-    charge(s.at, 1);
-    bool value = false;
-    if (condition(*s.value, value)) {
-      fail(s.value->at,
-           "a loop that ends by a measurement cannot be unrolled: its length must be "
-           "known before the circuit runs");
-    }
-    if (!value) break;
-    flow = block(s.body);
-    if (flow != Flow::kNext && flow != Flow::kContinue) break;
-  }
-  loops_.pop_back();
-  return flow == Flow::kBreak || flow == Flow::kContinue ? Flow::kNext : flow;
-}
-
 Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
   Value subject = evaluate(*s.value);
   if (subject.is_real()) fail(s.value->at, "switch needs an integer");
@@ -465,9 +426,8 @@ Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
       }
       match = binary("&&", match, unary("!", taken));
       taken = binary("||", taken, match);
-      const auto holds = [](const Cell& cell) { return cell.i != 0; };
-      if (std::none_of(match.cells.begin(), match.cells.end(), holds)) continue;
-      const bool always = std::all_of(match.cells.begin(), match.cells.end(), holds);
+      const bool always = match.is_same() && match.cells[0].i != 0;
+      if (match.is_same() && !always) continue;
       if (!always) memory_.push(Memory::term_of(match));
       const Flow flow = block(c.body);
       if (!always) memory_.pop();

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tilewave/io/text_source.h"
+#include "tilewave/io/text_cursor.h"
 
 namespace tilewave::io::qasm3 {
 
@@ -31,6 +31,10 @@ struct Token {
   bool is(std::string_view punctuation) const {
     return kind == TokenKind::kPunctuation && text == punctuation;
   }
+  /// For punctuation of one character.
+  bool is(char punctuation) const {
+    return kind == TokenKind::kPunctuation && text.size() == 1 && text[0] == punctuation;
+  }
   bool is_word(std::string_view word) const {
     return kind == TokenKind::kIdentifier && text == word;
   }
@@ -39,15 +43,20 @@ struct Token {
 class Lexer {
  public:
   /// `source` must outlive the lexer.
-  explicit Lexer(const TextSource& source) : source_(source) { advance(); }
+  explicit Lexer(const TextSource& source) : cursor_(source, kRules) { advance(); }
 
-  const TextSource& source() const { return source_; }
+  const TextSource& source() const { return cursor_.source(); }
   const Token& token() const { return token_; }
   void advance();
   Token take() {
     const Token t = token_;
     advance();
     return t;
+  }
+  bool accept(char punctuation) {
+    if (!token_.is(punctuation)) return false;
+    advance();
+    return true;
   }
   bool accept(std::string_view punctuation) {
     if (!token_.is(punctuation)) return false;
@@ -64,20 +73,24 @@ class Lexer {
   Token expect_identifier(const char* what);
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const {
-    fail_at(source_, at.offset, problem);
+    fail_at(source(), at.offset, problem);
   }
   [[noreturn]] void fail_expected(const std::string& what) const;
 
+  /// Back to a token that was read before.
+  void go_back(const Token& to) {
+    cursor_.move_to(to.offset, to.line);
+    advance();
+  }
   /// Goes on behind the end of the line of the current token (pragmas and annotations).
   void skip_line();
 
  private:
-  void skip_blanks();
+  static constexpr TextRules kRules{true, true, true};
+
   void number();
 
-  const TextSource& source_;
-  std::size_t next_ = 0;
-  std::uint32_t line_ = 1;
+  TextCursor cursor_;
   Token token_;
 };
 

@@ -1,11 +1,22 @@
 #include "tilewave/io/qasm3_memory.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tilewave::io::qasm3 {
 namespace {
 
 constexpr std::uint64_t kMaxClassicalBits = 1 << 20;
+constexpr std::size_t kMaxNodes = 256;  // of a value that is not yet in bits of its own
+
+// Classical bits that hold a value.
+int bits_of(const Value& v) { return v.is_real() ? 64 : v.base == Base::kBool ? 1 : v.width; }
+
+// True when the value is what lies in the bits from `first` on.
+bool is_storage(const Value& v, std::uint32_t first) {
+  return v.is_expr() && v.expr->nodes.size() == 1 &&
+         v.expr->nodes[0].op == circuit::ClassicalOp::kBits && v.expr->nodes[0].value == first;
+}
 
 bool reads(const std::vector<circuit::Clbit>& bits, std::uint32_t wire) {
   return std::find(bits.begin(), bits.end(), wire) != bits.end();
@@ -59,6 +70,14 @@ std::vector<std::uint32_t> Memory::hidden_bits(std::size_t count) {
   }
   circuit_.add_clbits(static_cast<std::uint32_t>(count));
   grow();
+  if (running_ > 0) {  // a turn before this one may have left something
+    for (std::size_t k = 0; k < count; k += 64) {
+      const int size = static_cast<int>(std::min<std::size_t>(64, count - k));
+      circuit::ClassicalExpr zero;
+      zero.constant(circuit::ClassicalType::kUint, size, 0);
+      assign_bits(wires[k], size, std::move(zero), 0, -1);
+    }
+  }
   return wires;
 }
 
@@ -83,6 +102,7 @@ Term Memory::pop() {
 Term Memory::term_of(Value holds) {
   Term term;
   term.test = to_test(holds);
+  term.has_value = !holds.is_expr();
   term.value = std::move(holds);
   return term;
 }
@@ -104,18 +124,15 @@ std::int32_t Memory::index_of(Test test) {
 }
 
 std::int32_t Memory::condition_index() {
-  if (terms_.empty()) return -1;
+  if (terms_.size() == base_) return -1;
   if (!stale_) return index_;
   std::vector<Test> parts;
   Value together = Value::boolean(true);
-  for (const Term& t : terms_) {
-    if (!t.has_value) {
-      parts.push_back(t.test);
-      continue;
-    }
-    try {
+  for (std::size_t k = base_; k < terms_.size(); ++k) {
+    const Term& t = terms_[k];
+    if (t.has_value && fit_a_table(together, t.value)) {
       together = binary("&&", together, t.value);
-    } catch (const ValueError&) {  // too many bits for one table
+    } else {
       parts.push_back(t.test);
     }
   }
@@ -127,13 +144,28 @@ std::int32_t Memory::condition_index() {
   return index_;
 }
 
-void Memory::assign_bit(std::uint32_t wire, bool value, std::uint32_t line,
-                        std::int32_t condition) {
-  circuit::Assignment to{wire, 1, {}};
-  to.value.constant(circuit::ClassicalType::kUint, 1, value);
-  circuit::Op& op = circuit_.add_assign(std::move(to));
+void Memory::assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value,
+                         std::uint32_t line, std::int32_t condition) {
+  circuit::Op& op =
+      circuit_.add_assign({first, static_cast<std::uint32_t>(size), std::move(value)});
   op.condition = condition;
   op.line = line;
+}
+
+void Memory::assign_bit(std::uint32_t wire, bool value, std::uint32_t line,
+                        std::int32_t condition) {
+  circuit::ClassicalExpr one;
+  one.constant(circuit::ClassicalType::kUint, 1, value);
+  assign_bits(wire, 1, std::move(one), line, condition);
+}
+
+// Moves a value into hidden bits.
+void Memory::keep(Value& v, std::uint32_t line) {
+  const int size = bits_of(v);
+  const std::uint32_t first = hidden_bits(static_cast<std::size_t>(size))[0];
+  assign_bits(first, size, to_expr(v), line, -1);
+  for (int k = 0; k < size; ++k) known_[first + static_cast<std::uint32_t>(k)] = -1;
+  v = stored(v.base, v.width, first);
 }
 
 // Puts the condition into a hidden bit.
@@ -162,11 +194,30 @@ void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
       }
     }
   }
-  if (dependent.empty()) return;
-  const std::uint32_t hidden = hidden_bits(1)[0];
-  assign_bit(hidden, true, line, index_of({wire, 1, {1}, false, {}, {}, {}}));
-  known_[hidden] = -1;
-  for (Value* v : dependent) rename_bit(*v, wire, hidden);
+  std::vector<std::shared_ptr<const circuit::ClassicalExpr>> held;
+  std::map<const circuit::ClassicalExpr*, Value> moved;  // values that share an expression
+  std::int64_t copy = -1;
+  for (Value* v : dependent) {
+    if (v->is_expr()) {
+      const auto expr = v->expr;
+      const auto it = moved.find(expr.get());
+      if (it != moved.end() && it->second.base == v->base && it->second.width == v->width) {
+        *v = it->second;
+        continue;
+      }
+      held.push_back(expr);  // a key stays alive
+      keep(*v, line);
+      moved.insert_or_assign(expr.get(), *v);
+      continue;
+    }
+    if (copy < 0) {
+      copy = hidden_bits(1)[0];
+      const auto hidden = static_cast<std::uint32_t>(copy);
+      assign_bit(hidden, true, line, index_of({wire, 1, {1}, false, {}, {}, {}, {}}));
+      known_[hidden] = -1;
+    }
+    rename_bit(*v, wire, static_cast<std::uint32_t>(copy));
+  }
 }
 
 void Memory::measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line) {
@@ -180,20 +231,31 @@ void Memory::measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line
 void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
                    std::uint32_t line) {
   Value kept = value;
-  const Keep keep(*this, kept);
+  const Keep keep_it(*this, kept);
+  bool neighbours = true;
+  for (std::size_t k = 0; k < wires.size(); ++k) neighbours &= wires[k] == wires[0] + k;
+  if (kept.is_expr() && neighbours) {
+    for (const std::uint32_t wire : wires) before_write(wire, line);
+    assign_bits(wires[0], static_cast<int>(wires.size()), to_expr(kept), line, condition_index());
+    for (const std::uint32_t wire : wires) known_[wire] = -1;
+    return;
+  }
   for (std::size_t k = 0; k < wires.size(); ++k) {
     const std::uint32_t wire = wires[k];
     before_write(wire, line);
     const Value one = cast(
         binary("&", binary(">>", kept, Value::integer(static_cast<int>(k))), Value::integer(1)),
         Base::kBool, 1);
-    const bool same = std::all_of(one.cells.begin(), one.cells.end(),
-                                  [&](const Cell& c) { return c.i == one.cells[0].i; });
-    if (same) {
+    if (one.is_expr()) {
+      assign_bits(wire, 1, to_expr(one), line, condition_index());
+      known_[wire] = -1;
+      continue;
+    }
+    if (one.is_same()) {
       const int bit = one.cells[0].i != 0;
       if (known_[wire] == bit) continue;
       assign_bit(wire, bit, line, condition_index());
-      known_[wire] = terms_.empty() ? bit : -1;
+      known_[wire] = terms_.size() == base_ ? bit : -1;
       continue;
     }
     for (const bool side : {true, false}) {
@@ -205,18 +267,105 @@ void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
   }
 }
 
-void Memory::assign(Variable& v, const Value& value) {
+void Memory::clear(std::uint32_t wire, std::uint32_t line) {
+  if (known_[wire] == 0) return;
+  before_write(wire, line);
+  assign_bit(wire, false, line, -1);
+  known_[wire] = 0;
+}
+
+// Into the bits of the variable, which it then is.
+void Memory::store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition) {
+  const int size = bits_of(value);
+  circuit::ClassicalExpr expr = to_expr(value);
+  const auto first = static_cast<std::uint32_t>(v.storage);
+  v.value = Value::integer(0);  // what it was is needed no more
+  for (int k = 0; k < size; ++k) before_write(first + static_cast<std::uint32_t>(k), line);
+  assign_bits(first, size, std::move(expr), line, condition);
+  for (int k = 0; k < size; ++k) known_[first + static_cast<std::uint32_t>(k)] = -1;
+  v.value = stored(v.base, v.width, first);
+  any_dependent_ = true;
+}
+
+void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
   Value result = cast(value, v.base, v.width);
-  if (terms_.size() > v.depth) {
+  if (result.is_expr() && result.expr->nodes.size() > kMaxNodes) keep(result, line);
+  const std::size_t outer = std::max(v.depth, base_);
+  if (terms_.size() > outer) {
     Value condition = Value::boolean(true);
-    for (std::size_t k = v.depth; k < terms_.size(); ++k) {
-      if (!terms_[k].has_value) materialise(terms_[k], 0);
-      condition = binary("&&", condition, terms_[k].value);
+    bool table = true;
+    for (std::size_t k = outer; k < terms_.size() && table; ++k) {
+      if (!terms_[k].has_value && !terms_[k].test.expr) materialise(terms_[k], line);
+      table = terms_[k].has_value && fit_a_table(condition, terms_[k].value);
+      if (table) condition = binary("&&", condition, terms_[k].value);
     }
+    table = table && fit_a_table(result, v.value) && fit_a_table(condition, result) &&
+            fit_a_table(condition, v.value);
+    if (table) {
+      const Value both = binary("||", truth(result), truth(v.value));  // of all their bits
+      table = fit_a_table(condition, both);
+    }
+    if (!table) return assign_running(v, std::move(result), line);
     result = select(condition, result, v.value);
   }
   v.value = std::move(result);
   any_dependent_ |= !v.value.is_known();
+}
+
+// Under conditions, in the running circuit: what the variable was, then what it becomes.
+void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
+  if (v.storage < 0) {
+    v.storage = hidden_bits(static_cast<std::size_t>(bits_of(result)))[0];
+  }
+  if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
+    const Keep keep_it(*this, result);
+    store(v, v.value, line, -1);
+  }
+  store(v, result, line, condition_index());
+}
+
+void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint32_t line) {
+  for (const std::string_view name : written) {
+    Variable* v = find(name);
+    if (!v || v->is_const || v->kind == Variable::Kind::kQubits) continue;
+    if (v->kind == Variable::Kind::kBits) {
+      for (const std::uint32_t wire : v->wires) {
+        before_write(wire, line);
+        known_[wire] = -1;
+      }
+      continue;
+    }
+    if (v->storage < 0) {
+      v->storage = hidden_bits(static_cast<std::size_t>(bits_of(v->value)))[0];
+    }
+    store(*v, v->value, line, -1);
+  }
+}
+
+std::size_t Memory::enter_body() {
+  const std::size_t before = base_;
+  base_ = terms_.size();
+  ++running_;
+  stale_ = true;
+  return before;
+}
+
+void Memory::leave_body(std::size_t before) {
+  base_ = before;
+  --running_;
+  stale_ = true;
+}
+
+void Memory::close_turn(const std::vector<std::string_view>& written, std::uint32_t line) {
+  for (const std::string_view name : written) {
+    Variable* v = find(name);
+    if (!v || v->is_const || v->kind == Variable::Kind::kQubits) continue;
+    if (v->kind == Variable::Kind::kBits) {
+      for (const std::uint32_t wire : v->wires) known_[wire] = -1;
+    } else if (!is_storage(v->value, static_cast<std::uint32_t>(v->storage))) {
+      store(*v, v->value, line, -1);
+    }
+  }
 }
 
 }  // namespace tilewave::io::qasm3

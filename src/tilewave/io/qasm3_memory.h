@@ -24,6 +24,7 @@ struct Variable {
   Value value;                       ///< kValue
   std::vector<std::uint32_t> wires;  ///< bits or qubits of the circuit
   std::size_t depth = 0;             ///< conditions under which it was declared
+  std::int64_t storage = -1;         ///< first of the classical bits that hold it in running loops
 };
 
 /// A condition that a statement stands under. Without a value it compares a long register.
@@ -51,7 +52,7 @@ class Memory {
   std::vector<std::string_view> names() const;
 
   // ---- classical bits ----
-  /// Adds bits that belong to no register.
+  /// Adds bits that belong to no register, 0 whenever this point of the program is reached.
   std::vector<std::uint32_t> hidden_bits(std::size_t count);
   /// To be called after a register was added to the circuit.
   void grow() { known_.resize(circuit_.num_clbits(), 0); }
@@ -61,8 +62,21 @@ class Memory {
   void measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line);
   /// Writes bit k of the value to wires[k], under the conditions.
   void write(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
+  /// A bit becomes 0, whatever the conditions.
+  void clear(std::uint32_t wire, std::uint32_t line);
   /// Assigns under the conditions entered since the variable was declared.
-  void assign(Variable& v, const Value& value);
+  void assign(Variable& v, const Value& value, std::uint32_t line);
+
+  // ---- loops of the running circuit ----
+  /// Makes everything known at the head of a loop true in every turn of it: the variables called
+  /// `written` move into classical bits, and bits called so are no longer known.
+  void enter_loop(const std::vector<std::string_view>& written, std::uint32_t line);
+  /// The conditions so far do not stand before the operations of the loop's body.
+  std::size_t enter_body();
+  void leave_body(std::size_t before);
+  /// Brings the variables of enter_loop back into their bits.
+  void close_turn(const std::vector<std::string_view>& written, std::uint32_t line);
+  bool in_running_loop() const { return running_ > 0; }
 
   // ---- conditions ----
   std::vector<Term>& terms() { return terms_; }
@@ -90,11 +104,18 @@ class Memory {
 
   void before_write(std::uint32_t wire, std::uint32_t line);
   void assign_bit(std::uint32_t wire, bool value, std::uint32_t line, std::int32_t condition);
+  void assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value, std::uint32_t line,
+                   std::int32_t condition);
+  void store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition);
+  void keep(Value& v, std::uint32_t line);
+  void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
   std::int32_t index_of(Test test);
 
   circuit::Circuit& circuit_;
   std::deque<Scope> scopes_;
+  std::size_t base_ = 0;   // conditions before the body of the running loop under way
+  int running_ = 0;        // running loops under way
   std::size_t frame_ = 0;  // first scope of the body under way
   std::vector<int> known_;
   std::vector<Term> terms_;

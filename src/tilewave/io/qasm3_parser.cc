@@ -1,26 +1,12 @@
-// Recursive descent over the statements and expressions of OpenQASM 3; see qasm3_syntax.h.
+// Recursive descent over the statements of OpenQASM 3; see qasm3_syntax.h.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 #include "tilewave/io/qasm3_syntax.h"
 
 namespace tilewave::io::qasm3 {
 namespace {
 
-constexpr int kMaxDepth = 256;
-constexpr std::size_t kMaxBitString = 1 << 20;
-
-// Operators, the loosest first; one level a row.
-constexpr std::string_view kLevels[][4] = {
-    {"++"},       {"||"},     {"&&"},         {"|"},
-    {"^"},        {"&"},      {"==", "!="},   {"<", ">", "<=", ">="},
-    {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
-constexpr int kNumLevels = static_cast<int>(std::size(kLevels));
-
-constexpr std::string_view kPulseWords[] = {"cal", "defcal", "duration",   "stretch",      "delay",
-                                            "box", "extern", "durationof", "defcalgrammar"};
+constexpr std::string_view kPulseWords[] = {"cal", "defcal", "durationof", "defcalgrammar"};
 constexpr std::string_view kOtherWords[] = {"array", "complex", "mutable", "readonly", "opaque"};
 
 constexpr std::string_view kAssignments[] = {
@@ -31,44 +17,33 @@ bool any_of(const std::string_view (&words)[N], std::string_view word) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-int level_of(const Token& t) {
-  if (t.kind != TokenKind::kPunctuation) return -1;
-  for (int level = 0; level < kNumLevels; ++level) {
-    if (any_of(kLevels[level], t.text)) return level;
-  }
-  return -1;
-}
-
-std::shared_ptr<Expr> make(ExprKind kind, const Token& at, std::string_view op = {}) {
-  auto e = std::make_shared<Expr>();
-  e->kind = kind;
-  e->at = at;
-  e->op = op;
-  return e;
-}
-
 }  // namespace
 
 Base base_of(std::string_view word) {
   constexpr std::pair<std::string_view, Base> kTypes[] = {
-      {"bit", Base::kBit},    {"bool", Base::kBool},   {"int", Base::kInt},
-      {"uint", Base::kUint},  {"float", Base::kFloat}, {"angle", Base::kAngle},
-      {"qubit", Base::kQubit}};
+      {"bit", Base::kBit},     {"bool", Base::kBool},         {"int", Base::kInt},
+      {"uint", Base::kUint},   {"float", Base::kFloat},       {"angle", Base::kAngle},
+      {"qubit", Base::kQubit}, {"duration", Base::kDuration}, {"stretch", Base::kDuration}};
   for (const auto& [name, base] : kTypes) {
     if (name == word) return base;
   }
   return Base::kVoid;
 }
 
-struct Parser::Depth {
-  explicit Depth(Parser& p) : parser(p) {
-    if (++parser.depth_ > kMaxDepth) {
-      parser.lexer_.fail(parser.lexer_.token(), "nested more than 256 deep");
-    }
+// Throws at a word that starts a part of the language that is not read.
+void Parser::check_is_read(const Token& word) const {
+  if (any_of(kPulseWords, word.text)) {
+    lexer_.fail(word, concat({"'", word.text,
+                              "' belongs to the pulse-level part of OpenQASM 3, which is not "
+                              "simulated: remove it"}));
   }
-  ~Depth() { --parser.depth_; }
-  Parser& parser;
-};
+  if (any_of(kOtherWords, word.text)) {
+    lexer_.fail(word, concat({"'", word.text, "' of OpenQASM 3 is not read"}));
+  }
+  if (word.text == "extern") {
+    lexer_.fail(word, "an extern function is computed outside of the program: write it as a 'def'");
+  }
+}
 
 void Parser::version() {
   if (!lexer_.accept_word("OPENQASM")) return;
@@ -91,7 +66,7 @@ Block Parser::block() {
 }
 
 Block Parser::body_or_statement() {
-  if (lexer_.token().is("{")) return block();
+  if (lexer_.token().is('{')) return block();
   Block out;
   out.push_back(std::make_shared<Stmt>(statement()));
   return out;
@@ -105,13 +80,13 @@ Token Parser::new_name(const char* what) {
 
 Stmt Parser::statement() {
   const Depth deeper(*this);
-  while (lexer_.token().is("#") || lexer_.token().is("@") || lexer_.token().is_word("pragma")) {
+  while (lexer_.token().is('#') || lexer_.token().is('@') || lexer_.token().is_word("pragma")) {
     lexer_.skip_line();  // pragmas and annotations say nothing that is known here
   }
   Stmt s;
   s.at = lexer_.token();
   if (at_end()) return s;
-  if (lexer_.token().is("{")) {
+  if (lexer_.token().is('{')) {
     s.kind = StmtKind::kBlock;
     s.body = block();
     return s;
@@ -126,6 +101,9 @@ Stmt Parser::statement() {
   }
   if (any_of(kOtherWords, w)) {
     lexer_.fail(word, concat({"'", w, "' of OpenQASM 3 is not read"}));
+  }
+  if (w == "extern") {
+    lexer_.fail(word, "an extern function is computed outside of the program: write it as a 'def'");
   }
   if (w == "OPENQASM") lexer_.fail(word, "the version must be the first statement of a file");
   if (w == "if") {
@@ -145,6 +123,13 @@ Stmt Parser::statement() {
     for_statement(s);
   } else if (w == "switch") {
     switch_statement(s);
+  } else if (w == "box") {
+    s.kind = StmtKind::kBlock;
+    if (lexer_.accept("[")) {
+      s.value = expression();
+      lexer_.expect("]");
+    }
+    s.body = block();
   } else if (w == "gate") {
     gate(s);
   } else if (w == "def") {
@@ -170,10 +155,16 @@ void Parser::simple(Stmt& s, const Token& word) {
                                : StmtKind::kEnd;
   } else if (w == "return") {
     s.kind = StmtKind::kReturn;
-    if (!lexer_.token().is(";")) s.value = value();
+    if (!lexer_.token().is(';')) s.value = value();
   } else if (w == "reset" || w == "barrier") {
     s.kind = w == "reset" ? StmtKind::kReset : StmtKind::kBarrier;
-    if (w == "reset" || !lexer_.token().is(";")) operands(s);
+    if (w == "reset" || !lexer_.token().is(';')) operands(s);
+  } else if (w == "delay") {
+    s.kind = StmtKind::kDelay;
+    lexer_.expect("[");
+    s.value = expression();
+    lexer_.expect("]");
+    if (!lexer_.token().is(';')) operands(s);
   } else if (w == "measure") {
     s.kind = StmtKind::kMeasure;
     s.operands.push_back(expression());
@@ -182,7 +173,7 @@ void Parser::simple(Stmt& s, const Token& word) {
     s.kind = StmtKind::kAlias;
     s.name = new_name("a name");
     lexer_.expect("=");
-    s.value = expression();
+    s.value = lexer_.token().is('{') ? set_or_range() : expression();
   } else if (w == "qreg" || w == "creg") {
     old_register(s, w == "qreg");
   } else if (w == "const" || w == "input" || w == "output") {
@@ -206,11 +197,7 @@ TypeName Parser::type(const Token& word) {
   TypeName t;
   t.base = base_of(word.text);
   if (t.base == Base::kVoid) {
-    if (any_of(kPulseWords, word.text)) {
-      lexer_.fail(word, concat({"'", word.text,
-                                "' belongs to the pulse-level part of OpenQASM 3, "
-                                "which is not simulated"}));
-    }
+    check_is_read(word);
     lexer_.fail(word, concat({"expected a type, found '", word.text, "'"}));
   }
   if (lexer_.accept("[")) {
@@ -242,11 +229,11 @@ void Parser::call_or_assignment(Stmt& s, const Token& word) {
     return lexer_.token().kind == TokenKind::kPunctuation &&
            any_of(kAssignments, lexer_.token().text);
   };
-  if (!lexer_.token().is("[") && !is_assignment()) return call(s, word);
+  if (!lexer_.token().is('[') && !is_assignment()) return call(s, word);
   s.kind = StmtKind::kAssign;
-  ExprPtr target = make(ExprKind::kName, word, word.text);
-  while (lexer_.token().is("[")) {
-    auto e = make(ExprKind::kIndex, lexer_.token());
+  ExprPtr target = make_expr(ExprKind::kName, word, word.text);
+  while (lexer_.token().is('[')) {
+    auto e = make_expr(ExprKind::kIndex, lexer_.token());
     e->args = {target, index()};
     target = e;
   }
@@ -283,7 +270,7 @@ void Parser::call(Stmt& s, const Token& word) {
   s.kind = StmtKind::kCall;
   s.name = word;
   if (lexer_.accept("(")) s.args = list(")");
-  if (!lexer_.token().is(";")) operands(s);
+  if (!lexer_.token().is(';')) operands(s);
 }
 
 void Parser::operands(Stmt& s) {
@@ -301,7 +288,7 @@ void Parser::gate(Stmt& s) {
     while (lexer_.accept(","));
     lexer_.expect(")");
   }
-  if (!lexer_.token().is("{")) {
+  if (!lexer_.token().is('{')) {
     do d->qubits.push_back(new_name("a qubit"));
     while (lexer_.accept(","));
   }
@@ -335,9 +322,7 @@ void Parser::subroutine(Stmt& s) {
           lexer_.expect("]");
         }
       } else {
-        if (any_of(kOtherWords, word.text)) {
-          lexer_.fail(word, concat({"'", word.text, "' of OpenQASM 3 is not read"}));
-        }
+        check_is_read(word);
         p.type = type(word);
         p.name = new_name("a name");
       }
@@ -360,9 +345,9 @@ void Parser::for_statement(Stmt& s) {
   }
   s.name = word;
   if (!lexer_.accept_word("in")) lexer_.fail_expected("'in'");
-  if (lexer_.token().is("[")) {
+  if (lexer_.token().is('[')) {
     s.value = index();
-  } else if (lexer_.token().is("{")) {
+  } else if (lexer_.token().is('{')) {
     s.value = set_or_range();
   } else {
     s.value = expression();
@@ -370,7 +355,7 @@ void Parser::for_statement(Stmt& s) {
   s.body = body_or_statement();
 }
 
-// switch (value) { case 0, 1 { } default { } }, or the older form case 0: { } break;
+// switch (value) { case 0, 1 { } default { } }, or an older form: case 0: case 1: ... break;
 void Parser::switch_statement(Stmt& s) {
   s.kind = StmtKind::kSwitch;
   lexer_.expect("(");
@@ -378,203 +363,45 @@ void Parser::switch_statement(Stmt& s) {
   lexer_.expect(")");
   lexer_.expect("{");
   while (!lexer_.accept("}")) {
-    const Token word = lexer_.expect_identifier("'case' or 'default'");
     Case c;
-    if (word.text == "case") {
-      do c.values.push_back(expression());
-      while (lexer_.accept(","));
-    } else if (word.text != "default") {
-      lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
-    }
+    bool is_default = false;
     if (!s.cases.empty() && s.cases.back().values.empty()) {
-      lexer_.fail(word, "'default' must be the last case");
+      lexer_.fail(lexer_.token(), "'default' must be the last case");
     }
-    lexer_.accept(":");
-    c.body = block();
-    if (lexer_.accept_word("break")) lexer_.expect(";");
+    do {
+      const Token word = lexer_.expect_identifier("'case' or 'default'");
+      if (word.text == "case") {
+        do c.values.push_back(expression());
+        while (lexer_.accept(","));
+      } else if (word.text == "default") {
+        is_default = true;
+      } else {
+        lexer_.fail(word, concat({"expected 'case' or 'default', found '", word.text, "'"}));
+      }
+    } while (lexer_.accept(":") &&
+             (lexer_.token().is_word("case") || lexer_.token().is_word("default")));
+    if (is_default) c.values.clear();
+    c.body = case_body();
     s.cases.push_back(std::move(c));
   }
 }
 
-// ---- expressions ----
-ExprPtr Parser::value() {
-  if (!lexer_.token().is_word("measure")) return expression();
-  auto e = make(ExprKind::kMeasure, lexer_.take());
-  e->args.push_back(postfix());
-  return e;
-}
-
-std::vector<ExprPtr> Parser::list(std::string_view close) {
-  std::vector<ExprPtr> out;
-  if (lexer_.accept(close)) return out;
-  do {
-    if (lexer_.token().is(close)) break;  // a comma may end the list
-    out.push_back(expression());
-  } while (lexer_.accept(","));
-  lexer_.expect(close);
-  return out;
-}
-
-ExprPtr Parser::expression() {
-  const Depth deeper(*this);
-  return binary(0);
-}
-
-// Operators of `level` and tighter; those of one level from the left.
-ExprPtr Parser::binary(int level) {
-  ExprPtr a = unary();
-  for (int own = level_of(lexer_.token()); own >= level; own = level_of(lexer_.token())) {
-    const Token op = lexer_.take();
-    auto e = make(ExprKind::kBinary, op, op.text);
-    e->args = {a, binary(own + 1)};
-    a = e;
+Block Parser::case_body() {
+  if (lexer_.token().is('{')) {
+    Block body = block();
+    if (lexer_.accept_word("break")) lexer_.expect(";");
+    return body;
   }
-  return a;
-}
-
-ExprPtr Parser::unary() {
-  const Depth deeper(*this);
-  const Token op = lexer_.token();
-  if (op.is("-") || op.is("!") || op.is("~") || op.is("+")) {
-    lexer_.advance();
-    ExprPtr operand = unary();
-    if (op.text == "+") return operand;
-    auto e = make(ExprKind::kUnary, op, op.text);
-    e->args = {operand};
-    return e;
-  }
-  ExprPtr a = postfix();
-  if (!lexer_.token().is("**")) return a;
-  auto e = make(ExprKind::kBinary, lexer_.token(), "**");
-  lexer_.advance();
-  e->args = {a, unary()};
-  return e;
-}
-
-ExprPtr Parser::postfix() {
-  ExprPtr a = primary();
-  while (lexer_.token().is("[")) {
-    auto e = make(ExprKind::kIndex, lexer_.token());
-    e->args = {a, index()};
-    a = e;
-  }
-  return a;
-}
-
-// [expression], [range] or [{set}]
-ExprPtr Parser::index() {
-  lexer_.expect("[");
-  ExprPtr inside = set_or_range();
-  if (lexer_.token().is(",")) {
-    lexer_.fail(lexer_.token(), "arrays of several dimensions are not read: one index");
-  }
-  lexer_.expect("]");
-  return inside;
-}
-
-ExprPtr Parser::set_or_range() {
-  if (lexer_.token().is("{")) {
-    auto e = make(ExprKind::kSet, lexer_.take());
-    e->args = list("}");
-    return e;
-  }
-  const Token at = lexer_.token();
-  ExprPtr parts[3];
-  if (!at.is(":")) parts[0] = expression();
-  if (!lexer_.token().is(":")) return parts[0];
-  int count = 1;
-  while (lexer_.accept(":")) {
-    if (count == 3) lexer_.fail(lexer_.token(), "a range is first:last or first:step:last");
-    if (!lexer_.token().is(":") && !lexer_.token().is("]") && !lexer_.token().is(")")) {
-      parts[count] = expression();
+  Block body;
+  while (!lexer_.accept_word("break")) {
+    if (at_end() || lexer_.token().is('}') || lexer_.token().is_word("case") ||
+        lexer_.token().is_word("default")) {
+      lexer_.fail_expected("'{', or 'break;' at the end of the case");
     }
-    ++count;
+    body.push_back(std::make_shared<Stmt>(statement()));
   }
-  auto e = make(ExprKind::kRange, at);
-  if (count == 3) {
-    e->args = {parts[0], parts[1], parts[2]};
-  } else {
-    e->args = {parts[0], nullptr, parts[1]};
-  }
-  return e;
-}
-
-ExprPtr Parser::primary() {
-  const Token t = lexer_.token();
-  if (lexer_.accept("(")) {
-    ExprPtr inner = expression();
-    lexer_.expect(")");
-    return inner;
-  }
-  if (t.kind == TokenKind::kTiming) {
-    lexer_.fail(t, "a time belongs to the pulse-level part of OpenQASM 3, which is not simulated");
-  }
-  if (t.kind == TokenKind::kImaginary) lexer_.fail(t, "complex numbers are not read");
-  if (t.kind == TokenKind::kInteger || t.kind == TokenKind::kReal) {
-    lexer_.advance();
-    std::string digits(t.text);
-    digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-    auto e = make(t.kind == TokenKind::kReal ? ExprKind::kReal : ExprKind::kInteger, t);
-    if (t.kind == TokenKind::kReal) {
-      e->real = std::strtod(digits.c_str(), nullptr);
-      if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
-      return e;
-    }
-    const char second = digits.size() > 1 ? static_cast<char>(digits[1] | 0x20) : '0';
-    const int base = second == 'x' ? 16 : second == 'b' ? 2 : second == 'o' ? 8 : 10;
-    const char* first = digits.data() + (base == 10 ? 0 : 2);
-    std::uint64_t number = 0;
-    const auto result = std::from_chars(first, digits.data() + digits.size(), number, base);
-    if (result.ec == std::errc::result_out_of_range || number >> 63) {
-      if (base != 10) lexer_.fail(t, "this integer needs more than 63 bits");
-      e->kind = ExprKind::kReal;  // as in rz(pi / 36893488147419103232)
-      e->real = std::strtod(digits.c_str(), nullptr);
-      if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
-      return e;
-    }
-    if (result.ec != std::errc() || result.ptr != digits.data() + digits.size()) {
-      lexer_.fail(t, concat({"'", t.text, "' is no number"}));
-    }
-    e->integer = static_cast<std::int64_t>(number);
-    return e;
-  }
-  if (t.kind == TokenKind::kString) {
-    lexer_.advance();
-    if (t.text.empty() || t.text.size() > kMaxBitString ||
-        t.text.find_first_not_of("01_") != std::string_view::npos) {
-      lexer_.fail(t, "a string in an expression is a row of bits such as \"0101\"");
-    }
-    return make(ExprKind::kBits, t, t.text);
-  }
-  if (t.kind != TokenKind::kIdentifier) lexer_.fail_expected("an expression");
-  lexer_.advance();
-  if (t.text == "true" || t.text == "false") {
-    auto e = make(ExprKind::kBool, t);
-    e->integer = t.text == "true";
-    return e;
-  }
-  if (t.text == "measure") {
-    auto e = make(ExprKind::kMeasure, t);
-    e->args.push_back(postfix());
-    return e;
-  }
-  if (any_of(kPulseWords, t.text)) {
-    lexer_.fail(t, concat({"'", t.text,
-                           "' belongs to the pulse-level part of OpenQASM 3, which is "
-                           "not simulated"}));
-  }
-  if (base_of(t.text) != Base::kVoid) {
-    auto e = make(ExprKind::kCast, t);
-    e->type = type(t);
-    lexer_.expect("(");
-    e->args.push_back(expression());
-    lexer_.expect(")");
-    return e;
-  }
-  if (!lexer_.accept("(")) return make(ExprKind::kName, t, t.text);
-  auto e = make(ExprKind::kCall, t, t.text);
-  e->args = list(")");
-  return e;
+  lexer_.expect(";");
+  return body;
 }
 
 }  // namespace tilewave::io::qasm3

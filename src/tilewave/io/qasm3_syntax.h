@@ -13,7 +13,17 @@
 
 namespace tilewave::io::qasm3 {
 
-enum class Base : std::uint8_t { kVoid, kBit, kBool, kInt, kUint, kFloat, kAngle, kQubit };
+enum class Base : std::uint8_t {
+  kVoid,
+  kBit,
+  kBool,
+  kInt,
+  kUint,
+  kFloat,
+  kAngle,
+  kDuration,  ///< also stretch
+  kQubit
+};
 
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
@@ -26,6 +36,7 @@ struct TypeName {
 enum class ExprKind : std::uint8_t {
   kInteger,
   kReal,
+  kTime,  ///< in seconds; dt counts as a nanosecond
   kBool,
   kBits,     ///< "0101"
   kName,     ///< also a physical qubit such as $0
@@ -48,6 +59,12 @@ struct Expr {
   TypeName type;
   std::vector<ExprPtr> args;
 };
+
+inline std::shared_ptr<Expr> make_expr(ExprKind kind, const Token& at, std::string_view op = {}) {
+  auto e = std::make_shared<Expr>();
+  e->kind = kind, e->at = at, e->op = op;
+  return e;
+}
 
 enum class ModifierKind : std::uint8_t { kCtrl, kNegctrl, kInv, kPow };
 
@@ -83,6 +100,7 @@ enum class StmtKind : std::uint8_t {
   kAssign,   ///< args[0] op value
   kReset,
   kBarrier,
+  kDelay,  ///< of `value`
   kIf,
   kFor,  ///< name in value
   kWhile,
@@ -93,7 +111,7 @@ enum class StmtKind : std::uint8_t {
   kEnd,
   kGate,
   kDef,
-  kBlock,
+  kBlock,  ///< also box, of the duration `value`
   kEmpty,
 };
 
@@ -126,7 +144,15 @@ class Parser {
   Stmt statement();
 
  private:
-  struct Depth;
+  struct Depth {
+    explicit Depth(Parser& p) : parser(p) {
+      if (++parser.depth_ > 256) {
+        parser.lexer_.fail(parser.lexer_.token(), "nested more than 256 deep");
+      }
+    }
+    ~Depth() { --parser.depth_; }
+    Parser& parser;
+  };
 
   Block block();
   Block body_or_statement();
@@ -140,6 +166,8 @@ class Parser {
   void gate(Stmt& s);
   void subroutine(Stmt& s);
   void switch_statement(Stmt& s);
+  void check_is_read(const Token& word) const;
+  Block case_body();
   void for_statement(Stmt& s);
   TypeName type(const Token& word);
   Token new_name(const char* what);

@@ -11,10 +11,14 @@ namespace {
 
 std::uint64_t mask_of(int width) { return low_mask(std::min(width, 64)); }
 
+bool is_real_base(Base base) {
+  return base == Base::kFloat || base == Base::kAngle || base == Base::kDuration;
+}
+
 // Wraps an integer into its type.
 std::int64_t wrap(std::int64_t i, Base base, int width) {
   if (base == Base::kBool) return i != 0;
-  if (width >= 64 || base == Base::kFloat || base == Base::kAngle) return i;
+  if (width >= 64 || is_real_base(base)) return i;
   auto u = static_cast<std::uint64_t>(i) & mask_of(width);
   if (base == Base::kInt && u >> (width - 1) & 1) u |= ~mask_of(width);
   return static_cast<std::int64_t>(u);
@@ -105,13 +109,6 @@ constexpr RealFunction kRealFunctions[] = {
 };
 constexpr std::string_view kOtherFunctions[] = {"mod", "pow", "popcount", "rotl", "rotr"};
 
-Base common_base(const Value& a, const Value& b) {
-  for (const Base base : {Base::kFloat, Base::kAngle, Base::kInt, Base::kUint, Base::kBit}) {
-    if (a.base == base || b.base == base) return base;
-  }
-  return Base::kInt;  // of two truth values
-}
-
 using circuit::ClassicalExpr;
 using circuit::ClassicalOp;
 using circuit::ClassicalType;
@@ -148,6 +145,38 @@ std::int32_t add_comparison(const Test& test, ClassicalExpr& e) {
   return test.negated ? add_node(e, ClassicalOp::kNot, ClassicalType::kBool, all) : all;
 }
 
+// The result is the last node.
+std::int32_t add_test(const Test& test, ClassicalExpr& e) {
+  std::int32_t all = 0;
+  if (test.expr) {
+    all = e.append(*test.expr);
+    if (e.nodes.back().type != ClassicalType::kBool) {
+      all = add_node(e, ClassicalOp::kCast, ClassicalType::kBool, all);
+    }
+    if (test.negated) all = add_node(e, ClassicalOp::kNot, ClassicalType::kBool, all);
+  } else {
+    all = test.bits.empty() ? add_comparison(test, e) : add_table(test, e);
+  }
+  for (const Test& other : test.also) {
+    const std::int32_t more = add_test(other, e);
+    all = add_node(e, ClassicalOp::kAnd, ClassicalType::kBool, all, more);
+  }
+  return all;
+}
+
+Value map(const Value& a, const std::function<Cell(Cell)>& f) {
+  if (a.is_expr()) {
+    throw ValueError{
+        "a function needs a value of at most 12 measured bits that no running loop "
+        "changes"};
+  }
+  Value out = a;
+  for (Cell& c : out.cells) c = f(c);
+  return out;
+}
+
+}  // namespace
+
 // index = the bits side by side; bit (index % 64) of word (index / 64) of the table
 std::int32_t add_table(const Test& test, ClassicalExpr& e) {
   constexpr auto kUint = ClassicalType::kUint;
@@ -175,23 +204,33 @@ std::int32_t add_table(const Test& test, ClassicalExpr& e) {
   return any;
 }
 
-// The result is the last node.
-std::int32_t add_test(const Test& test, ClassicalExpr& e) {
-  std::int32_t all = test.bits.empty() ? add_comparison(test, e) : add_table(test, e);
-  for (const Test& other : test.also) {
-    const std::int32_t more = add_test(other, e);
-    all = add_node(e, ClassicalOp::kAnd, ClassicalType::kBool, all, more);
+Base common_base(const Value& a, const Value& b) {
+  for (const Base base :
+       {Base::kDuration, Base::kFloat, Base::kAngle, Base::kInt, Base::kUint, Base::kBit}) {
+    if (a.base == base || b.base == base) return base;
   }
-  return all;
+  return Base::kInt;  // of two truth values
 }
 
-Value map(const Value& a, const std::function<Cell(Cell)>& f) {
-  Value out = a;
-  for (Cell& c : out.cells) c = f(c);
-  return out;
+bool is_comparison(std::string_view op) {
+  return op == "==" || op == "!=" || op == "<" || op == ">" || op == "<=" || op == ">=";
 }
 
-}  // namespace
+IntegerType integer_result(std::string_view op, const Value& a, const Value& b) {
+  const bool shift = op == "<<" || op == ">>";
+  const bool bitwise = op == "&" || op == "|" || op == "^" || shift;
+  const Base base = shift ? a.base : common_base(a, b);
+  if (a.base == Base::kBool && b.base == Base::kBool && bitwise && !shift) return {Base::kBool, 1};
+  const bool keeps_bits = bitwise && (base == Base::kBit || base == Base::kUint);
+  const Base result = bitwise || base == Base::kUint ? base : Base::kInt;
+  return {result, keeps_bits ? (shift ? a.width : std::max(a.width, b.width)) : 64};
+}
+
+bool Value::is_same() const {
+  return !is_expr() && std::all_of(cells.begin(), cells.end(), [&](const Cell& c) {
+    return c.i == cells[0].i && c.d == cells[0].d;
+  });
+}
 
 Value Value::bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known) {
   if (wires.size() > 64) {
@@ -203,11 +242,7 @@ Value Value::bits(const std::vector<circuit::Clbit>& wires, const std::vector<in
   }
   std::sort(out.deps.begin(), out.deps.end());
   out.deps.erase(std::unique(out.deps.begin(), out.deps.end()), out.deps.end());
-  if (out.deps.size() > kMaxValueBits) {
-    throw ValueError{concat({"this depends on ", std::to_string(out.deps.size()),
-                             " measured bits: at most ", std::to_string(kMaxValueBits),
-                             " can stand in one expression (== of a whole register: any number)"})};
-  }
+  if (out.deps.size() > kMaxValueBits) return stored_bits(wires, known);
   const std::vector<int> places = places_in(wires, out.deps);
   out.cells.resize(std::size_t{1} << out.deps.size());
   for (std::size_t i = 0; i < out.cells.size(); ++i) {
@@ -221,15 +256,21 @@ Value Value::bits(const std::vector<circuit::Clbit>& wires, const std::vector<in
   return out;
 }
 
+bool fit_a_table(const Value& a, const Value& b) {
+  if (a.is_expr() || b.is_expr()) return false;
+  std::size_t shared = 0;
+  for (const auto bit : a.deps) shared += std::binary_search(b.deps.begin(), b.deps.end(), bit);
+  return a.deps.size() + b.deps.size() - shared <= kMaxValueBits;
+}
+
 Value combine(const Value& a, const Value& b, const std::function<Cell(Cell, Cell)>& f) {
+  if (!fit_a_table(a, b)) {
+    throw ValueError{concat({"this depends on more than ", std::to_string(kMaxValueBits),
+                             " measured bits, or on what a running loop changes"})};
+  }
   Value out;
   std::set_union(a.deps.begin(), a.deps.end(), b.deps.begin(), b.deps.end(),
                  std::back_inserter(out.deps));
-  if (out.deps.size() > kMaxValueBits) {
-    throw ValueError{
-        concat({"this depends on ", std::to_string(out.deps.size()), " measured bits: at most ",
-                std::to_string(kMaxValueBits), " can stand in one expression"})};
-  }
   const std::vector<int> in_a = places_in(a.deps, out.deps), in_b = places_in(b.deps, out.deps);
   out.cells.resize(std::size_t{1} << out.deps.size());
   for (std::size_t i = 0; i < out.cells.size(); ++i) {
@@ -239,12 +280,14 @@ Value combine(const Value& a, const Value& b, const std::function<Cell(Cell, Cel
 }
 
 Value unary(std::string_view op, const Value& a) {
+  if (a.is_expr()) return unary_expr(op, a);
   if (op == "!") {
     const Value t = truth(a);
     return map(t, [](Cell c) { return Cell{c.i == 0, 0}; });
   }
   if (op == "~") {
     if (a.is_real()) throw ValueError{"~ needs bits or an integer"};
+    if (a.base == Base::kBool) return unary("!", a);
     return map(a, [&](Cell c) { return Cell{wrap(~c.i, a.base, a.width), 0}; });
   }
   Value out = map(a, [&](Cell c) {
@@ -255,6 +298,12 @@ Value unary(std::string_view op, const Value& a) {
 }
 
 Value binary(std::string_view op, const Value& a, const Value& b) {
+  if (op == "++") throw ValueError{"++ joins registers: it stands in 'let'"};
+  const bool real = a.is_real() || b.is_real();
+  if (real && (op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>")) {
+    throw ValueError{concat({"'", op, "' needs bits or integers"})};
+  }
+  if (!fit_a_table(a, b)) return binary_expr(op, a, b);
   if (op == "&&" || op == "||") {
     const Value x = truth(a), y = truth(b);
     Value out = combine(x, y, [&](Cell p, Cell q) {
@@ -263,20 +312,12 @@ Value binary(std::string_view op, const Value& a, const Value& b) {
     out.base = Base::kBool, out.width = 1;
     return out;
   }
-  const bool real = a.is_real() || b.is_real();
-  const bool comparison =
-      op == "==" || op == "!=" || op == "<" || op == ">" || op == "<=" || op == ">=";
-  if (comparison) {
+  if (is_comparison(op)) {
     Value out = combine(a, b, [&](Cell p, Cell q) {
       return Cell{real ? compare(op, as_real(a, p), as_real(b, q)) : compare(op, p.i, q.i), 0};
     });
     out.base = Base::kBool, out.width = 1;
     return out;
-  }
-  const bool bitwise = op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
-  if (op == "++") throw ValueError{"++ joins registers: it stands in 'let'"};
-  if (real && bitwise) {
-    throw ValueError{concat({"'", op, "' needs bits or integers"})};
   }
   const bool power_real =
       op == "**" && !real &&
@@ -285,21 +326,17 @@ Value binary(std::string_view op, const Value& a, const Value& b) {
     Value out = combine(a, b, [&](Cell p, Cell q) {
       return real_cell(apply_real(op, as_real(a, p), as_real(b, q)));
     });
-    out.base = common_base(a, b) == Base::kAngle ? Base::kAngle : Base::kFloat;
+    const Base base = common_base(a, b);
+    const bool ratio = op == "/" && a.base == Base::kDuration && b.base == Base::kDuration;
+    out.base = power_real || ratio || !is_real_base(base) ? Base::kFloat : base;
     return out;
   }
-  const bool shift = op == "<<" || op == ">>";
-  const Base base = shift ? a.base : common_base(a, b);
-  const bool keeps_bits = bitwise && (base == Base::kBit || base == Base::kUint);
-  Base result = bitwise || base == Base::kUint ? base : Base::kInt;
-  int width = shift ? a.width : std::max(a.width, b.width);
-  if (a.base == Base::kBool && b.base == Base::kBool && bitwise && !shift) result = Base::kBool;
-  if (!keeps_bits && result != Base::kBool) width = 64;
+  const IntegerType to = integer_result(op, a, b);
   Value out = combine(a, b, [&](Cell p, Cell q) {
     const std::int64_t i = op == "**" ? power(p.i, q.i) : apply_integer(op, p.i, q.i);
-    return Cell{wrap(i, result, width), 0};
+    return Cell{wrap(i, to.base, to.width), 0};
   });
-  out.base = result, out.width = width;
+  out.base = to.base, out.width = to.width;
   return out;
 }
 
@@ -349,8 +386,9 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
 }
 
 Value cast(const Value& a, Base base, int width) {
+  if (a.is_expr()) return cast_expr(a, base, width);
   Value out = map(a, [&](Cell c) -> Cell {
-    if (base == Base::kFloat || base == Base::kAngle) return {0, as_real(a, c)};
+    if (is_real_base(base)) return {0, as_real(a, c)};
     if (base == Base::kBool) return {a.is_real() ? c.d != 0 : c.i != 0, 0};
     if (!a.is_real()) return {wrap(c.i, base, width), 0};
     if (base == Base::kBit) throw ValueError{"a float or an angle has no bits to read"};
@@ -386,6 +424,11 @@ void rename_bit(Value& a, circuit::Clbit from, circuit::Clbit to) {
 }
 
 Test to_test(const Value& holds) {
+  if (holds.is_expr()) {
+    Test c;
+    c.expr = holds.expr;
+    return c;
+  }
   const std::size_t size = holds.cells.size(), k = holds.deps.size();
   std::size_t count = 0, last = 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -409,7 +452,11 @@ Test to_test(const Value& holds) {
 
 std::vector<circuit::Clbit> bits_read(const Test& test) {
   std::vector<circuit::Clbit> bits = test.bits;
-  if (bits.empty()) {
+  if (test.expr) {
+    circuit::for_each_read(*test.expr, [&](std::uint32_t first, std::uint32_t count) {
+      for (std::uint32_t k = 0; k < count; ++k) bits.push_back(first + k);
+    });
+  } else if (bits.empty()) {
     for (std::uint32_t k = 0; k < test.size; ++k) bits.push_back(test.first + k);
   }
   for (const Test& other : test.also) {
@@ -421,7 +468,7 @@ std::vector<circuit::Clbit> bits_read(const Test& test) {
 
 circuit::Condition to_condition(const Test& test) {
   circuit::Condition out;
-  if (!test.negated && test.bits.empty() && test.also.empty()) {
+  if (!test.negated && test.bits.empty() && test.also.empty() && !test.expr) {
     out.first = test.first, out.size = test.size, out.value = test.value;
     return out;
   }

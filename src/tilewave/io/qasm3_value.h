@@ -2,12 +2,15 @@
 //
 // A value that depends on k classical bits of the circuit is a table of 2^k cells: cell i is the
 // value when bit j of i is what the classical bit deps[j] holds. Operations act cell by cell on the
-// union of the bits, so every classical expression works on measured bits as it does on constants;
-// k is at most kMaxValueBits. Integers live in 64 bits, float and angle in a double.
+// union of the bits, so every classical expression works on measured bits as it does on constants.
+// Beyond kMaxValueBits bits, and for what a loop of the running circuit changes, a value is an
+// expression that the circuit computes (qasm3_runtime.cc): operators and casts work on it,
+// functions do not. Integers live in 64 bits; float, angle and duration (in seconds) in a double.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +31,16 @@ struct Value {
   Base base = Base::kInt;
   int width = 64;                    ///< bits of kBit, kInt and kUint
   std::vector<circuit::Clbit> deps;  ///< ascending
-  std::vector<Cell> cells{Cell{}};
+  std::vector<Cell> cells{Cell{}};   ///< one unused cell beside an expression
+  std::shared_ptr<const circuit::ClassicalExpr> expr = {};  ///< of the bits `deps`, or null
 
   bool is_known() const { return deps.empty(); }
-  bool is_real() const { return base == Base::kFloat || base == Base::kAngle; }
+  bool is_expr() const { return expr != nullptr; }
+  bool is_real() const {
+    return base == Base::kFloat || base == Base::kAngle || base == Base::kDuration;
+  }
+  /// Every case gives the same: `cells[0]` is the value.
+  bool is_same() const;
   static Value integer(std::int64_t i) { return {Base::kInt, 64, {}, {{i, 0}}}; }
   static Value real(double d) { return {Base::kFloat, 64, {}, {{0, d}}}; }
   static Value boolean(bool b) { return {Base::kBool, 1, {}, {{b, 0}}}; }
@@ -44,8 +53,11 @@ struct ValueError {
   std::string problem;
 };
 
-/// Cell by cell over the union of the bits. Throws ValueError where there are too many.
+/// Cell by cell over the union of the bits. Throws ValueError where there are too many, or where
+/// one is an expression.
 Value combine(const Value& a, const Value& b, const std::function<Cell(Cell, Cell)>& f);
+/// True when `combine` takes both.
+bool fit_a_table(const Value& a, const Value& b);
 
 Value unary(std::string_view op, const Value& a);
 Value binary(std::string_view op, const Value& a, const Value& b);
@@ -53,13 +65,33 @@ Value binary(std::string_view op, const Value& a, const Value& b);
 bool call_function(std::string_view name, const std::vector<Value>& args, Value& out);
 Value cast(const Value& a, Base base, int width);
 Value truth(const Value& a);
-/// `then` where `condition` holds, otherwise `otherwise`.
+/// `then` where `condition` holds, otherwise `otherwise`; of tables.
 Value select(const Value& condition, const Value& then, const Value& otherwise);
+/// The type and width that `op` gives integers, bits and truth values.
+struct IntegerType {
+  Base base;
+  int width;
+};
+IntegerType integer_result(std::string_view op, const Value& a, const Value& b);
+Base common_base(const Value& a, const Value& b);
+bool is_comparison(std::string_view op);
+
+// ---- values the running circuit computes (qasm3_runtime.cc) ----
+Value unary_expr(std::string_view op, const Value& a);
+Value binary_expr(std::string_view op, const Value& a, const Value& b);
+Value cast_expr(const Value& a, Base base, int width);
+/// The value in classical bits [first, first + width), 64 of them for real numbers.
+Value stored(Base base, int width, circuit::Clbit first);
+/// The value in classical bits anywhere, at most 64, lowest first; entries of `known` as for bits.
+Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known);
+/// Any value as an expression. Throws ValueError for a table of real numbers.
+circuit::ClassicalExpr to_expr(const Value& a);
+
 /// The same table with the bit `from` called `to`.
 void rename_bit(Value& a, circuit::Clbit from, circuit::Clbit to);
 /// True when the classical bits [first, first + size) equal `value`, or do not where `negated`;
-/// with `bits` a truth table instead: bit i of `table` for the i whose bit j is what bits[j] holds.
-/// All of `also` must hold too.
+/// with `bits` a truth table instead: bit i of `table` for the i whose bit j is what bits[j] holds;
+/// with `expr` that it is not zero, or is where `negated`. All of `also` must hold too.
 struct Test {
   circuit::Clbit first = 0;
   std::uint32_t size = 0;
@@ -68,12 +100,15 @@ struct Test {
   std::vector<circuit::Clbit> bits = {};
   std::vector<std::uint64_t> table = {};
   std::vector<Test> also = {};
+  std::shared_ptr<const circuit::ClassicalExpr> expr = {};
 
   bool operator==(const Test&) const = default;
 };
 
 /// Where a value that depends on measured bits is true, in the plainest form.
 Test to_test(const Value& holds);
+/// The result of a truth table over `test.bits` as a node.
+std::int32_t add_table(const Test& test, circuit::ClassicalExpr& e);
 /// The classical bits a test reads, possibly with repetitions.
 std::vector<circuit::Clbit> bits_read(const Test& test);
 /// As a condition of the circuit: a comparison where it is one, otherwise an expression.

@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/complex.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -300,11 +301,11 @@ void bind_circuit(nb::module_& m) {
   c.def(nb::init<const PyCircuit&>(), "circuit"_a);
   c.def_static(
       "_from_text",
-      [](const std::string& text, const std::string& name) {
+      [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs) {
         const nb::gil_scoped_release release;
-        return std::make_unique<PyCircuit>(io::parse_circuit(text, name)).release();
+        return std::make_unique<PyCircuit>(io::parse_circuit(text, name, inputs)).release();
       },
-      "text"_a, "name"_a, nb::rv_policy::take_ownership);
+      "text"_a, "name"_a, "inputs"_a, nb::rv_policy::take_ownership);
   c.def_static(
       "_from_stim_text",
       [](const std::string& text, const std::string& name) {
