@@ -45,6 +45,25 @@ Matrix kronecker(const Matrix& low, const Matrix& high) {
   return out;
 }
 
+Matrix embed(const Matrix& m, std::span<const int> positions, int num_qubits) {
+  const std::size_t dim = std::size_t{1} << num_qubits;
+  const std::size_t inner = std::size_t{1} << positions.size();
+  Matrix out(dim * dim);
+  for (std::size_t column = 0; column < dim; ++column) {
+    std::size_t in = 0, rest = column;
+    for (std::size_t j = 0; j < positions.size(); ++j) {
+      in |= (column >> positions[j] & 1) << j;
+      rest &= ~(std::size_t{1} << positions[j]);
+    }
+    for (std::size_t value = 0; value < inner; ++value) {
+      std::size_t row = rest;
+      for (std::size_t j = 0; j < positions.size(); ++j) row |= (value >> j & 1) << positions[j];
+      out[row * dim + column] = m[value * inner + in];
+    }
+  }
+  return out;
+}
+
 Matrix multiply(const Matrix& a, const Matrix& b) {
   const std::size_t dim = dimension(a);
   Matrix out(a.size());

@@ -30,6 +30,8 @@ const Matrix& pauli_matrix(int code);
 Matrix pauli_string_matrix(std::span<const int> letters);
 /// `high` on the higher bits of the index.
 Matrix kronecker(const Matrix& low, const Matrix& high);
+/// A matrix on some of num_qubits qubits: bit j of its index is positions[j].
+Matrix embed(const Matrix& m, std::span<const int> positions, int num_qubits);
 Matrix multiply(const Matrix& a, const Matrix& b);
 Matrix adjoint(const Matrix& m);
 Matrix conjugate(Matrix m);

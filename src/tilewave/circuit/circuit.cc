@@ -20,6 +20,23 @@ std::vector<cplx> Circuit::matrix(const Op& op) const {
   return op.kind == OpKind::kGate ? gate_matrix(op.gate, params(op)) : matrices_[op.first_param];
 }
 
+std::vector<cplx> Circuit::whole_matrix(const Op& op) const {
+  const std::size_t c = op.num_controls, n = c + op.num_targets, size = std::size_t{1} << n;
+  const std::vector<cplx> inner = matrix(op);
+  const std::size_t inner_size = std::size_t{1} << op.num_targets;
+  std::vector<cplx> out(size * size);
+  const std::uint64_t on = op.control_values & low_mask(static_cast<int>(c));
+  for (std::size_t row = 0; row < size; ++row) {
+    for (std::size_t col = 0; col < size; ++col) {
+      const std::size_t controls = row & ((std::size_t{1} << c) - 1);
+      if (controls != (col & ((std::size_t{1} << c) - 1))) continue;
+      out[row * size + col] = controls == on ? inner[(row >> c) * inner_size + (col >> c)]
+                                             : cplx(row == col ? 1.0 : 0.0);
+    }
+  }
+  return out;
+}
+
 std::uint32_t Circuit::add_qreg(std::string name, std::uint32_t size) {
   const std::uint32_t first = num_qubits_;
   qregs_.push_back({std::move(name), first, size});

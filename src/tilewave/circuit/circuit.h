@@ -91,6 +91,9 @@ class Circuit {
   /// The matrix on the targets: row-major, 4^num_targets entries; bit k of an index is target k.
   std::vector<cplx> matrix(const Op& op) const;
 
+  /// The same on controls and targets: bit k is qubits()[k].
+  std::vector<cplx> whole_matrix(const Op& op) const;
+
   /// Adds a quantum (classical) register after those that exist; returns its first index.
   std::uint32_t add_qreg(std::string name, std::uint32_t size);
   std::uint32_t add_creg(std::string name, std::uint32_t size);

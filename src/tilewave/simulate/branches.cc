@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -31,10 +32,12 @@ constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is sca
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
-// A state as it was before a measurement, shared by the outcomes that wait for it.
+// A state as it was before a measurement, shared by the outcomes that wait for it. `spare` is the
+// memory of a state that was replaced: taking fresh memory costs more than a pass over it.
 class Snapshot {
  public:
-  Snapshot(State& state, std::uint64_t& num_alive) : num_alive_(num_alive) {
+  Snapshot(State& state, std::uint64_t& num_alive, std::unique_ptr<State>& spare)
+      : num_alive_(num_alive), spare_(spare) {
     ++num_alive_;
     if (state.num_qubits() <= kSmallQubits) {
       small_.reserve(state.num_amplitudes());
@@ -42,7 +45,7 @@ class Snapshot {
         small_.insert(small_.end(), block.begin(), block.end());
       });
     } else {
-      large_ = state.clone();
+      large_ = state.clone_into(std::move(spare_));
     }
   }
   Snapshot(const Snapshot&) = delete;
@@ -55,12 +58,16 @@ class Snapshot {
       state->set_amplitudes(small_);
       return;
     }
-    state.reset();  // first give back, then take: no more memory than counted
-    state = last_user ? std::move(large_) : large_->clone();
+    if (last_user) {
+      spare_ = std::exchange(state, std::move(large_));
+    } else {
+      state = large_->clone_into(std::move(state));
+    }
   }
 
  private:
   std::uint64_t& num_alive_;
+  std::unique_ptr<State>& spare_;
   std::vector<cplx> small_;
   std::unique_ptr<State> large_;
 };
@@ -270,7 +277,7 @@ class Runner {
     Stretch s = find_stretch(branch);
     while (!s.departed.empty()) {
       if (!base && num_alive_ + 1 < options_.max_states) {
-        base = std::make_shared<Snapshot>(*state_, num_alive_);
+        base = std::make_shared<Snapshot>(*state_, num_alive_, spare_);
       }
       Branch other{branch.at, std::move(s.together), branch.path, base};
       waiting_.push_back(std::move(other));
@@ -443,7 +450,7 @@ class Runner {
     auto end = drawn.end();
     std::shared_ptr<Snapshot> base;
     if (drawn.back() != first && num_alive_ + 1 < options_.max_states) {
-      base = std::make_shared<Snapshot>(*state_, num_alive_);
+      base = std::make_shared<Snapshot>(*state_, num_alive_, spare_);
     }
     while (*std::prev(end) != first) {
       const Drawn value = *std::prev(end);
@@ -512,6 +519,7 @@ class Runner {
   Result& result_;
   const std::function<void(const Leaf&)>& on_leaf_;
   std::unique_ptr<State>& state_;
+  std::unique_ptr<State> spare_;
   std::vector<Branch> waiting_;
   std::uint64_t num_alive_ = 0;  // snapshots
   PlanCache own_plans_;

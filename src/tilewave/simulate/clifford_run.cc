@@ -72,24 +72,6 @@ class Translator {
     out_.record_of[bit] = num_records_++;
   }
 
-  // The matrix on controls and targets, bit k of an index is qubit k of the operation.
-  std::vector<cplx> whole_matrix(const Op& op) const {
-    const std::size_t c = op.num_controls, n = c + op.num_targets, size = std::size_t{1} << n;
-    const std::vector<cplx> inner = circuit_.matrix(op);
-    const std::size_t inner_size = std::size_t{1} << op.num_targets;
-    std::vector<cplx> out(size * size);
-    const std::uint64_t on = op.control_values & ((std::uint64_t{1} << c) - 1);
-    for (std::size_t row = 0; row < size; ++row) {
-      for (std::size_t col = 0; col < size; ++col) {
-        const std::size_t controls = row & ((std::size_t{1} << c) - 1);
-        if (controls != (col & ((std::size_t{1} << c) - 1))) continue;
-        out[row * size + col] = controls == on ? inner[(row >> c) * inner_size + (col >> c)]
-                                               : cplx(row == col ? 1.0 : 0.0);
-      }
-    }
-    return out;
-  }
-
   bool translate(const Op& op) {
     if (op.condition >= 0) return conditional(op);
     switch (op.kind) {
@@ -115,13 +97,13 @@ class Translator {
     const auto qubits = circuit_.qubits(op);
     if (qubits.empty()) return true;  // a phase
     if (qubits.size() == 1) {
-      const auto c = circuit::clifford1_of(whole_matrix(op));
+      const auto c = circuit::clifford1_of(circuit_.whole_matrix(op));
       if (!c) return refuse(op, "the gate is no Clifford gate");
       one_qubit(*c, qubits[0]);
       return true;
     }
     if (qubits.size() > 2) return refuse(op, "the gate acts on more than two qubits");
-    const auto action = circuit::clifford2_of(whole_matrix(op));
+    const auto action = circuit::clifford2_of(circuit_.whole_matrix(op));
     const auto form = action ? circuit::clifford2_form(*action) : std::nullopt;
     if (!form) return refuse(op, "the gate is no Clifford gate");
     if (form->a != Pauli::kI) gate(controlled_pauli(form->a, form->b), {qubits[0], qubits[1]});
@@ -136,7 +118,7 @@ class Translator {
     const auto& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
     std::optional<circuit::Clifford1> action;
     if ((op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) && circuit_.qubits(op).size() == 1)
-      action = circuit::clifford1_of(whole_matrix(op));
+      action = circuit::clifford1_of(circuit_.whole_matrix(op));
     const bool pauli = action && action->x == Pauli::kX && action->z == Pauli::kZ;
     if (c.size != 1 || !c.expr.empty() || !pauli)
       return refuse(op, "the condition is not one bit on a Pauli gate");

@@ -94,6 +94,11 @@ class DensityState final : public State {
   std::unique_ptr<State> clone() const override {
     return std::make_unique<DensityState>(state_->clone());
   }
+  std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const override {
+    auto* other = dynamic_cast<DensityState*>(spare.get());
+    return std::make_unique<DensityState>(
+        state_->clone_into(other ? std::move(other->state_) : nullptr));
+  }
   void for_each_block(
       const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) override {
     state_->for_each_block(f);

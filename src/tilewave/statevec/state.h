@@ -93,6 +93,12 @@ class State {
   virtual void collapse(circuit::Qubit qubit, int outcome, double scale) = 0;
   /// A second state with the same content.
   virtual std::unique_ptr<State> clone() const = 0;
+  /// The same in the memory of `spare`, a state of this kind and size that is no longer needed, or
+  /// null; where that is not possible it is given back first.
+  virtual std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const {
+    spare.reset();
+    return clone();
+  }
   /// All amplitudes in order of basis states, in blocks: f(first basis state, amplitudes). Restores
   /// the layout.
   virtual void for_each_block(

@@ -166,8 +166,12 @@ void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 }
 
 template <class T>
-std::unique_ptr<State> CpuState<T>::clone() const {
-  auto copy = std::make_unique<CpuState<T>>(num_qubits_, num_threads_);
+std::unique_ptr<State> CpuState<T>::clone_into(std::unique_ptr<State> spare) const {
+  auto* copy = dynamic_cast<CpuState<T>*>(spare.get());
+  if (!copy || copy->num_qubits_ != num_qubits_) {
+    spare = std::make_unique<CpuState<T>>(num_qubits_, num_threads_);
+    copy = static_cast<CpuState<T>*>(spare.get());
+  }
   copy->layout_ = layout_;
   copy->known_zero_ = known_zero_;
   const Complex<T>* in = amps();
@@ -180,7 +184,7 @@ std::unique_ptr<State> CpuState<T>::clone() const {
     std::memcpy(static_cast<void*>(out + (r << row_bits)), in + (r << row_bits),
                 sizeof(Complex<T>) << row_bits);
   }
-  return copy;
+  return spare;
 }
 
 template <class T>

@@ -43,7 +43,8 @@ class CpuState final : public State {
   std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) override;
   std::vector<double> expectations(const circuit::PauliSum& sum) override;
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
-  std::unique_ptr<State> clone() const override;
+  std::unique_ptr<State> clone() const override { return clone_into(nullptr); }
+  std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   runtime::HostBuffer take_amplitudes() override;
