@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Times noisy trajectories against Qiskit Aer's on the same circuits in one run, and compares what both sample.
 
-    bench/noise.py --qubits 20 --shots 100 --json docs/noise.json --markdown docs/noise.md
+    bench/noise.py --json docs/noise.json --markdown docs/noise.md
+
 
 Circuits: layers of random single-qubit rotations and cx gates on neighbours (brickwork). Noise: depolarizing on every
 qubit of a gate and on the pair after cx; or amplitude damping on every qubit after every gate. Both engines get the
 same number of threads and of shots and their own default fusion; a time is planning plus execution plus sampling: Aer's own time_taken
-of the experiment, Tilewave's plan, execute and observe. They take turns, the median of the rounds counts. Before
-anything is timed, the counts of both on a small circuit are compared by chi-square.
+of the experiment, Tilewave's plan, execute and observe. They take turns, the median of the rounds counts. Shots of
+Aer cost the same each, Tilewave's share states, so it is timed with --more shots too. Before anything is timed, the
+counts of both on a small circuit are compared by chi-square. With --cases some rows of --json are renewed.
 
 Peers: pip install qiskit qiskit-aer.
 """
@@ -81,13 +83,13 @@ def run_tilewave(arguments, qasm, noise, shots, seed):
     return times["plan"] + times["execute"] + times["observe"], result
 
 
-def run_aer(arguments, qasm, noise, shots, seed, parallel_shots=0):
+def run_aer(arguments, qasm, noise, shots, seed, method="statevector"):
     from qiskit import qasm2
     from qiskit_aer import AerSimulator
     circuit = qasm2.loads(qasm, custom_instructions=qasm2.LEGACY_CUSTOM_INSTRUCTIONS)
-    simulator = AerSimulator(method="statevector", noise_model=noise, max_parallel_threads=arguments.threads,
-                             max_parallel_experiments=1, max_parallel_shots=parallel_shots)
-    for attempt in range(5):  # Kraus operators with parallel shots fail now and then in its eigensolver
+    simulator = AerSimulator(method=method, noise_model=noise, max_parallel_threads=arguments.threads,
+                             max_parallel_experiments=1)
+    for attempt in range(5):  # its eigensolver fails now and then on Kraus operators
         result = simulator.run(circuit, shots=shots, seed_simulator=seed + 1000 * attempt).result()
         if result.success:
             break
@@ -112,8 +114,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--qubits", type=int, default=20)
     parser.add_argument("--layers", type=int, default=10)
-    parser.add_argument("--shots", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shots", type=int, default=10)
+    parser.add_argument("--more", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "release" / "tilewave"))
     parser.add_argument("--cases", nargs="*", type=int, default=range(len(CASES)), help="indices; default all")
@@ -127,7 +130,7 @@ def main():
         ours, theirs = tilewave_noise(*strengths), aer_noise(*strengths)
         small = brickwork(5, 6, 1)
         deviation = chi_square(run_tilewave(arguments, small, ours, 20000, 1)[1]["counts"],
-                               run_aer(arguments, small, theirs, 20000, 2, 1)[1])
+                               run_aer(arguments, small, theirs, 20000, 2, "density_matrix")[1])
         if abs(deviation) > 5:
             sys.exit(f"{name}: the counts differ by {deviation:.1f} standard deviations")
         qasm = brickwork(arguments.qubits, arguments.layers, 7)
@@ -136,18 +139,26 @@ def main():
             seconds, last = run_tilewave(arguments, qasm, ours, arguments.shots, seed)
             times.append(seconds)
             other.append(run_aer(arguments, qasm, theirs, arguments.shots, seed)[0])
+        more_s, more = run_tilewave(arguments, qasm, ours, arguments.more, 0)
         rows.append({"noise": name, "tilewave_s": statistics.median(times), "aer_s": statistics.median(other),
-                     "chi_square_sigmas": deviation, "passes": last["plan"]["passes"],
-                     "branches": last["plan"]["branches"]})
+                     "chi_square_sigmas": deviation, "branches": last["plan"]["branches"], "more_s": more_s,
+                     "more_branches": more["plan"]["branches"]})
         print(json.dumps(rows[-1]), flush=True)
+    if arguments.json and Path(arguments.json).exists():
+        old = {row["noise"]: row for row in json.loads(Path(arguments.json).read_text())["rows"]}
+        old.update({row["noise"]: row for row in rows})
+        rows = [old[name] for name, *_ in CASES if name in old]
     result = {"qubits": arguments.qubits, "layers": arguments.layers, "shots": arguments.shots,
-              "threads": arguments.threads, "rounds": arguments.rounds, "rows": rows}
-    lines = [f"{arguments.qubits} qubits, {arguments.layers} layers, {arguments.shots} shots, {arguments.threads} threads,"
-             f" median of {arguments.rounds}:", "", "| noise | Tilewave | Aer | ratio | states simulated |",
-             "|---|---|---|---|---|"]
+              "threads": arguments.threads, "rounds": arguments.rounds,
+              "more": arguments.more, "rows": rows}
+    lines = [f"{arguments.qubits} qubits, {arguments.layers} layers, {arguments.threads} threads, median of "
+             f"{arguments.rounds} round(s), seconds for {arguments.shots} shots:", "",
+             f"| noise | Tilewave | Aer | ratio | states simulated | {arguments.more} shots, ms a shot | states |",
+             "|---|---|---|---|---|---|---|"]
     for r in rows:
-        lines.append(f"| {r['noise']} | {r['tilewave_s']:.2f} s | {r['aer_s']:.2f} s | "
-                     f"{r['aer_s'] / r['tilewave_s']:.1f}x | {r['branches']} |")
+        lines.append(f"| {r['noise']} | {r['tilewave_s']:.2f} | {r['aer_s']:.2f} | "
+                     f"**{r['aer_s'] / r['tilewave_s']:.1f}x** | {r['branches']} | "
+                     f"{1e3 * r['more_s'] / arguments.more:.1f} | {r['more_branches']} |")
     print("\n".join(lines))
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(result, indent=1) + "\n")

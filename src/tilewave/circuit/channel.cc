@@ -127,6 +127,18 @@ Matrix superoperator(const std::vector<Matrix>& kraus) {
   return s;
 }
 
+bool is_in_blocks(const Matrix& s) {
+  const std::size_t size = dimension(s);
+  std::size_t dim = 1;
+  while (dim * dim < size) dim *= 2;
+  for (std::size_t a = 0; a < size; ++a) {
+    for (std::size_t b = 0; b < size; ++b) {
+      if ((a % dim ^ a / dim) != (b % dim ^ b / dim) && s[a * size + b] != 0.0) return false;
+    }
+  }
+  return true;
+}
+
 Channel pauli_channel(int num_qubits, std::span<const PauliProbability> errors) {
   Channel c{"pauli", num_qubits, {}};
   double none = 1;

@@ -43,6 +43,9 @@ double distance_from_trace_preserving(const std::vector<Matrix>& kraus);
 /// The channel on a density matrix whose rows and columns are qubits of their own: 16^m entries,
 /// S[(i, i'), (j, j')] = sum_k K_k[i, j] conj(K_k[i', j']), row bits low, column bits high.
 Matrix superoperator(const std::vector<Matrix>& kraus);
+/// True when a superoperator takes |j><j'| to |i><i'| with i ^ i' = j ^ j' alone, as Pauli errors,
+/// damping and resets do: it is then 2^m blocks of 2^m x 2^m.
+bool is_in_blocks(const Matrix& superoperator);
 
 // ---- builders ----
 

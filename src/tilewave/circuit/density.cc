@@ -84,10 +84,31 @@ Op& add_column_matrix(Circuit& circuit, std::uint32_t n, std::span<const Qubit> 
                             conjugate(std::move(m)));
 }
 
-Op& add_superoperator(Circuit& circuit, std::uint32_t n, std::span<const Qubit> targets, Matrix s) {
-  std::vector<Qubit> both(targets.begin(), targets.end());
-  for (const Qubit q : targets) both.push_back(q + n);
-  return circuit.add_matrix({}, ~std::uint64_t{0}, both, std::move(s));
+void add_superoperator(Circuit& circuit, std::uint32_t n, std::span<const Qubit> targets,
+                       Matrix s) {
+  const std::vector<Qubit> rows(targets.begin(), targets.end());
+  const std::vector<Qubit> columns = column_qubits(targets, n);
+  if (rows.size() != 2 || !is_in_blocks(s)) {
+    std::vector<Qubit> both(rows);
+    both.insert(both.end(), columns.begin(), columns.end());
+    circuit.add_matrix({}, ~std::uint64_t{0}, both, std::move(s));
+    return;
+  }
+  const auto fold = [&] {
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      circuit.add_gate(GateId::kCx, {rows[j], columns[j]});
+    }
+  };
+  fold();
+  for (std::size_t x = 0; x < 4; ++x) {
+    Matrix m(16);
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t j = 0; j < 4; ++j)
+        m[i * 4 + j] = s[(i + (i ^ x) * 4) * 16 + j + (j ^ x) * 4];
+    }
+    circuit.add_matrix(columns, x, rows, std::move(m));
+  }
+  fold();
 }
 
 }  // namespace tilewave::circuit

@@ -27,7 +27,8 @@ Op& add_column_gate(Circuit& circuit, std::uint32_t n, GateId gate, std::span<co
                     std::span<const double> params);
 Op& add_column_matrix(Circuit& circuit, std::uint32_t n, std::span<const Qubit> controls,
                       std::uint64_t control_values, std::span<const Qubit> targets, Matrix m);
-/// Appends a linear map of density matrices; see superoperator().
-Op& add_superoperator(Circuit& circuit, std::uint32_t n, std::span<const Qubit> targets, Matrix s);
+/// Appends a linear map of density matrices; see superoperator(). One on two qubits that is in
+/// blocks becomes 4 x 4 matrices on the row qubits under column qubits that hold row ^ column.
+void add_superoperator(Circuit& circuit, std::uint32_t n, std::span<const Qubit> targets, Matrix s);
 
 }  // namespace tilewave::circuit

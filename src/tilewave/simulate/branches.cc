@@ -28,16 +28,19 @@ constexpr std::uint64_t kMostJumps = 4'000'000;
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
 constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and run on their own
+constexpr std::size_t kManyShots = 10000;    // drawn by all threads
 constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
 
-// A state as it was before a measurement, shared by the outcomes that wait for it. `spare` is the
-// memory of a state that was replaced: taking fresh memory costs more than a pass over it.
+// States that were replaced: their memory is used again, fresh memory costs more than a pass.
+using Spares = std::vector<std::unique_ptr<State>>;
+
+// A state as it was before a measurement, shared by the outcomes that wait for it.
 class Snapshot {
  public:
-  Snapshot(State& state, std::uint64_t& num_alive, std::unique_ptr<State>& spare)
-      : num_alive_(num_alive), spare_(spare) {
+  Snapshot(State& state, std::uint64_t& num_alive, Spares& spares)
+      : num_alive_(num_alive), spares_(spares) {
     ++num_alive_;
     if (state.num_qubits() <= kSmallQubits) {
       small_.reserve(state.num_amplitudes());
@@ -45,7 +48,12 @@ class Snapshot {
         small_.insert(small_.end(), block.begin(), block.end());
       });
     } else {
-      large_ = state.clone_into(std::move(spare_));
+      std::unique_ptr<State> spare;
+      if (!spares_.empty()) {
+        spare = std::move(spares_.back());
+        spares_.pop_back();
+      }
+      large_ = state.clone_into(std::move(spare));
     }
   }
   Snapshot(const Snapshot&) = delete;
@@ -59,7 +67,7 @@ class Snapshot {
       return;
     }
     if (last_user) {
-      spare_ = std::exchange(state, std::move(large_));
+      spares_.push_back(std::exchange(state, std::move(large_)));
     } else {
       state = large_->clone_into(std::move(state));
     }
@@ -67,7 +75,7 @@ class Snapshot {
 
  private:
   std::uint64_t& num_alive_;
-  std::unique_ptr<State>& spare_;
+  Spares& spares_;
   std::vector<cplx> small_;
   std::unique_ptr<State> large_;
 };
@@ -206,15 +214,19 @@ class Runner {
       const Outcome& known = branch.path[at.blocks_done++];
       append_operator(op, static_cast<int>(known.value), known.scale, s.ops);
     } else {
-      outcomes_.clear();
+      const auto& shots = s.departed.empty() ? branch.shots : s.together;
+      outcomes_.resize(shots.size());
+#pragma omp parallel for schedule(static) if (shots.size() > kManyShots)
+      for (std::size_t k = 0; k < shots.size(); ++k) {
+        outcomes_[k] = draw.fixed_outcome(random_uniform(options_.seed, shots[k], event));
+      }
       bool same = true;
-      for (const auto shot : s.departed.empty() ? branch.shots : s.together) {
-        outcomes_.push_back(draw.fixed_outcome(random_uniform(options_.seed, shot, event)));
-        if (outcomes_.back() == ChannelDraw::kOpen) {
+      for (const int outcome : outcomes_) {
+        if (outcome == ChannelDraw::kOpen) {
           s.open_channel = true;
           return false;
         }
-        same &= outcomes_.back() == outcomes_.front();
+        same &= outcome == outcomes_.front();
       }
       const int common = same ? outcomes_.front() : most_frequent(outcomes_);
       if (!same) {
@@ -277,7 +289,7 @@ class Runner {
     Stretch s = find_stretch(branch);
     while (!s.departed.empty()) {
       if (!base && num_alive_ + 1 < options_.max_states) {
-        base = std::make_shared<Snapshot>(*state_, num_alive_, spare_);
+        base = std::make_shared<Snapshot>(*state_, num_alive_, spares_);
       }
       Branch other{branch.at, std::move(s.together), branch.path, base};
       waiting_.push_back(std::move(other));
@@ -450,7 +462,7 @@ class Runner {
     auto end = drawn.end();
     std::shared_ptr<Snapshot> base;
     if (drawn.back() != first && num_alive_ + 1 < options_.max_states) {
-      base = std::make_shared<Snapshot>(*state_, num_alive_, spare_);
+      base = std::make_shared<Snapshot>(*state_, num_alive_, spares_);
     }
     while (*std::prev(end) != first) {
       const Drawn value = *std::prev(end);
@@ -519,7 +531,7 @@ class Runner {
   Result& result_;
   const std::function<void(const Leaf&)>& on_leaf_;
   std::unique_ptr<State>& state_;
-  std::unique_ptr<State> spare_;
+  Spares spares_;
   std::vector<Branch> waiting_;
   std::uint64_t num_alive_ = 0;  // snapshots
   PlanCache own_plans_;

@@ -1,6 +1,7 @@
 // Channels take in what stands beside them: gates and channels on the same qubits, or on one of
 // them, that nothing separates, become one superoperator (at most 16 x 16), since a matrix costs
-// the same whatever is in it.
+// the same whatever is in it. One on two qubits that is in blocks (circuit/channel.h) is cheaper
+// than a full one and takes in only what leaves it so.
 #include "tilewave/simulate/density_program.h"
 
 #include <algorithm>
@@ -126,6 +127,12 @@ class Widener {
     items_.push_back(std::move(item));
   }
 
+  // Whether a superoperator costs no more with another in it.
+  static bool is_worth(const Item& item, const Matrix& other) {
+    return item.qubits.size() < 2 || !circuit::is_in_blocks(item.superoperator) ||
+           circuit::is_in_blocks(other);
+  }
+
   // Into a superoperator just before it that has all its qubits.
   bool joins_last(const Item& item) {
     const std::ptrdiff_t at = last_on_all(item.qubits);
@@ -134,8 +141,10 @@ class Widener {
     if (!last.can_merge || last.superoperator.empty() || !covers(last.qubits, item.qubits)) {
       return false;
     }
-    last.superoperator = circuit::multiply(
-        widened(superoperator_of(item), item.qubits, last.qubits), last.superoperator);
+    const Matrix own = superoperator_of(item);
+    if (!is_worth(last, own)) return false;
+    last.superoperator =
+        circuit::multiply(widened(own, item.qubits, last.qubits), last.superoperator);
     return true;
   }
 
@@ -151,8 +160,10 @@ class Widener {
             last_on_all(last.qubits) != static_cast<std::ptrdiff_t>(last_[q].back())) {
           continue;
         }
-        item.superoperator = circuit::multiply(
-            item.superoperator, widened(superoperator_of(last), last.qubits, item.qubits));
+        const Matrix own = superoperator_of(last);
+        if (!is_worth(item, own)) continue;
+        item.superoperator =
+            circuit::multiply(item.superoperator, widened(own, last.qubits, item.qubits));
         last.is_dead = found = true;
         for (const Qubit other : std::vector<Qubit>(last.qubits)) last_[other].pop_back();
       }

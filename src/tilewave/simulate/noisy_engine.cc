@@ -22,7 +22,8 @@ using circuit::OpKind;
 constexpr std::uint32_t kMostDensityQubits = statevec::kMaxQubits / 2;
 constexpr std::uint32_t kMostComparedQubits = 16;  // beyond, trajectories without a look
 constexpr double kPlanGate_s = 1.5e-6;             // planning a gate; counts for small states
-constexpr double kEvent_s = 2e-5;                  // a state taken up again
+constexpr double kWideMatrix = 6;  // a multiplication of a matrix on 3 or 4 qubits, in others
+constexpr double kEvent_s = 2e-5;  // a state taken up again
 
 // Every operation planned once, as if no jump or condition were there.
 double predict(const Program& program, const Options& options) {
@@ -35,7 +36,13 @@ double predict(const Program& program, const Options& options) {
   for (const Op& op : program.ops) {
     if (op.kind == OpKind::kGate || op.kind == OpKind::kMatrix) gates.push_back(op);
   }
+  double wide = 0;
+  for (const Op& op : gates) {
+    if (op.num_targets > 2) wide += static_cast<double>(1 << op.num_targets);
+  }
   return statevec::make_plan(*program.circuit, gates, plan).predicted_s +
+         wide * (kWideMatrix - 1) * plan.cost.multiply_s *
+             std::ldexp(1.0, static_cast<int>(program.circuit->num_qubits())) +
          kPlanGate_s * static_cast<double>(gates.size());
 }
 

@@ -147,6 +147,12 @@ void Register::matrix(Controls controls, std::span<const Qubit> targets, std::ve
 
 void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s) {
   changed();
+  if (targets.size() <= 2) {
+    circuit::add_superoperator(pending_, static_cast<std::uint32_t>(num_qubits_), targets,
+                               std::move(s));
+    if (pending_.ops().size() >= kMaxPending) state();
+    return;
+  }
   std::vector<Qubit> both(targets.begin(), targets.end());
   for (Qubit q : targets) both.push_back(q + static_cast<Qubit>(num_qubits_));
   append_matrix({}, both, std::move(s));

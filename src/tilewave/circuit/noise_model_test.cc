@@ -1,0 +1,129 @@
+// Where with_noise() puts channels.
+#include "tilewave/circuit/noise_model.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/circuit/density.h"
+
+namespace tilewave::circuit {
+namespace {
+
+std::string listing(const Circuit& c) {
+  std::string out;
+  for (const Op& op : c.ops()) {
+    switch (op.kind) {
+      case OpKind::kGate:
+        out += gate_info(op.gate).name;
+        break;
+      case OpKind::kChannel:
+        out += c.channel(op).name;
+        break;
+      case OpKind::kMeasure:
+        out += "measure";
+        break;
+      case OpKind::kReset:
+        out += "reset";
+        break;
+      case OpKind::kJump:
+        out += "jump>" + std::to_string(op.first_param);
+        break;
+      default:
+        out += "other";
+    }
+    for (const Qubit q : c.qubits(op)) out += " " + std::to_string(q);
+    if (op.condition >= 0) out += " if";
+    out += "; ";
+  }
+  return out;
+}
+
+NoiseRule rule(Channel channel, const std::string& name) {
+  NoiseRule r;
+  r.path = "rule";
+  channel.name = name;
+  r.channel = std::make_shared<Channel>(std::move(channel));
+  return r;
+}
+
+TEST(NoiseModel, RulesFindTheirOperations) {
+  Circuit c(3, 1);
+  c.add_gate(GateId::kH, {0});
+  c.add_gate(GateId::kCx, {0, 1});
+  c.add_gate(GateId::kCx, {1, 0});
+  const Qubit control = 2, target = 1;
+  c.add_controlled_gate(GateId::kX, {&control, 1}, 1, {&target, 1});
+  c.add_measure(0, 0);
+  c.add_gate(GateId::kX, {1});
+  c.set_condition(c.ops().size() - 1, {0, 1, {1}});
+  c.add_reset(0);
+  NoiseModel model;
+  model.rules.push_back(rule(depolarizing(1, 0.1), "all"));
+  model.rules.back().all_gates = true;
+  model.rules.back().except = {{2}};
+  model.rules.push_back(rule(depolarizing(2, 0.1), "pair"));
+  model.rules.back().gates = {GateId::kCx};
+  model.rules.back().except = {{1, 0}};
+  model.rules.push_back(rule(depolarizing(1, 0.1), "target"));
+  model.rules.back().gates = {GateId::kCx};
+  model.rules.back().qubits = {{1, 0}};
+  model.rules.back().acts_on = {1};
+  model.rules.push_back(rule(depolarizing(1, 0.1), "read"));
+  model.rules.back().on_measure = model.rules.back().before = true;
+  model.rules.push_back(rule(depolarizing(1, 0.1), "cleared"));
+  model.rules.back().on_reset = true;
+  EXPECT_EQ(listing(with_noise(c, model)),
+            "h 0; all 0; "
+            "cx 0 1; all 0; all 1; pair 0 1; "
+            "cx 1 0; all 1; all 0; target 0; "
+            "x 2 1; all 1; pair 2 1; "
+            "read 0; measure 0; x 1 if; all 1 if; reset 0; cleared 0; ");
+}
+
+TEST(NoiseModel, IdleQubitsWaitInLayers) {
+  Circuit c(2);
+  c.add_gate(GateId::kH, {0});
+  c.add_gate(GateId::kH, {1});
+  for (int k = 0; k < 3; ++k) c.add_gate(GateId::kX, {0});
+  c.add_gate(GateId::kCz, {0, 1});  // qubit 1 waited three layers
+  c.add_gate(GateId::kX, {0});      // and waits no more
+  NoiseModel model;
+  model.rules.push_back(rule(phase_damping(0.1), "wait"));
+  model.rules.back().on_idle = true;
+  EXPECT_EQ(listing(with_noise(c, model)),
+            "h 0; h 1; x 0; x 0; x 0; wait 1; wait 1; wait 1; cz 0 1; x 0; ");
+}
+
+TEST(NoiseModel, JumpsGoWhereTheyWent) {
+  Circuit c(1, 1);
+  c.add_gate(GateId::kX, {0});
+  c.add_gate(GateId::kH, {0});
+  c.add_measure(0, 0);
+  const std::size_t jump = c.add_jump(c.add_condition({0, 1, {1}}));
+  c.set_jump_target(jump, 1);
+  NoiseModel model;
+  model.rules.push_back(rule(phase_damping(0.1), "p"));
+  model.rules.back().all_gates = true;
+  EXPECT_EQ(listing(with_noise(c, model)), "x 0; p 0; h 0; p 0; measure 0; jump>2 if; ");
+}
+
+TEST(Density, ConjugatesAreOfTheTableWhereItHasThem) {
+  for (const GateInfo& g : gate_table()) {
+    std::vector<double> params;
+    for (int k = 0; k < g.num_params; ++k) params.push_back(0.3 + 0.4 * k);
+    const Matrix wanted = conjugate(gate_matrix(g.id, params));
+    const auto found = conjugate_gate(g.id, params);
+    if (!found) continue;
+    const Matrix m = gate_matrix(found->first, found->second);
+    for (std::size_t k = 0; k < m.size(); ++k) {
+      EXPECT_LT(std::abs(m[k] - wanted[k]), 1e-14) << g.name;
+    }
+  }
+  EXPECT_EQ(conjugate_gate(GateId::kS, {})->first, GateId::kSdg);
+  EXPECT_EQ(conjugate_gate(GateId::kIswap, {})->first, GateId::kIswapdg);
+  const double angle = 0.5;
+  EXPECT_EQ(conjugate_gate(GateId::kRz, {&angle, 1})->second, std::vector<double>{-0.5});
+  EXPECT_EQ(conjugate_gate(GateId::kRy, {&angle, 1})->second, std::vector<double>{0.5});
+}
+
+}  // namespace
+}  // namespace tilewave::circuit
