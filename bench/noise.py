@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = [("depolarizing 0.1%", 0.001, 0.001, 0), ("depolarizing 0.1%, pairs 1%", 0.001, 0.01, 0),
-         ("depolarizing 1%", 0.01, 0.01, 0), ("amplitude damping 0.1%", 0, 0, 0.001),
+         ("depolarizing 1%", 0.01, 0.01, 0), ("amplitude damping 0.3%", 0, 0, 0.003),
          ("amplitude damping 1%", 0, 0, 0.01)]
 
 
@@ -114,8 +114,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--qubits", type=int, default=20)
     parser.add_argument("--layers", type=int, default=10)
-    parser.add_argument("--shots", type=int, default=10)
-    parser.add_argument("--more", type=int, default=200)
+    parser.add_argument("--shots", type=int, default=6)
+    parser.add_argument("--more", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--tilewave", default=str(ROOT / "build" / "release" / "tilewave"))
