@@ -9,8 +9,10 @@ round. Stim comes from the package index into build/release/stim_python, as for 
 """
 import argparse
 import json
+import os
 import pathlib
 import platform
+import random
 import statistics
 import subprocess
 import sys
@@ -30,6 +32,18 @@ def seconds(command):
     start = time.perf_counter()
     subprocess.run([str(w) for w in command], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
+
+
+def resources(command):
+    """Seconds and peak megabytes of a command."""
+    start = time.perf_counter()
+    process = subprocess.Popen([str(w) for w in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    took = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"error: {command} failed")
+    return took, usage.ru_maxrss / 1000
 
 
 def rate(program, command, circuit, shots, flags=(), fmt="b8"):
@@ -108,13 +122,39 @@ class Bench:
         for fmt in "01", "r8", "ptb64", "hits", "dets":
             for d in 11, 31:
                 self.ours(f"{fmt} over b8, d={d}", self.circuit(d, 0.001), shots[d] * 2, fmt=fmt)
-        if self.only not in "analyze_errors":
+        for flags in [], ["--decompose_errors"]:
+            self.whole("analyze_errors d=31" + "".join(" " + f for f in flags),
+                       ["analyze_errors", "--in", self.circuit(31, 0.001), "--out", "/dev/null", *flags])
+        self.whole("reference sample, 10,000 qubits", ["sample", "--shots", "2", "--in", self.random_clifford(10_000, 20),
+                                                       "--out", "/dev/null"])
+
+    def whole(self, what, command):
+        """Seconds and memory of a command from start to end; Stim runs once when it is slow."""
+        if self.only not in what:
             return
-        path = self.circuit(31, 0.001)
-        times = {p: median(seconds([p, "analyze_errors", "--in", path, "--out", "/dev/null"]) for _ in range(3))
-                 for p in (self.stim, TILEWAVE)}
-        self.add("analyze_errors d=31, seconds", stim=times[self.stim], tilewave=times[TILEWAVE],
-                 ratio=times[self.stim] / times[TILEWAVE])
+        rounds = 3 if self.quick else ROUNDS
+        stim = [resources([self.stim, *command])]
+        stim += [resources([self.stim, *command]) for _ in range(rounds - 1) if stim[0][0] < 8]
+        ours = [resources([TILEWAVE, *command]) for _ in range(rounds)]
+        (stim_s, stim_mb), (ours_s, ours_mb) = ([median(column) for column in zip(*runs)] for runs in (stim, ours))
+        self.add(what, stim_s=stim_s, tilewave_s=ours_s, stim_MB=stim_mb, tilewave_MB=ours_mb, ratio=stim_s / ours_s)
+
+    def random_clifford(self, qubits, layers):
+        """Layers of random one-qubit gates and a random matching of CX, then everything is measured."""
+        path = self.folder / f"random_{qubits}_{layers}.stim"
+        gates = ("I X Y Z C_XYZ C_ZYX H H_XY H_YZ S S_DAG SQRT_X SQRT_X_DAG SQRT_Y SQRT_Y_DAG").split()
+        rng = random.Random(1)
+        lines = []
+        for _ in range(layers):
+            targets = {}
+            for q in range(qubits):
+                targets.setdefault(rng.choice(gates), []).append(q)
+            lines += [gate + " " + " ".join(map(str, on)) for gate, on in targets.items()]
+            order = list(range(qubits))
+            rng.shuffle(order)
+            lines.append("CX " + " ".join(map(str, order)))
+        path.write_text("\n".join(lines + ["M " + " ".join(map(str, range(qubits)))]) + "\n")
+        return path
 
 
 def short(x):
@@ -150,6 +190,11 @@ def main():
         for r in bench.rows:
             if "stim" in r:
                 print(f"| {r['what']} | {short(r['stim'])} | {short(r['tilewave'])} | {r['ratio']:.1f} |")
+        print("\n| from start to end | Stim | Tilewave | ratio |\n|---|---|---|---|")
+        for r in bench.rows:
+            if "stim_s" in r:
+                print(f"| {r['what']} | {r['stim_s']:.3g} s, {r['stim_MB']:.0f} MB | {r['tilewave_s']:.3g} s, "
+                      f"{r['tilewave_MB']:.0f} MB | {r['ratio']:.1f} |")
         print("\n| of our own | base | this | ratio |\n|---|---|---|---|")
         for r in bench.rows:
             if "base" in r:

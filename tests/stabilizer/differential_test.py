@@ -128,6 +128,86 @@ def test_formats_and_conversion():
             assert (got == want).all(), (a, b)
 
 
+def rows_of(path, bits):
+    rows = np.fromfile(path, dtype=np.uint8).reshape(-1, (bits + 7) // 8)
+    return np.unpackbits(rows, axis=1, bitorder="little")[:, :bits]
+
+
+def test_measurements_without_feedback():
+    rng = random.Random(SEED)
+    text = """
+        R 0 1 2 3
+        X_ERROR(0.3) 0
+        M 0
+        CX rec[-1] 1 sweep[0] 2
+        REPEAT 3 {
+            X_ERROR(0.2) 1
+            MR 1 2
+            CX rec[-1] 2 rec[-2] 1
+            CZ rec[-2] 3
+            H 3
+            M !2
+            DETECTOR rec[-1] rec[-2]
+            DETECTOR rec[-3]
+        }
+        MX 3
+        DETECTOR rec[-1] rec[-2]
+        OBSERVABLE_INCLUDE(1) rec[-2]"""
+    c = stim.Circuit(text)
+    shots, m, bits = 256, c.num_measurements, c.num_detectors + c.num_observables
+    records = np.array([[rng.randrange(2) for _ in range(m)] for _ in range(shots)], dtype=np.bool_)
+    sweep = np.array([[rng.randrange(2)] for _ in range(shots)], dtype=np.bool_)
+    with tempfile.TemporaryDirectory() as folder:
+        stim.write_shot_data_file(data=records, path=folder + "/m", format="b8", num_measurements=m)
+        stim.write_shot_data_file(data=sweep, path=folder + "/s", format="01", num_measurements=1)
+        with open(folder + "/c", "w") as f:
+            f.write(text)
+        for flags, circuit in ([], c), (["--ran_without_feedback"], c.with_inlined_feedback()):
+            want = circuit.compile_m2d_converter().convert(measurements=records, sweep_bits=sweep, append_observables=True)
+            got = run(["m2d", "--circuit", folder + "/c", "--in", folder + "/m", "--in_format", "b8", "--sweep", folder + "/s",
+                       "--out_format", "b8", "--append_observables", *flags])
+            got = np.frombuffer(got, dtype=np.uint8).reshape(shots, -1)
+            got = np.unpackbits(got, axis=1, bitorder="little")[:, :bits]
+            assert (got == want).all(), flags
+
+
+def test_errors_that_happened():
+    model = "error(0.1) D0 D1\nerror(0.7) D1 L0\nREPEAT 40 {\nerror(0.02) D2 D3 ^ D0 L1\nshift_detectors 1\n}\n" \
+            "error(0.5) D4\nerror(1) D1\nerror(0) D0\nerror(0.1) D0 D1\n"
+    dem = stim.DetectorErrorModel(model)
+    shots, errors, bits = 20000, dem.num_errors, dem.num_detectors + dem.num_observables
+    flips = np.zeros((errors, bits), dtype=np.uint8)
+    probabilities = []
+    for e in (i for i in dem.flattened() if i.type == "error"):
+        for t in e.targets_copy():
+            if not t.is_separator():
+                flips[len(probabilities), t.val + (dem.num_detectors if t.is_logical_observable_id() else 0)] ^= 1
+        probabilities.append(e.args_copy()[0])
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--append_observables", "--out_format", "b8", "--shots", str(shots)]
+        run(["sample_dem", *flags, "--seed", "3", "--out", folder + "/d", "--err_out", folder + "/e", "--err_out_format", "b8",
+             "--obs_out", folder + "/o", "--obs_out_format", "b8"], model)
+        drawn, got = rows_of(folder + "/e", errors), rows_of(folder + "/d", bits)
+        assert (drawn @ flips % 2 == got).all()
+        assert (rows_of(folder + "/o", dem.num_observables) == got[:, dem.num_detectors:]).all()
+        for k, p in enumerate(probabilities):
+            assert abs(drawn[:, k].sum() - p * shots) <= 6 * (shots * p * (1 - p))**0.5 + 1e-9, (k, p)
+        run(["sample_dem", *flags, "--replay_err_in", folder + "/e", "--replay_err_in_format", "b8", "--out", folder + "/r"], model)
+        assert (rows_of(folder + "/r", bits) == got).all()
+        few = subprocess.run([PROGRAM, "sample_dem", "--shots", str(shots + 1), "--replay_err_in", folder + "/e",
+                              "--replay_err_in_format", "b8"], input=model.encode(), capture_output=True)
+        assert few.returncode != 0 and b"--shots" in few.stderr, few
+        # and the same errors in stim
+        want = dem.compile_sampler().sample(shots, recorded_errors_to_replay=drawn.astype(np.bool_))
+        assert (np.hstack(want[:2]) == got).all()
+        # observables apart
+        run(["convert", "--in", folder + "/d", "--in_format", "b8", "--num_detectors", str(dem.num_detectors),
+             "--num_observables", str(dem.num_observables), "--out", folder + "/cd", "--out_format", "b8", "--obs_out", folder + "/co",
+             "--obs_out_format", "b8"])
+        assert (rows_of(folder + "/cd", dem.num_detectors) == got[:, :dem.num_detectors]).all()
+        assert (rows_of(folder + "/co", dem.num_observables) == got[:, dem.num_detectors:]).all()
+
+
 def test_generated_codes():
     noise = dict(after_clifford_depolarization=0.001, before_round_data_depolarization=0.002,
                  before_measure_flip_probability=0.003, after_reset_flip_probability=0.004)

@@ -1,6 +1,6 @@
 // Rates of both engines on one GPU: shots a second delivered to page-locked host memory, and
-// counted on the device, for rotated surface codes with rounds = distance and p = 0.001. Usage:
-// gpu_rates [distance...]
+// counted on the device, for rotated surface codes with rounds = distance and p = 0.001. With
+// several GPUs, the rate of both counting together follows. Usage: gpu_rates [distance...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
+#include "tilewave/stabilizer/sampler.h"
 
 namespace {
 
@@ -42,6 +43,39 @@ void rates(const char* name, std::uint32_t distance, std::uint64_t num_bits, Gpu
   std::fflush(stdout);
 }
 
+// Counted by several GPUs together; nothing where there is one only.
+void rate_together(std::uint32_t distance, const StabProgram& program, Engine engine) {
+  SampleOptions o;
+  o.engine = engine;
+  double one = 0;
+  for (const std::vector<int>& gpus : {std::vector<int>{0}, std::vector<int>{0, 1}}) {
+    o.gpus = gpus;
+    std::unique_ptr<ShotSource> source;
+    try {
+      source = make_shot_source(program, o);
+    } catch (const tilewave::Error&) {
+      return;
+    }
+    std::vector<std::uint64_t> table(source->num_bits());
+    const std::uint64_t blocks =
+        (std::uint64_t{8} << 30) / (source->block_shots() * source->row_stride());
+    std::vector<double> times;
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      const auto start = std::chrono::steady_clock::now();
+      source->summarize(1, k * blocks, blocks, false, source->num_bits(), table);
+      const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
+      if (k > 0) times.push_back(t.count());
+    }
+    const double rate = static_cast<double>(blocks * source->block_shots()) / median(times);
+    if (gpus.size() == 1) one = rate;
+    if (gpus.size() == 2) {
+      std::printf("d=%-3u %-7s one GPU %10.4g shots/s, two %10.4g: %.2f times\n", distance,
+                  engine == Engine::kFrame ? "frame" : "sparse", one, rate, rate / one);
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,6 +94,8 @@ int main(int argc, char** argv) {
       const std::uint64_t bits = program.counts.detectors + program.counts.observables;
       rates("sparse", d, bits, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
       rates("frame", d, bits, *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
+      rate_together(d, program, Engine::kSparse);
+      rate_together(d, program, Engine::kFrame);
     }
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

@@ -3,12 +3,14 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
+#include "tilewave/io/shots.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -26,11 +28,28 @@ const char* const kChannels =
     "rec[-9]\nDETECTOR\nDETECTOR rec[-12]\n"
     "OBSERVABLE_INCLUDE(2) rec[-3]\nOBSERVABLE_INCLUDE(1) X4\n}\n";
 
+// More events than the kernel keeps lists for: operations draw for themselves; a circuit whose rows
+// do not fit shared memory; nested loops around noise.
+std::string dense_noise() {
+  std::string all;
+  for (int q = 0; q < 400; ++q) all += " " + std::to_string(q);
+  return "R" + all + "\nREPEAT 3 {\nX_ERROR(0.5)" + all + "\nDEPOLARIZE2(0.9)" + all +
+         "\nDEPOLARIZE1(0.001)" + all + "\nREPEAT 2 {\nCX" + all + "\nZ_ERROR(0.02)" + all +
+         "\n}\nMR(0.001)" + all + "\nDETECTOR rec[-1]\nDETECTOR rec[-400] rec[-7]\n}\n";
+}
+std::string large_circuit() {
+  std::string all;
+  for (int q = 0; q < 9000; ++q) all += " " + std::to_string(q);
+  return "R" + all + "\nDEPOLARIZE1(0.01)" + all + "\nCX" + all + "\nDEPOLARIZE2(0.01)" + all +
+         "\nH" + all + "\nCZ" + all + "\nM(0.01)" + all +
+         "\nDETECTOR rec[-1] rec[-3]\nDETECTOR rec[-8999]\nOBSERVABLE_INCLUDE(0) rec[-5]\n";
+}
+
 std::vector<std::string> circuits() {
   circuit::CodeOptions o;
   o.after_clifford_depolarization = o.before_measure_flip_probability = 0.01;
   o.after_reset_flip_probability = o.before_round_data_depolarization = 0.01;
-  std::vector<std::string> out{kChannels};
+  std::vector<std::string> out{kChannels, dense_noise(), large_circuit()};
   o.rounds = 4, o.distance = 3;
   out.push_back(io::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
   out.push_back(io::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));
@@ -116,6 +135,62 @@ TEST(Gpu, sparse_has_the_bits_of_the_cpu) {
     for (std::uint64_t k = 0; k < 2; ++k)
       run_sparse_unit(sparse, 17, 5 + k, want.data() + k * unit * sparse.row_bytes(), scratch);
     expect_rows(*gpu, sparse.num_bits, 5, want, "sparse " + text.substr(0, 60));
+  }
+}
+
+// The same shots whoever makes them: the CPU, one GPU, and all GPUs there are (at least two for the
+// last part).
+TEST(Gpu, several_devices_give_the_bits_of_one) {
+  const StabProgram program = lower(io::parse_stim(circuits().back()));
+  for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+    SampleOptions o;
+    o.engine = engine;
+    o.seed = 5;
+    o.first_shot = 777;
+    o.num_shots = 400000;
+    o.num_threads = 1;
+    const auto shots = [&](std::vector<int> gpus) {
+      o.gpus = std::move(gpus);
+      const auto source = make_shot_source(program, o);
+      std::vector<char> bytes;
+      ShotPipeline pipeline;
+      const std::size_t stride = source->row_stride();
+      const io::ShotLayout layout{0, program.counts.detectors, program.counts.observables};
+      pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer&) {
+        io::pack_rows(rows, stride, n, layout);
+        return std::span(reinterpret_cast<const char*>(rows), n * layout.bytes());
+      };
+      pipeline.write = [&](std::span<const char> part, std::size_t) {
+        bytes.insert(bytes.end(), part.begin(), part.end());
+        return true;
+      };
+      EXPECT_EQ(run_shots(*source, o, pipeline), o.num_shots);
+      return bytes;
+    };
+    std::vector<char> one;
+    try {
+      one = shots({0});
+    } catch (const Error& e) {
+      GTEST_SKIP() << e.what();
+    }
+    EXPECT_TRUE(one == shots({})) << "one GPU and the CPU";
+    std::vector<char> two;
+    try {
+      two = shots({0, 1});
+    } catch (const Error& e) {
+      GTEST_SKIP() << "one GPU only: " << e.what();
+    }
+    EXPECT_TRUE(one == two) << "one GPU and two";
+    EXPECT_TRUE(one == shots({1})) << "the first GPU and the second";
+    // Counts, too.
+    const auto counts = [&](std::vector<int> gpus) {
+      o.gpus = std::move(gpus);
+      const auto source = make_shot_source(program, o);
+      std::vector<std::uint64_t> table(source->num_bits());
+      EXPECT_TRUE(source->summarize(5, 3, 5, false, source->num_bits(), table));
+      return table;
+    };
+    EXPECT_EQ(counts({0}), counts({1, 0}));
   }
 }
 

@@ -13,7 +13,7 @@ namespace tilewave::cli {
 void add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("convert", "turns shots from one format into another");
   struct Flags {
-    std::string in, in_format, out, out_format, circuit, types;
+    std::string in, in_format, out, out_format, circuit, types, obs_out, obs_out_format = "01";
     std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
   };
   auto f = std::make_shared<Flags>();
@@ -32,6 +32,8 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--num_detectors", f->detectors, "detectors a shot");
   command->add_option("--num_observables", f->observables, "observables a shot");
   command->add_option("--bits_per_shot", f->bits, "bits a shot when they have no type");
+  command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
+  command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command->callback([f] {
     io::ShotLayout layout;
     layout.measurements = f->measurements + f->bits;
@@ -59,11 +61,21 @@ void add_convert_command(CLI::App& app) {
                   "--num_detectors");
     StimFile in(f->in, "rb"), out(f->out, "wb");
     io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
-    const io::ShotFormat to = io::parse_shot_format(f->out_format);
-    const io::ShotFormatter format(to, layout);
+    const io::ShotFormat to = io::parse_shot_format(f->out_format),
+                         obs_to = io::parse_shot_format(f->obs_out_format);
+    io::ShotLayout most = layout, observables;  // what goes to --out and to --obs_out
+    std::unique_ptr<StimFile> obs;
+    if (!f->obs_out.empty()) {
+      if (io::is_summary(to) || io::is_summary(obs_to))
+        throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
+      observables.observables = layout.observables;
+      most.observables = 0;
+      obs = std::make_unique<StimFile>(f->obs_out, "wb");
+    }
+    const io::ShotFormatter format(to, most), obs_format(obs_to, observables);
     std::unique_ptr<io::ShotSummary> summary;
     if (io::is_summary(to)) summary = std::make_unique<io::ShotSummary>(to, layout);
-    std::vector<std::uint8_t> rows;
+    std::vector<std::uint8_t> rows, part;
     io::ByteBuffer bytes;
     while (true) {
       rows.clear(), bytes.clear();
@@ -73,11 +85,19 @@ void add_convert_command(CLI::App& app) {
         summary->add(rows.data(), layout.bytes(), n);
         continue;
       }
-      format.append(rows.data(), layout.bytes(), n, bytes);
-      out.write(bytes.data(), bytes.size());
+      const auto write = [&](StimFile& file, const io::ShotFormatter& formatter,
+                             std::uint64_t first, const io::ShotLayout& bits) {
+        io::cut_rows(rows.data(), layout.bytes(), n, first, bits.bits(), part);
+        bytes.clear();
+        formatter.append(part.data(), bits.bytes(), n, bytes);
+        file.write(bytes.data(), bytes.size());
+      };
+      write(out, format, 0, most);
+      if (obs) write(*obs, obs_format, most.bits(), observables);
     }
     if (summary) out.write(summary->text());
     out.flush();
+    if (obs) obs->flush();
   });
 }
 

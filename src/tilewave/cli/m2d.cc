@@ -15,7 +15,7 @@ void add_m2d_command(CLI::App& app) {
   struct Flags {
     std::string circuit, in, in_format, out, out_format = "01", sweep, sweep_format = "01", obs_out,
                                              obs_out_format = "01";
-    bool append = false, skip_reference_sample = false;
+    bool append = false, skip_reference_sample = false, ran_without_feedback = false;
   };
   auto f = std::make_shared<Flags>();
   command->add_option("--circuit", f->circuit, "the circuit whose detectors are meant")->required();
@@ -31,9 +31,12 @@ void add_m2d_command(CLI::App& app) {
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command->add_flag("--skip_reference_sample", f->skip_reference_sample,
                     "take the noiseless shot as all zeros (it must be one)");
+  command->add_flag("--ran_without_feedback", f->ran_without_feedback,
+                    "the shots were measured without the circuit's feedback: do it now");
   command->callback([f] {
     const stabilizer::StabProgram program = read_program(f->circuit);
-    const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample);
+    const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample,
+                                                   !f->ran_without_feedback);
     for (const std::string& name : {f->out_format, f->obs_out_format}) {
       if (io::is_summary(io::parse_shot_format(name))) {
         throw Error(ExitCode::kUsage,
@@ -74,14 +77,8 @@ void add_m2d_command(CLI::App& app) {
       format.append(events.data(), converter.row_bytes(), n, bytes);
       out.write(bytes.data(), bytes.size());
       if (!obs_file) continue;
-      obs_rows.assign(n * observables.bytes(), 0);
-      for (std::size_t s = 0; s < n; ++s) {
-        for (std::uint64_t k = 0; k < program.counts.observables; ++k) {
-          const std::uint64_t b = program.counts.detectors + k;
-          const unsigned bit = (events[s * converter.row_bytes() + b / 8] >> (b % 8)) & 1u;
-          obs_rows[s * observables.bytes() + k / 8] |= static_cast<std::uint8_t>(bit << (k % 8));
-        }
-      }
+      io::cut_rows(events.data(), converter.row_bytes(), n, program.counts.detectors,
+                   program.counts.observables, obs_rows);
       bytes.clear();
       obs_format.append(obs_rows.data(), observables.bytes(), n, bytes);
       obs_file->write(bytes.data(), bytes.size());

@@ -1,4 +1,6 @@
-// tilewave sample_dem: detection events drawn from a detector error model.
+// tilewave sample_dem: detection events drawn from a detector error model, or of errors drawn
+// before.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -9,51 +11,143 @@
 #include "tilewave/io/dem_text.h"
 
 namespace tilewave::cli {
+namespace {
+
+struct Flags : SampleFlags {
+  bool append = false;
+  std::string obs_out, obs_out_format = "01", err_out, err_out_format = "01", replay,
+                       replay_format = "01";
+};
+
+// A row: detectors, observables, and where they are asked for, a bit of its own for every error.
+struct Model {
+  circuit::FlatModel flat;
+  std::vector<stabilizer::IndependentError> errors;
+  bool with_errors = false;
+  std::uint64_t first_error() const { return flat.num_detectors + flat.num_observables; }
+};
+
+Model read_model(const Flags& f) {
+  StimFile in(f.in, "rb");
+  Model m;
+  m.flat = circuit::flatten(io::parse_dem(in.read_all(), in.name()));
+  m.with_errors = !f.err_out.empty();
+  m.errors.reserve(m.flat.errors.size());
+  for (const circuit::FlatError& e : m.flat.errors) {
+    auto& to = m.errors.emplace_back();
+    to.probability = e.probability;
+    for (std::uint64_t d : e.detectors) to.bits.push_back(static_cast<std::uint32_t>(d));
+    for (std::uint64_t l : e.observables)
+      to.bits.push_back(static_cast<std::uint32_t>(m.flat.num_detectors + l));
+    if (m.with_errors)
+      to.bits.push_back(static_cast<std::uint32_t>(m.first_error() + m.errors.size() - 1));
+  }
+  return m;
+}
+
+// The shots whose errors a file tells.
+void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sinks) {
+  io::ShotLayout errors;
+  errors.measurements = m.errors.size();
+  StimFile in(f.replay, "rb");
+  io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f.replay_format), errors);
+  std::vector<io::ShotFormatter> formatters;
+  for (const ShotSinkSpec& s : sinks) formatters.emplace_back(s.format, s.layout);
+  const std::uint64_t bits = m.first_error() + (m.with_errors ? m.errors.size() : 0),
+                      bytes = (bits + 7) / 8;
+  std::vector<std::uint8_t> drawn, rows, part;
+  io::ByteBuffer text;
+  for (std::uint64_t done = 0; done < f.shots;) {
+    drawn.clear();
+    const std::size_t n = reader.read(1024, drawn);
+    if (n == 0) {
+      throw Error(ExitCode::kInput, in.name() + ": the file has " + std::to_string(done) +
+                                        " shots of errors: use a smaller --shots");
+    }
+    const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(n, f.shots - done));
+    rows.assign(used * bytes, 0);
+    for (std::size_t s = 0; s < used; ++s) {
+      const std::uint8_t* from = drawn.data() + s * errors.bytes();
+      for (std::size_t e = 0; e < m.errors.size(); ++e) {
+        if (!((from[e / 8] >> (e % 8)) & 1)) continue;
+        for (std::uint32_t b : m.errors[e].bits)
+          rows[s * bytes + b / 8] ^= static_cast<std::uint8_t>(1u << (b % 8));
+      }
+    }
+    for (std::size_t k = 0; k < sinks.size(); ++k) {
+      io::cut_rows(rows.data(), bytes, used, sinks[k].first_bit, sinks[k].layout.bits(), part);
+      text.clear();
+      formatters[k].append(part.data(), sinks[k].layout.bytes(), used, text);
+      sinks[k].file->write(text.data(), text.size());
+    }
+    done += used;
+  }
+  for (const ShotSinkSpec& s : sinks) s.file->flush();
+}
+
+void sample_dem(const Flags& f) {
+  if (f.engine == "frame")
+    throw Error(ExitCode::kUsage, "an error model has no gates: use --engine sparse or auto");
+  const auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
+  const Model m = read_model(f);
+  StimFile out(f.out, "wb");
+  std::vector<std::unique_ptr<StimFile>> files;
+  std::vector<ShotSinkSpec> sinks(1);
+  sinks[0].layout.detectors = m.flat.num_detectors;
+  if (f.append) sinks[0].layout.observables = m.flat.num_observables;
+  sinks[0].file = &out;
+  sinks[0].format = io::parse_shot_format(f.out_format);
+  const auto also = [&](const std::string& path, const std::string& format) -> ShotSinkSpec& {
+    ShotSinkSpec& s = sinks.emplace_back();
+    s.format = io::parse_shot_format(format);
+    files.push_back(std::make_unique<StimFile>(path, "wb"));
+    s.file = files.back().get();
+    return s;
+  };
+  if (!f.obs_out.empty()) {
+    ShotSinkSpec& s = also(f.obs_out, f.obs_out_format);
+    s.layout.observables = m.flat.num_observables;
+    s.first_bit = m.flat.num_detectors;
+  }
+  if (m.with_errors) {
+    ShotSinkSpec& s = also(f.err_out, f.err_out_format);
+    s.layout.measurements = m.errors.size();
+    s.first_bit = m.first_error();
+  }
+  for (const ShotSinkSpec& s : sinks) {
+    if (io::is_summary(s.format) && (sinks.size() > 1 || !f.replay.empty())) {
+      throw Error(ExitCode::kUsage,
+                  "counts and pairs cannot be combined with other files of shots");
+    }
+  }
+  if (!f.replay.empty()) return replay(f, m, sinks);
+  const auto source = stabilizer::make_shot_source(
+      stabilizer::build_sparse(m.errors, m.flat.num_detectors,
+                               m.flat.num_observables + (m.with_errors ? m.errors.size() : 0)),
+      options.gpus);
+  if (f.explain) return out.write(source->explain());
+  write_shots(*source, options, sinks);
+}
+
+}  // namespace
 
 void add_sample_dem_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("sample_dem", "detection events of a detector error model");
-  struct Flags : SampleFlags {
-    bool append = false;
-    std::string obs_out, obs_out_format = "01";
-  };
   auto f = std::make_shared<Flags>();
   add_sample_flags(*command, *f);
   command->add_flag("--append_observables", f->append, "observables behind the detectors");
-  command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
-  command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
-  command->callback([f] {
-    StimFile in(f->in, "rb"), out(f->out, "wb");
-    const circuit::FlatModel model = circuit::flatten(io::parse_dem(in.read_all(), in.name()));
-    if (f->engine == "frame")
-      throw Error(ExitCode::kUsage, "an error model has no gates: use --engine sparse or auto");
-    const auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
-    std::vector<stabilizer::IndependentError> errors;
-    errors.reserve(model.errors.size());
-    for (const circuit::FlatError& e : model.errors) {
-      auto& to = errors.emplace_back();
-      to.probability = e.probability;
-      for (std::uint64_t d : e.detectors) to.bits.push_back(static_cast<std::uint32_t>(d));
-      for (std::uint64_t l : e.observables)
-        to.bits.push_back(static_cast<std::uint32_t>(model.num_detectors + l));
-    }
-    const auto source = stabilizer::make_shot_source(
-        stabilizer::build_sparse(errors, model.num_detectors, model.num_observables), options.gpu);
-    if (f->explain) return out.write(source->explain());
-    ShotSinkSpec detectors;
-    detectors.layout.detectors = model.num_detectors;
-    if (f->append) detectors.layout.observables = model.num_observables;
-    detectors.file = &out;
-    detectors.format = io::parse_shot_format(f->out_format);
-    if (f->obs_out.empty()) return write_shots(*source, options, {detectors});
-    StimFile obs(f->obs_out, "wb");
-    ShotSinkSpec others;
-    others.layout.observables = model.num_observables;
-    others.first_bit = model.num_detectors;
-    others.file = &obs;
-    others.format = io::parse_shot_format(f->obs_out_format);
-    write_shots(*source, options, {detectors, others});
-  });
+  const auto file = [&](const char* name, std::string& path, std::string& format,
+                        const char* help) {
+    command->add_option(name, path, help);
+    command->add_option(std::string(name) + "_format", format, "its format")->capture_default_str();
+  };
+  file("--obs_out", f->obs_out, f->obs_out_format, "a file of their own for the observables");
+  file("--err_out", f->err_out, f->err_out_format,
+       "a file for the errors that happened, a bit for each of the model");
+  file("--replay_err_in", f->replay, f->replay_format,
+       "errors of such a file instead of drawn ones");
+  command->callback([f] { sample_dem(*f); });
 }
 
 }  // namespace tilewave::cli

@@ -12,6 +12,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/stim_text.h"
+#include "tilewave/runtime/device_list.h"
 
 namespace tilewave::cli {
 namespace {
@@ -104,7 +105,11 @@ void add_sample_flags(CLI::App& command, SampleFlags& f) {
       ->capture_default_str();
   command.add_option("--engine", f.engine, "auto, frame or sparse")->capture_default_str();
   command.add_option("--threads", f.threads, "CPU threads, 0 for all")->capture_default_str();
-  command.add_option("--device", f.device, "cpu or cuda (also called gpu)")->capture_default_str();
+  command
+      .add_option(
+          "--device", f.device,
+          "cpu, cuda (also called gpu), cuda:<index> or several, cuda:0-3; the shots are the same")
+      ->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
 }
@@ -123,10 +128,15 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
     o.engine = stabilizer::Engine::kSparse;
   else if (f.engine != "auto")
     throw Error(ExitCode::kUsage, "unknown engine '" + f.engine + "': use auto, frame or sparse");
-  if (f.device != "cpu" && f.device != "gpu" && f.device != "cuda") {
-    throw Error(ExitCode::kUsage, "unknown device '" + f.device + "': use cpu or cuda");
+  if (f.device != "cpu") {
+    const auto gpus = runtime::parse_cuda_devices(f.device == "gpu" ? "cuda" : f.device);
+    if (!gpus) {
+      throw Error(ExitCode::kUsage, "unknown device '" + f.device +
+                                        "': use cpu, cuda, cuda:<index> or several devices as in "
+                                        "cuda:0-3");
+    }
+    o.gpus = *gpus;
   }
-  o.gpu = f.device != "cpu";
   if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,

@@ -28,6 +28,8 @@ class ByteBuffer {
     size_ += more;
     return at;
   }
+  /// Takes the last bytes away again.
+  void take_back(std::size_t bytes) { size_ -= bytes; }
   void push_back(char c) { *extend(1) = c; }
 
  private:

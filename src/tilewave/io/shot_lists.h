@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tilewave/io/byte_buffer.h"
@@ -19,43 +20,37 @@ class RowOnes {
   /// Throws Error(kResources) from 2^32 bits on.
   explicit RowOnes(std::uint64_t num_bits);
 
-  /// The ones of a row, or of a stretch of one that is long.
+  /// The ones of some rows, or of a part of a long one, one after the other without a branch per
+  /// row: a row ends with the number `end`, which stands for num_bits.
   struct Stretch {
     std::span<const std::uint16_t> numbers;  ///< from bit `first` on
-    std::uint32_t first;
-    bool begins, ends;  ///< the row
+    std::uint32_t first, end;
   };
-  /// Calls f(stretches) for all rows in order, some at a time.
+  /// Calls f(stretch) for all rows in order.
   template <class F>
   void each(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows, F f) {
-    if (num_bits_ == 0) {  // a row of nothing
-      for (std::size_t r = 0; r < num_rows; ++r) f(rest(rows, 0, 1, 0));
-      return;
-    }
     for (std::size_t r = 0; r < num_rows; r += at_once_) {
       const std::size_t n = num_rows - r < at_once_ ? num_rows - r : at_once_;
-      for (std::uint64_t first = 0; first < num_bits_; first += kPiece)
-        f(rest(rows + r * stride, stride, n, first));
+      for (std::uint64_t first = 0; first == 0 || first < num_bits_; first += kPiece)
+        f(stretch(rows + r * stride, stride, n, first));
     }
   }
 
  private:
   static constexpr std::uint64_t kPiece = 32768;  // bits at once; their numbers stay in the cache
   // The ones from bit `first` on, at most kPiece of them.
-  std::span<const Stretch> rest(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
-                                std::uint64_t first);
+  Stretch stretch(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
+                  std::uint64_t first);
   std::uint64_t num_bits_;
   std::size_t at_once_;
   std::vector<std::uint16_t> numbers_;
-  std::vector<std::uint16_t*> ends_;
-  std::vector<Stretch> stretches_;
 };
 
 /// The texts of the bits, ready to be copied: `width` bytes each (8 where that is enough, else 16),
 /// the last of them the number of characters.
 class LabelTable {
  public:
-  /// `labels`: one a bit, at most 15 characters.
+  /// `labels`: one a bit, and what ends a row; at most 15 characters.
   explicit LabelTable(const std::vector<std::string>& labels);
   std::size_t width() const { return width_; }
   const char* data() const { return bytes_.data(); }
@@ -66,13 +61,17 @@ class LabelTable {
 };
 
 /// For every row: `head`, the labels of its ones, a line end; in the place of the last label's
-/// trailing comma when `commas`.
+/// trailing comma when `commas`. The last label must be a line end and `head`.
 void append_labels(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-                   std::uint64_t num_bits, const LabelTable& labels, const char* head, bool commas,
-                   ByteBuffer& out);
+                   std::uint64_t num_bits, const LabelTable& labels, std::string_view head,
+                   bool commas, ByteBuffer& out);
 
 /// r8: a byte for every run of zeros before a one, and before the end; 255 goes on.
 void append_runs(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
                  std::uint64_t num_bits, ByteBuffer& out);
+
+/// A u32 count, then u32 numbers.
+void append_numbers(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
+                    std::uint64_t num_bits, ByteBuffer& out);
 
 }  // namespace tilewave::io

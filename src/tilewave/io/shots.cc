@@ -108,6 +108,7 @@ std::vector<std::string> label_texts(ShotFormat format, const ShotLayout& layout
     text += std::to_string(index);
     if (format == ShotFormat::kHits) text += ',';
   }
+  out.push_back(format == ShotFormat::kDets ? "\nshot" : "\n");
   return out;
 }
 }  // namespace
@@ -142,24 +143,8 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
       return append_labels(rows, stride, num_shots, bits, labels_, "shot", false, out);
     case ShotFormat::kR8:
       return append_runs(rows, stride, num_shots, bits, out);
-    case ShotFormat::kSparse: {
-      RowOnes reader(bits);
-      std::size_t at = 0;  // of the row's count
-      reader.each(rows, stride, num_shots, [&](std::span<const RowOnes::Stretch> stretches) {
-        for (const RowOnes::Stretch& s : stretches) {
-          if (s.begins) at = out.size(), out.extend(4);
-          char* const to = out.extend(4 * s.numbers.size());
-#pragma GCC ivdep
-          for (std::size_t k = 0; k < s.numbers.size(); ++k) {
-            const std::uint32_t one = s.first + s.numbers[k];
-            std::memcpy(to + 4 * k, &one, 4);
-          }
-          const auto count = static_cast<std::uint32_t>((out.size() - at) / 4 - 1);
-          std::memcpy(out.data() + at, &count, 4);
-        }
-      });
-      return;
-    }
+    case ShotFormat::kSparse:
+      return append_numbers(rows, stride, num_shots, bits, out);
     case ShotFormat::kPtb64: {
       if (num_shots % 64) {
         throw Error(ExitCode::kUsage,

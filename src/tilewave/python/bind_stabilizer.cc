@@ -17,6 +17,7 @@
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
+#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
@@ -107,10 +108,14 @@ class PySampler {
     if (engine != "auto" && engine != "frame" && engine != "sparse") {
       throw Error(ExitCode::kUsage, "unknown engine '" + engine + "': use auto, frame or sparse");
     }
-    if (device != "cpu" && device != "gpu") {
-      throw Error(ExitCode::kUsage, "unknown device '" + device + "': use cpu or gpu");
+    if (device != "cpu") {
+      const auto gpus = runtime::parse_cuda_devices(device == "gpu" ? "cuda" : device);
+      if (!gpus) {
+        throw Error(ExitCode::kUsage,
+                    "unknown device '" + device + "': use cpu, gpu, cuda:<index> or cuda:0-3");
+      }
+      options_.gpus = *gpus;
     }
-    options_.gpu = device == "gpu";
     std::random_device entropy;
     options_.seed = seed ? *seed : (std::uint64_t{entropy()} << 32) | entropy();
     const nb::gil_scoped_release release;

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
+#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/stabilizer/sampler.h"
@@ -182,9 +183,9 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   sampling.num_shots = options.shots;
   sampling.seed = result.seed;
   sampling.num_threads = options.num_threads;
-  sampling.gpu = options.device.rfind("cuda", 0) == 0;
+  if (const auto gpus = runtime::parse_cuda_devices(options.device)) sampling.gpus = *gpus;
   result.engine = "stabilizer";
-  result.device = sampling.gpu ? "cuda" : "cpu";
+  result.device = sampling.gpus.empty() ? "cpu" : "cuda";
   const auto source = stabilizer::make_shot_source(stabilizer::lower(clifford.circuit), sampling);
   result.plan.gates = clifford.circuit.instructions().size();
   if (options.explain) result.plan.text = source->explain();

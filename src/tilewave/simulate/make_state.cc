@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
@@ -45,34 +46,6 @@ double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
                                     "in cuda:0-3");
 }
 
-// "0", "0-3", "0,2": indices, each once.
-std::vector<int> parse_indices(const std::string& text, const std::string& device) {
-  std::vector<int> indices;
-  std::size_t at = 0;
-  const auto number = [&] {
-    const std::size_t end = text.find_first_not_of("0123456789", at);
-    const std::string digits = text.substr(at, end == std::string::npos ? end : end - at);
-    if (digits.empty() || digits.size() > 3) fail_device(device);
-    at += digits.size();
-    return std::stoi(digits);
-  };
-  while (true) {
-    const int first = number();
-    int last = first;
-    if (at < text.size() && text[at] == '-') {
-      ++at;
-      last = number();
-    }
-    if (last < first) fail_device(device);
-    for (int k = first; k <= last; ++k) {
-      if (std::find(indices.begin(), indices.end(), k) != indices.end()) fail_device(device);
-      indices.push_back(k);
-    }
-    if (at == text.size()) return indices;
-    if (text[at++] != ',') fail_device(device);
-  }
-}
-
 // The devices "auto" means: one that is large enough, or as few as hold the state together; none
 // for the CPU.
 std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
@@ -100,10 +73,9 @@ std::vector<int> choose_devices(std::uint32_t num_qubits, Precision precision,
                                 const std::string& device) {
   if (device == "cpu") return {};
   if (device == "auto") return find_devices(num_qubits, precision);
-  if (device == "cuda") return {0};
-  const std::string prefix = "cuda:";
-  if (device.compare(0, prefix.size(), prefix) != 0) fail_device(device);
-  return parse_indices(device.substr(prefix.size()), device);
+  const std::optional<std::vector<int>> devices = runtime::parse_cuda_devices(device);
+  if (!devices) fail_device(device);
+  return *devices;
 }
 
 }  // namespace

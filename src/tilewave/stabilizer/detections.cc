@@ -57,11 +57,31 @@ class SweepFlips : public SensitivityVisitor {
   std::vector<SymptomSet> flips;
 };
 
+// The records of every detector and observable with what feedback on a record would flip.
+class WithFeedback : public SensitivityVisitor {
+ public:
+  explicit WithFeedback(const StabProgram& program)
+      : detectors(program.counts.detectors), observables(program.counts.observables) {}
+  void noise(const Prim&, const SensitivityWalk&) override {}
+  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
+  void record(std::uint64_t number, const SymptomSet& set) override {
+    for (Symptom s : set)
+      (s & kObservableBit ? observables[s & ~kObservableBit] : detectors[s]).push_back(number);
+  }
+  std::vector<std::vector<std::uint64_t>> detectors, observables;
+};
+
+StabProgram without_feedback(StabProgram program) {
+  for (auto& block : program.blocks)
+    std::erase_if(block, [](const Prim& p) { return p.kind == P::kFeedback; });
+  return program;
+}
+
 bool get(const std::uint8_t* row, std::uint64_t bit) { return (row[bit / 8] >> (bit % 8)) & 1; }
 
 }  // namespace
 
-DetectionConverter::DetectionConverter(const StabProgram& program, bool reference)
+DetectionConverter::DetectionConverter(const StabProgram& program, bool reference, bool feedback)
     : num_detectors_(program.counts.detectors),
       num_observables_(program.counts.observables),
       num_sweep_bits_(program.counts.sweep_bits) {
@@ -72,7 +92,14 @@ DetectionConverter::DetectionConverter(const StabProgram& program, bool referenc
         "shorten its REPEAT blocks");
   }
   Collector all{program, 0, {}, std::vector<std::vector<std::uint64_t>>(num_observables_)};
-  all.block(0);
+  if (feedback) {
+    all.block(0);
+  } else {
+    WithFeedback lists(program);
+    SensitivityWalk(program, SymptomKind::kDetectors, lists).run();
+    all.detectors = std::move(lists.detectors);
+    all.observables = std::move(lists.observables);
+  }
   first_.push_back(0);
   for (auto* lists : {&all.detectors, &all.observables}) {
     for (const auto& list : *lists) {
@@ -82,7 +109,8 @@ DetectionConverter::DetectionConverter(const StabProgram& program, bool referenc
   }
   expected_.resize(row_bytes());
   if (reference) {
-    const std::vector<std::uint64_t> sample = reference_sample(program);
+    const std::vector<std::uint64_t> sample =
+        reference_sample(feedback ? program : without_feedback(program));
     for (std::size_t b = 0; b + 1 < first_.size(); ++b) {
       bool parity = false;
       for (std::uint64_t k = first_[b]; k < first_[b + 1]; ++k) {

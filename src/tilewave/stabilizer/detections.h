@@ -11,9 +11,10 @@ namespace tilewave::stabilizer {
 
 class DetectionConverter {
  public:
-  /// `reference`: false takes all records of the noiseless shot as 0. Throws Error(kResources) for
-  /// a circuit whose detectors do not fit memory.
-  DetectionConverter(const StabProgram& program, bool reference);
+  /// `reference`: false takes all records of the noiseless shot as 0. `feedback`: false for shots
+  /// that were measured without the circuit's feedback, whose effect is then put into the
+  /// detectors. Throws Error(kResources) for a circuit whose detectors do not fit memory.
+  DetectionConverter(const StabProgram& program, bool reference, bool feedback = true);
 
   std::uint64_t num_detectors() const { return num_detectors_; }
   std::uint64_t num_observables() const { return num_observables_; }

@@ -121,6 +121,7 @@ class Compiler {
     record_group_ = 0;
   }
   std::uint32_t put(const std::vector<std::uint32_t>& values) {
+    out_.operands.resize((out_.operands.size() + 1) / 2 * 2);  // pairs are read together
     const auto first = static_cast<std::uint32_t>(out_.operands.size());
     TW_CHECK(out_.operands.size() + values.size() < ~std::uint32_t{0}, "frame program too large");
     out_.operands.insert(out_.operands.end(), values.begin(), values.end());

@@ -56,12 +56,16 @@ struct UnitStream {
   }
 };
 
+/// The gap of one draw: 40 of its 64 bits.
+[[gnu::always_inline]] TW_HD double event_gap(std::uint32_t lo, std::uint32_t hi, double inv_log) {
+  return mul_rn(log_unit((static_cast<std::uint64_t>(hi) << 8) | (lo >> 24)), inv_log);
+}
+
 /// One draw: moves `trial` on by its gap; false when that leads to `num_trials` or beyond. The
 /// lowest 24 bits of `lo` are left for the choice of a branch.
 [[gnu::always_inline]] TW_HD bool draw_event(std::uint32_t lo, std::uint32_t hi, double inv_log,
                                              std::uint64_t num_trials, std::uint64_t& trial) {
-  const std::uint64_t k = (static_cast<std::uint64_t>(hi) << 8) | (lo >> 24);
-  const double gap = mul_rn(log_unit(k), inv_log);
+  const double gap = event_gap(lo, hi, inv_log);
   if (!(gap < static_cast<double>(num_trials - trial))) return false;
   trial += static_cast<std::uint64_t>(gap);
   return true;

@@ -142,7 +142,8 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
                 "shots are numbered below 2^52: use a smaller --first_shot or --shots");
   }
   if (options.num_shots == 0) return 0;
-  return Runner(source, options, pipeline).run(runtime::resolve_num_threads(options.num_threads));
+  return Runner(source, options, pipeline)
+      .run(std::max(source.devices(), runtime::resolve_num_threads(options.num_threads)));
 }
 
 }  // namespace tilewave::stabilizer

@@ -1,8 +1,11 @@
 #include "tilewave/stabilizer/sampler.h"
 
 #include <algorithm>
-#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
 #include <mutex>
+#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
@@ -88,38 +91,74 @@ class FrameSource : public ShotSource {
   std::vector<std::unique_ptr<FrameBatch>> batches_;
 };
 
-// Either engine on the GPU. One thread drives the device at a time.
+// Either engine on GPUs, which take the blocks in turns: which shots a block has does not depend on
+// who makes it. One thread drives a device at a time.
 class GpuSource : public ShotSource {
  public:
-  GpuSource(std::unique_ptr<GpuRun> run, std::uint64_t num_bits, std::string program)
-      : run_(std::move(run)), num_bits_(num_bits), program_(std::move(program)) {
-    const std::uint64_t block_bytes = run_->block_shots() * run_->row_stride();
-    blocks_ = std::max<std::uint64_t>(1, kGpuBytes / block_bytes);
+  /// `make(device)` readies a device.
+  GpuSource(const std::vector<int>& devices,
+            const std::function<std::unique_ptr<GpuRun>(int)>& make, std::uint64_t num_bits,
+            std::string program)
+      : num_bits_(num_bits), program_(std::move(program)) {
+    for (int device : devices) gpus_.emplace_back().run = make(device);
+    const GpuRun& run = *gpus_.front().run;
+    blocks_ = std::max<std::uint64_t>(1, kGpuBytes / (run.block_shots() * run.row_stride()));
   }
   std::uint64_t num_bits() const override { return num_bits_; }
-  std::uint64_t block_shots() const override { return blocks_ * run_->block_shots(); }
-  std::uint64_t row_stride() const override { return run_->row_stride(); }
+  std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
+  std::uint64_t row_stride() const override { return gpus_.front().run->row_stride(); }
+  int devices() const override { return static_cast<int>(gpus_.size()); }
   void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
-    const std::scoped_lock lock(mutex_);
-    run_->fill(seed, block * blocks_, blocks_, rows);
+    Gpu& gpu = gpus_[block % gpus_.size()];
+    const std::scoped_lock lock(gpu.mutex);
+    gpu.run->fill(seed, block * blocks_, blocks_, rows);
   }
   bool summarize(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                  bool pairs, std::uint64_t num_bits, std::vector<std::uint64_t>& table) override {
-    const std::scoped_lock lock(mutex_);
-    if (pairs) {
-      run_->pairs(seed, first_block * blocks_, num_blocks * blocks_, num_bits, table);
-    } else {
-      run_->count(seed, first_block * blocks_, num_blocks * blocks_, num_bits, table);
+    // Every device counts a stretch; the tables add up to the same in any order.
+    const std::uint64_t first = first_block * blocks_, count = num_blocks * blocks_,
+                        num = gpus_.size();
+    std::vector<std::exception_ptr> failures(num);
+    std::vector<std::vector<std::uint64_t>> tables(num);
+    const auto work = [&](std::uint64_t k) {
+      const std::uint64_t begin = count * k / num, end = count * (k + 1) / num;
+      try {
+        const std::scoped_lock lock(gpus_[k].mutex);
+        if (pairs) {
+          gpus_[k].run->pairs(seed, first + begin, end - begin, num_bits, tables[k]);
+        } else {
+          gpus_[k].run->count(seed, first + begin, end - begin, num_bits, tables[k]);
+        }
+      } catch (...) {
+        failures[k] = std::current_exception();
+      }
+    };
+    std::vector<std::thread> others;
+    for (std::uint64_t k = 1; k < num; ++k) others.emplace_back(work, k);
+    work(0);
+    for (std::thread& t : others) t.join();
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+    for (const auto& part : tables) {
+      table.resize(part.size());
+      for (std::size_t k = 0; k < part.size(); ++k) table[k] += part[k];
     }
     return true;
   }
-  std::string explain() const override { return "device gpu\n" + program_; }
+  std::string explain() const override {
+    return "device gpu" + (gpus_.size() > 1 ? " x" + std::to_string(gpus_.size()) : "") + "\n" +
+           program_;
+  }
 
  private:
-  std::unique_ptr<GpuRun> run_;
-  std::uint64_t num_bits_, blocks_;
+  struct Gpu {
+    std::unique_ptr<GpuRun> run;
+    std::mutex mutex;
+  };
+  std::deque<Gpu> gpus_;
+  std::uint64_t num_bits_, blocks_ = 1;
   std::string program_;
-  std::mutex mutex_;
 };
 
 // Targets of all operations a shot goes through, and noise events.
@@ -149,21 +188,22 @@ FrameCost frame_cost(const FrameProgram& program) {
 
 namespace {
 std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
-                                          std::vector<std::uint64_t> reference, bool gpu) {
-  if (!gpu) return std::make_unique<SparseSource>(std::move(program), std::move(reference));
+                                          std::vector<std::uint64_t> reference,
+                                          const std::vector<int>& gpus) {
+  if (gpus.empty()) return std::make_unique<SparseSource>(std::move(program), std::move(reference));
   // The reference is a flip of every shot.
   for (std::uint64_t r = 0; r < program.num_bits && !reference.empty(); ++r) {
     if ((reference[r / 64] >> (r % 64)) & 1)
       program.always.push_back(static_cast<std::uint32_t>(r));
   }
-  auto run = make_gpu_run(program);
-  return std::make_unique<GpuSource>(std::move(run), program.num_bits,
-                                     "engine sparse\n" + describe(program));
+  return std::make_unique<GpuSource>(
+      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits,
+      "engine sparse\n" + describe(program));
 }
 }  // namespace
 
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, bool gpu) {
-  return sparse_source(std::move(program), {}, gpu);
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus) {
+  return sparse_source(std::move(program), {}, gpus);
 }
 
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
@@ -200,18 +240,18 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                         sparse.sites_per_shot * kSparseSiteSeconds +
                                         sparse.coin_flips_per_shot * kSparseEventSeconds);
         if (exact_s < frame_s)
-          return sparse_source(std::move(sparse), std::move(reference), options.gpu);
+          return sparse_source(std::move(sparse), std::move(reference), options.gpus);
       }
     }
   }
   if (engine == Engine::kSparse) {
-    return sparse_source(build_sparse(program, kind), std::move(reference), options.gpu);
+    return sparse_source(build_sparse(program, kind), std::move(reference), options.gpus);
   }
-  if (options.gpu) {
+  if (!options.gpus.empty()) {
     const FrameProgram frames = make_frame();
-    auto run = make_gpu_run(frames, reference);
-    return std::make_unique<GpuSource>(std::move(run), num_bits,
-                                       "engine frame\n" + describe(frames));
+    return std::make_unique<GpuSource>(
+        options.gpus, [&](int device) { return make_gpu_run(frames, reference, device); }, num_bits,
+        "engine frame\n" + describe(frames));
   }
   return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
                                        runtime::resolve_num_threads(options.num_threads));

@@ -26,7 +26,7 @@ struct SampleOptions {
   std::uint64_t seed = 0;
   std::uint64_t first_shot = 0;  ///< of the seed's endless sequence
   int num_threads = 0;           ///< 0: as many as the machine offers
-  bool gpu = false;              ///< the same shots, made on the GPU
+  std::vector<int> gpus;         ///< the same shots, made on these GPUs; none: on the CPU
   bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
 };
 
@@ -37,6 +37,8 @@ class ShotSource {
   virtual std::uint64_t num_bits() const = 0;
   /// Shots of a block: block b holds shots [b * block_shots(), ...).
   virtual std::uint64_t block_shots() const = 0;
+  /// Blocks that the source can make at the same time, each for a thread of its own.
+  virtual int devices() const { return 1; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
   /// Adds whole blocks to a table of counts (see io::ShotSummary) where they are made; false where
@@ -56,7 +58,7 @@ class ShotSource {
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
 /// The sparse engine over a ready program (an error model).
-std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, bool gpu = false);
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus = {});
 
 /// Receives shots in order: `bytes` is what `format` made of the rows.
 struct ShotPipeline {

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tilewave/base/error.h"
 #include "tilewave/io/stim_text.h"
+#include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
 
 namespace tilewave::stabilizer {
@@ -152,6 +156,35 @@ TEST(Sampler, resumed_ranges_take_the_same_engine) {
   EXPECT_EQ(make_shot_source(p, o)->explain(), few);
 }
 
+// Rounded to single precision, 1 - 2e-8 would be 1, and 0.1 + 0.2 + 0.7 more than 1.
+TEST(Sampler, probabilities_keep_double_precision) {
+  const double p = 1 - 2e-8;
+  const StabProgram program = lower(io::parse_stim("X_ERROR(0.99999998) 0\nM 0\nDETECTOR rec[-1]"));
+  const FrameProgram frames = compile_frames(program, FrameOutput::kDetectors);
+  ASSERT_EQ(frames.channels.size(), 1u);
+  EXPECT_EQ(frames.channels[0].probability, p);
+  EXPECT_EQ(frames.channels[0].inv_log, 1 / std::log1p(-p));
+  const SparseProgram sparse = build_sparse(program, SymptomKind::kDetectors);
+  EXPECT_EQ(sparse.always, std::vector<std::uint32_t>{0});
+  EXPECT_NEAR(sparse.events_per_shot, 2e-8, 1e-14);
+  const auto model = analyze_errors(program, {});
+  EXPECT_EQ(model.instructions[0].args, std::vector<double>{p});
+  // An error in every shot, never none: the branches fill the whole of 2^24.
+  for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
+    SampleOptions o;
+    o.engine = engine;
+    o.num_shots = 20000;
+    const auto got = rows(
+        "MPP X0*X1 Z0*Z1\nPAULI_CHANNEL_1(0.1, 0.2, 0.7) 0\nMPP X0*X1 Z0*Z1\nDETECTOR rec[-1] "
+        "rec[-3]\nDETECTOR rec[-2] rec[-4]\nRX 2\nZ_ERROR(1e-30) 2\nMX 2\nDETECTOR rec[-1]",
+        o);
+    std::size_t none = 0, beside = 0;
+    for (std::uint8_t row : got) none += (row & 3) == 0, beside += row >> 2;
+    EXPECT_EQ(none, 0u) << static_cast<int>(engine);
+    EXPECT_EQ(beside, 0u) << static_cast<int>(engine);
+  }
+}
+
 TEST(ReferenceSample, folds_loops_of_any_period) {
   // Qubit 0 counts modulo 2, so the state has period 2; then an odd tail.
   const auto bits = reference_sample(
@@ -161,6 +194,45 @@ TEST(ReferenceSample, folds_loops_of_any_period) {
   }
   EXPECT_EQ((bits[1000001 / 64] >> (1000001 % 64)) & 1, 1u);
   EXPECT_EQ((bits[1000002 / 64] >> (1000002 % 64)) & 1, 1u);
+}
+
+// Measured together (in blocks of 64 and chunks of 512) and one by one, at the end and before more
+// gates, qubits have the same outcomes.
+TEST(ReferenceSample, does_not_depend_on_how_many_are_measured_together) {
+  for (const auto& [n, seed] : {std::pair{70u, 1u}, {300u, 2u}, {700u, 3u}}) {
+    std::uint64_t state = seed;
+    const auto draw = [&](std::uint32_t below) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      return static_cast<std::uint32_t>((state >> 33) % below);
+    };
+    std::string gates;
+    const char* const kOne[] = {"H", "S", "SQRT_X_DAG", "C_XYZ", "C_ZYX", "Y", "H_YZ"};
+    const char* const kTwo[] = {"CX", "CZ", "YCX", "ISWAP", "SWAP", "XCX"};
+    for (std::uint32_t k = 0; k < 6 * n; ++k) {
+      const std::uint32_t a = draw(n), b = (a + 1 + draw(n - 1)) % n;
+      if (k % 2)
+        gates += std::string(kOne[draw(7)]) + " " + std::to_string(a) + "\n";
+      else
+        gates +=
+            std::string(kTwo[draw(6)]) + " " + std::to_string(a) + " " + std::to_string(b) + "\n";
+    }
+    const char* const kBasis[] = {"M", "MX", "MRY"};
+    std::string together, alone;
+    for (int part = 0; part < 3; ++part) {
+      together += gates + kBasis[part];
+      alone += gates;
+      for (std::uint32_t q = 0; q < n; ++q) {
+        together += " " + std::to_string(q);
+        // A gate between them keeps measurements apart.
+        alone += std::string(kBasis[part]) + " " + std::to_string(q) + "\nX " +
+                 std::to_string((q + 1) % n) + "\nX " + std::to_string((q + 1) % n) + "\n";
+      }
+      together += "\n";
+    }
+    EXPECT_TRUE(reference_sample(lower(io::parse_stim(together))) ==
+                reference_sample(lower(io::parse_stim(alone))))
+        << n;
+  }
 }
 
 TEST(Lower, refuses_what_has_no_meaning) {

@@ -202,6 +202,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         SymptomSet& record = record_ref(1);
         if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
         anticommuting(p.p, p.a, record);
+        visitor_.record(num_records_ - 1, record);
         record.clear();
         --num_records_;
         break;
@@ -212,6 +213,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         z_[p.a].clear();
         break;
       case P::kPad:
+        visitor_.record(num_records_ - 1, record_ref(1));
         record_ref(1).clear();
         --num_records_;
         break;
@@ -236,7 +238,10 @@ void SensitivityWalk::block(std::uint32_t index) {
           for (std::uint32_t k = p.count; k > 0; --k) toggle(record_ref(k), {num_records_ - k});
         }
         visitor_.noise(p, *this);
-        for (std::uint32_t k = p.count; k > 0; --k) record_ref(k).clear();
+        for (std::uint32_t k = p.count; k > 0; --k) {
+          visitor_.record(num_records_ - k, record_ref(k));
+          record_ref(k).clear();
+        }
         num_records_ -= p.count;
         break;
       case P::kFeedback:

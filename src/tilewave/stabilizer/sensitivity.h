@@ -41,6 +41,9 @@ class SensitivityVisitor {
   virtual void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) = 0;
   virtual void detector(const Prim&, const SensitivityWalk&) {}
   virtual void shift(const Prim&) {}
+  /// The record just before this place, with all symptoms it takes part in: by detectors that name
+  /// it, and by what feedback on it flips.
+  virtual void record(std::uint64_t /*number*/, const SymptomSet& /*set*/) {}
   /// A Pauli controlled by sweep bit p.b; the sets are those right behind it.
   virtual void sweep(const Prim&, const SensitivityWalk&) {}
   /// Runs a loop's body `iterations` times; a visitor may fold.

@@ -6,7 +6,7 @@
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"
-#include "tilewave/stabilizer/frame_ops.h"
+#include "tilewave/stabilizer/frame_step.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -41,13 +41,12 @@ struct Batch {
   for (std::uint32_t i = 0; i < n; ++i) to[i] ^= from[i];
 }
 
-template <int Sub>
+template <Pauli A, Pauli B>
 [[gnu::always_inline]] inline void controlled(Batch& b, const std::uint32_t* t,
                                               std::uint32_t count) {
-  constexpr Pauli kA = static_cast<Pauli>(Sub / 3 + 1), kB = static_cast<Pauli>(Sub % 3 + 1);
   for (std::uint32_t i = 0; i < count; ++i, t += 2) {
     Vec *ax = b.x(t[0]), *az = b.z(t[0]), *bx = b.x(t[1]), *bz = b.z(t[1]);
-    for (std::uint32_t v = 0; v < b.vecs; ++v) apply_controlled<kA, kB>(ax[v], az[v], bx[v], bz[v]);
+    for (std::uint32_t v = 0; v < b.vecs; ++v) apply_controlled<A, B>(ax[v], az[v], bx[v], bz[v]);
   }
 }
 
@@ -244,110 +243,79 @@ template <Pauli P>
   }
 }
 
-[[gnu::always_inline]] inline void step(Batch& b, const FrameOp& op, Vec* scratch) {
-  const std::uint32_t* t = b.program.operands.data() + op.first;
-  const std::uint32_t n = op.count;
-  switch (op.code) {
-    case FrameCode::kControlled:
-      switch (op.sub) {
-        case 0:
-          return controlled<0>(b, t, n);
-        case 1:
-          return controlled<1>(b, t, n);
-        case 2:
-          return controlled<2>(b, t, n);
-        case 3:
-          return controlled<3>(b, t, n);
-        case 4:
-          return controlled<4>(b, t, n);
-        case 5:
-          return controlled<5>(b, t, n);
-        case 6:
-          return controlled<6>(b, t, n);
-        case 7:
-          return controlled<7>(b, t, n);
-        default:
-          return controlled<8>(b, t, n);
-      }
-    case FrameCode::kMeasure:
-      switch (op.sub) {
-        case 1:
-          return measure<Pauli::kX>(b, t, n);
-        case 2:
-          return measure<Pauli::kY>(b, t, n);
-        default:
-          return measure<Pauli::kZ>(b, t, n);
-      }
-    case FrameCode::kCoin:
-      switch (op.sub) {
-        case 1:
-          return coin<Pauli::kX>(b, t, n, scratch);
-        case 2:
-          return coin<Pauli::kY>(b, t, n, scratch);
-        default:
-          return coin<Pauli::kZ>(b, t, n, scratch);
-      }
-    case FrameCode::kClear:
-      for (std::uint32_t i = 0; i < n; ++i) std::memset(b.x(t[i]), 0, 2 * b.vecs * sizeof(Vec));
-      return;
-    case FrameCode::kPad:
-      for (std::uint32_t i = 0; i < n; ++i)
-        std::memset(b.record_row(b.record++), 0, b.vecs * sizeof(Vec));
-      return;
-    case FrameCode::kRecordFlip:
-    case FrameCode::kPauli1:
-    case FrameCode::kPauli2:
-    case FrameCode::kHerald:
-      return noise(b, op);
-    case FrameCode::kCorrelated:
-      return correlated(b, op, scratch);
-    case FrameCode::kFeedback:
-    case FrameCode::kSweep:
-      switch (op.sub) {
-        case 1:
-          return conditional<Pauli::kX>(b, op, t);
-        case 2:
-          return conditional<Pauli::kY>(b, op, t);
-        default:
-          return conditional<Pauli::kZ>(b, op, t);
-      }
-    case FrameCode::kDetector:
-      for (std::uint32_t i = 0; i < n; ++i) {
-        Vec* to = b.outputs + b.detector++ * b.vecs;
-        std::uint32_t count = *t++;
-        if (count == 0) std::memset(to, 0, b.vecs * sizeof(Vec));
-        if (count > 0) std::memcpy(to, b.back(*t++), b.vecs * sizeof(Vec));
-        for (; count > 1; --count) xor_row(to, b.back(*t++), b.vecs);
-      }
-      return;
-    case FrameCode::kObservable: {
-      Vec* to = b.outputs + (b.program.num_detectors + t[0]) * b.vecs;
-      for (std::uint32_t i = 1; i <= n; ++i) xor_row(to, b.back(t[i]), b.vecs);
-      return;
-    }
-    case FrameCode::kObservablePauli:
-      switch (op.sub) {
-        case 1:
-          return observe<Pauli::kX>(b, t);
-        case 2:
-          return observe<Pauli::kY>(b, t);
-        default:
-          return observe<Pauli::kZ>(b, t);
-      }
-    case FrameCode::kPermute:
-      for (std::uint32_t i = 0; i < n; ++i) permute(b, t[i], op.sub);
-      return;
-    case FrameCode::kSwap:
-      for (std::uint32_t i = 0; i < n; ++i, t += 2)
-        std::swap_ranges(b.x(t[0]), b.x(t[0]) + 2 * b.vecs, b.x(t[1]));
-      return;
-    case FrameCode::kLoop:
-    case FrameCode::kLoopEnd:
-      return;
+// What frame_step.h asks of a machine.
+struct Machine {
+  Batch& b;
+  Vec* scratch;
+
+  const std::uint32_t* targets(const FrameOp& op) const {
+    return b.program.operands.data() + op.first;
   }
-}
+  std::size_t row_bytes() const { return b.vecs * sizeof(Vec); }
+
+  template <Pauli A, Pauli B>
+  [[gnu::always_inline]] void controlled(const FrameOp& op) {
+    stabilizer::controlled<A, B>(b, targets(op), op.count);
+  }
+  template <Pauli P>
+  [[gnu::always_inline]] void measure(const FrameOp& op) {
+    stabilizer::measure<P>(b, targets(op), op.count);
+  }
+  template <Pauli P>
+  [[gnu::always_inline]] void coin(const FrameOp& op) {
+    stabilizer::coin<P>(b, targets(op), op.count, scratch);
+  }
+  template <Pauli P>
+  [[gnu::always_inline]] void feedback(const FrameOp& op) {
+    conditional<P>(b, op, targets(op));
+  }
+  template <Pauli P>
+  [[gnu::always_inline]] void sweep(const FrameOp& op) {
+    conditional<P>(b, op, targets(op));
+  }
+  template <Pauli P>
+  [[gnu::always_inline]] void observe(const FrameOp& op) {
+    stabilizer::observe<P>(b, targets(op));
+  }
+  [[gnu::always_inline]] void noise(const FrameOp& op) { stabilizer::noise(b, op); }
+  [[gnu::always_inline]] void correlated(const FrameOp& op) {
+    stabilizer::correlated(b, op, scratch);
+  }
+  [[gnu::always_inline]] void clear(const FrameOp& op) {
+    const std::uint32_t* t = targets(op);
+    for (std::uint32_t i = 0; i < op.count; ++i) std::memset(b.x(t[i]), 0, 2 * row_bytes());
+  }
+  [[gnu::always_inline]] void pad(const FrameOp& op) {
+    for (std::uint32_t i = 0; i < op.count; ++i)
+      std::memset(b.record_row(b.record++), 0, row_bytes());
+  }
+  [[gnu::always_inline]] void detectors(const FrameOp& op) {
+    const std::uint32_t* t = targets(op);
+    for (std::uint32_t i = 0; i < op.count; ++i) {
+      Vec* to = b.outputs + b.detector++ * b.vecs;
+      std::uint32_t count = *t++;
+      if (count == 0) std::memset(to, 0, row_bytes());
+      if (count > 0) std::memcpy(to, b.back(*t++), row_bytes());
+      for (; count > 1; --count) xor_row(to, b.back(*t++), b.vecs);
+    }
+  }
+  [[gnu::always_inline]] void observable(const FrameOp& op) {
+    const std::uint32_t* t = targets(op);
+    Vec* to = b.outputs + (b.program.num_detectors + t[0]) * b.vecs;
+    for (std::uint32_t i = 1; i <= op.count; ++i) xor_row(to, b.back(t[i]), b.vecs);
+  }
+  [[gnu::always_inline]] void permute(const FrameOp& op) {
+    for (std::uint32_t i = 0; i < op.count; ++i) stabilizer::permute(b, targets(op)[i], op.sub);
+  }
+  [[gnu::always_inline]] void swap(const FrameOp& op) {
+    const std::uint32_t* t = targets(op);
+    for (std::uint32_t i = 0; i < op.count; ++i, t += 2)
+      std::swap_ranges(b.x(t[0]), b.x(t[0]) + 2 * b.vecs, b.x(t[1]));
+  }
+};
 
 [[gnu::always_inline]] inline void run_body(Batch& b, Vec* scratch) {
+  Machine machine{b, scratch};
   std::vector<std::uint64_t> left;  // iterations to go of the loops we are in
   const std::vector<FrameOp>& ops = b.program.ops;
   for (std::size_t pc = 0; pc < ops.size();) {
@@ -363,7 +331,7 @@ template <Pauli P>
         ++pc;
       }
     } else {
-      step(b, op, scratch);
+      frame_step(machine, op);
       b.tick += op.ticks;
       ++pc;
     }

@@ -12,9 +12,13 @@ namespace tilewave::stabilizer {
 
 inline void check_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // not to be reported once more
   throw Error(ExitCode::kResources,
               std::string("GPU: ") + what + ": " + cudaGetErrorString(status));
 }
+
+/// Makes a device the calling thread's. Throws Error(kResources) when there is none of this number.
+inline void use_gpu(int device) { check_cuda(cudaSetDevice(device), "choosing a device"); }
 
 /// An owned array on the device.
 template <class T>

@@ -56,25 +56,26 @@ __global__ void count_rows(const std::uint32_t* rows, std::uint64_t stride_words
 }  // namespace
 
 void GpuRows::reserve(std::uint64_t num_bits, std::uint64_t block_shots,
-                      std::uint64_t blocks_at_once) {
+                      std::uint64_t blocks_at_once, std::uint64_t blocks_to_copy) {
+  check_cuda(cudaGetDevice(&device_), "asking for the device");
   num_bits_ = num_bits;
   shots_ = block_shots;
   stride_ = std::max<std::uint64_t>(4, (num_bits + 31) / 32 * 4);
   at_once_ = blocks_at_once;
+  to_copy_ = blocks_to_copy ? std::min(blocks_to_copy, at_once_) : at_once_;
   for (auto& r : rows_) r = DeviceBuffer<std::uint32_t>(at_once_ * shots_ * stride_ / 4);
 }
 
 GpuTimes GpuRows::run(
-    std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-    const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& finish) {
+    std::uint64_t num_blocks, std::uint64_t at_once,
+    const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& step) {
   const auto start = std::chrono::steady_clock::now();
   Stream streams[2];
   int buffer = 0;
   for (std::uint64_t done = 0; done < num_blocks; buffer ^= 1) {
-    const std::uint64_t n = std::min(at_once_, num_blocks - done);
-    launch(seed, first_block + done, n, rows_[buffer].get(), buffer, streams[buffer].stream);
+    const std::uint64_t n = std::min(at_once, num_blocks - done);
+    step(done, n, buffer, streams[buffer].stream);
     check_cuda(cudaGetLastError(), "starting a kernel");
-    finish(done, n, buffer, streams[buffer].stream);
     done += n;
   }
   for (auto& s : streams) check_cuda(cudaStreamSynchronize(s.stream), "sampling");
@@ -85,8 +86,10 @@ GpuTimes GpuRows::run(
 
 GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                        std::uint8_t* rows) {
-  return run(seed, first_block, num_blocks,
+  use_gpu(device_);
+  return run(num_blocks, to_copy_,
              [&](std::uint64_t done, std::uint64_t n, int buffer, cudaStream_t stream) {
+               launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
                check_cuda(cudaMemcpyAsync(rows + done * shots_ * stride_, rows_[buffer].get(),
                                           n * shots_ * stride_, cudaMemcpyDeviceToHost, stream),
                           "copying shots");
@@ -151,17 +154,21 @@ GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint
                         std::uint64_t num_bits, std::vector<std::uint64_t>& counts) {
   TW_CHECK(num_bits <= num_bits_, "there are fewer bits");
   counts.resize(num_bits);
+  use_gpu(device_);
   Table table(num_bits);
-  const GpuTimes t =
-      run(seed, first_block, num_blocks,
-          [&](std::uint64_t, std::uint64_t n, int buffer, cudaStream_t stream) {
-            const std::uint64_t words = stride_ / 4, shots = n * shots_;
-            const dim3 grid(static_cast<unsigned>((words + 63) / 64),
-                            static_cast<unsigned>((shots + kCountShots - 1) / kCountShots));
-            count_rows<<<grid, 64, 0, stream>>>(rows_[buffer].get(), words, shots, num_bits,
-                                                table.device.get());
-            check_cuda(cudaGetLastError(), "starting a count");
-          });
+  const GpuTimes t = run(
+      num_blocks, at_once_,
+      [&](std::uint64_t done, std::uint64_t n, int buffer, cudaStream_t stream) {
+        if (launch_count(seed, first_block + done, n, num_bits, table.device.get(), buffer, stream))
+          return;
+        launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
+        const std::uint64_t words = stride_ / 4, shots = n * shots_;
+        const dim3 grid(static_cast<unsigned>((words + 63) / 64),
+                        static_cast<unsigned>((shots + kCountShots - 1) / kCountShots));
+        count_rows<<<grid, 64, 0, stream>>>(rows_[buffer].get(), words, shots, num_bits,
+                                            table.device.get());
+        check_cuda(cudaGetLastError(), "starting a count");
+      });
   table.add_to(counts);
   return t;
 }
@@ -170,10 +177,12 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
                         std::uint64_t num_bits, std::vector<std::uint64_t>& sum) {
   TW_CHECK(num_bits <= num_bits_, "there are fewer bits");
   sum.resize(num_bits * (num_bits + 1) / 2);
+  use_gpu(device_);
   Table table(sum.size());
   const GpuTimes t =
-      run(seed, first_block, num_blocks,
-          [&](std::uint64_t, std::uint64_t n, int buffer, cudaStream_t stream) {
+      run(num_blocks, at_once_,
+          [&](std::uint64_t done, std::uint64_t n, int buffer, cudaStream_t stream) {
+            launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
             const std::uint64_t shots = n * shots_;
             const auto blocks = static_cast<unsigned>(
                 std::min<std::uint64_t>(8192, (shots * 32 + kPairThreads - 1) / kPairThreads));

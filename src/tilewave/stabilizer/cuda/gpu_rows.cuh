@@ -20,16 +20,28 @@ class GpuRows : public GpuRun {
                  std::uint64_t num_bits, std::vector<std::uint64_t>& table) override;
 
  protected:
-  /// Sets the sizes; two buffers of `blocks_at_once` blocks are kept.
-  void reserve(std::uint64_t num_bits, std::uint64_t block_shots, std::uint64_t blocks_at_once);
+  /// Sets the sizes; two buffers of `blocks_at_once` blocks are kept. Rows are copied to the host
+  /// `blocks_to_copy` at a time, behind which the next are made (0: blocks_at_once).
+  void reserve(std::uint64_t num_bits, std::uint64_t block_shots, std::uint64_t blocks_at_once,
+               std::uint64_t blocks_to_copy = 0);
   /// Writes the rows of blocks to device memory on a stream.
   virtual void launch(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                       std::uint32_t* rows, int buffer, cudaStream_t stream) = 0;
+  /// Adds the ones of the first `num_bits` bits of blocks to `counts` without making rows; false
+  /// where there is no such way.
+  virtual bool launch_count(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
+                            std::uint64_t /*num_blocks*/, std::uint64_t /*num_bits*/,
+                            unsigned long long* /*counts*/, int /*buffer*/,
+                            cudaStream_t /*stream*/) {
+    return false;
+  }
 
  private:
-  GpuTimes run(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
-               const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& finish);
-  std::uint64_t num_bits_ = 0, shots_ = 0, stride_ = 0, at_once_ = 0;
+  // Calls step(done, blocks, buffer, stream) for stretches of at most `at_once` blocks.
+  GpuTimes run(std::uint64_t num_blocks, std::uint64_t at_once,
+               const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& step);
+  int device_ = 0;
+  std::uint64_t num_bits_ = 0, shots_ = 0, stride_ = 0, at_once_ = 0, to_copy_ = 0;
   DeviceBuffer<std::uint32_t> rows_[2];
 };
 

@@ -41,8 +41,8 @@ class GpuRun {
 /// Throws Error(kResources) when this build or machine has no GPU. `flips`: a row of constant flips
 /// (reference).
 std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram& program,
-                                     const std::vector<std::uint64_t>& flips);
-std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program);
+                                     const std::vector<std::uint64_t>& flips, int device = 0);
+std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program, int device = 0);
 
 /// Page-locked host memory, which the GPU copies to at full speed.
 class PinnedBuffer {

@@ -10,10 +10,10 @@ namespace {
 }
 }  // namespace
 
-std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram&, const std::vector<std::uint64_t>&) {
+std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram&, const std::vector<std::uint64_t>&, int) {
   refuse();
 }
-std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram&) { refuse(); }
+std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram&, int) { refuse(); }
 PinnedBuffer::PinnedBuffer(std::size_t) { refuse(); }
 PinnedBuffer::~PinnedBuffer() = default;
 

@@ -218,7 +218,8 @@ class GpuSparse : public GpuRows {
 
 }  // namespace
 
-std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program) {
+std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program, int device) {
+  use_gpu(device);
   return std::make_unique<GpuSparse>(program);
 }
 

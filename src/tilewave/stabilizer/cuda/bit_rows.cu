@@ -1,0 +1,85 @@
+#include "tilewave/stabilizer/cuda/bit_rows.cuh"
+
+namespace tilewave::stabilizer {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ bool inverted(const BitRows& b, std::uint64_t row) {
+  return b.flips && ((b.flips[row / 32] >> (row % 32)) & 1);
+}
+
+// A block a row; 4 bytes of memory a unit.
+__global__ void __launch_bounds__(kThreads) count_ones(BitRows b, unsigned long long* counts) {
+  const std::uint64_t row = blockIdx.x;
+  const auto* from = reinterpret_cast<const uint4*>(b.bits + row * b.num_units);
+  unsigned ones = 0;
+  for (std::uint64_t k = threadIdx.x; k < b.num_units / 4; k += kThreads) {
+    const uint4 v = from[k];
+    ones += static_cast<unsigned>(__popc(v.x) + __popc(v.y) + __popc(v.z) + __popc(v.w));
+  }
+  ones = __reduce_add_sync(0xFFFFFFFFu, ones);
+  __shared__ unsigned long long sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) atomicAdd(&sum, static_cast<unsigned long long>(ones));
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(counts + row, inverted(b, row) ? b.num_units * 32 - sum : sum);
+}
+
+constexpr int kTileWords = 8;  // 256 bits of 32 units at a time
+
+// Warp w: 32 bits of 32 units, each unit's square transposed in registers. The tile's rows of 32
+// bytes a shot leave together. Padding keeps both sides free of bank conflicts.
+__global__ void __launch_bounds__(32 * kTileWords)
+    transpose_tiles(BitRows b, std::uint32_t* out, std::uint64_t stride_words) {
+  __shared__ std::uint32_t tile[kTileWords][32 * 33 + 4];
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint64_t first_unit = std::uint64_t{blockIdx.x} * 32;
+  const std::uint64_t first_word = std::uint64_t{blockIdx.y} * kTileWords;
+  std::uint32_t* const own = tile[warp];
+  for (std::uint32_t r = 0; r < 32; ++r) {
+    const std::uint64_t row = (first_word + warp) * 32 + r;
+    std::uint32_t v = 0;
+    if (row < b.num_rows) {
+      v = b.bits[row * b.num_units + first_unit + lane];
+      if (inverted(b, row)) v = ~v;
+    }
+    own[r * 33 + lane] = v;
+  }
+  __syncwarp();
+  for (std::uint32_t unit = 0; unit < 32; ++unit) {
+    std::uint32_t v = own[lane * 33 + unit];
+    // Butterfly: exchange blocks of 16, 8, ... rows and columns.
+    std::uint32_t mask = 0x0000FFFFu;
+#pragma unroll
+    for (int width = 16; width; width >>= 1, mask ^= mask << width) {
+      const std::uint32_t other = __shfl_xor_sync(0xFFFFFFFFu, v, width);
+      v = lane & width ? (v & ~mask) | ((other >> width) & mask)
+                       : (v & mask) | ((other << width) & ~mask);
+    }
+    own[lane * 33 + unit] = v;
+  }
+  __syncthreads();
+  const std::uint32_t word = threadIdx.x % kTileWords;
+  if (first_word + word >= stride_words) return;
+  for (std::uint32_t shot = threadIdx.x / kTileWords; shot < 1024; shot += 32)
+    out[(first_unit * 32 + shot) * stride_words + first_word + word] =
+        tile[word][shot % 32 * 33 + shot / 32];
+}
+
+}  // namespace
+
+void count_bit_rows(const BitRows& rows, unsigned long long* counts, cudaStream_t stream) {
+  if (rows.num_rows == 0) return;
+  count_ones<<<static_cast<unsigned>(rows.num_rows), kThreads, 0, stream>>>(rows, counts);
+}
+
+void transpose_bit_rows(const BitRows& rows, std::uint32_t* out, std::uint64_t stride_words,
+                        cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(rows.num_units / 32),
+                  static_cast<unsigned>((stride_words + kTileWords - 1) / kTileWords));
+  transpose_tiles<<<grid, 32 * kTileWords, 0, stream>>>(rows, out, stride_words);
+}
+
+}  // namespace tilewave::stabilizer
