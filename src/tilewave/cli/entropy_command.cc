@@ -11,53 +11,27 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/field_flags.h"
 #include "tilewave/field/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {
 namespace {
 
-struct Flags {
-  std::string in, out, window, shape = "square", range, classes, base = "e", border = "crop",
-                               nodata, dtype = "f32";
-  std::string device = "cpu", algorithm = "auto", view, size, type = "u8";
-  int radius = 2, levels = 16, threads = 0, channel = -1;
+struct Flags : FieldFlags {
+  std::string window, shape = "square", range, classes, base = "e", border = "crop", nodata,
+                      dtype = "f32", algorithm = "auto", view;
+  int radius = 2, levels = 16, channel = -1;
   double min_valid = 0;
-  bool json = false, quiet = false, explain = false;
 };
 
-[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::kUsage, message); }
+[[noreturn]] void usage(const std::string& message) { usage_error(message); }
 
 double to_number(const char* flag, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') usage(std::string(flag) + " " + text + ": not a number");
   return value;
-}
-
-// "WxH" with both sides at least 1.
-std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::string& text) {
-  long long w = 0, h = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
-    usage(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
-  }
-  return {w, h};
-}
-
-io::SampleType to_sample_type(const std::string& name) {
-  using T = io::SampleType;
-  struct Row {
-    const char* name;
-    T type;
-  };
-  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16}, {"i16", T::kInt16},
-                           {"u32", T::kUint32},  {"i32", T::kInt32},  {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}, {"f64", T::kFloat64}};
-  for (const Row& row : kRows) {
-    if (name == row.name) return row.type;
-  }
-  usage("--type " + name + ": use u8, u16, i16, u32, i32, f16, f32 or f64");
 }
 
 field::Footprint to_window(const Flags& f) {
@@ -120,10 +94,10 @@ void set_border(const Flags& f, field::EntropyOptions& o) {
 
 field::EntropyAlgorithm to_algorithm(const std::string& name) {
   using A = field::EntropyAlgorithm;
-  for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kSliding, A::kColumn}) {
+  for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kPlane, A::kSliding, A::kColumn}) {
     if (name == field::algorithm_name(a)) return a;
   }
-  usage("--algorithm " + name + ": use auto, naive, nibble, sliding or column");
+  usage("--algorithm " + name + ": use auto, naive, nibble, plane, sliding or column");
 }
 
 // "low:high", "auto" (all values), or percentages "2%:98%".
@@ -207,21 +181,6 @@ void run_container(const Flags& f, field::EntropyJob& job) {
   out.close();
 }
 
-void set_device(const Flags& f, field::EntropyJob& job) {
-  if (f.device == "cpu") {
-    job.device = field::EntropyDevice::kCpu;
-  } else if (f.device.starts_with("cuda")) {
-    job.device = field::EntropyDevice::kCuda;
-    if (f.device != "cuda") {
-      if (!f.device.starts_with("cuda:") || f.device.size() < 6)
-        usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
-      job.device_index = static_cast<int>(to_number("--device cuda:", f.device.substr(5)));
-    }
-  } else {
-    usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
-  }
-}
-
 void run(const Flags& f) {
   field::EntropyJob job;
   job.options.window = to_window(f);
@@ -231,7 +190,7 @@ void run(const Flags& f) {
   job.options.threads = f.threads;
   job.options.algorithm = to_algorithm(f.algorithm);
   set_border(f, job.options);
-  set_device(f, job);
+  job.devices = field::parse_device_set("--device", f.device);
   job.channel = std::max(f.channel, 0);
   job.view_path = f.view;
   job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
@@ -255,20 +214,11 @@ void run(const Flags& f) {
     if (!f.range.empty()) set_range(f, nullptr, job);
     return run_container(f, job);
   }
-  io::RasterInfo raw;
-  const bool is_raw = io::raster_format_of(f.in) == io::RasterFormat::kRaw;
-  if (is_raw) {
-    if (f.size.empty())
-      usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
-    std::tie(raw.width, raw.height) = to_size("--size", f.size);
-    raw.type = to_sample_type(f.type);
-  } else if (!f.size.empty()) {
-    usage("--size is for .raw files: " + f.in + " says its own size");
-  }
-  const auto reader = io::open_raster(f.in, is_raw ? &raw : nullptr);
+  const auto raw = raw_info(f);
+  const auto reader = io::open_raster(f.in, raw.get());
   check_channels(f, reader->info());
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
-  if (!f.range.empty()) set_range(f, is_raw ? &raw : nullptr, job);
+  if (!f.range.empty()) set_range(f, raw.get(), job);
   io::RasterInfo info = reader->info();
   info.channels = 1;
   info.type = field::sample_type(job.output);
@@ -289,10 +239,8 @@ void add_entropy_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand(
       "entropy", "local entropy of a raster: how mixed the classes are around each pixel");
   auto f = std::make_shared<Flags>();
-  c->add_option("IN", f->in, ".png .tif .npy .pgm .raw, or .bin (the study's container)")
-      ->required();
-  c->add_option("-o,--output", f->out, ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin")
-      ->required();
+  add_field_flags(*c, *f, ".png .tif .npy .pgm .raw, or .bin (the study's container)",
+                  ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin", "u8");
   c->add_option("--radius", f->radius, "window of 2r + 1 pixels (default 2)")
       ->check(CLI::Range(0, 2047));
   c->add_option("--window", f->window, "window of WxH pixels instead");
@@ -309,17 +257,10 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
       ->check(CLI::IsMember({"f32", "f16", "u8"}));
-  c->add_option("--device", f->device, "cpu (default), cuda or cuda:<index>");
-  c->add_option("--algorithm", f->algorithm, "auto (default), naive, nibble, sliding, column");
-  c->add_option("--threads", f->threads, "CPU threads")->check(CLI::Range(0, 4096));
+  c->add_option("--algorithm", f->algorithm,
+                "on the CPU: auto (default), naive, nibble, plane, sliding, column");
   c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");
   c->add_option("--channel", f->channel, "which channel of several");
-  c->add_option("--size", f->size, "WxH of a .raw file");
-  c->add_option("--type", f->type,
-                "samples of a .raw file: u8 (default) u16 i16 u32 i32 f16 f32 f64");
-  c->add_flag("--json", f->json, "print JSON");
-  c->add_flag("--explain", f->explain, "print the plan");
-  c->add_flag("--quiet", f->quiet, "no summary, no progress");
   c->callback([f] { run(*f); });
 }
 
