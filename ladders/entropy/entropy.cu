@@ -41,15 +41,15 @@ class Engine {
         inverse_(tables_.inverse) {}
   void launch(const Job& j, cudaStream_t s) const {
     namespace device = tilewave::field::device;
-    const device::Geometry g{j.width,       j.height,  0,       j.height,
-                             j.width,       j.y_begin, j.y_end, j.width,
+    const device::Geometry g{j.width,       j.height,  0,       j.height, 0,       j.width,
+                             j.width,       j.y_begin, j.y_end, 0,        j.width, j.width,
                              device::kCrop, kClasses,  kClasses};
-    const device::Tables t{sums_.get(), log_n_.get(), inverse_.get(), nullptr, nullptr,
-                           kCells,      true};
+    const device::Tables t{sums_.get(), nullptr, log_n_.get(), inverse_.get(),
+                           nullptr,     nullptr, kCells,       true};
     const int strips = (j.width + device::kPackedPixels - 1) / device::kPackedPixels;
     const int rows = j.y_end - j.y_begin;
     const int tall =
-        std::clamp<int>(static_cast<int>(std::int64_t{rows} * strips / (132 * 64 * 3)), 16, 128);
+        std::clamp<int>(static_cast<int>(std::int64_t{rows} * strips / (132 * 32 * 3)), 8, 256);
     const dim3 grid((strips + device::kPackedWarps - 1) / device::kPackedWarps,
                     (rows + tall - 1) / tall);
     float* out = j.out + std::int64_t{j.y_begin} * j.width;

@@ -84,22 +84,4 @@ std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::stri
   return qubits;
 }
 
-void refuse_usage(const std::string& message) { throw Error(ExitCode::kUsage, message); }
-
-io::SampleType parse_sample_type(const std::string& name, bool with_f64) {
-  using T = io::SampleType;
-  struct Row {
-    const char* name;
-    T type;
-  };
-  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16}, {"i16", T::kInt16},
-                           {"u32", T::kUint32},  {"i32", T::kInt32},  {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}, {"f64", T::kFloat64}};
-  for (const Row& row : kRows) {
-    if (name == row.name && (with_f64 || row.type != T::kFloat64)) return row.type;
-  }
-  refuse_usage("--type " + name + ": use u8, u16, i16, u32, i32, f16" +
-               (with_f64 ? ", f32 or f64" : " or f32"));
-}
-
 }  // namespace tilewave::cli

@@ -6,12 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/io/raster.h"
-
 namespace tilewave::cli {
-
-/// Throws Error(kUsage).
-[[noreturn]] void refuse_usage(const std::string& message);
 
 /// A whole number in [least, most]: digits, optionally with a power of ten as in 1e6.
 std::uint64_t parse_number(const std::string& flag, const std::string& text, std::uint64_t least,
@@ -27,8 +22,5 @@ std::vector<Span> parse_spans(const std::string& flag, const std::string& text);
 
 /// "all" (an empty list) or qubits as in parse_spans.
 std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text);
-
-/// --type of a raw raster: u8, u16, ... f32, and f64 where the tool reads doubles.
-io::SampleType parse_sample_type(const std::string& name, bool with_f64);
 
 }  // namespace tilewave::cli

@@ -10,49 +10,37 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
-#include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/field_flags.h"
 #include "tilewave/field/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {
 namespace {
 
-struct EntropyFlags {
-  std::string in, out, window, shape = "square", range, classes, base = "e", border = "crop",
-                               nodata, dtype = "f32";
-  std::string device = "cpu", algorithm = "auto", view, size, type = "u8";
-  int radius = 2, levels = 16, threads = 0, channel = -1;
+struct EntropyFlags : FieldFlags {
+  std::string window, shape = "square", range, classes, base = "e", border = "crop", nodata,
+                      dtype = "f32", algorithm = "auto", view;
+  int radius = 2, levels = 16, channel = -1;
   double min_valid = 0;
-  bool json = false, quiet = false, explain = false;
 };
 
 double to_number(const char* flag, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') refuse_usage(std::string(flag) + " " + text + ": not a number");
+  if (text.empty() || *end != '\0') usage_error(std::string(flag) + " " + text + ": not a number");
   return value;
-}
-
-// "WxH" with both sides at least 1.
-std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::string& text) {
-  long long w = 0, h = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%lldx%lld%c", &w, &h, &rest) != 2 || w < 1 || h < 1) {
-    refuse_usage(std::string(flag) + " " + text + ": write it as WIDTHxHEIGHT, such as 5x5");
-  }
-  return {w, h};
 }
 
 field::Footprint to_window(const EntropyFlags& f) {
   if (f.shape == "disk") {
-    if (!f.window.empty()) refuse_usage("--window goes with --shape square: a disk takes --radius");
+    if (!f.window.empty()) usage_error("--window goes with --shape square: a disk takes --radius");
     return field::Footprint::disk(f.radius);
   }
   if (f.shape == "square") {
     if (f.window.empty()) return field::Footprint::rectangle(2 * f.radius + 1, 2 * f.radius + 1);
     const auto [w, h] = to_size("--window", f.window);
-    if (w > 1 << 20 || h > 1 << 20) refuse_usage("--window " + f.window + ": too large");
+    if (w > 1 << 20 || h > 1 << 20) usage_error("--window " + f.window + ": too large");
     return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
   }
   const auto reader = io::open_raster(f.shape);
@@ -92,29 +80,29 @@ void set_border(const EntropyFlags& f, field::EntropyOptions& o) {
     }
   }
   if (!f.border.starts_with("constant:")) {
-    refuse_usage("--border " + f.border +
-                 ": use crop, reflect, nearest, constant:<class>, valid or study2020");
+    usage_error("--border " + f.border +
+                ": use crop, reflect, nearest, constant:<class>, valid or study2020");
   }
   const double code = to_number("--border constant:", f.border.substr(9));
   if (code < 0 || code >= o.levels || code != std::floor(code))
-    refuse_usage("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
+    usage_error("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
   o.border = B::kConstant;
   o.constant_code = static_cast<int>(code);
 }
 
 field::EntropyAlgorithm to_algorithm(const std::string& name) {
   using A = field::EntropyAlgorithm;
-  for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kSliding, A::kColumn}) {
+  for (const A a : {A::kAuto, A::kNaive, A::kNibble, A::kPlane, A::kSliding, A::kColumn}) {
     if (name == field::algorithm_name(a)) return a;
   }
-  refuse_usage("--algorithm " + name + ": use auto, naive, nibble, sliding or column");
+  usage_error("--algorithm " + name + ": use auto, naive, nibble, plane, sliding or column");
 }
 
 // "low:high", "auto" (all values), or percentages "2%:98%".
 void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJob& job) {
   const std::size_t colon = f.range.find(':');
   if (f.range != "auto" && colon == std::string::npos)
-    refuse_usage("--range " + f.range + ": write low:high, 2%:98% or auto");
+    usage_error("--range " + f.range + ": write low:high, 2%:98% or auto");
   std::string low = "0%", high = "100%";
   if (f.range != "auto") {
     low = f.range.substr(0, colon);
@@ -127,12 +115,12 @@ void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJ
     return;
   }
   if (!low.ends_with('%') || !high.ends_with('%'))
-    refuse_usage("--range " + f.range + ": give both ends as percentages, or none");
+    usage_error("--range " + f.range + ": give both ends as percentages, or none");
   low.pop_back();
   high.pop_back();
   const double from = to_number("--range", low), to = to_number("--range", high);
   if (!(from >= 0 && from < to && to <= 100))
-    refuse_usage("--range " + f.range + ": percentages must rise within 0..100");
+    usage_error("--range " + f.range + ": percentages must rise within 0..100");
   const auto reader = io::open_raster(f.in, raw);  // a pass of its own over the file
   const field::ValueRange range =
       field::find_range(*reader, job.channel, job.quantisation.nodata, from, to);
@@ -173,14 +161,14 @@ void report(const EntropyFlags& f, const field::EntropySummary& s) {
 
 void run_container(const EntropyFlags& f, field::EntropyJob& job) {
   if (io::raster_format_of(f.out) != io::RasterFormat::kStudy || f.out.ends_with(".bin")) {
-    refuse_usage(f.out + ": a .bin container is answered by a .csv file");
+    usage_error(f.out + ": a .bin container is answered by a .csv file");
   }
   if (!f.range.empty() && f.range.find('%') != std::string::npos)
-    refuse_usage("--range in percent needs a single image");
+    usage_error("--range in percent needs a single image");
   if (f.dtype != "f32")
-    refuse_usage("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
+    usage_error("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
   if (!f.view.empty())
-    refuse_usage("--view needs a single image, " + f.in + " is a container of several");
+    usage_error("--view needs a single image, " + f.in + " is a container of several");
   io::StudyReader in(f.in);
   io::StudyWriter out(f.out);
   while (const auto record = in.next()) {
@@ -192,21 +180,6 @@ void run_container(const EntropyFlags& f, field::EntropyJob& job) {
   out.close();
 }
 
-void set_device(const EntropyFlags& f, field::EntropyJob& job) {
-  if (f.device == "cpu") {
-    job.device = field::EntropyDevice::kCpu;
-  } else if (f.device.starts_with("cuda")) {
-    job.device = field::EntropyDevice::kCuda;
-    if (f.device != "cuda") {
-      if (!f.device.starts_with("cuda:") || f.device.size() < 6)
-        refuse_usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
-      job.device_index = static_cast<int>(to_number("--device cuda:", f.device.substr(5)));
-    }
-  } else {
-    refuse_usage("--device " + f.device + ": use cpu, cuda or cuda:<index>");
-  }
-}
-
 void run(const EntropyFlags& f) {
   field::EntropyJob job;
   job.options.window = to_window(f);
@@ -216,7 +189,7 @@ void run(const EntropyFlags& f) {
   job.options.threads = f.threads;
   job.options.algorithm = to_algorithm(f.algorithm);
   set_border(f, job.options);
-  set_device(f, job);
+  job.devices = field::parse_device_set("--device", f.device);
   job.channel = std::max(f.channel, 0);
   job.view_path = f.view;
   job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
@@ -225,13 +198,13 @@ void run(const EntropyFlags& f) {
   job.quantisation.levels = f.levels;
   if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
   if (!f.range.empty() && !f.classes.empty())
-    refuse_usage("--range and --classes exclude each other");
+    usage_error("--range and --classes exclude each other");
   if (!f.classes.empty()) {
     job.quantisation.kind = field::Quantisation::Kind::kClasses;
     job.quantisation.classes = field::read_class_table(f.classes);
   }
   if (f.border == "study2020" && !f.nodata.empty())
-    refuse_usage("--border study2020 knows no missing cells: leave out --nodata");
+    usage_error("--border study2020 knows no missing cells: leave out --nodata");
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   job.on_progress = [&bar](double fraction, double remaining_s) {
     bar.update(fraction, remaining_s);
@@ -241,20 +214,11 @@ void run(const EntropyFlags& f) {
     if (!f.range.empty()) set_range(f, nullptr, job);
     return run_container(f, job);
   }
-  io::RasterInfo raw;
-  const bool is_raw = io::raster_format_of(f.in) == io::RasterFormat::kRaw;
-  if (is_raw) {
-    if (f.size.empty())
-      refuse_usage(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
-    std::tie(raw.width, raw.height) = to_size("--size", f.size);
-    raw.type = parse_sample_type(f.type, true);
-  } else if (!f.size.empty()) {
-    refuse_usage("--size is for .raw files: " + f.in + " says its own size");
-  }
-  const auto reader = io::open_raster(f.in, is_raw ? &raw : nullptr);
+  const auto raw = raw_info(f);
+  const auto reader = io::open_raster(f.in, raw.get());
   check_channels(f, reader->info());
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
-  if (!f.range.empty()) set_range(f, is_raw ? &raw : nullptr, job);
+  if (!f.range.empty()) set_range(f, raw.get(), job);
   io::RasterInfo info = reader->info();
   info.channels = 1;
   info.type = field::sample_type(job.output);
@@ -275,10 +239,8 @@ void add_entropy_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand(
       "entropy", "local entropy of a raster: how mixed the classes are around each pixel");
   auto f = std::make_shared<EntropyFlags>();
-  c->add_option("IN", f->in, ".png .tif .npy .pgm .raw, or .bin (the study's container)")
-      ->required();
-  c->add_option("-o,--output", f->out, ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin")
-      ->required();
+  add_field_flags(*c, *f, ".png .tif .npy .pgm .raw, or .bin (the study's container)",
+                  ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin", "u8");
   c->add_option("--radius", f->radius, "window of 2r + 1 pixels (default 2)")
       ->check(CLI::Range(0, 2047));
   c->add_option("--window", f->window, "window of WxH pixels instead");
@@ -295,17 +257,10 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
       ->check(CLI::IsMember({"f32", "f16", "u8"}));
-  c->add_option("--device", f->device, "cpu (default), cuda or cuda:<index>");
-  c->add_option("--algorithm", f->algorithm, "auto (default), naive, nibble, sliding, column");
-  c->add_option("--threads", f->threads, "CPU threads")->check(CLI::Range(0, 4096));
+  c->add_option("--algorithm", f->algorithm,
+                "on the CPU: auto (default), naive, nibble, plane, sliding, column");
   c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");
   c->add_option("--channel", f->channel, "which channel of several");
-  c->add_option("--size", f->size, "WxH of a .raw file");
-  c->add_option("--type", f->type,
-                "samples of a .raw file: u8 (default) u16 i16 u32 i32 f16 f32 f64");
-  c->add_flag("--json", f->json, "print JSON");
-  c->add_flag("--explain", f->explain, "print the plan");
-  c->add_flag("--quiet", f->quiet, "no summary, no progress");
   c->callback([f] { run(*f); });
 }
 

@@ -30,6 +30,7 @@ enum class EntropyAlgorithm {
   kAuto,     ///< by the cost model
   kNaive,    ///< counts every window from scratch
   kNibble,   ///< K <= 16, rectangles of at most 31 cells: 16 packed 4-bit column counts rolled down
+  kPlane,    ///< K <= 64, rectangles from 32 cells: a plane of counts a class, rolled down
   kSliding,  ///< any shape and K: window histogram slid along the row, sum updated cell by cell
   kColumn,   ///< rectangles, K <= 256: column histograms rolled down, window slid by whole columns
 };
@@ -52,6 +53,13 @@ struct CodeRows {
   std::int64_t stride = 0;  ///< in elements
   std::int64_t width = 0, height = 0;
   std::int64_t row_begin = 0, row_end = 0;
+};
+
+/// Pixels [x_begin, x_end) x [y_begin, y_end) of the image.
+struct Region {
+  std::int64_t x_begin = 0, x_end = 0, y_begin = 0, y_end = 0;
+  std::int64_t width() const { return x_end - x_begin; }
+  std::int64_t height() const { return y_end - y_begin; }
 };
 
 /// Everything that does not depend on the pixels; immutable. Throws Error(kUsage) for what cannot
@@ -78,6 +86,8 @@ class EntropyPlan {
   /// Rows of input that rows [y_begin, y_end) of output need, inside the image.
   std::int64_t needed_begin(std::int64_t y_begin) const;
   std::int64_t needed_end(std::int64_t y_end) const;
+  /// Pixels of input that a region of output needs, inside the image.
+  Region needed(const Region& region) const;
 
   /// One line: algorithm, window, levels, population, unit.
   std::string explain() const;
@@ -99,5 +109,11 @@ void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, s
                  std::int64_t y_end, float* out, std::int64_t out_stride);
 void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
                  std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride);
+
+/// The same for a region; out points at its upper left pixel.
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, const Region& region,
+                 float* out, std::int64_t out_stride);
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
+                 const Region& region, float* out, std::int64_t out_stride);
 
 }  // namespace tilewave::field

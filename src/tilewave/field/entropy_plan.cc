@@ -16,6 +16,8 @@ bool can_run(EntropyAlgorithm algorithm, const Footprint& window, int levels) {
   switch (algorithm) {
     case EntropyAlgorithm::kNibble:
       return rectangle && levels <= 16 && window.num_cells() <= 31 && window.height() <= 15;
+    case EntropyAlgorithm::kPlane:
+      return rectangle && levels <= 64 && window.num_cells() >= 32;
     case EntropyAlgorithm::kColumn:
       return rectangle && levels <= 256;
     default:
@@ -24,9 +26,14 @@ bool can_run(EntropyAlgorithm algorithm, const Footprint& window, int levels) {
 }
 
 const char* requirement(EntropyAlgorithm algorithm) {
-  return algorithm == EntropyAlgorithm::kNibble
-             ? "it needs a rectangle of at most 31 cells and 15 rows, and at most 16 levels"
-             : "it needs a rectangle and at most 256 levels";
+  switch (algorithm) {
+    case EntropyAlgorithm::kNibble:
+      return "it needs a rectangle of at most 31 cells and 15 rows, and at most 16 levels";
+    case EntropyAlgorithm::kPlane:
+      return "it needs a rectangle of at least 32 cells, and at most 64 levels";
+    default:
+      return "it needs a rectangle and at most 256 levels";
+  }
 }
 
 EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) {
@@ -41,7 +48,8 @@ EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) 
   }
   EntropyAlgorithm best = EntropyAlgorithm::kSliding;
   double least = cpu_cost_ns(best, window, options.levels);
-  for (EntropyAlgorithm a : {EntropyAlgorithm::kNibble, EntropyAlgorithm::kColumn}) {
+  for (EntropyAlgorithm a :
+       {EntropyAlgorithm::kNibble, EntropyAlgorithm::kPlane, EntropyAlgorithm::kColumn}) {
     if (!can_run(a, window, options.levels)) continue;
     const double cost = cpu_cost_ns(a, window, options.levels);
     if (cost < least) {
@@ -108,6 +116,8 @@ const char* algorithm_name(EntropyAlgorithm algorithm) {
       return "naive";
     case EntropyAlgorithm::kNibble:
       return "nibble";
+    case EntropyAlgorithm::kPlane:
+      return "plane";
     case EntropyAlgorithm::kSliding:
       return "sliding";
     case EntropyAlgorithm::kColumn:
@@ -142,6 +152,12 @@ std::int64_t EntropyPlan::needed_begin(std::int64_t y_begin) const {
 std::int64_t EntropyPlan::needed_end(std::int64_t y_end) const {
   const std::int64_t reach = std::max(window_.top(), window_.bottom());
   return std::min(height_, y_end + reach);
+}
+
+Region EntropyPlan::needed(const Region& r) const {
+  const std::int64_t reach = std::max(window_.left(), window_.right());
+  return {std::max<std::int64_t>(0, r.x_begin - reach), std::min(width_, r.x_end + reach),
+          needed_begin(r.y_begin), needed_end(r.y_end)};
 }
 
 std::string EntropyPlan::explain() const {

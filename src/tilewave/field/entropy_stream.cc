@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/half.h"
 #include "tilewave/field/view.h"
 #include "tilewave/runtime/timer.h"
@@ -133,6 +133,25 @@ void add_statistics(const float* values, std::size_t n, EntropySummary& summary)
 
 }  // namespace
 
+namespace {
+
+// Host memory that is page-locked for a while.
+class PinnedWhile {
+ public:
+  PinnedWhile(void* data, std::size_t num_bytes)
+      : data_(data != nullptr && pin_host_memory(data, num_bytes) ? data : nullptr) {}
+  ~PinnedWhile() {
+    if (data_ != nullptr) unpin_host_memory(data_);
+  }
+  PinnedWhile(const PinnedWhile&) = delete;
+  PinnedWhile& operator=(const PinnedWhile&) = delete;
+
+ private:
+  void* data_;
+};
+
+}  // namespace
+
 io::SampleType sample_type(OutputType type) {
   switch (type) {
     case OutputType::kFloat16:
@@ -156,15 +175,16 @@ EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::Rast
   std::unique_ptr<ViewBuilder> view;
   if (!job.view_path.empty())
     view = std::make_unique<ViewBuilder>(info.width, info.height, 0.0, greatest);
-  std::unique_ptr<EntropyCuda> cuda;
-  if (job.device == EntropyDevice::kCuda)
-    cuda = std::make_unique<EntropyCuda>(plan, job.device_index);
+  EntropyRunner runner(plan, job.devices);
 
   EntropySummary summary;
-  summary.plan = cuda ? cuda->explain() : plan.explain();
+  summary.plan = runner.explain();
   summary.width = info.width;
   summary.height = info.height;
   std::vector<float> values(static_cast<std::size_t>(band * info.width));
+  // Page-locking pays when a buffer is copied several times.
+  const bool reused = runner.set().on_cuda() && info.height >= 4 * band;
+  const PinnedWhile pinned(reused ? values.data() : nullptr, values.size() * sizeof(float));
   runtime::Timer total;
   for (std::int64_t y = 0; y < info.height; y += band) {
     const std::int64_t end = std::min(y + band, info.height);
@@ -174,11 +194,7 @@ EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::Rast
     summary.read_s += timer.elapsed_s();
     timer.reset();
     codes.with_rows([&](const auto& rows) {
-      if (cuda) {
-        cuda->run(rows, y, end, values.data(), info.width);
-      } else {
-        entropy_cpu(plan, rows, y, end, values.data(), info.width);
-      }
+      runner.run(rows, {0, info.width, y, end}, values.data(), info.width);
     });
     summary.compute_s += timer.elapsed_s();
     timer.reset();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "tilewave/field/device_set.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/quantise.h"
 #include "tilewave/io/raster.h"
@@ -16,15 +17,12 @@ namespace tilewave::field {
 /// How a result is written: u8 is round(254 * H / log K), 255 where there is no value.
 enum class OutputType : std::uint8_t { kFloat32, kFloat16, kUint8 };
 
-enum class EntropyDevice : std::uint8_t { kCpu, kCuda };
-
 struct EntropyJob {
   EntropyOptions options;
   Quantisation quantisation;
   int channel = 0;
   OutputType output = OutputType::kFloat32;
-  EntropyDevice device = EntropyDevice::kCpu;
-  int device_index = 0;
+  DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
   std::string view_path;  ///< a colour picture with its scale; empty: none
   std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;

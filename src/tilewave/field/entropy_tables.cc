@@ -1,6 +1,7 @@
 #include "tilewave/field/entropy_tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,26 +14,73 @@ struct TunedUnit {
   std::int32_t cells;
   int m;
 };
-constexpr TunedUnit kTunedUnits[] = {{9, 281279},  {15, 111410}, {25, 71698},
-                                     {31, 53955},  {49, 118921}, {81, 64187},
-                                     {121, 35608}, {169, 24711}, {255, 15099}};
+constexpr TunedUnit kTunedUnits[] = {{9, 281279}, {15, 111410}, {25, 71698}, {31, 53955}};
+constexpr std::int32_t kMostNarrow = 31;
 
-double choose_unit(std::int32_t max_count) {
-  for (const TunedUnit& tuned : kTunedUnits) {
-    if (max_count <= tuned.cells) return 2.0 * std::log(2.0) / tuned.m;
+double tuned_unit(std::int32_t max_count) {
+  int k = 0;
+  while (kTunedUnits[k].cells < max_count) ++k;
+  return 2.0 * std::log(2.0) / kTunedUnits[k].m;
+}
+
+// Parabolas through log2 m - (m - 1) at the left end of each piece and two points within, so that
+// counts below 64, which fall on left ends, are right to a rounding.
+LogCurve make_curve(int exponent) {
+  LogCurve curve;
+  const double scale = std::ldexp(1.0, exponent);
+  const double side = std::sqrt(0.75);
+  for (int i = 0; i < LogCurve::kPieces; ++i) {
+    double m[3], y[3];
+    for (int k = 0; k < 3; ++k) {
+      m[k] = 1 + (i + k * side / (1 + side)) / LogCurve::kPieces;
+      y[k] = std::log2(m[k]) - (m[k] - 1);
+    }
+    const double first = (y[1] - y[0]) / (m[1] - m[0]), second = (y[2] - y[1]) / (m[2] - m[1]);
+    const auto c = static_cast<float>((second - first) / (m[2] - m[0]));
+    const auto b =
+        static_cast<float>((y[2] - y[0]) / (m[2] - m[0]) - static_cast<double>(c) * (m[2] + m[0]));
+    // what is left at the left end, after the rounding of the inner step; 0 for m = 1
+    const float inner = std::fma(static_cast<float>(m[0]), c, b);
+    const auto a = static_cast<float>(y[0] - m[0] * static_cast<double>(inner));
+    curve.a[i] = static_cast<float>(a * scale);
+    curve.b[i] = static_cast<float>(b * scale);
+    curve.c[i] = static_cast<float>(c * scale);
   }
+  curve.per_bit = static_cast<float>(std::ldexp(scale, -23));
+  return curve;
+}
+
+// The largest power of two that keeps every window's sum below 2^31: 2^exponent n log2 n, and half
+// a unit of rounding for each of at most n/2 classes with two cells or more.
+int choose_exponent(std::int32_t max_count) {
   const double n = max_count;
-  // Rounding may add half a unit for each of at most n/2 classes with two cells or more.
-  return n * std::log(n) / (2147483647.0 - 0.5 * n);
+  return static_cast<int>(
+      std::floor(std::log2((2147483647.0 * 0.999 - 0.5 * n) / (n * std::log2(n)))));
 }
 
 }  // namespace
 
+std::int32_t LogCurve::sum(std::int32_t n) const {
+  const auto x = static_cast<float>(n);
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const auto u = static_cast<float>(static_cast<std::int32_t>(bits - 0x3F800000u));
+  const std::uint32_t i = bits >> 18 & 31;
+  const auto m = std::bit_cast<float>((bits & 0x7FFFFFu) | 0x3F800000u);
+  const float g = std::fma(m, std::fma(m, c[i], b[i]), a[i]);
+  return static_cast<std::int32_t>(std::lrint(x * std::fma(u, per_bit, g)));
+}
+
 EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count) {
   EntropyTables t;
   t.max_count = max_count;
-  t.narrow = max_count <= 255;
-  t.unit = choose_unit(max_count);
+  t.narrow = max_count <= kMostNarrow;
+  if (t.narrow) {
+    t.unit = tuned_unit(max_count);
+  } else {
+    const int exponent = choose_exponent(max_count);
+    t.curve = make_curve(exponent);
+    t.unit = std::ldexp(std::log(2.0), -exponent);
+  }
   const double per_nat = log_base > 0 ? 1.0 / std::log(log_base) : 1.0;
   const std::size_t size = static_cast<std::size_t>(max_count) + 1;
   t.sums.resize(size);
@@ -42,8 +90,11 @@ EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::
   t.inverse_wide.resize(t.narrow ? 0 : size);
   for (std::size_t n = 0; n < size; ++n) {
     const double count = static_cast<double>(n);
-    t.sums[n] =
-        n < 2 ? 0 : static_cast<std::int32_t>(std::llround(count * std::log(count) / t.unit));
+    if (n >= 2) {
+      t.sums[n] = t.narrow
+                      ? static_cast<std::int32_t>(std::llround(count * std::log(count) / t.unit))
+                      : t.curve.sum(static_cast<std::int32_t>(n));
+    }
     const double inverse = n == 0 ? 0.0 : t.unit * per_nat / count;
     const bool missing = n == 0 || static_cast<std::int32_t>(n) < min_count;
     if (t.narrow) {
@@ -56,6 +107,8 @@ EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::
                                 : static_cast<double>(t.sums[n]) * t.inverse_wide[n];
     }
   }
+  t.steps.resize(size - 1);
+  for (std::size_t n = 0; n + 1 < size; ++n) t.steps[n] = t.sums[n + 1] - t.sums[n];
   return t;
 }
 

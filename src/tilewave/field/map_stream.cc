@@ -6,7 +6,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/half.h"
-#include "tilewave/field/jit/map_cuda.h"
+#include "tilewave/field/map_runner.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
@@ -76,10 +76,9 @@ MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& ou
   const auto most = static_cast<std::size_t>(band * info.width);
   std::vector<std::byte> samples(static_cast<std::size_t>(band * info.row_bytes())), converted;
   std::vector<float> values(most), input;
-  std::unique_ptr<MapCuda> cuda;
-  if (job.on_cuda)
-    cuda = std::make_unique<MapCuda>(job.expression, job.options, info.width, job.device_index);
+  MapRunner runner(job.expression, job.options, info.width, info.width * info.height, job.devices);
   MapSummary summary;
+  summary.processors = runner.explain();
   summary.width = info.width;
   summary.height = info.height;
   runtime::Timer total;
@@ -92,11 +91,7 @@ MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& ou
     if (job.verify) input.assign(values.begin(), values.begin() + n);
     summary.read_s += timer.elapsed_s();
     timer.reset();
-    if (cuda) {
-      cuda->run(y, end, values.data());
-    } else {
-      map_cpu(job.expression, job.options, info.width, y, end, values.data());
-    }
+    runner.run(y, end, values.data());
     summary.compute_s += timer.elapsed_s();
     if (job.verify) {
       verify_map(job.expression, job.options.repeat, info.width, y, end, input.data(),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "tilewave/field/device_set.h"
 #include "tilewave/field/map.h"
 #include "tilewave/io/raster.h"
 
@@ -13,8 +14,7 @@ namespace tilewave::field {
 struct MapJob {
   MapExpression expression = MapExpression::parse("v");
   MapOptions options;
-  bool on_cuda = false;
-  int device_index = 0;
+  DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
   bool verify = false;
   io::SampleType output =
       io::SampleType::kFloat32;  ///< float32, float16 or uint8 (rounded, clamped to 0..255)
@@ -23,6 +23,7 @@ struct MapJob {
 };
 
 struct MapSummary {
+  std::string processors;  ///< which, and for auto why
   std::int64_t width = 0, height = 0;
   std::int64_t nonfinite = 0;  ///< results that are NaN or infinite
   MapError error;              ///< with verify

@@ -8,10 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/field/entropy.h"
-#include "tilewave/field/jit/map_cuda.h"
-#include "tilewave/field/map.h"
+#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/rooms-inl.h"
 
@@ -36,17 +34,6 @@ Border parse_border(const std::string& word) {
   }
   throw Error(ExitCode::kUsage, "unknown border '" + word +
                                     "': use crop, reflect, nearest, constant, valid or study2020");
-}
-
-// -1: the CPU; otherwise the number of a CUDA device.
-int parse_device(const std::string& word) {
-  if (word == "cpu") return -1;
-  int index = 0;
-  char rest = 0;
-  if (word != "cuda" && (std::sscanf(word.c_str(), "cuda:%d%c", &index, &rest) != 1 || index < 0)) {
-    throw Error(ExitCode::kUsage, "unknown device '" + word + "': use cpu, cuda or cuda:<index>");
-  }
-  return index;
 }
 
 field::Footprint to_footprint(const ConstArray<std::uint8_t>& cells) {
@@ -96,17 +83,14 @@ void run_entropy(const Image<T>& image,
   options.constant_code = constant_code;
   options.min_valid = min_valid;
   options.threads = threads;
-  const int device_index = parse_device(device);
+  const auto devices = field::parse_device_set("device", device);
   const auto codes = code_rows(image);
   TW_CHECK(out.shape(0) == image.shape(0) && out.shape(1) == image.shape(1),
            "the result has the shape of the image");
   const nb::gil_scoped_release release;
   const field::EntropyPlan plan(options, codes.width, codes.height);
-  if (device_index >= 0) {
-    field::EntropyCuda(plan, device_index).run(codes, 0, codes.height, out.data(), codes.width);
-  } else {
-    field::entropy_cpu(plan, codes, 0, codes.height, out.data(), codes.width);
-  }
+  field::EntropyRunner(plan, devices)
+      .run(codes, {0, codes.width, 0, codes.height}, out.data(), codes.width);
 }
 
 template <class T>
@@ -138,15 +122,12 @@ void bind_field(nb::module_& m) {
         options.repeat = repeat;
         options.precision = parse_map_precision(precision);
         options.threads = threads;
-        const int device_index = parse_device(device);
+        const auto devices = field::parse_device_set("device", device);
         const auto height = static_cast<std::int64_t>(values.shape(0)),
                    width = static_cast<std::int64_t>(values.shape(1));
         const nb::gil_scoped_release release;
-        if (device_index >= 0) {
-          field::MapCuda(expression, options, width, device_index).run(0, height, values.data());
-        } else {
-          field::map_cpu(expression, options, width, 0, height, values.data());
-        }
+        field::MapRunner(expression, options, width, width * height, devices)
+            .run(0, height, values.data());
       },
       "values"_a.noconvert(), "expression"_a, "repeat"_a, "precision"_a, "threads"_a, "device"_a);
 }

@@ -37,6 +37,8 @@ namespace {
 // Output pixels of a tile: wide enough to pay for the halo, small enough for the second-level
 // cache.
 int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
+  if (algorithm == EntropyAlgorithm::kPlane)  // counts of 16 classes in the first-level cache
+    return horizontal ? 512 : std::max(512, 4 * window_side);
   const int least = algorithm == EntropyAlgorithm::kColumn ? 256 : (horizontal ? 2048 : 96);
   return std::max(least, 2 * window_side);
 }
@@ -56,6 +58,9 @@ void run_kernel(const EntropyPlan& plan, const EntropyTile<Code>& tile, EntropyS
       return entropy_tile_column(tile, scratch);
     case EntropyAlgorithm::kNibble:
       if constexpr (sizeof(Code) == 1) return entropy_tile_nibble(tile, scratch);
+      [[fallthrough]];
+    case EntropyAlgorithm::kPlane:
+      if constexpr (sizeof(Code) == 1) return entropy_tile_plane(tile, scratch);
       [[fallthrough]];
     default:
       return entropy_tile_sliding(tile, scratch);
@@ -106,21 +111,26 @@ void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t 
 }
 
 template <class Src>
-void run(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t y_begin,
-         std::int64_t y_end, float* out, std::int64_t out_stride) {
+void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& region, float* out,
+         std::int64_t out_stride) {
+  const Region whole = plan.needed(region);
   TW_CHECK(codes.width == plan.width() && codes.height == plan.height(),
            "codes and plan differ in size");
-  TW_CHECK(y_begin >= 0 && y_begin <= y_end && y_end <= codes.height, "rows outside the image");
-  TW_CHECK(codes.row_begin <= plan.needed_begin(y_begin) && codes.row_end >= plan.needed_end(y_end),
+  TW_CHECK(region.y_begin >= 0 && region.y_begin <= region.y_end && region.y_end <= codes.height,
+           "rows outside the image");
+  TW_CHECK(region.x_begin >= 0 && region.x_begin <= region.x_end && region.x_end <= codes.width,
+           "columns outside the image");
+  TW_CHECK(codes.row_begin <= whole.y_begin && codes.row_end >= whole.y_end,
            "rows of the halo are missing");
   TW_CHECK(sizeof(Src) == 2 || plan.options().levels <= 256,
            "more than 256 levels need 16-bit codes");
+  if (region.width() == 0) return;
   const int threads = runtime::resolve_num_threads(plan.options().threads);
-  const std::int64_t rows = y_end - y_begin;
+  const std::int64_t rows = region.height();
   const int tile_width = static_cast<int>(std::min<std::int64_t>(
-      tile_side(plan.cpu_algorithm(), plan.window().width(), true), codes.width));
+      tile_side(plan.cpu_algorithm(), plan.window().width(), true), region.width()));
   std::int64_t tall = tile_side(plan.cpu_algorithm(), plan.window().height(), false);
-  const std::int64_t across = (codes.width + tile_width - 1) / tile_width;
+  const std::int64_t across = (region.width() + tile_width - 1) / tile_width;
   if (across == 1)
     tall = std::max<std::int64_t>(tall, 16384 / tile_width);  // narrow images: tall tiles
   // Small images: at least two tiles a thread.
@@ -134,11 +144,11 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t y_beg
     TileBuffers mine;
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < across * down; ++t) {
-      const std::int64_t x0 = t % across * tile_width;
-      const std::int64_t y0 = y_begin + t / across * tile_height;
-      const int width = static_cast<int>(std::min<std::int64_t>(tile_width, codes.width - x0));
-      const int height = static_cast<int>(std::min<std::int64_t>(tile_height, y_end - y0));
-      float* to = out + (y0 - y_begin) * out_stride + x0;
+      const std::int64_t x0 = region.x_begin + t % across * tile_width;
+      const std::int64_t y0 = region.y_begin + t / across * tile_height;
+      const int width = static_cast<int>(std::min<std::int64_t>(tile_width, region.x_end - x0));
+      const int height = static_cast<int>(std::min<std::int64_t>(tile_height, region.y_end - y0));
+      float* to = out + (y0 - region.y_begin) * out_stride + (x0 - region.x_begin);
       if (wide) {
         run_tile<std::uint16_t>(plan, codes, x0, y0, width, height, to, out_stride, mine);
       } else {
@@ -150,14 +160,24 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t y_beg
 
 }  // namespace
 
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, const Region& region,
+                 float* out, std::int64_t out_stride) {
+  run(plan, codes, region, out, out_stride);
+}
+
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
+                 const Region& region, float* out, std::int64_t out_stride) {
+  run(plan, codes, region, out, out_stride);
+}
+
 void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, std::int64_t y_begin,
                  std::int64_t y_end, float* out, std::int64_t out_stride) {
-  run(plan, codes, y_begin, y_end, out, out_stride);
+  run(plan, codes, {0, plan.width(), y_begin, y_end}, out, out_stride);
 }
 
 void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
                  std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride) {
-  run(plan, codes, y_begin, y_end, out, out_stride);
+  run(plan, codes, {0, plan.width(), y_begin, y_end}, out, out_stride);
 }
 
 }  // namespace tilewave::field

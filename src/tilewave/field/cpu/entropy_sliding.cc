@@ -3,7 +3,7 @@
 // against. sliding (Huang's histogram): one window histogram slides along the row; each span of the
 // shape lets one cell in
 //   and one out, and the sum changes by sums[n+1] - sums[n] each time. 2 x spans updates a pixel
-//   whatever K.
+//   whatever K, none of them a branch.
 // Invalid cells are counted in a class of their own, taken out again when H is formed.
 #include <cstring>
 
@@ -14,18 +14,12 @@ namespace {
 
 // The window's histogram with the sum of n ln n over all classes, the invalid one included.
 struct Histogram {
-  std::int32_t* counts;      // [levels + 1]
-  const std::int32_t* sums;  // table
+  std::int32_t* counts;       // [levels + 1]
+  const std::int32_t* steps;  // table
   std::int32_t sum;
 
-  void add(unsigned code) {
-    const std::int32_t n = counts[code]++;
-    sum += sums[n + 1] - sums[n];
-  }
-  void remove(unsigned code) {
-    const std::int32_t n = --counts[code];
-    sum -= sums[n + 1] - sums[n];
-  }
+  void add(unsigned code) { sum += steps[counts[code]++]; }
+  void remove(unsigned code) { sum -= steps[--counts[code]]; }
 };
 
 template <class Code>
@@ -56,7 +50,7 @@ std::int32_t* counts_of(EntropyScratch& scratch, int levels) {
 template <class Code>
 void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
   const int levels = tile.plan->options().levels;
-  Histogram h{counts_of(scratch, levels), tile.plan->tables().sums.data(), 0};
+  Histogram h{counts_of(scratch, levels), tile.plan->tables().steps.data(), 0};
   for (int y = 0; y < tile.height; ++y) {
     for (int x = 0; x < tile.width; ++x) {
       std::memset(h.counts, 0, sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1));
@@ -67,11 +61,25 @@ void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) 
   }
 }
 
+namespace {
+
+// One pixel to the right of `at`, for rectangles: two columns, top to bottom.
+template <class Code>
+void slide_rectangle(const Code* leave, const Code* enter, std::int64_t stride, int rows,
+                     Histogram& h) {
+  for (int i = 0; i < rows; ++i) {
+    h.remove(leave[i * stride]);  // first, so that no count exceeds the window
+    h.add(enter[i * stride]);
+  }
+}
+
+}  // namespace
+
 template <class Code>
 void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
   const Footprint& window = tile.plan->window();
   const int levels = tile.plan->options().levels;
-  Histogram h{counts_of(scratch, levels), tile.plan->tables().sums.data(), 0};
+  Histogram h{counts_of(scratch, levels), tile.plan->tables().steps.data(), 0};
   // Offsets of the cells leaving and entering when the window moves one pixel right to x, from
   // codes[y][x].
   std::vector<std::int64_t> leave, enter;
@@ -80,6 +88,7 @@ void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch
     leave.push_back(row + s.dx_begin - 1);
     enter.push_back(row + s.dx_end - 1);
   }
+  const bool rectangle = window.is_rectangle();
   for (int y = 0; y < tile.height; ++y) {
     std::memset(h.counts, 0, sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1));
     h.sum = 0;
@@ -88,11 +97,13 @@ void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch
     out[0] = finish(tile, h, levels, 0, y);
     for (int x = 1; x < tile.width; ++x) {
       const Code* cell = tile.codes + y * tile.stride + x;
-      for (std::size_t i = 0; i < enter.size(); ++i) {
-        const unsigned in = cell[enter[i]], gone = cell[leave[i]];
-        if (in == gone) continue;
-        h.add(in);
-        h.remove(gone);
+      if (rectangle) {
+        slide_rectangle(cell - 1, cell + window.width() - 1, tile.stride, window.height(), h);
+      } else {
+        for (std::size_t i = 0; i < enter.size(); ++i) {
+          h.remove(cell[leave[i]]);
+          h.add(cell[enter[i]]);
+        }
       }
       out[x] = finish(tile, h, levels, x, y);
     }

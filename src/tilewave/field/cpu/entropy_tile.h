@@ -116,6 +116,7 @@ void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch);
 template <class Code>
 void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch);
 void entropy_tile_nibble(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch);
+void entropy_tile_plane(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch);
 void entropy_tile_column(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch);
 void entropy_tile_column(const EntropyTile<std::uint16_t>& tile, EntropyScratch& scratch);
 

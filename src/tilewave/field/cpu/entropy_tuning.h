@@ -13,7 +13,9 @@ inline double cpu_cost_ns(EntropyAlgorithm algorithm, const Footprint& window, i
     case EntropyAlgorithm::kNibble:
       return 1.0;
     case EntropyAlgorithm::kSliding:
-      return 2.0 + 1.7 * spans;
+      return 2.0 + 0.6 * 2 * spans;
+    case EntropyAlgorithm::kPlane:
+      return 0.5 + 0.28 * levels;
     case EntropyAlgorithm::kColumn:
       return levels <= 16 ? 5.5 : 25.0 + 0.1 * levels;
     default:

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kSlots = 3;
 constexpr std::int64_t kBandBytes = std::int64_t{24} << 20;  // of output; found on an H200
+constexpr std::int64_t kLeastBandBytes = std::int64_t{2} << 20;
 constexpr int kSlidingSegment = 256;
 
 void check(cudaError_t status, const char* what) {
@@ -59,14 +61,19 @@ class DeviceBuffer {
 
 }  // namespace
 
+enum class Kernel : std::uint8_t { kPacked, kRolling, kSliding };
+
 struct EntropyCuda::State {
   EntropyPlan plan;
   int device;
-  bool packed = false;
-  int warps = 4;  // a block of the sliding kernel
+  Kernel kernel = Kernel::kRolling;
+  int threads = 128;  // a block of the rolling or the sliding kernel
+  int num_steps = 0;  // differences of the table in shared memory
+  bool byte_counts = false;
   std::size_t shared_bytes = 0;
   device::Tables tables{};
-  DeviceBuffer sums, log_n, inverse, log_n_wide, inverse_wide, cells;
+  device::Shape shape{};
+  DeviceBuffer sums, steps, log_n, inverse, log_n_wide, inverse_wide, cells, spans;
   const device::Cell* cell_list = nullptr;
   int num_cells = 0, num_changes = 0;
   struct Slot {
@@ -84,7 +91,10 @@ struct EntropyCuda::State {
 
   void upload() {
     const EntropyTables& t = plan.tables();
+    std::vector<std::int32_t> padded = t.steps;  // by the entry the rolling kernel may read
+    padded.push_back(0);
     tables = {sums.upload(t.sums),
+              steps.upload(padded),
               log_n.upload(t.log_n),
               inverse.upload(t.inverse),
               log_n_wide.upload(t.log_n_wide),
@@ -92,6 +102,8 @@ struct EntropyCuda::State {
               t.max_count,
               t.narrow};
     const Footprint& window = plan.window();
+    if (kernel == Kernel::kRolling) upload_columns();
+    if (kernel != Kernel::kSliding) return;
     std::vector<device::Cell> list;
     for (const Footprint::Span& s : window.spans()) {
       for (int dx = s.dx_begin; dx < s.dx_end; ++dx)
@@ -106,17 +118,120 @@ struct EntropyCuda::State {
     cell_list = cells.upload(list);
   }
 
-  device::Geometry geometry(std::int64_t row_begin, std::int64_t row_end, std::int64_t pitch,
-                            std::int64_t y_begin, std::int64_t y_end,
+  // The shape by columns, each cut into runs of consecutive cells.
+  void upload_columns() {
+    const Footprint& w = plan.window();
+    std::vector<std::vector<bool>> in(w.width(), std::vector<bool>(w.height() + 1, false));
+    for (const Footprint::Span& s : w.spans()) {
+      for (int dx = s.dx_begin; dx < s.dx_end; ++dx) in[dx + w.left()][s.dy + w.top()] = true;
+    }
+    std::vector<device::ColumnSpan> list;
+    for (int x = 0; x < w.width(); ++x) {
+      int begin = -1;
+      for (int y = 0; y <= w.height(); ++y) {
+        if (in[x][y] && begin < 0) begin = y;
+        if (in[x][y] || begin < 0) continue;
+        list.push_back({static_cast<std::int16_t>(x - w.left()),
+                        static_cast<std::int16_t>(begin - w.top()),
+                        static_cast<std::int16_t>(y - w.top())});
+        begin = -1;
+      }
+    }
+    shape = {spans.upload(list), static_cast<int>(list.size()),
+             w.is_rectangle(),   w.left(),
+             w.right(),          w.top(),
+             w.bottom()};
+  }
+
+  // Threads and shared memory of the rolling kernel; false where the histograms do not fit.
+  bool fit_rolling(std::size_t most) {
+    const Footprint& w = plan.window();
+    const auto cells_of_window = static_cast<std::size_t>(w.num_cells());
+    if (cells_of_window > 65535) return false;
+    byte_counts = cells_of_window <= 255;
+    const std::size_t in_word = byte_counts ? 4 : 2;
+    const std::size_t histogram =
+        4 * ((static_cast<std::size_t>(plan.options().levels) + 1 + in_word - 1) / in_word);
+    num_steps = cells_of_window <= 4096 ? static_cast<int>(cells_of_window) + 1 : 0;
+    const std::size_t table = 4 * static_cast<std::size_t>(num_steps);
+    for (threads = 128; threads >= 32; threads /= 2) {
+      shared_bytes = table + static_cast<std::size_t>(threads) * histogram;
+      if (shared_bytes <= most / 2 || (threads == 32 && shared_bytes <= most)) return true;
+    }
+    return false;
+  }
+
+  // Calls use(kernel) with the form of the rolling kernel that serves this plan.
+  template <class Code, class Use>
+  void with_rolling(Use&& use) const {
+    if (byte_counts) {
+      use(device::entropy_rolling_kernel<Code, std::uint8_t, true>);
+    } else if (num_steps > 0) {
+      use(device::entropy_rolling_kernel<Code, std::uint16_t, true>);
+    } else {
+      use(device::entropy_rolling_kernel<Code, std::uint16_t, false>);
+    }
+  }
+
+  void choose_kernel() {
+    const Footprint& w = plan.window();
+    const int levels = plan.options().levels;
+    if (w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
+        levels <= 16) {
+      kernel = Kernel::kPacked;
+      return;
+    }
+    int most = 0;
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "asking the device");
+    if (fit_rolling(static_cast<std::size_t>(most))) {
+      kernel = Kernel::kRolling;
+      const auto bytes = static_cast<int>(shared_bytes);
+      const auto allow = [bytes](auto* function) {
+        check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "shared memory");
+        check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, 100),
+              "shared memory");
+      };
+      with_rolling<std::uint8_t>(allow);
+      with_rolling<std::uint16_t>(allow);
+      return;
+    }
+    kernel = Kernel::kSliding;
+    const std::size_t histogram = sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1);
+    int warps = 4;
+    while (warps > 1 && warps * histogram > 48 * 1024) --warps;
+    threads = 32 * warps;
+    shared_bytes = warps * histogram;
+    if (shared_bytes > static_cast<std::size_t>(most)) {
+      throw Error(ExitCode::kResources, std::to_string(levels) + " levels need " +
+                                            std::to_string(histogram) +
+                                            " bytes of shared memory, the device has " +
+                                            std::to_string(most) + ": use --device cpu");
+    }
+    const auto bytes = static_cast<int>(shared_bytes);
+    check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint8_t>,
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+          "shared memory");
+    check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint16_t>,
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+          "shared memory");
+  }
+
+  device::Geometry geometry(const Region& held, std::int64_t pitch, const Region& region,
                             std::int64_t out_stride) const {
     const EntropyOptions& o = plan.options();
     return {plan.width(),
             plan.height(),
-            row_begin,
-            row_end,
+            held.y_begin,
+            held.y_end,
+            held.x_begin,
+            held.x_end,
             pitch,
-            y_begin,
-            y_end,
+            region.y_begin,
+            region.y_end,
+            region.x_begin,
+            region.x_end,
             out_stride,
             static_cast<int>(o.border),
             o.constant_code < o.levels ? o.constant_code : o.levels,
@@ -126,78 +241,140 @@ struct EntropyCuda::State {
   template <int W>
   void launch_packed(const std::uint8_t* in, float* out, const device::Geometry& g,
                      cudaStream_t stream) const {
-    const bool aligned = g.pitch % 4 == 0 && g.out_stride % 4 == 0 &&
+    const bool aligned = g.pitch % 4 == 0 && g.out_stride % 4 == 0 && g.x_begin % 4 == 0 &&
                          reinterpret_cast<std::uintptr_t>(in) % 4 == 0 &&
                          reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
-    const std::int64_t strips = (g.width + device::kPackedPixels - 1) / device::kPackedPixels;
+    const std::int64_t strips =
+        (g.x_end - g.x_begin + device::kPackedPixels - 1) / device::kPackedPixels;
     const std::int64_t rows = g.y_end - g.y_begin;
     // Enough warps to fill the device several times, tall enough to pay for the first rows.
-    const std::int64_t wanted = 132 * 64 * 3;
-    const int tall = static_cast<int>(std::clamp<std::int64_t>(rows * strips / wanted, 16, 128));
+    const std::int64_t wanted = 132 * 32 * 3;
+    const std::int64_t tall =
+        std::max(std::clamp<std::int64_t>(rows * strips / wanted, 8, 256), (rows + 65534) / 65535);
     const dim3 grid(
         static_cast<unsigned>((strips + device::kPackedWarps - 1) / device::kPackedWarps),
         static_cast<unsigned>((rows + tall - 1) / tall));
-    TW_CHECK(rows / tall < 65535, "too many rows in a band");
-    if (aligned) {
-      device::entropy_packed_kernel<W, W, true>
-          <<<grid, 32 * device::kPackedWarps, 0, stream>>>(in, out, g, tables, tall);
-    } else {
-      device::entropy_packed_kernel<W, W, false>
-          <<<grid, 32 * device::kPackedWarps, 0, stream>>>(in, out, g, tables, tall);
-    }
+    const auto kernel_of = aligned ? device::entropy_packed_kernel<W, W, true>
+                                   : device::entropy_packed_kernel<W, W, false>;
+    kernel_of<<<grid, 32 * device::kPackedWarps, 0, stream>>>(in, out, g, tables,
+                                                              static_cast<int>(tall));
   }
 
   template <class Code>
+  void launch_rolling(const Code* in, float* out, const device::Geometry& g,
+                      cudaStream_t stream) const {
+    const std::int64_t rows = g.y_end - g.y_begin, columns = g.x_end - g.x_begin;
+    // Tall enough to pay for the first window, short enough to fill the device.
+    const std::int64_t wanted = 132 * 512 * 3;
+    const std::int64_t least = std::max<std::int64_t>(8, plan.window().height() / 2);
+    const std::int64_t tall =
+        std::max(std::clamp<std::int64_t>(rows * columns / wanted, least,
+                                          std::max<std::int64_t>(least, 1024)),
+                 (rows + 65534) / 65535);
+    const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads),
+                    static_cast<unsigned>((rows + tall - 1) / tall));
+    with_rolling<Code>([&](auto* function) {
+      function<<<grid, threads, shared_bytes, stream>>>(in, out, g, tables, shape, num_steps,
+                                                        static_cast<int>(tall));
+    });
+  }
+
+  // `in`: where pixel (0, held row 0) would be; `out`: where the result of (0, y_begin) would be.
+  template <class Code>
   void launch(const Code* in, float* out, const device::Geometry& g, cudaStream_t stream) const {
+    if (g.x_begin == g.x_end || g.y_begin == g.y_end) return;
     if constexpr (sizeof(Code) == 1) {
-      if (packed) {
+      if (kernel == Kernel::kPacked) {
         plan.window().width() == 5 ? launch_packed<5>(in, out, g, stream)
                                    : launch_packed<3>(in, out, g, stream);
         check(cudaGetLastError(), "starting the packed kernel");
         return;
       }
     }
+    TW_CHECK(kernel != Kernel::kPacked, "16 classes and fewer come as 8-bit codes");
+    if (kernel == Kernel::kRolling) {
+      launch_rolling(in, out, g, stream);
+      check(cudaGetLastError(), "starting the rolling kernel");
+      return;
+    }
     const Footprint& w = plan.window();
-    const std::int64_t segments = (g.width + kSlidingSegment - 1) / kSlidingSegment;
+    const std::int64_t segments = (g.x_end - g.x_begin + kSlidingSegment - 1) / kSlidingSegment;
+    const int warps = threads / 32;
     const std::int64_t blocks = (segments * (g.y_end - g.y_begin) + warps - 1) / warps;
     device::entropy_sliding_kernel<Code>
-        <<<static_cast<unsigned>(blocks), 32 * warps, shared_bytes, stream>>>(
+        <<<static_cast<unsigned>(blocks), threads, shared_bytes, stream>>>(
             in, out, g, tables, cell_list, num_cells, num_changes,
             make_int4(w.left(), w.right(), w.top(), w.bottom()), kSlidingSegment);
     check(cudaGetLastError(), "starting the sliding kernel");
   }
 
+  // Few classes in 16-bit codes: the packed kernel takes bytes.
+  void run_as_bytes(const CodeRows<std::uint16_t>& codes, const Region& region, float* out,
+                    std::int64_t out_stride) {
+    const Region held = plan.needed(region);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(codes.width * held.height()));
+    for (std::int64_t y = held.y_begin; y < held.y_end; ++y) {
+      const std::uint16_t* from = codes.data + (y - codes.row_begin) * codes.stride;
+      std::uint8_t* to = bytes.data() + (y - held.y_begin) * codes.width;
+      for (std::int64_t x = held.x_begin; x < held.x_end; ++x)
+        to[x] = static_cast<std::uint8_t>(std::min<unsigned>(from[x], 255));
+    }
+    run(CodeRows<std::uint8_t>{bytes.data(), codes.width, codes.width, codes.height, held.y_begin,
+                               held.y_end},
+        region, out, out_stride);
+  }
+
   template <class Code>
-  void run(const CodeRows<Code>& codes, std::int64_t y_begin, std::int64_t y_end, float* out,
-           std::int64_t out_stride) {
-    TW_CHECK(
-        codes.row_begin <= plan.needed_begin(y_begin) && codes.row_end >= plan.needed_end(y_end),
-        "rows of the halo are missing");
+  void run(const CodeRows<Code>& codes, const Region& region, float* out, std::int64_t out_stride) {
+    if constexpr (sizeof(Code) == 2) {
+      if (kernel == Kernel::kPacked) return run_as_bytes(codes, region, out, out_stride);
+    }
+    const Region whole = plan.needed(region);
+    TW_CHECK(codes.row_begin <= whole.y_begin && codes.row_end >= whole.y_end,
+             "rows of the halo are missing");
+    TW_CHECK(region.x_begin >= 0 && region.x_begin <= region.x_end && region.x_end <= codes.width,
+             "columns outside the image");
     check(cudaSetDevice(device), "choosing the device");
-    const std::int64_t width = plan.width();
-    const std::int64_t pitch = (width + 127) / 128 * 128;
-    const std::int64_t out_pitch = (width + 3) / 4 * 4;
-    const std::int64_t tall =
-        std::max<std::int64_t>(kBandBytes / (4 * out_pitch), 2 * plan.window().height());
+    // Columns held start on an even word, so that the packed kernel reads words.
+    const std::int64_t first = whole.x_begin / 4 * 4, columns = whole.x_end - first;
+    const std::int64_t pitch = (columns + 127) / 128 * 128;
+    const std::int64_t out_pitch = (region.width() + 3) / 4 * 4;
+    // At least a few bands, so that copies and kernels overlap; none so thin that the halo costs.
+    const std::int64_t most = kBandBytes / (4 * out_pitch),
+                       least = kLeastBandBytes / (4 * out_pitch);
+    const std::int64_t tall = std::max<std::int64_t>(
+        std::min(most, std::max(least, (region.height() + kSlots) / (kSlots + 1))),
+        2 * plan.window().height());
     int k = 0;
-    for (std::int64_t y = y_begin; y < y_end; y += tall, k = (k + 1) % kSlots) {
-      const std::int64_t end = std::min(y + tall, y_end);
-      const std::int64_t from = plan.needed_begin(y), to = plan.needed_end(end);
+    for (std::int64_t y = region.y_begin; y < region.y_end; y += tall, k = (k + 1) % kSlots) {
+      const Region band{region.x_begin, region.x_end, y, std::min(y + tall, region.y_end)};
+      Region held = plan.needed(band);
+      held.x_begin = first;
       Slot& slot = slots[k];
-      auto* in = slot.in.reserve<Code>(static_cast<std::size_t>(pitch * (to - from)));
-      auto* result = slot.out.reserve<float>(static_cast<std::size_t>(out_pitch * (end - y)));
+      auto* in = slot.in.reserve<Code>(static_cast<std::size_t>(pitch * held.height()));
+      auto* result = slot.out.reserve<float>(static_cast<std::size_t>(out_pitch * band.height()));
       check(cudaMemcpy2DAsync(in, pitch * sizeof(Code),
-                              codes.data + (from - codes.row_begin) * codes.stride,
-                              codes.stride * sizeof(Code), width * sizeof(Code), to - from,
+                              codes.data + (held.y_begin - codes.row_begin) * codes.stride + first,
+                              codes.stride * sizeof(Code), columns * sizeof(Code), held.height(),
                               cudaMemcpyHostToDevice, slot.stream),
             "copying the image in");
-      launch(in, result, geometry(from, to, pitch, y, end, out_pitch), slot.stream);
-      check(cudaMemcpy2DAsync(out + (y - y_begin) * out_stride, out_stride * sizeof(float), result,
-                              out_pitch * sizeof(float), width * sizeof(float), end - y,
-                              cudaMemcpyDeviceToHost, slot.stream),
+      launch(in - first, result - region.x_begin, geometry(held, pitch, band, out_pitch),
+             slot.stream);
+      check(cudaMemcpy2DAsync(out + (y - region.y_begin) * out_stride, out_stride * sizeof(float),
+                              result, out_pitch * sizeof(float), region.width() * sizeof(float),
+                              band.height(), cudaMemcpyDeviceToHost, slot.stream),
             "copying the result out");
     }
     for (Slot& slot : slots) check(cudaStreamSynchronize(slot.stream), "computing entropy");
+  }
+
+  template <class Code>
+  void run_on_device(const Code* codes, std::int64_t pitch, const Region& region, float* out,
+                     std::int64_t out_stride, void* stream) const {
+    check(cudaSetDevice(device), "choosing the device");
+    const Region held = plan.needed(region);
+    launch(codes - held.x_begin, out - region.x_begin, geometry(held, pitch, region, out_stride),
+           static_cast<cudaStream_t>(stream));
   }
 };
 
@@ -220,55 +397,126 @@ EntropyCuda::EntropyCuda(const EntropyPlan& plan, int device) {
   check(cudaSetDevice(device), "choosing the device");
   for (State::Slot& slot : s.slots)
     check(cudaStreamCreateWithFlags(&slot.stream, cudaStreamNonBlocking), "making a stream");
+  s.choose_kernel();
   s.upload();
-  const Footprint& w = plan.window();
-  s.packed = w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
-             plan.options().levels <= 16;
-  if (s.packed) return;
-  int most = 0;
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "asking the device");
-  const std::size_t histogram =
-      sizeof(std::int32_t) * (static_cast<std::size_t>(plan.options().levels) + 1);
-  while (s.warps > 1 && s.warps * histogram > 48 * 1024) --s.warps;
-  s.shared_bytes = s.warps * histogram;
-  if (s.shared_bytes > static_cast<std::size_t>(most)) {
-    throw Error(ExitCode::kResources, std::to_string(plan.options().levels) + " levels need " +
-                                          std::to_string(histogram) +
-                                          " bytes of shared memory, the device has " +
-                                          std::to_string(most) + ": use --device cpu");
-  }
-  const auto bytes = static_cast<int>(s.shared_bytes);
-  check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint8_t>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "shared memory");
-  check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint16_t>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "shared memory");
 }
 
 EntropyCuda::~EntropyCuda() = default;
 
-void EntropyCuda::run(const CodeRows<std::uint8_t>& codes, std::int64_t y_begin, std::int64_t y_end,
-                      float* out, std::int64_t out_stride) {
-  state_->run(codes, y_begin, y_end, out, out_stride);
+void EntropyCuda::run(const CodeRows<std::uint8_t>& codes, const Region& region, float* out,
+                      std::int64_t out_stride) {
+  state_->run(codes, region, out, out_stride);
 }
-void EntropyCuda::run(const CodeRows<std::uint16_t>& codes, std::int64_t y_begin,
-                      std::int64_t y_end, float* out, std::int64_t out_stride) {
-  state_->run(codes, y_begin, y_end, out, out_stride);
+void EntropyCuda::run(const CodeRows<std::uint16_t>& codes, const Region& region, float* out,
+                      std::int64_t out_stride) {
+  state_->run(codes, region, out, out_stride);
 }
 
-void EntropyCuda::run_on_device(const std::uint8_t* codes, float* out, void* stream) {
-  const EntropyPlan& plan = state_->plan;
-  check(cudaSetDevice(state_->device), "choosing the device");
-  state_->launch(codes, out,
-                 state_->geometry(0, plan.height(), plan.width(), 0, plan.height(), plan.width()),
-                 static_cast<cudaStream_t>(stream));
+void EntropyCuda::run_on_device(const std::uint8_t* codes, std::int64_t pitch, const Region& region,
+                                float* out, std::int64_t out_stride, void* stream) {
+  state_->run_on_device(codes, pitch, region, out, out_stride, stream);
+}
+void EntropyCuda::run_on_device(const std::uint16_t* codes, std::int64_t pitch,
+                                const Region& region, float* out, std::int64_t out_stride,
+                                void* stream) {
+  state_->run_on_device(codes, pitch, region, out, out_stride, stream);
+}
+
+int EntropyCuda::device() const { return state_->device; }
+
+const char* EntropyCuda::kernel() const {
+  switch (state_->kernel) {
+    case Kernel::kPacked:
+      return "packed";
+    case Kernel::kRolling:
+      return "rolling";
+    default:
+      return "sliding";
+  }
 }
 
 std::string EntropyCuda::explain() const {
-  return state_->plan.explain() + "; cuda:" + std::to_string(state_->device) + ", " +
-         (state_->packed ? "packed" : "sliding") + " kernel";
+  return state_->plan.explain() + "; cuda:" + std::to_string(state_->device) + ", " + kernel() +
+         " kernel";
+}
+
+int num_cuda_devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string cuda_device_key(int device) {
+  cudaDeviceProp properties{};
+  int driver = 0;
+  check(cudaGetDeviceProperties(&properties, device), "asking the device");
+  check(cudaDriverGetVersion(&driver), "asking the driver");
+  std::string name = properties.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name + "/" + std::to_string(driver);
+}
+
+bool pin_host_memory(void* data, std::size_t num_bytes) {
+  const bool pinned = cudaHostRegister(data, num_bytes, cudaHostRegisterPortable) == cudaSuccess;
+  if (!pinned) cudaGetLastError();  // nothing is wrong: copies are slower
+  return pinned;
+}
+
+void unpin_host_memory(void* data) { cudaHostUnregister(data); }
+
+CudaCosts measure_cuda_costs(int device) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  CudaCosts costs;
+  auto start = Clock::now();
+  check(cudaSetDevice(device), "choosing the device");
+  constexpr std::int64_t kSide = 4096;
+  EntropyOptions small, large;
+  large.levels = 200;
+  large.window = Footprint::rectangle(11, 11);
+  EntropyCuda packed(EntropyPlan(small, kSide, kSide), device);
+  DeviceBuffer in, out;
+  constexpr std::size_t kPixels = kSide * kSide;
+  auto* codes = in.reserve<std::uint8_t>(kPixels);
+  auto* result = out.reserve<float>(kPixels);
+  check(cudaMemset(codes, 3, kPixels), "filling the image");
+  const Region all{0, kSide, 0, kSide};
+  const auto kernel_s = [&](EntropyCuda& e) {
+    e.run_on_device(codes, kSide, all, result, kSide, nullptr);
+    check(cudaDeviceSynchronize(), "computing entropy");
+    const auto begin = Clock::now();
+    e.run_on_device(codes, kSide, all, result, kSide, nullptr);
+    check(cudaDeviceSynchronize(), "computing entropy");
+    return since(begin) / static_cast<double>(kPixels);
+  };
+  std::vector<float> host(kPixels, 1.0f);  // both copies touch the same pages
+  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice), "copying");
+  costs.start_s = since(start);
+  costs.packed_s = kernel_s(packed);
+  EntropyCuda rolling(EntropyPlan(large, kSide, kSide), device);
+  // random classes: equal ones cancel
+  std::uint32_t state = 1;
+  std::vector<std::uint8_t> random(kPixels);
+  for (auto& c : random) {
+    state = state * 1664525u + 1013904223u;
+    c = static_cast<std::uint8_t>((state >> 24) % 200);
+  }
+  start = Clock::now();
+  check(cudaMemcpy(codes, random.data(), kPixels, cudaMemcpyHostToDevice), "copying");
+  check(cudaMemcpy(result, host.data(), kPixels * 4, cudaMemcpyHostToDevice), "copying");
+  costs.in_bytes_per_s = 5.0 * kPixels / since(start);
+  costs.update_s = kernel_s(rolling) / 11;
+  start = Clock::now();
+  check(cudaMemcpy(host.data(), result, kPixels * 4, cudaMemcpyDeviceToHost), "copying");
+  costs.out_bytes_per_s = 4.0 * kPixels / since(start);
+  const Region pixel{0, 1, 0, 1};
+  const CodeRows<std::uint8_t> rows{random.data(), kSide, kSide, kSide, 0, kSide};
+  packed.run(rows, pixel, host.data(), 1);
+  start = Clock::now();
+  packed.run(rows, pixel, host.data(), 1);
+  costs.call_s = since(start);
+  return costs;
 }
 
 }  // namespace tilewave::field

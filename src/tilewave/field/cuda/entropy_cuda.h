@@ -9,6 +9,16 @@
 
 namespace tilewave::field {
 
+/// What a device costs; measured once (measure_cuda_costs).
+struct CudaCosts {
+  double start_s = 0;          ///< context, first kernel: once a process
+  double call_s = 0;           ///< a run of one pixel
+  double in_bytes_per_s = 0;   ///< from pageable host memory
+  double out_bytes_per_s = 0;  ///< to pageable host memory
+  double packed_s = 0;         ///< a pixel of the packed kernel (5x5, 16 classes)
+  double update_s = 0;         ///< a pixel and column of the window, rolling kernel
+};
+
 class EntropyCuda {
  public:
   /// Throws Error(kResources) where this build or machine has no such device.
@@ -18,20 +28,37 @@ class EntropyCuda {
   EntropyCuda& operator=(const EntropyCuda&) = delete;
 
   /// As entropy_cpu; returns when `out` is complete.
-  void run(const CodeRows<std::uint8_t>& codes, std::int64_t y_begin, std::int64_t y_end,
-           float* out, std::int64_t out_stride);
-  void run(const CodeRows<std::uint16_t>& codes, std::int64_t y_begin, std::int64_t y_end,
-           float* out, std::int64_t out_stride);
+  void run(const CodeRows<std::uint8_t>& codes, const Region& region, float* out,
+           std::int64_t out_stride);
+  void run(const CodeRows<std::uint16_t>& codes, const Region& region, float* out,
+           std::int64_t out_stride);
 
-  /// The whole image already on the device, densely packed 8-bit codes in, floats out, on `stream`
-  /// (a cudaStream_t); returns without waiting.
-  void run_on_device(const std::uint8_t* codes, float* out, void* stream);
+  /// Data already on the device: codes of the rows and columns plan.needed(region), the first at
+  /// codes[0] with `pitch` codes a row; the region's pixels to out, out_stride floats a row; on
+  /// `stream` (a cudaStream_t). Returns without waiting.
+  void run_on_device(const std::uint8_t* codes, std::int64_t pitch, const Region& region,
+                     float* out, std::int64_t out_stride, void* stream);
+  void run_on_device(const std::uint16_t* codes, std::int64_t pitch, const Region& region,
+                     float* out, std::int64_t out_stride, void* stream);
 
+  int device() const;
+  /// "packed", "rolling" or "sliding".
+  const char* kernel() const;
   std::string explain() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// How many devices there are; 0 in a build without CUDA.
+int num_cuda_devices();
+/// A name that changes with the device: model and driver.
+std::string cuda_device_key(int device);
+/// Runs small copies and kernels on the device; a second the first time in a process.
+CudaCosts measure_cuda_costs(int device);
+/// Makes host memory fast to copy from and to (page-locked); false where it cannot.
+bool pin_host_memory(void* data, std::size_t num_bytes);
+void unpin_host_memory(void* data);
 
 }  // namespace tilewave::field

@@ -1,11 +1,15 @@
 // The device against the CPU, bit for bit; skipped where there is no device.
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/cuda_costs.h"
 #include "tilewave/field/entropy.h"
+#include "tilewave/field/entropy_runner.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::field {
@@ -45,10 +49,30 @@ void check(const Case& c) {
   std::vector<float> cpu(codes.size()), cuda(codes.size());
   entropy_cpu(plan, rows, 0, c.height, cpu.data(), c.width);
   EntropyCuda device(plan, 0);
-  device.run(rows, 0, c.height, cuda.data(), c.width);
-  EXPECT_TRUE(same(cpu, cuda)) << device.explain() << " " << c.width << "x" << c.height
-                               << " border " << static_cast<int>(c.border) << " invalid "
-                               << c.share_invalid;
+  const std::string what = device.explain() + " " + std::to_string(c.width) + "x" +
+                           std::to_string(c.height) + " border " +
+                           std::to_string(static_cast<int>(c.border)) + " invalid " +
+                           std::to_string(c.share_invalid);
+  device.run(rows, {0, c.width, 0, c.height}, cuda.data(), c.width);
+  EXPECT_TRUE(same(cpu, cuda)) << what;
+  // in pieces, whose edges are nowhere special
+  std::fill(cuda.begin(), cuda.end(), -1.0f);
+  const std::int64_t cut_x = c.width / 3, cut_y = 2 * c.height / 3;
+  for (const Region& r : {Region{0, cut_x, 0, cut_y}, Region{cut_x, c.width, 0, cut_y},
+                          Region{0, c.width, cut_y, c.height}}) {
+    device.run(rows, r, cuda.data() + r.y_begin * c.width + r.x_begin, c.width);
+  }
+  EXPECT_TRUE(same(cpu, cuda)) << what << " in pieces";
+  // on every device, and shared with the CPU
+  DeviceSet set;
+  for (int i = 0; i < num_cuda_devices(); ++i) set.cuda.push_back(i);
+  for (const bool with_cpu : {false, true}) {
+    set.cpu = with_cpu;
+    EntropyRunner runner(plan, set);
+    std::fill(cuda.begin(), cuda.end(), -1.0f);
+    runner.run(rows, {0, c.width, 0, c.height}, cuda.data(), c.width);
+    EXPECT_TRUE(same(cpu, cuda)) << runner.explain() << " " << what;
+  }
 }
 
 TEST(EntropyCuda, SameBitsAsTheCpu) {
@@ -62,11 +86,16 @@ TEST(EntropyCuda, SameBitsAsTheCpu) {
       check<std::uint8_t>({512, 64, 7, 3, 3, 0, border, share});
       check<std::uint8_t>({97, 61, 16, 7, 4, 0, border, share});
       check<std::uint8_t>({97, 61, 200, 21, 21, 0, border, share});
+      check<std::uint8_t>({397, 61, 200, 70, 71, 0, border, share});
       check<std::uint16_t>({97, 61, 1000, 9, 9, 0, border, share});
     }
   }
   check<std::uint8_t>({200, 90, 16, 0, 0, 4, Border::kCrop, 0.1});
   check<std::uint16_t>({200, 90, 256, 0, 0, 7, Border::kReflect, 0.1});
+  check<std::uint16_t>({200, 90, 12, 5, 5, 0, Border::kNearest, 0.1});      // bytes for the device
+  check<std::uint16_t>({120, 90, 5000, 11, 11, 0, Border::kNearest, 0.1});  // few threads a block
+  check<std::uint16_t>({60, 50, 40000, 15, 15, 0, Border::kCrop, 0.1});     // the sliding kernel
+  check<std::uint8_t>({300, 20, 16, 300, 300, 0, Border::kReflect, 0});     // 90,000 cells: sliding
   check<std::uint8_t>({1, 1, 16, 5, 5, 0, Border::kCrop, 0});
   check<std::uint8_t>({3, 4001, 16, 5, 5, 0, Border::kCrop, 0});
   check<std::uint8_t>({400001, 3, 16, 5, 5, 0, Border::kReflect, 0});
@@ -75,6 +104,17 @@ TEST(EntropyCuda, SameBitsAsTheCpu) {
 
 TEST(EntropyCuda, AnAbsentDeviceIsNamed) {
   EXPECT_THROW(EntropyCuda(EntropyPlan(EntropyOptions(), 8, 8), 99), Error);
+}
+
+TEST(EntropyCuda, MeasuredCostsAreSound) {
+  if (num_cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  const CudaCosts c = measure_cuda_costs(0);
+  CudaCosts read;
+  EXPECT_TRUE(find_cuda_costs(print_cuda_costs("this", c), "this", read));
+  EXPECT_LT(c.packed_s, 1e-9);
+  EXPECT_LT(c.update_s, 1e-9);
+  EXPECT_GT(c.in_bytes_per_s, 1e8);
+  EXPECT_GT(c.out_bytes_per_s, 1e8);
 }
 
 }  // namespace

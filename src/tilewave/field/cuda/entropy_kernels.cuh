@@ -1,27 +1,35 @@
 // Device code of local entropy. Both kernels form H exactly as EntropyTables::entropy does.
 //
-// Packed kernel (K <= 16, W x H of at most 31 cells, W <= 5, H <= 5): a thread owns four
-// neighbouring columns, each a histogram of 16 nibbles in two registers, and rolls down the rows:
-// one cell in, one out. The columns beside come from the neighbouring threads. Windows are nibble
-// sums of at most 15 cells, then bytes; two counts at once index a table of pairs in shared memory
-// (one dot product gives the address). No bytes but the image in and the result out.
+// Packed kernel (K <= 16, 3x3 and 5x5): a thread owns four neighbouring columns, each a histogram
+// of 16 nibbles in two registers, and rolls down the rows: one cell in, one out. The columns beside
+// come from the neighbouring threads. Windows are nibble sums of at most 15 cells, then bytes; two
+// counts at once index a table of pairs in shared memory (one dot product gives the address). No
+// bytes but the image in and the result out.
 //
-// Sliding kernel (any shape, any K that fits): a warp slides one window along a row. The cells that
-// enter and leave are dealt to its lanes, which count them by atomics in shared memory; an atomic
-// returns the count before, so the changes of the sum telescope to the exact value whatever the
-// order.
+// Rolling kernel (any shape, K as far as the histograms fit): a thread owns one column of pixels
+// and a histogram of its own in shared memory, in a bank of its own, and rolls down the rows. Each
+// column of the shape lets one cell in and one out, so a pixel costs twice the shape's width,
+// whatever its height and K. The sum of n ln n follows by differences of the table: whole numbers,
+// so exact.
+//
+// Sliding kernel (K too large for that): a warp slides one window along a row. The cells that enter
+// and leave are dealt to its lanes, which count them by atomics in shared memory; an atomic returns
+// the count before, so the changes of the sum telescope to the exact value whatever the order.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewave::field::device {
 
-/// A band of the image on the device and what a pixel outside of it is.
+/// A piece of the image on the device and what a pixel outside of it is. Kernels get a pointer to
+/// where pixel (0, row_begin) would be, and one to where the result of (0, y_begin) would be.
 struct Geometry {
-  std::int64_t width, height;       // of the image
-  std::int64_t row_begin, row_end;  // rows held
-  std::int64_t pitch;               // elements
-  std::int64_t y_begin, y_end;      // rows of output
+  std::int64_t width, height;             // of the image
+  std::int64_t row_begin, row_end;        // rows held
+  std::int64_t column_begin, column_end;  // columns held
+  std::int64_t pitch;                     // elements
+  std::int64_t y_begin, y_end;            // rows of output
+  std::int64_t x_begin, x_end;            // columns of output
   std::int64_t out_stride;
   int border;    // field::Border
   int constant;  // code, or levels for "no data"
@@ -30,7 +38,7 @@ struct Geometry {
 
 /// Tables in device memory: see EntropyTables.
 struct Tables {
-  const std::int32_t* sums;
+  const std::int32_t *sums, *steps;
   const float *log_n, *inverse;
   const double *log_n_wide, *inverse_wide;
   std::int32_t max_count;
@@ -80,16 +88,11 @@ __device__ inline Nibbles operator+(Nibbles a, Nibbles b) {
   return {a.low + b.low, a.high + b.high};
 }
 
-// 1 << s, and 0 for s >= 32 (also for what was negative).
-__device__ inline std::uint32_t one_shifted(std::uint32_t s) {
-  std::uint32_t r;
-  asm("shl.b32 %0, 1, %1;" : "=r"(r) : "r"(s));
-  return r;
-}
-
 // 1 in the nibble of a code given as 4 * code; 64 (no data) gives nothing.
 __device__ inline Nibbles one_hot(std::uint32_t four_code) {
-  return {one_shifted(four_code), one_shifted(four_code - 32u)};
+  unsigned long long bit;
+  asm("shl.b64 %0, 1, %1;" : "=l"(bit) : "r"(four_code));  // 0 from 64 on
+  return {static_cast<std::uint32_t>(bit), static_cast<std::uint32_t>(bit >> 32)};
 }
 
 // Counts as bytes: even and odd classes of the low and of the high word.
@@ -110,12 +113,18 @@ constexpr int kPairCounts = 32, kPairStride = 38;
 constexpr std::uint32_t kFirstPair = 4u | (4u * kPairStride) << 8;
 constexpr std::uint32_t kSecondPair = kFirstPair << 16;
 
-__device__ inline std::int32_t sum_of_logs(Bytes b, const char* pairs) {
+// `pairs`: the table's address in shared memory; the dot product adds it.
+__device__ inline std::int32_t sum_of_logs(Bytes b, std::uint32_t pairs) {
+  const auto at = [](std::uint32_t address) {
+    std::int32_t value;
+    asm("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address));
+    return value;
+  };
   std::int32_t sum = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    sum += *reinterpret_cast<const std::int32_t*>(pairs + __dp4a(b.word[k], kFirstPair, 0u));
-    sum += *reinterpret_cast<const std::int32_t*>(pairs + __dp4a(b.word[k], kSecondPair, 0u));
+    sum += at(__dp4a(b.word[k], kFirstPair, pairs));
+    sum += at(__dp4a(b.word[k], kSecondPair, pairs));
   }
   return sum;
 }
@@ -127,14 +136,16 @@ __device__ inline std::int32_t count_cells(Bytes b) {
   return static_cast<std::int32_t>(n);
 }
 
-__device__ inline Nibbles shuffle(Nibbles n, int lane) {
-  return {__shfl_sync(0xffffffffu, n.low, lane & 31), __shfl_sync(0xffffffffu, n.high, lane & 31)};
+__device__ inline Nibbles from_left(Nibbles n) {
+  return {__shfl_up_sync(0xffffffffu, n.low, 1), __shfl_up_sync(0xffffffffu, n.high, 1)};
+}
+__device__ inline Nibbles from_right(Nibbles n) {
+  return {__shfl_down_sync(0xffffffffu, n.low, 1), __shfl_down_sync(0xffffffffu, n.high, 1)};
 }
 
-// Four codes of a row, times 4, invalid ones 64; `bad` tells whether there is one.
-__device__ inline std::uint32_t canonical(std::uint32_t codes, std::uint32_t levels4, bool& bad) {
-  const std::uint32_t invalid = __vcmpgeu4(codes, levels4);
-  bad = invalid != 0;
+// Four codes of a row, times 4, invalid ones 64.
+__device__ inline std::uint32_t canonical(std::uint32_t codes, int levels) {
+  const std::uint32_t invalid = __vcmpgeu4(codes, static_cast<std::uint32_t>(levels) * 0x01010101u);
   return ((codes & ~invalid) << 2) | (invalid & 0x40404040u);
 }
 
@@ -142,8 +153,8 @@ constexpr int kPackedWarps = 4;  // a block
 constexpr int kPackedPixels =
     4 * 30;  // a warp's output columns: its first and last thread serve as halo
 
-// The rare paths are functions that are called, not inlined: five copies of the row's code must fit
-// the instruction cache.
+// The rare paths are functions that are called, not inlined: the row's code must fit the
+// instruction cache.
 
 // Codes at columns x..x+3 of row y where some are not in the image, or not in one aligned word.
 __device__ __noinline__ std::uint32_t gather_codes(const std::uint8_t* image, const Geometry& g,
@@ -155,21 +166,15 @@ __device__ __noinline__ std::uint32_t gather_codes(const std::uint8_t* image, co
     const std::int64_t column = border_index(x + k, g.width, g.border);
     std::uint32_t code = 255;
     if (row >= 0 && column >= 0) {
-      code = image[(row - g.row_begin) * g.pitch + column];
+      // what is not held serves no pixel of this piece
+      const bool held = column >= g.column_begin && column < g.column_end;
+      code = held ? image[(row - g.row_begin) * g.pitch + column] : 0u;
     } else if (g.border == kConstant) {
       code = g.constant < g.levels ? static_cast<std::uint32_t>(g.constant) : 255u;
     }
     codes |= code << (8 * k);
   }
   return codes;
-}
-
-template <bool kAligned>
-__device__ inline std::uint32_t load_codes(const std::uint8_t* image, const Geometry& g,
-                                           std::int64_t x, std::int64_t y, bool inside) {
-  if (kAligned && inside && static_cast<std::uint64_t>(y) < static_cast<std::uint64_t>(g.height))
-    return __ldg(reinterpret_cast<const std::uint32_t*>(image + (y - g.row_begin) * g.pitch + x));
-  return gather_codes(image, g, x, y);
 }
 
 // Entropy of a window that is not full.
@@ -188,62 +193,91 @@ __device__ __noinline__ float cut_entropy(const Geometry& g, const Tables& t, st
 }
 
 template <int W, int H, bool kAligned>
-__global__ void __launch_bounds__(32 * kPackedWarps)
+__global__ void __launch_bounds__(32 * kPackedWarps, 8)
     entropy_packed_kernel(const std::uint8_t* __restrict__ image, float* __restrict__ out,
                           const __grid_constant__ Geometry g, const __grid_constant__ Tables t,
                           int rows_a_warp) {
   static_assert(W <= 5 && H <= 5 && W % 2 == 1 && H % 2 == 1);
-  constexpr int kSide = W / 2, kTop = H / 2;
+  constexpr int kSide = W / 2, kTop = H / 2, kThreads = 32 * kPackedWarps;
   __shared__ std::int32_t pairs[kPairCounts * kPairStride];
-  for (int i = threadIdx.x; i < kPairCounts * kPairStride; i += 32 * kPackedWarps) {
+  __shared__ std::uint32_t ring[H * kThreads];  // the last H rows, canonical
+  for (int i = threadIdx.x; i < kPairCounts * kPairStride; i += kThreads) {
     const int a = i / kPairStride, b = i % kPairStride;
     pairs[i] = (a <= t.max_count ? t.sums[a] : 0) + (b <= t.max_count ? t.sums[b] : 0);
   }
+  std::uint32_t* const my_ring = ring + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < H; ++k) my_ring[k * kThreads] = 0x40404040u;
   __syncthreads();
-  const char* pair_bytes = reinterpret_cast<const char*>(pairs);
+  auto pair_bytes = static_cast<std::uint32_t>(__cvta_generic_to_shared(pairs));
 
   const int lane = threadIdx.x % 32;
   const std::int64_t strip = std::int64_t{blockIdx.x} * kPackedWarps + threadIdx.x / 32;
-  const std::int64_t x = strip * kPackedPixels + 4 * (lane - 1);  // my first column
-  if (strip * kPackedPixels >= g.width) return;                   // the whole warp
+  const std::int64_t x_strip = g.x_begin + strip * kPackedPixels;
+  if (x_strip >= g.x_end) return;             // the whole warp
+  std::int64_t x = x_strip + 4 * (lane - 1);  // my first column
   const std::int64_t y_first = g.y_begin + std::int64_t{blockIdx.y} * rows_a_warp;
   const int rows = static_cast<int>(min(std::int64_t{rows_a_warp}, g.y_end - y_first));
-  const bool inside = x >= 0 && x + 4 <= g.width;
-  const bool writes = lane > 0 && lane < 31 && x < g.width;
-  const std::uint32_t levels4 = static_cast<std::uint32_t>(g.levels) * 0x01010101u;
+  const int steps = rows + H - 1;
+  // How many of my four pixels are written; 4 only where one store may.
+  int writes = 0;
+  if (lane > 0 && lane < 31)
+    writes = static_cast<int>(min(max(g.x_end - x, std::int64_t{0}), std::int64_t{4}));
+  // bit 7 of a byte that is no class: of the code itself, or by the sum
+  const std::uint32_t to_bit_7 = (128u - static_cast<std::uint32_t>(g.levels)) * 0x01010101u;
   const float full_log = t.log_n[W * H], full_inverse = t.inverse[W * H];
 
-  Nibbles column[4] = {};
-  std::uint32_t ring[H];  // the last H rows, canonical
-#pragma unroll
-  for (int k = 0; k < H; ++k) ring[k] = 0x40404040u;
-  int rows_since_bad = 0;
-  // The row that enters next, loaded one step ahead; y_in counts from y_first - kTop.
+  // Steps [clear_begin, clear_end) read a row of the image, in one aligned word.
   const std::int64_t y_origin = y_first - kTop;
-  std::uint32_t ahead = load_codes<kAligned>(image, g, x, y_origin, inside);
-  const auto step = [&](int y_in, std::uint32_t& slot) {
-    bool bad = false;
-    const std::uint32_t in = canonical(ahead, levels4, bad);
-    if (y_in + 1 < rows + H - 1)
-      ahead = load_codes<kAligned>(image, g, x, y_origin + y_in + 1, inside);
-    rows_since_bad = __any_sync(0xffffffffu, bad) ? 0 : rows_since_bad + 1;
+  const bool clear = kAligned && x >= g.column_begin && x + 4 <= g.column_end;
+  int clear_begin = clear ? static_cast<int>(max(-y_origin, std::int64_t{0})) : steps;
+  const int clear_end = static_cast<int>(min(g.height - y_origin, std::int64_t{steps}));
+  // Kept in registers: the compiler would rather work them out again in every row.
+  asm volatile("" : "+r"(clear_begin), "+r"(writes), "+r"(pair_bytes), "+l"(x));
+  const std::uint8_t* next = image + (y_origin - g.row_begin) * g.pitch + x;
+  const auto load = [&](int step) -> std::uint32_t {
+    if (step >= clear_begin && step < clear_end)
+      return __ldg(reinterpret_cast<const std::uint32_t*>(next));
+    return gather_codes(image, g, x, y_origin + step);
+  };
+
+  Nibbles column[4] = {};
+  int rows_since_bad = 0;
+  std::uint32_t ahead = load(0);  // the row that enters next, asked for one step ahead
+  float* to = out + (y_first - g.y_begin) * g.out_stride + x;
+  const std::uint32_t* const ring_end = my_ring + H * kThreads;
+  std::uint32_t* slot = my_ring;
+#pragma unroll 1
+  for (int i = 0; i < steps; ++i) {
+    // roll: one row in, one out
+    const std::uint32_t codes = ahead;
+    next += g.pitch;
+    if (i + 1 < steps) ahead = load(i + 1);
+    std::uint32_t in = codes << 2;
+    ++rows_since_bad;
+    if (__any_sync(0xffffffffu, ((codes + to_bit_7) | codes) & 0x80808080u)) {
+      in = canonical(codes, g.levels);
+      rows_since_bad = 0;
+    }
+    const std::uint32_t gone = *slot;
+    *slot = in;
+    slot += kThreads;
+    if (slot == ring_end) slot = my_ring;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const Nibbles plus = one_hot((in >> (8 * k)) & 0xffu),
-                    minus = one_hot((slot >> (8 * k)) & 0xffu);
+      const Nibbles plus = one_hot(__byte_perm(in, 0, 0x4440u + k)),
+                    minus = one_hot(__byte_perm(gone, 0, 0x4440u + k));
       column[k].low += plus.low - minus.low;
       column[k].high += plus.high - minus.high;
     }
-    slot = in;
-  };
-  float* to = out + (y_first - g.y_begin) * g.out_stride + x;
-  const auto evaluate = [&](int row) {
-    // columns x - kSide .. x + 3 + kSide
+    if (i < H - 1) continue;
+
+    // windows: columns x - kSide .. x + 3 + kSide
     Nibbles c[4 + 2 * kSide];
 #pragma unroll
     for (int k = 0; k < kSide; ++k) {
-      c[k] = shuffle(column[4 - kSide + k], lane - 1);
-      c[4 + kSide + k] = shuffle(column[k], lane + 1);
+      c[k] = from_left(column[4 - kSide + k]);
+      c[4 + kSide + k] = from_right(column[k]);
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) c[kSide + k] = column[k];
@@ -269,33 +303,150 @@ __global__ void __launch_bounds__(32 * kPackedWarps)
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        h[k] = cut_entropy<W, H>(g, t, x + k, y_first + row, sum[k], count_cells(window[k]));
+        h[k] =
+            cut_entropy<W, H>(g, t, x + k, y_first + i - (H - 1), sum[k], count_cells(window[k]));
     }
-    if (writes) {
-      if (kAligned && x + 4 <= g.width) {
-        // The intrinsic stays one store of 16 bytes; a plain one was merged with the four below.
-        __stcs(reinterpret_cast<float4*>(to), make_float4(h[0], h[1], h[2], h[3]));
-      } else {
+
+    // store
+    if (kAligned && writes == 4) {
+      // The intrinsic stays one store of 16 bytes; a plain one was merged with the four below.
+      __stcs(reinterpret_cast<float4*>(to), make_float4(h[0], h[1], h[2], h[3]));
+    } else {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          if (x + k < g.width) to[k] = h[k];
-        }
+      for (int k = 0; k < 4; ++k) {
+        if (k < writes) to[k] = h[k];
       }
     }
     to += g.out_stride;
-  };
+  }
+}
 
-#pragma unroll
-  for (int k = 0; k < H - 1; ++k) step(k, ring[k]);
-  // ring[(H - 1 + i) % H] takes the row that enters at step i; unrolled so that the ring stays in
-  // registers
-  for (int row = 0; row < rows;) {
-#pragma unroll
-    for (int i = 0; i < H; ++i) {
-      if (row < rows) {
-        step(row + H - 1, ring[(H - 1 + i) % H]);
-        evaluate(row);
-        ++row;
+// ---- rolling kernel ----
+
+/// Consecutive cells of one column of a shape, relative to the pixel: rows [dy_begin, dy_end).
+struct ColumnSpan {
+  std::int16_t dx, dy_begin, dy_end;
+};
+
+/// The shape as the rolling kernel wants it.
+struct Shape {
+  const ColumnSpan* spans;
+  int num_spans;
+  bool rectangle;
+  int left, right, top, bottom;
+};
+
+// The code of a pixel anywhere, by the border rule; `levels` for no data.
+template <class Code>
+__device__ __noinline__ unsigned border_code(const Code* image, const Geometry& g, std::int64_t x,
+                                             std::int64_t y) {
+  const std::int64_t row = border_index(y, g.height, g.border),
+                     column = border_index(x, g.width, g.border);
+  if (row < 0 || column < 0) return g.border == kConstant ? g.constant : g.levels;
+  const unsigned code = image[(row - g.row_begin) * g.pitch + column];
+  return min(code, static_cast<unsigned>(g.levels));
+}
+
+// A thread's histogram: counts of `Count` packed into 32-bit words, word k of all threads side by
+// side, so that a thread stays within its bank.
+template <class Count>
+struct OwnHistogram {
+  static constexpr unsigned kInWord = 4 / sizeof(Count);
+  char* first;          // of this thread
+  unsigned word_bytes;  // from a thread's word to its next
+  __device__ Count& operator[](unsigned code) const {
+    return *reinterpret_cast<Count*>(first + code / kInWord * word_bytes +
+                                     code % kInWord * sizeof(Count));
+  }
+};
+
+/// Threads are columns; each takes `rows_a_thread` rows. Shared memory: with kOwnSteps the
+/// `num_steps` differences of the table (otherwise read from device memory), then the histograms.
+template <class Code, class Count, bool kOwnSteps>
+__global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __restrict__ out,
+                                       const __grid_constant__ Geometry g,
+                                       const __grid_constant__ Tables t,
+                                       const __grid_constant__ Shape shape, int num_steps,
+                                       int rows_a_thread) {
+  extern __shared__ char shared[];
+  const int threads = blockDim.x;
+  std::int32_t* const own_steps = reinterpret_cast<std::int32_t*>(shared);
+  for (int i = threadIdx.x; i < num_steps; i += threads) own_steps[i] = t.steps[i];
+  const auto step = [&](int n) { return kOwnSteps ? own_steps[n] : __ldg(t.steps + n); };
+  const OwnHistogram<Count> counts{shared + 4 * num_steps + 4 * threadIdx.x,
+                                   4u * static_cast<unsigned>(threads)};
+  const auto levels = static_cast<unsigned>(g.levels);
+  for (unsigned k = 0; k < levels + 1; k += OwnHistogram<Count>::kInWord)
+    *reinterpret_cast<std::uint32_t*>(&counts[k]) = 0;
+  __syncthreads();
+
+  // Threads past the end keep the last one company; they write nothing.
+  const std::int64_t x_wanted = g.x_begin + std::int64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::int64_t x = min(x_wanted, g.x_end - 1);
+  const std::int64_t y_first = g.y_begin + std::int64_t{blockIdx.y} * rows_a_thread;
+  const std::int64_t y_last = min(y_first + rows_a_thread, g.y_end);
+  const bool inside = __all_sync(0xffffffffu, x >= shape.left && x + shape.right < g.width);
+  std::int32_t sum = 0;  // of sums[n] over all classes, the invalid one included
+
+  // fill: every cell of the first window
+  for (int s = 0; s < shape.num_spans; ++s) {
+    const ColumnSpan span = shape.spans[s];
+    for (int dy = span.dy_begin; dy < span.dy_end; ++dy) {
+      Count& n = counts[border_code(image, g, x + span.dx, y_first + dy)];
+      sum += step(n);
+      n = static_cast<Count>(n + 1);
+    }
+  }
+
+  // One cell in for one out; equal ones cancel. (The table has an entry more than it needs, read
+  // where a window is all one class.)
+  const auto exchange = [&](unsigned in, unsigned gone) {
+    Count &more = counts[in], &less = counts[gone];
+    const int n = more, m = less - 1;
+    const std::int32_t change = step(n) - step(m);
+    if (in != gone) {
+      more = static_cast<Count>(n + 1);
+      less = static_cast<Count>(m);
+      sum += change;
+    }
+  };
+  for (std::int64_t y = y_first;; ++y) {
+    const std::int32_t invalid = counts[levels];
+    const std::int32_t count = g.border == kStudy
+                                   ? study_population(x, shape.left, shape.right, g.width) *
+                                         study_population(y, shape.top, shape.bottom, g.height)
+                                   : t.max_count - invalid;
+    float h = entropy(t, sum - t.sums[invalid], count);
+    if (g.border == kValid &&
+        leaves_image(g, x, y, shape.left, shape.right, shape.top, shape.bottom)) {
+      h = __int_as_float(0x7fc00000);
+    }
+    if (x == x_wanted) out[(y - g.y_begin) * g.out_stride + x] = h;
+    if (y + 1 >= y_last) break;
+    // rows y - top (the first to go) to y + 1 + bottom (the last to come)
+    if (inside && y >= shape.top && y + 1 + shape.bottom < g.height) {
+      const Code* at = image + (y - g.row_begin) * g.pitch + x;
+      if (shape.rectangle) {
+        const Code* leave = at - shape.top * g.pitch - shape.left;
+        const Code* enter = at + (shape.bottom + 1) * g.pitch - shape.left;
+#pragma unroll 4
+        for (int k = 0; k < shape.num_spans; ++k)
+          exchange(min(static_cast<unsigned>(__ldg(enter + k)), levels),
+                   min(static_cast<unsigned>(__ldg(leave + k)), levels));
+      } else {
+#pragma unroll 2
+        for (int s = 0; s < shape.num_spans; ++s) {
+          const ColumnSpan span = shape.spans[s];
+          exchange(
+              min(static_cast<unsigned>(__ldg(at + span.dy_end * g.pitch + span.dx)), levels),
+              min(static_cast<unsigned>(__ldg(at + span.dy_begin * g.pitch + span.dx)), levels));
+        }
+      }
+    } else {
+      for (int s = 0; s < shape.num_spans; ++s) {
+        const ColumnSpan span = shape.spans[s];
+        exchange(border_code(image, g, x + span.dx, y + span.dy_end),
+                 border_code(image, g, x + span.dx, y + span.dy_begin));
       }
     }
   }
@@ -308,16 +459,6 @@ struct Cell {
   std::int16_t dx, dy;
 };
 
-template <class Code>
-__device__ inline int load_code(const Code* image, const Geometry& g, std::int64_t x,
-                                std::int64_t y) {
-  const std::int64_t row = border_index(y, g.height, g.border),
-                     column = border_index(x, g.width, g.border);
-  if (row < 0 || column < 0) return g.border == kConstant ? g.constant : g.levels;
-  const int code = image[(row - g.row_begin) * g.pitch + column];
-  return code < g.levels ? code : g.levels;
-}
-
 /// A warp a row segment of `segment` pixels. cells: `all` of the window, then `changes` entering,
 /// then `changes` leaving.
 template <class Code>
@@ -327,12 +468,12 @@ __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __
   extern __shared__ std::int32_t histograms[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   std::int32_t* counts = histograms + static_cast<std::int64_t>(warp) * (g.levels + 1);
-  const std::int64_t segments = (g.width + segment - 1) / segment;
+  const std::int64_t segments = (g.x_end - g.x_begin + segment - 1) / segment;
   const std::int64_t job = std::int64_t{blockIdx.x} * warps + warp;
   const std::int64_t y = g.y_begin + job / segments;
   if (y >= g.y_end) return;
-  const std::int64_t x_first = job % segments * segment;
-  const std::int64_t x_last = min(x_first + segment, g.width);
+  const std::int64_t x_first = g.x_begin + job % segments * segment;
+  const std::int64_t x_last = min(x_first + segment, g.x_end);
   for (int i = lane; i <= g.levels; i += 32) counts[i] = 0;
   __syncwarp();
   std::int32_t sum = 0;  // of sums[n] over all classes, the invalid one included
@@ -341,14 +482,15 @@ __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __
     const Cell* enter = x == x_first ? cells : cells + all;
     const int entering = x == x_first ? all : changes;
     for (int i = lane; i < entering; i += 32) {
-      const int n = atomicAdd(&counts[load_code(image, g, x + enter[i].dx, y + enter[i].dy)], 1);
+      const int n = atomicAdd(&counts[border_code(image, g, x + enter[i].dx, y + enter[i].dy)], 1);
       change += t.sums[n + 1] - t.sums[n];
     }
     __syncwarp();
     if (x > x_first) {
       const Cell* leave = cells + all + changes;
       for (int i = lane; i < changes; i += 32) {
-        const int n = atomicSub(&counts[load_code(image, g, x + leave[i].dx, y + leave[i].dy)], 1);
+        const int n =
+            atomicSub(&counts[border_code(image, g, x + leave[i].dx, y + leave[i].dy)], 1);
         change -= t.sums[n] - t.sums[n - 1];
       }
     }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -24,6 +25,11 @@ class Library {
     throw Error(ExitCode::kResources,
                 std::string(what) + " cannot be loaded (" + *names.begin() + "): " + advice);
   }
+  /// Leaves the function null where the library lacks it.
+  template <class F>
+  void find(F& function, const char* name) const {
+    function = reinterpret_cast<F>(dlsym(handle_, name));
+  }
   template <class F>
   void get(F& function, const char* name) const {
     function = reinterpret_cast<F>(dlsym(handle_, name));
@@ -35,6 +41,23 @@ class Library {
   void* handle_ = nullptr;  // kept: contexts may outlive us
   const char* what_;
 };
+
+// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int value;
+  };
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  LaunchAttribute* attributes;
+  unsigned num_attributes;
+};
+constexpr int kStreamSerialization = 6;  // programmatic: CU_LAUNCH_ATTRIBUTE_...
 
 struct Driver {
   int (*init)(unsigned);
@@ -53,6 +76,7 @@ struct Driver {
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                 void**, void**);
   int (*error_string)(int, const char**);
+  int (*launch_extended)(const LaunchConfig*, void*, void**, void**) = nullptr;  // may be missing
 
   Driver() {
     const Library lib({"libcuda.so.1", "libcuda.so"}, "the CUDA driver",
@@ -72,6 +96,7 @@ struct Driver {
     lib.get(to_host, "cuMemcpyDtoH_v2");
     lib.get(launch, "cuLaunchKernel");
     lib.get(error_string, "cuGetErrorString");
+    lib.find(launch_extended, "cuLaunchKernelEx");
   }
 
   void check(int status, const char* what) const {
@@ -136,6 +161,8 @@ struct MapCuda::State {
   void *context = nullptr, *module = nullptr, *map = nullptr, *look_up = nullptr;
   Address buffer = 0, table = 0;
   std::size_t buffer_bytes = 0, table_bytes = 0;
+  std::vector<float> table_entries;  // what the table on the device holds
+  bool overlaps = false;             // launches may start before the one ahead has ended
 
   State(const MapExpression& e, const MapOptions& o, std::int64_t w)
       : expression(e), options(o), width(w) {}
@@ -158,10 +185,29 @@ struct MapCuda::State {
   }
 
   void start(void* function, std::int64_t n, void** arguments, void* stream) const {
-    const std::int64_t blocks = ((n + 3) / 4 + 255) / 256;
-    cuda.check(cuda.launch(function, static_cast<unsigned>(blocks), 1, 1, 256, 1, 1, 0, stream,
-                           arguments, nullptr),
+    const auto blocks = static_cast<unsigned>(((n + 3) / 4 + 255) / 256);
+    if (overlaps) {
+      LaunchAttribute attribute{};
+      attribute.id = kStreamSerialization;
+      attribute.value = 1;
+      const LaunchConfig config{{blocks, 1, 1}, {256, 1, 1}, 0, stream, &attribute, 1};
+      cuda.check(cuda.launch_extended(&config, function, arguments, nullptr), "starting the map");
+      return;
+    }
+    cuda.check(cuda.launch(function, blocks, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
                "starting the map");
+  }
+
+  // Host values through the buffer on the device.
+  template <class Launch>
+  void through_device(std::int64_t count, float* values, Launch&& launch) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+    if (bytes == 0 || options.repeat == 0) return;
+    cuda.check(cuda.set_current(context), "choosing the device");
+    reserve(buffer, buffer_bytes, bytes);
+    cuda.check(cuda.to_device(buffer, values, bytes), "copying the array in");
+    launch(reinterpret_cast<float*>(buffer));
+    cuda.check(cuda.to_host(values, buffer, bytes), "copying the result out");
   }
 };
 
@@ -174,6 +220,7 @@ MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std
   int major = 0, minor = 0;
   s.cuda.check(s.cuda.attribute(&major, 75, s.device), "asking the device");
   s.cuda.check(s.cuda.attribute(&minor, 76, s.device), "asking the device");
+  s.overlaps = major >= 9 && s.cuda.launch_extended != nullptr;
   const std::vector<char> code =
       compile(map_kernel_source(expression, options.precision, width), major, minor);
   void* context = nullptr;
@@ -187,42 +234,64 @@ MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std
 
 MapCuda::~MapCuda() = default;
 
-void MapCuda::run_on_device(std::int64_t y_begin, std::int64_t y_end, float* values, void* stream) {
+void MapCuda::run_on_device(std::int64_t first, std::int64_t count, float* values, void* stream) {
   TW_CHECK(state_->options.precision != MapPrecision::kLut, "a lookup needs a table");
-  long long n = state_->width * (y_end - y_begin), width = state_->width, y = y_begin;
+  TW_CHECK(first % 16 == 0, "a piece of an array starts at a multiple of 16");
+  long long n = count, width = state_->width, from = first;
   int repeat = state_->options.repeat;
-  void* arguments[] = {&values, &n, &width, &y, &repeat};
+  void* arguments[] = {&values, &n, &width, &from, &repeat};
   state_->start(state_->map, n, arguments, stream);
 }
 
-void MapCuda::look_up_on_device(const MapTable& table, std::int64_t y_begin, std::int64_t y_end,
+void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::int64_t count,
                                 float* values, void* stream) {
   State& s = *state_;
-  const std::size_t bytes = table.entries.size() * sizeof(float);
-  s.reserve(s.table, s.table_bytes, bytes);
-  s.cuda.check(s.cuda.to_device(s.table, table.entries.data(), bytes), "copying the table");
-  long long n = s.width * (y_end - y_begin), width = s.width, y = y_begin, least = table.least,
-            size = table.size;
+  TW_CHECK(first % 16 == 0, "a piece of an array starts at a multiple of 16");
+  if (s.table_entries != table.entries) {
+    const std::size_t bytes = table.entries.size() * sizeof(float);
+    s.reserve(s.table, s.table_bytes, bytes);
+    s.cuda.check(s.cuda.to_device(s.table, table.entries.data(), bytes), "copying the table");
+    s.table_entries = table.entries;
+  }
+  long long n = count, width = s.width, from = first, least = table.least, size = table.size;
   int period = table.period;
-  void* arguments[] = {&values, &n, &width, &y, &period, &least, &size, &s.table};
+  void* arguments[] = {&values, &n, &width, &from, &period, &least, &size, &s.table};
   s.start(s.look_up, n, arguments, stream);
+}
+
+void MapCuda::run_flat(std::int64_t first, std::int64_t count, float* values) {
+  state_->through_device(
+      count, values, [&](float* on_device) { run_on_device(first, count, on_device, nullptr); });
+}
+
+void MapCuda::look_up_flat(const MapTable& table, std::int64_t first, std::int64_t count,
+                           float* values) {
+  state_->through_device(count, values, [&](float* on_device) {
+    look_up_on_device(table, first, count, on_device, nullptr);
+  });
 }
 
 void MapCuda::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
   State& s = *state_;
-  const std::size_t bytes = static_cast<std::size_t>(s.width * (y_end - y_begin)) * sizeof(float);
-  if (bytes == 0 || s.options.repeat == 0) return;
-  s.cuda.check(s.cuda.set_current(s.context), "choosing the device");
-  s.reserve(s.buffer, s.buffer_bytes, bytes);
-  s.cuda.check(s.cuda.to_device(s.buffer, values, bytes), "copying the array in");
-  auto* on_device = reinterpret_cast<float*>(s.buffer);
+  const std::int64_t first = y_begin * s.width, count = (y_end - y_begin) * s.width;
+  // a piece starts at a multiple of 16: pixels before it go along, and are not looked at
+  const std::int64_t before = first % 16;
   if (s.options.precision == MapPrecision::kLut) {
-    look_up_on_device(make_map_table(s.expression, s.options, s.width, y_begin, y_end, values),
-                      y_begin, y_end, on_device, nullptr);
-  } else {
-    run_on_device(y_begin, y_end, on_device, nullptr);
+    if (count == 0 || s.options.repeat == 0) return;
+    const MapTable table = make_map_table(s.expression, s.options, s.width, y_begin, y_end, values);
+    if (before == 0) return look_up_flat(table, first, count, values);
+    std::vector<float> shifted(static_cast<std::size_t>(before + count),
+                               static_cast<float>(table.least));
+    std::copy_n(values, count, shifted.begin() + before);
+    look_up_flat(table, first - before, before + count, shifted.data());
+    std::copy_n(shifted.begin() + before, count, values);
+    return;
   }
-  s.cuda.check(s.cuda.to_host(values, s.buffer, bytes), "copying the result out");
+  if (before == 0) return run_flat(first, count, values);
+  std::vector<float> shifted(static_cast<std::size_t>(before + count));
+  std::copy_n(values, count, shifted.begin() + before);
+  run_flat(first - before, before + count, shifted.data());
+  std::copy_n(shifted.begin() + before, count, values);
 }
 
 }  // namespace tilewave::field

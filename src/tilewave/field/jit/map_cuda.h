@@ -27,12 +27,17 @@ class MapCuda {
 
   /// As map_cpu: rows [y_begin, y_end) in place, host memory.
   void run(std::int64_t y_begin, std::int64_t y_end, float* values);
+  /// The same for pixels [first, first + count) in reading order; first is a multiple of 16. Not
+  /// for kLut.
+  void run_flat(std::int64_t first, std::int64_t count, float* values);
+  /// kLut for pixels in reading order, of an array whose domain is proven by `table`.
+  void look_up_flat(const MapTable& table, std::int64_t first, std::int64_t count, float* values);
 
   /// The same on data already on the device (16-byte aligned), on `stream` (a CUstream); does not
-  /// wait. Not for kLut.
-  void run_on_device(std::int64_t y_begin, std::int64_t y_end, float* values, void* stream);
-  /// kLut on data on the device whose domain is proven by `table`.
-  void look_up_on_device(const MapTable& table, std::int64_t y_begin, std::int64_t y_end,
+  /// wait. From compute capability 9.0 on, a launch starts while the one before in the stream ends.
+  void run_on_device(std::int64_t first, std::int64_t count, float* values, void* stream);
+  /// kLut on the device; the table is copied when it is not the one of the call before.
+  void look_up_on_device(const MapTable& table, std::int64_t first, std::int64_t count,
                          float* values, void* stream);
 
  private:

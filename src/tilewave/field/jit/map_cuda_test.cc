@@ -1,10 +1,13 @@
 // Maps on a device against double precision and the CPU; skipped where there is none.
 #include "tilewave/field/jit/map_cuda.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
+#include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/map_runner.h"
 
 namespace tilewave::field {
 namespace {
@@ -61,6 +64,21 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
         EXPECT_EQ(error.mismatched, 0);
       }
     }
+    // Whole, in bands that start anywhere, and on every device: the same bits.
+    for (const Row& row : rows) {
+      const auto e = MapExpression::parse(row.text);
+      const auto input = whole_numbers(static_cast<std::size_t>(width * 33));
+      auto whole = input, bands = input, several = input;
+      MapCuda map(e, MapOptions(), width, 0);
+      map.run(0, 33, whole.data());
+      for (std::int64_t y = 0; y < 33; y += 5)
+        map.run(y, std::min<std::int64_t>(y + 5, 33), bands.data() + y * width);
+      DeviceSet all;
+      for (int i = 0; i < num_cuda_devices(); ++i) all.cuda.push_back(i);
+      MapRunner(e, MapOptions(), width, width * 33, all).run(0, 33, several.data());
+      EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
+      EXPECT_EQ(std::memcmp(whole.data(), several.data(), whole.size() * sizeof(float)), 0);
+    }
     const auto e = MapExpression::parse(rows[0].text);
     MapOptions o;
     o.repeat = 10;
@@ -69,6 +87,11 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
     map_cpu(e, o, width, 0, 20, cpu.data());
     MapCuda(e, o, width, 0).run(0, 20, cuda.data());
     EXPECT_EQ(std::memcmp(cpu.data(), cuda.data(), cpu.size() * sizeof(float)), 0) << width;
+    cuda = input;
+    MapCuda(e, o, width, 0).run(1, 20, cuda.data() + width);  // a band that starts in mid-word
+    EXPECT_EQ(std::memcmp(cpu.data() + width, cuda.data() + width,
+                          (cpu.size() - static_cast<std::size_t>(width)) * sizeof(float)),
+              0);
   }
 }
 

@@ -166,7 +166,15 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
   return concat({body, "  return ", nodes.back().is_integer ? "(float)" : "", raw(last), ";\n}\n"});
 }
 
+// after_the_launch_before: a launch may start while the one before it in the stream ends; this
+// waits for what that one wrote, and lets the next one start.
 constexpr const char* kPrelude = R"(
+__device__ __forceinline__ void after_the_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 __device__ __forceinline__ float floor_mod(float a, float b) { return a - b * floorf(a / b); }
 __device__ __forceinline__ long long floor_mod(long long a, long long b) { const long long r = a % b; return r < 0 ? r + b : r; }
 __device__ __forceinline__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
@@ -182,12 +190,13 @@ __device__ __forceinline__ float fast_cos(float x) { return __cosf(reduced(x)); 
 
 // Exact lookup: entry [iy % period][ix % period][v - least].
 constexpr const char* kLookUp = R"(
-extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long n, long long width, long long y_begin,
+extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long n, long long width, long long first,
                                           int period, long long least, long long size, const float* __restrict__ table) {
   const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  after_the_launch_before();
   if (t >= n) return;
   if (t + 4 <= n && width % 4 == 0 && (period == 1 || period == 2 || period == 4)) {
-    const float* row = table + (period == 1 ? 0 : ((y_begin + t / width) % period) * period * size) - least;
+    const float* row = table + (period == 1 ? 0 : ((first + t) / width % period) * period * size) - least;
     float4 v = *reinterpret_cast<float4*>(values + t);
     v.x = __ldg(row + (int)v.x);
     v.y = __ldg(row + (1 % period) * size + (int)v.y);
@@ -197,7 +206,7 @@ extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long 
     return;
   }
   for (long long i = t; i < n && i < t + 4; ++i) {
-    const long long y = y_begin + i / width, x = i % width;
+    const long long y = (first + i) / width, x = (first + i) % width;
     values[i] = table[(y % period * period + x % period) * size + (long long)values[i] - least];
   }
 }
@@ -227,8 +236,9 @@ std::string map_kernel_source(const MapExpression& expression, MapPrecision prec
     };
     source += R"(
 extern "C" __global__ void __launch_bounds__(256)
-map_kernel(float* __restrict__ values, long long n, long long width, long long y_begin, int repeat) {
+map_kernel(float* __restrict__ values, long long n, long long width, long long first, int repeat) {
   const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  after_the_launch_before();
   if (t + 4 <= n) {
     float4 v = *reinterpret_cast<float4*>(values + t);
     for (int r = 0; r < repeat; ++r) {
@@ -253,12 +263,13 @@ map_kernel(float* __restrict__ values, long long n, long long width, long long y
   source += function(expression, fast, "f");
   source += R"(
 extern "C" __global__ void __launch_bounds__(256)
-map_kernel(float* __restrict__ values, long long n, long long width, long long y_begin, int repeat) {
-  const long long first = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
-  for (long long i = first; i < n && i < first + 4; ++i) {
-    const long long row = i / width, ix = i - row * width, iy = y_begin + row;
+map_kernel(float* __restrict__ values, long long n, long long width, long long first, int repeat) {
+  const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
+  after_the_launch_before();
+  for (long long i = t; i < n && i < t + 4; ++i) {
+    const long long idx = first + i, iy = idx / width, ix = idx - iy * width;
     float v = values[i];
-    for (int r = 0; r < repeat; ++r) v = f(v, ix, iy, iy * width + ix);
+    for (int r = 0; r < repeat; ++r) v = f(v, ix, iy, idx);
     values[i] = v;
   }
 }

@@ -1,0 +1,123 @@
+// What --device may say, the cost model, and how an image is cut.
+#include "tilewave/field/device_set.h"
+
+#include "gtest/gtest.h"
+#include "tilewave/base/error.h"
+#include "tilewave/field/cuda_costs.h"
+#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/map_runner.h"
+
+namespace tilewave::field {
+namespace {
+
+TEST(DeviceSet, Forms) {
+  const auto form = [](const char* text) { return to_string(parse_device_set("--device", text)); };
+  EXPECT_EQ(form("cpu"), "cpu");
+  EXPECT_EQ(form("auto"), "auto");
+  EXPECT_EQ(form("cuda"), "cuda:0");
+  EXPECT_EQ(form("cuda:2"), "cuda:2");
+  EXPECT_EQ(form("cuda:0-2"), "cuda:0,1,2");
+  EXPECT_EQ(form("cuda:3,1"), "cuda:3,1");
+  EXPECT_EQ(form("cpu+cuda"), "cpu+cuda:0");
+  EXPECT_EQ(form("cpu+cuda:0-1"), "cpu+cuda:0,1");
+  for (const char* wrong :
+       {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1-0", "cuda:0,0", "cuda:0,", "cuda:0-",
+        "cuda:99", "cpu+", "cpu+gpu", "cuda:0 ", "cuda:0x1", "CPU"}) {
+    try {
+      parse_device_set("--device", wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kUsage) << wrong;
+    }
+  }
+}
+
+// An H200 of 2026, roughly.
+EntropyCosts costs(double cpu_ns, int devices) {
+  EntropyCosts c;
+  c.cpu_s = cpu_ns * 1e-9;
+  c.num_devices = devices;
+  c.cuda = {0.4, 30e-6, 8e9, 8e9, 3e-12, 5e-12};
+  return c;
+}
+
+TEST(EntropyCosts, TransfersAndTheStartAreCounted) {
+  const std::int64_t large = 10240 * 10240;
+  // 5x5, 16 classes: the copies alone take longer than two cores
+  EXPECT_FALSE(choose_processors(costs(0.6, 1), large).set.on_cuda());
+  // 101x101, 256 classes: worth the start
+  EntropyCosts wide = costs(30, 1);
+  wide.update_columns = 101;
+  EXPECT_TRUE(choose_processors(wide, large).set.on_cuda());
+  EXPECT_FALSE(choose_processors(wide, 1000 * 1000).set.on_cuda());  // but not for this
+  wide.started = true;
+  EXPECT_TRUE(choose_processors(wide, 1000 * 1000).set.on_cuda());
+  EXPECT_FALSE(choose_processors(wide, 1).set.on_cuda());
+  const EntropyChoice none = choose_processors(costs(30, 0), large);
+  EXPECT_FALSE(none.set.on_cuda());
+  EXPECT_NE(none.reason.find("no CUDA device"), std::string::npos);
+}
+
+TEST(EntropyCosts, SeveralDevicesOnlyWhereKernelsRule) {
+  EntropyCosts c = costs(200, 4);
+  c.started = true;
+  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 1u);
+  c.update_columns = 2001;
+  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 4u);
+}
+
+TEST(EntropyCosts, TheFileOfCosts) {
+  const CudaCosts c{0.25, 3e-5, 7e9, 6e9, 3e-12, 5e-12};
+  const std::string text = "nonsense\nother/13 1 1 1 1 1 1\n" + print_cuda_costs("this/13", c);
+  CudaCosts read;
+  ASSERT_TRUE(find_cuda_costs(text, "this/13", read));
+  EXPECT_DOUBLE_EQ(read.out_bytes_per_s, 6e9);
+  EXPECT_FALSE(find_cuda_costs(text, "that/13", read));
+  EXPECT_FALSE(find_cuda_costs("this/13 1 1 0 1 1 1\n", "this/13", read));  // no such bandwidth
+  EXPECT_FALSE(find_cuda_costs("this/13 1 1\n", "this/13", read));
+}
+
+TEST(CutAxis, CoversEverythingOnce) {
+  for (const std::int64_t total : {1, 5, 127, 128, 1000, 10000000}) {
+    for (const std::int64_t grain : {1, 16, 128}) {
+      const auto cuts = cut_axis(total, {1, 2, 1}, grain);
+      ASSERT_EQ(cuts.size(), 4u);
+      EXPECT_EQ(cuts.front(), 0);
+      EXPECT_EQ(cuts.back(), total);
+      for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+        EXPECT_LE(cuts[i], cuts[i + 1]);
+        EXPECT_TRUE(i == 0 || cuts[i] % grain == 0 || cuts[i] == total);
+      }
+    }
+  }
+  EXPECT_EQ(cut_axis(1000, {1, 3}, 1)[1], 250);
+}
+
+TEST(EntropyRunner, AutoOnASmallImageIsTheCpuAndSaysSo) {
+  const EntropyPlan plan(EntropyOptions(), 64, 64);
+  EntropyRunner runner(plan, parse_device_set("--device", "auto"));
+  EXPECT_EQ(to_string(runner.set()), "cpu");
+  EXPECT_NE(runner.explain().find("auto: cpu"), std::string::npos);
+  const std::vector<std::uint8_t> codes(64 * 64, 3);
+  std::vector<float> out(codes.size(), -1.0f);
+  runner.run({codes.data(), 64, 64, 64, 0, 64}, {0, 64, 0, 64}, out.data(), 64);
+  for (const float h : out) ASSERT_EQ(h, 0.0f);
+}
+
+TEST(MapRunner, AutoAndSharing) {
+  const auto e = MapExpression::parse("v + 1");
+  MapRunner runner(e, MapOptions(), 8, 16, parse_device_set("--device", "auto"));
+  EXPECT_NE(runner.explain().find("auto: cpu"), std::string::npos);
+  std::vector<float> values(16, 2.0f);
+  runner.run(0, 2, values.data());
+  for (const float v : values) EXPECT_EQ(v, 3.0f);
+  try {
+    MapRunner(e, MapOptions(), 8, 16, parse_device_set("--device", "cpu+cuda:0"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::field
