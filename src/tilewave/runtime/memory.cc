@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -14,6 +16,9 @@ namespace tilewave::runtime {
 
 namespace {
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+constexpr std::size_t kPageBytes = 4096;
+// Below, a mapping of its own (some 10 us with its page faults) costs more than the work on it.
+constexpr std::size_t kHeapBytes = std::size_t{128} << 10;
 
 std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
   std::ifstream file(path);
@@ -24,6 +29,13 @@ std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
 
 HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
   if (num_bytes == 0) return;
+  if (num_bytes <= kHeapBytes) {
+    const std::size_t whole = (num_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    data_ = std::aligned_alloc(kPageBytes, whole);
+    if (!data_) throw Error(ExitCode::kResources, "cannot reserve memory: the system refused");
+    std::memset(data_, 0, whole);
+    return;
+  }
   map_bytes_ = num_bytes + kHugePageBytes;
   map_ = mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -40,7 +52,11 @@ HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
 }
 
 HostBuffer::~HostBuffer() {
-  if (map_) munmap(map_, map_bytes_);
+  if (map_) {
+    munmap(map_, map_bytes_);
+  } else {
+    std::free(data_);
+  }
 }
 
 HostBuffer::HostBuffer(HostBuffer&& other) noexcept
