@@ -32,12 +32,14 @@ void State::restore_layout() {
 }
 
 void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
-  std::vector<cplx> all(num_amplitudes());
-  for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
-    std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
-  });
-  f(0, all);
-  set_amplitudes(all);
+  restore_layout();
+  constexpr std::uint64_t kTransfer = std::uint64_t{1} << 20;
+  std::vector<cplx> block(std::min(kTransfer, num_amplitudes()));
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += block.size()) {
+    read_local(first, block);
+    f(first, block);
+    write_local(first, block);
+  }
 }
 
 runtime::HostBuffer State::take_amplitudes() {
