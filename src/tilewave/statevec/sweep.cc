@@ -45,6 +45,14 @@ cplx sum_blocks(const State& state, F f) {
   return std::accumulate(sums.begin(), sums.end(), cplx(0));
 }
 
+// Amplitudes of another state, in memory of the thread until its next call.
+std::span<const cplx> read_beside(const State& other, std::uint64_t first, std::size_t count) {
+  thread_local std::vector<cplx> block;
+  block.resize(count);
+  other.read_local(first, block);
+  return block;
+}
+
 // x <- M x, M by columns: their real parts, then their imaginary parts; scratch: 4 dim numbers.
 TW_MULTIVERSION void multiply(const double* columns, cplx* x, std::size_t dim, double* scratch) {
   double *re = scratch, *im = scratch + dim, *in = scratch + 2 * dim;
@@ -107,8 +115,7 @@ cplx State::sweep_sum(const SweepSum& s, std::uint64_t first) {
 
 cplx State::pair_sum(PairSum kind, const State& other) {
   return sum_blocks(*this, [&](std::uint64_t at, std::span<const cplx> block) {
-    std::vector<cplx> others(block.size());
-    other.read_local(at, others);
+    const std::span<const cplx> others = read_beside(other, at, block.size());
     Complex<double> sum = {0, 0};
     for (std::size_t k = 0; k < block.size(); ++k)
       sum = sum + summand(kind, inner(block[k]), inner(others[k]));
@@ -118,8 +125,7 @@ cplx State::pair_sum(PairSum kind, const State& other) {
 
 void State::add_scaled(const State& other, cplx a, cplx c) {
   update_blocks([&](std::uint64_t at, std::span<cplx> block) {
-    std::vector<cplx> others(block.size());
-    other.read_local(at, others);
+    const std::span<const cplx> others = read_beside(other, at, block.size());
     for (std::size_t k = 0; k < block.size(); ++k) {
       block[k] = outer(inner(c) * inner(block[k]) + inner(a) * inner(others[k]));
     }
