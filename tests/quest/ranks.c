@@ -1,5 +1,5 @@
-/* A program of the API that any number of ranks can run: prints numbers that do not depend on it, one
- * a line, from rank 0. With an argument it does one thing that goes wrong, or one report. */
+/* A program of the API that any number of ranks can run: prints numbers that do not depend on it,
+ * one a line, from rank 0. With an argument it does one thing that goes wrong, or one report. */
 #include <QuEST.h>
 #include <math.h>
 #include <stdio.h>
@@ -101,7 +101,8 @@ static void whole(Qureg q) {
   for (int i = 0; i < dim; ++i) m.real[i][(i * 5 + 3) % dim] = 1; /* a permutation */
   multiQubitUnitary(q, targets, m.numQubits, m);
   int control[1] = {7};
-  if (!q.isDensityMatrix || n > 8) applyMultiControlledMatrixN(q, control, 1, targets, m.numQubits, m);
+  if (!q.isDensityMatrix || n > 8)
+    applyMultiControlledMatrixN(q, control, 1, targets, m.numQubits, m);
   destroyComplexMatrixN(m);
   put("matrix", array_sum(q));
   DiagonalOp op = createDiagonalOp(n, env);

@@ -3,6 +3,7 @@
 #include "tilewave/statevec/sweep.h"
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <map>
 #include <numeric>

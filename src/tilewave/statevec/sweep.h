@@ -6,7 +6,6 @@
 // state.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -56,12 +55,9 @@ struct StringTerm {
   Complex<double> c = {0, 0};
 
   TW_HD bool is_odd(std::uint64_t row) const {
-    const std::uint64_t signs = (row ^ x) & z;
-#if defined(__CUDA_ARCH__)
-    return __popcll(signs) & 1;
-#else
-    return std::popcount(signs) & 1;
-#endif
+    std::uint64_t signs = (row ^ x) & z;
+    for (int half = 32; half >= 4; half /= 2) signs ^= signs >> half;
+    return 0x6996 >> (signs & 15) & 1;  // bit k: the parity of k
   }
 };
 
