@@ -58,8 +58,8 @@ else:
         print("skipped: 16 GiB and minutes; set TILEWAVE_LARGE_TESTS=1 to run it")
         sys.exit(77)
     available = json.loads(output(TILEWAVE, "info", "--json"))["memory_bytes"]["available"]
-    if available < 1.04 * 16 * 2**30 + 400e6:
-        print("skipped: needs 18 GB of free memory")
+    if available < 1.04 * 16 * 2**int(NAME[-2:]) + 400e6:
+        print("skipped: needs 1.04 times the state in free memory")
         sys.exit(77)
     values = check_state()
     want = [p for p, in numbers(f"{DATA}/contest_{NAME}.probs.txt", r"==1 :\s+(\S+)")]

@@ -226,8 +226,20 @@ MatrixN::MatrixN(const Matrix& m) {
 
 MatrixN::~MatrixN() { destroyComplexMatrixN(value); }
 
+namespace {
+
+// Closes the environment when all tests are done: processes leave their run together.
+struct Closing : testing::Environment {
+  void TearDown() override { destroyQuESTEnv(environment()); }
+};
+
+}  // namespace
+
 QuESTEnv environment() {
-  static const QuESTEnv env = createQuESTEnv();
+  static const QuESTEnv env = [] {
+    testing::AddGlobalTestEnvironment(new Closing);
+    return createQuESTEnv();
+  }();
   return env;
 }
 
@@ -257,6 +269,14 @@ Pair::~Pair() { destroyQureg(q, environment()); }
 
 std::vector<cplx> Pair::amplitudes() const {
   std::vector<cplx> out(ref.a.size());
+  if (q.numChunks > 1) {  // the share of this process, the rest as wanted
+    out = ref.a;
+    copyStateFromGPU(q);
+    const auto first = static_cast<std::size_t>(q.chunkId * q.numAmpsPerChunk);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(q.numAmpsPerChunk); ++k)
+      out[first + k] = {q.stateVec.real[k], q.stateVec.imag[k]};
+    return out;
+  }
   if (out.size() > 1024) {  // one transfer where the state is on a device
     copyStateFromGPU(q);
     for (std::size_t k = 0; k < out.size(); ++k) out[k] = {q.stateVec.real[k], q.stateVec.imag[k]};

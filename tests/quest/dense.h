@@ -77,6 +77,7 @@ struct Pair {
   Pair& operator=(const Pair&) = delete;
   Qureg q;
   State ref;
+  /// Of several processes each sees its share and takes the rest for right.
   std::vector<cplx> amplitudes() const;
   /// The register is what the reference is.
   void check(const std::string& what) const;

@@ -245,8 +245,10 @@ TEST(Gates, FourierTransform) {
     for (int k = 0; k < s.ref.n; ++k) all[k] = k;
     applyFullQFT(s.q);
     s.ref.both(all, matrix(s.ref.n));
-    Bits some = random_qubits(s.ref.n, 3);
-    applyQFT(s.q, some.data(), 3);
-    s.ref.both(some, matrix(3));
+    for (int count = 1; count <= 5; ++count) {
+      Bits some = random_qubits(s.ref.n, count);
+      applyQFT(s.q, some.data(), count);
+      s.ref.both(some, matrix(count));
+    }
   });
 }

@@ -1,5 +1,6 @@
 // Operators that need not be unitary, phase functions, product formulas and whole-state functions.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -78,9 +79,9 @@ void apply_phase(State& s, const std::vector<Bits>& registers, bitEncoding encod
 // More targets than the planner takes in one matrix.
 TEST(Operators, WideMatrices) {
   for (int targets = 9; targets <= 10; ++targets) {
-    Pair s(11, false);
-    for (int controls = 0; controls <= 11 - targets; ++controls) {
-      const Bits all = random_qubits(11, targets + controls);
+    Pair s(12, false);
+    for (int controls = 0; controls <= 2; ++controls) {
+      const Bits all = random_qubits(12, targets + controls);
       Bits t(all.begin(), all.begin() + targets), c(all.begin() + targets, all.end());
       Matrix m = random_matrix(targets);
       for (cplx& x : m) x /= std::sqrt(double(1 << targets));
@@ -98,12 +99,31 @@ TEST(Operators, WideMatrices) {
   }
 }
 
+TEST(Operators, ControlledMatrices) {
+  for (int targets = 1; targets <= 5; ++targets) {
+    for (int controls = 1; controls <= 5; ++controls) {
+      on_both(
+          std::to_string(controls) + " controls, matrix on " + std::to_string(targets),
+          [&](Pair& s) {
+            Bits all = random_qubits(s.ref.n, targets + controls);
+            Bits t(all.begin(), all.begin() + targets), c(all.begin() + targets, all.end());
+            Matrix m = random_matrix(targets);
+            for (cplx& x : m) x /= std::sqrt(double(1 << targets));
+            const MatrixN n(m);
+            applyMultiControlledMatrixN(s.q, c.data(), controls, t.data(), targets, n.value);
+            s.ref.left(t, m, c);
+            applyMultiControlledGateMatrixN(s.q, c.data(), controls, t.data(), targets, n.value);
+            s.ref.both(t, m, c);
+          },
+          controls + targets);
+    }
+  }
+}
+
 TEST(Operators, Matrices) {
   for (int targets = 1; targets <= 5; ++targets) {
     on_both("matrices on " + std::to_string(targets), [&](Pair& s) {
-      const int controls = std::min(2, s.ref.n - targets);
-      Bits all = random_qubits(s.ref.n, targets + controls);
-      Bits t(all.begin(), all.begin() + targets), c(all.begin() + targets, all.end());
+      Bits t = random_qubits(s.ref.n, targets);
       Matrix m = random_matrix(targets);
       for (cplx& x : m) x /= std::sqrt(double(1 << targets));
       const MatrixN n(m);
@@ -111,12 +131,6 @@ TEST(Operators, Matrices) {
       s.ref.left(t, m);
       applyGateMatrixN(s.q, t.data(), targets, n.value);
       s.ref.both(t, m);
-      if (controls) {
-        applyMultiControlledMatrixN(s.q, c.data(), controls, t.data(), targets, n.value);
-        s.ref.left(t, m, c);
-        applyMultiControlledGateMatrixN(s.q, c.data(), controls, t.data(), targets, n.value);
-        s.ref.both(t, m, c);
-      }
       if (targets == 1) {
         applyMatrix2(s.q, t[0], matrix2(m));
         s.ref.left(t, m);
@@ -134,7 +148,7 @@ TEST(Operators, Diagonal) {
     DiagonalOp op = createDiagonalOp(s.ref.n, environment());
     std::vector<cplx> d;
     std::vector<qreal> re, im;
-    for (long long k = 0; k < op.numElemsPerChunk; ++k) {
+    for (long long k = 0; k < 1LL << s.ref.n; ++k) {
       d.emplace_back(random_number(-1, 1), random_number(-1, 1));
       re.push_back(qreal(d.back().real()));
       im.push_back(qreal(d.back().imag()));
@@ -154,7 +168,7 @@ TEST(Operators, Diagonal) {
     applyDiagonalOp(s.q, op);
     s.ref.left(all_qubits(s.ref.n), diagonal(d));
     destroyDiagonalOp(op, environment());
-    for (int targets : {2, 5}) {
+    for (int targets = 1; targets <= 5; ++targets) {
       SubDiagonalOp sub = createSubDiagonalOp(targets);
       Bits t = random_qubits(s.ref.n, targets);
       std::vector<cplx> e(d.begin(), d.begin() + (1 << targets));
@@ -190,6 +204,16 @@ TEST(Operators, PauliSums) {
     Bits t = all_qubits(s.ref.n);
     EXPECT_NEAR(calcExpecPauliProd(s.q, t.data(), h.value.pauliCodes, s.ref.n, space.q),
                 expected(pauli_string(h.strings[0])), 4 * kTolerance);
+    // remembered until the state changes, however it does
+    EXPECT_NEAR(calcExpecPauliHamil(s.q, h.value, space.q), expected(h.matrix), 4 * kTolerance);
+    rotateX(s.q, 0, qreal(0.7));
+    s.ref.both({0}, pauli_rotation({1}, 0.7));
+    EXPECT_NEAR(calcExpecPauliHamil(s.q, h.value, space.q), expected(h.matrix), 4 * kTolerance);
+    if (s.q.numChunks == 1) {
+      s.q.stateVec.real[3] += qreal(0.25);
+      s.ref.a[3] += 0.25;
+    }
+    EXPECT_NEAR(calcExpecPauliHamil(s.q, h.value, space.q), expected(h.matrix), 4 * kTolerance);
     out.ref = s.ref;
     out.ref.left(t, h.matrix);
     applyPauliHamil(s.q, h.value, out.q);
@@ -238,7 +262,8 @@ TEST(Operators, ProductFormula) {
 }
 
 TEST(Operators, HamiltonianFiles) {
-  const std::string name = testing::TempDir() + "quest_hamiltonian.txt";
+  const std::string name =
+      testing::TempDir() + "quest_hamiltonian_" + std::to_string(getpid()) + ".txt";
   std::FILE* file = std::fopen(name.c_str(), "w");
   std::fputs("0.5 0 3 0\n-1.25 3 0 3\n\n", file);
   std::fclose(file);
@@ -251,8 +276,10 @@ TEST(Operators, HamiltonianFiles) {
   DiagonalOp op = createDiagonalOpFromPauliHamilFile(path.data(), environment());
   DiagonalOp same = createDiagonalOp(3, environment());
   initDiagonalOpFromPauliHamil(same, h);
-  for (int k = 0; k < 8; ++k) {
-    const double z1 = k >> 1 & 1 ? -1 : 1, z02 = ((k ^ k >> 2) & 1) ? -1 : 1;
+  EXPECT_EQ(op.numElemsPerChunk * op.numChunks, 8);
+  for (int k = 0; k < op.numElemsPerChunk; ++k) {
+    const int index = k + op.chunkId * static_cast<int>(op.numElemsPerChunk);
+    const double z1 = index >> 1 & 1 ? -1 : 1, z02 = ((index ^ index >> 2) & 1) ? -1 : 1;
     EXPECT_NEAR(op.real[k], 0.5 * z1 - 1.25 * z02, kTolerance);
     EXPECT_EQ(op.real[k], same.real[k]);
     EXPECT_EQ(op.imag[k], 0);

@@ -94,10 +94,11 @@ class DensityState final : public State {
   std::unique_ptr<State> clone() const override {
     return std::make_unique<DensityState>(state_->clone());
   }
-  std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const override {
-    auto* other = dynamic_cast<DensityState*>(spare.get());
-    return std::make_unique<DensityState>(
-        state_->clone_into(other ? std::move(other->state_) : nullptr));
+  void copy_from(const State& other) override {
+    const auto* from = dynamic_cast<const DensityState*>(&other);
+    TW_CHECK(from, "a density matrix takes over a density matrix");
+    state_->copy_from(*from->state_);
+    changed();
   }
   void for_each_block(
       const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) override {

@@ -1,6 +1,7 @@
 #include "tilewave/statevec/state.h"
 
 #include <algorithm>
+#include <typeinfo>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
@@ -22,6 +23,17 @@ void State::apply(const circuit::Circuit& circuit, std::span<const circuit::Op> 
   run(make_plan(circuit, ops, plan_options()));
 }
 
+std::unique_ptr<State> State::clone_into(std::unique_ptr<State> spare) const {
+  const bool alike = spare && typeid(*spare) == typeid(*this) &&
+                     spare->num_qubits_ == num_qubits_ && spare->precision_ == precision_;
+  if (!alike) {
+    spare.reset();
+    return clone();
+  }
+  spare->copy_from(*this);
+  return spare;
+}
+
 void State::restore_layout() {
   if (!layout_.is_identity(num_qubits_)) {
     PlanOptions options = plan_options();
@@ -32,12 +44,14 @@ void State::restore_layout() {
 }
 
 void State::update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
-  std::vector<cplx> all(num_amplitudes());
-  for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
-    std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
-  });
-  f(0, all);
-  set_amplitudes(all);
+  restore_layout();
+  constexpr std::uint64_t kTransfer = std::uint64_t{1} << 20;
+  std::vector<cplx> block(std::min(kTransfer, num_amplitudes()));
+  for (std::uint64_t first = 0; first < num_amplitudes(); first += block.size()) {
+    read_local(first, block);
+    f(first, block);
+    write_local(first, block);
+  }
 }
 
 runtime::HostBuffer State::take_amplitudes() {

@@ -36,6 +36,12 @@ struct RunObserver {
   std::function<void(double done_s, double total_s)> on_progress;
 };
 
+struct Sweep;
+struct SweepSum;
+struct StringTerm;
+struct DenseOp;
+enum class PairSum : std::uint8_t;
+
 class State {
  public:
   virtual ~State() = default;
@@ -93,19 +99,18 @@ class State {
   virtual void collapse(circuit::Qubit qubit, int outcome, double scale) = 0;
   /// A second state with the same content.
   virtual std::unique_ptr<State> clone() const = 0;
-  /// The same in the memory of `spare`, a state of this kind and size that is no longer needed, or
-  /// null; where that is not possible it is given back first.
-  virtual std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const {
-    spare.reset();
-    return clone();
-  }
+  /// Takes over the content of a state of the same size, precision and kind.
+  virtual void copy_from(const State& other) = 0;
+  /// A second state with the same content, in the memory of `spare` where that is a state of this
+  /// kind and size; otherwise `spare`, which may be null, is given back first.
+  std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const;
   /// All amplitudes in order of basis states, in blocks: f(first basis state, amplitudes). Restores
   /// the layout.
   virtual void for_each_block(
       const std::function<void(std::uint64_t first, std::span<const cplx>)>& f) = 0;
   /// Rewrites all amplitudes, in blocks in order of basis states: f(first basis state, amplitudes)
-  /// may change them and may be called for several blocks at once. Restores the layout. Devices
-  /// without an own version go through a copy on the host.
+  /// may change them and may be called for several blocks at once. Restores the layout. States
+  /// that are not in host memory travel through it, block by block.
   virtual void update_blocks(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
   /// Gives all amplitudes away in order of basis states, complex numbers of the state's precision
   /// in host memory. The state is empty afterwards and may only be destroyed. States in host memory
@@ -121,6 +126,34 @@ class State {
                          std::span<void* const> from);
   virtual void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
                          std::span<void* const> to) const;
+
+  // ---- beside circuits: operators on all amplitudes at once, see sweep.h ----
+  // They want settled states. `first` is what to add to this state's indices where it is a part of
+  // a larger one.
+  /// restore_layout(), and every process holds the amplitudes of local_range(). Collective.
+  virtual void settle() { restore_layout(); }
+  virtual bool is_settled() const { return layout_.is_identity(num_qubits_) && !known_zero_; }
+  /// The amplitudes this process holds: all, or its share.
+  struct Range {
+    std::uint64_t first = 0, count = 0;
+  };
+  virtual Range local_range() const { return {0, num_amplitudes()}; }
+  /// Threads for work on the host beside this state: 1 where the state is on a device.
+  virtual int host_threads() const { return 1; }
+  /// A power of two of amplitudes of local_range() from a multiple of it on.
+  virtual void read_local(std::uint64_t first, std::span<cplx> out) const;
+  virtual void write_local(std::uint64_t first, std::span<const cplx> in);
+  virtual void sweep(const Sweep& s, std::uint64_t first = 0);
+  virtual cplx sweep_sum(const SweepSum& s, std::uint64_t first = 0);
+  /// With a state of the same size and kind.
+  virtual cplx pair_sum(PairSum kind, const State& other);
+  /// c this + a other.
+  virtual void add_scaled(const State& other, cplx a, cplx c);
+  /// Adds the terms applied to another state of the same size and kind, which moves meanwhile.
+  virtual void add_strings(State& other, std::span<const StringTerm> terms,
+                           std::uint64_t first = 0);
+  virtual void apply_dense(const DenseOp& op, std::uint64_t first = 0);
+
   /// What the memory means from now on.
   void assume(const Layout& layout, std::uint64_t known_zero) {
     layout_ = layout;

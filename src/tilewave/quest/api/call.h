@@ -11,6 +11,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/quest/core/checks.h"
+#include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/slots.h"
 #include "tilewave/quest/include/QuEST.h"
 
@@ -24,6 +25,7 @@ template <class Body>
 auto call(const char* function, Body&& body) {
   using Result = std::invoke_result_t<Body>;
   std::string message;
+  current_call() = function;
   try {
     return body();
   } catch (const Error& e) {

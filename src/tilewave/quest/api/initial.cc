@@ -1,6 +1,4 @@
 // Initial states and whole-state assignments.
-#include <algorithm>
-
 #include "tilewave/quest/api/hamil.h"
 #include "tilewave/quest/core/overlap.h"
 
@@ -13,8 +11,7 @@ namespace {
 // first, as the change of the state closes them.
 void assign(Register& r, long long first, const qreal* reals, const qreal* imags, long long count) {
   if (count == 0) return;
-  const auto begin = static_cast<std::uint64_t>(first);
-  const std::uint64_t size = static_cast<std::uint64_t>(count), end = begin + size;
+  const auto size = static_cast<std::uint64_t>(count);
   std::vector<qreal> re, im;
   if (r.mirror().overlaps(reals, size * sizeof(qreal))) {
     re.assign(reals, reals + size);
@@ -24,10 +21,8 @@ void assign(Register& r, long long first, const qreal* reals, const qreal* imags
     im.assign(imags, imags + size);
     imags = im.data();
   }
-  r.update([&](std::uint64_t at, std::span<cplx> block) {
-    const std::uint64_t from = std::max(at, begin), to = std::min(at + block.size(), end);
-    for (std::uint64_t k = from; k < to; ++k) block[k - at] = {reals[k - begin], imags[k - begin]};
-  });
+  r.assign(static_cast<std::uint64_t>(first), size,
+           [&](std::uint64_t k) { return cplx(reals[k], imags[k]); });
   r.log().comment("amplitudes are set by hand here");
 }
 
@@ -62,26 +57,21 @@ void initPureState(Qureg qureg, Qureg pure) {
       if (&r != &p) r.clone_from(p);
       return;
     }
-    const std::vector<cplx> v = p.all_amplitudes();
-    const std::uint64_t rows = r.dimension() - 1;
-    r.update([&](std::uint64_t first, std::span<cplx> block) {
-      for (std::size_t k = 0; k < block.size(); ++k) {
-        const std::uint64_t row = (first + k) & rows, column = (first + k) >> r.num_qubits();
-        block[k] = v[row] * std::conj(v[column]);
-      }
-    });
+    const Parts v(p.all_amplitudes());
+    tilewave::statevec::Sweep s;
+    s.kind = tilewave::statevec::Sweep::Kind::kOuter;
+    s.row_bits = r.num_qubits();
+    s.table = v.table();
+    r.cleared_for_change().sweep(s);
     r.log().comment("the state is set to a pure state here");
   });
 }
 
 void initDebugState(Qureg qureg) {
   call(__func__, [&] {
-    use(qureg).update([](std::uint64_t first, std::span<cplx> block) {
-      for (std::size_t k = 0; k < block.size(); ++k) {
-        const auto index = static_cast<double>(first + k);
-        block[k] = {2 * index / 10, (2 * index + 1) / 10};
-      }
-    });
+    tilewave::statevec::Sweep s;
+    s.kind = tilewave::statevec::Sweep::Kind::kRamp;
+    use(qureg).cleared_for_change().sweep(s);
   });
 }
 

@@ -40,18 +40,14 @@ void apply_diagonal(Register& r, std::span<const Qubit> targets, const std::vect
     r.matrix({}, targets, std::move(m), sides);
     return;
   }
-  const bool both = r.is_density() && sides == Sides::kBoth;
-  r.update([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t index = first + k, column = index >> r.num_qubits();
-      std::size_t i = 0, j = 0;
-      for (std::size_t b = 0; b < targets.size(); ++b) {
-        i |= (index >> targets[b] & 1) << b;
-        j |= (column >> targets[b] & 1) << b;
-      }
-      block[k] *= both ? d[i] * std::conj(d[j]) : d[i];
-    }
-  });
+  const Parts parts(d);
+  tilewave::statevec::Sweep s;
+  s.kind = tilewave::statevec::Sweep::Kind::kTable;
+  s.row_bits = r.num_qubits();
+  s.is_both = r.is_density() && sides == Sides::kBoth;
+  for (const Qubit t : targets) s.digits.add(static_cast<int>(t));
+  s.table = parts.table();
+  r.settled_for_change().sweep(s);
   r.log().comment("a diagonal operator stands here: OpenQASM 2 has no gate for it");
 }
 

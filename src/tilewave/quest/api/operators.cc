@@ -10,6 +10,28 @@ using tilewave::cplx;
 
 namespace {
 
+/// The elements of an operator: where only a share of them is here, for a register whose state is
+/// held whole or that needs all rows, those of all processes.
+class Elements {
+ public:
+  Elements(const DiagonalOp& op, const Register& r) {
+    const auto share = static_cast<std::size_t>(op.numElemsPerChunk);
+    table_ = {op.real, op.imag, sizeof(qreal) == 8, static_cast<std::uint64_t>(op.chunkId) * share,
+              share};
+    if (op.numChunks == 1 || (r.is_divided() && !r.is_density())) return;
+    for (auto [all, mine] : {std::pair{&re_, op.real}, std::pair{&im_, op.imag}}) {
+      all->resize(share * static_cast<std::size_t>(op.numChunks));
+      processes()->gather(mine, all->data(), share * sizeof(qreal));
+    }
+    table_ = {re_.data(), im_.data(), sizeof(qreal) == 8, 0, re_.size()};
+  }
+  const tilewave::statevec::Table& table() const { return table_; }
+
+ private:
+  std::vector<qreal> re_, im_;
+  tilewave::statevec::Table table_;
+};
+
 void check_fits(const DiagonalOp& op, const Register& r) {
   check_pointer(op.real, "op.real");
   check_pointer(op.imag, "op.imag");
@@ -69,13 +91,13 @@ void applyDiagonalOp(Qureg qureg, DiagonalOp op) {
   call(__func__, [&] {
     Register& r = use(qureg);
     check_fits(op, r);
-    const std::uint64_t rows = r.dimension() - 1;
-    r.update([&](std::uint64_t first, std::span<cplx> block) {
-      for (std::size_t k = 0; k < block.size(); ++k) {
-        const std::uint64_t row = (first + k) & rows;
-        block[k] *= cplx(op.real[row], op.imag[row]);
-      }
-    });
+    const Elements elements(op, r);
+    tilewave::statevec::Sweep s;
+    s.kind = tilewave::statevec::Sweep::Kind::kTable;
+    s.row_bits = r.num_qubits();
+    for (int q = 0; q < r.num_qubits(); ++q) s.digits.add(q);
+    s.table = elements.table();
+    r.settled_for_change().sweep(s);
     r.log().comment("a diagonal operator stands here: OpenQASM 2 has no gate for it");
   });
 }
@@ -84,18 +106,20 @@ void applyDiagonalOp(Qureg qureg, DiagonalOp op) {
   return call(__func__, [&] {
     Register& r = use(qureg);
     check_fits(op, r);
+    const Elements elements(op, r);
     cplx total = 0;
     if (r.is_density()) {
       const std::vector<cplx>& d = r.diagonal();
-      for (std::size_t k = 0; k < d.size(); ++k) total += d[k] * cplx(op.real[k], op.imag[k]);
+      for (std::size_t k = 0; k < d.size(); ++k) {
+        const auto z = elements.table().at(k);
+        total += d[k] * cplx(z.re, z.im);
+      }
     } else {
-      r.state().for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
-        cplx sum = 0;
-        for (std::size_t k = 0; k < block.size(); ++k) {
-          sum += std::norm(block[k]) * cplx(op.real[first + k], op.imag[first + k]);
-        }
-        total += sum;
-      });
+      tilewave::statevec::SweepSum s;
+      s.row_bits = r.num_qubits();
+      s.table = elements.table();
+      total = r.settled().sweep_sum(s);
+      r.share(&total, sizeof total);
     }
     return value(total);
   });

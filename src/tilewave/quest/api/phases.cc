@@ -2,30 +2,18 @@
 // One sweep over the state; on density matrices the phase is f(row) - f(column).
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "tilewave/quest/api/call.h"
 
 using namespace tilewave::quest;
-using tilewave::cplx;
 
 namespace {
+
+using tilewave::statevec::PhaseFunction;
 
 struct Registers {
   std::vector<std::vector<Qubit>> list;
   bitEncoding encoding;
-
-  void read(std::uint64_t index, long long* x) const {
-    for (std::size_t r = 0; r < list.size(); ++r) {
-      const auto& q = list[r];
-      long long number = 0;
-      for (std::size_t k = 0; k < q.size(); ++k) {
-        number += static_cast<long long>(index >> q[k] & 1) << k;
-      }
-      if (encoding == TWOS_COMPLEMENT && number >> (q.size() - 1) & 1) number -= 1LL << q.size();
-      x[r] = number;
-    }
-  }
 };
 
 struct Overrides {
@@ -33,8 +21,6 @@ struct Overrides {
   const qreal* phases;
   int count;
 };
-
-using Function = std::function<double(const long long* x)>;
 
 Registers check_registers(const Register& r, const int* qubits, const int* sizes, int count,
                           bitEncoding encoding) {
@@ -74,28 +60,27 @@ void check_overrides(const Registers& regs, const Overrides& o) {
   }
 }
 
-void apply(Register& r, const Registers& regs, const Function& f, const Overrides& o) {
+// f with its numbers and exceptions filled in.
+void apply(Register& r, const Registers& regs, PhaseFunction f, const Overrides& o) {
   check_overrides(regs, o);
-  const std::size_t count = regs.list.size();
-  const auto phase = [&](std::uint64_t index) {
-    long long x[MAX_NUM_REGS_APPLY_ARBITRARY_PHASE];
-    regs.read(index, x);
-    for (int k = 0; k < o.count; ++k) {
-      if (std::equal(x, x + count, o.indices + static_cast<std::size_t>(k) * count)) {
-        return static_cast<double>(o.phases[k]);
-      }
-    }
-    return f(x);
-  };
-  const std::uint64_t rows = r.dimension() - 1;
-  r.update([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t index = first + k;
-      double angle = phase(index & rows);
-      if (r.is_density()) angle -= phase(index >> r.num_qubits());
-      block[k] *= cplx(std::cos(angle), std::sin(angle));
-    }
-  });
+  f.is_signed = regs.encoding == TWOS_COMPLEMENT;
+  int at = 0;
+  for (const auto& list : regs.list) {
+    f.sizes[f.num_numbers++] = static_cast<std::uint8_t>(list.size());
+    for (const Qubit q : list) f.qubits[at++] = static_cast<std::uint8_t>(q);
+  }
+  const auto count = static_cast<std::size_t>(o.count);
+  const std::vector<std::int64_t> numbers(o.indices, o.indices + count * regs.list.size());
+  const std::vector<double> phases(o.phases, o.phases + count);
+  f.exception_numbers = numbers.data();
+  f.exception_phases = phases.data();
+  f.num_exceptions = o.count;
+  tilewave::statevec::Sweep s;
+  s.kind = tilewave::statevec::Sweep::Kind::kPhase;
+  s.row_bits = r.num_qubits();
+  s.is_both = r.is_density();
+  s.phase = f;
+  r.settled_for_change().sweep(s);
   r.log().comment("a phase function stands here: OpenQASM 2 has no gate for it");
 }
 
@@ -138,19 +123,12 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
         }
       }
     }
-    apply(
-        r, regs,
-        [&](const long long* x) {
-          double sum = 0;
-          int k = 0;
-          for (int reg = 0; reg < num_regs; ++reg) {
-            for (int t = 0; t < terms[reg]; ++t, ++k) {
-              sum += coeffs[k] * std::pow(static_cast<double>(x[reg]), exponents[k]);
-            }
-          }
-          return sum;
-        },
-        o);
+    const std::vector<double> c(coeffs, coeffs + at), e(exponents, exponents + at);
+    PhaseFunction f;
+    std::copy_n(terms, num_regs, f.num_terms);
+    f.coefficients = c.data();
+    f.exponents = e.data();
+    apply(r, regs, f, o);
   });
 }
 
@@ -184,51 +162,44 @@ int parameters_of(phaseFunc f, int num_regs) {
        ": it must be from 0 to 14 (enum phaseFunc)");
 }
 
-double base_value(phaseFunc f, const long long* x, int n, const qreal* p) {
-  double sum = f >= PRODUCT && f <= SCALED_INVERSE_PRODUCT ? 1 : 0;
-  if (f <= SCALED_INVERSE_SHIFTED_NORM) {
-    for (int k = 0; k < n; ++k) {
-      const double d =
-          static_cast<double>(x[k]) - (f == SCALED_INVERSE_SHIFTED_NORM ? double(p[2 + k]) : 0.0);
-      sum += d * d;
-    }
-  } else if (!is_distance(f)) {
-    for (int k = 0; k < n; ++k) sum *= static_cast<double>(x[k]);
-    return sum;
-  } else {
-    for (int k = 0; k < n; k += 2) {
-      double d = static_cast<double>(x[k] - x[k + 1]), weight = 1;
-      if (f == SCALED_INVERSE_SHIFTED_DISTANCE) d -= p[2 + k / 2];
-      if (f == SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE) {
-        weight = p[2 + k];
-        d -= p[3 + k];
-      }
-      sum += weight * d * d;
+PhaseFunction named_function(phaseFunc f, int num_regs, const qreal* p) {
+  using Base = PhaseFunction::Base;
+  PhaseFunction out;
+  out.base = is_distance(f)                     ? Base::kDistance
+             : f <= SCALED_INVERSE_SHIFTED_NORM ? Base::kNorm
+                                                : Base::kProduct;
+  std::fill_n(out.weight, PhaseFunction::kMaxNumbers, 1.0);
+  if (f == SCALED_INVERSE_SHIFTED_NORM) std::copy_n(p + 2, num_regs, out.shift);
+  if (f == SCALED_INVERSE_SHIFTED_DISTANCE) std::copy_n(p + 2, num_regs / 2, out.shift);
+  if (f == SCALED_INVERSE_SHIFTED_WEIGHTED_DISTANCE) {
+    for (int k = 0; k < num_regs / 2; ++k) {
+      out.weight[k] = p[2 + 2 * k];
+      out.shift[k] = p[3 + 2 * k];
     }
   }
-  return std::sqrt(std::max(sum, 0.0));
-}
-
-double named_phase(phaseFunc f, const long long* x, int n, const qreal* p) {
-  const double v = base_value(f, x, n, p);
   switch (f) {
     case NORM:
     case PRODUCT:
     case DISTANCE:
-      return v;
+      break;
     case SCALED_NORM:
     case SCALED_PRODUCT:
     case SCALED_DISTANCE:
-      return p[0] * v;
+      out.scale = p[0];
+      break;
     case INVERSE_NORM:
     case INVERSE_PRODUCT:
     case INVERSE_DISTANCE:
-      return v == 0 ? double(p[0]) : 1 / v;
-    case SCALED_INVERSE_PRODUCT:
-      return v == 0 ? double(p[1]) : p[0] / v;
+      out.is_inverse = true;
+      out.at_zero = p[0];
+      break;
     default:
-      return v <= REAL_EPS ? double(p[1]) : p[0] / v;
+      out.is_inverse = true;
+      out.scale = p[0];
+      out.at_zero = p[1];
+      out.zero_below = f == SCALED_INVERSE_PRODUCT ? 0.0 : double(REAL_EPS);
   }
+  return out;
 }
 
 void named(const char* function, const Qureg& qureg, const int* qubits, const int* sizes,
@@ -246,8 +217,7 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
            std::to_string(wanted));
     }
     if (wanted) check_pointer(params, "params");
-    apply(
-        r, regs, [&](const long long* x) { return named_phase(f, x, num_regs, params); }, o);
+    apply(r, regs, named_function(f, num_regs, params), o);
   });
 }
 

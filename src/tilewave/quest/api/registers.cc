@@ -1,6 +1,7 @@
 // Registers and the environment.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,6 @@
 #include "tilewave/quest/core/random.h"
 #include "tilewave/quest/core/settings.h"
 #include "tilewave/runtime/machine.h"
-#include "tilewave/runtime/threads.h"
 
 using namespace tilewave::quest;
 
@@ -18,24 +18,34 @@ namespace {
 
 Qureg make(int num_qubits, bool is_density) {
   check_range(num_qubits, 1, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1), "numQubits");
+  const int state_qubits = is_density ? 2 * num_qubits : num_qubits;
+  if (1LL << state_qubits < num_ranks()) {
+    fail("numQubits is " + std::to_string(num_qubits) + ": " + std::to_string(num_ranks()) +
+         " ranks share the register, so it must have as many amplitudes");
+  }
   TilewaveSlot* slot = take_slot(std::make_unique<Register>(num_qubits, is_density, kPrecision));
   Register& r = *slot->content;
   Qureg q{};
   q.isDensityMatrix = is_density;
   q.numQubitsRepresented = num_qubits;
   q.numQubitsInStateVec = r.num_state_qubits();
-  q.numAmpsTotal = q.numAmpsPerChunk = static_cast<long long>(r.num_amplitudes());
-  q.numChunks = 1;
+  q.numAmpsTotal = static_cast<long long>(r.num_amplitudes());
+  q.numChunks = num_ranks();
+  q.chunkId = rank();
+  q.numAmpsPerChunk = q.numAmpsTotal / q.numChunks;
   q.stateVec = {static_cast<qreal*>(r.mirror().real()), static_cast<qreal*>(r.mirror().imag())};
   q.slot = slot;
   q.generation = slot->generation;
   return q;
 }
 
+// The same on all processes: those of the first.
 void set_seeds(QuESTEnv* env, const unsigned long* keys, int count) {
+  agree(&count, sizeof count);
   auto* copy = static_cast<unsigned long*>(std::malloc(sizeof(unsigned long) * count));
   if (!copy) throw std::bad_alloc();
-  std::memcpy(copy, keys, sizeof(unsigned long) * count);
+  if (is_root()) std::memcpy(copy, keys, sizeof(unsigned long) * count);
+  agree(copy, sizeof(unsigned long) * count);
   std::free(env->seeds);
   env->seeds = copy;
   env->numSeeds = count;
@@ -55,32 +65,44 @@ std::string environment_text() {
   const Settings& s = settings();
   return "Tilewave: device=" + s.device +
          " cuda=" + (tilewave::runtime::built_with_cuda() ? "1" : "0") +
-         " threads=" + std::to_string(tilewave::runtime::resolve_num_threads(s.num_threads)) +
-         " ranks=1 precision=" + std::to_string(QuEST_PREC);
+         " threads=" + std::to_string(num_threads()) +
+         " ranks=" + std::to_string(std::max(num_ranks(), s.num_ranks)) +
+         " precision=" + std::to_string(QuEST_PREC);
 }
 
 }  // namespace
 
 QuESTEnv createQuESTEnv(void) {
   return call(__func__, [&] {
-    settings();
+    open_environment();
     QuESTEnv env{};
-    env.numRanks = 1;
+    env.numRanks = num_ranks();
+    env.rank = rank();
     default_seeds(&env);
     return env;
   });
 }
 
-void destroyQuESTEnv(QuESTEnv env) { std::free(env.seeds); }
-
-void syncQuESTEnv(QuESTEnv) {
-  call(__func__, [&] { for_each_register([](Register& r) { r.state(); }); });
+void destroyQuESTEnv(QuESTEnv env) {
+  std::free(env.seeds);
+  close_environment();
 }
 
-int syncQuESTSuccess(int successCode) { return successCode; }
+void syncQuESTEnv(QuESTEnv) {
+  call(__func__, [&] {
+    for_each_register([](Register& r) { processes() ? r.sync() : static_cast<void>(r.state()); });
+    all_agree(true);  // and all have come here
+  });
+}
+
+int syncQuESTSuccess(int successCode) {
+  return call(__func__, [&] { return static_cast<int>(all_agree(successCode != 0)); });
+}
 
 void reportQuESTEnv(QuESTEnv) {
-  call(__func__, [&] { std::printf("%s\n", environment_text().c_str()); });
+  call(__func__, [&] {
+    if (is_root()) std::printf("%s\n", environment_text().c_str());
+  });
 }
 
 void getEnvironmentString(QuESTEnv, char str[200]) {

@@ -8,12 +8,10 @@ using tilewave::cplx;
 
 namespace {
 
-void print_amplitudes(Register& r, std::FILE* file) {
-  r.state().for_each_block([&](std::uint64_t, std::span<const cplx> block) {
-    for (const cplx& z : block) {
-      std::fprintf(file, REAL_STRING_FORMAT ", " REAL_STRING_FORMAT "\n", z.real(), z.imag());
-    }
-  });
+void print_amplitudes(std::span<const cplx> amplitudes, std::FILE* file) {
+  for (const cplx& z : amplitudes) {
+    std::fprintf(file, REAL_STRING_FORMAT ", " REAL_STRING_FORMAT "\n", z.real(), z.imag());
+  }
 }
 
 void write_text(const char* name, const std::string& text) {
@@ -34,11 +32,13 @@ void check_part(const Register& r, long long first, long long count) {
 void reportState(Qureg qureg) {
   call(__func__, [&] {
     Register& r = use(qureg);
-    std::FILE* file = std::fopen("state_rank_0.csv", "w");
-    if (!file) fail("file state_rank_0.csv cannot be written in the current folder");
-    std::fprintf(file, "real, imag\n");
-    print_amplitudes(r, file);
-    if (std::fclose(file) != 0) fail("file state_rank_0.csv was not written whole");
+    r.sync();
+    const std::string name = "state_rank_" + std::to_string(rank()) + ".csv";
+    std::FILE* file = std::fopen(name.c_str(), "w");
+    if (!file) fail("file " + name + " cannot be written in the current folder");
+    if (is_root()) std::fprintf(file, "real, imag\n");
+    r.for_each_shown([&](std::uint64_t, auto block) { print_amplitudes(block, file); }, true);
+    if (std::fclose(file) != 0) fail("file " + name + " was not written whole");
   });
 }
 
@@ -49,8 +49,10 @@ void reportStateToScreen(Qureg qureg, QuESTEnv, int reportRank) {
       fail("qureg has " + std::to_string(r.num_state_qubits()) +
            " qubits in its state: only up to 5 are printed, use reportState for a file");
     }
+    const std::vector<cplx> all = r.all_amplitudes();
+    if (!is_root()) return;
     std::printf("Reporting state%s [\nreal, imag\n", reportRank ? " from rank 0" : "");
-    print_amplitudes(r, stdout);
+    print_amplitudes(all, stdout);
     std::printf("]\n");
   });
 }
@@ -59,10 +61,12 @@ void reportQuregParams(Qureg qureg) {
   call(__func__, [&] {
     Register& r = use(qureg);
     const auto amplitudes = static_cast<unsigned long long>(r.num_amplitudes());
+    if (!is_root()) return;
     std::printf(
         "QUBITS:\nNumber of qubits is %d.\nNumber of amps is %llu.\n"
         "Number of amps per rank is %llu.\n",
-        r.num_state_qubits(), amplitudes, amplitudes);
+        r.num_state_qubits(), amplitudes,
+        amplitudes / static_cast<unsigned long long>(num_ranks()));
   });
 }
 
@@ -79,14 +83,17 @@ void clearRecordedQASM(Qureg qureg) {
 }
 
 void printRecordedQASM(Qureg qureg) {
-  call(__func__, [&] { std::fputs(use(qureg).log().text().c_str(), stdout); });
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    if (is_root()) std::fputs(r.log().text().c_str(), stdout);
+  });
 }
 
 void writeRecordedQASMToFile(Qureg qureg, char* filename) {
   call(__func__, [&] {
     Register& r = use(qureg);
     check_pointer(filename, "filename");
-    write_text(filename, r.log().text());
+    if (is_root()) write_text(filename, r.log().text());
   });
 }
 
@@ -95,7 +102,11 @@ void copyStateToGPU(Qureg qureg) {
 }
 
 void copyStateFromGPU(Qureg qureg) {
-  call(__func__, [&] { use(qureg).mirror().open(Access::kRead); });
+  call(__func__, [&] {
+    Register& r = use(qureg);
+    r.sync();
+    r.mirror().open(Access::kRead);
+  });
 }
 
 void copySubstateToGPU(Qureg qureg, long long int startInd, long long int numAmps) {
@@ -106,6 +117,7 @@ void copySubstateFromGPU(Qureg qureg, long long int startInd, long long int numA
   call(__func__, [&] {
     Register& r = use(qureg);
     check_part(r, startInd, numAmps);
+    r.sync();
     r.mirror().open(Access::kRead);
   });
 }

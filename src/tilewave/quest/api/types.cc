@@ -8,14 +8,19 @@
 
 #include "tilewave/quest/api/call.h"
 #include "tilewave/quest/api/hamil.h"
+#include "tilewave/runtime/memory.h"
 
 using namespace tilewave::quest;
 using tilewave::cplx;
 
 namespace {
 
+// Memory is handed out without a promise, so what is large is refused where there is none.
 template <class T>
 T* allocate(std::size_t count) {
+  constexpr std::size_t kLarge = std::size_t{64} << 20;
+  const std::size_t bytes = count * sizeof(T);
+  if (bytes > kLarge && bytes > tilewave::runtime::available_host_bytes()) throw std::bad_alloc();
   auto* out = static_cast<T*>(std::calloc(count, sizeof(T)));
   if (!out) throw std::bad_alloc();
   return out;
@@ -53,8 +58,13 @@ DiagonalOp make_diagonal(int num_qubits) {
   check_range(num_qubits, 1, 40, "numQubits");
   DiagonalOp op{};
   op.numQubits = num_qubits;
-  op.numElemsPerChunk = 1LL << num_qubits;
-  op.numChunks = 1;
+  op.numChunks = num_ranks();
+  op.chunkId = rank();
+  op.numElemsPerChunk = (1LL << num_qubits) / op.numChunks;
+  if (op.numElemsPerChunk == 0) {
+    fail("numQubits is " + std::to_string(num_qubits) + ": " + std::to_string(op.numChunks) +
+         " ranks share the operator, so it must have as many elements");
+  }
   allocate_parts(op.real, op.imag, op.numElemsPerChunk);
   return op;
 }
@@ -111,9 +121,10 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
     if (term.x) fail("hamil has an X or a Y: only sums of I and Z are diagonal");
   }
   for (long long k = 0; k < op.numElemsPerChunk; ++k) {
+    const auto index = static_cast<std::uint64_t>(k + op.chunkId * op.numElemsPerChunk);
     double total = 0;
     for (const auto& term : sum) {
-      const bool odd = std::popcount(static_cast<std::uint64_t>(k) & term.z) & 1;
+      const bool odd = std::popcount(index & term.z) & 1;
       total += odd ? -term.coefficient : term.coefficient;
     }
     op.real[k] = static_cast<qreal>(total);
@@ -121,16 +132,22 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
   }
 }
 
+// Elements [first, first + count); of these the share of this process is kept.
 void set_elements(const DiagonalOp& op, long long first, const qreal* real, const qreal* imag,
                   long long count) {
   check_pointer(op.real, "op.real");
   check_pointer(op.imag, "op.imag");
   check_pointer(real, "real");
   check_pointer(imag, "imag");
-  check_range(first, 0, op.numElemsPerChunk - 1, "startInd");
-  check_range(count, 0, op.numElemsPerChunk - first, "numElems");
-  std::copy_n(real, count, op.real + first);
-  std::copy_n(imag, count, op.imag + first);
+  const long long all = op.numElemsPerChunk * op.numChunks;
+  check_range(first, 0, all - 1, "startInd");
+  check_range(count, 0, all - first, "numElems");
+  const long long begin = op.chunkId * op.numElemsPerChunk;
+  const long long from = std::max(first, begin),
+                  to = std::min(first + count, begin + op.numElemsPerChunk);
+  if (from >= to) return;
+  std::copy(real + (from - first), real + (to - first), op.real + (from - begin));
+  std::copy(imag + (from - first), imag + (to - first), op.imag + (from - begin));
 }
 
 void free_rows(qreal** rows, int num_qubits) {
@@ -232,6 +249,7 @@ void initPauliHamil(PauliHamil hamil, qreal* coeffs, pauliOpType* codes) {
 void reportPauliHamil(PauliHamil hamil) {
   call(__func__, [&] {
     pauli_sum(hamil);
+    if (!is_root()) return;
     for (int t = 0; t < hamil.numSumTerms; ++t) {
       std::printf(REAL_STRING_FORMAT, hamil.termCoeffs[t]);
       for (int q = 0; q < hamil.numQubits; ++q) {
@@ -256,7 +274,7 @@ void syncDiagonalOp(DiagonalOp op) {
 }
 
 void initDiagonalOp(DiagonalOp op, qreal* real, qreal* imag) {
-  call(__func__, [&] { set_elements(op, 0, real, imag, op.numElemsPerChunk); });
+  call(__func__, [&] { set_elements(op, 0, real, imag, op.numElemsPerChunk * op.numChunks); });
 }
 
 void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil) {

@@ -1,9 +1,21 @@
 // The default answer to an invalid call: the message on standard error, then exit with status 1, as
-// programs of this API expect. A program's own definition replaces this weak one.
+// programs of this API expect. Of several processes rank 0 prints its own message or the one it
+// hears of, and ends all. A program's own definition replaces this weak one.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
+#include "tilewave/runtime/ranks.h"
+
 extern "C" __attribute__((weak)) void invalidQuESTInputError(const char* errMsg, const char*) {
-  std::fprintf(stderr, "error: %s\n", errMsg);
+  const auto ranks = tilewave::runtime::joined_ranks();
+  const int rank = tilewave::runtime::launch().rank;
+  if (ranks && rank > 0) ranks->report_failure(errMsg);
+  // before the processes have met all find the same, and rank 0 is to say it
+  if (!ranks && rank > 0) sleep(2);
+  if (ranks || rank == 0) std::fprintf(stderr, "error: %s\n", errMsg);
+  std::fflush(nullptr);
+  if (ranks) ranks->abort(EXIT_FAILURE);
   std::exit(EXIT_FAILURE);
 }

@@ -2,6 +2,7 @@
 // of the program, where all of the library may be called; a fault inside it is passed on.
 #include "tilewave/quest/core/faults.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -19,11 +20,13 @@ extern "C" void invalidQuESTInputError(const char* errMsg, const char* errFunc);
 namespace tilewave::quest {
 namespace {
 
+// No mirror lies outside [g_low, g_high): the quick answer for file calls, which signal handlers
+// and programs without registers make too.
+constinit std::atomic<std::uintptr_t> g_low{std::numeric_limits<std::uintptr_t>::max()}, g_high{0};
+
 struct Faults {
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
   std::vector<Mirror*> mirrors;
-  // no mirror lies outside [low, high): the quick answer for file calls
-  std::atomic<std::uintptr_t> low{std::numeric_limits<std::uintptr_t>::max()}, high{0};
   struct sigaction previous {};
   bool installed = false;
 };
@@ -103,14 +106,17 @@ void watch(Mirror* mirror) {
   f.mirrors.push_back(mirror);
   const auto first = reinterpret_cast<std::uintptr_t>(mirror->real());
   const auto half = reinterpret_cast<std::uintptr_t>(mirror->imag()) - first;
-  f.low = std::min(f.low.load(), first);
-  f.high = std::max(f.high.load(), first + 2 * half);
+  g_low = std::min(g_low.load(), first);
+  g_high = std::max(g_high.load(), first + 2 * half);
   if (f.installed) return;
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &f.previous);
+  // a child is not to find the list locked by a thread it does not have
+  const auto release_list = [] { release(faults().lock); };
+  pthread_atfork([] { acquire(faults().lock); }, release_list, release_list);
   f.installed = true;
 }
 
@@ -121,9 +127,8 @@ void unwatch(Mirror* mirror) {
 }
 
 void open_arrays(std::uintptr_t address, std::size_t bytes, Access wanted) {
-  Faults& f = faults();
-  if (bytes == 0 || address >= f.high.load(std::memory_order_relaxed)) return;
-  const std::uintptr_t low = f.low.load(std::memory_order_relaxed);
+  if (bytes == 0 || address >= g_high.load(std::memory_order_relaxed)) return;
+  const std::uintptr_t low = g_low.load(std::memory_order_relaxed);
   if (address < low && bytes <= low - address) return;
   if (!t_serving) serve(reinterpret_cast<const void*>(address), bytes, wanted);
 }

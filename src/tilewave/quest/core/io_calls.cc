@@ -3,9 +3,16 @@
 // goes on to the call it replaces. fwrite(qureg.stateVec.real, ...) on arrays that were not touched
 // before then writes the state, and fread into them sets it. Weak, so that a program may have
 // functions of these names. Cost: two comparisons a call.
+//
+// The call it replaces is the next one in the order of shared libraries: that of a sanitizer or a
+// preloaded library where there is one, otherwise the C library's with all it does (cancellation,
+// locks of files). Programs linked statically have no next one: there the system is called
+// directly. Nothing here allocates or locks, so that signal handlers and the children of a fork may
+// write as ever.
 #undef _FORTIFY_SOURCE  // its inline versions of these functions would get in the way
 #include <dlfcn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,46 +25,62 @@ namespace {
 using tilewave::quest::Access;
 using tilewave::quest::open_arrays;
 
-struct Calls {
-  decltype(&::read) read;
-  decltype(&::write) write;
-  decltype(&::pread) pread;
-  decltype(&::pwrite) pwrite;
-  decltype(&::readv) readv;
-  decltype(&::writev) writev;
-  decltype(&::send) send;
-  decltype(&::recv) recv;
-  decltype(&::fread) fread;
-  decltype(&::fwrite) fwrite;
-};
+// Without a next call.
+template <long kNumber, class Result, class... Arguments>
+Result system_call(Arguments... arguments) {
+  return static_cast<Result>(syscall(kNumber, arguments...));
+}
+ssize_t system_send(int socket, const void* data, size_t bytes, int flags) {
+  return syscall(SYS_sendto, socket, data, bytes, flags, nullptr, 0);
+}
+ssize_t system_recv(int socket, void* data, size_t bytes, int flags) {
+  return syscall(SYS_recvfrom, socket, data, bytes, flags, nullptr, nullptr);
+}
+size_t locked_fread(void* data, size_t size, size_t count, FILE* file) {
+  flockfile(file);
+  const size_t done = fread_unlocked(data, size, count, file);
+  funlockfile(file);
+  return done;
+}
+size_t locked_fwrite(const void* data, size_t size, size_t count, FILE* file) {
+  flockfile(file);
+  const size_t done = fwrite_unlocked(data, size, count, file);
+  funlockfile(file);
+  return done;
+}
 
 template <class F>
-void resolve(F& f, const char* name) {
-  f = reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+F* next_call(const char* name, F* mine, F* direct) {
+  auto* const found = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+  return found && found != mine ? found : direct;
 }
 
-Calls resolve_all() {
-  Calls c;
-  resolve(c.read, "read");
-  resolve(c.write, "write");
-  resolve(c.pread, "pread");
-  resolve(c.pwrite, "pwrite");
-  resolve(c.readv, "readv");
-  resolve(c.writev, "writev");
-  resolve(c.send, "send");
-  resolve(c.recv, "recv");
-  resolve(c.fread, "fread");
-  resolve(c.fwrite, "fwrite");
-  return c;
-}
+struct Calls {
+  decltype(&::read) read =
+      next_call("read", &::read, &system_call<SYS_read, ssize_t, int, void*, size_t>);
+  decltype(&::write) write =
+      next_call("write", &::write, &system_call<SYS_write, ssize_t, int, const void*, size_t>);
+  decltype(&::pread) pread =
+      next_call("pread", &::pread, &system_call<SYS_pread64, ssize_t, int, void*, size_t, off_t>);
+  decltype(&::pwrite) pwrite = next_call(
+      "pwrite", &::pwrite, &system_call<SYS_pwrite64, ssize_t, int, const void*, size_t, off_t>);
+  decltype(&::readv) readv =
+      next_call("readv", &::readv, &system_call<SYS_readv, ssize_t, int, const iovec*, int>);
+  decltype(&::writev) writev =
+      next_call("writev", &::writev, &system_call<SYS_writev, ssize_t, int, const iovec*, int>);
+  decltype(&::send) send = next_call("send", &::send, &system_send);
+  decltype(&::recv) recv = next_call("recv", &::recv, &system_recv);
+  decltype(&::fread) fread = next_call("fread", &::fread, &locked_fread);
+  decltype(&::fwrite) fwrite = next_call("fwrite", &::fwrite, &locked_fwrite);
+};
 
 const Calls& next() {
-  static const Calls calls = resolve_all();
+  static const Calls calls;
   return calls;
 }
 
-// Resolved before main, so that no signal handler that writes finds the work half done.
-[[maybe_unused]] const Calls& g_resolved_early = next();
+// Found before main, so that no signal handler that writes finds the work half done.
+[[maybe_unused]] const Calls& g_found_early = next();
 
 std::uintptr_t at(const volatile void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 

@@ -2,67 +2,36 @@
 #include "tilewave/quest/core/overlap.h"
 
 #include <cmath>
-#include <numeric>
 
-#include "tilewave/quest/core/read_blocks.h"
+#include "tilewave/statevec/sweep.h"
 
 namespace tilewave::quest {
 namespace {
 
-// The sum of f(block of a, the same amplitudes of b) over all blocks, in their order.
-template <class F>
-cplx sum_over_pairs(Register& a, Register& b, F f) {
-  statevec::State& other = b.state();
-  other.restore_layout();
-  std::vector<cplx> sums(a.num_amplitudes() / block_size(a.state()));
-  read_blocks(a.state(), [&](std::uint64_t first, std::span<const cplx> block) {
-    cplx& sum = sums[first / block.size()];
-    if (&a == &b) {
-      sum = f(block, block);
-      return;
-    }
-    std::vector<std::uint64_t> indices(block.size());
-    std::iota(indices.begin(), indices.end(), first);
-    sum = f(block, std::span<const cplx>(other.amplitudes(indices)));
-  });
-  return std::accumulate(sums.begin(), sums.end(), cplx(0));
+cplx pair_sum(statevec::PairSum kind, Register& a, Register& b) {
+  statevec::State& second = b.settled();
+  cplx sum = a.settled().pair_sum(kind, second);
+  a.share(&sum, sizeof sum);
+  return sum;
 }
 
 }  // namespace
 
-cplx inner_product(Register& a, Register& b) {
-  return sum_over_pairs(a, b, [](std::span<const cplx> x, std::span<const cplx> y) {
-    double re = 0, im = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      re += x[k].real() * y[k].real() + x[k].imag() * y[k].imag();
-      im += x[k].real() * y[k].imag() - x[k].imag() * y[k].real();
-    }
-    return cplx(re, im);
-  });
-}
+cplx inner_product(Register& a, Register& b) { return pair_sum(statevec::PairSum::kInner, a, b); }
 
 double distance(Register& a, Register& b) {
-  const cplx total = sum_over_pairs(a, b, [](std::span<const cplx> x, std::span<const cplx> y) {
-    double sum = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) sum += std::norm(x[k] - y[k]);
-    return cplx(sum);
-  });
-  return std::sqrt(total.real());
+  return std::sqrt(pair_sum(statevec::PairSum::kDistance, a, b).real());
 }
 
 double mixed_fidelity(Register& rho, Register& psi) {
-  const std::vector<cplx> v = psi.all_amplitudes();
-  const std::uint64_t rows = rho.dimension() - 1;
-  std::vector<cplx> sums(rho.num_amplitudes() / block_size(rho.state()));
-  read_blocks(rho.state(), [&](std::uint64_t first, std::span<const cplx> block) {
-    cplx sum = 0;
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t row = (first + k) & rows, column = (first + k) >> rho.num_qubits();
-      sum += std::conj(v[row]) * block[k] * v[column];
-    }
-    sums[first / block.size()] = sum;
-  });
-  return std::accumulate(sums.begin(), sums.end(), cplx(0)).real();
+  const Parts v(psi.all_amplitudes());
+  statevec::SweepSum s;
+  s.is_sandwich = true;
+  s.row_bits = rho.num_qubits();
+  s.table = v.table();
+  cplx sum = rho.settled().sweep_sum(s);
+  rho.share(&sum, sizeof sum);
+  return sum.real();
 }
 
 void weighted_sum(cplx a, Register& x, cplx b, Register& y, cplx c, Register& out) {
@@ -74,21 +43,22 @@ void weighted_sum(cplx a, Register& x, cplx b, Register& y, cplx c, Register& ou
     c += b;
     b = 0;
   }
-  statevec::State &sx = x.state(), &sy = y.state();
-  const bool takes_x = a != 0.0, takes_y = b != 0.0;
-  if (takes_x) sx.restore_layout();
-  if (takes_y) sy.restore_layout();
-  out.update([&](std::uint64_t first, std::span<cplx> block) {
-    std::vector<std::uint64_t> indices(block.size());
-    std::iota(indices.begin(), indices.end(), first);
-    for (cplx& z : block) z *= c;
-    const auto add = [&](cplx factor, statevec::State& source) {
-      const std::vector<cplx> values = source.amplitudes(indices);
-      for (std::size_t k = 0; k < block.size(); ++k) block[k] += factor * values[k];
-    };
-    if (takes_x) add(a, sx);
-    if (takes_y) add(b, sy);
-  });
+  if (&x == &y) {
+    a += b;
+    b = 0;
+  }
+  const auto add = [&](cplx factor, Register& source, cplx kept) {
+    statevec::State& from = source.settled();
+    out.settled_for_change().add_scaled(from, factor, kept);
+  };
+  // a factor of the old state alone is a sum with itself
+  if (a == 0.0 && b == 0.0) {
+    statevec::State& state = out.settled_for_change();
+    state.add_scaled(state, 0, c);
+    return;
+  }
+  if (a != 0.0) add(a, x, c);
+  if (b != 0.0) add(b, y, a != 0.0 ? cplx(1) : c);
 }
 
 }  // namespace tilewave::quest

@@ -1,5 +1,4 @@
-// Numbers made of two registers. One is streamed in blocks, the other is asked for the same basis
-// states: O(block) memory, 2^n work.
+// Numbers made of two registers, and their sums: where the states are, by sweeps over both at once.
 #pragma once
 
 #include "tilewave/quest/core/register.h"

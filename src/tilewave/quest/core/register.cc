@@ -1,17 +1,17 @@
-// See register.h.
+// See register.h. What looks at a state is in register_observe.cc.
 #include "tilewave/quest/core/register.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/density.h"
-#include "tilewave/quest/core/read_blocks.h"
+#include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/settings.h"
-#include "tilewave/runtime/multiversion.h"
 #include "tilewave/simulate/make_state.h"
-#include "tilewave/statevec/density.h"
 
 namespace tilewave::quest {
 namespace {
@@ -22,92 +22,143 @@ circuit::Circuit empty_circuit(int num_qubits) {
   return circuit::Circuit(static_cast<std::uint32_t>(num_qubits));
 }
 
-// x <- M x; scratch: 4 dim numbers.
-TW_MULTIVERSION void multiply(const double* columns, cplx* x, std::size_t dim, double* scratch) {
-  double *re = scratch, *im = scratch + dim, *in = scratch + 2 * dim;
-  for (std::size_t j = 0; j < dim; ++j) {
-    in[2 * j] = x[j].real();
-    in[2 * j + 1] = x[j].imag();
-    re[j] = im[j] = 0;
-  }
-  for (std::size_t j = 0; j < dim; ++j) {
-    const double *cr = columns + 2 * j * dim, *ci = cr + dim;
-    const double xr = in[2 * j], xi = in[2 * j + 1];
-    for (std::size_t i = 0; i < dim; ++i) {
-      re[i] += cr[i] * xr - ci[i] * xi;
-      im[i] += cr[i] * xi + ci[i] * xr;
+// Amplitudes [first, first + count) of a settled state become f(0), f(1), ... Whole blocks are
+// written, of others the rest stays.
+template <class F>
+void write_blocks(statevec::State& state, std::uint64_t first, std::uint64_t count, F f) {
+  const std::uint64_t size = std::min(transfer_size(state), state.local_range().count);
+  const std::uint64_t end = first + count, last = (end + size - 1) / size;
+  const auto threads = state.host_threads();
+#pragma omp parallel num_threads(threads) if (count >= 8 * size && threads > 1)
+  {
+    std::vector<cplx> block(size);
+#pragma omp for schedule(static)
+    for (std::uint64_t b = first / size; b < last; ++b) {
+      const std::uint64_t at = b * size, from = std::max(at, first), to = std::min(at + size, end);
+      if (to - from < size) state.read_local(at, block);
+      for (std::uint64_t k = from; k < to; ++k) block[k - at] = f(k - first);
+      state.write_local(at, block);
     }
   }
-  for (std::size_t i = 0; i < dim; ++i) x[i] = {re[i], im[i]};
+}
+
+// Whether a state of so many qubits is large enough to be shared.
+bool can_share(int num_qubits, int ranks) {
+  return num_qubits - std::countr_zero(static_cast<unsigned>(ranks)) >= settings().share_from;
+}
+
+bool divides(int num_qubits) { return processes() && can_share(num_qubits, num_ranks()); }
+
+// For the program one register: shared by all processes, by ranks or devices inside this one, or
+// held whole.
+std::unique_ptr<statevec::State> make_state(int num_qubits, statevec::Precision precision) {
+  const Settings& s = settings();
+  const auto n = static_cast<std::uint32_t>(num_qubits);
+  if (divides(num_qubits)) {
+    return simulate::make_state(
+        n, precision, s.num_threads, s.device,
+        {.num_logical_ranks = 1, .device_bytes = 0, .processes = processes()});
+  }
+  if (processes()) return simulate::make_state(n, precision, num_threads(), "cpu");
+  if (s.num_ranks > 1 && can_share(num_qubits, s.num_ranks)) {
+    return simulate::make_state(
+        n, precision, s.num_threads, "cpu",
+        {.num_logical_ranks = s.num_ranks, .device_bytes = 0, .processes = nullptr});
+  }
+  const std::size_t more = s.device.find_first_of("-,");
+  std::string device = s.device;
+  if (more != std::string::npos) {
+    const int devices = simulate::count_ranks(n, precision, device, {});
+    if (std::has_single_bit(static_cast<unsigned>(devices)) && !can_share(num_qubits, devices))
+      device.resize(more);  // the first of them
+  }
+  return simulate::make_state(n, precision, s.num_threads, device);
+}
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
 }
 
 }  // namespace
+
+Parts::Parts(const std::vector<cplx>& values) {
+  for (const cplx& z : values) {
+    re_.push_back(z.real());
+    im_.push_back(z.imag());
+  }
+}
+
+statevec::Table Parts::table() const { return {re_.data(), im_.data(), true, 0, re_.size()}; }
 
 Register::Register(int num_qubits, bool is_density, statevec::Precision precision)
     : num_qubits_(num_qubits),
       is_density_(is_density),
       precision_(precision),
-      state_(simulate::make_state(static_cast<std::uint32_t>(num_state_qubits()), precision,
-                                  settings().num_threads, settings().device)),
+      state_(make_state(num_state_qubits(), precision)),
       pending_(empty_circuit(num_state_qubits())),
-      mirror_(num_amplitudes(), precision == statevec::Precision::kDouble ? 8 : 4,
-              [this](void* real, void* imag) {
-                const bool is_double = precision_ == statevec::Precision::kDouble;
-                read_blocks(state(), [&](std::uint64_t first, std::span<const cplx> block) {
-                  for (std::size_t k = 0; k < block.size(); ++k) {
-                    if (is_double) {
-                      static_cast<double*>(real)[first + k] = block[k].real();
-                      static_cast<double*>(imag)[first + k] = block[k].imag();
-                    } else {
-                      static_cast<float*>(real)[first + k] = static_cast<float>(block[k].real());
-                      static_cast<float*>(imag)[first + k] = static_cast<float>(block[k].imag());
-                    }
-                  }
-                });
-              }),
+      is_divided_(divides(num_state_qubits())),
+      id_(next_id()),
+      mirror_(share_shown().count, precision == statevec::Precision::kDouble ? 8 : 4,
+              [this](void* real, void* imag) { copy_to_arrays(real, imag); }),
       log_(num_qubits) {}
 
-void Register::changed() {
+void Register::forget_answers() {
   norm_ = -1;
   diagonal_.clear();
+  strings_.clear();
+}
+
+// Every change comes through here first.
+void Register::changed() {
+  ++calls_;
+  forget_answers();
+  is_synced_ = false;
   if (!mirror_.is_closed()) mirror_.close();
 }
 
+// Nothing waits while the arrays are open, and the state is as they show it.
 void Register::upload() {
-  norm_ = -1;
-  diagonal_.clear();
-  pending_ = empty_circuit(num_state_qubits());
-  if (is_fresh_) state_->set_zero_state();
-  is_fresh_ = false;
+  forget_answers();
+  const statevec::State::Range shown = share_shown();
   const void *real = mirror_.real(), *imag = mirror_.imag();
   const bool is_double = precision_ == statevec::Precision::kDouble;
-  state_->update_blocks([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      block[k] = is_double ? cplx(static_cast<const double*>(real)[first + k],
-                                  static_cast<const double*>(imag)[first + k])
-                           : cplx(static_cast<const float*>(real)[first + k],
-                                  static_cast<const float*>(imag)[first + k]);
-    }
-  });
+  const auto value = [&](std::uint64_t k) {
+    return is_double
+               ? cplx(static_cast<const double*>(real)[k], static_cast<const double*>(imag)[k])
+               : cplx(static_cast<const float*>(real)[k], static_cast<const float*>(imag)[k]);
+  };
+  wrote_ = processes() != nullptr;
+  if (wrote_ && !is_divided_) {  // the others hear of it when all meet
+    written_.resize(shown.count);
+    for (std::uint64_t k = 0; k < shown.count; ++k) written_[k] = value(k);
+  } else {
+    write_blocks(*state_, shown.first, shown.count, value);
+  }
   mirror_.clean();
 }
 
-statevec::State& Register::state() {
+void Register::flush() {
   if (is_fresh_) {
     state_->set_zero_state();
     is_fresh_ = false;
   }
-  if (!pending_.ops().empty()) {
-    const circuit::Circuit work = std::move(pending_);
-    pending_ = empty_circuit(num_state_qubits());
-    state_->apply(work, work.ops());
-  }
-  return *state_;
+  if (pending_.ops().empty()) return;
+  const circuit::Circuit work = std::move(pending_);
+  pending_ = empty_circuit(num_state_qubits());
+  state_->apply(work, work.ops());
+}
+
+void Register::drop_pending() {
+  pending_ = empty_circuit(num_state_qubits());
+  is_fresh_ = false;
+  wrote_ = false;
+  written_.clear();
 }
 
 void Register::restart() {
   changed();
-  pending_ = empty_circuit(num_state_qubits());
+  drop_pending();
   is_fresh_ = true;
 }
 
@@ -173,29 +224,15 @@ void Register::apply_wide(Controls controls, std::span<const Qubit> targets,
     swaps.emplace_back(here, k);
     pending_.add_gate(GateId::kSwap, {here, k});
   }
-  std::uint64_t mask = 0, value = 0;
+  statevec::DenseOp op;
+  op.num_targets = static_cast<int>(targets.size());
+  op.m = m;
   for (std::size_t k = 0; k < controls.qubits.size(); ++k) {
     const Qubit at = place[controls.qubits[k]];
-    mask |= std::uint64_t{1} << at;
-    value |= (controls.values >> k & 1) << at;
+    op.mask |= std::uint64_t{1} << at;
+    op.value |= (controls.values >> k & 1) << at;
   }
-  const std::size_t dim = std::size_t{1} << targets.size();
-  std::vector<double> columns(2 * dim * dim);  // real parts of a column, then its imaginary parts
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t j = 0; j < dim; ++j) {
-      columns[2 * j * dim + i] = m[i * dim + j].real();
-      columns[(2 * j + 1) * dim + i] = m[i * dim + j].imag();
-    }
-  }
-  state().update_blocks([&](std::uint64_t first, std::span<cplx> block) {
-    TW_CHECK(block.size() % dim == 0, "a block holds whole products");
-    std::vector<double> scratch(4 * dim);
-    for (std::size_t base = 0; base < block.size(); base += dim) {
-      if (((first + base) & mask) == value) {
-        multiply(columns.data(), block.data() + base, dim, scratch.data());
-      }
-    }
-  });
+  settled().apply_dense(op);
   for (auto s = swaps.rbegin(); s != swaps.rend(); ++s) {
     pending_.add_gate(GateId::kSwap, {s->first, s->second});
   }
@@ -222,31 +259,42 @@ void Register::set_plus_state() {
 void Register::set_blank() {
   changed();
   log_.comment("the state is set to zero amplitudes here");
-  pending_ = empty_circuit(num_state_qubits());
-  is_fresh_ = false;
+  drop_pending();
   const std::vector<cplx> zeros(static_cast<std::size_t>(2 * num_state_qubits()), 0);
   state_->set_product_state(zeros);
 }
 
-void Register::update(const std::function<void(std::uint64_t first, std::span<cplx>)>& f) {
-  statevec::State& s = state();
+statevec::State& Register::settled_for_change() {
+  statevec::State& s = settled();
   changed();
-  s.update_blocks(f);
+  return s;
+}
+
+statevec::State& Register::cleared_for_change() {
+  changed();
+  drop_pending();
+  state_->set_zero_state();
+  state_->settle();
+  const cplx zero = 0;
+  const statevec::State::Range here = state_->local_range();
+  if (here.first == 0) state_->write_local(0, {&zero, 1});
+  return *state_;
+}
+
+void Register::assign(std::uint64_t first, std::uint64_t count,
+                      const std::function<cplx(std::uint64_t)>& value) {
+  statevec::State& s = count == num_amplitudes() ? cleared_for_change() : settled_for_change();
+  const statevec::State::Range here = s.local_range();
+  const std::uint64_t begin = std::max(first, here.first),
+                      end = std::min(first + count, here.first + here.count);
+  if (begin >= end) return;
+  write_blocks(s, begin, end - begin, [&](std::uint64_t k) { return value(begin - first + k); });
 }
 
 void Register::clone_from(Register& other) {
   changed();
-  pending_ = empty_circuit(num_state_qubits());
-  is_fresh_ = false;
-  statevec::State& source = other.state();
-  state_.reset();  // never three states
-  try {
-    state_ = source.clone();
-  } catch (...) {
-    state_ = simulate::make_state(static_cast<std::uint32_t>(num_state_qubits()), precision_,
-                                  settings().num_threads, settings().device);
-    throw;
-  }
+  drop_pending();
+  state_->copy_from(other.state());
 }
 
 void Register::collapse(Qubit qubit, int outcome, double scale) {
@@ -254,58 +302,6 @@ void Register::collapse(Qubit qubit, int outcome, double scale) {
   changed();
   s.collapse(qubit, outcome, scale);
   if (is_density_) s.collapse(qubit + static_cast<Qubit>(num_qubits_), outcome, 1);
-}
-
-double Register::norm() {
-  if (norm_ < 0) norm_ = state().norm();
-  return norm_;
-}
-
-const std::vector<cplx>& Register::diagonal() {
-  if (diagonal_.empty()) {
-    diagonal_ = statevec::density_diagonal(state());
-  }
-  return diagonal_;
-}
-
-double Register::total_probability() {
-  if (!is_density_) return norm();
-  double sum = 0;
-  for (const cplx& x : diagonal()) sum += x.real();
-  return sum;
-}
-
-double Register::probability(Qubit qubit, int outcome) {
-  if (!is_density_) {
-    const double one = state().marginals()[qubit];
-    return outcome ? one : norm() - one;
-  }
-  double sum = 0;
-  const std::vector<cplx>& d = diagonal();
-  for (std::uint64_t k = 0; k < d.size(); ++k) {
-    if (static_cast<int>(k >> qubit & 1) == outcome) sum += d[k].real();
-  }
-  return sum;
-}
-
-std::vector<double> Register::probabilities(std::span<const Qubit> qubits) {
-  if (!is_density_) return state().joint_probabilities(qubits);
-  return statevec::density_probabilities(diagonal(), qubits);
-}
-
-cplx Register::amplitude(std::uint64_t index) { return state().amplitudes({&index, 1})[0]; }
-
-std::vector<cplx> Register::all_amplitudes() {
-  std::vector<cplx> all(num_amplitudes());
-  read_blocks(state(), [&](std::uint64_t first, std::span<const cplx> block) {
-    std::copy(block.begin(), block.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
-  });
-  return all;
-}
-
-std::vector<double> Register::expectations(const circuit::PauliSum& sum) {
-  if (!is_density_) return state().expectations(sum);
-  return statevec::density_expectations(state(), sum);
 }
 
 }  // namespace tilewave::quest

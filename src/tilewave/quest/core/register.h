@@ -3,13 +3,20 @@
 // Gates are appended to a circuit and run when something is observed or kMaxPending are waiting. A
 // density matrix of n qubits is a state of 2n qubits, element (row, column) at row + column 2^n: a
 // gate U acts as U on qubit q and conj(U) on q + n; a channel is a superoperator on both.
+//
+// Where several processes share the run, everything that looks at a state or runs what waits is
+// collective: it begins with meet(), where the processes find out whether they do the same, and
+// what others wrote to their arrays. Registers too small to be shared are held whole by each
+// process and are still shown to the program in shares.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/complex.h"
@@ -18,6 +25,7 @@
 #include "tilewave/quest/core/mirror.h"
 #include "tilewave/quest/core/qasm_log.h"
 #include "tilewave/statevec/state.h"
+#include "tilewave/statevec/sweep.h"
 
 namespace tilewave::quest {
 
@@ -60,9 +68,15 @@ class Register {
   void set_plus_state();
 
   // ---- changes, at once ----
+  // (sweeps of the state that settled_for_change and cleared_for_change give)
   void set_blank();
-  /// f may rewrite every amplitude; see State::update_blocks.
-  void update(const std::function<void(std::uint64_t first, std::span<cplx>)>& f);
+  /// The state with everything applied, in the order of basis states, about to be changed.
+  statevec::State& settled_for_change();
+  /// The same with zeros everywhere.
+  statevec::State& cleared_for_change();
+  /// Amplitudes [first, first + count) become real(k) + i imag(k).
+  void assign(std::uint64_t first, std::uint64_t count,
+              const std::function<cplx(std::uint64_t k)>& value);
   void clone_from(Register& other);
   /// Projects on an outcome; amplitudes are multiplied by `scale`.
   void collapse(Qubit qubit, int outcome, double scale);
@@ -70,6 +84,20 @@ class Register {
   // ---- observation ----
   /// The state with everything applied.
   statevec::State& state();
+  /// The same in the order of basis states, each process with its own.
+  statevec::State& settled();
+  /// After this, looking at the arrays of this process needs no other process.
+  void sync();
+  /// The amplitudes the arrays show: all, or the share of this process.
+  statevec::State::Range share_shown() const;
+  /// Calls f(first, amplitudes) for all that is shown, block by block, after sync(): several blocks
+  /// at once where that helps.
+  void for_each_shown(const std::function<void(std::uint64_t, std::span<const cplx>)>& f,
+                      bool in_order = false);
+  /// Makes an answer the same on all processes where each has the whole register.
+  void share(void* answer, std::size_t num_bytes) const;
+  /// True where the state itself, not only what is shown, is divided among processes.
+  bool is_divided() const { return is_divided_; }
   /// Sum of |amplitude|^2, cached.
   double norm();
   /// Diagonal of a density matrix, cached.
@@ -90,10 +118,16 @@ class Register {
 
  private:
   void upload();
+  void forget_answers();
   void changed();
+  void meet();
+  void take_over(const std::vector<std::uint64_t>& writers);
+  void flush();
+  void copy_to_arrays(void* real, void* imag);
   void append_matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m);
   void apply_wide(Controls controls, std::span<const Qubit> targets, const std::vector<cplx>& m);
   void restart();
+  void drop_pending();
 
   int num_qubits_;
   bool is_density_;
@@ -101,10 +135,32 @@ class Register {
   std::unique_ptr<statevec::State> state_;
   circuit::Circuit pending_;
   bool is_fresh_ = false;  // the state is to be |0...0> before pending_
+  // answers until the state changes
   double norm_ = -1;
   std::vector<cplx> diagonal_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> strings_;  // by their masks x and z
+  bool is_divided_ = false;
+  bool is_synced_ = false;            // arrays can be filled without other processes
+  std::uint64_t id_ = 0, calls_ = 0;  // the same on all processes
+  bool wrote_ = false;                // this process wrote to its arrays since the last meeting
+  std::vector<cplx> written_;         // what it wrote, where the register is not divided
   Mirror mirror_;
   QasmLog log_;
+};
+
+/// How many amplitudes to take from or give to a state at once.
+inline std::uint64_t transfer_size(const statevec::State& state) {
+  return std::uint64_t{1} << (state.host_threads() > 1 ? 12 : 18);  // a core's cache; a device
+}
+
+/// Complex numbers as two arrays.
+class Parts {
+ public:
+  explicit Parts(const std::vector<cplx>& values);
+  statevec::Table table() const;
+
+ private:
+  std::vector<double> re_, im_;
 };
 
 }  // namespace tilewave::quest

@@ -6,19 +6,35 @@
 #include "tilewave/base/error.h"
 
 namespace tilewave::quest {
+namespace {
+
+void read_number(const char* name, int least, int most, int& out) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end || value < least || value > most) {
+    throw Error(ExitCode::kUsage, std::string(name) + " is '" + text +
+                                      "': use a whole number from " + std::to_string(least) +
+                                      " to " + std::to_string(most));
+  }
+  out = static_cast<int>(value);
+}
+
+}  // namespace
 
 const Settings& settings() {
   static const Settings instance = [] {
     Settings s;
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device) s.device = device;
-    if (const char* threads = std::getenv("TILEWAVE_THREADS"); threads && *threads) {
-      char* end = nullptr;
-      const long count = std::strtol(threads, &end, 10);
-      if (*end || count < 1 || count > 4096) {
-        throw Error(ExitCode::kUsage, std::string("TILEWAVE_THREADS is '") + threads +
-                                          "': use a whole number from 1 to 4096");
-      }
-      s.num_threads = static_cast<int>(count);
+    read_number("TILEWAVE_THREADS", 1, 4096, s.num_threads);
+    read_number("TILEWAVE_RANKS", 1, 1024, s.num_ranks);
+    read_number("TILEWAVE_SHARE_FROM", 1, 30, s.share_from);
+    if (s.num_ranks > 1 && s.device != "cpu" && s.device != "auto") {
+      throw Error(ExitCode::kUsage, "TILEWAVE_RANKS is " + std::to_string(s.num_ranks) +
+                                        " and TILEWAVE_DEVICE " + s.device +
+                                        ": ranks inside a process are on the CPU; for several "
+                                        "devices set TILEWAVE_DEVICE alone, as in cuda:0-3");
     }
     return s;
   }();

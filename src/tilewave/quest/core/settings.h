@@ -1,4 +1,5 @@
-// What the environment variables TILEWAVE_DEVICE and TILEWAVE_THREADS say; read once.
+// What the environment variables TILEWAVE_DEVICE, TILEWAVE_THREADS, TILEWAVE_RANKS and
+// TILEWAVE_SHARE_FROM say; read once.
 #pragma once
 
 #include <string>
@@ -8,9 +9,13 @@ namespace tilewave::quest {
 struct Settings {
   std::string device = "auto";
   int num_threads = 0;  ///< 0: OpenMP's default
+  int num_ranks = 1;    ///< inside this process
+  /// Qubits of a rank's share: smaller registers are held whole by every rank. The default leaves
+  /// room for the widest matrices.
+  int share_from = 13;
 };
 
-/// Throws Error(kUsage) for a count of threads that is none.
+/// Throws Error(kUsage) for a number that is none.
 const Settings& settings();
 
 }  // namespace tilewave::quest

@@ -3,24 +3,25 @@
 // undone. Only Rz needs the controls.
 #include "tilewave/quest/core/strings.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/quest/core/checks.h"
+#include "tilewave/statevec/sweep.h"
 
 namespace tilewave::quest {
 namespace {
 
-// <row|P|row ^ x> without the coefficient.
-cplx element(const circuit::PauliTerm& term, std::uint64_t row) {
-  static const cplx kPowers[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-  const cplx phase = kPowers[std::popcount(term.x & term.z) & 3];
-  return std::popcount((row ^ term.x) & term.z) & 1 ? -phase : phase;
+std::vector<statevec::StringTerm> string_terms(const circuit::PauliSum& sum) {
+  static const Complex<double> kPowers[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  std::vector<statevec::StringTerm> terms;
+  for (const circuit::PauliTerm& term : sum) {
+    const Complex<double> phase = kPowers[std::popcount(term.x & term.z) & 3];
+    terms.push_back({term.x, term.z, {term.coefficient * phase.re, term.coefficient * phase.im}});
+  }
+  return terms;
 }
 
 void apply_order(Register& r, const circuit::PauliSum& sum, double time, int order) {
@@ -90,53 +91,21 @@ void apply_product_formula(Register& r, const circuit::PauliSum& sum, double tim
   for (int k = 0; k < steps; ++k) apply_order(r, sum, time / steps, order);
 }
 
-// A block of the result needs, for every flip mask, one block of the source: masks with the same
-// high bits share it.
 void apply_sum(Register& in, const circuit::PauliSum& sum, Register& out) {
-  constexpr std::uint64_t kBlock = 4096;
-  const std::uint64_t size = std::min(kBlock, in.num_amplitudes());
-  std::map<std::uint64_t, std::vector<const circuit::PauliTerm*>> by_high;
-  for (const auto& term : sum) by_high[term.x & ~(size - 1)].push_back(&term);
   std::unique_ptr<statevec::State> copy;
-  if (&in == &out) copy = in.state().clone();
-  statevec::State& source = copy ? *copy : in.state();
-  source.restore_layout();
-  out.update([&](std::uint64_t begin, std::span<cplx> all) {
-    std::vector<std::uint64_t> indices(size);
-    for (std::uint64_t at = 0; at < all.size(); at += size) {
-      const std::uint64_t first = begin + at;
-      const std::span<cplx> block = all.subspan(at, size);
-      std::fill(block.begin(), block.end(), cplx(0));
-      for (const auto& [high, terms] : by_high) {
-        std::iota(indices.begin(), indices.end(), first ^ high);
-        const std::vector<cplx> values = source.amplitudes(indices);
-        for (const circuit::PauliTerm* term : terms) {
-          const cplx c = term->coefficient * element(*term, first);
-          const std::uint64_t low = term->x & (size - 1);
-          for (std::uint64_t k = 0; k < size; ++k) {
-            const cplx z = values[k ^ low];
-            const double sign = std::popcount(k & term->z) & 1 ? -1 : 1;
-            block[k] += sign * cplx(c.real() * z.real() - c.imag() * z.imag(),
-                                    c.real() * z.imag() + c.imag() * z.real());
-          }
-        }
-      }
-    }
-  });
+  if (&in == &out) copy = in.settled().clone();
+  statevec::State& source = copy ? *copy : in.settled();
+  out.cleared_for_change().add_strings(source, string_terms(sum));
 }
 
 void set_to_sum(Register& r, const circuit::PauliSum& sum) {
-  const std::uint64_t rows = r.dimension() - 1;
-  r.update([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t row = (first + k) & rows, column = (first + k) >> r.num_qubits();
-      cplx total = 0;
-      for (const auto& term : sum) {
-        if ((row ^ column) == term.x) total += term.coefficient * element(term, row);
-      }
-      block[k] = total;
-    }
-  });
+  const std::vector<statevec::StringTerm> terms = string_terms(sum);
+  statevec::Sweep s;
+  s.kind = statevec::Sweep::Kind::kStrings;
+  s.row_bits = r.num_qubits();
+  s.strings = terms.data();
+  s.num_strings = static_cast<std::uint32_t>(terms.size());
+  r.cleared_for_change().sweep(s);
 }
 
 }  // namespace tilewave::quest

@@ -6,7 +6,8 @@
  * number row + column 2^n. "Both sides" means rho -> M rho M^dagger, "left" means rho -> M rho.
  * Angles are in radians. A call that is invalid goes to invalidQuESTInputError and changes nothing.
  *
- * Environment: TILEWAVE_DEVICE = auto | cpu | cuda | cuda:<k>, TILEWAVE_THREADS = <count>.
+ * Environment: TILEWAVE_DEVICE = auto | cpu | cuda | cuda:<k> | cuda:<k>-<l>, TILEWAVE_THREADS =
+ * <count>. Under mpirun or srun every process runs the program and holds a share of each register.
  */
 #pragma once
 

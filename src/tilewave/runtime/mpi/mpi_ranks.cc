@@ -45,7 +45,8 @@ int count_of(std::size_t num_bytes) {
 
 class MpiRanks final : public Ranks {
  public:
-  MpiRanks() {
+  /// `is_owner`: MPI was started for this and is to end with it.
+  explicit MpiRanks(bool is_owner) : is_owner_(is_owner) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &data_), "copy a communicator");
     check(MPI_Comm_dup(MPI_COMM_WORLD, &control_), "copy a communicator");
     MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);
@@ -128,10 +129,13 @@ class MpiRanks final : public Ranks {
   void abort(int code) noexcept override { MPI_Abort(MPI_COMM_WORLD, code); }
 
   void finish() override {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized) return;  // by the program
     MPI_Request request;
     check(MPI_Ibarrier(data_, &request), "meet at the end");
     wait(&request, 1, -1);
-    MPI_Finalize();
+    if (is_owner_) MPI_Finalize();
   }
 
  private:
@@ -193,6 +197,7 @@ class MpiRanks final : public Ranks {
     }
   }
 
+  bool is_owner_;
   MPI_Comm data_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1, on_host_ = 0, rank_on_host_ = 0;
   double timeout_s_ = kTimeoutS;
@@ -207,12 +212,14 @@ class MpiRanks final : public Ranks {
 extern "C" __attribute__((visibility("default"))) tilewave::runtime::Ranks* tilewave_join_ranks(
     std::string* problem) {
   try {
-    int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+    int provided = 0, started = 0;
+    MPI_Initialized(&started);  // by a program with messages of its own
+    if (!started &&
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
       *problem = "MPI_Init failed";
       return nullptr;
     }
-    return new tilewave::runtime::MpiRanks;
+    return new tilewave::runtime::MpiRanks(!started);
   } catch (const std::exception& e) {
     *problem = e.what();
     return nullptr;

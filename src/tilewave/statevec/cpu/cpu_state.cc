@@ -166,16 +166,21 @@ void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 }
 
 template <class T>
-std::unique_ptr<State> CpuState<T>::clone_into(std::unique_ptr<State> spare) const {
-  auto* copy = dynamic_cast<CpuState<T>*>(spare.get());
-  if (!copy || copy->num_qubits_ != num_qubits_) {
-    spare = std::make_unique<CpuState<T>>(num_qubits_, num_threads_);
-    copy = static_cast<CpuState<T>*>(spare.get());
-  }
-  copy->layout_ = layout_;
-  copy->known_zero_ = known_zero_;
-  const Complex<T>* in = amps();
-  Complex<T>* out = copy->amps();
+std::unique_ptr<State> CpuState<T>::clone() const {
+  auto copy = std::make_unique<CpuState<T>>(num_qubits_, num_threads_);
+  copy->copy_from(*this);
+  return copy;
+}
+
+template <class T>
+void CpuState<T>::copy_from(const State& other) {
+  const auto* from = dynamic_cast<const CpuState<T>*>(&other);
+  TW_CHECK(from && from->num_qubits_ == num_qubits_, "a state takes over one of its kind");
+  changed();
+  layout_ = from->layout_;
+  known_zero_ = from->known_zero_;
+  const Complex<T>* in = from->amps();
+  Complex<T>* out = amps();
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
   const std::uint64_t high = known_zero_ & ~low_mask(row_bits);
 #pragma omp parallel for num_threads(num_threads_) schedule(static)
@@ -184,7 +189,6 @@ std::unique_ptr<State> CpuState<T>::clone_into(std::unique_ptr<State> spare) con
     std::memcpy(static_cast<void*>(out + (r << row_bits)), in + (r << row_bits),
                 sizeof(Complex<T>) << row_bits);
   }
-  return spare;
 }
 
 template <class T>

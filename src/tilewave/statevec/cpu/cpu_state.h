@@ -43,14 +43,15 @@ class CpuState final : public State {
   std::vector<std::uint64_t> sample_sorted(std::span<const double> sorted_u) override;
   std::vector<double> expectations(const circuit::PauliSum& sum) override;
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
-  std::unique_ptr<State> clone() const override { return clone_into(nullptr); }
-  std::unique_ptr<State> clone_into(std::unique_ptr<State> spare) const override;
+  std::unique_ptr<State> clone() const override;
+  void copy_from(const State& other) override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   runtime::HostBuffer take_amplitudes() override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
   std::uint64_t memory_bytes() const override { return memory_.num_bytes(); }
+  int host_threads() const override { return num_threads_; }
 
  private:
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }

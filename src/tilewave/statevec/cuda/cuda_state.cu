@@ -277,11 +277,19 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 template <class T>
 std::unique_ptr<State> CudaState<T>::clone() const {
   auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index);
-  copy->layout_ = layout_;
-  copy->known_zero_ = known_zero_;
-  rc::copy(copy->amps_, amps_, num_amplitudes() * sizeof(Complex<T>), copy->stream_);
-  copy->stream_.synchronize();
+  copy->copy_from(*this);
   return copy;
+}
+
+template <class T>
+void CudaState<T>::copy_from(const State& other) {
+  const Complex<T>* from = memory_of(other);
+  TW_CHECK(from && other.num_qubits() == num_qubits_, "a state takes over one of its kind");
+  marginals_.clear();
+  layout_ = other.layout();
+  known_zero_ = other.known_zero();
+  rc::copy(amps_, from, num_amplitudes() * sizeof(Complex<T>), stream_);
+  stream_.synchronize();
 }
 
 template <class T>

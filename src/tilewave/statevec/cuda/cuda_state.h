@@ -45,6 +45,7 @@ class CudaState final : public State {
   std::vector<double> expectations(const circuit::PauliSum& sum) override;
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
+  void copy_from(const State& other) override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
@@ -53,6 +54,12 @@ class CudaState final : public State {
   void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
                  std::span<void* const> to) const override;
   std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
+  void sweep(const Sweep& s, std::uint64_t first) override;
+  cplx sweep_sum(const SweepSum& s, std::uint64_t first) override;
+  cplx pair_sum(PairSum kind, const State& other) override;
+  void add_scaled(const State& other, cplx a, cplx c) override;
+  void add_strings(State& other, std::span<const StringTerm> terms, std::uint64_t first) override;
+  void apply_dense(const DenseOp& op, std::uint64_t first) override;
   int device_index() const { return info_.index; }
   /// Starts the passes of a plan on the memory from index `first` on; nothing is checked or
   /// remembered, and the call does not wait.
@@ -68,6 +75,9 @@ class CudaState final : public State {
   /// Copies a pass's program to the device; starts the region anew when it is full.
   LoweredPlan::Step upload(const tile::TilePass& pass);
   void use_device() const;
+  /// The amplitudes of another state on a device, done with what it was doing; null where it is
+  /// elsewhere. The device of this state is current afterwards.
+  const Complex<T>* memory_of(const State& other) const;
   /// Copies host values through pinned memory into scratch memory of the arena.
   template <class V>
   V* to_device(std::span<const V> values);

@@ -37,11 +37,24 @@ class DistributedState final : public State {
   std::vector<double> expectations(const circuit::PauliSum& sum) override;
   void collapse(circuit::Qubit qubit, int outcome, double scale) override;
   std::unique_ptr<State> clone() const override;
+  void copy_from(const State& other) override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
   std::uint64_t memory_bytes() const override;
+  void settle() override;
+  bool is_settled() const override;
+  Range local_range() const override;
+  int host_threads() const override { return shards_[0]->host_threads(); }
+  void read_local(std::uint64_t first, std::span<cplx> out) const override;
+  void write_local(std::uint64_t first, std::span<const cplx> in) override;
+  void sweep(const Sweep& s, std::uint64_t first) override;
+  cplx sweep_sum(const SweepSum& s, std::uint64_t first) override;
+  cplx pair_sum(PairSum kind, const State& other) override;
+  void add_scaled(const State& other, cplx a, cplx c) override;
+  void add_strings(State& other, std::span<const StringTerm> terms, std::uint64_t first) override;
+  void apply_dense(const DenseOp& op, std::uint64_t first) override;
 
  private:
   int num_ranks() const { return transport_->num_ranks(); }
@@ -54,6 +67,14 @@ class DistributedState final : public State {
   bool is_idle(int rank, std::uint64_t known_zero) const;
   bool is_idle_local(int k) const { return is_idle(rank_of_local(k), known_zero_); }
   void reset_names();
+  bool is_in_one_process() const { return num_local() == num_ranks(); }
+  /// The index of a local shard's first amplitude.
+  std::uint64_t begin_of(int k) const { return shard_of(rank_of_local(k)) << local_qubits_; }
+  /// The local shard with these values of the shard positions.
+  State& local_shard(std::uint64_t shard) const;
+  /// f(k, index of the first amplitude) adds to a sum over shards.
+  cplx sum_pairs(const std::function<cplx(int, std::uint64_t)>& f) const;
+  static const DistributedState& as_distributed(const State& other);
   void clear(State& shard);
   void assume_shards();
   void exchange(const Exchange& step);

@@ -141,11 +141,31 @@ class ChunkState final : public State {
                 "a state that streams from host memory cannot be copied: use a device that holds "
                 "it, or --device cpu");
   }
+  void copy_from(const State& other) override {
+    const auto* from = dynamic_cast<const ChunkState*>(&other);
+    TW_CHECK(from && from->num_qubits_ == num_qubits_, "a chunk takes over one of its kind");
+    layout_ = from->layout_;
+    known_zero_ = from->known_zero_;
+    const int bits = std::min(store_->run_bits(), from->store_->run_bits());
+    for (std::uint64_t first = 0; first < num_amplitudes(); first += bit(bits)) {
+      std::memcpy(store_->at(chunk_, first), from->store_->at(from->chunk_, first),
+                  store_->amplitude_bytes << bits);
+    }
+  }
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override {
     ask<int>([&](State& w) { return w.for_each_block(f), 0; });
   }
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override {
     change([&](State& w) { w.update_blocks(f); });
+  }
+  void sweep(const Sweep& s, std::uint64_t first) override {
+    change([&](State& w) { w.sweep(s, first); });
+  }
+  cplx sweep_sum(const SweepSum& s, std::uint64_t first) override {
+    return ask<cplx>([&](State& w) { return w.sweep_sum(s, first); });
+  }
+  void apply_dense(const DenseOp& op, std::uint64_t first) override {
+    change([&](State& w) { w.apply_dense(op, first); });
   }
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override {
     for_each_run(firsts, run_bits, [&](std::uint64_t at, char* memory, std::size_t bytes) {

@@ -51,6 +51,10 @@ std::span<const std::uint64_t> PartRuns::slice(std::uint64_t part, std::uint64_t
   return firsts_;
 }
 
+void Transport::swap_shards(Shards, const std::function<int(int)>&) {
+  TW_CHECK(false, "shards of one process do not move");
+}
+
 namespace {
 
 constexpr int kLogicalSliceBits = 14;  // two slices stay in the second-level cache
@@ -164,6 +168,28 @@ class ProcessTransport final : public Transport {
       const std::uint64_t count = runs.num_slices();
       for (std::uint64_t s = count > kSlices ? count - kSlices : 0; s < count; ++s) finish(s);
     }
+  }
+
+  void swap_shards(Shards shards, const std::function<int(int)>& partner) override {
+    State& shard = *shards[0];
+    const int peer = partner(ranks_->rank());
+    if (peer == ranks_->rank()) return;
+    const int bits = std::min(shard.num_qubits(), kProcessSliceBits);
+    const std::size_t bytes = amplitude_bytes_ << bits;
+    const std::uint64_t count = shard.num_amplitudes() >> bits;
+    const auto finish = [&](std::uint64_t s) {
+      const std::uint64_t first = s << bits;
+      ranks_->finish_swap(static_cast<int>(s % kSlices));
+      shard.write_runs({&first, 1}, bits, in(static_cast<int>(s % kSlices)));
+    };
+    for (std::uint64_t s = 0; s < count; ++s) {
+      const int slot = static_cast<int>(s % kSlices);
+      if (s >= kSlices) finish(s - kSlices);
+      const std::uint64_t first = s << bits;
+      shard.read_runs({&first, 1}, bits, out(slot));
+      ranks_->start_swap(slot, peer, out(slot), bytes, in(slot), bytes);
+    }
+    for (std::uint64_t s = count > kSlices ? count - kSlices : 0; s < count; ++s) finish(s);
   }
 
   void fetch(Shards shards, int, int peer, std::span<const std::uint64_t> mine,

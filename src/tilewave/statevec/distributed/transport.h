@@ -89,6 +89,9 @@ class Transport {
   /// What `rank` holds becomes everyone's.
   virtual void broadcast(int rank, void* data, std::size_t num_bytes) const = 0;
   virtual void exchange(Shards shards, const ShardSwap& swap) = 0;
+  /// The shards of every rank and of its partner change places. For ranks in several processes;
+  /// where all are in one, names change instead.
+  virtual void swap_shards(Shards shards, const std::function<int(int rank)>& partner);
   /// log2 of the slices that overlap best; 0 where exchanges do not overlap with passes.
   virtual int slice_bits(int /*local_qubits*/) const { return 0; }
   virtual void exchange_sliced(Shards, const SlicedExchange&) {}

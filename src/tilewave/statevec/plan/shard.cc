@@ -91,15 +91,19 @@ class Splitter {
       for (const auto& node : beam) {
         std::vector<std::uint64_t> sets = remote_sets(*node);
         if (!node->parent) sets.push_back(options_.remote);
-        for (const std::uint64_t remote : sets) {
+        bool runs = false;
+        const auto consider = [&](std::uint64_t remote) {
           auto child = extend(node, remote);
-          if (child->segment.actions.empty() && node->parent) continue;
+          if (child->segment.actions.empty() && node->parent) return;
+          runs = runs || !child->segment.actions.empty();
           if (child->remaining.empty()) {
             if (!best || child->moved < best->moved) best = std::move(child);
           } else {
             next.push_back(std::move(child));
           }
-        }
+        };
+        for (const std::uint64_t remote : sets) consider(remote);
+        if (!runs) consider(running_next(*node));
       }
       std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
         return a->left < b->left || (a->left == b->left && a->moved < b->moved);
@@ -126,6 +130,18 @@ class Splitter {
     float sum = 0;
     for (const std::uint32_t k : remaining) sum += needs_[k].weight;
     return sum;
+  }
+
+  // A set that lets the next action run, of wires that are remote already where it can be.
+  std::uint64_t running_next(const Node& node) const {
+    std::uint64_t remote = 0;
+    const std::uint64_t may = all_ & ~needs_[node.remaining.front()].x;
+    for (const std::uint64_t wires : {may & node.segment.remote, may & ~node.segment.remote}) {
+      for_each_bit(wires, [&](int w) {
+        if (std::popcount(remote) < options_.shard_bits) remote |= bit(w);
+      });
+    }
+    return remote;
   }
 
   std::vector<std::uint64_t> remote_sets(const Node& node) const {

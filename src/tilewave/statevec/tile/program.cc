@@ -287,7 +287,8 @@ TilePass Emitter::run() {
       maps.push_back(&op_of(map));
       now |= maps.back()->target_mask;
     }
-    flush(flushed_before(maps));
+    // a flush may write more than it has to, and with it what would have cancelled
+    while (const std::uint32_t touched = flushed_before(maps)) flush(touched);
     for (const SlotOp* map : maps) TW_CHECK(map_terms(*map, pool_), "a phase crosses a map");
     // An X needs the true halves of its target, which can be made only while it is a register bit.
     const std::uint32_t leaving = phases[f].registers & mapped[f] & (now | ~next);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/tile/emulator.h"
 #include "tilewave/statevec/tile/random_pass.h"
 
@@ -71,6 +72,62 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4)
           << "n " << n << " seed " << seed;
     }
+  }
+}
+
+// Rotations about Pauli strings: ladders of controlled X with a phase inside, some of which cancel
+// as they move past the next ones.
+TEST(TileProgramOfCircuits, ladders_with_phases_agree_with_their_meaning) {
+  const Shape shape = {12, 5, 3, Precision::kDouble};
+  std::mt19937_64 rng(7);
+  for (int round = 0; round < 60; ++round) {
+    const int n = 4 + round % 7;
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    for (int t = 0; t < 12; ++t) {
+      std::vector<circuit::Qubit> on;
+      std::vector<bool> turned;
+      for (int q = 0; q < n; ++q) {
+        const auto code = rng() % 4;
+        if (code == 0) continue;
+        on.push_back(static_cast<circuit::Qubit>(q));
+        turned.push_back(code != 3);
+        if (code == 2) c.add_gate(circuit::GateId::kSdg, {on.back()});
+      }
+      if (on.empty()) continue;
+      const auto turn = [&] {
+        for (std::size_t k = 0; k < on.size(); ++k) {
+          if (turned[k]) c.add_gate(circuit::GateId::kH, {on[k]});
+        }
+      };
+      turn();
+      const auto controlled_x = [&](std::size_t k) {
+        c.add_controlled_gate(circuit::GateId::kX, {&on[k], 1}, 1, {&on[k + 1], 1});
+      };
+      for (std::size_t k = 0; k + 1 < on.size(); ++k) controlled_x(k);
+      const double angle = 0.1 + 0.01 * static_cast<double>(rng() % 100);
+      c.add_gate(circuit::GateId::kRz, {on.back()}, {angle});
+      for (std::size_t k = on.size() - 1; k-- > 0;) controlled_x(k);
+      turn();
+    }
+    PlanOptions options;
+    options.cost.tile_qubits = shape.tile_qubits;
+    options.cost.row_bits = shape.row_bits;
+    const Plan plan = make_plan(c, c.ops(), options);
+    std::vector<Complex<double>> state(bit(shape.tile_qubits));
+    std::vector<cplx> reference(bit(n));
+    std::normal_distribution<double> normal;
+    for (std::uint64_t x = 0; x < reference.size(); ++x) {
+      reference[x] = {normal(rng), normal(rng)};
+      state[x] = {reference[x].real(), reference[x].imag()};
+    }
+    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+      reference_pass(plan, plan.passes[p], reference);
+      emulate_pass(lower_pass(plan, p, shape), std::span<Complex<double>>(state));
+    }
+    double worst = 0;
+    for (std::uint64_t x = 0; x < reference.size(); ++x)
+      worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
+    EXPECT_LT(worst, 1e-11) << "round " << round;
   }
 }
 
