@@ -1,8 +1,10 @@
-// Several devices of one process: the same amplitudes, answers and shots as one state on the CPU;
-// then how fast exchanges and whole circuits are on 1, 2 and 4 of them.
+// Several devices of one process, or one of each process that mpirun started: the same amplitudes,
+// answers and shots as one state on the CPU; then how fast exchanges and whole circuits are on 1, 2
+// and 4 of them.
 //   multi_gpu check                                  correctness on every power of two of devices
-//   multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines; time-apart:
-//   without
+//   mpirun -np 2 multi_gpu check                     the same of processes; so with time and
+//   time-apart multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines;
+//   time-apart: without
 //                                                                         overlap
 //   multi_gpu stream <qubits> <MiB of device memory> [repetitions]   a QFT from host memory
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/runtime/ranks.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/testing/reference.h"
@@ -37,7 +40,14 @@ std::vector<int> first_devices(int count) {
 
 constexpr int kNever = 100;  // local qubits from which exchanges overlap with passes
 
+std::shared_ptr<runtime::Ranks> processes;  // null: this one alone
+
+bool is_root() { return !processes || processes->rank() == 0; }
+
 std::unique_ptr<State> make(int n, Precision precision, int num_devices, int min_sliced) {
+  if (processes) {
+    return make_process_state(n, precision, 1, processes, processes->rank_on_host(), min_sliced);
+  }
   if (num_devices == 1) return make_cuda_state(n, precision, 0);
   return make_multi_cuda_state(n, precision, first_devices(num_devices), min_sliced);
 }
@@ -116,8 +126,11 @@ void check(int num_devices, int min_sliced) {
     }
   }
   std::fflush(stdout);
-  std::printf("%d devices checked, %s overlap, %d failures so far\n", num_devices,
-              min_sliced == kNever ? "no" : "with", failures);
+  const std::string what = make(8, Precision::kDouble, num_devices, min_sliced)->device();
+  if (is_root()) {
+    std::printf("%s checked, %s overlap, %d failures so far\n", what.c_str(),
+                min_sliced == kNever ? "no" : "with", failures);
+  }
   std::fflush(stdout);
 }
 
@@ -193,6 +206,8 @@ void time_circuits(int n, int num_devices, int repetitions, bool overlap,
     const auto moving = std::count_if(plan.exchanges.begin(), plan.exchanges.end(),
                                       [](const Exchange& e) { return e.bytes > 0; });
     const double exchange_s = seconds["exchange"], beside_s = seconds["exchange beside passes"];
+    const double norm = state->norm();
+    if (!is_root()) continue;
     std::printf(
         "{\"circuit\": \"%s\", \"qubits\": %d, \"devices\": %d, \"passes\": %zu, \"exchanges\": "
         "%d, \"ms\": %.2f, \"predicted_ms\": %.2f, \"passes_ms\": %.2f, \"exchange_ms\": %.2f, "
@@ -200,7 +215,7 @@ void time_circuits(int n, int num_devices, int repetitions, bool overlap,
         name.c_str(), n, num_devices, plan.passes.size(), static_cast<int>(moving),
         1e3 * total[total.size() / 2], 1e3 * plan.predicted_s, 1e3 * seconds["passes"],
         1e3 * exchange_s, 1e3 * beside_s,
-        exchange_s > 0 ? 1e-9 * bytes["exchange"] / num_devices / exchange_s : 0.0, state->norm(),
+        exchange_s > 0 ? 1e-9 * bytes["exchange"] / num_devices / exchange_s : 0.0, norm,
         static_cast<double>(state->memory_bytes()) / (1 << 30));
     std::fflush(stdout);
   }
@@ -210,7 +225,9 @@ void time_circuits(int n, int num_devices, int repetitions, bool overlap,
 
 int main(int argc, char** argv) {
   try {
-    const int found = static_cast<int>(runtime::cuda_devices().size());
+    processes = runtime::launched_ranks();
+    const int found =
+        processes ? processes->size() : static_cast<int>(runtime::cuda_devices().size());
     const bool apart = argc > 3 && std::strcmp(argv[1], "time-apart") == 0;
     if (apart || (argc > 3 && std::strcmp(argv[1], "time") == 0)) {
       std::vector<std::string> names(argv + std::min(argc, 5), argv + argc);
@@ -219,6 +236,7 @@ int main(int argc, char** argv) {
       }
       time_circuits(std::atoi(argv[2]), std::atoi(argv[3]), argc > 4 ? std::atoi(argv[4]) : 5,
                     !apart, names);
+      if (processes) processes->finish();
       return 0;
     }
     if (argc > 3 && std::strcmp(argv[1], "stream") == 0) {
@@ -226,17 +244,19 @@ int main(int argc, char** argv) {
                      argc > 4 ? std::atoi(argv[4]) : 3);
       return 0;
     }
-    if (found) check_streaming();
+    if (found && !processes) check_streaming();
     if (found < 2) {
       std::printf("skipped: %d CUDA devices, two are needed\n", found);
       return 77;
     }
-    for (int count = 2; count <= found; count *= 2) {
+    for (int count = processes ? found : 2; count <= found; count *= 2) {
       check(count, kNever);
       check(count, 0);
     }
+    if (processes) processes->finish();
   } catch (const tilewave::Error& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
+    if (processes) processes->abort(static_cast<int>(e.code()));
     return static_cast<int>(e.code());
   }
   return failures ? 1 : 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,10 @@ class Ranks {
   virtual void start_swap(int slot, int peer, const void* out, std::size_t out_bytes, void* in,
                           std::size_t in_bytes) = 0;
   virtual void finish_swap(int slot) = 0;
+
+  /// Asks until the answer is yes: waits for something that depends on other processes and is not
+  /// theirs to tell, with the same care as every other wait. Not collective.
+  virtual void wait_for(const std::function<bool()>& done) = 0;
 
   /// Tells rank 0 why this process cannot go on, from any state; not collective. Returns only when
   /// rank 0 is gone or has not ended the run for a while.

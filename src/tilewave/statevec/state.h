@@ -193,11 +193,12 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
                                           int num_ranks);
 
 /// A state on all processes of a run, one rank each: on the CPU, or on a CUDA device with exchanges
-/// through host memory.
+/// over NCCL or through host memory (distributed/transport.h). Exchanges over NCCL overlap with
+/// passes from `min_sliced_qubits` local qubits on; -1: where it pays.
 constexpr int kOnCpu = -1;
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
                                           std::shared_ptr<runtime::Ranks> ranks,
-                                          int cuda_device = kOnCpu);
+                                          int cuda_device = kOnCpu, int min_sliced_qubits = -1);
 
 /// A state in host memory (2^num_qubits amplitudes) whose chunks of 2^chunk_qubits amplitudes visit
 /// the workers, states of that size, to be worked on.

@@ -51,6 +51,7 @@ cudaError_t Driver::wait_event(cudaStream_t stream, cudaEvent_t event) {
 }
 cudaError_t Driver::destroy_stream(cudaStream_t stream) { return cudaStreamDestroy(stream); }
 cudaError_t Driver::synchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t Driver::query(cudaStream_t stream) { return cudaStreamQuery(stream); }
 cudaError_t Driver::create_event(cudaEvent_t* event) { return cudaEventCreate(event); }
 cudaError_t Driver::destroy_event(cudaEvent_t event) { return cudaEventDestroy(event); }
 cudaError_t Driver::record(cudaEvent_t event, cudaStream_t stream) {

@@ -34,6 +34,7 @@ class Driver {
   virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event);
   virtual cudaError_t destroy_stream(cudaStream_t stream);
   virtual cudaError_t synchronize(cudaStream_t stream);
+  virtual cudaError_t query(cudaStream_t stream);  ///< cudaErrorNotReady while work is left
   virtual cudaError_t create_event(cudaEvent_t* event);
   virtual cudaError_t destroy_event(cudaEvent_t event);
   virtual cudaError_t record(cudaEvent_t event, cudaStream_t stream);

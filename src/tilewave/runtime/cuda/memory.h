@@ -26,6 +26,12 @@ class Stream {
   void synchronize() const {
     check(driver().synchronize(stream_), "finish the work on the device");
   }
+  bool is_done() const {
+    const cudaError_t status = driver().query(stream_);
+    if (status == cudaErrorNotReady) return false;
+    check(status, "finish the work on the device");
+    return true;
+  }
 
  private:
   cudaStream_t stream_ = nullptr;

@@ -112,6 +112,8 @@ class MpiRanks final : public Ranks {
     wait(slots_.at(at).data(), 2, peers_[at]);
   }
 
+  void wait_for(const std::function<bool()>& done) override { wait_until(done, -1); }
+
   void report_failure(const std::string& message) noexcept override {
     std::array<char, kMessageBytes> text{};
     std::strncpy(text.data(), message.c_str(), text.size() - 1);
@@ -170,12 +172,21 @@ class MpiRanks final : public Ranks {
 
   // Until all requests are done. `peer` is who has to act, -1 for all.
   void wait(MPI_Request* requests, int count, int peer) {
+    wait_until(
+        [&] {
+          int done = 0;
+          check(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE), "exchange data");
+          return done != 0;
+        },
+        peer);
+  }
+
+  template <class Done>
+  void wait_until(const Done& done, int peer) {
     const Timer timer;
     double looked_s = 0;
     for (std::uint64_t turn = 0;; ++turn) {
-      int done = 0;
-      check(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE), "exchange data");
-      if (done) return;
+      if (done()) return;
       if (turn < 256) continue;
       sched_yield();  // ranks may share a core
       const double now_s = timer.elapsed_s();

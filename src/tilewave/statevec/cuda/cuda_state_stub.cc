@@ -1,5 +1,6 @@
 // A build without CUDA has no state on a device, and says so.
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/distributed/transport.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec {
@@ -18,5 +19,12 @@ std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision
                                              const std::vector<int>&, int) {
   return make_cuda_state(num_qubits, precision, 0);
 }
+
+namespace distributed {
+std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
+                                                         Precision precision, int, int) {
+  return make_process_transport(std::move(ranks), precision);
+}
+}  // namespace distributed
 
 }  // namespace tilewave::statevec

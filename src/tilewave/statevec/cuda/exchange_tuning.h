@@ -2,6 +2,8 @@
 // connected, 2026-11-21.
 #pragma once
 
+#include <cstddef>
+
 namespace tilewave::statevec::cuda {
 
 constexpr int kExchangeThreads = 512;
@@ -17,5 +19,17 @@ constexpr int overlapped_blocks(int num_peers) {
 constexpr int kSliceBits = 3;         ///< of an exchange that overlaps with passes
 constexpr int kMinSlicedQubits = 24;  ///< local qubits; smaller exchanges end before they overlap
 constexpr double kLinkBandwidth = 330e9;  ///< bytes a second out of each device in an exchange
+
+// Between processes, over NCCL.
+constexpr double kNcclBandwidth = 300e9;
+constexpr int kChunks = 3;  ///< of the ring: one gathered, one on its way, one put in place
+constexpr unsigned kChunkBlocks = 132;
+/// Bytes of a chunk for each peer: long messages, and a ring of 384 MiB at most.
+constexpr std::size_t ring_chunk_bytes(int num_peers) {
+  std::size_t bytes = std::size_t{1} << 26;
+  while (2 * kChunks * bytes * static_cast<std::size_t>(num_peers) > std::size_t{384} << 20)
+    bytes /= 2;
+  return bytes;
+}
 
 }  // namespace tilewave::statevec::cuda

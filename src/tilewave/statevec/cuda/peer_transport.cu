@@ -12,6 +12,7 @@
 #include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/statevec/cuda/cuda_state.h"
 #include "tilewave/statevec/cuda/exchange_tuning.h"
+#include "tilewave/statevec/cuda/holes.cuh"
 #include "tilewave/statevec/distributed/distributed_state.h"
 
 namespace tilewave::statevec {
@@ -21,22 +22,6 @@ namespace cuda {
 namespace rc = runtime::cuda;
 
 namespace {
-
-constexpr int kMaxHoles = 48;
-
-/// Spreads a number over the index bits that are no holes.
-struct Holes {
-  int count = 0;
-  std::uint8_t at[kMaxHoles] = {};  // ascending
-
-  __host__ __device__ std::uint64_t spread(std::uint64_t x) const {
-    for (int k = 0; k < count; ++k) {
-      const std::uint64_t low = x & ((std::uint64_t{1} << at[k]) - 1);
-      x = ((x ^ low) << 1) | low;
-    }
-    return x;
-  }
-};
 
 enum class Way : std::uint8_t { kBoth, kOut, kIn };
 
@@ -230,20 +215,8 @@ class PeerTransport final : public distributed::Transport {
   /// stream a peer.
   void start_exchange(const distributed::ShardSwap& swap, int rank, std::uint64_t slice,
                       std::uint64_t value, int blocks) {
-    std::uint64_t holes_mask = swap.known_zero | slice;
-    for (const int p : swap.local_bits) holes_mask |= bit(p);
-    // two amplitudes of FP32 at once where they lie together
-    const bool paired = sizeof(T) == 4 && !(holes_mask & 1);
-    const int shift = paired ? 1 : 0;
-    Holes holes;
-    for_each_bit(holes_mask,
-                 [&](int p) { holes.at[holes.count++] = static_cast<std::uint8_t>(p - shift); });
-    const std::uint64_t count = bit(swap.local_qubits - std::popcount(holes_mask) - shift);
-    const auto part_begin = [&](std::uint64_t part) {
-      std::uint64_t at = value;
-      for (int j = 0; j < swap.num_bits(); ++j) at |= (part >> j & 1) << swap.local_bits[j];
-      return at;
-    };
+    const Part part = part_of(swap, slice, sizeof(T));
+    const std::uint64_t count = part.count;
     rc::use_device(devices_[static_cast<std::size_t>(rank)]);
     for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
       const int peer = swap.partner(rank, d);
@@ -251,9 +224,9 @@ class PeerTransport final : public distributed::Transport {
       const bool there = swap.holds(rank, theirs), back = swap.holds(peer, mine);
       if (!there && !back) continue;
       Job job;
-      job.mine = memory_[static_cast<std::size_t>(rank)] + part_begin(theirs);
-      job.theirs = memory_[static_cast<std::size_t>(peer)] + part_begin(mine);
-      job.holes = holes;
+      job.mine = memory_[static_cast<std::size_t>(rank)] + part_begin(swap, theirs, value);
+      job.theirs = memory_[static_cast<std::size_t>(peer)] + part_begin(swap, mine, value);
+      job.holes = part.holes;
       job.begin = rank < peer ? 0 : count / 2;
       job.end = rank < peer ? count / 2 : count;
       job.way = there && back ? Way::kBoth : there ? Way::kOut : Way::kIn;
@@ -262,7 +235,7 @@ class PeerTransport final : public distributed::Transport {
       job.blocks =
           static_cast<int>(std::min<std::uint64_t>(needed, static_cast<std::uint64_t>(blocks)));
       const rc::Stream& stream = *streams_[static_cast<std::size_t>(rank)][d - 1];
-      if (sizeof(T) == 8 || paired) {
+      if (part.element_bytes == 16) {
         start<float4>(job, stream);
       } else {
         start<float2>(job, stream);

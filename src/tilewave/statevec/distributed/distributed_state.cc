@@ -409,15 +409,19 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
 }
 
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,
-                                          std::shared_ptr<runtime::Ranks> ranks, int cuda_device) {
+                                          std::shared_ptr<runtime::Ranks> ranks, int cuda_device,
+                                          int min_sliced_qubits) {
   const int bits = checked_shard_bits(ranks->size(), num_qubits);
   std::vector<std::unique_ptr<State>> shards;
   shards.push_back(cuda_device == kOnCpu
                        ? make_cpu_state(num_qubits - bits, precision, num_threads)
                        : make_cuda_state(num_qubits - bits, precision, cuda_device));
-  return std::make_unique<distributed::DistributedState>(
-      num_qubits, precision, distributed::make_process_transport(std::move(ranks), precision),
-      std::move(shards));
+  auto transport = cuda_device == kOnCpu
+                       ? distributed::make_process_transport(std::move(ranks), precision)
+                       : distributed::make_device_process_transport(std::move(ranks), precision,
+                                                                    cuda_device, min_sliced_qubits);
+  return std::make_unique<distributed::DistributedState>(num_qubits, precision,
+                                                         std::move(transport), std::move(shards));
 }
 
 }  // namespace tilewave::statevec

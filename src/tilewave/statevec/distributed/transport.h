@@ -105,5 +105,11 @@ std::shared_ptr<Transport> make_logical_transport(int num_ranks, Precision preci
 /// One rank a process, on host memory.
 std::shared_ptr<Transport> make_process_transport(std::shared_ptr<runtime::Ranks> ranks,
                                                   Precision precision);
+/// One rank a process, with a device each: over NCCL where all ranks can, otherwise staged through
+/// host memory; TILEWAVE_TRANSPORT=nccl or mpi decides. Throws Error(kUsage) for other words,
+/// Error(kResources) where NCCL is asked for and cannot be used.
+std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
+                                                         Precision precision, int device,
+                                                         int min_sliced_qubits = -1);
 
 }  // namespace tilewave::statevec::distributed

@@ -1,0 +1,281 @@
+// Ranks as processes with a device each, on one host or on many. Two ways for amplitudes to travel:
+// NCCL, from device memory to device memory, where every rank can load it and has a device of its
+// own; otherwise MPI, staged through host memory. Numbers go over MPI in both.
+//
+// An exchange with NCCL, a chunk of all parts at a time over a ring of kChunks chunks: a kernel
+// gathers what leaves into the ring, all peers' sends and receives start together, a kernel puts
+// what came where that was. A chunk is gathered before it is overwritten, so nothing else is
+// needed to work in place. Cost: the links; 4 more accesses of device memory an amplitude.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/runtime/cuda/nccl.h"
+#include "tilewave/statevec/cuda/cuda_state.h"
+#include "tilewave/statevec/cuda/exchange_tuning.h"
+#include "tilewave/statevec/cuda/holes.cuh"
+#include "tilewave/statevec/distributed/transport.h"
+
+namespace tilewave::statevec {
+
+namespace cuda {
+
+namespace rc = runtime::cuda;
+
+namespace {
+
+// Elements [begin, end) of a part, to or from a buffer.
+template <class V, bool to_buffer>
+__global__ void __launch_bounds__(kExchangeThreads)
+    chunk_kernel(V* part, V* buffer, Holes holes, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  std::uint64_t e = begin + static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; e < end; e += stride) {
+    V& amplitude = part[holes.spread(e)];
+    if (to_buffer) {
+      buffer[e - begin] = amplitude;
+    } else {
+      amplitude = buffer[e - begin];
+    }
+  }
+}
+
+template <bool to_buffer>
+void start_chunk(const Part& part, void* amplitudes, void* buffer, std::uint64_t begin,
+                 std::uint64_t end, const rc::Stream& stream) {
+  const auto start = [&](auto element) {
+    using V = decltype(element);
+    const std::uint64_t needed = (end - begin + kExchangeThreads - 1) / kExchangeThreads;
+    const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(needed, kChunkBlocks));
+    rc::launch(chunk_kernel<V, to_buffer>, dim3(blocks), dim3(kExchangeThreads), 0, stream,
+               static_cast<V*>(amplitudes), static_cast<V*>(buffer), part.holes, begin, end);
+  };
+  if (part.element_bytes == 16) {
+    start(float4{});
+  } else {
+    start(float2{});
+  }
+}
+
+template <class T>
+class NcclTransport final : public distributed::Transport {
+ public:
+  NcclTransport(std::shared_ptr<runtime::Ranks> ranks, int device, std::shared_ptr<rc::Nccl> nccl,
+                std::shared_ptr<distributed::Transport> numbers, int min_sliced_qubits)
+      : ranks_(std::move(ranks)),
+        numbers_(std::move(numbers)),
+        device_(device),
+        min_sliced_qubits_(min_sliced_qubits),
+        ring_(2 * kChunks * parts() * chunk_bytes(), "the ring of an exchange"),
+        nccl_(std::move(nccl)) {
+    for (int k = 0; k < kChunks; ++k) {
+      slots_[k].out = ring_.take<char>(parts() * chunk_bytes());
+      slots_[k].in = ring_.take<char>(parts() * chunk_bytes());
+    }
+  }
+
+  int num_ranks() const override { return ranks_->size(); }
+  int first_rank() const override { return ranks_->rank(); }
+  int num_local() const override { return 1; }
+  const char* name() const override { return "processes over NCCL"; }
+  int num_at_once() const override { return num_ranks(); }
+  double bandwidth() const override { return kNcclBandwidth; }
+  std::uint64_t ring_bytes() const override { return ring_.num_bytes(); }
+  void for_each_shard(const std::function<void(int)>& f) const override { f(0); }
+  std::vector<double> gather(std::span<const double> mine, std::size_t each) const override {
+    return numbers_->gather(mine, each);
+  }
+  void broadcast(int rank, void* data, std::size_t num_bytes) const override {
+    numbers_->broadcast(rank, data, num_bytes);
+  }
+  void fetch(distributed::Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
+             std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
+    numbers_->fetch(shards, k, peer, mine, theirs, run_bits, to);
+  }
+
+  int slice_bits(int local_qubits) const override {
+    return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
+  }
+
+  void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
+    rc::use_device(device_);
+    start_exchange(shard_of(shards).open_memory(), swap, 0, 0);
+    finish();
+  }
+
+  // Passes of a slice, its exchange, the passes after it: each waits for the one before by events,
+  // and the passes over one slice run beside the exchange of another.
+  void exchange_sliced(distributed::Shards shards,
+                       const distributed::SlicedExchange& sliced) override {
+    rc::use_device(device_);
+    CudaState<T>& shard = shard_of(shards);
+    const auto rank = static_cast<std::size_t>(ranks_->rank());
+    const std::size_t slices = sliced.values.size();
+    std::vector<rc::Event> passed(slices), exchanged(slices);
+    Complex<T>* amplitudes = shard.open_memory();
+    for (std::size_t s = 0; s < slices; ++s) {
+      if (sliced.before && !sliced.idle_before[rank])
+        shard.start_passes(sliced.before(ranks_->rank(), s), sliced.values[s]);
+      passed[s].record(shard.stream());
+    }
+    for (std::size_t s = 0; s < slices; ++s) {
+      passed[s].hold(packing_);
+      start_exchange(amplitudes, sliced.swap, sliced.mask, sliced.values[s]);
+      exchanged[s].record(packing_);
+    }
+    for (std::size_t s = 0; sliced.after && s < slices; ++s) {
+      exchanged[s].hold(shard.stream());
+      if (!sliced.idle_after[rank])
+        shard.start_passes(sliced.after(ranks_->rank(), s), sliced.values[s]);
+    }
+    finish();
+    shard.stream().synchronize();
+  }
+
+ private:
+  struct Slot {
+    char* out = nullptr;
+    char* in = nullptr;
+    rc::Event packed, received;
+  };
+
+  static CudaState<T>& shard_of(distributed::Shards shards) {
+    return static_cast<CudaState<T>&>(*shards[0]);
+  }
+  /// Parts that leave at the same time, at most.
+  std::size_t parts() const { return static_cast<std::size_t>(num_ranks() - 1); }
+  std::size_t chunk_bytes() const { return ring_chunk_bytes(num_ranks() - 1); }
+
+  /// Gives the whole exchange to the streams, for the indices whose bits `slice` have the value.
+  void start_exchange(Complex<T>* amplitudes, const distributed::ShardSwap& swap,
+                      std::uint64_t slice, std::uint64_t value) {
+    const Part part = part_of(swap, slice, sizeof(T));
+    const int rank = ranks_->rank();
+    struct Peer {
+      int rank = 0;
+      Complex<T>* part = nullptr;  // the same leaves and comes
+      bool there = false, back = false;
+    };
+    std::vector<Peer> peers;
+    for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
+      Peer peer;
+      peer.rank = swap.partner(rank, d);
+      peer.part = amplitudes + part_begin(swap, swap.value(peer.rank), value);
+      peer.there = swap.holds(rank, swap.value(peer.rank));
+      peer.back = swap.holds(peer.rank, swap.value(rank));
+      if (peer.there || peer.back) peers.push_back(peer);
+    }
+    if (peers.empty()) return;
+    const std::uint64_t per_chunk = chunk_bytes() / part.element_bytes;
+    const std::uint64_t chunks = (part.count + per_chunk - 1) / per_chunk;
+    const auto begin = [&](std::uint64_t c) { return c * per_chunk; };
+    const auto end = [&](std::uint64_t c) { return std::min((c + 1) * per_chunk, part.count); };
+    const auto unpack = [&](std::uint64_t c) {
+      Slot& slot = slots_[c % kChunks];
+      slot.received.hold(packing_);
+      for (std::size_t p = 0; p < peers.size(); ++p) {
+        if (peers[p].back)
+          start_chunk<false>(part, peers[p].part, slot.in + p * chunk_bytes(), begin(c), end(c),
+                             packing_);
+      }
+    };
+    for (std::uint64_t c = 0; c < chunks; ++c) {
+      Slot& slot = slots_[c % kChunks];
+      if (c >= kChunks) unpack(c - kChunks);
+      for (std::size_t p = 0; p < peers.size(); ++p) {
+        if (peers[p].there)
+          start_chunk<true>(part, peers[p].part, slot.out + p * chunk_bytes(), begin(c), end(c),
+                            packing_);
+      }
+      slot.packed.record(packing_);
+      slot.packed.hold(travel_);
+      const std::size_t bytes = (end(c) - begin(c)) * part.element_bytes;
+      nccl_->start_group();
+      for (std::size_t p = 0; p < peers.size(); ++p) {
+        if (peers[p].there)
+          nccl_->send(slot.out + p * chunk_bytes(), bytes, peers[p].rank, travel_);
+        if (peers[p].back)
+          nccl_->receive(slot.in + p * chunk_bytes(), bytes, peers[p].rank, travel_);
+      }
+      nccl_->end_group();
+      slot.received.record(travel_);
+    }
+    for (std::uint64_t c = chunks > kChunks ? chunks - kChunks : 0; c < chunks; ++c) unpack(c);
+  }
+
+  void finish() {
+    ranks_->wait_for([&] {
+      nccl_->check_transfers();
+      return packing_.is_done();
+    });
+  }
+
+  std::shared_ptr<runtime::Ranks> ranks_;
+  std::shared_ptr<distributed::Transport> numbers_;
+  int device_ = 0, min_sliced_qubits_ = 0;
+  rc::DeviceArena ring_;
+  Slot slots_[kChunks];
+  rc::Stream packing_{rc::Stream::Urgent{}}, travel_{rc::Stream::Urgent{}};
+  std::shared_ptr<rc::Nccl> nccl_;
+};
+
+// Joined once a process: all states share it, and it ends with the process. Null with a `problem`
+// where the ranks cannot use it.
+std::shared_ptr<rc::Nccl> joined_nccl(runtime::Ranks& ranks, int device, std::string* problem) {
+  struct Joined {
+    bool tried = false;
+    int device = 0;
+    std::shared_ptr<rc::Nccl> nccl;
+    std::string problem;
+  };
+  static auto* joined = new Joined;  // the library must not be asked for anything at the end
+  if (!joined->tried || joined->device != device) {
+    joined->nccl = rc::Nccl::connect(ranks, device, &joined->problem);
+    joined->tried = true;
+    joined->device = device;
+  }
+  *problem = joined->problem;
+  return joined->nccl;
+}
+
+}  // namespace
+
+}  // namespace cuda
+
+namespace distributed {
+
+std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
+                                                         Precision precision, int device,
+                                                         int min_sliced_qubits) {
+  if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
+  const char* wish = std::getenv("TILEWAVE_TRANSPORT");
+  const bool mpi = wish && !std::strcmp(wish, "mpi"), nccl = wish && !std::strcmp(wish, "nccl");
+  if (wish && *wish && !mpi && !nccl) {
+    throw Error(ExitCode::kUsage, std::string("TILEWAVE_TRANSPORT=") + wish +
+                                      ": use nccl or mpi, or leave it unset for the faster that "
+                                      "works");
+  }
+  auto processes = make_process_transport(ranks, precision);
+  if (mpi || ranks->size() == 1) return processes;
+  runtime::cuda::use_device(device);
+  std::string problem;
+  auto library = cuda::joined_nccl(*ranks, device, &problem);
+  if (!library) {
+    if (!nccl) return processes;  // its name tells
+    throw Error(ExitCode::kResources, "NCCL cannot be used (" + problem +
+                                          "): put libnccl.so.2 where programs look for libraries, "
+                                          "name it in TILEWAVE_NCCL, or unset TILEWAVE_TRANSPORT");
+  }
+  if (precision == Precision::kDouble) {
+    return std::make_shared<cuda::NcclTransport<double>>(
+        std::move(ranks), device, std::move(library), std::move(processes), min_sliced_qubits);
+  }
+  return std::make_shared<cuda::NcclTransport<float>>(std::move(ranks), device, std::move(library),
+                                                      std::move(processes), min_sliced_qubits);
+}
+
+}  // namespace distributed
+
+}  // namespace tilewave::statevec
