@@ -57,4 +57,6 @@ with tempfile.TemporaryDirectory() as folder:
         c.check(done.code == INPUT and wanted in done.err and done.err.count("error:") == 1, f"{done.code}: {done.err!r}")
 done = tilewave("run", BELL, "--noise", DEVICE, "--amplitudes", "0")
 c.check(done.code == 2 and "no single state" in done.err, f"{done.code}: {done.err!r}")
+done = tilewave("run", "FILE", "--noise", DEVICE, "--engine", "density", text=HEAD + "qreg q[20]; h q;")
+c.check(done.code == 3 and "a density matrix of 20 qubits is a state of 40" in done.err, f"{done.code}: {done.err!r}")
 c.finish()

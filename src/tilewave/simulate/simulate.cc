@@ -303,8 +303,17 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   if (!options.state_path.empty() && options.distribution.is_root())
     check_writable(options.state_path);
   runtime::Timer timer;
-  std::unique_ptr<State> state =
-      make_state(n, options.precision, options.num_threads, options.device, options.distribution);
+  std::unique_ptr<State> state;
+  try {
+    state =
+        make_state(n, options.precision, options.num_threads, options.device, options.distribution);
+  } catch (const Error& error) {
+    if (!is_density) throw;
+    throw Error(error.code(),
+                "a density matrix of " + std::to_string(result.num_qubits) +
+                    " qubits is a state of " + std::to_string(n) +
+                    " (--engine trajectories needs no more than a state vector): " + error.what());
+  }
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
