@@ -38,7 +38,8 @@ bool holds(const circuit::Condition& c, const std::vector<std::uint64_t>& bits) 
 std::string listing(const Circuit& c) {
   std::string out;
   for (const Op& op : c.ops()) {
-    const char* names[] = {"", "matrix", "measure", "reset", "jump", "assign", "barrier"};
+    const char* names[] = {"",        "matrix", "measure", "reset",
+                           "channel", "jump",   "assign",  "barrier"};
     out += op.kind == OpKind::kGate ? std::string(circuit::gate_info(op.gate).name)
                                     : names[static_cast<int>(op.kind)];
     char separator = '(';
