@@ -40,10 +40,4 @@ def to_device(array, device=0):
 
 def to_host(array):
     """A NumPy array with the values of an array on a CUDA device."""
-    if not on_cuda(array):
-        return as_host_array(array)
-    if not hasattr(array, "shape"):
-        raise TypeError(f"expected an array, not {type(array).__name__}")
-    out = np.empty(tuple(array.shape), np.dtype(str(array.dtype).split(".")[-1]))
-    _core._to_host(array, out)
-    return out
+    return _core._to_host(array) if on_cuda(array) else as_host_array(array)

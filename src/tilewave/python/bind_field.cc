@@ -215,7 +215,7 @@ nb::object map_on_device(const DeviceArray<const float>& values,
   return result.array(values);
 }
 
-// Between the host and a device, for those who have no other package for it.
+// To a device, for those who have no other package for it.
 template <class T>
 void bind_moves(nb::module_& m) {
   m.def(
@@ -231,16 +231,6 @@ void bind_moves(nb::module_& m) {
         return own_device_array<T>(std::move(memory), data, shape_of(array), device);
       },
       "array"_a.noconvert(), "device"_a);
-  m.def(
-      "_to_host",
-      [](const DeviceArray<const T>& array, nb::ndarray<T, nb::c_contig, nb::device::cpu> out) {
-        TW_CHECK(array.size() == out.size(), "the copy has the size of the array");
-        const nb::gil_scoped_release release;
-        runtime::cuda::copy_on_device(array.device_id(), out.data(), array.data(),
-                                      array.size() * sizeof(T));
-        runtime::cuda::finish_on_device(array.device_id());
-      },
-      "array"_a.noconvert(), "out"_a.noconvert());
 }
 
 template <class T>
@@ -248,6 +238,22 @@ void bind_entropy_on_device(nb::module_& m) {
   m.def("_entropy_on_device", &entropy_on_device<T>, "image"_a.noconvert(),
         "out"_a.none().noconvert(), "footprint"_a, "levels"_a, "base"_a, "border"_a, "constant"_a,
         "min_valid"_a);
+}
+
+// A NumPy array with what lies on the device.
+nb::object to_host(const nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>& array) {
+  auto* held = new runtime::HostBuffer(array.nbytes());
+  const nb::capsule owner(held,
+                          [](void* p) noexcept { delete static_cast<runtime::HostBuffer*>(p); });
+  {
+    const nb::gil_scoped_release release;
+    runtime::cuda::copy_on_device(array.device_id(), held->data(), array.data(), array.nbytes());
+    runtime::cuda::finish_on_device(array.device_id());
+  }
+  const std::vector<std::size_t> shape = shape_of(array);
+  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(held->data(), shape.size(), shape.data(),
+                                                          owner, nullptr, array.dtype(),
+                                                          nb::device::cpu::value, 0));
 }
 
 void bind_device_arrays(nb::module_& m) {
@@ -261,6 +267,7 @@ void bind_device_arrays(nb::module_& m) {
   bind_moves<double>(m);
   bind_moves<std::complex<float>>(m);
   bind_moves<std::complex<double>>(m);
+  m.def("_to_host", &to_host, "array"_a.noconvert());
 }
 
 }  // namespace
