@@ -93,3 +93,83 @@ def test_maps():
 def test_errors(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
+
+
+class Foreign:
+    """An array that only speaks DLPack."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def test_arrays_of_other_packages_are_used_where_they_lie():
+    image = np.random.default_rng(1).integers(0, 9, (40, 50)).astype(np.uint8)
+    np.testing.assert_array_equal(tw.entropy(Foreign(image)), tw.entropy(image))
+    values = np.linspace(1, 5, 60, dtype=np.float32).reshape(6, 10)
+    expected = tw.map(values, "log(v)")
+    np.testing.assert_array_equal(tw.map(Foreign(values), "log(v)"), expected)
+    np.testing.assert_array_equal(tw.to_host(Foreign(values)), values)
+    if hasattr(values.__dlpack__, "__call__"):
+        tw.map(values, "log(v)", out=values)
+        np.testing.assert_array_equal(values, expected)
+
+
+def test_arrays_on_devices_are_refused_clearly_without_cuda():
+    values = np.ones((4, 4), np.float32)
+    with pytest.raises(ValueError, match="neither host nor CUDA memory"):
+        tw.map(Foreign(values, (10, 0)), "v")  # ROCm
+    if tw.built_with_cuda():
+        pytest.skip("this build has the CUDA back end")
+    for call in (lambda a: tw.entropy(a), lambda a: tw.map(a, "v"), tw.to_host):
+        with pytest.raises(ValueError, match="no CUDA back end"):
+            call(Foreign(values, (2, 0)))
+    with pytest.raises(MemoryError, match="no CUDA back end"):
+        tw.to_device(values)
+    with pytest.raises(MemoryError, match="no CUDA back end"):
+        tw.simulate(tw.Circuit(2).h(0), on_device=True)
+    with pytest.raises(ValueError, match="the state lies on cpu"):
+        tw.simulate(tw.Circuit(2).h(0), device="cpu", on_device=True)
+
+
+def device_or_skip():
+    try:
+        return tw.to_device(np.zeros(1, np.float32))
+    except MemoryError as error:
+        pytest.skip(f"NOT TESTED: {error}")
+
+
+def test_arrays_on_a_cuda_device():
+    device_or_skip()
+    rng = np.random.default_rng(2)
+    image = rng.integers(0, 16, (3, 70, 90)).astype(np.uint8)
+    on_device = tw.to_device(image)
+    np.testing.assert_array_equal(tw.to_host(on_device), image)
+    np.testing.assert_allclose(tw.to_host(tw.entropy(on_device)), tw.entropy(image), atol=1e-5)
+    out = tw.to_device(np.zeros(image.shape, np.float32))
+    assert tw.entropy(on_device, 2, out=out, levels=16, fill=float("nan")) is out
+    np.testing.assert_allclose(tw.to_host(out), tw.entropy(image, 2), atol=1e-5)
+    wide = (image[0] * np.uint16(9)).astype(np.uint16)
+    np.testing.assert_allclose(tw.to_host(tw.entropy(tw.to_device(wide), 3, levels=144, fill=float("nan"))),
+                               tw.entropy(wide, 3), atol=1e-5)
+    with pytest.raises(ValueError, match="needs levels"):
+        tw.entropy(tw.to_device(wide))
+    values = rng.random((50, 64), np.float32) + 1
+    there = tw.to_device(values)
+    expected = tw.map(values, "v + sqrt(log(v))", repeat=2)
+    np.testing.assert_allclose(tw.to_host(tw.map(there, "v + sqrt(log(v))", repeat=2)), expected, rtol=1e-6)
+    np.testing.assert_array_equal(tw.to_host(there), values)
+    assert tw.map(there, "v + sqrt(log(v))", repeat=2, out=there) is there
+    np.testing.assert_allclose(tw.to_host(there), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="takes no mask"):
+        tw.entropy(on_device, mask=image)
+    circuit = tw.Circuit(5).h(0).cx(0, 3).rx(0.3, 1).swap(0, 4)
+    for precision, kind in (("double", np.complex128), ("single", np.complex64)):
+        state = tw.to_host(tw.simulate(circuit, precision=precision, on_device=True))
+        assert state.dtype == kind
+        np.testing.assert_allclose(state, tw.simulate(circuit, device="cpu"), atol=1e-6)

@@ -89,6 +89,20 @@ def test_variables_and_stores():
     assert tw.sample(converted, 10) == {"00000001": 10}
 
 
+def test_input_variables():
+    count, on = expr.Var.new("n", types.Uint(4)), expr.Var.new("on", types.Bool())
+    circuit = QuantumCircuit(1, 1, inputs=[count, on])
+    with circuit.if_test(expr.logic_and(expr.less(count, 5), on)):
+        circuit.x(0)
+    circuit.measure(0, 0)
+    for n, flag, bit in ((4, True, "1"), (5, True, "0"), (4, False, "0")):
+        assert tw.sample(tw.Circuit.from_qiskit(circuit, inputs={"n": n, on: flag}), 5) == {bit: 5}
+    for inputs, problem in ((None, "the input variable 'n' has no value"), ({"n": 16, "on": 1}, "cannot be 16"),
+                            ({"n": 1, "on": 0, "x": 2}, "no input variable 'x'")):
+        with pytest.raises(ValueError, match=problem):
+            from_qiskit(circuit, inputs=inputs)
+
+
 def test_a_loop_that_never_ends_is_an_error():
     circuit = QuantumCircuit(1, 1)
     with circuit.while_loop((circuit.clbits[0], 0)):

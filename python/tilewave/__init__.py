@@ -11,6 +11,7 @@ Basis states are numbered with qubit 0 as the least significant bit; strings of 
 Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit.
 """
 from ._core import Result, State, __version__, built_with_cuda, gate_names
+from .arrays import to_device, to_host
 from .circuits import Circuit
 from .fields import entropy, map
 from .noise import NoiseModel, noise_model
@@ -23,7 +24,7 @@ __all__ = [
     "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
-    "run", "sample", "sample_bits", "simulate",
+    "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
 ]
 
 _LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "plots", "plot_entropy": "plots",

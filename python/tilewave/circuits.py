@@ -42,11 +42,11 @@ class Circuit(_core.Circuit):
         return cls(_core.Circuit._from_stim_text(*read_text(source)))
 
     @classmethod
-    def from_qiskit(cls, circuit, parameter_values=None):
+    def from_qiskit(cls, circuit, parameter_values=None, inputs=None):
         """Converts a qiskit.QuantumCircuit, control flow included. ``parameter_values`` is what
-        ``QuantumCircuit.assign_parameters`` takes."""
+        ``QuantumCircuit.assign_parameters`` takes; ``inputs`` gives input variables their values, by name."""
         from .qiskit.convert import from_qiskit
-        return from_qiskit(circuit, parameter_values)
+        return from_qiskit(circuit, parameter_values, inputs)
 
     def copy(self):
         """A circuit of its own with the same operations."""

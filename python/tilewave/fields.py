@@ -2,6 +2,7 @@
 import numpy as np
 
 from . import _core
+from .arrays import as_host_array, on_cuda
 
 
 def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop", constant=0, levels=None,
@@ -20,11 +21,17 @@ def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop"
     levels      number of classes; values beyond are no data. The largest value + 1 when None
     min_valid   least share of a window that must be valid
     fill        result where no pixel of the window is valid
-    device      "cpu", "cuda" or "cuda:<index>"
+    device      "cpu", "cuda", "cuda:<index>", "cuda:0-3" for several, or "auto" (by what the transfers cost)
+
+    Arrays of other packages are used where they lie (DLPack). An image on a CUDA device (CuPy, PyTorch, to_device) gives
+    an array on that device, in `out` or new; it is contiguous and takes no mask, uint16 needs `levels`, and pixels without
+    a result stay NaN.
 
     Returns float32 of the image's shape; |error| is at most 5e-6.
     """
-    image = np.asarray(image)
+    if on_cuda(image):
+        return _entropy_on_device(image, footprint, out, mask, base, border, constant, levels, min_valid, fill)
+    image = as_host_array(image)
     if image.dtype == np.bool_:
         image = image.view(np.uint8)
     if image.dtype not in (np.uint8, np.uint16):
@@ -59,6 +66,20 @@ def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop"
     return out
 
 
+def _entropy_on_device(image, footprint, out, mask, base, border, constant, levels, min_valid, fill):
+    if mask is not None:
+        raise ValueError("an image on a device takes no mask: give masked pixels a value of at least `levels`")
+    if fill == fill and (levels is not None or border == "valid" or min_valid):
+        raise ValueError("on a device pixels without a result stay NaN: say fill=float('nan')")
+    if levels is None:
+        if not str(getattr(image, "dtype", "uint8")).endswith("uint8"):
+            raise ValueError("an image of more than 8 bits on a device needs levels, its number of classes")
+        levels = 256
+    made = _core._entropy_on_device(image, out, _footprint(footprint), levels, 0.0 if base is None else float(base),
+                                    border, constant, min_valid)
+    return out if made is None else made
+
+
 def _footprint(footprint):
     if footprint is None:
         return np.ones((5, 5), np.uint8)
@@ -90,8 +111,16 @@ def map(array, expression, *, out=None, repeat=1, precision="precise", threads=0
     repeat     how often the expression is applied, in one pass
     precision  "precise" (1 ulp a function), "fast", or "lut" (precise bits from a table, for whole numbers in a small
                range)
+
+    Arrays of other packages are used where they lie (DLPack). A float32 array on a CUDA device gives an array on that
+    device, in `out` (which may be the array) or new.
     """
-    array = np.asarray(array)
+    if on_cuda(array):
+        made = _core._map_on_device(array, out, expression, repeat, precision)
+        return out if made is None else made
+    array, given = as_host_array(array), array
+    if out is given:
+        out = array
     if array.dtype in (np.float64, np.longdouble) or array.dtype.kind not in "fiub" or \
             array.dtype.kind in "iu" and array.dtype.itemsize > 2:
         raise ValueError(f"values of {array.dtype} would lose digits in float32: convert them with astype(np.float32)")

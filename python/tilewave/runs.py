@@ -16,10 +16,15 @@ from . import _core
 from .noise import core_of
 
 
-def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None, noise=None):
+def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None, noise=None, on_device=False):
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
-    the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]."""
+    the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
+    its CUDA device and is an object that speaks DLPack (``torch.from_dlpack``, ``cupy.from_dlpack``, to_host)."""
+    if on_device:
+        if noise is not None:
+            raise ValueError("a density matrix lies on the host: leave on_device out")
+        return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed)
     if noise is not None:
         elements = _core._density(circuit, core_of(noise), precision, device, threads)
         return elements.reshape(2**circuit.num_qubits, -1).T

@@ -33,11 +33,11 @@ _UNARY = {name: op for name, op in (("BIT_NOT", _BIT_NOT), ("LOGIC_NOT", _NOT), 
 _BOOL, _UINT, _INT, _FLOAT = range(4)
 
 
-def from_qiskit(circuit, parameter_values=None):
+def from_qiskit(circuit, parameter_values=None, inputs=None):
     """See Circuit.from_qiskit."""
     if parameter_values is not None:
         circuit = circuit.assign_parameters(parameter_values)
-    return _Converter(circuit).convert()
+    return _Converter(circuit).convert(dict(inputs or {}))
 
 
 class _Loop:
@@ -67,13 +67,27 @@ class _Converter:
         self.vars = {}
         self.loops = []
 
-    def convert(self):
-        inputs = list(self.circuit.iter_input_vars())
+    def convert(self, inputs):
+        for var in self.circuit.iter_input_vars():
+            value = inputs.pop(var, inputs.pop(var.name, None))
+            if value is None:
+                raise ValueError(f"the input variable '{var.name}' has no value: give one with "
+                                 f"inputs={{'{var.name}': value}}")
+            self.input(var, value)
         if inputs:
-            raise ValueError(f"the input variable '{inputs[0].name}' has no value: circuits with input variables are not "
-                             "supported")
+            name = getattr(next(iter(inputs)), "name", next(iter(inputs)))
+            raise ValueError(f"the circuit has no input variable '{name}'")
         self.block(self.circuit, range(self.circuit.num_qubits), self.bits)
         return self.out
+
+    def input(self, var, value):
+        kind, width = _kind(var.type), _width(var.type)
+        if kind == _FLOAT:
+            value = int(np.float64(value).view(np.uint64))
+        elif value != int(value) or not 0 <= int(value) < 1 << width:
+            raise ValueError(f"the input variable '{var.name}' of the type {var.type} cannot be {value}")
+        self.vars[var] = self.out._add_clbits(width)
+        self.out._assign(self.vars[var], width, [(_CONST, kind, width, -1, -1, int(value))])
 
     # --- structure
 

@@ -20,6 +20,25 @@ using Array = nanobind::ndarray<nanobind::numpy, T, nanobind::c_contig>;
 template <class T>
 using ConstArray = nanobind::ndarray<const T, nanobind::c_contig, nanobind::device::cpu>;
 
+/// A contiguous array on a CUDA device, of any package that speaks DLPack.
+template <class T>
+using DeviceArray = nanobind::ndarray<T, nanobind::c_contig, nanobind::device::cuda>;
+/// What is given to Python of such arrays: an object with __dlpack__.
+template <class T>
+using NewDeviceArray = nanobind::ndarray<nanobind::array_api, T, nanobind::device::cuda>;
+
+/// An array over memory of a device that `owner` (moved to the heap) keeps alive.
+template <class T, class Owner>
+nanobind::object own_device_array(Owner&& owner, void* data, std::vector<std::size_t> shape,
+                                  int device) {
+  using Held = std::decay_t<Owner>;
+  auto* held = new Held(std::forward<Owner>(owner));
+  const nanobind::capsule capsule(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
+  return nanobind::cast(NewDeviceArray<T>(data, shape.size(), shape.data(), capsule, nullptr,
+                                          nanobind::dtype<T>(), nanobind::device::cuda::value,
+                                          device));
+}
+
 /// An array over memory that `owner` (moved to the heap) keeps alive.
 template <class T, class Owner>
 Array<T> own_array(Owner&& owner, T* data, std::initializer_list<std::size_t> shape) {

@@ -8,10 +8,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/rooms-inl.h"
+#include "tilewave/runtime/cuda/device_memory.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -69,12 +72,9 @@ int largest(const Image<T>& image) {
   return most;
 }
 
-template <class T>
-void run_entropy(const Image<T>& image,
-                 nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
-                 const ConstArray<std::uint8_t>& footprint, int levels, double base,
-                 const std::string& border, int constant_code, double min_valid, int threads,
-                 const std::string& device) {
+field::EntropyOptions entropy_options(const ConstArray<std::uint8_t>& footprint, int levels,
+                                      double base, const std::string& border, int constant_code,
+                                      double min_valid, int threads) {
   field::EntropyOptions options;
   options.window = to_footprint(footprint);
   options.levels = levels;
@@ -83,6 +83,17 @@ void run_entropy(const Image<T>& image,
   options.constant_code = constant_code;
   options.min_valid = min_valid;
   options.threads = threads;
+  return options;
+}
+
+template <class T>
+void run_entropy(const Image<T>& image,
+                 nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+                 const ConstArray<std::uint8_t>& footprint, int levels, double base,
+                 const std::string& border, int constant_code, double min_valid, int threads,
+                 const std::string& device) {
+  const field::EntropyOptions options =
+      entropy_options(footprint, levels, base, border, constant_code, min_valid, threads);
   const auto devices = field::parse_device_set("device", device);
   const auto codes = code_rows(image);
   TW_CHECK(out.shape(0) == image.shape(0) && out.shape(1) == image.shape(1),
@@ -107,11 +118,164 @@ field::MapPrecision parse_map_precision(const std::string& word) {
   throw Error(ExitCode::kUsage, "unknown precision '" + word + "': use precise, fast or lut");
 }
 
+// ---- arrays on a CUDA device: used where they lie, on the default stream ----
+
+using DeviceMemory = runtime::cuda::DeviceMemory;
+
+template <class A>
+std::vector<std::size_t> shape_of(const A& array) {
+  std::vector<std::size_t> shape;
+  for (std::size_t k = 0; k < array.ndim(); ++k) shape.push_back(array.shape(k));
+  return shape;
+}
+
+// The result's place: `out` where it is given, otherwise new memory of the device.
+struct DeviceResult {
+  std::shared_ptr<DeviceMemory> memory;
+  float* data = nullptr;
+
+  template <class A>
+  DeviceResult(const A& like, const std::optional<DeviceArray<float>>& out) {
+    if (!out) {
+      memory = std::make_shared<DeviceMemory>(like.device_id(), like.size() * sizeof(float));
+      data = static_cast<float*>(memory->data());
+      return;
+    }
+    if (shape_of(*out) != shape_of(like) || out->device_id() != like.device_id()) {
+      throw Error(ExitCode::kUsage, "out must have the shape of the array and lie beside it");
+    }
+    data = out->data();
+  }
+  /// The new array; none where it is in `out`.
+  template <class A>
+  nb::object array(const A& like) const {
+    if (!memory) return nb::none();
+    return own_device_array<float>(std::shared_ptr<DeviceMemory>(memory), data, shape_of(like),
+                                   like.device_id());
+  }
+};
+
+template <class T>
+nb::object entropy_on_device(const DeviceArray<const T>& image,
+                             const std::optional<DeviceArray<float>>& out,
+                             const ConstArray<std::uint8_t>& footprint, int levels, double base,
+                             const std::string& border, int constant_code, double min_valid) {
+  if (image.ndim() < 2) throw Error(ExitCode::kUsage, "an image has two dimensions or more");
+  if (image.size() == 0) throw Error(ExitCode::kUsage, "the image is empty");
+  const auto height = static_cast<std::int64_t>(image.shape(image.ndim() - 2)),
+             width = static_cast<std::int64_t>(image.shape(image.ndim() - 1));
+  const field::EntropyOptions options =
+      entropy_options(footprint, levels, base, border, constant_code, min_valid, 0);
+  const DeviceResult result(image, out);
+  {
+    const nb::gil_scoped_release release;
+    field::EntropyCuda entropy(field::EntropyPlan(options, width, height), image.device_id());
+    const auto plane = static_cast<std::size_t>(width * height);
+    for (std::size_t at = 0; at < image.size(); at += plane) {
+      entropy.run_on_device(image.data() + at, width, {0, width, 0, height}, result.data + at,
+                            width, nullptr);
+    }
+    runtime::cuda::finish_on_device(image.device_id());
+  }
+  return result.array(image);
+}
+
+nb::object map_on_device(const DeviceArray<const float>& values,
+                         const std::optional<DeviceArray<float>>& out, const std::string& text,
+                         int repeat, const std::string& precision) {
+  const auto expression = field::MapExpression::parse(text);
+  field::MapOptions options;
+  options.repeat = repeat;
+  options.precision = parse_map_precision(precision);
+  if (options.precision == field::MapPrecision::kLut) {
+    throw Error(ExitCode::kUsage, "a map by table needs the values on the host: use 'precise'");
+  }
+  const DeviceResult result(values, out);
+  const int device = values.device_id();
+  if (reinterpret_cast<std::uintptr_t>(result.data) % 16) {
+    throw Error(ExitCode::kUsage, "an array on a device must begin at a multiple of 16 bytes");
+  }
+  if (values.ndim() != 1 && values.ndim() != 2) {
+    throw Error(ExitCode::kUsage, "a map takes one or two dimensions");
+  }
+  const auto width = static_cast<std::int64_t>(values.shape(values.ndim() - 1));
+  if (values.size() > 0) {
+    const nb::gil_scoped_release release;
+    if (result.data != values.data()) {
+      runtime::cuda::copy_on_device(device, result.data, values.data(),
+                                    values.size() * sizeof(float));
+    }
+    std::optional<field::MapCuda> map;
+    if (repeat > 0) {
+      map.emplace(expression, options, width, device);
+      map->run_on_device(0, static_cast<std::int64_t>(values.size()), result.data, nullptr);
+    }
+    runtime::cuda::finish_on_device(device);
+  }
+  return result.array(values);
+}
+
+// To a device, for those who have no other package for it.
+template <class T>
+void bind_moves(nb::module_& m) {
+  m.def(
+      "_to_device",
+      [](const ConstArray<T>& array, int device) {
+        auto memory = std::make_shared<DeviceMemory>(device, array.size() * sizeof(T));
+        void* const data = memory->data();
+        {
+          const nb::gil_scoped_release release;
+          runtime::cuda::copy_on_device(device, data, array.data(), array.size() * sizeof(T));
+          runtime::cuda::finish_on_device(device);
+        }
+        return own_device_array<T>(std::move(memory), data, shape_of(array), device);
+      },
+      "array"_a.noconvert(), "device"_a);
+}
+
+template <class T>
+void bind_entropy_on_device(nb::module_& m) {
+  m.def("_entropy_on_device", &entropy_on_device<T>, "image"_a.noconvert(),
+        "out"_a.none().noconvert(), "footprint"_a, "levels"_a, "base"_a, "border"_a, "constant"_a,
+        "min_valid"_a);
+}
+
+// A NumPy array with what lies on the device.
+nb::object to_host(const nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>& array) {
+  auto* held = new runtime::HostBuffer(array.nbytes());
+  const nb::capsule owner(held,
+                          [](void* p) noexcept { delete static_cast<runtime::HostBuffer*>(p); });
+  {
+    const nb::gil_scoped_release release;
+    runtime::cuda::copy_on_device(array.device_id(), held->data(), array.data(), array.nbytes());
+    runtime::cuda::finish_on_device(array.device_id());
+  }
+  const std::vector<std::size_t> shape = shape_of(array);
+  return nb::cast(nb::ndarray<nb::numpy, nb::device::cpu>(held->data(), shape.size(), shape.data(),
+                                                          owner, nullptr, array.dtype(),
+                                                          nb::device::cpu::value, 0));
+}
+
+void bind_device_arrays(nb::module_& m) {
+  bind_entropy_on_device<std::uint8_t>(m);
+  bind_entropy_on_device<std::uint16_t>(m);
+  m.def("_map_on_device", &map_on_device, "values"_a.noconvert(), "out"_a.none().noconvert(),
+        "expression"_a, "repeat"_a, "precision"_a);
+  bind_moves<std::uint8_t>(m);
+  bind_moves<std::uint16_t>(m);
+  bind_moves<float>(m);
+  bind_moves<double>(m);
+  bind_moves<std::complex<float>>(m);
+  bind_moves<std::complex<double>>(m);
+  m.def("_to_host", &to_host, "array"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_field(nb::module_& m) {
   bind_entropy<std::uint8_t>(m);
   bind_entropy<std::uint16_t>(m);
+  bind_device_arrays(m);
   m.def(
       "_map",
       [](nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,

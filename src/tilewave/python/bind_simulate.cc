@@ -17,6 +17,7 @@
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/report_page.h"
+#include "tilewave/statevec/cuda/device_view.h"
 #include "tilewave/statevec/state.h"
 
 namespace nb = nanobind;
@@ -245,15 +246,11 @@ void bind_result(nb::module_& m) {
   c.def_ro("expectation_sum", &Result::expectation_sum);
   c.def_prop_ro(
       "expectation_errors",
-      [](const Result& r) {
-        return own_vector<double>(std::vector<double>(r.expectation_errors));
-      },
+      [](const Result& r) { return own_vector<double>(std::vector<double>(r.expectation_errors)); },
       nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
   c.def_prop_ro(
       "probability_errors",
-      [](const Result& r) {
-        return own_vector<double>(std::vector<double>(r.probability_errors));
-      },
+      [](const Result& r) { return own_vector<double>(std::vector<double>(r.probability_errors)); },
       nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
   c.def_ro("expectation_sum_error", &Result::expectation_sum_error);
   c.def_ro("norm", &Result::norm);
@@ -307,6 +304,28 @@ void bind_simulate(nb::module_& m) {
          int threads, const Seed& seed) {
         return PyState(circuit, base_options(circuit, precision, device, threads, seed), true)
             .take();
+      },
+      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a);
+  m.def(
+      "_simulate_on_device",
+      [](const PyCircuit& circuit, const std::string& precision, const std::string& device,
+         int threads, const Seed& seed) -> nb::object {
+        const Options options = base_options(circuit, precision, device, threads, seed);
+        const auto shared = circuit.share();
+        std::unique_ptr<statevec::State> state;
+        statevec::DeviceView view;
+        {
+          const nb::gil_scoped_release release;
+          state = simulate::final_state(*shared, options, true);
+          view = statevec::view_on_device(*state);
+        }
+        const std::vector<std::size_t> shape{std::size_t{1} << state->num_qubits()};
+        if (options.precision == Precision::kDouble) {
+          return own_device_array<std::complex<double>>(std::move(state), view.data, shape,
+                                                        view.device);
+        }
+        return own_device_array<std::complex<float>>(std::move(state), view.data, shape,
+                                                     view.device);
       },
       "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a);
   m.def(

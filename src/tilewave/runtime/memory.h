@@ -7,8 +7,8 @@
 
 namespace tilewave::runtime {
 
-/// An owned block of zeroed host memory. Alignment 2 MiB, pages touched only when used; blocks of at
-/// most 128 KiB lie in the heap, aligned to 4 KiB.
+/// An owned block of zeroed host memory. Alignment 2 MiB, pages touched only when used; blocks of
+/// at most 128 KiB lie in the heap, aligned to 4 KiB.
 class HostBuffer {
  public:
   HostBuffer() = default;
