@@ -28,6 +28,21 @@ foreach(name {names})
 endforeach()
 """
 
+RANKS = """
+#include <QuEST.h>
+#include <stdio.h>
+int main(void) {
+  QuESTEnv env = createQuESTEnv();
+  Qureg q = createQureg(15, env);
+  hadamard(q, 14);
+  const double p = calcProbOfOutcome(q, 14, 1);
+  if (env.rank == 0) printf("%d ranks, %f\\n", env.numRanks, p);
+  destroyQureg(q, env);
+  destroyQuESTEnv(env);
+  return 0;
+}
+"""
+
 
 def run(*words, **options):
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
@@ -57,6 +72,15 @@ def main(folder):
     run(wrapper, "part.o", "-o", "wrapped", cwd=sources)
     run(sources / "wrapped")
     print("compiler wrapper: all programs run")
+    if (prefix / "lib" / "tilewave" / "tilewave_mpi.so").exists() and shutil.which("mpirun"):
+        ranks = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+                     OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
+        for name in [n for n in ranks if n.startswith(("OMPI_COMM", "PMIX_", "PMI_"))]:
+            del ranks[name]
+        (sources / "ranks.c").write_text(RANKS)
+        run(wrapper, "ranks.c", "-o", "ranks", cwd=sources)
+        assert run("mpirun", "-np", "2", sources / "ranks", env=ranks) == "2 ranks, 0.500000\n"
+        print("compiler wrapper: two ranks")
 
     paths = list(prefix.glob("**/pkgconfig"))
     assert len(paths) == 1, paths

@@ -94,6 +94,9 @@ class NcclTransport final : public distributed::Transport {
              std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
     numbers_->fetch(shards, k, peer, mine, theirs, run_bits, to);
   }
+  void swap_shards(distributed::Shards shards, const std::function<int(int)>& partner) override {
+    numbers_->swap_shards(shards, partner);  // whole shards move rarely: through host memory
+  }
 
   int slice_bits(int local_qubits) const override {
     return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
