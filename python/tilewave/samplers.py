@@ -181,7 +181,7 @@ def _into(out, array, name):
 
 def compile_sampler(circuit, *, skip_reference_sample=False, seed=None, reference_sample=None, threads=1, device="cpu",
                     engine="auto"):
-    """A sampler of the circuit's measurements. ``threads``: 0 for all; ``device``: "cpu" or "gpu"; ``engine``: "auto",
+    """A sampler of the circuit's measurements. ``threads``: 0 for all; ``device``: "cpu", "gpu" or "cuda:0-1"; ``engine``: "auto",
     "frame" or "sparse". The shots do not depend on them."""
     return CompiledSampler(circuit, skip_reference_sample=skip_reference_sample, seed=seed,
                            reference_sample=reference_sample, threads=threads, device=device, engine=engine)
