@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times Tilewave against Stim on error-correction circuits: one run, the two in turns, one thread, output to the null device.
 
-    bench/frames.py [--quick] [--only WORD] [--json FILE] [--markdown]
+    bench/frames.py [--quick] [--only EXPRESSION] [--json FILE] [--markdown]
 
 The rotated surface code, rounds = distance, the same probability on all four noise channels. A rate is shots over the time that
 those shots take beyond a start (the same command with 64 shots); the median of the rounds counts, and a ratio is taken in every
@@ -13,6 +13,7 @@ import os
 import pathlib
 import platform
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -78,7 +79,7 @@ class Bench:
 
     def compare(self, what, command, path, shots, flags=(), scale=1):
         """Both programs in turns; ours gets `scale` times as many shots."""
-        if self.only not in what:
+        if not re.search(self.only, what):
             return
         shots = shots // (8 if self.quick else 1) // 64 * 64
         stim, ours, ratio = [], [], []
@@ -90,7 +91,7 @@ class Bench:
 
     def ours(self, what, path, shots, flags=(), fmt="b8"):
         """Ours with other flags or another format against one thread and b8, in turns."""
-        if self.only not in what:
+        if not re.search(self.only, what):
             return
         shots = shots // (8 if self.quick else 1) // 64 * 64
         base, other, ratio = [], [], []
@@ -130,7 +131,7 @@ class Bench:
 
     def whole(self, what, command):
         """Seconds and memory of a command from start to end; Stim runs once when it is slow."""
-        if self.only not in what:
+        if not re.search(self.only, what):
             return
         rounds = 3 if self.quick else ROUNDS
         stim = [resources([self.stim, *command])]
@@ -167,7 +168,7 @@ def short(x):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="an eighth of the shots, three rounds")
-    parser.add_argument("--only", default="", help="the lines with this word")
+    parser.add_argument("--only", default="", help="the lines that match this expression")
     parser.add_argument("--json", help="write the figures here")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/frames.md")
     arguments = parser.parse_args()
@@ -183,7 +184,7 @@ def main():
         file = pathlib.Path(arguments.json)
         rows = json.loads(file.read_text())["rows"] if arguments.only and file.exists() else []
         rows = [r for r in rows if r["what"] not in {b["what"] for b in bench.rows}] + bench.rows
-        file.write_text(json.dumps({"cpu": cpu, "rows": rows}, indent=1) + "\n")
+        file.write_text(json.dumps({"command": "bench/frames.py", "cpu": cpu, "rows": rows}, indent=1) + "\n")
         bench.rows = rows
     if arguments.markdown:
         print("| shots a second, one thread | Stim | Tilewave | ratio |\n|---|---|---|---|")

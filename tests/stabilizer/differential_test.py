@@ -223,6 +223,8 @@ def test_generated_codes():
     older = run(["--gen=repetition_code", "--task=memory", "--distance=3", "--rounds=2"])
     assert older == run(["gen", "--code", "repetition_code", "--task", "memory", "--distance", "3", "--rounds", "2"])
     assert len(run(["--detect=5"], older.decode())) == 5 * 7
+    assert len(run(["--sample=5", "--frame0"], older.decode()).split()) == 5
+    assert run(["--detector_hypergraph"], older.decode()) == run(["analyze_errors"], older.decode())
 
 
 def explanations(text):

@@ -8,14 +8,22 @@ namespace tilewave::cli {
 
 std::vector<std::string> rewrite_older_flags(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
-  constexpr std::array<std::string_view, 8> kCommands = {
-      "sample", "detect",         "m2d",        "convert",
-      "gen",    "analyze_errors", "sample_dem", "explain_errors"};
+  // The flag's name and the command it means.
+  constexpr std::array<std::array<std::string_view, 2>, 9> kCommands = {
+      {{"sample", "sample"},
+       {"detect", "detect"},
+       {"m2d", "m2d"},
+       {"convert", "convert"},
+       {"gen", "gen"},
+       {"analyze_errors", "analyze_errors"},
+       {"detector_hypergraph", "analyze_errors"},
+       {"sample_dem", "sample_dem"},
+       {"explain_errors", "explain_errors"}}};
   if (words.size() < 2 || words[1].rfind("--", 0) != 0) return words;
   // The flag may stand anywhere; the first one that names a command decides.
   for (std::size_t k = 1; k < words.size(); ++k) {
-    for (std::string_view command : kCommands) {
-      const std::string flag = "--" + std::string(command);
+    for (const auto& [name, command] : kCommands) {
+      const std::string flag = "--" + std::string(name);
       const bool plain = words[k] == flag, valued = words[k].rfind(flag + "=", 0) == 0;
       if (!plain && !valued) continue;
       const std::string value = valued ? words[k].substr(flag.size() + 1) : "";

@@ -1,170 +1,13 @@
 #include "tilewave/io/shot_lists.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
+#include "tilewave/io/cpu/shot_kernels.h"
 
 namespace tilewave::io {
 namespace {
-
-// Calls word(at, bits) for the words of the bits [first, end) of a row.
-template <class F>
-[[gnu::always_inline]] inline void for_each_word(const std::uint8_t* row, std::uint32_t first,
-                                                 std::uint32_t end, F word) {
-  std::uint32_t at = first;
-  for (; end - at >= 64; at += 64) {
-    std::uint64_t bits;
-    std::memcpy(&bits, row + at / 8, 8);
-    word(at, bits);
-  }
-  if (at == end) return;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, row + at / 8, (end - at + 7) / 8);
-  word(at, bits & ((std::uint64_t{1} << (end - at)) - 1));
-}
-
-// Where to look for ones, and where to put them, less `first`. Rows that end here get `end` behind
-// their ones.
-struct OnesJob {
-  const std::uint8_t* rows;
-  std::size_t stride, num_rows;
-  std::uint32_t first, last;  // bits
-  bool ends;
-  std::uint16_t end;
-  std::uint16_t* to;
-};
-
-// Four ones of a word are always stored; more are rare.
-[[gnu::always_inline]] inline std::uint16_t* ones_body(const OnesJob& job) {
-  std::uint16_t* to = job.to;
-  for (std::size_t r = 0; r < job.num_rows; ++r) {
-    for_each_word(
-        job.rows + r * job.stride, job.first,
-        job.last, [&](std::uint32_t at, std::uint64_t word) __attribute__((always_inline)) {
-          std::uint16_t* end = to;
-          to += std::popcount(word);
-          do {
-            for (int k = 0; k < 4; ++k, word &= word - 1)
-              *end++ = static_cast<std::uint16_t>(
-                  at - job.first + static_cast<std::uint32_t>(std::countr_zero(word)));
-          } while (__builtin_expect(word != 0, 0));
-        });
-    *to = job.end;
-    to += job.ends;
-  }
-  return to;
-}
-TW_TARGET_AVX2 std::uint16_t* ones_avx2(const OnesJob& job) { return ones_body(job); }
-std::uint16_t* ones_base(const OnesJob& job) { return ones_body(job); }
-
-#if defined(__x86_64__)
-#define TW_TARGET_VBMI2 \
-  __attribute__((       \
-      target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
-
-// The bytes that are not zero of some blocks of 2048 bits, eight to a word, each block's last word
-// filled with zeros.
-struct DenseBytes {
-  static constexpr std::size_t kBlocks = 16;
-  alignas(64) std::uint8_t value[(kBlocks + 1) * 256], number[(kBlocks + 1) * 256];
-  alignas(64) std::uint16_t base[(kBlocks + 1) * 32];     // of a word: bit of the block's byte 0
-  alignas(64) std::uint8_t row_ends[(kBlocks + 1) * 32];  // behind this word
-};
-
-// First the bytes that are not zero are brought together (one byte in ten), then the ones of eight
-// of them at a time: positions 0 to 63 compressed by the bits, a position's upper part chooses the
-// number of its byte. 16 are always stored. Neither loop ends at a place that depends on the bits
-// of one row: such ends cannot be foreseen, and cost as much as the rest.
-TW_TARGET_VBMI2 std::uint16_t* ones_vbmi2(const OnesJob& job) {
-  constexpr std::uint32_t kBlockBits = 2048;
-  DenseBytes d;
-  alignas(64) std::uint8_t bytes[64];
-  for (int k = 0; k < 64; ++k) bytes[k] = static_cast<std::uint8_t>(k);
-  const __m512i iota = _mm512_load_si512(bytes);
-  const std::size_t blocks = (job.last - job.first + kBlockBits - 1) / kBlockBits;
-  const std::size_t at_once = DenseBytes::kBlocks / blocks;
-  const std::uint32_t tail_bits = job.last % 8;
-  std::uint16_t* to = job.to;
-  for (std::size_t from = 0; from < job.num_rows; from += at_once) {
-    const std::size_t rows = std::min(at_once, job.num_rows - from);
-    std::uint32_t words = 0;
-    for (std::size_t k = 0; k < rows * blocks; ++k) {
-      const auto block = static_cast<std::uint32_t>(k % blocks);
-      const std::uint32_t first = job.first + block * kBlockBits;
-      const std::uint32_t end = std::min(job.last, first + kBlockBits);
-      const std::uint8_t* row = job.rows + (from + k / blocks) * job.stride;
-      std::uint32_t count = 8 * words;
-      for (std::uint32_t byte = first / 8; byte < (end + 7) / 8; byte += 64) {
-        const std::uint32_t left = (end + 7) / 8 - byte;
-        const __mmask64 used = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
-        __m512i v = _mm512_maskz_loadu_epi8(used, row + byte);
-        if (left <= 64 && tail_bits && end == job.last) {
-          const __m512i mask = _mm512_set1_epi8(static_cast<char>((1u << tail_bits) - 1));
-          v = _mm512_mask_blend_epi8(__mmask64{1} << (left - 1), v, _mm512_and_si512(v, mask));
-        }
-        const __mmask64 some = _mm512_test_epi8_mask(v, v);
-        const __m512i numbers =
-            _mm512_add_epi8(iota, _mm512_set1_epi8(static_cast<char>(byte - first / 8)));
-        _mm512_storeu_si512(d.value + count, _mm512_maskz_compress_epi8(some, v));
-        _mm512_storeu_si512(d.number + count, _mm512_maskz_compress_epi8(some, numbers));
-        count += static_cast<std::uint32_t>(std::popcount(some));
-      }
-      // A word at least, for the end of the row; zeros follow the last byte.
-      std::memset(d.value + count, 0, 16);
-      _mm512_storeu_si512(d.base + words, _mm512_set1_epi16(static_cast<short>(first - job.first)));
-      std::memset(d.row_ends + words, 0, 32);
-      words = std::max(words + 1, (count + 7) / 8);
-      d.row_ends[words - 1] = job.ends && block == blocks - 1;
-    }
-    for (std::uint32_t w = 0; w < words; ++w) {
-      std::uint64_t word;
-      std::memcpy(&word, d.value + 8 * w, 8);
-      const auto ones = static_cast<std::uint32_t>(std::popcount(word));
-      const __m256i base = _mm256_set1_epi16(static_cast<short>(d.base[w]));
-      const __m128i number = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(d.number + 8 * w));
-      __m512i places = _mm512_maskz_compress_epi8(word, iota);
-      for (std::uint32_t done = 0;;) {
-        const __m128i place = _mm512_castsi512_si128(places);
-        const __m128i byte =
-            _mm_shuffle_epi8(number, _mm_and_si128(_mm_srli_epi16(place, 3), _mm_set1_epi8(7)));
-        const __m128i bit = _mm_and_si128(place, _mm_set1_epi8(7));
-        const __m256i one = _mm256_or_si256(_mm256_slli_epi16(_mm256_cvtepu8_epi16(byte), 3),
-                                            _mm256_cvtepu8_epi16(bit));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + done), _mm256_or_si256(one, base));
-        done += 16;
-        if (__builtin_expect(done >= ones, 1)) break;
-        places = _mm512_shuffle_i64x2(places, places, 0b00111001);
-      }
-      to[ones] = job.end;
-      to += ones + d.row_ends[w];
-    }
-  }
-  return to;
-}
-#endif
-
-// Eight times 255 are always stored; longer runs are rare.
-[[gnu::always_inline]] inline char* run_of(std::uint32_t zeros, char* to) {
-  for (; __builtin_expect(zeros >= 8 * 255, 0); zeros -= 255) *to++ = static_cast<char>(255);
-  const std::uint32_t full = (zeros + 1) * 257 >> 16;  // zeros / 255
-  std::memset(to, 255, 8);
-  to[full] = static_cast<char>(zeros - full * 255);
-  return to + full + 1;
-}
-
-auto pick_ones() {
-#if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512 && __builtin_cpu_supports("avx512vbmi2")) return ones_vbmi2;
-#endif
-  return cpu_level() == CpuLevel::kBase ? ones_base : ones_avx2;
-}
 
 // Copies the labels of a stretch; with Commas a line end takes the place of the comma before it.
 // The place of a label depends on the one before by an addition only.
@@ -200,7 +43,7 @@ char* copy_labels(const char* labels, const RowOnes::Stretch& s, bool& any, char
 RowOnes::RowOnes(std::uint64_t num_bits)
     : num_bits_(num_bits),
       at_once_(num_bits < kPiece ? std::min<std::uint64_t>(64, kPiece / (num_bits + 1)) : 1),
-      numbers_(kPiece + 2 * 64) {  // words are stored before they are counted
+      numbers_(1 + kPiece + 2 * 64) {  // words are stored before they are counted
   if (num_bits >> 32) {
     throw Error(ExitCode::kResources, "a shot of " + std::to_string(num_bits) +
                                           " bits is too long for a list of its ones: use b8 or 01");
@@ -212,7 +55,8 @@ RowOnes::Stretch RowOnes::stretch(const std::uint8_t* rows, std::size_t stride,
   static const auto kOnes = pick_ones();
   const std::uint64_t last = std::min(num_bits_, first + kPiece);
   const auto end = static_cast<std::uint16_t>(num_bits_ - first);  // read where the row ends only
-  std::uint16_t* const begin = numbers_.data();
+  numbers_[0] = end;
+  std::uint16_t* const begin = numbers_.data() + 1;
   std::uint16_t* behind = begin + num_rows;
   if (num_bits_ == 0) {
     std::fill(begin, behind, end);
@@ -256,19 +100,22 @@ void append_labels(const std::uint8_t* rows, std::size_t stride, std::size_t num
 
 void append_runs(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
                  std::uint64_t num_bits, ByteBuffer& out) {
+  static const auto kRuns = pick_runs();
   RowOnes reader(num_bits);
-  std::uint32_t behind = 0;  // the last one
+  std::uint32_t behind = 0;  // the last one of a row that goes on
   reader.each(rows, stride, num_shots, [&](const RowOnes::Stretch& s) {
     // A row has a byte a one, its end, and one for 255 zeros; a stretch at most 64 rows.
-    char* const first = out.reserve(s.numbers.size() + 64 * (num_bits / 255) + 24);
+    char* const first = out.reserve(s.numbers.size() + 64 * (num_bits / 255) + 64);
     char* to = first;
-    std::uint32_t at = behind;
-    for (std::uint32_t number : s.numbers) {
-      const std::uint32_t one = s.first + number;
-      to = run_of(one - at, to);
-      at = number == s.end ? 0 : one + 1;
+    if (s.first == 0 && s.end == num_bits) {
+      to = kRuns(s.numbers.data(), s.numbers.size(), s.end, to);
+    } else {
+      for (std::uint32_t number : s.numbers) {
+        const std::uint32_t one = s.first + number;
+        to = run_of(one - behind, to);
+        behind = number == s.end ? 0 : one + 1;
+      }
     }
-    behind = at;
     out.add(static_cast<std::size_t>(to - first));
   });
 }

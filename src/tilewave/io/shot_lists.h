@@ -21,7 +21,8 @@ class RowOnes {
   explicit RowOnes(std::uint64_t num_bits);
 
   /// The ones of some rows, or of a part of a long one, one after the other without a branch per
-  /// row: a row ends with the number `end`, which stands for num_bits.
+  /// row: a row ends with the number `end`, which stands for num_bits, and before the first stands
+  /// one.
   struct Stretch {
     std::span<const std::uint16_t> numbers;  ///< from bit `first` on
     std::uint32_t first, end;

@@ -5,6 +5,10 @@
 
 namespace tilewave::runtime {
 
+namespace {
+constexpr int kMostDevices = 64;  // of a machine
+}
+
 std::optional<std::vector<int>> parse_cuda_devices(std::string_view name) {
   constexpr std::string_view kCuda = "cuda";
   if (name.substr(0, kCuda.size()) != kCuda) return std::nullopt;
@@ -15,7 +19,7 @@ std::optional<std::vector<int>> parse_cuda_devices(std::string_view name) {
     const char* const first = at;
     if (first == end || *first < '0' || *first > '9') return std::nullopt;
     const auto [behind, error] = std::from_chars(first, end, value);
-    if (error != std::errc{} || behind - first > 3) return std::nullopt;
+    if (error != std::errc{} || value >= kMostDevices) return std::nullopt;
     at = behind;
     return value;
   };
