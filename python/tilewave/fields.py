@@ -20,7 +20,7 @@ def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop"
     levels      number of classes; values beyond are no data. The largest value + 1 when None
     min_valid   least share of a window that must be valid
     fill        result where no pixel of the window is valid
-    device      "cpu", "cuda" or "cuda:<index>"
+    device      "cpu", "cuda", "cuda:1", "cuda:0-3" (several), "cpu+cuda:0" (shared), or "auto": by measured costs
 
     Returns float32 of the image's shape; |error| is at most 5e-6.
     """

@@ -59,7 +59,7 @@ DeviceSet parse_device_set(const std::string& flag, const std::string& text) {
     return set;
   }
   if (!rest.starts_with("cuda:") || !parse_indices(rest.substr(5), set.cuda)) {
-    throw Error(ExitCode::kUsage, flag + " " + text + ": use " + kDeviceSetForms);
+    throw Error(ExitCode::kUsage, flag + " " + text + ": unknown device: use " + kDeviceSetForms);
   }
   return set;
 }
