@@ -207,8 +207,7 @@ struct EntropyCuda::State {
   void choose_kernel() {
     const Footprint& w = plan.window();
     const int levels = plan.options().levels;
-    if (w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
-        levels <= 16) {
+    if (packed_kernel_serves(plan)) {
       kernel = Kernel::kPacked;
       threads = 32 * device::kPackedWarps;
       count_resident(w.width() == 5 ? device::entropy_packed_kernel<5, 5, true>
@@ -354,6 +353,7 @@ struct EntropyCuda::State {
     if constexpr (sizeof(Code) == 2) {
       if (kernel == Kernel::kPacked) return run_as_bytes(codes, region, out, out_stride);
     }
+    if (region.width() == 0 || region.height() == 0) return;
     const Region whole = plan.needed(region);
     TW_CHECK(codes.row_begin <= whole.y_begin && codes.row_end >= whole.y_end,
              "rows of the halo are missing");
