@@ -82,24 +82,55 @@ Version version(const char* name, const char* idea, Kernel kernel, double tolera
   return {name, idea, bytes, ladder::kernel_cost(kernel, 1024), by_tiles(kernel, tile), tolerance};
 }
 
-cudaTextureObject_t texture_of(const float* data, int width, int height) {
-  cudaResourceDesc r{};
+cudaTextureObject_t texture_of(const cudaResourceDesc& resource) {
   cudaTextureDesc t{};
   t.readMode = cudaReadModeElementType;
-  if (height == 0) {
-    r.resType = cudaResourceTypeLinear;
-    r.res.linear = {const_cast<float*>(data), cudaCreateChannelDesc<float>(),
-                    width * sizeof(float)};
-  } else {
-    r.resType = cudaResourceTypePitch2D;
-    r.res.pitch2D = {const_cast<float*>(data), cudaCreateChannelDesc<float>(),
-                     static_cast<std::size_t>(width), static_cast<std::size_t>(height),
-                     width * sizeof(float)};
-  }
   cudaTextureObject_t object = 0;
-  check(cudaCreateTextureObject(&object, &r, &t, nullptr), "texture");
+  check(cudaCreateTextureObject(&object, &resource, &t, nullptr), "texture");
   return object;
 }
+
+cudaTextureObject_t table_texture(const float* data, int n) {
+  cudaResourceDesc r{};
+  r.resType = cudaResourceTypeLinear;
+  r.res.linear = {const_cast<float*>(data), cudaCreateChannelDesc<float>(), n * sizeof(float)};
+  return texture_of(r);
+}
+
+// The image as a 2-D texture. A texture's rows start at multiples of what the device says; an image
+// of another width is read from a copy whose rows do (made once: copies in are timed without it).
+class ImageTexture {
+ public:
+  ImageTexture(const float* data, int width, int height) {
+    int device = 0, align = 1;
+    check(cudaGetDevice(&device), "device");
+    check(cudaDeviceGetAttribute(&align, cudaDevAttrTexturePitchAlignment, device), "device");
+    std::size_t pitch = width * sizeof(float);
+    if (pitch % static_cast<std::size_t>(align) != 0) {
+      check(cudaMallocPitch(&copy_, &pitch, width * sizeof(float), height), "memory");
+      check(cudaMemcpy2D(copy_, pitch, data, width * sizeof(float), width * sizeof(float), height,
+                         cudaMemcpyDeviceToDevice),
+            "copying rows apart");
+    }
+    cudaResourceDesc r{};
+    r.resType = cudaResourceTypePitch2D;
+    r.res.pitch2D = {copy_ != nullptr ? copy_ : const_cast<float*>(data),
+                     cudaCreateChannelDesc<float>(), static_cast<std::size_t>(width),
+                     static_cast<std::size_t>(height), pitch};
+    object_ = texture_of(r);
+  }
+  ~ImageTexture() {
+    cudaDestroyTextureObject(object_);
+    cudaFree(copy_);
+  }
+  ImageTexture(const ImageTexture&) = delete;
+  ImageTexture& operator=(const ImageTexture&) = delete;
+  cudaTextureObject_t get() const { return object_; }
+
+ private:
+  float* copy_ = nullptr;
+  cudaTextureObject_t object_ = 0;
+};
 
 template <class T>
 struct Pinned {
@@ -189,10 +220,11 @@ int run(int argc, char** argv) {
   Device<Byte> image_bytes(n);
   check(cudaMemcpy(image.get(), floats_in.data, n * 4, cudaMemcpyHostToDevice), "copying in");
   check(cudaMemcpy(image_bytes.get(), bytes_in.data, n, cudaMemcpyHostToDevice), "copying in");
+  const ImageTexture image_texture(image.get(), w, h);
   const Job job{image.get(),
                 image_bytes.get(),
-                texture_of(image.get(), w, h),
-                texture_of(logs_float.get(), kCells + 1, 0),
+                image_texture.get(),
+                table_texture(logs_float.get(), kCells + 1),
                 out.get(),
                 w,
                 h,

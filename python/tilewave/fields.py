@@ -21,7 +21,8 @@ def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop"
     levels      number of classes; values beyond are no data. The largest value + 1 when None
     min_valid   least share of a window that must be valid
     fill        result where no pixel of the window is valid
-    device      "cpu", "cuda", "cuda:<index>", "cuda:0-3" for several, or "auto" (by what the transfers cost)
+    device      "cpu", "cuda", "cuda:<index>", "cuda:0-3" (several), "cpu+cuda:0" (shared), or "auto": by
+                measured costs
 
     Arrays of other packages are used where they lie (DLPack). An image on a CUDA device (CuPy, PyTorch, to_device) gives
     an array on that device, in `out` or new; it is contiguous and takes no mask, uint16 needs `levels`, and pixels without

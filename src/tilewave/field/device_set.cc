@@ -21,7 +21,8 @@ DeviceSet parse_device_set(const std::string& flag, const std::string& text) {
     if (text == "cpu") return set;
   }
   const auto cuda = runtime::parse_cuda_devices(rest);
-  if (!cuda) throw Error(ExitCode::kUsage, flag + " " + text + ": use " + kDeviceSetForms);
+  if (!cuda)
+    throw Error(ExitCode::kUsage, flag + " " + text + ": unknown device: use " + kDeviceSetForms);
   set.cuda = *cuda;
   return set;
 }

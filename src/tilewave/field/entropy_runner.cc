@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
-#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda_costs.h"
+#include "tilewave/field/side_by_side.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
@@ -53,8 +52,7 @@ EntropyCosts costs_of(const EntropyPlan& plan, double cpu_s) {
   costs.num_devices = num_cuda_devices();
   if (costs.num_devices == 0) return costs;
   costs.cuda = cached_cuda_costs(0);
-  const EntropyCuda device(plan, 0);
-  costs.update_columns = device.kernel() == std::string("packed") ? 0 : plan.window().width();
+  costs.update_columns = packed_kernel_serves(plan) ? 0 : plan.window().width();
   costs.code_bytes = plan.wide_codes() ? 2 : 1;
   return costs;
 }
@@ -162,34 +160,22 @@ void EntropyRunner::run_pieces(const CodeRows<Code>& codes, const Region& region
   const bool by_rows = region.height() >= region.width();
   const std::vector<std::int64_t> cuts =
       cut_axis(by_rows ? region.height() : region.width(), weights_, by_rows ? 1 : 128);
-  std::vector<std::exception_ptr> failures(pieces);
-  const auto run_piece = [&](std::size_t k) {
-    try {
-      Region mine = region;
-      float* to = out;
-      if (by_rows) {
-        mine.y_begin = region.y_begin + cuts[k];
-        mine.y_end = region.y_begin + cuts[k + 1];
-        to += cuts[k] * out_stride;
-      } else {
-        mine.x_begin = region.x_begin + cuts[k];
-        mine.x_end = region.x_begin + cuts[k + 1];
-        to += cuts[k];
-      }
-      if (mine.width() == 0 || mine.height() == 0) return;
-      k < devices_.size() ? devices_[k]->run(codes, mine, to, out_stride)
-                          : entropy_cpu(plan_, codes, mine, to, out_stride);
-    } catch (...) {
-      failures[k] = std::current_exception();
+  run_side_by_side(pieces, [&](std::size_t k) {
+    Region mine = region;
+    float* to = out;
+    if (by_rows) {
+      mine.y_begin = region.y_begin + cuts[k];
+      mine.y_end = region.y_begin + cuts[k + 1];
+      to += cuts[k] * out_stride;
+    } else {
+      mine.x_begin = region.x_begin + cuts[k];
+      mine.x_end = region.x_begin + cuts[k + 1];
+      to += cuts[k];
     }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t k = 0; k + 1 < pieces; ++k) threads.emplace_back(run_piece, k);
-  run_piece(pieces - 1);
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+    if (mine.width() == 0 || mine.height() == 0) return;
+    k < devices_.size() ? devices_[k]->run(codes, mine, to, out_stride)
+                        : entropy_cpu(plan_, codes, mine, to, out_stride);
+  });
 }
 
 void EntropyRunner::run(const CodeRows<std::uint8_t>& codes, const Region& region, float* out,

@@ -44,4 +44,11 @@ void run_map_program(const MapProgram& program, bool fast, int repeat, const Map
 void split_pairs(const float* in, int pairs, float* first, float* second);
 void join_pairs(const float* first, const float* second, int pairs, float* out);
 
+/// Whether n values are all whole numbers (not -0); widens [least, most] to hold them (as integers,
+/// saturated).
+bool scan_whole(const float* values, std::int64_t n, std::int32_t& least, std::int32_t& most);
+/// row[x] = tables[x % period][row[x] - least], tables of `size` entries each.
+void look_up_values(const float* tables, std::int64_t size, std::int64_t least, int period,
+                    std::int64_t n, float* row);
+
 }  // namespace tilewave::field

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
-#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda_costs.h"
 #include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/side_by_side.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
@@ -79,24 +78,12 @@ void MapRunner::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
   MapTable table;
   if (by_table) table = make_map_table(expression_, options_, width_, y_begin, y_end, values);
   const auto cuts = cut_axis(count, std::vector<double>(devices_.size(), 1.0), 16);
-  std::vector<std::exception_ptr> failures(devices_.size());
-  std::vector<std::thread> threads;
-  for (std::size_t k = 0; k < devices_.size(); ++k) {
-    threads.emplace_back([&, k] {
-      try {
-        const std::int64_t n = cuts[k + 1] - cuts[k];
-        float* mine = values + cuts[k];
-        by_table ? devices_[k]->look_up_flat(table, first + cuts[k], n, mine)
-                 : devices_[k]->run_flat(first + cuts[k], n, mine);
-      } catch (...) {
-        failures[k] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  run_side_by_side(devices_.size(), [&](std::size_t k) {
+    const std::int64_t n = cuts[k + 1] - cuts[k];
+    float* mine = values + cuts[k];
+    by_table ? devices_[k]->look_up_flat(table, first + cuts[k], n, mine)
+             : devices_[k]->run_flat(first + cuts[k], n, mine);
+  });
 }
 
 std::string MapRunner::explain() const {

@@ -2,6 +2,7 @@
 // numbers.
 #include "tilewave/field/map.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -226,6 +227,54 @@ TEST(Map, SameBitsForAnyThreadsAndBands) {
   for (std::int64_t y = 0; y < 41; y += 7)
     map_cpu(e, o, 333, y, std::min<std::int64_t>(y + 7, 41), bands.data() + y * 333);
   EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
+}
+
+// Two binades hold every mantissa at both parities of the exponent: the root is the correctly
+// rounded one for all normal numbers in reach of the fast path, or for none of a kind.
+TEST(Map, RootsAreCorrectlyRounded) {
+  const auto e = MapExpression::parse("sqrt(v)");
+  std::vector<float> values(1 << 16);
+  for (std::uint32_t block = 0x3F800000u; block < 0x40800000u; block += 1 << 16) {
+    for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
+    map_cpu(e, MapOptions(), 1 << 16, 0, 1, values.data());
+    for (std::uint32_t i = 0; i < 1u << 16; ++i)
+      ASSERT_EQ(values[i], std::sqrt(std::bit_cast<float>(block + i))) << block + i;
+  }
+  std::vector<float> special = {0.0f, -0.0f, 1e-45f, 1e-38f, 1e-30f, 3e38f, INFINITY, -1.0f, NAN};
+  const std::vector<float> input = special;
+  map_cpu(e, MapOptions(), static_cast<std::int64_t>(special.size()), 0, 1, special.data());
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const float want = std::sqrt(input[i]);
+    EXPECT_TRUE(special[i] == want || (std::isnan(special[i]) && std::isnan(want))) << input[i];
+  }
+}
+
+TEST(Map, DivisionByZeroFollowsIeee) {
+  struct Row {
+    const char* text;
+    float v, want;
+  };
+  for (const Row& row : {Row{"1 / v", 0.0f, INFINITY},
+                         {"-1 / v", 0.0f, -INFINITY},
+                         {"1 / v", -0.0f, -INFINITY},
+                         {"v / v", 0.0f, NAN},
+                         {"v % 0", 5.0f, NAN},
+                         {"1 / (ix - ix)", 1.0f, INFINITY},
+                         {"log(v)", 0.0f, -INFINITY},
+                         {"sqrt(v)", -1.0f, NAN},
+                         {"log(v)", -1.0f, NAN},
+                         {"pow(v, -1)", 0.0f, INFINITY}}) {
+    for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+      MapOptions o;
+      o.precision = precision;
+      std::vector<float> values(5, row.v);
+      map_cpu(MapExpression::parse(row.text), o, 5, 0, 1, values.data());
+      for (const float got : values) {
+        EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
+            << row.text << " of " << row.v << " gives " << got;
+      }
+    }
+  }
 }
 
 }  // namespace

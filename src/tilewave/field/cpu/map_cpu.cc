@@ -10,7 +10,6 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
-#include "tilewave/runtime/multiversion.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::field {
@@ -87,6 +86,9 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
   for (std::int64_t x = x_begin; x < x_end; x += std::int64_t{kMapBlock} * period) {
     const auto n =
         static_cast<int>(std::min<std::int64_t>(std::int64_t{kMapBlock} * period, x_end - x));
+    // the next block comes while this one is computed
+    const auto ahead = static_cast<int>(std::min<std::int64_t>(n, x_end - x - n));
+    for (int i = 0; i < ahead; i += 16) __builtin_prefetch(row + x + n + i, 1);
     if (period == 1) {
       std::memcpy(v, row + x, static_cast<std::size_t>(n) * sizeof(float));
     } else if (period == 2) {
@@ -140,8 +142,8 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
 constexpr std::int64_t kMostTable = 65536;
 
 struct Domain {
-  float least = std::numeric_limits<float>::infinity(),
-        most = -std::numeric_limits<float>::infinity();
+  std::int32_t least = std::numeric_limits<std::int32_t>::max(),
+               most = std::numeric_limits<std::int32_t>::min();
   std::int64_t first_other = -1;  // a value that is no whole number
 };
 
@@ -152,35 +154,26 @@ bool is_whole(float v) {
   return static_cast<float>(i) == v && !(i == 0 && std::signbit(v));
 }
 
-// Least and greatest of n values; false if one is not whole.
-TW_MULTIVERSION bool scan_block(const float* values, std::int64_t n, float& least, float& most) {
-  std::int32_t bad = 0;
-  float low = least, high = most;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float v = values[i];
-    const float clamped = v > -16777216.0f ? (v < 16777216.0f ? v : 0.5f) : 0.5f;  // NaN as well
-    const auto whole = static_cast<std::int32_t>(clamped);
-    std::int32_t bits;
-    std::memcpy(&bits, &values[i], sizeof bits);
-    bad |=
-        (static_cast<float>(whole) != clamped) | (bits == std::numeric_limits<std::int32_t>::min());
-    low = v < low ? v : low;
-    high = v > high ? v : high;
-  }
-  least = low;
-  most = high;
-  return bad == 0;
-}
-
-Domain scan(const float* values, std::int64_t n) {
+Domain scan(const float* values, std::int64_t n, int num_threads) {
+  constexpr std::int64_t kBlock = 65536;
+  constexpr std::int32_t kBeyond = 16777216;
   Domain d;
-  for (std::int64_t i = 0; i < n; i += 4096) {
-    const std::int64_t count = std::min<std::int64_t>(4096, n - i);
-    if (scan_block(values + i, count, d.least, d.most)) continue;
-    d.first_other = i;
-    while (is_whole(values[d.first_other])) ++d.first_other;
-    return d;
+  bool whole = true;
+#pragma omp parallel for num_threads(num_threads) schedule(static)
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    std::int32_t least = std::numeric_limits<std::int32_t>::max(),
+                 most = std::numeric_limits<std::int32_t>::min();
+    const bool all = scan_whole(values + i, std::min(kBlock, n - i), least, most);
+#pragma omp critical
+    {
+      whole = whole && all;
+      d.least = std::min(d.least, least);
+      d.most = std::max(d.most, most);
+    }
   }
+  if (whole && d.least > -kBeyond && d.most < kBeyond) return d;
+  d.first_other = 0;
+  while (is_whole(values[d.first_other])) ++d.first_other;
   return d;
 }
 
@@ -204,7 +197,7 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
       }
     }
   }
-  const Domain domain = scan(values, n);
+  const Domain domain = scan(values, n, runtime::resolve_num_threads(options.threads));
   if (domain.first_other >= 0) {
     throw Error(ExitCode::kInput,
                 "precision lut: pixel (" + std::to_string(domain.first_other % width) + ", " +
@@ -250,22 +243,6 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
 
 namespace {
 
-TW_MULTIVERSION void look_up(const float* table, std::int64_t size, int period, std::int64_t n,
-                             float* row) {
-  if (period == 1) {
-    for (std::int64_t x = 0; x < n; ++x) row[x] = table[static_cast<std::int32_t>(row[x])];
-  } else if (period == 2) {
-    for (std::int64_t x = 0; x + 1 < n; x += 2) {
-      row[x] = table[static_cast<std::int32_t>(row[x])];
-      row[x + 1] = table[size + static_cast<std::int32_t>(row[x + 1])];
-    }
-    if (n % 2 != 0) row[n - 1] = table[static_cast<std::int32_t>(row[n - 1])];
-  } else {
-    for (std::int64_t x = 0; x < n; ++x)
-      row[x] = table[x % period * size + static_cast<std::int32_t>(row[x])];
-  }
-}
-
 void map_lut(const MapExpression& expression, const MapOptions& options, std::int64_t width,
              std::int64_t y_begin, std::int64_t y_end, float* values) {
   if (width * (y_end - y_begin) == 0) return;
@@ -273,8 +250,8 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
   const int threads = runtime::resolve_num_threads(options.threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t y = y_begin; y < y_end; ++y) {
-    const float* table = t.entries.data() + y % t.period * t.period * t.size - t.least;
-    look_up(table, t.size, t.period, width, values + (y - y_begin) * width);
+    look_up_values(t.entries.data() + y % t.period * t.period * t.size, t.size, t.least, t.period,
+                   width, values + (y - y_begin) * width);
   }
 }
 

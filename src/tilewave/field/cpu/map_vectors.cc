@@ -1,9 +1,9 @@
 // The steps of a map program over blocks, several values an instruction.
 //
-// Precise functions take the float to doubles, evaluate a polynomial good to 1e-12, and round once:
-// the result is the correctly rounded one but for about one value in ten thousand, which is 1 ulp
-// off. Arguments the reduction does not reach (|x| >= 2^45 in sin and cos) and special values go
-// through the C library, lane by lane.
+// Precise functions take the float to doubles, evaluate a polynomial good to 1e-10, and round once:
+// the result is the correctly rounded one but for a few values in a thousand, which are 1 ulp off.
+// Fast ones stay in floats. Arguments the reductions do not reach and special values go through the
+// C library, lane by lane.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,89 +18,28 @@
 // foreach_target.h must come first
 #include "hwy/foreach_target.h"
 
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "tilewave/field/cpu/map_functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using DF = hn::ScalableTag<float>;
-using DD = hn::ScalableTag<double>;
-using DH = hn::Rebind<float, DD>;  // as many floats as doubles fit a vector
-using VF = hn::Vec<DF>;
-using VD = hn::Vec<DD>;
-
-HWY_INLINE VD constant(double x) { return hn::Set(DD(), x); }
-
-template <int kCount>
-HWY_INLINE VD polynomial(VD x, const double (&c)[kCount]) {
-  VD sum = constant(c[kCount - 1]);
-  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, constant(c[k]));
-  return sum;
-}
-
-// log(1 + z) / z on [sqrt(1/2) - 1, sqrt(2) - 1], to 5e-13; Chebyshev interpolation.
-constexpr double kLog[] = {1.000000000000274,     -0.4999999999866005,   0.33333333306936358,
-                           -0.25000000390125821,  0.20000004361067322,   -0.16666636017979375,
-                           0.14285434066504302,   -0.1250092716354412,   0.11119850798111375,
-                           -0.099902536437933481, 0.089514878818709551,  -0.082901177116249558,
-                           0.087413721040571574,  -0.085677813944996309, 0.043866208228817073};
-// sin(r) / r in r^2 on [-pi/2, pi/2], to 5e-14.
-constexpr double kSine[] = {
-    0.99999999999994926,    -0.16666666666465615,    0.0083333333203021078, -0.00019841266672271295,
-    2.7556951969919265e-06, -2.5030230702250602e-08, 1.5410664744338549e-10};
-// exp on [-ln 2 / 2, ln 2 / 2], to 8e-13.
-constexpr double kExp[] = {1.0000000000000133,    0.99999999997961742,    0.49999999999435485,
-                           0.16666666892426441,   0.041666667042918125,   0.0083332658240151992,
-                           0.0013888801326996309, 0.00019916018258188503, 2.4884673522953966e-05};
-
-constexpr double kLn2 = 0.69314718055994530942;
-
-// log of normal positive numbers.
-HWY_INLINE VD log_double(VD x) {
-  const DD d;
-  const hn::RebindToSigned<DD> di;
-  // x = 2^k m with m in [sqrt(1/2), sqrt(2))
-  const auto bits = hn::BitCast(di, x);
-  const auto shifted = hn::Sub(bits, hn::Set(di, std::int64_t{0x3FE6A09E667F3BCC}));
-  const auto k = hn::ShiftRight<52>(shifted);
-  const VD m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(k)));
-  const VD z = hn::Sub(m, constant(1));
-  // exponents are small: as doubles through the 2^52 + 2^51 trick
-  const VD magic = constant(6755399441055744.0);
-  const VD kd = hn::Sub(hn::BitCast(d, hn::Add(k, hn::BitCast(di, magic))), magic);
-  return hn::MulAdd(kd, constant(kLn2), hn::Mul(z, polynomial(z, kLog)));
-}
-
-// sin(x - n pi) (-1)^n for the nearest n, or half-integer n for the cosine.
-template <bool kCosine>
-HWY_INLINE VD sine_double(VD x) {
-  const DD d;
-  const hn::RebindToSigned<DD> di;
-  const VD magic = constant(6755399441055744.0);
-  const VD turns = hn::Mul(x, constant(0.31830988618379067154));
-  // nearest integer (sin) or nearest integer + 1/2 (cos), and its parity in the lowest bit
-  const VD biased = hn::Add(kCosine ? hn::Sub(turns, constant(0.5)) : turns, magic);
-  VD n = hn::Sub(biased, magic);
-  const auto parity = hn::ShiftLeft<63>(hn::BitCast(di, biased));
-  if (kCosine) n = hn::Add(n, constant(0.5));
-  VD r = hn::NegMulAdd(n, constant(3.14159265358979311600), x);
-  r = hn::NegMulAdd(n, constant(1.2246467991473531772e-16), r);
-  const VD s = hn::Mul(r, polynomial(hn::Mul(r, r), kSine));
-  const VD signed_s = hn::BitCast(d, hn::Xor(hn::BitCast(di, s), parity));
-  return kCosine ? hn::Neg(signed_s) : signed_s;  // cos(x) = -sin(x - pi/2 - ...) for even n
-}
-
-HWY_INLINE VD exp_double(VD x) {
-  const DD d;
-  const hn::RebindToSigned<DD> di;
-  const VD magic = constant(6755399441055744.0);
-  const VD biased = hn::MulAdd(x, constant(1.44269504088896340736), magic);
-  const VD k = hn::Sub(biased, magic);
-  const VD r = hn::NegMulAdd(k, constant(kLn2), x);
-  const VD p = polynomial(r, kExp);
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<52>(hn::BitCast(di, biased))));
+// out = f(a) for a block; vectors with a lane outside [low, high] go through `exact`.
+template <class Function>
+HWY_INLINE void in_floats(const float* a, int n, float* out, float low, float high,
+                          double (*exact)(double), Function&& f) {
+  const DF d;
+  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
+    const VF x = hn::Load(d, a + i);
+    const auto reached = hn::And(hn::Ge(x, number(low)), hn::Le(x, number(high)));
+    if (HWY_LIKELY(hn::AllTrue(d, reached))) {
+      hn::Store(f(x), d, out + i);
+      continue;
+    }
+    for (int k = i; k < i + static_cast<int>(hn::Lanes(d)); ++k)
+      out[k] = static_cast<float>(exact(static_cast<double>(a[k])));
+  }
 }
 
 // out = f(double(a)) rounded, for a block; lanes outside [low, high] go through `exact`.
@@ -167,42 +106,34 @@ void pairs_lane_by_lane(const MapStep& s, const float* a, const float* b, int n,
   }
 }
 
-// sqrt in fast mode: x / sqrt(x) by the reciprocal estimate and one Newton step; 0 and infinity
-// stay.
-HWY_INLINE VF fast_sqrt(VF x) {
-  const DF d;
-  const VF y = hn::ApproximateReciprocalSqrt(x);
-  const VF half = hn::Mul(x, hn::Set(d, 0.5f));
-  const VF better = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5f)));
-  const auto usual = hn::And(hn::Ge(x, hn::Set(d, 1.17549435e-38f)), hn::Lt(x, hn::Set(d, 3e38f)));
-  const VF root = hn::Mul(x, better);
-  return HWY_LIKELY(hn::AllTrue(d, usual)) ? root : hn::IfThenElse(usual, root, hn::Sqrt(x));
-}
-
 constexpr float kLeastNormal = 1.17549435e-38f, kMost = 3.40282347e38f, kMostAngle = 3.5184372e13f;
 
 void transcendental(MapOp op, bool fast, const float* a, int n, float* out) {
-  const DF d;
-#if HWY_TARGET != HWY_SCALAR
+#if TW_FLOAT_FUNCTIONS
   if (fast) {
+    constexpr float kMostFast = 39000.0f;
     switch (op) {
       case MapOp::kLog:
-        return unary(a, n, out, [&](VF x) { return hn::Log(d, x); });
+        return in_floats(a, n, out, kLeastNormal, kMost, std::log,
+                         [](VF x) { return log_float(x); });
       case MapOp::kLog2:
-        return unary(a, n, out, [&](VF x) { return hn::Log2(d, x); });
+        return in_floats(a, n, out, kLeastNormal, kMost, std::log2,
+                         [](VF x) { return hn::Mul(log_float(x), number(1.44269504f)); });
       case MapOp::kLog10:
-        return unary(a, n, out, [&](VF x) { return hn::Log10(d, x); });
+        return in_floats(a, n, out, kLeastNormal, kMost, std::log10,
+                         [](VF x) { return hn::Mul(log_float(x), number(0.434294482f)); });
       case MapOp::kExp:
-        return unary(a, n, out, [&](VF x) { return hn::Exp(d, x); });
+        return in_floats(a, n, out, -87.0f, 88.0f, std::exp, [](VF x) { return exp_float(x); });
       case MapOp::kSin:
-        return unary(a, n, out, [&](VF x) { return hn::Sin(d, x); });
+        return in_floats(a, n, out, -kMostFast, kMostFast, std::sin,
+                         [](VF x) { return sine_float<false>(x); });
       default:
-        return unary(a, n, out, [&](VF x) { return hn::Cos(d, x); });
+        return in_floats(a, n, out, -kMostFast, kMostFast, std::cos,
+                         [](VF x) { return sine_float<true>(x); });
     }
   }
 #endif
   (void)fast;
-  (void)d;
   switch (op) {
     case MapOp::kLog:
       return through_doubles(a, n, out, kLeastNormal, kMost, std::log,
@@ -275,7 +206,7 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
       return;
     case MapOp::kSqrt:
       if (fast) return unary(a, n, out, [](VF x) { return fast_sqrt(x); });
-      return unary(a, n, out, [](VF x) { return hn::Sqrt(x); });
+      return unary(a, n, out, [](VF x) { return precise_sqrt(x); });
     case MapOp::kAbs:
       return unary(a, n, out, [](VF x) { return hn::Abs(x); });
     case MapOp::kFloor:
@@ -436,6 +367,50 @@ void join_pairs_of(const float* first, const float* second, int pairs, float* ou
   }
 }
 
+bool scan_whole_of(const float* values, std::int64_t n, std::int32_t& least, std::int32_t& most) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto low = hn::Set(di, least), high = hn::Set(di, most);
+  auto whole = hn::Eq(hn::Zero(d), hn::Zero(d));
+  const auto look = [&](VF v) {
+    const auto i = hn::ConvertTo(di, v);  // out of range and NaN: the least integer
+    const auto same = hn::Eq(hn::ConvertTo(d, i), v);
+    const auto minus_zero = hn::Eq(hn::BitCast(di, v), hn::Set(di, std::int32_t{-2147483647 - 1}));
+    whole = hn::And(whole, hn::AndNot(hn::RebindMask(d, minus_zero), same));
+    low = hn::Min(low, i);
+    high = hn::Max(high, i);
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) look(hn::LoadU(d, values + i));
+  for (; i < n; ++i) look(hn::Set(d, values[i]));
+  least = hn::GetLane(hn::MinOfLanes(di, low));
+  most = hn::GetLane(hn::MaxOfLanes(di, high));
+  return hn::AllTrue(d, whole);
+}
+
+void look_up_of(const float* tables, std::int64_t size, std::int64_t least, int period,
+                std::int64_t n, float* row) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto entry = [&](std::int64_t x) {
+    return tables[x % period * size + static_cast<std::int64_t>(row[x]) - least];
+  };
+  std::int64_t x = 0;
+  if (lanes % period == 0 && size * period < (std::int64_t{1} << 30)) {
+    HWY_ALIGN std::int32_t starts[hn::MaxLanes(DF())];
+    for (std::int64_t k = 0; k < lanes; ++k)
+      starts[k] = static_cast<std::int32_t>(k % period * size - least);
+    const auto start = hn::Load(di, starts);
+    for (; x + lanes <= n; x += lanes) {
+      const auto i = hn::Add(hn::ConvertTo(di, hn::LoadU(d, row + x)), start);
+      hn::StoreU(hn::GatherIndex(d, tables, i), d, row + x);
+    }
+  }
+  for (; x < n; ++x) row[x] = entry(x);
+}
+
 }  // namespace tilewave::field::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -444,6 +419,8 @@ namespace tilewave::field {
 HWY_EXPORT(run_program);
 HWY_EXPORT(split_pairs_of);
 HWY_EXPORT(join_pairs_of);
+HWY_EXPORT(scan_whole_of);
+HWY_EXPORT(look_up_of);
 
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
                      float* values, float* floats, std::int64_t* integers) {
@@ -454,6 +431,13 @@ void split_pairs(const float* in, int pairs, float* first, float* second) {
 }
 void join_pairs(const float* first, const float* second, int pairs, float* out) {
   HWY_DYNAMIC_DISPATCH(join_pairs_of)(first, second, pairs, out);
+}
+bool scan_whole(const float* values, std::int64_t n, std::int32_t& least, std::int32_t& most) {
+  return HWY_DYNAMIC_DISPATCH(scan_whole_of)(values, n, least, most);
+}
+void look_up_values(const float* tables, std::int64_t size, std::int64_t least, int period,
+                    std::int64_t n, float* row) {
+  HWY_DYNAMIC_DISPATCH(look_up_of)(tables, size, least, period, n, row);
 }
 }  // namespace tilewave::field
 #endif

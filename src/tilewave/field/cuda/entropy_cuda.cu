@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,25 @@ class DeviceBuffer {
 
 }  // namespace
 
+// Rows a block takes, where `across` blocks stand side by side, `resident` run at once and a block
+// pays `start` rows before its first: the number of rounds that is done soonest. A block too many
+// for the last round costs a round; blocks at the edges take up to twice as long, so one more is
+// counted.
+std::int64_t choose_rows(std::int64_t rows, std::int64_t across, std::int64_t resident,
+                         std::int64_t start) {
+  std::int64_t best = rows, least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t rounds = 1; rounds <= 8; ++rounds) {
+    const std::int64_t down = std::clamp<std::int64_t>(rounds * resident / across, 1, rows);
+    const std::int64_t tall = (rows + down - 1) / down;
+    const std::int64_t needed = (across * ((rows + tall - 1) / tall) + resident - 1) / resident;
+    if ((needed + 1) * (tall + start) < least) {
+      least = (needed + 1) * (tall + start);
+      best = tall;
+    }
+  }
+  return std::max(best, (rows + 65534) / 65535);
+}
+
 enum class Kernel : std::uint8_t { kPacked, kRolling, kSliding };
 
 struct EntropyCuda::State {
@@ -71,6 +91,7 @@ struct EntropyCuda::State {
   int num_steps = 0;  // differences of the table in shared memory
   bool byte_counts = false;
   std::size_t shared_bytes = 0;
+  std::int64_t resident = 1;  // blocks the device runs at once
   device::Tables tables{};
   device::Shape shape{};
   DeviceBuffer sums, steps, log_n, inverse, log_n_wide, inverse_wide, cells, spans;
@@ -165,20 +186,32 @@ struct EntropyCuda::State {
   template <class Code, class Use>
   void with_rolling(Use&& use) const {
     if (byte_counts) {
-      use(device::entropy_rolling_kernel<Code, std::uint8_t, true>);
+      use(device::entropy_rolling_kernel<Code, 8, true>);
     } else if (num_steps > 0) {
-      use(device::entropy_rolling_kernel<Code, std::uint16_t, true>);
+      use(device::entropy_rolling_kernel<Code, 16, true>);
     } else {
-      use(device::entropy_rolling_kernel<Code, std::uint16_t, false>);
+      use(device::entropy_rolling_kernel<Code, 16, false>);
     }
+  }
+
+  template <class Function>
+  void count_resident(Function* function) {
+    int blocks = 0, processors = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_bytes),
+          "asking the device");
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+          "asking the device");
+    resident = std::max(1, blocks * processors);
   }
 
   void choose_kernel() {
     const Footprint& w = plan.window();
     const int levels = plan.options().levels;
-    if (w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
-        levels <= 16) {
+    if (packed_kernel_serves(plan)) {
       kernel = Kernel::kPacked;
+      threads = 32 * device::kPackedWarps;
+      count_resident(w.width() == 5 ? device::entropy_packed_kernel<5, 5, true>
+                                    : device::entropy_packed_kernel<3, 3, true>);
       return;
     }
     int most = 0;
@@ -195,6 +228,7 @@ struct EntropyCuda::State {
       };
       with_rolling<std::uint8_t>(allow);
       with_rolling<std::uint16_t>(allow);
+      with_rolling<std::uint8_t>([this](auto* function) { count_resident(function); });
       return;
     }
     kernel = Kernel::kSliding;
@@ -247,13 +281,9 @@ struct EntropyCuda::State {
     const std::int64_t strips =
         (g.x_end - g.x_begin + device::kPackedPixels - 1) / device::kPackedPixels;
     const std::int64_t rows = g.y_end - g.y_begin;
-    // Enough warps to fill the device several times, tall enough to pay for the first rows.
-    const std::int64_t wanted = 132 * 32 * 3;
-    const std::int64_t tall =
-        std::max(std::clamp<std::int64_t>(rows * strips / wanted, 8, 256), (rows + 65534) / 65535);
-    const dim3 grid(
-        static_cast<unsigned>((strips + device::kPackedWarps - 1) / device::kPackedWarps),
-        static_cast<unsigned>((rows + tall - 1) / tall));
+    const std::int64_t across = (strips + device::kPackedWarps - 1) / device::kPackedWarps;
+    const std::int64_t tall = choose_rows(rows, across, resident, W + 2);
+    const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>((rows + tall - 1) / tall));
     const auto kernel_of = aligned ? device::entropy_packed_kernel<W, W, true>
                                    : device::entropy_packed_kernel<W, W, false>;
     kernel_of<<<grid, 32 * device::kPackedWarps, 0, stream>>>(in, out, g, tables,
@@ -264,15 +294,9 @@ struct EntropyCuda::State {
   void launch_rolling(const Code* in, float* out, const device::Geometry& g,
                       cudaStream_t stream) const {
     const std::int64_t rows = g.y_end - g.y_begin, columns = g.x_end - g.x_begin;
-    // Tall enough to pay for the first window, short enough to fill the device.
-    const std::int64_t wanted = 132 * 512 * 3;
-    const std::int64_t least = std::max<std::int64_t>(8, plan.window().height() / 2);
-    const std::int64_t tall =
-        std::max(std::clamp<std::int64_t>(rows * columns / wanted, least,
-                                          std::max<std::int64_t>(least, 1024)),
-                 (rows + 65534) / 65535);
-    const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads),
-                    static_cast<unsigned>((rows + tall - 1) / tall));
+    const std::int64_t across = (columns + threads - 1) / threads;
+    const std::int64_t tall = choose_rows(rows, across, resident, plan.window().height() / 2 + 1);
+    const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>((rows + tall - 1) / tall));
     with_rolling<Code>([&](auto* function) {
       function<<<grid, threads, shared_bytes, stream>>>(in, out, g, tables, shape, num_steps,
                                                         static_cast<int>(tall));
@@ -329,6 +353,7 @@ struct EntropyCuda::State {
     if constexpr (sizeof(Code) == 2) {
       if (kernel == Kernel::kPacked) return run_as_bytes(codes, region, out, out_stride);
     }
+    if (region.width() == 0 || region.height() == 0) return;
     const Region whole = plan.needed(region);
     TW_CHECK(codes.row_begin <= whole.y_begin && codes.row_end >= whole.y_end,
              "rows of the halo are missing");

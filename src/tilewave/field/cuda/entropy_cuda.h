@@ -19,6 +19,13 @@ struct CudaCosts {
   double update_s = 0;         ///< a pixel and column of the window, rolling kernel
 };
 
+/// Whether a device would run its packed kernel: 3x3 and 5x5 windows of at most 16 classes.
+inline bool packed_kernel_serves(const EntropyPlan& plan) {
+  const Footprint& w = plan.window();
+  return w.is_rectangle() && w.width() == w.height() && (w.width() == 3 || w.width() == 5) &&
+         plan.options().levels <= 16;
+}
+
 class EntropyCuda {
  public:
   /// Throws Error(kResources) where this build or machine has no such device.

@@ -177,7 +177,7 @@ __device__ __noinline__ std::uint32_t gather_codes(const std::uint8_t* image, co
   return codes;
 }
 
-// Entropy of a window that is not full.
+// Entropy of a window that is not full, where the border asks for more than counting.
 template <int W, int H>
 __device__ __noinline__ float cut_entropy(const Geometry& g, const Tables& t, std::int64_t x,
                                           std::int64_t y, std::int32_t sum, std::int32_t count) {
@@ -201,9 +201,14 @@ __global__ void __launch_bounds__(32 * kPackedWarps, 8)
   constexpr int kSide = W / 2, kTop = H / 2, kThreads = 32 * kPackedWarps;
   __shared__ std::int32_t pairs[kPairCounts * kPairStride];
   __shared__ std::uint32_t ring[H * kThreads];  // the last H rows, canonical
+  __shared__ float log_n[32], inverse[32];
   for (int i = threadIdx.x; i < kPairCounts * kPairStride; i += kThreads) {
     const int a = i / kPairStride, b = i % kPairStride;
     pairs[i] = (a <= t.max_count ? t.sums[a] : 0) + (b <= t.max_count ? t.sums[b] : 0);
+  }
+  if (threadIdx.x <= t.max_count) {
+    log_n[threadIdx.x] = t.log_n[threadIdx.x];
+    inverse[threadIdx.x] = t.inverse[threadIdx.x];
   }
   std::uint32_t* const my_ring = ring + threadIdx.x;
 #pragma unroll
@@ -231,11 +236,15 @@ __global__ void __launch_bounds__(32 * kPackedWarps, 8)
   const std::int64_t y_origin = y_first - kTop;
   const bool clear = kAligned && x >= g.column_begin && x + 4 <= g.column_end;
   int clear_begin = clear ? static_cast<int>(max(-y_origin, std::int64_t{0})) : steps;
+  // Threads beside the image have nothing to load, where borders hold no cells.
+  const bool no_cells = g.border == kCrop || g.border == kValid || g.border == kStudy;
+  if (no_cells && (x + 3 < 0 || x >= g.width)) clear_begin = -1;
   const int clear_end = static_cast<int>(min(g.height - y_origin, std::int64_t{steps}));
   // Kept in registers: the compiler would rather work them out again in every row.
   asm volatile("" : "+r"(clear_begin), "+r"(writes), "+r"(pair_bytes), "+l"(x));
   const std::uint8_t* next = image + (y_origin - g.row_begin) * g.pitch + x;
   const auto load = [&](int step) -> std::uint32_t {
+    if (clear_begin < 0) return 0xFFFFFFFFu;
     if (step >= clear_begin && step < clear_end)
       return __ldg(reinterpret_cast<const std::uint32_t*>(next));
     return gather_codes(image, g, x, y_origin + step);
@@ -300,6 +309,12 @@ __global__ void __launch_bounds__(32 * kPackedWarps, 8)
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         h[k] = __fsub_rn(full_log, __fmul_rn(static_cast<float>(sum[k]), full_inverse));
+    } else if (g.border != kStudy && g.border != kValid) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int count = count_cells(window[k]);
+        h[k] = __fsub_rn(log_n[count], __fmul_rn(static_cast<float>(sum[k]), inverse[count]));
+      }
     } else {
 #pragma unroll
       for (int k = 0; k < 4; ++k)
@@ -347,22 +362,59 @@ __device__ __noinline__ unsigned border_code(const Code* image, const Geometry& 
   return min(code, static_cast<unsigned>(g.levels));
 }
 
-// A thread's histogram: counts of `Count` packed into 32-bit words, word k of all threads side by
-// side, so that a thread stays within its bank.
-template <class Count>
+// A thread's histogram: counts of kBits bits packed into 32-bit words, word k of all threads side
+// by side, so that a thread stays within its bank. Whole words are read and written: stores of a
+// part are several times slower.
+template <int kBits>
 struct OwnHistogram {
-  static constexpr unsigned kInWord = 4 / sizeof(Count);
+  static constexpr unsigned kInWord = 32 / kBits;
+  static constexpr std::uint32_t kMask = kBits == 16 ? 0xFFFFu : 0xFFu;
   char* first;          // of this thread
   unsigned word_bytes;  // from a thread's word to its next
-  __device__ Count& operator[](unsigned code) const {
-    return *reinterpret_cast<Count*>(first + code / kInWord * word_bytes +
-                                     code % kInWord * sizeof(Count));
+  __device__ std::uint32_t* word(unsigned code) const {
+    return reinterpret_cast<std::uint32_t*>(first + code / kInWord * word_bytes);
   }
+  static __device__ unsigned shift(unsigned code) { return code % kInWord * kBits; }
+  __device__ int count(unsigned code) const {
+    return static_cast<int>(*word(code) >> shift(code) & kMask);
+  }
+};
+
+// The codes of a row four at a time, from anywhere in a word. Words are read whole, each once, and
+// a step before they are needed.
+class RowReader {
+ public:
+  __device__ RowReader(const std::uint8_t* at, int num_codes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(at);
+    word_ = reinterpret_cast<const std::uint32_t*>(address & ~std::uintptr_t{3});
+    shift_ = 8 * static_cast<unsigned>(address & 3);
+    left_ = (static_cast<int>(address & 3) + num_codes + 3) / 4;
+    low_ = load();
+    high_ = load();
+  }
+  __device__ std::uint32_t next() {
+    const std::uint32_t four = __funnelshift_r(low_, high_, shift_);
+    low_ = high_;
+    high_ = load();
+    return four;
+  }
+
+ private:
+  __device__ std::uint32_t load() {
+    const std::uint32_t word = left_ > 0 ? __ldg(word_) : 0u;
+    ++word_;
+    --left_;
+    return word;
+  }
+  const std::uint32_t* word_;
+  unsigned shift_;
+  int left_;
+  std::uint32_t low_, high_;
 };
 
 /// Threads are columns; each takes `rows_a_thread` rows. Shared memory: with kOwnSteps the
 /// `num_steps` differences of the table (otherwise read from device memory), then the histograms.
-template <class Code, class Count, bool kOwnSteps>
+template <class Code, int kBits, bool kOwnSteps>
 __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __restrict__ out,
                                        const __grid_constant__ Geometry g,
                                        const __grid_constant__ Tables t,
@@ -373,11 +425,11 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
   std::int32_t* const own_steps = reinterpret_cast<std::int32_t*>(shared);
   for (int i = threadIdx.x; i < num_steps; i += threads) own_steps[i] = t.steps[i];
   const auto step = [&](int n) { return kOwnSteps ? own_steps[n] : __ldg(t.steps + n); };
-  const OwnHistogram<Count> counts{shared + 4 * num_steps + 4 * threadIdx.x,
-                                   4u * static_cast<unsigned>(threads)};
+  using Histogram = OwnHistogram<kBits>;
+  const Histogram counts{shared + 4 * num_steps + 4 * threadIdx.x,
+                         4u * static_cast<unsigned>(threads)};
   const auto levels = static_cast<unsigned>(g.levels);
-  for (unsigned k = 0; k < levels + 1; k += OwnHistogram<Count>::kInWord)
-    *reinterpret_cast<std::uint32_t*>(&counts[k]) = 0;
+  for (unsigned k = 0; k < levels + 1; k += Histogram::kInWord) *counts.word(k) = 0;
   __syncthreads();
 
   // Threads past the end keep the last one company; they write nothing.
@@ -386,32 +438,53 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
   const std::int64_t y_first = g.y_begin + std::int64_t{blockIdx.y} * rows_a_thread;
   const std::int64_t y_last = min(y_first + rows_a_thread, g.y_end);
   const bool inside = __all_sync(0xffffffffu, x >= shape.left && x + shape.right < g.width);
+  // What stands for a cell outside of the image, where the border does not point inside.
+  const unsigned fill = g.border == kConstant ? static_cast<unsigned>(g.constant) : levels;
+  const bool points_inside = g.border == kReflect || g.border == kNearest;
+  const auto row_at = [&](std::int64_t y) -> const Code* {
+    if (y < 0 || y >= g.height) {
+      if (!points_inside) return nullptr;
+      y = border_index(y, g.height, g.border);
+    }
+    return image + (y - g.row_begin) * g.pitch;
+  };
+  const auto code_at = [&](const Code* row, std::int64_t column) -> unsigned {
+    if (row == nullptr) return fill;
+    if (column < 0 || column >= g.width) {
+      if (!points_inside) return fill;
+      column = border_index(column, g.width, g.border);
+    }
+    return min(static_cast<unsigned>(__ldg(row + column)), levels);
+  };
   std::int32_t sum = 0;  // of sums[n] over all classes, the invalid one included
 
   // fill: every cell of the first window
   for (int s = 0; s < shape.num_spans; ++s) {
     const ColumnSpan span = shape.spans[s];
     for (int dy = span.dy_begin; dy < span.dy_end; ++dy) {
-      Count& n = counts[border_code(image, g, x + span.dx, y_first + dy)];
-      sum += step(n);
-      n = static_cast<Count>(n + 1);
+      const unsigned code = code_at(row_at(y_first + dy), x + span.dx);
+      sum += step(counts.count(code));
+      *counts.word(code) += 1u << Histogram::shift(code);
     }
   }
 
   // One cell in for one out; equal ones cancel. (The table has an entry more than it needs, read
   // where a window is all one class.)
   const auto exchange = [&](unsigned in, unsigned gone) {
-    Count &more = counts[in], &less = counts[gone];
-    const int n = more, m = less - 1;
+    std::uint32_t *const more = counts.word(in), *const less = counts.word(gone);
+    const std::uint32_t a = *more, b = *less;
+    const unsigned to = Histogram::shift(in), from = Histogram::shift(gone);
+    const std::uint32_t plus = 1u << to, minus = 1u << from;
+    const int n = static_cast<int>(a >> to & Histogram::kMask);
+    const int m = static_cast<int>(b >> from & Histogram::kMask) - 1;
+    const bool one_word = more == less;  // then both stores write the same
+    *more = a + plus - (one_word ? minus : 0u);
+    *less = b - minus + (one_word ? plus : 0u);
     const std::int32_t change = step(n) - step(m);
-    if (in != gone) {
-      more = static_cast<Count>(n + 1);
-      less = static_cast<Count>(m);
-      sum += change;
-    }
+    sum += in == gone ? 0 : change;
   };
   for (std::int64_t y = y_first;; ++y) {
-    const std::int32_t invalid = counts[levels];
+    const std::int32_t invalid = counts.count(levels);
     const std::int32_t count = g.border == kStudy
                                    ? study_population(x, shape.left, shape.right, g.width) *
                                          study_population(y, shape.top, shape.bottom, g.height)
@@ -423,30 +496,48 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
     }
     if (x == x_wanted) out[(y - g.y_begin) * g.out_stride + x] = h;
     if (y + 1 >= y_last) break;
-    // rows y - top (the first to go) to y + 1 + bottom (the last to come)
-    if (inside && y >= shape.top && y + 1 + shape.bottom < g.height) {
-      const Code* at = image + (y - g.row_begin) * g.pitch + x;
-      if (shape.rectangle) {
-        const Code* leave = at - shape.top * g.pitch - shape.left;
-        const Code* enter = at + (shape.bottom + 1) * g.pitch - shape.left;
+    if (shape.rectangle) {
+      const Code* const leave = row_at(y - shape.top);
+      const Code* const enter = row_at(y + 1 + shape.bottom);
+      const std::int64_t first = x - shape.left;
+      if (!inside || leave == nullptr || enter == nullptr) {
+#pragma unroll 2
+        for (int k = 0; k < shape.num_spans; ++k)
+          exchange(code_at(enter, first + k), code_at(leave, first + k));
+      } else if constexpr (sizeof(Code) == 1) {
+        RowReader entering(enter + first, shape.num_spans), leaving(leave + first, shape.num_spans);
+        int k = shape.num_spans;
+#pragma unroll 1
+        for (; k >= 4; k -= 4) {
+          const std::uint32_t in = entering.next(), gone = leaving.next();
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            exchange(min(__byte_perm(in, 0, 0x4440u + i), levels),
+                     min(__byte_perm(gone, 0, 0x4440u + i), levels));
+        }
+        std::uint32_t in = entering.next(), gone = leaving.next();
+        for (; k > 0; --k, in >>= 8, gone >>= 8)
+          exchange(min(in & 0xFFu, levels), min(gone & 0xFFu, levels));
+      } else {
 #pragma unroll 4
         for (int k = 0; k < shape.num_spans; ++k)
-          exchange(min(static_cast<unsigned>(__ldg(enter + k)), levels),
-                   min(static_cast<unsigned>(__ldg(leave + k)), levels));
-      } else {
-#pragma unroll 2
-        for (int s = 0; s < shape.num_spans; ++s) {
-          const ColumnSpan span = shape.spans[s];
-          exchange(
-              min(static_cast<unsigned>(__ldg(at + span.dy_end * g.pitch + span.dx)), levels),
-              min(static_cast<unsigned>(__ldg(at + span.dy_begin * g.pitch + span.dx)), levels));
-        }
+          exchange(min(static_cast<unsigned>(__ldg(enter + first + k)), levels),
+                   min(static_cast<unsigned>(__ldg(leave + first + k)), levels));
       }
-    } else {
-      for (int s = 0; s < shape.num_spans; ++s) {
-        const ColumnSpan span = shape.spans[s];
-        exchange(border_code(image, g, x + span.dx, y + span.dy_end),
-                 border_code(image, g, x + span.dx, y + span.dy_begin));
+      continue;
+    }
+    // rows y - top (the first to go) to y + 1 + bottom (the last to come)
+    const bool rows_inside = y >= shape.top && y + 1 + shape.bottom < g.height;
+    const Code* const at = image + (y - g.row_begin) * g.pitch + x;
+#pragma unroll 2
+    for (int s = 0; s < shape.num_spans; ++s) {
+      const ColumnSpan span = shape.spans[s];
+      if (inside && rows_inside) {
+        exchange(min(static_cast<unsigned>(__ldg(at + span.dy_end * g.pitch + span.dx)), levels),
+                 min(static_cast<unsigned>(__ldg(at + span.dy_begin * g.pitch + span.dx)), levels));
+      } else {
+        exchange(code_at(row_at(y + span.dy_end), x + span.dx),
+                 code_at(row_at(y + span.dy_begin), x + span.dx));
       }
     }
   }

@@ -222,7 +222,7 @@ MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std
   s.cuda.check(s.cuda.attribute(&minor, 76, s.device), "asking the device");
   s.overlaps = major >= 9 && s.cuda.launch_extended != nullptr;
   const std::vector<char> code =
-      compile(map_kernel_source(expression, options.precision, width), major, minor);
+      compile(map_kernel_source(expression, options.precision, width, s.overlaps), major, minor);
   void* context = nullptr;
   s.cuda.check(s.cuda.retain(&context, s.device), "opening the device");
   s.context = context;

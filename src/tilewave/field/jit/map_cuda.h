@@ -12,9 +12,9 @@
 namespace tilewave::field {
 
 /// The CUDA source of the kernel; `width` decides whether the residues of ix follow from a thread's
-/// lane.
+/// lane. `overlaps`: launches may start before the one ahead has ended (compute capability 9.0).
 std::string map_kernel_source(const MapExpression& expression, MapPrecision precision,
-                              std::int64_t width);
+                              std::int64_t width, bool overlaps = false);
 
 class MapCuda {
  public:

@@ -166,15 +166,19 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
   return concat({body, "  return ", nodes.back().is_integer ? "(float)" : "", raw(last), ";\n}\n"});
 }
 
-// after_the_launch_before: a launch may start while the one before it in the stream ends; this
-// waits for what that one wrote, and lets the next one start.
-constexpr const char* kPrelude = R"(
+// A launch may start while the one before it in the stream ends: this waits for what that one
+// wrote, and lets the next one start.
+constexpr const char* kOverlapping = R"(
 __device__ __forceinline__ void after_the_launch_before() {
-#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
 }
+)";
+constexpr const char* kOneByOne = R"(
+__device__ __forceinline__ void after_the_launch_before() {}
+)";
+
+constexpr const char* kPrelude = R"(
 __device__ __forceinline__ float floor_mod(float a, float b) { return a - b * floorf(a / b); }
 __device__ __forceinline__ long long floor_mod(long long a, long long b) { const long long r = a % b; return r < 0 ? r + b : r; }
 __device__ __forceinline__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
@@ -215,7 +219,7 @@ extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long 
 }  // namespace
 
 std::string map_kernel_source(const MapExpression& expression, MapPrecision precision,
-                              std::int64_t width) {
+                              std::int64_t width, bool overlaps) {
   const bool fast = precision == MapPrecision::kFast;
   const int period = expression.period();
   bool by_lane = (period == 1 || period == 2 || period == 4) && width % period == 0 &&
@@ -225,7 +229,8 @@ std::string map_kernel_source(const MapExpression& expression, MapPrecision prec
     const MapExpression part = expression.specialise(p, 0, p);
     by_lane = !part.uses(MapOp::kColumn) && !part.uses(MapOp::kIndex);
   }
-  std::string source = kPrelude;
+  std::string source = overlaps ? kOverlapping : kOneByOne;
+  source += kPrelude;
   source += kLookUp;
   if (by_lane) {
     for (int p = 0; p < period; ++p)

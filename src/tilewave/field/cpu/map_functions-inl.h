@@ -1,0 +1,192 @@
+// Elementary functions of a vector, for each instruction set: included by map_vectors.cc inside
+// Highway's loop over targets. Names ending in _double are good to 1e-10 and serve the precise
+// mode, those ending in _float the fast one.
+#if defined(TILEWAVE_FIELD_CPU_MAP_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TILEWAVE_FIELD_CPU_MAP_FUNCTIONS_INL_H_
+#undef TILEWAVE_FIELD_CPU_MAP_FUNCTIONS_INL_H_
+#else
+#define TILEWAVE_FIELD_CPU_MAP_FUNCTIONS_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tilewave::field::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DD = hn::ScalableTag<double>;
+using DH = hn::Rebind<float, DD>;  // as many floats as doubles fit a vector
+using VF = hn::Vec<DF>;
+using VD = hn::Vec<DD>;
+
+HWY_INLINE VD constant(double x) { return hn::Set(DD(), x); }
+
+template <int kCount>
+HWY_INLINE VD polynomial(VD x, const double (&c)[kCount]) {
+  VD sum = constant(c[kCount - 1]);
+  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, constant(c[k]));
+  return sum;
+}
+
+// log(1 + z) / z on [sqrt(1/2) - 1, sqrt(2) - 1], to 1.2e-10; Chebyshev interpolation.
+constexpr double kLog[] = {1.000000000048012,    -0.50000000308455383, 0.33333330846280518,
+                           -0.24999936585814811, 0.20000169637942555,  -0.16670383652377585,
+                           0.14283795398269925,  -0.12410885665956528, 0.11042736039720932,
+                           -0.10898112577910728, 0.10636542375579973,  -0.058456713350180843};
+// sin(r) / r in r^2 on [-pi/2, pi/2], to 3e-11.
+constexpr double kSine[] = {0.99999999998290889,    -0.16666666616790812,
+                            0.0083333309732718797,  -0.0001984086105803723,
+                            2.7525263495422719e-06, -2.3889104032754598e-08};
+// exp on [-ln 2 / 2, ln 2 / 2], to 8e-13.
+constexpr double kExp[] = {1.0000000000000133,    0.99999999997961742,    0.49999999999435485,
+                           0.16666666892426441,   0.041666667042918125,   0.0083332658240151992,
+                           0.0013888801326996309, 0.00019916018258188503, 2.4884673522953966e-05};
+
+constexpr double kLn2 = 0.69314718055994530942;
+
+// log of normal positive numbers.
+HWY_INLINE VD log_double(VD x) {
+  const DD d;
+  const hn::RebindToSigned<DD> di;
+  // x = 2^k m with m in [sqrt(1/2), sqrt(2))
+  const auto bits = hn::BitCast(di, x);
+  const auto shifted = hn::Sub(bits, hn::Set(di, std::int64_t{0x3FE6A09E667F3BCC}));
+  const auto k = hn::ShiftRight<52>(shifted);
+  const VD m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(k)));
+  const VD z = hn::Sub(m, constant(1));
+  // exponents are small: as doubles through the 2^52 + 2^51 trick
+  const VD magic = constant(6755399441055744.0);
+  const VD kd = hn::Sub(hn::BitCast(d, hn::Add(k, hn::BitCast(di, magic))), magic);
+  return hn::MulAdd(kd, constant(kLn2), hn::Mul(z, polynomial(z, kLog)));
+}
+
+// sin(x - n pi) (-1)^n for the nearest n, or half-integer n for the cosine.
+template <bool kCosine>
+HWY_INLINE VD sine_double(VD x) {
+  const DD d;
+  const hn::RebindToSigned<DD> di;
+  const VD magic = constant(6755399441055744.0);
+  const VD turns = hn::Mul(x, constant(0.31830988618379067154));
+  // nearest integer (sin) or nearest integer + 1/2 (cos), and its parity in the lowest bit
+  const VD biased = hn::Add(kCosine ? hn::Sub(turns, constant(0.5)) : turns, magic);
+  VD n = hn::Sub(biased, magic);
+  const auto parity = hn::ShiftLeft<63>(hn::BitCast(di, biased));
+  if (kCosine) n = hn::Add(n, constant(0.5));
+  VD r = hn::NegMulAdd(n, constant(3.14159265358979311600), x);
+  r = hn::NegMulAdd(n, constant(1.2246467991473531772e-16), r);
+  const VD s = hn::Mul(r, polynomial(hn::Mul(r, r), kSine));
+  const VD signed_s = hn::BitCast(d, hn::Xor(hn::BitCast(di, s), parity));
+  return kCosine ? hn::Neg(signed_s) : signed_s;  // cos(x) = -sin(x - pi/2 - ...) for even n
+}
+
+HWY_INLINE VD exp_double(VD x) {
+  const DD d;
+  const hn::RebindToSigned<DD> di;
+  const VD magic = constant(6755399441055744.0);
+  const VD biased = hn::MulAdd(x, constant(1.44269504088896340736), magic);
+  const VD k = hn::Sub(biased, magic);
+  const VD r = hn::NegMulAdd(k, constant(kLn2), x);
+  const VD p = polynomial(r, kExp);
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<52>(hn::BitCast(di, biased))));
+}
+
+// ---- fast: floats only ----
+// Fused multiply-adds are part of the reductions; targets without go through doubles.
+#define TW_FLOAT_FUNCTIONS \
+  (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SSE2)
+
+HWY_INLINE VF number(float x) { return hn::Set(DF(), x); }
+
+template <int kCount>
+HWY_INLINE VF polynomial(VF x, const float (&c)[kCount]) {
+  VF sum = number(c[kCount - 1]);
+  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, number(c[k]));
+  return sum;
+}
+
+// (log(1 + z) - z) / z^2 to 3.3e-7, (sin(r) / r - 1) / r^2 in r^2 to 7.3e-8, (exp(r) - 1 - r) / r^2
+// to 1.4e-7, on the same intervals.
+constexpr float kLogFloat[] = {-0.499999971f, 0.333336706f, -0.250011477f, 0.199720497f,
+                               -0.165884885f, 0.148347868f, -0.14159647f,  0.0878726549f};
+constexpr float kSineFloat[] = {-0.16666666f, 0.00833324211f, -0.000198227358f, 2.63474456e-06f};
+constexpr float kExpFloat[] = {0.5f, 0.166665767f, 0.0416665542f, 0.00836323288f, 0.00139262508f};
+constexpr float kMagic = 12582912.0f;  // 1.5 x 2^23: adding it rounds to a whole number
+
+// log of normal positive numbers, within 2 ulp.
+HWY_INLINE VF log_float(VF x) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const auto bits = hn::BitCast(di, x);
+  const auto k = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3F3504F3)));
+  const VF z = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(k))), number(1.0f));
+  const VF log_m = hn::MulAdd(hn::Mul(z, z), polynomial(z, kLogFloat), z);
+  return hn::MulAdd(hn::ConvertTo(d, k), number(0.693147181f), log_m);
+}
+
+// sin or cos for |x| < 39000, within 3 ulp: pi in three parts, so that x - n pi keeps its digits.
+template <bool kCosine>
+HWY_INLINE VF sine_float(VF x) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  // for the cosine n is half-integer, and the parity one up: cos(x) = -sin(x - pi/2 - ...)
+  const VF magic = number(kCosine ? kMagic + 1.0f : kMagic);
+  const VF turns = kCosine ? hn::MulAdd(x, number(0.318309886f), number(-0.5f))
+                           : hn::Mul(x, number(0.318309886f));
+  const VF biased = hn::Add(turns, magic);
+  const auto sign = hn::ShiftLeft<31>(hn::BitCast(di, biased));
+  VF n = hn::Sub(biased, magic);
+  if (kCosine) n = hn::Add(n, number(0.5f));
+  VF r = hn::NegMulAdd(n, number(3.14159274f), x);
+  r = hn::NegMulAdd(n, number(-8.74227766e-08f), r);
+  r = hn::NegMulAdd(n, number(-3.43024902e-15f), r);
+  const VF r2 = hn::Mul(r, r);
+  const VF sine = hn::MulAdd(hn::Mul(r, r2), polynomial(r2, kSineFloat), r);
+  return hn::BitCast(d, hn::Xor(hn::BitCast(di, sine), sign));
+}
+
+// exp on [-87, 88], within 2 ulp.
+HWY_INLINE VF exp_float(VF x) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const VF biased = hn::MulAdd(x, number(1.44269504f), number(kMagic));
+  const VF k = hn::Sub(biased, number(kMagic));
+  VF r = hn::NegMulAdd(k, number(0.693145752f), x);
+  r = hn::NegMulAdd(k, number(1.42860677e-06f), r);
+  const VF p = hn::Add(hn::MulAdd(hn::Mul(r, r), polynomial(r, kExpFloat), r), number(1.0f));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, biased))));
+}
+
+// sqrt in fast mode: x / sqrt(x) by the reciprocal estimate and one Newton step; 0 and infinity
+// stay.
+HWY_INLINE VF fast_sqrt(VF x) {
+  const DF d;
+  const VF y = hn::ApproximateReciprocalSqrt(x);
+  const VF half = hn::Mul(x, hn::Set(d, 0.5f));
+  const VF better = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5f)));
+  const auto usual = hn::And(hn::Ge(x, hn::Set(d, 1.17549435e-38f)), hn::Lt(x, hn::Set(d, 3e38f)));
+  const VF root = hn::Mul(x, better);
+  return HWY_LIKELY(hn::AllTrue(d, usual)) ? root : hn::IfThenElse(usual, root, hn::Sqrt(x));
+}
+
+// sqrt, correctly rounded. With AVX-512 by the estimate, one step and Markstein's correction, at a
+// third of the divider's time; the test goes through all mantissas.
+HWY_INLINE VF precise_sqrt(VF x) {
+#if HWY_TARGET == HWY_AVX3
+  const DF d;
+  const auto usual = hn::And(hn::Ge(x, number(1e-30f)), hn::Le(x, number(1e30f)));
+  if (HWY_UNLIKELY(!hn::AllTrue(d, usual))) return hn::Sqrt(x);
+  const VF y = hn::ApproximateReciprocalSqrt(x);
+  VF g = hn::Mul(x, y), h = hn::Mul(y, number(0.5f));
+  const VF error = hn::NegMulAdd(g, h, number(0.5f));
+  g = hn::MulAdd(g, error, g);
+  h = hn::MulAdd(h, error, h);
+  return hn::MulAdd(hn::NegMulAdd(g, g, x), h, g);
+#else
+  return hn::Sqrt(x);
+#endif
+}
+
+}  // namespace tilewave::field::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""entropy and map from file to file: formats, sizes, missing values, every malformed input.
+
+With TILEWAVE_LARGE=1 also an image of more than 2^31 pixels (2 GB of disk, some ten seconds)."""
+import math
+import os
+import resource
+import struct
+import tempfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from program import Checker, tilewave
+
+USAGE, RESOURCES, INPUT = 2, 3, 4
+c = Checker()
+folder = tempfile.TemporaryDirectory()
+at = lambda name: str(Path(folder.name) / name)
+
+
+def write(name, data):
+    Path(at(name)).write_bytes(data)
+    return at(name)
+
+
+def npy(name, shape, code, data):
+    header = repr({"descr": code, "fortran_order": False, "shape": shape}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return write(name, b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+
+def png(name, width, height, channels, rows):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    colour = {1: 0, 3: 2}[channels]
+    stride = width * channels
+    raw = b"".join(b"\0" + rows[y * stride:(y + 1) * stride] for y in range(height))
+    return write(name, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0))
+                 + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+
+
+def floats(path, skip=0):
+    data = Path(path).read_bytes()[skip:]
+    return struct.unpack(f"<{len(data) // 4}f", data)
+
+
+def plain(codes, width, height, w, h, levels, shift=0):
+    """The definition; missing cells are those of class `levels` and more."""
+    out = []
+    for y in range(height):
+        for x in range(width):
+            seen = Counter(codes[j * width + i]
+                           for j in range(max(0, y - h // 2), min(height, y + h - h // 2))
+                           for i in range(max(0, x - w // 2), min(width, x + w - w // 2))
+                           if codes[j * width + i] < levels)
+            n = sum(seen.values())
+            out.append(math.log(n) - sum(k * math.log(k) for k in seen.values()) / n if n else math.nan)
+    return out
+
+
+def close(got, want, what, most=5e-6):
+    same = len(got) == len(want) and all(
+        (math.isnan(a) and math.isnan(b)) or abs(a - b) < most for a, b in zip(got, want))
+    c.check(same, f"{what}: {got[:5]} for {want[:5]}")
+
+
+def works(*command):
+    done = tilewave(*command)
+    c.check(done.code == 0 and done.err == "", f"{' '.join(command)}: exit {done.code}, {done.err!r}")
+    return done
+
+
+def fails(code, words, *command):
+    done = tilewave(*command)
+    what = f"{' '.join(command)}: exit {done.code}, {done.err!r}"
+    c.check(done.code == code, f"exit {code} expected: {what}")
+    c.check(done.err.startswith("error: ") and done.err.count("error:") == 1, f"one error: {what}")
+    c.check(all(word in done.err for word in words), f"{words} expected: {what}")
+    return done
+
+
+def noise(n, levels):
+    state, out = 1, bytearray()
+    for _ in range(n):
+        state = (state * 214013 + 2531011) % 2**32
+        out.append((state >> 16) % levels)
+    return bytes(out)
+
+
+# formats: the same image in every one gives the same entropy, in every one
+W, H = 23, 19
+codes = noise(W * H, 16)
+want = plain(codes, W, H, 5, 5, 16)
+sources = {
+    "npy": npy("a.npy", (H, W), "|u1", codes),
+    "pgm": write("a.pgm", b"P5\n%d %d\n255\n" % (W, H) + codes),
+    "png": png("a.png", W, H, 1, codes),
+    "u16": npy("a16.npy", (H, W), "<u2", struct.pack(f"<{W * H}H", *codes)),
+    "f32": npy("af.npy", (H, W), "<f4", struct.pack(f"<{W * H}f", *codes)),
+}
+for name, path in sources.items():
+    works("entropy", path, "-o", at("out.raw"), "--quiet")
+    close(floats(at("out.raw")), want, f"from {name}")
+raw = write("a.raw", codes)
+works("entropy", raw, "--size", f"{W}x{H}", "-o", at("out.tif"), "--quiet")
+works("map", at("out.tif"), "-o", at("back.raw"), "--expr", "v", "--quiet")
+close(floats(at("back.raw")), want, "through TIFF")
+works("entropy", raw, "--size", f"{W}x{H}", "-o", at("out.npy"), "--quiet", "--dtype", "f16")
+works("map", at("out.npy"), "-o", at("back.raw"), "--expr", "v", "--quiet")
+close(floats(at("back.raw")), want, "in 16-bit floats", 2e-3)
+works("entropy", raw, "--size", f"{W}x{H}", "-o", at("out.png"), "--quiet", "--dtype", "u8", "--view", at("view.png"))
+works("map", at("out.png"), "-o", at("back.raw"), "--expr", f"v / 254 * {math.log(16)}", "--quiet")
+close(floats(at("back.raw")), want, "in bytes", 0.5 / 254 * math.log(16) + 1e-5)
+view = Path(at("view.png")).read_bytes()
+width, height, depth, colour = struct.unpack(">IIBB", view[16:26])
+c.check(view[:8] == b"\x89PNG\r\n\x1a\n" and colour == 2 and width >= W and height >= H and (width, height) != (W, H),
+        f"a colour picture with its scale: {width} x {height}, colour {colour}")
+
+# every algorithm by its name gives the same file
+works("entropy", raw, "--size", f"{W}x{H}", "-o", at("first.raw"), "--window", "7x5", "--quiet")
+for algorithm in ("naive", "plane", "sliding", "column"):
+    works("entropy", raw, "--size", f"{W}x{H}", "-o", at("out.raw"), "--window", "7x5", "--algorithm", algorithm, "--quiet")
+    c.check(Path(at("out.raw")).read_bytes() == Path(at("first.raw")).read_bytes(), algorithm)
+for algorithm, words in (("nibble", "at most 31 cells"), ("plane", "at least 32 cells")):
+    window = "7x5" if algorithm == "nibble" else "5x5"
+    fails(USAGE, [algorithm, words], "entropy", raw, "--size", f"{W}x{H}", "-o", at("out.raw"), "--window", window,
+          "--algorithm", algorithm)
+done = works("entropy", raw, "--size", f"{W}x{H}", "-o", at("out.raw"), "--device", "auto", "--explain")
+c.check("auto: cpu" in done.out, f"the choice is printed: {done.out!r}")
+
+# the container of the study, printed digits included (its border rule counts one too many at the far edges)
+sample = bytes([7, 6, 9, 3, 1, 15, 10, 12, 9, 13, 10, 11, 2, 11, 3, 6, 12, 2, 4, 8, 11, 8, 7, 13, 6])
+write("data.bin", struct.pack("<ii", 5, 5) + sample + struct.pack("<ii", 1, 3) + bytes([1, 2, 3]))
+works("entropy", at("data.bin"), "-o", at("results.csv"), "--border", "study2020", "--quiet")
+lines = Path(at("results.csv")).read_text().splitlines()
+c.check(len(lines) == 2 and lines[0].startswith("5,5,2.04319,2.13833,2.33837,") and lines[0].endswith("2.78779,2.68595,")
+        and lines[1].startswith("1,3,"), f"the study's digits: {lines}")
+works("entropy", at("data.bin"), "-o", at("results.csv"), "--quiet")
+c.check(Path(at("results.csv")).read_text().splitlines()[0].endswith("2.04319,"), "the definition's corner")
+
+# sizes
+for w, h in ((1, 1), (1, 37), (37, 1), (2, 2), (13, 17), (101, 3)):
+    data = noise(w * h, 16)
+    path = write("size.raw", data)
+    for window in ("5x5", "21x21", "3x41"):
+        works("entropy", path, "--size", f"{w}x{h}", "-o", at("out.raw"), "--window", window, "--quiet")
+        k, l = map(int, window.split("x"))
+        close(floats(at("out.raw")), plain(data, w, h, k, l, 16), f"{w} x {h}, window {window}")
+for w, h in ((10_000_000, 10), (10, 10_000_000)):  # sparse: zeros with one patch that is known
+    path = at("long.raw")
+    patch = noise(100, 16)
+    with open(path, "wb") as f:
+        f.truncate(w * h)
+        far = (w if w > h else h) - 10
+        for k in range(10):  # the last ten columns, or rows
+            f.seek(k * w + far if w > h else (far + k) * w)
+            f.write(patch[10 * k:10 * k + 10])
+    works("entropy", path, "--size", f"{w}x{h}", "-o", at("long.out.raw"), "--dtype", "u8", "--quiet")
+    got = []
+    with open(at("long.out.raw"), "rb") as f:
+        for k in range(10):
+            f.seek(k * w + far if w > h else (far + k) * w)
+            got += f.read(10)
+    # the window looks two zeros back
+    if w > h:
+        around = b"".join(bytes(2) + patch[10 * k:10 * k + 10] for k in range(10))
+        full = plain(around, 12, 10, 5, 5, 16)
+        expect = [full[12 * y + x] for y in range(10) for x in range(2, 12)]
+    else:
+        expect = plain(bytes(20) + patch, 10, 12, 5, 5, 16)[20:]
+    bytes_of = [int(254 * v / math.log(16) + 0.5) for v in expect]
+    # two columns back the true neighbours of the patch's first cells are cut by our small copy
+    same = [a == b or i % 10 < 2 or i < 20 for i, (a, b) in enumerate(zip(got, bytes_of))]
+    c.check(all(same), f"{w} x {h}: {got} for {bytes_of}")
+    os.remove(path)
+    os.remove(at("long.out.raw"))
+if os.environ.get("TILEWAVE_LARGE"):
+    w, h = 1_000_003, 2150  # 2,150,006,450 pixels
+    path = at("huge.raw")
+    last = noise(64, 16)
+    with open(path, "wb") as f:
+        f.truncate(w * h)
+        f.seek(w * h - 64)
+        f.write(last)
+    done = works("entropy", path, "--size", f"{w}x{h}", "-o", at("huge.out.raw"), "--window", "5x1", "--dtype", "u8",
+                 "--json", "--quiet")
+    c.check(done.code != 0 or done.json()["valid_pixels"] == w * h, "every pixel has a value")
+    with open(at("huge.out.raw"), "rb") as f:
+        c.check(f.seek(0, 2) == w * h, "the whole result is there")
+        f.seek(w * h - 60)
+        got = f.read(60)
+    expect = [int(254 * v / math.log(16) + 0.5) for v in plain(last, 64, 1, 5, 1, 16)[4:]]
+    c.check(list(got) == expect, f"beyond 2^31 pixels: {list(got)} for {expect}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    c.check(used < 600_000, f"memory does not grow with the image: {used} KiB")
+    os.remove(path)
+    os.remove(at("huge.out.raw"))
+
+# missing values
+holes = struct.pack("<6f", 1, math.nan, 2, 2, -9, 1)
+path = npy("holes.npy", (2, 3), "<f4", holes)
+works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3", "--quiet")
+close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), "NaN and nodata are missing")
+works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3", "--min-valid", "0.4", "--quiet")
+close(floats(at("out.raw"))[:1], [math.nan], "too few valid cells")
+path = npy("none.npy", (2, 2), "<f4", struct.pack("<4f", *[math.nan] * 4))
+done = works("entropy", path, "-o", at("out.raw"), "--json")
+close(floats(at("out.raw")), [math.nan] * 4, "nothing valid")
+c.check(done.json()["valid_pixels"] == 0, "no valid pixel is counted")
+
+# what entropy refuses
+rgb = png("rgb.png", 4, 3, 3, bytes(range(36)))
+out = at("no.npy")
+fails(INPUT, ["3 channels", "--channel 0..2"], "entropy", rgb, "-o", out)
+works("entropy", rgb, "-o", at("out.npy"), "--channel", "1", "--range", "0:35", "--quiet")
+fails(USAGE, ["channel"], "entropy", rgb, "-o", out, "--channel", "3", "--range", "0:35")
+fails(INPUT, ["rgb.png", "3"], "map", rgb, "-o", out, "--expr", "v")
+for name, data in (("empty.npy", b""), ("empty.pgm", b""), ("empty.png", b""), ("empty.tif", b""), ("empty.bin", b"")):
+    fails(INPUT, [name], "entropy", write(name, data), "-o", at("no.csv") if name.endswith("bin") else out)
+fails(INPUT, ["empty.raw"], "entropy", write("empty.raw", b""), "--size", "3x3", "-o", out)
+whole = Path(sources["npy"]).read_bytes()
+fails(INPUT, ["cut.npy"], "entropy", write("cut.npy", whole[:-5]), "-o", out)
+fails(INPUT, ["cut.npy"], "entropy", write("cut.npy", whole[:20]), "-o", out)
+fails(INPUT, ["cut.pgm"], "entropy", write("cut.pgm", Path(sources["pgm"]).read_bytes()[:-1]), "-o", out)
+fails(INPUT, ["cut.png"], "entropy", write("cut.png", Path(sources["png"]).read_bytes()[:60]), "-o", out)
+fails(INPUT, ["cut.tif"], "entropy", write("cut.tif", Path(at("out.tif")).read_bytes()[:100]), "-o", out)
+fails(INPUT, ["cut.raw"], "entropy", write("cut.raw", codes[:-1]), "--size", f"{W}x{H}", "-o", out)
+fails(INPUT, ["cut.bin", "truncated"], "entropy", write("cut.bin", struct.pack("<ii", 5, 5) + sample[:7]), "-o", at("no.csv"))
+fails(INPUT, ["bad.bin"], "entropy", write("bad.bin", struct.pack("<ii", -5, 5) + sample), "-o", at("no.csv"))
+for name in ("npy", "png", "tif", "pgm"):
+    fails(INPUT, [f"wrong.{name}"], "entropy", write(f"wrong.{name}", b"GIF89a" + bytes(100)), "-o", out)
+fails(INPUT, ["nowhere.npy"], "entropy", at("nowhere.npy"), "-o", out)
+fails(USAGE, ["a.xyz"], "entropy", write("a.xyz", b"1"), "-o", out)
+fails(INPUT, ["16"], "entropy", npy("large.npy", (1, 2), "|u1", bytes([16, 3])), "-o", out)
+for flags, words in ((("--device", "gpu"), "cpu"), (("--device", "cuda:x"), "cuda:"), (("--radius", "-1"), "radius"),
+                     (("--window", "5"), "WIDTHxHEIGHT"), (("--window", "0x3"), "--window"), (("--levels", "1"), "levels"),
+                     (("--levels", "70000"), "levels"), (("--base", "1"), "base"), (("--base", "x"), "--base"),
+                     (("--border", "wrap"), "--border"), (("--border", "constant:16"), "0..15"),
+                     (("--min-valid", "2"), "0..1"), (("--range", "3"), "--range"), (("--algorithm", "best"), "--algorithm"),
+                     (("--shape", "disk", "--window", "3x3"), "--window"), (("--dtype", "f64"), "dtype")):
+    fails(USAGE, [words], "entropy", sources["npy"], "-o", out, *flags)
+fails(USAGE, ["--size"], "entropy", raw, "-o", out)
+fails(USAGE, ["--size"], "entropy", sources["npy"], "-o", out, "--size", "3x3")
+fails(USAGE, ["--dtype u8"], "entropy", sources["npy"], "-o", at("no.png"))
+fails(RESOURCES, ["nowhere"], "entropy", sources["npy"], "-o", at("nowhere/no.npy"))
+
+# map: the study's numbers, division by zero, errors with column and caret
+values = []
+state = 1
+for _ in range(64):
+    state = (state * 214013 + 2531011) % 2**32
+    values.append(10 + (state >> 16 & 0x7FFF) % 256)
+c.check(values[:5] == [51, 45, 200, 142, 235], "the study's inputs")
+path = npy("study.npy", (2, 32), "<f4", struct.pack("<64f", *values))
+study = "v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))"
+for precision, most in (("precise", 5e-4), ("fast", 5e-3), ("lut", 5e-4)):
+    done = works("map", path, "-o", at("out.raw"), "--expr", study, "--repeat", "10", "--precision", precision, "--verify")
+    close(floats(at("out.raw"))[:4], [53.4068, 67.3596, 204.203, 166.555], f"the study's outputs, {precision}", 6e-4 + most)
+    c.check("largest error against double precision" in done.out, done.out)
+path = npy("zero.npy", (1, 3), "<f4", struct.pack("<3f", 0, -1, 2))
+done = works("map", path, "-o", at("out.raw"), "--expr", "1 / v", "--json")
+c.check(floats(at("out.raw")) == (math.inf, -1, 0.5) and done.json()["nonfinite"] == 1, "division by zero is infinite, and counted")
+done = works("map", path, "-o", at("out.raw"), "--expr", "v / v")
+c.check("infinite or no number" in done.out and math.isnan(floats(at("out.raw"))[0]), f"said so: {done.out!r}")
+for expression, words, column in (("v + ", "", 5), ("sqrt(v", "", 7), ("frob(v)", "frob", 1), ("v $ 2", "", 3), ("", "", 1),
+                                  ("v + x", "x", 5), ("sqrt(v, 2)", "", 7), ("v ? 1", "", 6), ("(v))", "", 4)):
+    done = fails(USAGE, [words, f"column {column}", "^"], "map", path, "-o", out, "--expr", expression)
+fails(INPUT, ["no whole number"], "map", npy("half.npy", (1, 2), "<f4", struct.pack("<2f", 1, 2.5)), "-o", out,
+      "--expr", "v+1", "--precision", "lut")
+fails(INPUT, ["float32"], "map", npy("double.npy", (1, 2), "<f8", struct.pack("<2d", 1, 2)), "-o", out, "--expr", "v")
+fails(USAGE, ["cpu+cuda"], "map", path, "-o", out, "--expr", "v", "--device", "cpu+cuda:0")
+fails(USAGE, ["--repeat"], "map", path, "-o", out, "--expr", "v", "--repeat", "-1")
+c.finish()
