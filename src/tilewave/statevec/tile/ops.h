@@ -19,6 +19,37 @@
 #define TW_UNROLL
 #endif
 
+// The compiler makes a tree of comparisons of a switch, and its levels, far apart in the code, cost
+// more than most operations. On the device the jump is written by hand, one through a table; the
+// switch that follows it only tells the compiler where each operation starts. Nothing that the
+// compiler puts between the two is ever run: so each operation takes the word and the place of its
+// code anew from its label, and nothing that depends on them can be computed before.
+#if defined(__CUDA_ARCH__)
+#define TW_LABEL(CODE)                                      \
+  asm volatile("TW_OP_%3:\nmov.u32 %0, %2;\nmov.u32 %1, 0;" \
+               : "=r"(head.word), "=r"(skipped)             \
+               : "r"(now.word), "n"((CODE) + 0)             \
+               : "memory")
+#define TW_OP_LABELS                                                                           \
+  "TW_OP_0, TW_OP_1, TW_OP_2, TW_OP_3, TW_OP_4, TW_OP_5, TW_OP_6, TW_OP_7, TW_OP_8, "          \
+  "TW_OP_9, TW_OP_10, TW_OP_11, TW_OP_12, TW_OP_13, TW_OP_14, TW_OP_15, TW_OP_16, TW_OP_17, "  \
+  "TW_OP_18, TW_OP_19, TW_OP_20, TW_OP_21, TW_OP_22, TW_OP_23, TW_OP_24, TW_OP_25, TW_OP_26, " \
+  "TW_OP_27, TW_OP_28, TW_OP_29, TW_OP_30, TW_OP_31, TW_OP_32, TW_OP_33, TW_OP_34, TW_OP_35, " \
+  "TW_OP_36, TW_OP_37, TW_OP_38, TW_OP_39, TW_OP_40, TW_OP_41, TW_OP_42, TW_OP_43, TW_OP_44, " \
+  "TW_OP_45, TW_OP_46, TW_OP_47, TW_OP_48, TW_OP_49, TW_OP_50, TW_OP_51, TW_OP_52, TW_OP_53, " \
+  "TW_OP_54, TW_OP_55, TW_OP_56, TW_OP_57, TW_OP_58, TW_OP_59, TW_OP_60, TW_OP_61, TW_OP_62, " \
+  "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70"
+#define TW_JUMP(CODE)                                                                        \
+  asm volatile("{\n.reg .b32 code;\nmov.b32 code, %0;\nTW_OPS: .branchtargets " TW_OP_LABELS \
+               ";\nbrx.idx code, TW_OPS;\n}" ::"r"(CODE)                                     \
+               : "memory")
+#define TW_UNREACHABLE() __builtin_unreachable()
+#else
+#define TW_LABEL(CODE) head = now, skipped = 0
+#define TW_JUMP(CODE)
+#define TW_UNREACHABLE() break
+#endif
+
 namespace tilewave::statevec::tile {
 
 /// e^{2 pi i turns / 2^64}.
@@ -78,6 +109,35 @@ TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* 
     if (bits >> R & 1) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16 * R));
     lifts<R + 1, RB>(a, bits, payload);
   }
+}
+
+template <class T>
+TW_HD void turn_by(Complex<T>& a, Complex<T> shears) {
+  a.re += shears.re * a.im;
+  a.im += shears.im * a.re;
+  a.re += shears.re * a.im;
+}
+
+/// Phases of single amplitudes, then lifts.
+template <int RB, class T>
+TW_HD void layer(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
+  const auto* entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
+  const TableKind kind = head.table();
+  if (kind == TableKind::kMirrored) {
+    TW_UNROLL
+    for (int j = 0; j < 1 << (RB - 1); ++j) {
+      const Complex<T> shears = entry[j];
+      turn_by(a[j], shears);
+      turn_by(a[(1 << RB) - 1 - j], shears);
+    }
+  } else if (kind == TableKind::kRotations) {
+    TW_UNROLL
+    for (int j = 0; j < 1 << RB; ++j) turn_by(a[j], entry[j]);
+  } else if (kind == TableKind::kFactors) {
+    TW_UNROLL
+    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], entry[j]);
+  }
+  lifts<0, RB>(a, head.index(), payload);
 }
 
 /// Maps the 1-half: x = f(x).
@@ -239,6 +299,54 @@ TW_HD void matrix2(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
   }
 }
 
+/// x += f y, every step in place.
+template <class T>
+TW_HD void add_multiple(Complex<T>& x, Complex<T> f, const Complex<T>& y) {
+  x.re += f.re * y.re;
+  x.im += f.re * y.im;
+  x.re -= f.im * y.im;
+  x.im += f.im * y.re;
+}
+
+/// A 4x4 matrix on bits R < S as L D U (unit triangles): no step needs a copy of an amplitude, and
+/// every coefficient is read once for all groups. m: row-major, L below, D on, U above the
+/// diagonal.
+template <int R, int S, int RB, class T>
+TW_HD void factored2(Complex<T> (&a)[1 << RB], const Complex<T>* m, bool first_scaled) {
+  const auto place = [](int g, int j) {
+    return without_bit<S>(without_bit<R>(g)) | (j & 1) << R | (j >> 1) << S;
+  };
+  TW_UNROLL
+  for (int i = 0; i < 3; ++i) {
+    TW_UNROLL
+    for (int j = i + 1; j < 4; ++j) {
+      const Complex<T> f = m[4 * i + j];
+      TW_UNROLL
+      for (int g = 0; g < 1 << (RB - 2); ++g) add_multiple(a[place(g, i)], f, a[place(g, j)]);
+    }
+  }
+  if (first_scaled) {
+    const Complex<T> f = m[0];
+    TW_UNROLL
+    for (int g = 0; g < 1 << (RB - 2); ++g) multiply(a[place(g, 0)], f);
+  }
+  TW_UNROLL
+  for (int i = 1; i < 4; ++i) {
+    const Complex<T> f = m[5 * i];
+    TW_UNROLL
+    for (int g = 0; g < 1 << (RB - 2); ++g) multiply(a[place(g, i)], f);
+  }
+  TW_UNROLL
+  for (int i = 3; i > 0; --i) {
+    TW_UNROLL
+    for (int j = 0; j < i; ++j) {
+      const Complex<T> f = m[4 * i + j];
+      TW_UNROLL
+      for (int g = 0; g < 1 << (RB - 2); ++g) add_multiple(a[place(g, i)], f, a[place(g, j)]);
+    }
+  }
+}
+
 /// The factors made for this tile and chunk, and who asks.
 template <class T>
 struct PhaseContext {
@@ -275,14 +383,14 @@ TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* 
 
 /// W of a phase; `lanes` are its lane factors.
 template <class T>
-TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, const Complex<T>* lanes,
+TW_HD Complex<T> phase_factor(OpWord head, const std::byte* payload, const Complex<T>* lanes,
                               const PhaseContext<T>& c) {
-  const auto kind = static_cast<FactorClass>(head.factor());
+  const FactorClass kind = head.factor();
   Complex<T> w = *reinterpret_cast<const Complex<T>*>(payload);
   if (kind != FactorClass::kConstant) {
     w = kind == FactorClass::kGeneral
-            ? c.general[(head.index << c.thread_bits) + c.thread]
-            : c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+            ? c.general[(head.index() << c.thread_bits) + c.thread]
+            : c.linear[(head.index() << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
     if (kind == FactorClass::kLinear) w = w * lanes[c.thread & 31];
   }
   return w;
@@ -295,12 +403,12 @@ TW_HD constexpr int pair_bytes() {
 }
 
 template <int R, int RB, class T>
-TW_HD void then_lift(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+TW_HD void then_lift(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   if (head.then_lift()) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16));
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
-TW_HD void bit_phase(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload,
                      const PhaseContext<T>& c) {
   const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
   const auto* lanes = reinterpret_cast<const Complex<T>*>(
@@ -315,7 +423,7 @@ TW_HD void bit_phase(Complex<T> (&a)[1 << RB], const OpHead& head, const std::by
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
-TW_HD void bit_tau(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
   map_upper<R, RB>(a, [&](Complex<T> x) {
     if constexpr (Kind == kTauOne) {
@@ -402,38 +510,32 @@ TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::
   return angle;
 }
 
-TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint32_t thread,
+TW_HD bool op_allowed(OpWord head, const OpControls& controls, std::uint32_t thread,
                       std::uint32_t tile) {
   return !head.controlled() || !(((thread ^ controls.thread_value) & controls.thread_mask) |
                                  ((tile ^ controls.tile_value) & controls.tile_mask));
 }
 
-/// Applies one operation to a thread's amplitudes; operations of all threads together are the
-/// machine's: exchange(payload), shared_matrix(payload, acts, pairs). False at the end of the
-/// chunk.
+/// Applies one operation of the chunk at `chunk` to a thread's amplitudes; what all threads do
+/// together is the machine's: exchange(payload), shared_matrix(payload, acts, pairs), next_chunk().
 template <int RB, OpSet Set, class T, class Machine>
-TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk,
                     const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
+  OpWord head{};
+  std::uint32_t skipped = 0;
+  const auto at = [&]() { return chunk + head.extent(); };
+  const auto payload = [&]() { return at() + sizeof(OpHead) + skipped; };
+  const auto pairs = [&]() { return reinterpret_cast<const OpHead*>(at())->pairs; };
   // Payload after the controls; false where the operation does not act.
   const auto allowed = [&]() {
     if (!head.controlled()) return true;
-    const OpControls& controls = *reinterpret_cast<const OpControls*>(payload);
-    payload += sizeof(OpControls);
+    const OpControls& controls = *reinterpret_cast<const OpControls*>(payload());
+    skipped = sizeof(OpControls);
     return op_allowed(head, controls, context.thread, tile);
   };
-  const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
-  // The most frequent operations come before the tree of comparisons a switch becomes.
-  if (head.code() == kLifts) {
-    lifts<0, RB>(a, head.index, payload);
-    return true;
-  }
-  if (head.code() == kPhaseTable) {
-    const auto* factor = reinterpret_cast<const Complex<T>*>(payload);
-    TW_UNROLL
-    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], factor[j]);
-    return true;
-  }
-  switch (head.code()) {
+  const auto numbers = [&]() { return reinterpret_cast<const T*>(payload()); };
+  TW_JUMP(now.code());
+  switch (now.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
 #define TW_EACH_BIT(KIND, ...)     \
   TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
@@ -443,49 +545,67 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
   TW_ONE_BIT(KIND, 4, __VA_ARGS__)
 #define TW_ONE_BIT(KIND, BIT, ...)          \
   case KIND + BIT:                          \
+    TW_LABEL(KIND + BIT);                   \
     if constexpr (BIT < RB) {               \
       constexpr int R = BIT < RB ? BIT : 0; \
       __VA_ARGS__;                          \
     }                                       \
     break;
-#define TW_ONE_PAIR(R, S)                                         \
-  case kMatrix2 + S*(S - 1) / 2 + R:                              \
-    if constexpr (S < RB && Set != OpSet::kLean) {                \
-      if (allowed()) matrix2<R, S, RB>(a, numbers(), head.pairs); \
-    }                                                             \
+#define TW_ONE_PAIR(R, S)                                                                        \
+  case kMatrix2 + S*(S - 1) / 2 + R:                                                             \
+    TW_LABEL(kMatrix2 + S * (S - 1) / 2 + R);                                                    \
+    if constexpr (S < RB && Set != OpSet::kLean) {                                               \
+      if (allowed()) matrix2<R, S, RB>(a, numbers(), pairs());                                   \
+    }                                                                                            \
+    break;                                                                                       \
+  case kFactored2 + S*(S - 1) / 2 + R:                                                           \
+    TW_LABEL(kFactored2 + S * (S - 1) / 2 + R);                                                  \
+    if constexpr (S < RB && Set != OpSet::kLean) {                                               \
+      factored2<R, S, RB>(a, reinterpret_cast<const Complex<T>*>(payload()), head.index() != 0); \
+    }                                                                                            \
     break;
     case kEnd:
-      return false;
+      TW_LABEL(kEnd);
+      machine.next_chunk();
+      break;
     case kExchange:
-      machine.exchange(payload);
+      TW_LABEL(kExchange);
+      machine.exchange(payload());
       break;
     case kMatrixShared:
+      TW_LABEL(kMatrixShared);
       if constexpr (Set == OpSet::kAll) {
         const bool acts = allowed();
-        machine.shared_matrix(payload, acts, head.pairs);
+        machine.shared_matrix(payload(), acts, pairs());
       }
       break;
     case kPhaseAll:
-      phase_all<RB>(a, phase_factor(head, payload,
-                                    reinterpret_cast<const Complex<T>*>(payload + 16), context));
+      TW_LABEL(kPhaseAll);
+      phase_all<RB>(a, phase_factor(head, payload(),
+                                    reinterpret_cast<const Complex<T>*>(payload() + 16), context));
+      break;
+    case kLayer:
+      TW_LABEL(kLayer);
+      layer<RB>(a, head, payload());
       break;
     case kPhaseSet:
-      phase_set<RB>(
-          a,
-          phase_factor(head, payload, reinterpret_cast<const Complex<T>*>(payload + 16), context),
-          head.pairs);
+      TW_LABEL(kPhaseSet);
+      phase_set<RB>(a,
+                    phase_factor(head, payload(),
+                                 reinterpret_cast<const Complex<T>*>(payload() + 16), context),
+                    pairs());
       break;
-      TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload)))
-      TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload)))
-      TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload)))
-      TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload, context)))
-      TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload, context)))
-      TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload, context)))
-      TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, head.pairs))
-      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
+      TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload())))
+      TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload())))
+      TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload())))
+      TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload(), context)))
+      TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload(), context)))
+      TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload(), context)))
+      TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, pairs()))
+      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], pairs()))
       TW_EACH_BIT(
           kMatrix1, if constexpr (Set != OpSet::kLean) {
-            if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
+            if (allowed()) matrix1<R, RB>(a, numbers(), pairs());
           })
       TW_ONE_PAIR(0, 1)
       TW_ONE_PAIR(0, 2)
@@ -501,9 +621,8 @@ TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byt
 #undef TW_ONE_BIT
 #undef TW_ONE_PAIR
     default:
-      break;
+      TW_UNREACHABLE();
   }
-  return true;
 }
 
 /// One output of a shared matrix: row `row`, the group's lowest address `base` (bytes) in `tile`.
