@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks compiled tile kernels: nothing the compiler put between a jump and an operation is needed.
 
-The kernels of statevec jump to an operation through a table written by hand (tile/ops.h), and the
+The kernels of statevec jump to an operation through a table written by hand (tile/apply.h), and the
 switch behind that jump is never run. Reads PTX files (nvcc -ptx); fails when code between the jump
 and a label TW_OP_n sets a register that is read after the label.
 

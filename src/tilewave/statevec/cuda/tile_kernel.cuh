@@ -3,8 +3,8 @@
 //
 // One block of 2^(K-R) threads holds a tile of 2^K amplitudes in registers, 2^R a thread, and walks
 // the program once. Tiles start in ascending order. Shared memory: the tile (exchanges only), the
-// factors and angles of this tile, the chunk of the program. Every operation is decoded by whole
-// warps: its head is read one operation ahead, then one switch over kind and register bit. Bytes
+// factors and angles of this tile, the chunk of the program. The word of every operation is a
+// parameter, the same for all threads; one jump leads to its code (tile/apply.h). Bytes
 // moved: the state read once and written once. Barriers: two a tile, one an exchange.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "tilewave/statevec/cuda/tile_kernel.h"
-#include "tilewave/statevec/tile/ops.h"
+#include "tilewave/statevec/tile/apply.h"
 
 namespace tilewave::statevec::cuda {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tilewave/base/error.h"
-#include "tilewave/statevec/tile/ops.h"
+#include "tilewave/statevec/tile/apply.h"
 
 namespace tilewave::statevec::tile {
 

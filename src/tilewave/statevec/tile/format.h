@@ -7,7 +7,7 @@
 // the other K - R are *thread bits* (bit k of the thread number; the lowest five are the lane, the
 // rest the warp).
 //
-// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (32 bytes)
+// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (16 bytes)
 // and a payload in units of 16 bytes. Exchange operations change which slots are register bits
 // through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
 // buffer, the tables, and are addressed by offsets in units of 16 bytes.
