@@ -3,8 +3,8 @@
 //
 // One block of 2^(K-R) threads holds a tile of 2^K amplitudes in registers, 2^R a thread, and walks
 // the program once. Tiles start in ascending order. Shared memory: the tile (exchanges only), the
-// factors and angles of this tile, the chunk of the program. Every operation is decoded by whole
-// warps: its head is read one operation ahead, then one switch over kind and register bit. Bytes
+// factors and angles of this tile, the chunk of the program. The word of every operation is a
+// parameter, the same for all threads; one jump leads to its code (tile/apply.h). Bytes
 // moved: the state read once and written once. Barriers: two a tile, one an exchange.
 #pragma once
 
@@ -13,13 +13,13 @@
 #include <type_traits>
 
 #include "tilewave/statevec/cuda/tile_kernel.h"
-#include "tilewave/statevec/tile/ops.h"
+#include "tilewave/statevec/tile/apply.h"
 
 namespace tilewave::statevec::cuda {
 
 using tile::ChunkHead;
 using tile::OpControls;
-using tile::OpHead;
+using tile::OpWord;
 using tile::PassFrame;
 
 /// XOR of the columns of the 1 bits of `index`.
@@ -97,26 +97,63 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
   }
 }
 
+/// The value of x, not to be computed with before this point (see TW_LABEL).
+__device__ __forceinline__ std::uint32_t from_here(std::uint32_t x) {
+  std::uint32_t same;
+  asm volatile("mov.u32 %0, %1;" : "=r"(same) : "r"(x));
+  return same;
+}
+
+__device__ __forceinline__ const std::byte* from_here(const std::byte* p) {
+  const std::byte* same;
+  asm volatile("mov.u64 %0, %1;" : "=l"(same) : "l"(p));
+  return same;
+}
+
 /// What the threads of a block do together.
 template <class T, int K, int RB>
 struct Machine {
   Complex<T> (&a)[1 << RB];
   std::uint32_t& here;  ///< address of amplitude 0
-  std::byte* shared;
-  const std::byte* tables;
+  std::byte *shared, *window;
+  Complex<T>*linear, *general;
+  std::uint64_t* rows;
+  const std::byte *code, *tables;
   std::uint32_t tile;
+
+  /// Makes the factors of the chunk in the window.
+  __device__ __forceinline__ void prepare(bool with_linear) const {
+    const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
+    if ((with_linear && chunk.num_linear) || chunk.num_general) {
+      prepare_chunk<T, K - RB>(chunk, tables, !with_linear, linear, general, rows, tile);
+      __syncthreads();
+    }
+  }
+
+  __device__ __forceinline__ void next_chunk() const {
+    const auto* next =
+        reinterpret_cast<const uint4*>(code) + reinterpret_cast<const ChunkHead*>(window)->next16;
+    __syncthreads();  // nobody reads the chunk of before any more
+    const std::uint32_t size16 = __ldg(reinterpret_cast<const std::uint32_t*>(next));
+    for (std::uint32_t i = from_here(threadIdx.x); i < size16; i += 1u << (K - RB)) {
+      reinterpret_cast<uint4*>(window)[i] = __ldg(next + i);
+    }
+    __syncthreads();
+    prepare(true);
+  }
 
   __device__ __forceinline__ void exchange(const std::byte* payload) const {
     constexpr int kThreadBits = K - RB;
     const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
+    const std::uint32_t thread = from_here(threadIdx.x), old = from_here(here);
     std::uint32_t write[RB], read[RB];
 #pragma unroll
     for (int b = 0; b < RB; ++b) write[b] = column[b], read[b] = column[RB + b];
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
-      *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(write, j))) = a[j];
+      *reinterpret_cast<Complex<T>*>(shared + (old ^ columns<RB>(write, j))) = a[j];
     }
-    here = columns<kThreadBits>(column + 2 * RB, threadIdx.x) ^
+    here = columns<kThreadBits>(column + 2 * RB, thread) ^
            tile::exchange_shift(column + 2 * RB + kThreadBits, tile);
     __syncthreads();
 #pragma unroll
@@ -128,6 +165,7 @@ struct Machine {
   __device__ __forceinline__ void shared_matrix(const std::byte* payload, bool allowed,
                                                 std::uint32_t pairs) const {
     const auto& m = *reinterpret_cast<const tile::SharedMatrix*>(payload);
+    const std::uint32_t thread = from_here(threadIdx.x), here = from_here(this->here);
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
       *reinterpret_cast<Complex<T>*>(shared + (here ^ columns<RB>(m.register_column, j))) = a[j];
@@ -138,7 +176,7 @@ struct Machine {
       for (int j = 0; j < 1 << RB; ++j) {
         if (pairs >> j & 1) {
           std::uint32_t row, clear;
-          tile::shared_matrix_place(m, threadIdx.x, static_cast<std::uint32_t>(j), row, clear);
+          tile::shared_matrix_place(m, thread, static_cast<std::uint32_t>(j), row, clear);
           a[j] = tile::shared_matrix_row<T>(
               m, tables, row, here ^ columns<RB>(m.register_column, j) ^ clear, shared);
         }
@@ -147,6 +185,14 @@ struct Machine {
     __syncthreads();
   }
 };
+
+/// The word of an operation beyond those in the parameters; the reduction tells the compiler that
+/// it is the same for all threads.
+template <class T>
+__device__ __forceinline__ std::uint32_t far_word(const PassArguments<T>& args, std::uint32_t k) {
+  return __reduce_or_sync(0xffffffffu,
+                          __ldg(tile::table<std::uint32_t>(args.tables, args.frame.words) + k));
+}
 
 template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
@@ -208,32 +254,26 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     if (i < f.first_chunk16) reinterpret_cast<uint4*>(window)[i] = code_ahead[k];
   }
   if (makes_factor) linear[thread] = parts.value();
-  const std::byte* chunk_code = args.code;
-  for (std::uint32_t c = 0; c < f.num_chunks; ++c) {
-    if (c) __syncthreads();  // nobody reads the window of before any more
-    const std::uint32_t size16 =
-        c ? reinterpret_cast<const ChunkHead*>(chunk_code)->size16 : f.first_chunk16;
-    for (std::uint32_t i = thread + (c ? 0 : kAhead * kThreads); i < size16; i += kThreads) {
-      reinterpret_cast<uint4*>(window)[i] = __ldg(reinterpret_cast<const uint4*>(chunk_code) + i);
-    }
-    chunk_code += static_cast<std::size_t>(size16) * 16;
-    __syncthreads();
-    const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
-    if ((c && chunk.num_linear) || chunk.num_general) {
-      prepare_chunk<T, kThreadBits>(chunk, args.tables, c == 0, linear, general, rows, tile_number);
-      __syncthreads();
-    }
-    const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
-    const Machine<T, K, RB> machine{a, here, shared, args.tables, tile_number};
-    const std::byte* pc = window + sizeof(ChunkHead);
-    OpHead head = *reinterpret_cast<const OpHead*>(pc), now;
-    const std::byte* payload;
-    do {
-      now = head;
-      payload = pc + sizeof(OpHead);
-      pc += now.num_bytes();
-      head = *reinterpret_cast<const OpHead*>(pc);  // one operation ahead
-    } while (tile::apply_op<RB, Set, T>(a, now, payload, context, tile_number, machine));
+  for (std::uint32_t i = thread + kAhead * kThreads; i < f.first_chunk16; i += kThreads) {
+    reinterpret_cast<uint4*>(window)[i] = __ldg(reinterpret_cast<const uint4*>(args.code) + i);
+  }
+  __syncthreads();
+  const Machine<T, K, RB> machine{a,
+                                  here,
+                                  shared,
+                                  window,
+                                  linear,
+                                  general,
+                                  rows,
+                                  from_here(args.code),
+                                  from_here(args.tables),
+                                  tile_number};
+  machine.prepare(false);
+  const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
+#pragma unroll 1
+  for (std::uint32_t k = 0; k < f.num_ops; ++k) {
+    const OpWord now{k < tile::kInlineOps ? f.first_words[k] : far_word(args, k)};
+    tile::apply_op<RB, Set, T>(a, now, window, context, tile_number, machine);
   }
   if (f.needs_barrier) __syncthreads();  // every load before any permuted store
   // store the tile

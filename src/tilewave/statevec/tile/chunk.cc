@@ -28,13 +28,13 @@ void Emitter::emit(std::uint32_t code, OpHead head, const OpControls& controls,
 void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* controls,
                         const std::vector<std::byte>& payload) {
   const std::size_t size = sizeof head + (controls ? sizeof *controls : 0) + payload.size();
-  head.word |= code | static_cast<std::uint32_t>(size / 16) << 8 | (controls ? 1u << 16 : 0u);
+  head.word |= code | OpWord::extent(size) | (controls ? OpWord::kControlled : 0u);
   append(code_, &head, sizeof head);
   if (controls) append(code_, controls, sizeof *controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
   last_bit_ = ~0u;
-  lifts_open_ = false;
+  layer_open_ = false;
   cost_ += kOpCosts.decode;
   const OpSet set = code == kMatrixShared                ? OpSet::kAll
                     : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
@@ -79,8 +79,31 @@ void Emitter::put_group(std::vector<std::byte>& to, std::span<const std::uint64_
   }
 }
 
+/// Writes the words of all operations, for devices.
+void Emitter::list_words() {
+  std::vector<std::uint32_t> words;
+  for (std::size_t at = 0; at < out_.code.size();) {
+    ChunkHead chunk;
+    std::memcpy(&chunk, out_.code.data() + at, sizeof chunk);
+    if (at) words.push_back(kEnd);
+    for (std::size_t place = sizeof chunk;;) {
+      OpHead head;
+      std::memcpy(&head, out_.code.data() + at + place, sizeof head);
+      const OpWord word{head.word};
+      if (word.code() == kEnd) break;
+      words.push_back(word.at(place).word);
+      place += word.extent();
+    }
+    at += std::size_t{chunk.size16} * 16;
+  }
+  out_.frame.num_ops = static_cast<std::uint32_t>(words.size());
+  out_.frame.words = place_array(words);
+  std::copy_n(words.begin(), std::min<std::size_t>(words.size(), kInlineOps),
+              out_.frame.first_words);
+}
+
 void Emitter::close_chunk() {
-  const OpHead end{kEnd | 1u << 8, 0, 0, 0};
+  const OpHead end{kEnd | OpWord::extent(sizeof(OpHead)), 0, {}};
   append(code_, &end, sizeof end);
   append(code_, &end, sizeof end);  // read ahead
   ChunkHead head;
@@ -125,6 +148,7 @@ void Emitter::close_chunk() {
     head.general_entries = place_array(entries);
   }
   head.size16 = static_cast<std::uint32_t>((sizeof(ChunkHead) + code_.size()) / 16);
+  head.next16 = static_cast<std::uint32_t>(out_.code.size() / 16) + head.size16;
   PassFrame& f = out_.frame;
   f.max_chunk16 = std::max(f.max_chunk16, head.size16);
   f.max_linear = std::max(f.max_linear, head.num_linear);
@@ -140,7 +164,7 @@ void Emitter::close_chunk() {
   append(out_.code, code_.data(), code_.size());
   code_.clear();
   last_bit_ = ~0u;
-  lifts_open_ = false;
+  layer_open_ = false;
   linear_.clear();
   general_.clear();
 }

@@ -54,7 +54,11 @@ class Emitter {
   void operation(const SlotOp& op);
   void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);
+  struct PhaseTable;
+  PhaseTable phase_table(const std::vector<LocalTerm>& terms, std::uint32_t dressed) const;
   void flush_table(std::uint32_t slots);
+  void open_layer(TableKind kind, const std::vector<std::byte>& table);
+  bool factored_matrix(const std::vector<cplx>& m, std::uint32_t code);
   bool map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const;
   std::uint32_t flushed_before(const std::vector<const SlotOp*>& maps) const;
   void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
@@ -78,6 +82,7 @@ class Emitter {
   std::vector<cplx> scaled_matrix(const SlotOp& op) const;
   void store(const std::vector<SlotLayout>& layouts);
   void close_chunk();
+  void list_words();
   void put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const;
 
   void put(std::vector<std::byte>& to, double x) const {
@@ -138,8 +143,9 @@ class Emitter {
   std::vector<General> general_;
   std::size_t last_bit_op_ = 0;   ///< where the last operation starts in code_, if it is a phase on
   std::uint32_t last_bit_ = ~0u;  ///< this register bit
-  std::size_t last_lifts_ = 0;    ///< where the last operation starts in code_, if it is kLifts
-  bool lifts_open_ = false;
+  std::size_t last_layer_ = 0;    ///< where the last operation starts in code_, if it is kLayer
+  bool layer_open_ = false;
+  std::uint64_t owed_ = 0;  ///< turns every amplitude still has to be multiplied by
   TilePass out_;
 };
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tilewave/base/error.h"
-#include "tilewave/statevec/tile/ops.h"
+#include "tilewave/statevec/tile/apply.h"
 
 namespace tilewave::statevec::tile {
 
@@ -118,17 +118,20 @@ class Emulator {
     struct Alone {  // what threads do together is done below
       void exchange(const std::byte*) const {}
       void shared_matrix(const std::byte*, bool, std::uint32_t) const {}
+      void next_chunk() const {}
     };
     for (;;) {
-      const OpHead& head = *reinterpret_cast<const OpHead*>(code);
-      const auto& controls = *reinterpret_cast<const OpControls*>(code + sizeof head);
-      const std::byte* payload = code + sizeof head;
-      code += head.num_bytes();
+      const OpHead& stored = *reinterpret_cast<const OpHead*>(code);
+      const OpWord head{stored.word};
+      const std::byte* at = code;
+      const std::byte* payload = code + sizeof stored;
+      const auto& controls = *reinterpret_cast<const OpControls*>(payload);
+      code += head.extent();
       if (head.code() == kEnd) return;
       if (head.code() == kExchange) {
         exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
       } else if (head.code() == kMatrixShared) {
-        shared_matrix(head, controls,
+        shared_matrix(stored, controls,
                       *reinterpret_cast<const SharedMatrix*>(
                           payload + (head.controlled() ? sizeof controls : 0)),
                       tile);
@@ -136,7 +139,7 @@ class Emulator {
         for (int t = 0; t < threads_; ++t) {
           const PhaseContext<T> context{linear.data(), general.data(),
                                         static_cast<std::uint32_t>(t), bits_};
-          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head, payload, context, tile, Alone{});
+          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head.at(0), at, context, tile, Alone{});
         }
       }
     }
@@ -165,7 +168,7 @@ class Emulator {
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      if (!op_allowed(head, controls, static_cast<std::uint32_t>(t), tile)) continue;
+      if (!op_allowed(OpWord{head.word}, controls, static_cast<std::uint32_t>(t), tile)) continue;
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         if (!(head.pairs >> j & 1)) continue;
         std::uint32_t row, clear;

@@ -7,7 +7,7 @@
 // the other K - R are *thread bits* (bit k of the thread number; the lowest five are the lane, the
 // rest the warp).
 //
-// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (32 bytes)
+// A program is a list of chunks; a chunk is a ChunkHead and then operations: an OpHead (16 bytes)
 // and a payload in units of 16 bytes. Exchange operations change which slots are register bits
 // through shared memory. Large constants (lane tables, angle tables, matrices) live in a second
 // buffer, the tables, and are addressed by offsets in units of 16 bytes.
@@ -50,48 +50,99 @@ struct Shape {
 /// An operation is decoded by one jump to straight code: a test costs a warp about as much as ten
 /// multiply-adds, so kinds are fine and the flags of a kind few.
 enum OpCode : std::uint32_t {
-  kEnd = 0,
+  kEnd = 0,       ///< of a chunk: the next one follows
   kExchange = 1,  ///< payload: R columns written, R read, K - R thread columns read, ExchangeTail
   kMatrixShared =
       2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
   kPhaseAll = 3,  ///< all times W
   kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
+  /// A table of phases (TableKind), then a lift on every bit of index, bit 0 first. payload: for
+  /// each register bit 16 bytes with a, s of its lift; the table
+  kLayer = 5,
   kFlip = 6,
-  kRotate = 11,   ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
-  kMatrix1 = 16,  ///< payload: 4 complex, row-major
-  kMatrix2 = 21,  ///< index bit 0 is r. payload: 48 reals, see matrix2()
+  kRotate = 11,     ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
+  kMatrix1 = 16,    ///< payload: 4 complex, row-major
+  kMatrix2 = 21,    ///< index bit 0 is r. payload: 48 reals, see matrix2()
+  kFactored2 = 31,  ///< the same matrix, factored to act in place. payload: 16 complex, see
+                    ///< factored2(); index: 1 when the first diagonal entry is not 1
   /// The 1-half times (1 + i tau), (tau + i) or tau. payload: 16 bytes with tau, a lift
-  kTauOne = 37,
-  kTauI = 42,
-  kTauReal = 47,
+  kTauOne = 41,
+  kTauI = 46,
+  kTauReal = 51,
   /// The 1-half times W and a factor for each other register bit that is 1. payload: 16 bytes with
   /// W if it is constant, a lift, pair factors (not kPhase), 32 lane factors (kLinear)
-  kPhase = 52,
-  kPhaseUpper = 57,  ///< pairs with higher bits only
-  kPhasePairs = 62,
-  /// A lift, y += a x, x -= s y with x the 0-half, on every bit of index, bit 0 first. payload: 16
-  /// bytes with a, s a register bit
-  kLifts = 67,
-  kPhaseTable = 68  ///< amplitude j times a factor, 1 for j = 0. payload: 2^R complex
+  kPhase = 56,
+  kPhaseUpper = 61,  ///< pairs with higher bits only
+  kPhasePairs = 66,
+  kNumOpCodes = 71
 };
-// Lifts run in place: one that needs both old values costs a register move an amplitude. What a
-// lift and a tau leave out, a real factor on the 1-half, is tracked by the lowering.
+// A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
+// values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the
+// 1-half, is tracked by the lowering.
+
+/// The table of a layer. A rotation by an angle is three shears (p, q, p), three multiply-adds
+/// where a product needs four: p = -tan(angle / 2), q = sin(angle).
+enum class TableKind : std::uint32_t {
+  kNoTable,
+  kFactors,    ///< amplitude j times factor j, 1 for j = 0: 2^R complex
+  kRotations,  ///< amplitude j turned: 2^R pairs p, q
+  kMirrored    ///< the same with equal entries for j and ~j: the first half of them
+};
+
+/// How the factor W of a phase is found. Payload of kPhaseAll and kPhaseSet: 16 bytes with the
+/// constant W; for kLinear, 32 lane factors.
+enum class FactorClass : std::uint32_t {
+  kConstant,  ///< W in the payload
+  kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
+  kLinear,    ///< the same times a lane factor
+  kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
+              ///< terms
+};
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
-  std::uint32_t word = 0;     ///< code | size in units of 16 bytes << 8 | controlled << 16 |
-                              ///< FactorClass << 17 | a lift on the same bit follows << 19
+  std::uint32_t word = 0;     ///< see OpWord
   std::uint32_t pairs = ~0u;  ///< bit j: acts on the pair or group whose lowest amplitude is j
-  std::uint32_t index = 0;    ///< phases: entry of the factors or angles
-  std::uint32_t unused = 0;
-
-  TW_HD constexpr std::uint32_t code() const { return word & 255; }
-  TW_HD constexpr std::uint32_t num_bytes() const { return (word >> 8 & 255) * 16; }
-  TW_HD constexpr bool controlled() const { return word >> 16 & 1; }
-  TW_HD constexpr std::uint32_t factor() const { return word >> 17 & 3; }
-  TW_HD constexpr bool then_lift() const { return word >> 19 & 1; }
+  std::uint32_t unused[2]{};
 };
 static_assert(sizeof(OpHead) == 16);
+
+/// The first word of an operation, from its lowest bit: code (8 bits), controlled (1), FactorClass
+/// or TableKind (2), a lift on the same bit follows (1), index (6), and 14 bits in units of 16
+/// bytes: in the code the size of the operation, in the list of words its place in the chunk.
+///
+/// A device reads the words alone, from the list: the first kInlineOps are parameters of the
+/// kernel, the same for every thread as far as the compiler can see, so tests of them are plain
+/// jumps.
+struct OpWord {
+  std::uint32_t word;
+
+  static constexpr std::uint32_t kControlled = 1u << 8, kThenLift = 1u << 11;
+  static constexpr int kExtentShift = 18;
+  static constexpr std::uint32_t kind(std::uint32_t factor_or_table) {
+    return factor_or_table << 9;
+  }
+  static constexpr std::uint32_t index(std::size_t i) {
+    return static_cast<std::uint32_t>(i) << 12;
+  }
+  static constexpr std::uint32_t extent(std::size_t bytes) {
+    return static_cast<std::uint32_t>(bytes / 16) << kExtentShift;
+  }
+  constexpr OpWord at(std::size_t place) const {
+    return {(word & ((1u << kExtentShift) - 1)) | extent(place)};
+  }
+
+  TW_HD constexpr std::uint32_t code() const { return word & 255; }
+  TW_HD constexpr bool controlled() const { return word >> 8 & 1; }
+  TW_HD constexpr FactorClass factor() const { return static_cast<FactorClass>(word >> 9 & 3); }
+  TW_HD constexpr TableKind table() const { return static_cast<TableKind>(word >> 9 & 3); }
+  TW_HD constexpr bool then_lift() const { return word >> 11 & 1; }
+  /// Phases: entry of the factors or angles. Layers: bits to lift.
+  TW_HD constexpr std::uint32_t index() const { return word >> 12 & 63; }
+  /// Size or place in bytes.
+  TW_HD constexpr std::uint32_t extent() const { return word >> kExtentShift << 4; }
+};
+constexpr std::uint32_t kInlineOps = 256;
 
 /// Which operations a pass uses: kernels are compiled for each set, since registers kept for one
 /// kind slow the others down.
@@ -114,16 +165,6 @@ struct OpControls {
 struct ExchangeTail {
   std::uint32_t constant = 0;  ///< XORed into every address read
   std::uint32_t num_tile_columns = 0;
-};
-
-/// How the factor W of a phase is found. Payload of kPhaseAll and kPhaseSet: 16 bytes with the
-/// constant W; for kLinear, 32 lane factors.
-enum class FactorClass : std::uint32_t {
-  kConstant,  ///< W in the payload
-  kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
-  kLinear,    ///< the same times a lane factor
-  kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
-              ///< terms
 };
 
 /// One general factor of a chunk; the offsets are in the tables.
@@ -161,7 +202,7 @@ struct ChunkHead {
   std::uint32_t linear_tables = 0;    ///< in the tables, see LinearTables
   std::uint32_t general_turns = 0;    ///< in the chunk (units of 16 bytes): [tile bit][entry, row]
   std::uint32_t general_entries = 0;  ///< GeneralEntry array, in the tables
-  std::uint32_t unused = 0;
+  std::uint32_t next16 = 0;           ///< where the next chunk starts (units of 16 bytes)
 };
 static_assert(sizeof(ChunkHead) == 32);
 
@@ -207,6 +248,8 @@ struct PassFrame {
   TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;
   std::uint32_t num_chunks = 0;
+  std::uint32_t num_ops = 0;        ///< of all chunks, with the ends of all but the last
+  std::uint32_t words = 0;          ///< OpWord array, in the tables
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
   std::uint32_t max_chunk16 = 0;
   std::uint32_t max_linear = 0;
@@ -216,6 +259,7 @@ struct PassFrame {
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
+  std::uint32_t first_words[kInlineOps]{};  ///< the first OpWords
   /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first.
   double bit_scale[kMaxTileQubits]{};
 };

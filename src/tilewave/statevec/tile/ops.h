@@ -80,6 +80,35 @@ TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* 
   }
 }
 
+template <class T>
+TW_HD void turn_by(Complex<T>& a, Complex<T> shears) {
+  a.re += shears.re * a.im;
+  a.im += shears.im * a.re;
+  a.re += shears.re * a.im;
+}
+
+/// Phases of single amplitudes, then lifts.
+template <int RB, class T>
+TW_HD void layer(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
+  const auto* entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
+  const TableKind kind = head.table();
+  if (kind == TableKind::kMirrored) {
+    TW_UNROLL
+    for (int j = 0; j < 1 << (RB - 1); ++j) {
+      const Complex<T> shears = entry[j];
+      turn_by(a[j], shears);
+      turn_by(a[(1 << RB) - 1 - j], shears);
+    }
+  } else if (kind == TableKind::kRotations) {
+    TW_UNROLL
+    for (int j = 0; j < 1 << RB; ++j) turn_by(a[j], entry[j]);
+  } else if (kind == TableKind::kFactors) {
+    TW_UNROLL
+    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], entry[j]);
+  }
+  lifts<0, RB>(a, head.index(), payload);
+}
+
 /// Maps the 1-half: x = f(x).
 template <int R, int RB, class T, class F>
 TW_HD void map_upper(Complex<T> (&a)[1 << RB], const F& f) {
@@ -239,6 +268,54 @@ TW_HD void matrix2(Complex<T> (&a)[1 << RB], const T* m, std::uint32_t pairs) {
   }
 }
 
+/// x += f y, every step in place.
+template <class T>
+TW_HD void add_multiple(Complex<T>& x, Complex<T> f, const Complex<T>& y) {
+  x.re += f.re * y.re;
+  x.im += f.re * y.im;
+  x.re -= f.im * y.im;
+  x.im += f.im * y.re;
+}
+
+/// A 4x4 matrix on bits R < S as L D U (unit triangles): no step needs a copy of an amplitude, and
+/// every coefficient is read once for all groups. m: row-major, L below, D on, U above the
+/// diagonal.
+template <int R, int S, int RB, class T>
+TW_HD void factored2(Complex<T> (&a)[1 << RB], const Complex<T>* m, bool first_scaled) {
+  const auto place = [](int g, int j) {
+    return without_bit<S>(without_bit<R>(g)) | (j & 1) << R | (j >> 1) << S;
+  };
+  TW_UNROLL
+  for (int i = 0; i < 3; ++i) {
+    TW_UNROLL
+    for (int j = i + 1; j < 4; ++j) {
+      const Complex<T> f = m[4 * i + j];
+      TW_UNROLL
+      for (int g = 0; g < 1 << (RB - 2); ++g) add_multiple(a[place(g, i)], f, a[place(g, j)]);
+    }
+  }
+  if (first_scaled) {
+    const Complex<T> f = m[0];
+    TW_UNROLL
+    for (int g = 0; g < 1 << (RB - 2); ++g) multiply(a[place(g, 0)], f);
+  }
+  TW_UNROLL
+  for (int i = 1; i < 4; ++i) {
+    const Complex<T> f = m[5 * i];
+    TW_UNROLL
+    for (int g = 0; g < 1 << (RB - 2); ++g) multiply(a[place(g, i)], f);
+  }
+  TW_UNROLL
+  for (int i = 3; i > 0; --i) {
+    TW_UNROLL
+    for (int j = 0; j < i; ++j) {
+      const Complex<T> f = m[4 * i + j];
+      TW_UNROLL
+      for (int g = 0; g < 1 << (RB - 2); ++g) add_multiple(a[place(g, i)], f, a[place(g, j)]);
+    }
+  }
+}
+
 /// The factors made for this tile and chunk, and who asks.
 template <class T>
 struct PhaseContext {
@@ -275,14 +352,14 @@ TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* 
 
 /// W of a phase; `lanes` are its lane factors.
 template <class T>
-TW_HD Complex<T> phase_factor(const OpHead& head, const std::byte* payload, const Complex<T>* lanes,
+TW_HD Complex<T> phase_factor(OpWord head, const std::byte* payload, const Complex<T>* lanes,
                               const PhaseContext<T>& c) {
-  const auto kind = static_cast<FactorClass>(head.factor());
+  const FactorClass kind = head.factor();
   Complex<T> w = *reinterpret_cast<const Complex<T>*>(payload);
   if (kind != FactorClass::kConstant) {
     w = kind == FactorClass::kGeneral
-            ? c.general[(head.index << c.thread_bits) + c.thread]
-            : c.linear[(head.index << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
+            ? c.general[(head.index() << c.thread_bits) + c.thread]
+            : c.linear[(head.index() << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
     if (kind == FactorClass::kLinear) w = w * lanes[c.thread & 31];
   }
   return w;
@@ -295,12 +372,12 @@ TW_HD constexpr int pair_bytes() {
 }
 
 template <int R, int RB, class T>
-TW_HD void then_lift(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+TW_HD void then_lift(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   if (head.then_lift()) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16));
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
-TW_HD void bit_phase(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
+TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload,
                      const PhaseContext<T>& c) {
   const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
   const auto* lanes = reinterpret_cast<const Complex<T>*>(
@@ -315,7 +392,7 @@ TW_HD void bit_phase(Complex<T> (&a)[1 << RB], const OpHead& head, const std::by
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
-TW_HD void bit_tau(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload) {
+TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
   map_upper<R, RB>(a, [&](Complex<T> x) {
     if constexpr (Kind == kTauOne) {
@@ -402,108 +479,10 @@ TW_HD std::uint64_t general_row(const ChunkHead& chunk, std::uint32_t row, std::
   return angle;
 }
 
-TW_HD bool op_allowed(const OpHead& head, const OpControls& controls, std::uint32_t thread,
+TW_HD bool op_allowed(OpWord head, const OpControls& controls, std::uint32_t thread,
                       std::uint32_t tile) {
   return !head.controlled() || !(((thread ^ controls.thread_value) & controls.thread_mask) |
                                  ((tile ^ controls.tile_value) & controls.tile_mask));
-}
-
-/// Applies one operation to a thread's amplitudes; operations of all threads together are the
-/// machine's: exchange(payload), shared_matrix(payload, acts, pairs). False at the end of the
-/// chunk.
-template <int RB, OpSet Set, class T, class Machine>
-TW_HD bool apply_op(Complex<T> (&a)[1 << RB], const OpHead& head, const std::byte* payload,
-                    const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
-  // Payload after the controls; false where the operation does not act.
-  const auto allowed = [&]() {
-    if (!head.controlled()) return true;
-    const OpControls& controls = *reinterpret_cast<const OpControls*>(payload);
-    payload += sizeof(OpControls);
-    return op_allowed(head, controls, context.thread, tile);
-  };
-  const auto numbers = [&]() { return reinterpret_cast<const T*>(payload); };
-  // The most frequent operations come before the tree of comparisons a switch becomes.
-  if (head.code() == kLifts) {
-    lifts<0, RB>(a, head.index, payload);
-    return true;
-  }
-  if (head.code() == kPhaseTable) {
-    const auto* factor = reinterpret_cast<const Complex<T>*>(payload);
-    TW_UNROLL
-    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], factor[j]);
-    return true;
-  }
-  switch (head.code()) {
-// One case a kind and register bit, so that the bit R is a compile-time constant.
-#define TW_EACH_BIT(KIND, ...)     \
-  TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
-  TW_ONE_BIT(KIND, 1, __VA_ARGS__) \
-  TW_ONE_BIT(KIND, 2, __VA_ARGS__) \
-  TW_ONE_BIT(KIND, 3, __VA_ARGS__) \
-  TW_ONE_BIT(KIND, 4, __VA_ARGS__)
-#define TW_ONE_BIT(KIND, BIT, ...)          \
-  case KIND + BIT:                          \
-    if constexpr (BIT < RB) {               \
-      constexpr int R = BIT < RB ? BIT : 0; \
-      __VA_ARGS__;                          \
-    }                                       \
-    break;
-#define TW_ONE_PAIR(R, S)                                         \
-  case kMatrix2 + S*(S - 1) / 2 + R:                              \
-    if constexpr (S < RB && Set != OpSet::kLean) {                \
-      if (allowed()) matrix2<R, S, RB>(a, numbers(), head.pairs); \
-    }                                                             \
-    break;
-    case kEnd:
-      return false;
-    case kExchange:
-      machine.exchange(payload);
-      break;
-    case kMatrixShared:
-      if constexpr (Set == OpSet::kAll) {
-        const bool acts = allowed();
-        machine.shared_matrix(payload, acts, head.pairs);
-      }
-      break;
-    case kPhaseAll:
-      phase_all<RB>(a, phase_factor(head, payload,
-                                    reinterpret_cast<const Complex<T>*>(payload + 16), context));
-      break;
-    case kPhaseSet:
-      phase_set<RB>(
-          a,
-          phase_factor(head, payload, reinterpret_cast<const Complex<T>*>(payload + 16), context),
-          head.pairs);
-      break;
-      TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload)))
-      TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload)))
-      TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload)))
-      TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload, context)))
-      TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload, context)))
-      TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload, context)))
-      TW_EACH_BIT(kFlip, if (allowed()) flip<R, RB>(a, head.pairs))
-      TW_EACH_BIT(kRotate, if (allowed()) rotate<R, RB>(a, numbers()[0], numbers()[1], head.pairs))
-      TW_EACH_BIT(
-          kMatrix1, if constexpr (Set != OpSet::kLean) {
-            if (allowed()) matrix1<R, RB>(a, numbers(), head.pairs);
-          })
-      TW_ONE_PAIR(0, 1)
-      TW_ONE_PAIR(0, 2)
-      TW_ONE_PAIR(1, 2)
-      TW_ONE_PAIR(0, 3)
-      TW_ONE_PAIR(1, 3)
-      TW_ONE_PAIR(2, 3)
-      TW_ONE_PAIR(0, 4)
-      TW_ONE_PAIR(1, 4)
-      TW_ONE_PAIR(2, 4)
-      TW_ONE_PAIR(3, 4)
-#undef TW_EACH_BIT
-#undef TW_ONE_BIT
-#undef TW_ONE_PAIR
-    default:
-      break;
-  }
-  return true;
 }
 
 /// One output of a shared matrix: row `row`, the group's lowest address `base` (bytes) in `tile`.

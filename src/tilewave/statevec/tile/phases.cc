@@ -19,6 +19,7 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
   std::vector<std::byte> payload;
   const std::uint32_t lane_mask = (1u << kLaneBits) - 1;
   bool constant = true, linear = true;
+  FactorClass kind = FactorClass::kConstant;
   for (const LocalTerm& t : terms) {
     constant = constant && !t.thread && !t.tile;
     const bool lane_only = !t.tile && !(t.thread & ~lane_mask);
@@ -32,7 +33,6 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     std::uint64_t turns = 0;
     for (const LocalTerm& t : terms) turns += t.turns;
     put(payload, magnitude * factor_of(turns));
-    head.word |= static_cast<std::uint32_t>(FactorClass::kConstant) << 17;
   } else if (linear) {
     LinearEntry entry;
     entry.tile.resize(tile_bits);
@@ -51,9 +51,8 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
         }
       }
     }
-    head.word |= static_cast<std::uint32_t>(lanes ? FactorClass::kLinear : FactorClass::kScalar)
-                 << 17;
-    head.index = static_cast<std::uint32_t>(linear_.size());
+    kind = lanes ? FactorClass::kLinear : FactorClass::kScalar;
+    head.word |= OpWord::index(linear_.size());
     if (lanes) {
       for (std::uint64_t turns : lane) put(lane_factors, magnitude * factor_of(turns));
     }
@@ -82,10 +81,11 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     if (threads) entry.entry.thread_table = place_array(thread);
     if (!mixed.empty()) entry.entry.mixed_first = place_array(mixed);
     entry.entry.mixed_count = static_cast<std::uint32_t>(mixed.size());
-    head.word |= static_cast<std::uint32_t>(FactorClass::kGeneral) << 17;
-    head.index = static_cast<std::uint32_t>(general_.size());
+    kind = FactorClass::kGeneral;
+    head.word |= OpWord::index(general_.size());
     general_.push_back(std::move(entry));
   }
+  head.word |= OpWord::kind(static_cast<std::uint32_t>(kind));
   payload.resize(16);
   return payload;
 }
@@ -110,7 +110,7 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   std::vector<std::byte> payload = factor(head, terms, 1, lanes);
   append(payload, lanes.data(), lanes.size());
   cost_ += (set == ~0u ? kOpCosts.phase_all : kOpCosts.phase_set);
-  if (static_cast<FactorClass>(head.factor()) == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  if (OpWord{head.word}.factor() == FactorClass::kGeneral) cost_ += kOpCosts.general;
   emit(code, head, {}, std::move(payload));
 }
 
@@ -154,7 +154,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
   OpHead head;
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
-  const auto kind = static_cast<FactorClass>(head.factor());
+  const auto kind = OpWord{head.word}.factor();
   if (kind == FactorClass::kConstant || kind == FactorClass::kLinear) magnitude = 1;
   if (kind == FactorClass::kGeneral) cost_ += kOpCosts.general;
   payload.resize(32);
@@ -231,14 +231,96 @@ std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) co
   }
 }
 
-/// Writes all waiting terms on register bits alone as one table of factors, when a term of
-/// `touched` is among them and the bits one by one would cost more.
+/// Phases of the 2^R amplitudes of a thread as one table.
+struct Emitter::PhaseTable {
+  TableKind kind = TableKind::kFactors;
+  double cost = kOpCosts.phase_table;
+  std::vector<std::uint64_t> turns;     ///< of each amplitude
+  std::uint64_t offset = 0;             ///< taken off every entry (rotations)
+  std::vector<std::uint64_t> left_out;  ///< of each register bit: what a bit that needs an
+                                        ///< operation of its own anyway keeps as its linear term
+};
+
+/// The cheapest table of the waiting terms on register bits alone; `dressed` bits have others too.
+Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
+                                         std::uint32_t dressed) const {
+  const int bits = shape_.register_bits;
+  const std::uint32_t size = 1u << bits;
+  // Within the rounding of sums of angles.
+  const auto is_zero = [](std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; };
+  PhaseTable table;
+  table.turns.resize(size);
+  std::vector<std::uint64_t> symmetric(static_cast<std::size_t>(bits));
+  std::vector<std::uint64_t> linear = symmetric;
+  for (const LocalTerm& t : terms) {
+    for (std::uint32_t j = 0; j < size; ++j) {
+      table.turns[j] += (j & t.set) == t.set ? t.turns : 0;
+    }
+    const std::uint64_t half = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.turns) / 2);
+    for_each_bit(t.set, [&](int b) {
+      auto& of = std::has_single_bit(t.set) ? linear : symmetric;
+      of[static_cast<std::size_t>(b)] += std::has_single_bit(t.set) ? t.turns : ~half + 1;
+    });
+  }
+  // Pairs alone can be made to look the same from both ends.
+  std::vector<std::uint64_t> mirrored = table.turns, left_out(static_cast<std::size_t>(bits));
+  for_each_bit(dressed, [&](int b) {
+    const auto at = static_cast<std::size_t>(b);
+    left_out[at] = linear[at] - symmetric[at];
+    if (is_zero(left_out[at])) left_out[at] = 0;
+    for (std::uint32_t j = 0; j < size; ++j) mirrored[j] -= j >> b & 1 ? left_out[at] : 0;
+  });
+  bool mirror = true;
+  for (std::uint32_t j = 0; j < size / 2; ++j) {
+    mirror = mirror && is_zero(mirrored[j] - mirrored[size - 1 - j]);
+  }
+  // Shears lose no accuracy while no angle is near a half turn.
+  constexpr std::uint64_t kLargest = std::uint64_t{3} << 61;  // 3/8 of a turn
+  const auto fits = [&](const std::vector<std::uint64_t>& turns, std::uint64_t offset) {
+    return std::all_of(turns.begin(), turns.end(),
+                       [&](std::uint64_t t) { return t - offset + kLargest <= 2 * kLargest; });
+  };
+  const auto try_offset = [&](std::uint64_t offset) {
+    if (mirror && fits(mirrored, offset)) {
+      table.kind = TableKind::kMirrored;
+      table.cost = kOpCosts.mirrored_table;
+      table.turns = mirrored;
+      table.left_out = left_out;
+    } else if (fits(table.turns, offset)) {
+      table.kind = TableKind::kRotations;
+      table.cost = kOpCosts.rotation_table;
+    } else {
+      return false;
+    }
+    table.offset = offset;
+    return true;
+  };
+  if (try_offset(~owed_ + 1) || try_offset(0)) return table;
+  std::vector<std::uint64_t> sorted = mirror ? mirrored : table.turns;
+  std::sort(sorted.begin(), sorted.end());
+  std::uint64_t widest = 0, middle = 0;
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    const std::uint64_t gap = sorted[(k + 1) % sorted.size()] - sorted[k];
+    if (gap > widest) widest = gap, middle = sorted[k] + gap / 2;
+  }
+  try_offset(middle + (std::uint64_t{1} << 63));
+  return table;
+}
+
+/// Writes all waiting terms on register bits alone as one table, when a term of `touched` is among
+/// them and the bits one by one would cost more.
 void Emitter::flush_table(std::uint32_t touched) {
   const auto in_table = [&](const SlotTerm& t) {
     return !t.tile && t.slots && !(t.slots & ~layout_->register_mask);
   };
+  const auto local_bits = [&](std::uint32_t slots) {
+    std::uint32_t set = 0;
+    for_each_bit(slots & layout_->register_mask, [&](int s) { set |= 1u << layout_->bit_of[s]; });
+    return set;
+  };
   std::uint32_t linear = 0, tied = 0, dressed = 0;
   bool any = false;
+  std::vector<LocalTerm> terms;
   for (const SlotTerm& t : pool_) {
     if (!in_table(t)) {
       dressed |= t.slots;  // these bits need an operation of their own anyway
@@ -246,7 +328,9 @@ void Emitter::flush_table(std::uint32_t touched) {
     }
     any = any || (t.slots & touched);
     (std::has_single_bit(t.slots) ? linear : tied) |= t.slots;
+    terms.push_back({local_bits(t.slots), 0, 0, t.turns});
   }
+  if (!any) return;
   // Only slots still mixed while they wait here would be written one by one.
   tied &= future_;
   linear &= future_ & ~tied;
@@ -254,27 +338,35 @@ void Emitter::flush_table(std::uint32_t touched) {
                            (kOpCosts.bit_phase + 0.5 * kOpCosts.pairs + kOpCosts.decode) +
                        std::popcount(tied & dressed) * 0.75 * kOpCosts.pairs +
                        std::popcount(linear & ~dressed) * (kOpCosts.tau + kOpCosts.decode);
-  if (!any || apart <= kOpCosts.phase_table + kOpCosts.decode) return;
-  const std::size_t size = std::size_t{1} << shape_.register_bits;
-  std::vector<std::uint64_t> turns(size);
-  for (const SlotTerm& t : pool_) {
-    if (!in_table(t)) continue;
-    std::uint32_t set = 0;
-    for_each_bit(t.slots, [&](int s) { set |= 1u << layout_->bit_of[s]; });
-    for (std::uint32_t j = 0; j < size; ++j) turns[j] += (j & set) == set ? t.turns : 0;
-  }
+  if (apart <= kOpCosts.mirrored_table + kOpCosts.decode) return;
+  PhaseTable table = phase_table(terms, local_bits(dressed));
+  if (apart <= table.cost + kOpCosts.decode) return;
   std::erase_if(pool_, in_table);
-  std::vector<std::byte> payload;
-  for (std::uint32_t j = 0; j < size; ++j) {
-    double magnitude = 1;
-    for_each_bit(j, [&](int b) {
-      magnitude *= magnitude_[layout_->register_slot[static_cast<std::size_t>(b)]];
-    });
-    put(payload, magnitude * factor_of(turns[j]));
+  std::vector<std::byte> entries;
+  if (table.kind == TableKind::kFactors) {
+    for (std::uint32_t j = 0; j < table.turns.size(); ++j) {
+      double magnitude = 1;
+      for_each_bit(j, [&](int b) {
+        magnitude *= magnitude_[layout_->register_slot[static_cast<std::size_t>(b)]];
+      });
+      put(entries, magnitude * factor_of(table.turns[j]));
+    }
+    for (int s : layout_->register_slot) magnitude_[s] = 1;
+  } else {
+    owed_ += table.offset;
+    if (table.kind == TableKind::kMirrored) table.turns.resize(table.turns.size() / 2);
+    for (std::uint64_t turns : table.turns) {
+      const cplx half = factor_of(
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(turns - table.offset) / 2));
+      put(entries, cplx(-half.imag() / half.real(), 2 * half.real() * half.imag()));
+    }
+    for (std::size_t b = 0; b < table.left_out.size(); ++b) {
+      if (table.left_out[b])
+        pool_.push_back({1u << layout_->register_slot[b], 0, table.left_out[b]});
+    }
   }
-  for (int s : layout_->register_slot) magnitude_[s] = 1;
-  cost_ += kOpCosts.phase_table;
-  emit(kPhaseTable, {}, {}, std::move(payload));
+  cost_ += table.cost;
+  open_layer(table.kind, entries);
 }
 
 void Emitter::flush(std::uint32_t touched) {

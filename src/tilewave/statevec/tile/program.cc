@@ -48,34 +48,39 @@ void Emitter::lift(int slot, double t) {
   cost_ += kOpCosts.lift;
   const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
   if (last_bit_ == bit) {
-    constexpr std::uint32_t kThenLift = 1u << 19;
     OpHead head;
     std::memcpy(&head, code_.data() + last_bit_op_, sizeof head);
-    head.word |= kThenLift;
+    head.word |= OpWord::kThenLift;
     std::memcpy(code_.data() + last_bit_op_, &head, sizeof head);
     std::memcpy(code_.data() + last_bit_op_ + sizeof head + 16, payload.data(), 16);
     last_bit_ = ~0u;
     return;
   }
-  // Lifts in a row share an operation.
-  if (lifts_open_) {
-    OpHead head;
-    std::memcpy(&head, code_.data() + last_lifts_, sizeof head);
-    if (!(head.index >> bit & 1)) {
-      head.index |= 1u << bit;
-      std::memcpy(code_.data() + last_lifts_, &head, sizeof head);
-      std::memcpy(code_.data() + last_lifts_ + sizeof head + std::size_t{16} * bit, payload.data(),
-                  16);
-      return;
-    }
-  }
+  // Lifts in a row, and the table before them, share an operation.
+  const std::uint32_t flag = OpWord::index(1u << bit);
   OpHead head;
-  head.index = 1u << bit;
-  std::vector<std::byte> all(16 * static_cast<std::size_t>(shape_.register_bits));
-  std::memcpy(all.data() + std::size_t{16} * bit, payload.data(), 16);
-  emit(kLifts, head, {}, std::move(all));
-  lifts_open_ = true;
-  last_lifts_ = code_.size() - sizeof head - 16 * static_cast<std::size_t>(shape_.register_bits);
+  if (layer_open_) std::memcpy(&head, code_.data() + last_layer_, sizeof head);
+  if (!layer_open_ || head.word & flag) {
+    open_layer(TableKind::kNoTable, {});
+    std::memcpy(&head, code_.data() + last_layer_, sizeof head);
+  }
+  head.word |= flag;
+  std::byte* const at = code_.data() + last_layer_;
+  std::memcpy(at, &head, sizeof head);
+  std::memcpy(at + sizeof head + std::size_t{16} * bit, payload.data(), 16);
+}
+
+/// Starts an operation that takes a table and lifts.
+void Emitter::open_layer(TableKind kind, const std::vector<std::byte>& table) {
+  OpHead head;
+  head.word = OpWord::kind(static_cast<std::uint32_t>(kind));
+  std::vector<std::byte> payload(16 * static_cast<std::size_t>(shape_.register_bits));
+  append(payload, table.data(), table.size());
+  pad16(payload);
+  const std::size_t size = sizeof head + payload.size();
+  emit(kLayer, head, {}, std::move(payload));
+  last_layer_ = code_.size() - size;
+  layer_open_ = true;
 }
 
 /// The matrix of an operation on stored amplitudes: D^-1 M D with D the magnitudes of its targets.
@@ -95,6 +100,44 @@ std::vector<cplx> Emitter::scaled_matrix(const SlotOp& op) const {
     }
   }
   return m;
+}
+
+/// Writes a 4x4 matrix as L D U when no pivot is small; the first pivot becomes part of the scale.
+bool Emitter::factored_matrix(const std::vector<cplx>& m, std::uint32_t code) {
+  const double largest = shape_.precision == Precision::kDouble ? 100 : 8;
+  std::vector<cplx> f = m;
+  const auto at = [&f](int i, int j) -> cplx& { return f[static_cast<std::size_t>(4 * i + j)]; };
+  for (int k = 0; k < 4; ++k) {
+    const cplx pivot = at(k, k);
+    for (int i = k + 1; i < 4; ++i) {
+      if (!(std::abs(at(i, k)) <= largest * std::abs(pivot)) ||
+          !(std::abs(at(k, i)) <= largest * std::abs(pivot)) || pivot == cplx{}) {
+        return false;
+      }
+      at(i, k) /= pivot;
+    }
+    for (int i = k + 1; i < 4; ++i) {
+      for (int j = k + 1; j < 4; ++j) at(i, j) -= at(i, k) * at(k, j);
+    }
+    for (int j = k + 1; j < 4; ++j) at(k, j) /= pivot;
+  }
+  // Many small pivots in a row may not take the stored amplitudes out of the range of a float.
+  constexpr double kRange = 1e12;
+  const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * f[0];
+  OpHead head;
+  if (std::abs(scale) > 1 / kRange && std::abs(scale) < kRange) {
+    out_.frame.scale_re = scale.real();
+    out_.frame.scale_im = scale.imag();
+    for (int k = 1; k < 4; ++k) at(k, k) /= f[0];
+    f[0] = 1;
+  } else {
+    head.word |= OpWord::index(1);
+  }
+  std::vector<std::byte> payload;
+  for (cplx z : f) put(payload, z);
+  cost_ += kOpCosts.factored2;
+  emit(code, head, {}, std::move(payload));
+  return true;
 }
 
 void Emitter::operation(const SlotOp& op) {
@@ -156,20 +199,28 @@ void Emitter::operation(const SlotOp& op) {
       const auto bit1 = static_cast<std::uint32_t>(layout_->bit_of[op.targets[1]]);
       const bool swapped = bit > bit1;
       const std::vector<cplx> m = scaled_matrix(op);
-      cost_ += kOpCosts.matrix2;
       const auto at = [&](int i) { return swapped ? (i >> 1 | (i & 1) << 1) : i; };
+      std::vector<cplx> ordered(16);
+      for (int k = 0; k < 16; ++k) {
+        ordered[static_cast<std::size_t>(k)] =
+            m[static_cast<std::size_t>(at(k / 4) * 4 + at(k % 4))];
+      }
+      const std::uint32_t low = std::min(bit, bit1), high = std::max(bit, bit1);
+      const std::uint32_t pair = high * (high - 1) / 2 + low;
+      const bool controlled = set || controls.thread_mask || controls.tile_mask;
+      if (!controlled && factored_matrix(ordered, kFactored2 + pair)) break;
+      cost_ += kOpCosts.matrix2;
       for (int i = 0; i < 4; ++i) {
         for (int part = 0; part < 3; ++part) {
           for (int j = 0; j < 4; ++j) {
-            const cplx z = m[static_cast<std::size_t>(at(i) * 4 + at(j))];
+            const cplx z = ordered[static_cast<std::size_t>(i * 4 + j)];
             put(payload, part == 0   ? z.real()
                          : part == 1 ? z.real() + z.imag()
                                      : z.imag() - z.real());
           }
         }
       }
-      const std::uint32_t low = std::min(bit, bit1), high = std::max(bit, bit1);
-      emit(kMatrix2 + high * (high - 1) / 2 + low, head, controls, std::move(payload));
+      emit(kMatrix2 + pair, head, controls, std::move(payload));
       break;
     }
     case OpKind::kMatrixShared:
@@ -299,7 +350,11 @@ TilePass Emitter::run() {
   }
   flush_terms(pool_, 0);
   close_chunk();
+  const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * factor_of(owed_);
+  out_.frame.scale_re = scale.real();
+  out_.frame.scale_im = scale.imag();
   store(layouts);
+  list_words();
   return std::move(out_);
 }
 

@@ -104,13 +104,25 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       case ActionKind::kPhase: {
         a.first = static_cast<std::uint32_t>(plan.terms.size());
         a.count = static_cast<std::uint32_t>(1 + below(below(2) ? 40 : 6));
+        const int style = below(3);  // any angles, small ones, parities
         for (std::uint32_t t = 0; t < a.count; ++t) {
           PhaseTerm term;
           const int degree = below(o.max_degree + 1);
           for (int d = 0; d < degree; ++d) term.mask |= bit(below(o.num_qubits));
           term.turns = rng();
+          if (style == 1)
+            term.turns = static_cast<std::uint64_t>(static_cast<std::int64_t>(rng()) >> 6);
+          if (style == 2) term.turns >>= 7;
           plan.terms.push_back(term);
+          if (style == 2) {  // a parity: symmetric under the flip of all bits
+            const std::uint64_t one = bit(below(o.num_qubits)), other = bit(below(o.num_qubits));
+            if (one == other) continue;
+            plan.terms.back() = {one | other, ~(2 * term.turns) + 1};
+            plan.terms.push_back({one, term.turns});
+            plan.terms.push_back({other, term.turns});
+          }
         }
+        a.count = static_cast<std::uint32_t>(plan.terms.size()) - a.first;
         break;
       }
     }
@@ -133,25 +145,27 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
   return plan;
 }
 
-/// Adds the kinds of operation (OpCode without its register bits) a program uses.
+/// Adds the kinds of operation (OpCode without its register bits; of layers the table) a program
+/// uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
-  constexpr std::uint32_t kKinds[] = {kExchange,   kMatrixShared, kPhaseAll, kPhaseSet,
-                                      kFlip,       kRotate,       kMatrix1,  kMatrix2,
-                                      kTauOne,     kTauI,         kTauReal,  kPhase,
-                                      kPhaseUpper, kPhasePairs,   kLifts,    kPhaseTable};
+  constexpr std::uint32_t kKinds[] = {
+      kExchange, kMatrixShared, kPhaseAll, kPhaseSet, kLayer,   kFlip,  kRotate,     kMatrix1,
+      kMatrix2,  kFactored2,    kTauOne,   kTauI,     kTauReal, kPhase, kPhaseUpper, kPhasePairs};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
     for (;;) {
-      const auto& head = *reinterpret_cast<const OpHead*>(pass.code.data() + pc);
+      const OpWord head{reinterpret_cast<const OpHead*>(pass.code.data() + pc)->word};
       if (head.code() == kEnd) break;
+      if (head.code() == kLayer)
+        kinds.insert(kNumOpCodes + static_cast<std::uint32_t>(head.table()));
       kinds.insert(*(std::upper_bound(std::begin(kKinds), std::end(kKinds), head.code()) - 1));
-      pc += head.num_bytes();
+      pc += head.extent();
     }
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 16;
+constexpr std::size_t kNumKinds = 16 + 4;
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {
