@@ -25,7 +25,8 @@ HEADERS = {".h", ".cuh"}
 BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")
 PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch64|__x86_64)")
 # Arithmetic that is one source for host and device but needs an intrinsic of the device.
-BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h", "statevec/tile/ops.h"}
+BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h", "statevec/tile/ops.h",
+                    "statevec/tile/apply.h"}
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
