@@ -2,6 +2,7 @@
 // a program of its own per case.
 #if !defined(__SANITIZE_ADDRESS__)  // whose own memory would count
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/resource.h>
 
 #ifdef TW_TEST_CUDA
@@ -35,6 +36,7 @@ double peak_bytes() {
 // within 1.04 times the state: threads' tiles and the matrices of the calls included.
 void run_measured(bool is_density, const std::function<void(Qureg)>& f) {
   setenv("TILEWAVE_DEVICE", "cpu", 1);
+  omp_set_num_threads(2);  // each has buffers of its own, whose number must not follow the machine
   environment();
   const int qubits = is_density ? 26 : kQubits;
   const double before = peak_bytes(), state = sizeof(qreal) * 2.0 * (1 << qubits);
