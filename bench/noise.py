@@ -25,6 +25,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python" / "tests"))
+from counts import deviation  # noqa: E402
+
 CASES = [("depolarizing 0.1%", 0.001, 0.001, 0), ("depolarizing 0.1%, pairs 1%", 0.001, 0.01, 0),
          ("depolarizing 1%", 0.01, 0.01, 0), ("amplitude damping 0.3%", 0, 0, 0.003),
          ("amplitude damping 1%", 0, 0, 0.01)]
@@ -98,18 +101,6 @@ def run_aer(arguments, qasm, noise, shots, seed, method="statevector"):
     return result.results[0].time_taken, result.get_counts()
 
 
-def chi_square(a, b):
-    """The chi-square of two counts over outcomes seen at least ten times, in standard deviations above its mean."""
-    n, m, chi, cells = sum(a.values()), sum(b.values()), 0.0, 0
-    for key in set(a) | set(b):
-        x, y = a.get(key, 0), b.get(key, 0)
-        if x + y >= 10:
-            p = (x + y) / (n + m)
-            chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
-            cells += 1
-    return (chi - (cells - 1)) / math.sqrt(2 * max(cells - 1, 1))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--qubits", type=int, default=20)
@@ -129,10 +120,10 @@ def main():
         name, *strengths = CASES[index]
         ours, theirs = tilewave_noise(*strengths), aer_noise(*strengths)
         small = brickwork(5, 6, 1)
-        deviation = chi_square(run_tilewave(arguments, small, ours, 20000, 1)[1]["counts"],
-                               run_aer(arguments, small, theirs, 20000, 2, "density_matrix")[1])
-        if abs(deviation) > 5:
-            sys.exit(f"{name}: the counts differ by {deviation:.1f} standard deviations")
+        sigmas = deviation(run_tilewave(arguments, small, ours, 20000, 1)[1]["counts"],
+                           run_aer(arguments, small, theirs, 20000, 2, "density_matrix")[1])
+        if abs(sigmas) > 5:
+            sys.exit(f"{name}: the counts differ by {sigmas:.1f} standard deviations")
         qasm = brickwork(arguments.qubits, arguments.layers, 7)
         times, other, last = [], [], None
         for seed in range(arguments.rounds):
@@ -141,7 +132,7 @@ def main():
             other.append(run_aer(arguments, qasm, theirs, arguments.shots, seed)[0])
         more_s, more = run_tilewave(arguments, qasm, ours, arguments.more, 0)
         rows.append({"noise": name, "tilewave_s": statistics.median(times), "aer_s": statistics.median(other),
-                     "chi_square_sigmas": deviation, "branches": last["plan"]["branches"], "more_s": more_s,
+                     "chi_square_sigmas": sigmas, "branches": last["plan"]["branches"], "more_s": more_s,
                      "more_branches": more["plan"]["branches"]})
         print(json.dumps(rows[-1]), flush=True)
     if arguments.json and Path(arguments.json).exists():

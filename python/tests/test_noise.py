@@ -1,6 +1,7 @@
 """Noisy circuits against Qiskit Aer: every channel, readout errors, dynamic circuits, the backend and the primitives."""
 import numpy as np
 import pytest
+from counts import deviation
 
 qiskit = pytest.importorskip("qiskit")
 aer = pytest.importorskip("qiskit_aer")
@@ -65,18 +66,6 @@ def noise_of(name):
 def aer_counts(circuit, model, shots, seed=1, method="density_matrix"):
     simulator = aer.AerSimulator(method=method, noise_model=model, seed_simulator=seed)
     return simulator.run(circuit, shots=shots).result().get_counts()
-
-
-def deviation(a, b):
-    """The chi-square of two counts in standard deviations above its mean."""
-    n, m, chi, cells = sum(a.values()), sum(b.values()), 0.0, 0
-    for key in set(a) | set(b):
-        x, y = a.get(key, 0), b.get(key, 0)
-        if x + y >= 10:
-            p = (x + y) / (n + m)
-            chi += (x - n * p) ** 2 / (n * p) + (y - m * p) ** 2 / (m * p)
-            cells += 1
-    return (chi - (cells - 1)) / np.sqrt(2 * max(cells - 1, 1))
 
 
 @pytest.mark.parametrize("name", errors())
