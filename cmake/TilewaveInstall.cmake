@@ -24,7 +24,7 @@ install(TARGETS ${libraries} EXPORT tilewave COMPONENT development)
 install(EXPORT tilewave NAMESPACE tilewave:: FILE tilewaveTargets.cmake COMPONENT development
         DESTINATION ${TW_PACKAGE_DIR}/tilewave)
 install(DIRECTORY src/tilewave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-        FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE PATTERN cli EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN "*_test.h" EXCLUDE PATTERN testing EXCLUDE PATTERN cli EXCLUDE)
 
 configure_package_config_file(cmake/tilewaveConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/tilewaveConfig.cmake

@@ -106,7 +106,7 @@ endfunction()
 function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
-  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)  # the rooms are optimised, tests build fast
+  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the rooms are optimised, tests build fast
   target_link_libraries(${name} PRIVATE tw_options ${T_PRIVATE} OpenMP::OpenMP_CXX GTest::gtest GTest::gtest_main)
   foreach(dep ${T_DEPENDS})
     target_link_libraries(${name} PRIVATE tilewave_${dep})

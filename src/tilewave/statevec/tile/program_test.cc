@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "tilewave/statevec/plan/planner.h"
-#include "tilewave/statevec/tile/emulator.h"
+#include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/random_pass.h"
 
 namespace tilewave::statevec::tile {

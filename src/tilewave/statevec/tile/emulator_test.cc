@@ -1,4 +1,4 @@
-#include "tilewave/statevec/tile/emulator.h"
+#include "tilewave/statevec/tile/emulator_test.h"
 
 #include <cstring>
 
