@@ -12,8 +12,7 @@ namespace {
 // Copies the labels of a stretch; with Commas a line end takes the place of the comma before it.
 // The place of a label depends on the one before by an addition only.
 template <std::size_t Width, bool Commas>
-char* copy_labels(const char* labels, const RowOnes::Stretch& s, bool& any, char* to) {
-  if (s.numbers.empty()) return to;
+char* copy_labels(const char* labels, const RowOnes::Stretch& s, char* to) {
   const char* const table = labels + Width * s.first;
   const std::size_t end = s.end;
   const std::uint16_t *one = s.numbers.data(), *const last = one + s.numbers.size() - 1;
@@ -29,12 +28,10 @@ char* copy_labels(const char* labels, const RowOnes::Stretch& s, bool& any, char
       return static_cast<unsigned char>(label[Width - 1]);
     }
   };
-  if (Commas && any && *one == end) --to;
   for (; one != last; ++one) {
     const std::size_t number = *one;
     to += copy(number) - (Commas && (number != end) & (one[1] == end));
   }
-  any = *last != end;
   return to + copy(*last);
 }
 
@@ -69,33 +66,81 @@ RowOnes::Stretch RowOnes::stretch(const std::uint8_t* rows, std::size_t stride,
           last == num_bits_ ? std::uint32_t{end} : ~std::uint32_t{0}};
 }
 
-LabelTable::LabelTable(const std::vector<std::string>& labels) {
-  for (const std::string& label : labels) {
-    TW_CHECK(label.size() < 16, "a label is too long");
-    if (label.size() > 7) width_ = 16;
+LabelWriter::LabelWriter(bool typed, std::uint64_t measurements, std::uint64_t detectors,
+                         std::uint64_t observables)
+    : typed_(typed),
+      detectors_(measurements),
+      observables_(measurements + detectors),
+      bits_(observables_ + observables),
+      kernel_(bits_ <= kMostLabelBits && pick_labels(typed)) {
+  if (!kernel_) make_table();
+}
+
+void LabelWriter::make_table() {
+  std::vector<std::string> texts(bits_);
+  for (std::uint64_t b = 0; b < bits_; ++b) {
+    if (!typed_) {
+      texts[b] = std::to_string(b) + ",";
+    } else if (b < detectors_) {
+      texts[b] = " M" + std::to_string(b);
+    } else if (b < observables_) {
+      texts[b] = " D" + std::to_string(b - detectors_);
+    } else {
+      texts[b] = " L" + std::to_string(b - observables_);
+    }
   }
-  bytes_.resize(labels.size() * width_);
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    std::copy(labels[k].begin(), labels[k].end(),
-              bytes_.begin() + static_cast<std::ptrdiff_t>(k * width_));
-    bytes_[(k + 1) * width_ - 1] = static_cast<char>(labels[k].size());
+  texts.push_back(typed_ ? "\nshot" : "\n");
+  for (const std::string& text : texts) {
+    TW_CHECK(text.size() < 16, "a label is too long");
+    if (text.size() > 7) width_ = 16;
+  }
+  table_.resize(texts.size() * width_);
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    std::copy(texts[k].begin(), texts[k].end(),
+              table_.begin() + static_cast<std::ptrdiff_t>(k * width_));
+    table_[(k + 1) * width_ - 1] = static_cast<char>(texts[k].size());
   }
 }
 
-void append_labels(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-                   std::uint64_t num_bits, const LabelTable& labels, std::string_view head,
-                   bool commas, ByteBuffer& out) {
-  if (num_shots == 0) return;
-  const auto copy = labels.width() == 8 ? (commas ? copy_labels<8, true> : copy_labels<8, false>)
-                                        : (commas ? copy_labels<16, true> : copy_labels<16, false>);
-  RowOnes reader(num_bits);
-  std::copy(head.begin(), head.end(), out.extend(head.size()));
+void LabelWriter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
+                         ByteBuffer& out) const {
+  if (num_rows == 0) return;
+  constexpr std::string_view kHead = "shot";
+  const bool commas = !typed_;
+  RowOnes reader(bits_);
+  if (typed_) std::copy(kHead.begin(), kHead.end(), out.extend(kHead.size()));
   bool any = false;
-  reader.each(rows, stride, num_shots, [&](const RowOnes::Stretch& s) {
-    char* const to = out.reserve((s.numbers.size() + 1) * labels.width());
-    out.add(static_cast<std::size_t>(copy(labels.data(), s, any, to) - to));
-  });
-  out.take_back(head.size());  // of the row behind the last
+  const auto write = [&](auto copy) {
+    reader.each(rows, stride, num_rows, [&](const RowOnes::Stretch& s) {
+      if (s.numbers.empty()) return;
+      char* const to = out.reserve((s.numbers.size() + 1) * width_ + 64);
+      // A line end in the place of a comma that is written already.
+      char* const from = to - (commas && any && s.numbers[0] == s.end);
+      out.add(static_cast<std::size_t>(copy(s, from) - to));
+      any = s.numbers.back() != s.end;
+    });
+  };
+  if (kernel_) {
+    static const LabelKernel kKernels[2] = {pick_labels(false), pick_labels(true)};
+    write([&](const RowOnes::Stretch& s, char* to) {
+      return kKernels[typed_](
+          {s.numbers.data(), s.numbers.size(), static_cast<std::uint16_t>(s.first),
+           s.end <= kMostLabelBits, static_cast<std::uint16_t>(s.end),
+           static_cast<std::uint16_t>(detectors_), static_cast<std::uint16_t>(observables_)},
+          to);
+    });
+  } else if (width_ == 8) {
+    write([&](const RowOnes::Stretch& s, char* to) {
+      return commas ? copy_labels<8, true>(table_.data(), s, to)
+                    : copy_labels<8, false>(table_.data(), s, to);
+    });
+  } else {
+    write([&](const RowOnes::Stretch& s, char* to) {
+      return commas ? copy_labels<16, true>(table_.data(), s, to)
+                    : copy_labels<16, false>(table_.data(), s, to);
+    });
+  }
+  if (typed_) out.take_back(kHead.size());  // of the row behind the last
 }
 
 void append_runs(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,

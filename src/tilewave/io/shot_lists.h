@@ -47,25 +47,25 @@ class RowOnes {
   std::vector<std::uint16_t> numbers_;
 };
 
-/// The texts of the bits, ready to be copied: `width` bytes each (8 where that is enough, else 16),
-/// the last of them the number of characters.
-class LabelTable {
+/// Writes hits (`1,5`) or dets (`shot D1 L0`): for every row the labels of its ones and a line end.
+/// By kernels where the machine has them, else by texts of all bits ready to be copied.
+class LabelWriter {
  public:
-  /// `labels`: one a bit, and what ends a row; at most 15 characters.
-  explicit LabelTable(const std::vector<std::string>& labels);
-  std::size_t width() const { return width_; }
-  const char* data() const { return bytes_.data(); }
+  /// The bits of a row: measurements M, then detectors D, then observables L when `typed`.
+  LabelWriter(bool typed, std::uint64_t measurements, std::uint64_t detectors,
+              std::uint64_t observables);
+  void append(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
+              ByteBuffer& out) const;
 
  private:
-  std::size_t width_ = 8;
-  std::vector<char> bytes_;
-};
+  void make_table();
 
-/// For every row: `head`, the labels of its ones, a line end; in the place of the last label's
-/// trailing comma when `commas`. The last label must be a line end and `head`.
-void append_labels(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-                   std::uint64_t num_bits, const LabelTable& labels, std::string_view head,
-                   bool commas, ByteBuffer& out);
+  bool typed_;
+  std::uint64_t detectors_, observables_, bits_;  // the first bit behind each kind
+  bool kernel_;
+  std::size_t width_ = 8;    // of a text: 8 where that is enough, else 16
+  std::vector<char> table_;  // the last byte of a text is its number of characters
+};
 
 /// r8: a byte for every run of zeros before a one, and before the end; 255 goes on.
 void append_runs(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,

@@ -94,27 +94,13 @@ ShotFormat parse_shot_format(std::string_view name) {
   return static_cast<ShotFormat>(it - kNames.begin());
 }
 
-namespace {
-std::vector<std::string> label_texts(ShotFormat format, const ShotLayout& layout) {
-  std::vector<std::string> out;
-  if (format != ShotFormat::kHits && format != ShotFormat::kDets) return out;
-  for (std::uint64_t b = 0; b < layout.bits(); ++b) {
-    std::string& text = out.emplace_back();
-    std::uint64_t index = b;
-    if (format == ShotFormat::kDets) {
-      text += ' ';
-      text += kind_of(layout, b, &index);
-    }
-    text += std::to_string(index);
-    if (format == ShotFormat::kHits) text += ',';
-  }
-  out.push_back(format == ShotFormat::kDets ? "\nshot" : "\n");
-  return out;
-}
-}  // namespace
-
 ShotFormatter::ShotFormatter(ShotFormat format, const ShotLayout& layout)
-    : format_(format), layout_(layout), labels_(label_texts(format, layout)) {}
+    : format_(format), layout_(layout) {
+  if (format == ShotFormat::kHits || format == ShotFormat::kDets) {
+    labels_.emplace(format == ShotFormat::kDets, layout.measurements, layout.detectors,
+                    layout.observables);
+  }
+}
 
 void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
                            ByteBuffer& out) const {
@@ -138,9 +124,8 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
       return;
     }
     case ShotFormat::kHits:
-      return append_labels(rows, stride, num_shots, bits, labels_, "", true, out);
     case ShotFormat::kDets:
-      return append_labels(rows, stride, num_shots, bits, labels_, "shot", false, out);
+      return labels_->append(rows, stride, num_shots, out);
     case ShotFormat::kR8:
       return append_runs(rows, stride, num_shots, bits, out);
     case ShotFormat::kSparse:

@@ -1,14 +1,19 @@
 // The formats shots are written in: Stim's six and two of our own. Bits come as shot-major rows,
 // bit b of a row at byte b / 8, lowest bit first (that is b8 itself).
 //
-//   01     a line of characters a shot            hits    the numbers of the ones, separated by
-//   commas b8     the rows                               dets    `shot M0 D2 L0` r8     runs of
-//   zeros, 255 continues           ptb64   64 shots at a time, one u64 a bit sparse u32 count, then
-//   u32 numbers, a shot    counts, pairs  (a summary of all shots, see ShotSummary)
+//   01      a line of characters a shot
+//   b8      the rows
+//   r8      runs of zeros, 255 continues
+//   ptb64   64 shots at a time, one u64 a bit
+//   hits    the numbers of the ones, separated by commas
+//   dets    `shot M0 D2 L0`
+//   sparse  u32 count, then u32 numbers, a shot
+//   counts, pairs  a summary of all shots, see ShotSummary
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +65,7 @@ class ShotFormatter {
  private:
   ShotFormat format_;
   ShotLayout layout_;
-  LabelTable labels_;  // of hits and dets
+  std::optional<LabelWriter> labels_;  // of hits and dets
 };
 
 /// Brings rows, `stride` bytes apart, together in place: bits behind the layout's become 0, bytes

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/host_device.h"
 #include "tilewave/stabilizer/stab_program.h"
 
 namespace tilewave::stabilizer {
@@ -56,6 +57,25 @@ struct FrameChannel {
   std::uint32_t upto[16] = {};  ///< branch k is chosen by bits in [upto[k-1], upto[k])
   bool equal = false;           ///< all branches are as likely: branch (bits * num_branches) >> 24
 };
+
+/// The branch that 24 random bits choose.
+TW_HD std::uint32_t equal_branch(std::uint32_t num_branches, std::uint32_t bits) {
+  return (bits * num_branches) >> 24;
+}
+TW_HD std::uint32_t listed_branch(const FrameChannel& c, std::uint32_t bits) {
+  std::uint32_t k = 0;
+  while (k + 1 < c.num_branches && bits >= c.upto[k]) ++k;
+  return k;
+}
+TW_HD std::uint32_t branch_of(const FrameChannel& c, std::uint32_t bits) {
+  return c.equal ? equal_branch(c.num_branches, bits) : listed_branch(c, bits);
+}
+
+/// Where a record lies among `ring` rows, a power of two. Rows of kRecords are the records.
+template <class Index>
+TW_HD Index ring_row(Index record, Index ring) {
+  return record & (ring - 1);
+}
 
 enum class FrameOutput : std::uint8_t { kRecords, kDetectors };
 

@@ -7,8 +7,48 @@
 
 #include "tilewave/stabilizer/frame_ops.h"
 #include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/tableau_gates.h"
 
 namespace tilewave::stabilizer {
+
+/// op.sub = 3 * (a - 1) + (b - 1) of C(a, b).
+template <class Machine, class Op>
+[[gnu::always_inline]] TW_HD void controlled_step(Machine& m, const Op& op) {
+  constexpr Pauli kX = Pauli::kX, kY = Pauli::kY, kZ = Pauli::kZ;
+  switch (op.sub) {
+    case 0:
+      return m.template controlled<kX, kX>(op);
+    case 1:
+      return m.template controlled<kX, kY>(op);
+    case 2:
+      return m.template controlled<kX, kZ>(op);
+    case 3:
+      return m.template controlled<kY, kX>(op);
+    case 4:
+      return m.template controlled<kY, kY>(op);
+    case 5:
+      return m.template controlled<kY, kZ>(op);
+    case 6:
+      return m.template controlled<kZ, kX>(op);
+    case 7:
+      return m.template controlled<kZ, kY>(op);
+    default:
+      return m.template controlled<kZ, kZ>(op);
+  }
+}
+
+/// A gate of a tableau: controlled<A, B>, swap, clifford1.
+template <class Machine>
+[[gnu::always_inline]] inline void tableau_step(Machine& m, const TableauGate& gate) {
+  switch (gate.kind) {
+    case TableauGate::Kind::kControlled:
+      return controlled_step(m, gate);
+    case TableauGate::Kind::kSwap:
+      return m.swap(gate);
+    case TableauGate::Kind::kClifford1:
+      return m.clifford1(gate);
+  }
+}
 
 template <class Machine>
 [[gnu::always_inline]] TW_HD void frame_step(Machine& m, const FrameOp& op) {
@@ -16,26 +56,7 @@ template <class Machine>
   const Pauli p = static_cast<Pauli>(op.sub & 3);  // of operations with one
   switch (op.code) {
     case FrameCode::kControlled:
-      switch (op.sub) {
-        case 0:
-          return m.template controlled<kX, kX>(op);
-        case 1:
-          return m.template controlled<kX, kY>(op);
-        case 2:
-          return m.template controlled<kX, kZ>(op);
-        case 3:
-          return m.template controlled<kY, kX>(op);
-        case 4:
-          return m.template controlled<kY, kY>(op);
-        case 5:
-          return m.template controlled<kY, kZ>(op);
-        case 6:
-          return m.template controlled<kZ, kX>(op);
-        case 7:
-          return m.template controlled<kZ, kY>(op);
-        default:
-          return m.template controlled<kZ, kZ>(op);
-      }
+      return controlled_step(m, op);
     case FrameCode::kMeasure:
       if (p == kX) return m.template measure<kX>(op);
       if (p == kY) return m.template measure<kY>(op);

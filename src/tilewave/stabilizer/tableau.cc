@@ -6,6 +6,7 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/frame_step.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -15,6 +16,8 @@ using circuit::Pauli;
 
 // Products noted before they are done: 2 MiB of them, some gate layers of a large circuit.
 constexpr std::size_t kMostProducts = std::size_t{1} << 18;
+// Gates kept as such: 64 MiB of them.
+constexpr std::size_t kMostGates = std::size_t{1} << 22;
 
 // All products on one panel; adds the parity of z_to & x_by of each (a swap is a sign).
 template <class Product>
@@ -51,16 +54,13 @@ void products_base(std::uint64_t* panel, std::span<const Product> products, std:
 Tableau::Tableau(std::uint32_t num_qubits)
     : n_(num_qubits),
       panels_((std::size_t{num_qubits} + 255) / 256),
-      bits_(std::max<std::size_t>(64, panels_ * 2 * num_qubits * kPanelWords * 8)),
       place_(2 * std::size_t{num_qubits}),
       phase_(2 * std::size_t{num_qubits}) {
   for (std::uint32_t r = 0; r < place_.size(); ++r) place_[r] = r;
-  for (std::uint32_t q = 0; q < n_; ++q) {
-    const std::size_t word = (q % 256) / 64;
-    const std::uint64_t bit = std::uint64_t{1} << (q % 64);
-    panel(q / 256)[2 * q * kPanelWords + word] = bit;
-    panel(q / 256)[(2 * q + 1) * kPanelWords + 4 + word] = bit;
-  }
+}
+
+void Tableau::make_rows() {
+  bits_ = runtime::HostBuffer(std::max<std::size_t>(64, panels_ * 2 * n_ * kPanelWords * 8));
 }
 
 void Tableau::multiply(std::uint32_t to, std::uint32_t by) {
@@ -106,59 +106,114 @@ void Tableau::flush() {
   turns_.clear();
 }
 
+// A word of frame_ops.h: a row, or the product of two (`second` after `first`) with its i.
+struct Row {
+  Tableau* tableau;
+  std::uint32_t first, second = kNone;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  Row& operator^=(const Row& by) {
+    tableau->multiply(first, by.first);
+    if (by.second != kNone) {
+      tableau->multiply(first, by.second);
+      tableau->turn(first, 1);
+    }
+    return *this;
+  }
+  // x ^ z: the rows of Z and X make that of Y = i X Z.
+  friend Row operator^(const Row& of_z, const Row& of_x) {
+    return {of_x.tableau, of_x.first, of_z.first};
+  }
+  static void swap_names(Row& a, Row& b) {
+    std::swap(a.tableau->place_[a.first], a.tableau->place_[b.first]);
+  }
+};
+void exchange(Row& a, Row& b) { Row::swap_names(a, b); }
+
+// Products find their signs by themselves. What is left: the gate's i's, of its inverse here.
+struct RowPhase : NoPhase {
+  void s(const Row&, const Row& of_x) const { of_x.tableau->turn(of_x.first, 3); }
+  void v(const Row& of_z, const Row&) const { of_z.tableau->turn(of_z.first, 1); }
+  void negate(bool x, bool z, const Row& of_z, const Row& of_x) const {
+    if (x) of_x.tableau->turn(of_x.first, 2);
+    if (z) of_z.tableau->turn(of_z.first, 2);
+  }
+};
+
+// The new rows are U^dagger (G^dagger P G) U: the gate's action with x and z exchanged, as the row
+// of Z_q has the Paulis of the start whose images anticommute with Z_q, those with x on q.
+struct Tableau::RowMachine {
+  Tableau* t;
+  Row x(std::uint32_t q) const { return {t, 2 * q + 1}; }
+  Row z(std::uint32_t q) const { return {t, 2 * q}; }
+
+  template <Pauli A, Pauli B>
+  void controlled(const TableauGate& g) const {
+    Row ax = x(g.a), az = z(g.a), bx = x(g.b), bz = z(g.b);
+    stabilizer::apply_controlled<A, B>(ax, az, bx, bz, RowPhase{});
+  }
+  void swap(const TableauGate& g) const {
+    Row ax = x(g.a), az = z(g.a), bx = x(g.b), bz = z(g.b);
+    exchange(ax, bx);
+    exchange(az, bz);
+  }
+  void clifford1(const TableauGate& g) const {
+    Row gx = x(g.a), gz = z(g.a);
+    apply_clifford1(g.x_to, g.z_to, g.x_negative, g.z_negative, gx, gz, RowPhase{});
+  }
+};
+
+void Tableau::add(const TableauGate& gate) {
+  if (fresh_ && gates_.size() == kMostGates) settle();
+  if (fresh_) {
+    gates_.push_back(gate);
+  } else {
+    const RowMachine machine{this};
+    tableau_step(machine, gate);
+  }
+}
+
+void Tableau::settle() {
+  if (!fresh_) return;
+  fresh_ = false;
+  make_rows();
+  for (std::uint32_t q = 0; q < n_; ++q) {
+    const std::size_t word = (q % 256) / 64;
+    const std::uint64_t bit = std::uint64_t{1} << (q % 64);
+    panel(q / 256)[2 * q * kPanelWords + word] = bit;
+    panel(q / 256)[(2 * q + 1) * kPanelWords + 4 + word] = bit;
+  }
+  for (const TableauGate& gate : gates_) add(gate);
+  gates_ = {};
+}
+
 void Tableau::swap(std::uint32_t a, std::uint32_t b) {
-  std::swap(place_[2 * a], place_[2 * b]);
-  std::swap(place_[2 * a + 1], place_[2 * b + 1]);
+  add({TableauGate::Kind::kSwap, 0, {}, {}, false, false, a, b});
 }
 
 void Tableau::apply_pauli(Pauli p, std::uint32_t q) {
-  if (p == Pauli::kX || p == Pauli::kY) turn(2 * q + 1, 2);
-  if (p == Pauli::kZ || p == Pauli::kY) turn(2 * q, 2);
+  add({TableauGate::Kind::kClifford1, 0, Pauli::kX, Pauli::kZ, p != Pauli::kX, p != Pauli::kZ, q});
 }
 
 void Tableau::apply(const Clifford1& c, std::uint32_t q) {
-  // The new rows are U^dagger (G^dagger P G) U: the images under the inverse gate in the old rows.
-  const Clifford1 back = circuit::inverse(c);
-  const std::uint32_t rx = 2 * q, rz = 2 * q + 1;
-  // Bring the rows to (image of X, image of Z), each X, Y or Z of the old ones, by products and a
-  // swap. Y = i X Z, and X Z = -Z X.
-  std::uint32_t x_turns = back.x_negative ? 2 : 0, z_turns = back.z_negative ? 2 : 0;
-  const Pauli to_x = back.x, to_z = back.z;
-  if (to_x == Pauli::kX && to_z == Pauli::kY) {
-    multiply(rz, rx), z_turns += 3;  // i X Z = -i Z X
-  } else if (to_x == Pauli::kY && to_z == Pauli::kZ) {
-    multiply(rx, rz), x_turns += 1;
-  } else if (to_x == Pauli::kZ && to_z == Pauli::kX) {
-    std::swap(place_[rx], place_[rz]);
-  } else if (to_x == Pauli::kY && to_z == Pauli::kX) {
-    multiply(rx, rz), turn(rx, 1);   // (Y, Z)
-    multiply(rz, rx), z_turns += 1;  // Z Y = -i X
-  } else if (to_x == Pauli::kZ && to_z == Pauli::kY) {
-    multiply(rz, rx), turn(rz, 3);   // (X, Y)
-    multiply(rx, rz), x_turns += 3;  // X Y = i Z
-  }
-  if (x_turns & 3) turn(rx, x_turns);
-  if (z_turns & 3) turn(rz, z_turns);
+  add({TableauGate::Kind::kClifford1, 0, c.x, c.z, c.x_negative, c.z_negative, q});
 }
 
 void Tableau::apply_controlled(Pauli a, std::uint32_t qa, Pauli b, std::uint32_t qb) {
-  // Rows that anticommute with the control Pauli of their qubit gain the other one.
-  const auto spread = [&](std::uint32_t q, Pauli own, std::uint32_t other_q, Pauli other) {
-    const std::uint32_t ox = 2 * other_q, oz = ox + 1;
-    for (int k = 0; k < 2; ++k) {
-      if ((k == 0 && own == Pauli::kX) || (k == 1 && own == Pauli::kZ)) continue;
-      const std::uint32_t row = 2 * q + static_cast<std::uint32_t>(k);
-      if (other != Pauli::kZ) multiply(row, ox);
-      if (other != Pauli::kX) multiply(row, oz);
-      if (other == Pauli::kY) turn(row, 1);
-    }
-  };
-  // The gate keeps a and b themselves (also the products that make a Y), so the order is free.
-  spread(qa, a, qb, b);
-  spread(qb, b, qa, a);
+  const int sub = 3 * (static_cast<int>(a) - 1) + static_cast<int>(b) - 1;
+  add({TableauGate::Kind::kControlled,
+       static_cast<std::uint8_t>(sub),
+       {},
+       {},
+       false,
+       false,
+       qa,
+       qb});
 }
 
 bool Tableau::outcome_z(std::uint32_t q) {
+  if (fresh_ && gates_.empty()) return false;
+  settle();
   flush();
   const std::uint8_t phase = phase_[place_[2 * q + 1]];
   TW_CHECK((phase & 1) == 0, "the outcome is random");
@@ -166,6 +221,7 @@ bool Tableau::outcome_z(std::uint32_t q) {
 }
 
 std::uint64_t Tableau::hash() {
+  settle();
   flush();
   std::uint64_t h = 0x243F6A8885A308D3ull;
   for (std::size_t p = 0; p < panels_; ++p) {

@@ -4,10 +4,12 @@
 // a measurement of Z_q is determined when its row has no X part, and its sign is the outcome.
 //
 // Layout: row 2q is X_q, row 2q + 1 is Z_q. The rows are cut into panels of 256 columns: a panel
-// has 64 bytes a row, x then z. Gates are only noted; a run of them goes through one panel after
-// the other, each of which fits the second-level cache, and the signs follow at the end. Swaps of
-// rows are changes of name. A random outcome needs operations on columns, for which the tableau is
-// transposed (tableau_collapse.cc). Cost: a product n / 256 vectors, read from cache.
+// has 64 bytes a row, x then z. Gates are only noted, as products of rows; a run of them goes
+// through one panel after the other, each of which fits the second-level cache, and the signs
+// follow at the end. Swaps of rows are changes of name. Cost: a product n / 256 vectors, read from
+// cache. A random outcome needs operations on columns, for which the tableau is transposed
+// (tableau_collapse.cc). Up to the first one the gates themselves are kept and no rows: these are
+// then made in the transposed form, backwards through the gates (tableau_gates.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include "tilewave/circuit/clifford.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/stabilizer/tableau_gates.h"
 
 namespace tilewave::stabilizer {
 
@@ -55,6 +58,12 @@ class Tableau {
   std::uint64_t* panel(std::size_t p) const {
     return bits_.as<std::uint64_t>() + p * 2 * n_ * kPanelWords;
   }
+  friend struct Row;  // a row as a word of frame_ops.h
+  friend struct RowPhase;
+  struct RowMachine;  // a gate as products of rows
+  void add(const TableauGate& gate);
+  void settle();     // makes the rows from the gates
+  void make_rows();  // of zeros
   void multiply(std::uint32_t to, std::uint32_t by);
   void turn(std::uint32_t row, std::uint32_t by);
   void flush();  // does what was noted
@@ -64,6 +73,8 @@ class Tableau {
   runtime::HostBuffer bits_;
   std::vector<std::uint32_t> place_;  // where a row lies in a panel
   std::vector<std::uint8_t> phase_;   // of each place, mod 4
+  bool fresh_ = true;                 // there are no rows yet, but
+  std::vector<TableauGate> gates_;    // what was done to |0...0>
   std::vector<Product> products_;
   std::vector<Turn> turns_;
   std::vector<std::uint8_t> signs_;

@@ -16,16 +16,18 @@
 // measured are kept, and those that have been are dropped.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/frame_ops.h"
 #include "tilewave/stabilizer/tableau.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
-typedef std::uint64_t Column __attribute__((vector_size(64)));  // 512 rows of a column
-typedef std::uint64_t Signs __attribute__((vector_size(64)));
+using Column = PauliLanes;  // 512 rows of a column
+using Signs = PauliLanes;
 
 constexpr std::size_t kBlock = 64;     // measurements made together
 constexpr std::size_t kTableBits = 5;  // columns of one table of sums
@@ -163,22 +165,17 @@ struct BlockRows {
   Signs low, high;
   std::memcpy(&low, t.low.data() + chunk * 8, 64);
   std::memcpy(&high, t.high.data() + chunk * 8, 64);
+  const LanePhase<Column> phase{low, high};
   for (std::size_t i = 0; i < count; ++i) {
-    Column zi = pz[i] ^ sums[i];
-    const Column xi = px[i];
+    pz[i] ^= sums[i];
+    sums[i] = px[i];  // what the other columns gain
     for (std::uint64_t left = steps.among[i]; left; left &= left - 1) {
       const auto j = static_cast<std::size_t>(__builtin_ctzll(left));
-      px[j] ^= xi;
-      zi ^= pz[j];
+      px[j] ^= px[i];  // a CX, which changes no phase of X^x Z^z
+      pz[i] ^= pz[j];
     }
-    sums[i] = xi;  // what the other columns gain
-    if (steps.phase_gate[i]) {
-      high ^= low & xi;
-      low ^= xi;
-      zi ^= xi;
-    }
-    high ^= xi & zi;
-    px[i] = zi, pz[i] = xi;
+    if (steps.phase_gate[i]) apply_s(px[i], pz[i], phase);
+    apply_h(px[i], pz[i], phase);
   }
   for (std::size_t i = 0; i < count; ++i) x[steps.pivot[i]] = px[i], z[steps.pivot[i]] = pz[i];
   std::memcpy(t.low.data() + chunk * 8, &low, 64);
@@ -247,13 +244,32 @@ TW_TARGET_AVX2 void collapse_avx2(Columns& t, std::size_t num, bool last) {
 }
 void collapse_base(Columns& t, std::size_t num, bool last) { collapse_body(t, num, last); }
 
+// The rows `rows` of U^dagger P U, P = X_q for 2q and Z_q for 2q + 1.
+void rows_of_gates(std::span<const TableauGate> gates, std::span<const std::uint32_t> rows,
+                   Columns& t) {
+  const std::vector<TableauGate> back = inverse(gates);
+  for (std::size_t chunk = 0; chunk < t.chunks; ++chunk) {
+    std::memset(t.xc(chunk), 0, t.n * 64);
+    std::memset(t.zc(chunk), 0, t.n * 64);
+    for (std::size_t r = chunk * kChunkRows; r < std::min(t.rows, (chunk + 1) * kChunkRows); ++r) {
+      Column* const of = rows[r] % 2 ? t.zc(chunk) : t.xc(chunk);
+      toggle_bit(reinterpret_cast<std::uint64_t*>(of + rows[r] / 2), r % kChunkRows);
+    }
+    Column low{}, high{};
+    conjugate(back, t.xc(chunk), t.zc(chunk), low, high);
+    std::memcpy(t.low.data() + chunk * 8, &low, 64);
+    std::memcpy(t.high.data() + chunk * 8, &high, 64);
+  }
+}
+
 }  // namespace
 
 void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
+  if (fresh_ && gates_.empty()) return;  // all is |0>
   flush();
-  // The rows with X part, panel by panel.
-  std::vector<std::uint64_t> any(qubits.size());
-  for (std::size_t p = 0; p < panels_; ++p) {
+  // The rows with X part (before there are rows, all that may have one).
+  std::vector<std::uint64_t> any(qubits.size(), fresh_);
+  for (std::size_t p = 0; p < panels_ && !fresh_; ++p) {
     for (std::size_t k = 0; k < qubits.size(); ++k) {
       const std::uint64_t* x = panel(p) + place_[2 * qubits[k] + 1] * kPanelWords;
       any[k] |= x[0] | x[1] | x[2] | x[3];
@@ -276,10 +292,6 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
   t.z = runtime::HostBuffer(t.chunks * t.n * 64);
   t.low.resize(t.chunks * 8);
   t.high.resize(t.chunks * 8);
-  for (std::size_t r = 0; r < t.rows; ++r) {
-    t.low[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] & 1) << (r % 64);
-    t.high[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] >> 1) << (r % 64);
-  }
   // Squares of 512 rows and 256 columns go through a buffer.
   std::vector<std::uint64_t> square(kChunkRows * 4);
   const auto squares = [&](auto&& f) {
@@ -294,11 +306,20 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
       }
     }
   };
-  squares([&](Column* to, std::size_t rows, auto&& row) {
-    for (std::size_t r = 0; r < rows; ++r) std::memcpy(square.data() + 4 * r, row(r), 32);
-    std::memset(square.data() + 4 * rows, 0, (kChunkRows - rows) * 32);
-    transpose_rows(square.data(), kChunkRows, 4, 256, reinterpret_cast<std::uint8_t*>(to), 64);
-  });
+  if (fresh_) {
+    rows_of_gates(gates_, places, t);
+    gates_ = {};
+  } else {
+    for (std::size_t r = 0; r < t.rows; ++r) {
+      t.low[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] & 1) << (r % 64);
+      t.high[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] >> 1) << (r % 64);
+    }
+    squares([&](Column* to, std::size_t rows, auto&& row) {
+      for (std::size_t r = 0; r < rows; ++r) std::memcpy(square.data() + 4 * r, row(r), 32);
+      std::memset(square.data() + 4 * rows, 0, (kChunkRows - rows) * 32);
+      transpose_rows(square.data(), kChunkRows, 4, 256, reinterpret_cast<std::uint8_t*>(to), 64);
+    });
+  }
   switch (cpu_level()) {
     case CpuLevel::kAvx512:
       collapse_avx512(t, num, last);
@@ -314,6 +335,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
     phase_[places[r]] =
         static_cast<std::uint8_t>(get(t.low.data(), r) | (get(t.high.data(), r) << 1));
   }
+  if (std::exchange(fresh_, false)) make_rows();
   if (last) return;
   squares([&](const Column* from, std::size_t rows, auto&& row) {
     transpose_rows(reinterpret_cast<const std::uint64_t*>(from), 256, 8, kChunkRows,

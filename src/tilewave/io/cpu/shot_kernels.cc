@@ -7,8 +7,6 @@
 #include <immintrin.h>
 #endif
 
-#include "tilewave/base/cpu_dispatch.h"
-
 namespace tilewave::io {
 namespace {
 
@@ -52,79 +50,85 @@ TW_TARGET_AVX2 std::uint16_t* ones_avx2(const OnesJob& job) { return ones_body(j
 std::uint16_t* ones_base(const OnesJob& job) { return ones_body(job); }
 
 #if defined(__x86_64__)
-#define TW_TARGET_VBMI2 \
-  __attribute__((       \
-      target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
-
 // The bytes that are not zero of some blocks of 2048 bits, eight to a word, each block's last word
 // filled with zeros.
 struct DenseBytes {
   static constexpr std::size_t kBlocks = 16;
   alignas(64) std::uint8_t value[(kBlocks + 1) * 256], number[(kBlocks + 1) * 256];
-  alignas(64) std::uint16_t base[(kBlocks + 1) * 32];     // of a word: bit of the block's byte 0
+  alignas(
+      64) std::uint32_t base[(kBlocks + 1) * 32];  // of a word: bit of the block's byte 0, twice
   alignas(64) std::uint8_t row_ends[(kBlocks + 1) * 32];  // behind this word
 };
 
 // First the bytes that are not zero are brought together (one byte in ten), then the ones of eight
-// of them at a time: positions 0 to 63 compressed by the bits, a position's upper part chooses the
-// number of its byte. 16 are always stored. Neither loop ends at a place that depends on the bits
-// of one row: such ends cannot be foreseen, and cost as much as the rest.
+// of them at a time: places (bit << 5 | byte) compressed by the bits; the byte chooses its number,
+// so that number << 8 | place is 32 times the one. 16 are always stored. Neither loop ends at a
+// place that depends on the bits of one row: such ends cannot be foreseen, and cost as much as the
+// rest.
 TW_TARGET_VBMI2 std::uint16_t* ones_vbmi2(const OnesJob& job) {
-  constexpr std::uint32_t kBlockBits = 2048;
+  constexpr std::uint32_t kBlockBits = 2048, kBlockVectors = kBlockBits / 512;
   DenseBytes d;
-  alignas(64) std::uint8_t bytes[64];
-  for (int k = 0; k < 64; ++k) bytes[k] = static_cast<std::uint8_t>(k);
-  const __m512i iota = _mm512_load_si512(bytes);
-  const std::size_t blocks = (job.last - job.first + kBlockBits - 1) / kBlockBits;
+  alignas(64) std::uint8_t bytes[64], split[64];
+  for (int k = 0; k < 64; ++k) {
+    bytes[k] = static_cast<std::uint8_t>(k);
+    split[k] = static_cast<std::uint8_t>(k >> 3 | (k & 7) << 5);
+  }
+  const __m512i places_of_all = _mm512_load_si512(split);
+  const __m512i iota = _mm512_load_si512(bytes), next = _mm512_set1_epi8(64);
+  const std::uint32_t num_bits = job.last - job.first, vectors = (num_bits + 511) / 512;
+  const std::uint32_t blocks = (vectors + kBlockVectors - 1) / kBlockVectors;
   const std::size_t at_once = DenseBytes::kBlocks / blocks;
-  const std::uint32_t tail_bits = job.last % 8;
+  // What counts of a row's last vector.
+  const std::uint32_t last_bytes = (num_bits + 7) / 8 - 64 * (vectors - 1);
+  const __mmask64 last_used = ~__mmask64{0} >> (64 - last_bytes);
+  const __m512i last_mask = _mm512_mask_mov_epi8(
+      _mm512_set1_epi8(-1), __mmask64{1} << (last_bytes - 1),
+      _mm512_set1_epi8(static_cast<char>(num_bits % 8 ? (1u << num_bits % 8) - 1 : 255)));
   std::uint16_t* to = job.to;
   for (std::size_t from = 0; from < job.num_rows; from += at_once) {
     const std::size_t rows = std::min(at_once, job.num_rows - from);
     std::uint32_t words = 0;
-    for (std::size_t k = 0; k < rows * blocks; ++k) {
-      const auto block = static_cast<std::uint32_t>(k % blocks);
-      const std::uint32_t first = job.first + block * kBlockBits;
-      const std::uint32_t end = std::min(job.last, first + kBlockBits);
-      const std::uint8_t* row = job.rows + (from + k / blocks) * job.stride;
-      std::uint32_t count = 8 * words;
-      for (std::uint32_t byte = first / 8; byte < (end + 7) / 8; byte += 64) {
-        const std::uint32_t left = (end + 7) / 8 - byte;
-        const __mmask64 used = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
-        __m512i v = _mm512_maskz_loadu_epi8(used, row + byte);
-        if (left <= 64 && tail_bits && end == job.last) {
-          const __m512i mask = _mm512_set1_epi8(static_cast<char>((1u << tail_bits) - 1));
-          v = _mm512_mask_blend_epi8(__mmask64{1} << (left - 1), v, _mm512_and_si512(v, mask));
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::uint8_t* at = job.rows + (from + r) * job.stride + job.first / 8;
+      for (std::uint32_t block = 0; block < blocks; ++block) {
+        std::uint32_t count = 8 * words;
+        __m512i numbers = iota;
+        const auto bring = [&](__m512i v) TW_TARGET_VBMI2 __attribute__((always_inline)) {
+          const __mmask64 some = _mm512_test_epi8_mask(v, v);
+          _mm512_storeu_si512(d.value + count, _mm512_maskz_compress_epi8(some, v));
+          _mm512_storeu_si512(d.number + count, _mm512_maskz_compress_epi8(some, numbers));
+          count += static_cast<std::uint32_t>(std::popcount(some));
+        };
+        const bool last = block == blocks - 1;
+        const std::uint32_t whole = last ? vectors - 1 - block * kBlockVectors : kBlockVectors;
+        for (std::uint32_t k = 0; k < whole; ++k, at += 64) {
+          bring(_mm512_loadu_si512(at));
+          numbers = _mm512_add_epi8(numbers, next);
         }
-        const __mmask64 some = _mm512_test_epi8_mask(v, v);
-        const __m512i numbers =
-            _mm512_add_epi8(iota, _mm512_set1_epi8(static_cast<char>(byte - first / 8)));
-        _mm512_storeu_si512(d.value + count, _mm512_maskz_compress_epi8(some, v));
-        _mm512_storeu_si512(d.number + count, _mm512_maskz_compress_epi8(some, numbers));
-        count += static_cast<std::uint32_t>(std::popcount(some));
+        if (last) bring(_mm512_and_si512(_mm512_maskz_loadu_epi8(last_used, at), last_mask));
+        // A word at least, for the end of the row; zeros follow the last byte.
+        std::memset(d.value + count, 0, 16);
+        const __m512i base = _mm512_set1_epi32(static_cast<int>(block * kBlockBits * 0x10001));
+        _mm512_storeu_si512(d.base + words, base);
+        _mm512_storeu_si512(d.base + words + 16, base);
+        std::memset(d.row_ends + words, 0, 32);
+        words = std::max(words + 1, (count + 7) / 8);
+        d.row_ends[words - 1] = job.ends && last;
       }
-      // A word at least, for the end of the row; zeros follow the last byte.
-      std::memset(d.value + count, 0, 16);
-      _mm512_storeu_si512(d.base + words, _mm512_set1_epi16(static_cast<short>(first - job.first)));
-      std::memset(d.row_ends + words, 0, 32);
-      words = std::max(words + 1, (count + 7) / 8);
-      d.row_ends[words - 1] = job.ends && block == blocks - 1;
     }
     for (std::uint32_t w = 0; w < words; ++w) {
       std::uint64_t word;
       std::memcpy(&word, d.value + 8 * w, 8);
       const auto ones = static_cast<std::uint32_t>(std::popcount(word));
-      const __m256i base = _mm256_set1_epi16(static_cast<short>(d.base[w]));
-      const __m128i number = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(d.number + 8 * w));
-      __m512i places = _mm512_maskz_compress_epi8(word, iota);
+      const __m256i base = _mm256_set1_epi32(static_cast<int>(d.base[w]));
+      const __m256i number = _mm256_castsi128_si256(
+          _mm_loadl_epi64(reinterpret_cast<const __m128i*>(d.number + 8 * w)));
+      __m512i places = _mm512_maskz_compress_epi8(word, places_of_all);
       for (std::uint32_t done = 0;;) {
-        const __m128i place = _mm512_castsi512_si128(places);
-        const __m128i byte =
-            _mm_shuffle_epi8(number, _mm_and_si128(_mm_srli_epi16(place, 3), _mm_set1_epi8(7)));
-        const __m128i bit = _mm_and_si128(place, _mm_set1_epi8(7));
-        const __m256i one = _mm256_or_si256(_mm256_slli_epi16(_mm256_cvtepu8_epi16(byte), 3),
-                                            _mm256_cvtepu8_epi16(bit));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + done), _mm256_or_si256(one, base));
+        const __m256i place = _mm256_cvtepu8_epi16(_mm512_castsi512_si128(places));
+        const __m256i byte = _mm256_permutexvar_epi8(_mm256_slli_epi16(place, 8), number);
+        const __m256i one = _mm256_srli_epi16(_mm256_mask_mov_epi8(byte, 0x55555555, place), 5);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + done), _mm256_add_epi16(one, base));
         done += 16;
         if (__builtin_expect(done >= ones, 1)) break;
         places = _mm512_shuffle_i64x2(places, places, 0b00111001);
@@ -189,14 +193,14 @@ TW_TARGET_VBMI2 char* runs_vbmi2(const std::uint16_t* ones, std::size_t count, s
 
 OnesKernel pick_ones() {
 #if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512 && __builtin_cpu_supports("avx512vbmi2")) return ones_vbmi2;
+  if (has_vbmi2()) return ones_vbmi2;
 #endif
   return cpu_level() == CpuLevel::kBase ? ones_base : ones_avx2;
 }
 
 RunsKernel pick_runs() {
 #if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512 && __builtin_cpu_supports("avx512vbmi2")) return runs_vbmi2;
+  if (has_vbmi2()) return runs_vbmi2;
 #endif
   return runs_plain;
 }

@@ -31,8 +31,8 @@ struct Batch {
   }
   [[gnu::always_inline]] Vec* z(std::uint32_t slot) { return x(slot) + vecs; }
   [[gnu::always_inline]] Vec* record_row(std::uint64_t index) {
-    const std::uint64_t ring = program.ring_rows;
-    return records + (program.output == FrameOutput::kRecords ? index : index & (ring - 1)) * vecs;
+    const bool all = program.output == FrameOutput::kRecords;
+    return records + (all ? index : ring_row(index, program.ring_rows)) * vecs;
   }
   [[gnu::always_inline]] Vec* back(std::uint32_t lookback) { return record_row(record - lookback); }
 };
@@ -109,25 +109,10 @@ template <Pauli P>
 [[gnu::always_inline]] inline void hit(std::uint32_t* frames, std::size_t units,
                                        std::uint32_t target, std::uint32_t xz, std::uint32_t unit,
                                        std::uint32_t bit) {
-  const std::uint32_t slot = target & 0xFFFFFFFu, x_axis = (target >> 28) & 3,
-                      z_axis = target >> 30;
-  const std::uint32_t stored =
-      ((x_axis ^ (x_axis >> 1)) & (0u - (xz & 1))) ^ ((z_axis ^ (z_axis >> 1)) & (0u - (xz >> 1)));
-  std::uint32_t* x = frames + 2 * slot * units + unit;
+  const std::uint32_t stored = stored_xz(target, xz);
+  std::uint32_t* x = frames + 2 * slot_of(target) * units + unit;
   x[0] ^= bit & (0u - (stored & 1));
   x[units] ^= bit & (0u - (stored >> 1));
-}
-
-// X, Y, Z (1, 2, 3) as bits x + 2 z.
-[[gnu::always_inline]] inline std::uint32_t xz_of(std::uint32_t pauli) {
-  return pauli ^ (pauli >> 1);
-}
-
-// Of a channel whose branches are not equally likely.
-[[gnu::always_inline]] inline std::uint32_t branch_of(const FrameChannel& c, std::uint32_t bits) {
-  std::uint32_t k = 0;
-  while (k + 1 < c.num_branches && bits >= c.upto[k]) ++k;
-  return k;
 }
 
 [[gnu::always_inline]] inline NoiseStreams streams_of(const Batch& b, const FrameOp& op) {
@@ -146,10 +131,11 @@ template <Pauli P>
   EventDraws events(streams_of(b, op));
   auto* const frames = reinterpret_cast<std::uint32_t*>(b.frames);
   const std::size_t units = b.units;
+  // Copies: the compiler must assume that a store changes members of the channel.
   const std::uint32_t num_branches = c.num_branches;
   const bool equal = c.equal;
   const auto branch = [&](std::size_t k) {
-    return equal ? (events.bits(k) * num_branches) >> 24 : branch_of(c, events.bits(k));
+    return equal ? equal_branch(num_branches, events.bits(k)) : listed_branch(c, events.bits(k));
   };
   while (events.next()) {
     const std::size_t n = events.size();
@@ -201,7 +187,7 @@ template <Pauli P>
     b.chain[v] |= happens[v];
   }
   for (std::uint32_t i = 0; i < op.count; ++i) {
-    const std::uint32_t xz = xz_of((t[i] >> 28) & 3), slot = t[i] & 0xFFFFFFFu;
+    const std::uint32_t xz = xz_of((t[i] >> 28) & 3), slot = slot_of(t[i]);
     if (xz & 1) xor_row(b.x(slot), happens, b.vecs);
     if (xz & 2) xor_row(b.z(slot), happens, b.vecs);
   }
@@ -230,17 +216,10 @@ template <Pauli P>
 }
 
 [[gnu::always_inline]] inline void permute(Batch& b, std::uint32_t slot, std::uint32_t sub) {
-  const std::uint32_t x_to = sub & 3, z_to = sub >> 2;
   Vec *x = b.x(slot), *z = b.z(slot);
-  for (std::uint32_t v = 0; v < b.vecs; ++v) {
-    const Vec old_x = x[v], old_z = z[v];
-    Vec new_x = old_x ^ old_x, new_z = new_x;
-    if (x_to != 3) new_x ^= old_x;
-    if (x_to != 1) new_z ^= old_x;
-    if (z_to != 3) new_x ^= old_z;
-    if (z_to != 1) new_z ^= old_z;
-    x[v] = new_x, z[v] = new_z;
-  }
+  for (std::uint32_t v = 0; v < b.vecs; ++v)
+    apply_clifford1(static_cast<Pauli>(sub & 3), static_cast<Pauli>(sub >> 2), false, false, x[v],
+                    z[v]);
 }
 
 // What frame_step.h asks of a machine.

@@ -20,16 +20,6 @@
 
 namespace tilewave::stabilizer {
 
-/// X, Y, Z (1, 2, 3) as bits x + 2 z.
-__device__ __forceinline__ std::uint32_t xz_of(std::uint32_t pauli) { return pauli ^ (pauli >> 1); }
-
-__device__ __forceinline__ std::uint32_t branch_of(const FrameChannel& c, std::uint32_t bits) {
-  if (c.equal) return (bits * c.num_branches) >> 24;
-  std::uint32_t k = 0;
-  while (k + 1 < c.num_branches && bits >= c.upto[k]) ++k;
-  return k;
-}
-
 /// Four words of a row: 128 shots, which a thread works on together.
 struct alignas(16) Words {
   std::uint32_t v[4];
@@ -72,16 +62,16 @@ struct Machine {
   }
   __device__ Words& x(std::uint32_t slot) const { return words(Index{2} * slot); }
   __device__ Words& z(std::uint32_t slot) const { return words(Index{2} * slot + 1); }
-  __device__ Index ring_row(std::uint32_t index) const {
-    return Index{2} * v.num_slots + (index & static_cast<std::uint32_t>(v.ring - 1));
+  __device__ Index kept_row(std::uint32_t index) const {
+    return Index{2} * v.num_slots + ring_row(index, static_cast<std::uint32_t>(v.ring));
   }
   __device__ std::uint32_t* record_at(std::uint32_t index, std::uint32_t in_lane) const {
     if constexpr (Records) return out + (index * v.num_units + in_lane);
-    return row(ring_row(index), in_lane);
+    return row(kept_row(index), in_lane);
   }
   __device__ Words& record_words(std::uint32_t index) const {
     if constexpr (Records) return result(index);
-    return words(ring_row(index));
+    return words(kept_row(index));
   }
   __device__ const Words& back(std::uint32_t lookback) const {
     return record_words(record - lookback);
@@ -152,9 +142,7 @@ struct Machine {
   // Two events may meet in a word.
   __device__ void hit(std::uint32_t target, std::uint32_t xz, std::uint32_t bit,
                       std::uint32_t in_lane) {
-    const std::uint32_t slot = target & 0xFFFFFFFu, x_axis = (target >> 28) & 3,
-                        z_axis = target >> 30;
-    const std::uint32_t stored = ((xz & 1) ? xz_of(x_axis) : 0u) ^ ((xz & 2) ? xz_of(z_axis) : 0u);
+    const std::uint32_t slot = slot_of(target), stored = stored_xz(target, xz);
     if (stored & 1) atomicXor(row(Index{2} * slot, in_lane), bit);
     if (stored & 2) atomicXor(row(Index{2} * slot + 1, in_lane), bit);
   }
@@ -260,7 +248,7 @@ struct Machine {
     happens &= ~chain[lane()];
     chain[lane()] |= happens;
     for (std::uint32_t i = 0; i < op.count; ++i) {
-      const std::uint32_t slot = t[i] & 0xFFFFFFFu, xz = xz_of((t[i] >> 28) & 3);
+      const std::uint32_t slot = slot_of(t[i]), xz = xz_of((t[i] >> 28) & 3);
       if (xz & 1) *row(Index{2} * slot, lane()) ^= happens;
       if (xz & 2) *row(Index{2} * slot + 1, lane()) ^= happens;
     }
@@ -304,20 +292,17 @@ struct Machine {
   }
 
   __device__ void permute(const FrameOp& op) {
-    const std::uint32_t x_to = xz_of(op.sub & 3), z_to = xz_of(op.sub >> 2);
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
-      Words &px = x(read(targets(op) + i)), &pz = z(read(targets(op) + i));
-      const Words old_x = px, old_z = pz;
-      px = (x_to & 1 ? old_x : Words{}) ^ (z_to & 1 ? old_z : Words{});
-      pz = (x_to & 2 ? old_x : Words{}) ^ (z_to & 2 ? old_z : Words{});
+      const std::uint32_t slot = read(targets(op) + i);
+      apply_clifford1(static_cast<Pauli>(op.sub & 3), static_cast<Pauli>(op.sub >> 2), false, false,
+                      x(slot), z(slot));
     }
   }
   __device__ void swap(const FrameOp& op) {
     for (std::uint32_t i = quad_worker(); i < op.count; i += quad_workers()) {
       const uint2 t = read_pair(targets(op), i);
-      const Words old_x = x(t.x), old_z = z(t.x);
-      x(t.x) = x(t.y), z(t.x) = z(t.y);
-      x(t.y) = old_x, z(t.y) = old_z;
+      exchange(x(t.x), x(t.y));
+      exchange(z(t.x), z(t.y));
     }
   }
 };
