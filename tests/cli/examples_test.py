@@ -15,6 +15,7 @@ PROMISES = {
     "qft_20": comb,
     "grover_3": lambda counts: counts["101"] > 850,
     "phase_estimation": lambda counts: counts == {"1011": 1000},
+    "phase_feedback": lambda counts: counts == {"0101": 1000},
     "until_success": lambda counts: set(counts) == {"01 1", "10 1", "11 0", "11 1"},
     "teleport": lambda counts: len(counts) == 4 and all(key.startswith("0 ") for key in counts),
 }

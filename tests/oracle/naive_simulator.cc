@@ -151,7 +151,15 @@ std::vector<Branch> enumerate_branches(const Circuit& circuit) {
       if (steps > kMaxSteps) throw Error(ExitCode::kInput, "a loop does not end");
       const Op& op = circuit.ops()[now.op++];
       if (op.kind == OpKind::kBarrier || !acts(circuit, op, b.clbits)) continue;
-      if (op.kind == OpKind::kAssign) {
+      if (op.kind == OpKind::kRuntimeGate) {
+        std::vector<double> angles;
+        for (const auto& angle : circuit.angles(op)) {
+          angles.push_back(std::bit_cast<double>(circuit::evaluate(angle, {&b.clbits, 1})));
+        }
+        Circuit one(circuit.num_qubits());
+        circuit.append_with_angles(op, angles, one);
+        apply(one, one.ops()[0], b.state);
+      } else if (op.kind == OpKind::kAssign) {
         assign(circuit.assignment(op), b.clbits);
       } else if (op.kind == OpKind::kJump) {
         now.op = op.first_param;

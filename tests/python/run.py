@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ["numpy", "pytest", "nanobind", "ninja", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching",
-            "scikit-image", "matplotlib"]
+BUILD = ["nanobind", "ninja"]
+PACKAGES = ["numpy", "pytest", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching", "scikit-image", "matplotlib",
+            "mypy"]
 
 
 def skip(why):
@@ -28,22 +29,35 @@ def run(words, **options):
 
 
 def make_environment(folder):
-    """The virtual environment's interpreter; skips where it cannot be made."""
+    """The virtual environment's interpreter, and the installation of what the tests compare with, under way (None where
+    it is there); skips where the environment cannot be made."""
     venv = folder / "venv"
     python = venv / "bin" / "python"
-    stamp = folder / ("packages-" + hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:16])
+    stamp = folder / ("packages-" + hashlib.sha256(" ".join(BUILD + PACKAGES).encode()).hexdigest()[:16])
     if stamp.exists() and python.exists():
-        return python
+        return python, None
     folder.mkdir(parents=True, exist_ok=True)
     code, text = run([sys.executable, "-m", "venv", venv])
     if code:
         skip(f"{sys.executable} -m venv fails (install python3-venv):\n{text[-2000:]}")
-    code, text = run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary",
-                      *PACKAGES])
+    # modules are compiled when they are first imported: most never are
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary",
+               "--no-compile"]
+    code, text = run(install + BUILD)
     if code:
         skip(f"the packages could not be installed from PyPI:\n{text[-2000:]}")
+    rest = subprocess.Popen(install + PACKAGES, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return python, (rest, stamp)
+
+
+def finish_environment(installation):
+    if installation is None:
+        return
+    rest, stamp = installation
+    text = rest.communicate()[0]
+    if rest.returncode:
+        skip(f"the packages could not be installed from PyPI:\n{text[-2000:]}")
     stamp.touch()
-    return python
 
 
 def build_module(source, build, folder, python):
@@ -77,7 +91,9 @@ def main():
     a = parser.parse_args()
     folder = a.build / "python"
     if a.setup:
-        build_module(a.source, a.build, folder, make_environment(folder))
+        python, installation = make_environment(folder)
+        build_module(a.source, a.build, folder, python)  # while the packages arrive
+        finish_environment(installation)
         return
     python = folder / "venv" / "bin" / "python"
     if not (folder / "package" / "tilewave" / "__init__.py").exists():

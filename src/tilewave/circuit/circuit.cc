@@ -6,6 +6,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/density.h"
 
 namespace tilewave::circuit {
 
@@ -52,7 +53,7 @@ std::uint32_t Circuit::add_creg(std::string name, std::uint32_t size) {
 }
 
 void Circuit::check_reads(const ClassicalExpr& expr) const {
-  for_each_read(expr, [&](Clbit first, std::uint32_t count) {
+  circuit::for_each_read(expr, [&](Clbit first, std::uint32_t count) {
     if (std::uint64_t{first} + count > num_clbits_) {
       throw Error(ExitCode::kInput, "a classical expression reads bit " +
                                         std::to_string(std::uint64_t{first} + count - 1) +
@@ -103,32 +104,38 @@ Op& Circuit::add_gate(GateId gate, std::span<const Qubit> qubits, std::span<cons
 Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
                                  std::uint64_t control_values, std::span<const Qubit> qubits,
                                  std::span<const double> params) {
-  const GateInfo& info = gate_info(gate);
+  for (double p : params) {
+    if (!std::isfinite(p)) {
+      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
+                                        ": a parameter is not a finite number");
+    }
+  }
+  Op op;
+  op.kind = OpKind::kGate;
+  op.gate = gate;
+  op.first_param = static_cast<std::uint32_t>(param_pool_.size());
+  Op& added = append_gate(op, controls, control_values, qubits, params.size());
+  param_pool_.insert(param_pool_.end(), params.begin(), params.end());
+  return added;
+}
+
+Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
+                         std::span<const Qubit> qubits, std::size_t num_params) {
+  const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {
     throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
                                       std::to_string(arity) + " qubits, not " +
                                       std::to_string(qubits.size()));
   }
-  if (static_cast<int>(params.size()) != info.num_params) {
+  if (static_cast<int>(num_params) != info.num_params) {
     throw Error(ExitCode::kInput, "gate " + std::string(info.name) + " takes " +
                                       std::to_string(info.num_params) + " parameters, not " +
-                                      std::to_string(params.size()));
-  }
-  for (double p : params) {
-    if (!std::isfinite(p)) {
-      throw Error(ExitCode::kInput,
-                  "gate " + std::string(info.name) + ": a parameter is not a finite number");
-    }
+                                      std::to_string(num_params));
   }
   const std::size_t num_controls = controls.size() + static_cast<std::size_t>(info.num_controls);
   if (num_controls > 64) throw Error(ExitCode::kInput, "a gate can have at most 64 controls");
   check_qubits(controls, qubits, info.name.data());
-  Op op;
-  op.kind = OpKind::kGate;
-  op.gate = gate;
-  op.first_param = static_cast<std::uint32_t>(param_pool_.size());
-  param_pool_.insert(param_pool_.end(), params.begin(), params.end());
   op.control_values = control_values | ~low_mask(static_cast<int>(controls.size()));
   op.num_controls = static_cast<std::uint16_t>(num_controls);
   op.num_targets = static_cast<std::uint16_t>(info.num_targets);
@@ -137,6 +144,57 @@ Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
   qubit_pool_.insert(qubit_pool_.end(), qubits.begin(), qubits.end());
   ops_.push_back(op);
   return ops_.back();
+}
+
+Op& Circuit::add_runtime_gate(GateId gate, std::span<const Qubit> controls,
+                              std::uint64_t control_values, std::span<const Qubit> qubits,
+                              std::vector<ClassicalExpr> angles, bool conjugate) {
+  for (const ClassicalExpr& angle : angles) {
+    check_reads(angle);
+    TW_CHECK(!angle.empty() && angle.nodes.back().type == ClassicalType::kFloat,
+             "an angle is a floating-point number");
+  }
+  Op op;
+  op.kind = OpKind::kRuntimeGate;
+  op.gate = gate;
+  op.conjugate = conjugate;
+  op.first_param = static_cast<std::uint32_t>(angles_.size());
+  Op& added = append_gate(op, controls, control_values, qubits, angles.size());
+  angles_.insert(angles_.end(), std::make_move_iterator(angles.begin()),
+                 std::make_move_iterator(angles.end()));
+  return added;
+}
+
+std::span<const ClassicalExpr> Circuit::angles(const Op& op) const {
+  if (op.kind != OpKind::kRuntimeGate) return {};
+  return {angles_.data() + op.first_param, static_cast<std::size_t>(gate_info(op.gate).num_params)};
+}
+
+void Circuit::append_with_angles(const Op& op, std::span<const double> angles, Circuit& to) const {
+  const std::vector<Qubit> all(qubits(op).begin(), qubits(op).end());  // `to` may be this circuit
+  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(op.gate).num_controls);
+  const std::span<const Qubit> controls(all.data(), extra),
+      own(all.data() + extra, all.size() - extra);
+  const std::size_t first = to.ops().size();
+  if (op.conjugate) {
+    add_column_gate(to, 0, op.gate, controls, op.control_values, own, angles);
+  } else {
+    to.add_controlled_gate(op.gate, controls, op.control_values, own, angles);
+  }
+  to.finish_from(first, op.line, -1);
+}
+
+void Circuit::for_each_read(const Op& op,
+                            const std::function<void(std::uint32_t, std::uint32_t)>& f) const {
+  if (op.condition >= 0) {
+    const Condition& c = conditions_[static_cast<std::size_t>(op.condition)];
+    if (c.expr.empty()) {
+      f(c.first, c.size);
+    } else {
+      circuit::for_each_read(c.expr, f);
+    }
+  }
+  for (const ClassicalExpr& angle : angles(op)) circuit::for_each_read(angle, f);
 }
 
 Op& Circuit::add_matrix(std::span<const Qubit> controls, std::uint64_t control_values,

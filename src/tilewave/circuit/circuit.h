@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,24 +21,27 @@ using Qubit = std::uint32_t;
 using Clbit = std::uint32_t;
 
 enum class OpKind : std::uint8_t {
-  kGate,     ///< a gate of the table, possibly with further controls
-  kMatrix,   ///< a matrix given by the user on num_targets qubits, possibly under controls
-  kMeasure,  ///< qubit into classical bit, in the Z basis
-  kReset,    ///< qubit to |0>
-  kChannel,  ///< a noise channel on num_targets qubits
-  kJump,     ///< go on at another operation, where the condition holds
-  kAssign,   ///< classical bits become the value of an expression
-  kBarrier,  ///< no gate is moved across (kept for printing; the planner may merge across)
+  kGate,         ///< a gate of the table, possibly with further controls
+  kRuntimeGate,  ///< the same, its angles computed from classical bits when it is reached
+  kMatrix,       ///< a matrix given by the user on num_targets qubits, possibly under controls
+  kMeasure,      ///< qubit into classical bit, in the Z basis
+  kReset,        ///< qubit to |0>
+  kChannel,      ///< a noise channel on num_targets qubits
+  kJump,         ///< go on at another operation, where the condition holds
+  kAssign,       ///< classical bits become the value of an expression
+  kBarrier,      ///< no gate is moved across (kept for printing; the planner may merge across)
 };
 
 struct Op {
   OpKind kind = OpKind::kGate;
   GateId gate = GateId::kId;
+  bool conjugate = false;  ///< kRuntimeGate: with the conjugate of the gate's matrix
   std::uint16_t num_controls = 0;
   std::uint16_t num_targets = 0;
   std::uint32_t first_qubit = 0;  ///< in Circuit::qubit_pool: controls, then targets
   /// In Circuit::param_pool; the index of the matrix for kMatrix, of the channel for kChannel, of
-  /// the assignment for kAssign; the operation to go on with for kJump.
+  /// the assignment for kAssign; the operation to go on with for kJump; the first angle's
+  /// expression for kRuntimeGate.
   std::uint32_t first_param = 0;
   Clbit clbit = 0;              ///< kMeasure
   std::int32_t condition = -1;  ///< index in Circuit::conditions, or -1
@@ -119,6 +123,17 @@ class Circuit {
   Op& add_controlled_gate(GateId gate, std::span<const Qubit> controls,
                           std::uint64_t control_values, std::span<const Qubit> qubits,
                           std::span<const double> params = {});
+  /// The same with angles that are computed from the classical bits whenever it is reached.
+  Op& add_runtime_gate(GateId gate, std::span<const Qubit> controls, std::uint64_t control_values,
+                       std::span<const Qubit> qubits, std::vector<ClassicalExpr> angles,
+                       bool conjugate = false);
+  std::span<const ClassicalExpr> angles(const Op& op) const;
+  /// Appends to `to` (of the same qubits) the gate that a runtime gate is at these angles.
+  void append_with_angles(const Op& op, std::span<const double> angles, Circuit& to) const;
+  /// Calls f(first, count) for every run of classical bits that the condition or the angles of an
+  /// operation read.
+  void for_each_read(const Op& op,
+                     const std::function<void(std::uint32_t, std::uint32_t)>& f) const;
   /// Appends a matrix on `targets` (4^targets entries, row-major, need not be unitary) under
   /// `controls`.
   Op& add_matrix(std::span<const Qubit> controls, std::uint64_t control_values,
@@ -152,12 +167,15 @@ class Circuit {
 
  private:
   Op& append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets);
+  Op& append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
+                  std::span<const Qubit> qubits, std::size_t num_params);
   void check_qubits(std::span<const Qubit> a, std::span<const Qubit> b, const char* what) const;
 
   std::uint32_t num_qubits_, num_clbits_;
   std::vector<Op> ops_;
   std::vector<Qubit> qubit_pool_;
   std::vector<double> param_pool_;
+  std::vector<ClassicalExpr> angles_;
   std::vector<std::vector<cplx>> matrices_;
   std::vector<std::shared_ptr<const Channel>> channels_;
   std::vector<Register> qregs_, cregs_;

@@ -1,6 +1,8 @@
 #include "tilewave/circuit/classical.h"
 
 #include <bit>
+#include <cmath>
+#include <string>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -136,6 +138,33 @@ std::uint64_t binary(const ClassicalNode& node, const ClassicalNode& left, std::
   }
 }
 
+std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) {
+  const auto f = static_cast<ClassicalFunction>(node.value);
+  switch (f) {
+    case ClassicalFunction::kFloatPower:
+      return from_double(std::pow(to_double(a), to_double(b)));
+    case ClassicalFunction::kFloatMod:
+      return from_double(std::fmod(to_double(a), to_double(b)));
+    case ClassicalFunction::kPower:
+      if (static_cast<std::int64_t>(b) < 0) {
+        throw Error(ExitCode::kInput, "a classical expression raises an integer to the power " +
+                                          std::to_string(static_cast<std::int64_t>(b)) +
+                                          ": use a float");
+      }
+      return integer_power(a, b);
+    case ClassicalFunction::kPopcount:
+      return static_cast<std::uint64_t>(std::popcount(a));
+    default:
+      return from_double(apply_function(f, to_double(a)));
+  }
+}
+
+std::uint64_t bounded(const ClassicalNode& node, std::uint64_t a) {
+  if (a < node.value) return a;
+  throw Error(ExitCode::kInput,
+              "an index that the circuit computed is out of range or names a qubit twice");
+}
+
 std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
                        std::span<const std::uint64_t> values, std::span<const std::uint64_t> bits) {
   const auto at = [&](std::int32_t k) { return values[static_cast<std::size_t>(k)]; };
@@ -153,6 +182,12 @@ std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
     case ClassicalOp::kNegate:
       return node.type == ClassicalType::kFloat ? from_double(-to_double(at(node.a)))
                                                 : wrap(0 - at(node.a), node);
+    case ClassicalOp::kLookup:
+      return wrap(expr.tables[node.value].at(at(node.a)), node);
+    case ClassicalOp::kBounded:
+      return bounded(node, at(node.a));
+    case ClassicalOp::kCall:
+      return wrap(call(node, at(node.a), node.b < 0 ? 0 : at(node.b)), node);
     default:
       return wrap(
           binary(node, expr.nodes[static_cast<std::size_t>(node.a)], at(node.a), at(node.b)), node);
@@ -161,10 +196,45 @@ std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
 
 }  // namespace
 
+double apply_function(ClassicalFunction f, double x) {
+  switch (f) {
+    case ClassicalFunction::kSin:
+      return std::sin(x);
+    case ClassicalFunction::kCos:
+      return std::cos(x);
+    case ClassicalFunction::kTan:
+      return std::tan(x);
+    case ClassicalFunction::kArcsin:
+      return std::asin(x);
+    case ClassicalFunction::kArccos:
+      return std::acos(x);
+    case ClassicalFunction::kArctan:
+      return std::atan(x);
+    case ClassicalFunction::kExp:
+      return std::exp(x);
+    case ClassicalFunction::kLog:
+      return std::log(x);
+    case ClassicalFunction::kSqrt:
+      return std::sqrt(x);
+    case ClassicalFunction::kCeiling:
+      return std::ceil(x);
+    default:
+      return std::floor(x);
+  }
+}
+
+std::uint64_t integer_power(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t result = 1;
+  for (; b; b >>= 1, a *= a) {
+    if (b & 1) result *= a;
+  }
+  return result;
+}
+
 std::int32_t ClassicalExpr::add(ClassicalNode node) {
   const auto size = static_cast<std::int32_t>(nodes.size());
   const bool leaf = node.op == ClassicalOp::kConst || node.op == ClassicalOp::kBits;
-  const bool unary = node.op >= ClassicalOp::kCast && node.op <= ClassicalOp::kNegate;
+  const bool unary = node.op >= ClassicalOp::kCast && node.op <= ClassicalOp::kCall;
   if (node.a >= size || node.b >= size || (!leaf && node.a < 0) ||
       (!leaf && !unary && node.b < 0)) {
     throw Error(ExitCode::kInput, "a classical expression names an operand that does not exist");
@@ -191,8 +261,10 @@ std::int32_t ClassicalExpr::append(const ClassicalExpr& tail) {
   for (ClassicalNode node : tail.nodes) {
     if (node.a >= 0) node.a += offset;
     if (node.b >= 0) node.b += offset;
+    if (node.op == ClassicalOp::kLookup) node.value += tables.size();
     nodes.push_back(node);
   }
+  tables.insert(tables.end(), tail.tables.begin(), tail.tables.end());
   return static_cast<std::int32_t>(nodes.size()) - 1;
 }
 

@@ -20,6 +20,9 @@ enum class ClassicalOp : std::uint8_t {
   kBitNot,
   kNot,
   kNegate,
+  kLookup,   ///< entry a, from 0 on, of table `value`
+  kBounded,  ///< a, which must lie below `value` as an unsigned number
+  kCall,     ///< function `value` of a, or of a and b; floats but where the function says so
   kBitAnd,
   kBitOr,
   kBitXor,
@@ -41,6 +44,28 @@ enum class ClassicalOp : std::uint8_t {
   kIndex,  ///< bit b of a
 };
 
+enum class ClassicalFunction : std::uint8_t {
+  kSin,
+  kCos,
+  kTan,
+  kArcsin,
+  kArccos,
+  kArctan,
+  kExp,
+  kLog,
+  kSqrt,
+  kCeiling,
+  kFloor,
+  kFloatPower,  ///< a to the power b, the first of those with two operands
+  kFloatMod,    ///< with the sign of a
+  kPower,       ///< of integers, b at least 0
+  kPopcount,    ///< of an integer
+};
+/// One of the functions of one float.
+double apply_function(ClassicalFunction f, double x);
+/// b at least 0; wraps around.
+std::uint64_t integer_power(std::uint64_t a, std::uint64_t b);
+
 struct ClassicalNode {
   ClassicalOp op = ClassicalOp::kConst;
   ClassicalType type = ClassicalType::kBool;  ///< of the result
@@ -51,6 +76,7 @@ struct ClassicalNode {
 
 struct ClassicalExpr {
   std::vector<ClassicalNode> nodes;
+  std::vector<std::vector<std::uint64_t>> tables{};  ///< what kLookup reads
 
   bool empty() const { return nodes.empty(); }
   /// Adds a node; returns its index. Throws Error(kInput) for operands that do not exist or a width
@@ -63,7 +89,7 @@ struct ClassicalExpr {
 };
 
 /// The value, with classical bit k as bit k % 64 of word k / 64. Throws Error(kInput) for a
-/// division by zero.
+/// division by zero and for what is out of bounds.
 std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits);
 
 /// Calls f(first, count) for every run of classical bits the expression reads.

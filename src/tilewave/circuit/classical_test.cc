@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <random>
 
 #include "tilewave/base/bits.h"
@@ -81,6 +82,39 @@ TEST(Classical, reads_bits_wherever_they_lie) {
     }
     ASSERT_EQ(evaluate(e, words), expected) << first << ' ' << width;
   }
+}
+
+TEST(Classical, functions_tables_and_bounds) {
+  using Function = ClassicalFunction;
+  const auto call = [](Function f, Type type, std::uint64_t a, std::uint64_t b, Type result) {
+    ClassicalExpr e;
+    const auto x = e.constant(type, 64, a), y = e.constant(type, 64, b);
+    e.add({Op::kCall, result, 64, x, y, static_cast<std::uint64_t>(f)});
+    return evaluate(e, {});
+  };
+  const auto bits = [](double d) { return std::bit_cast<std::uint64_t>(d); };
+  EXPECT_EQ(call(Function::kFloatPower, Type::kFloat, bits(2), bits(0.5), Type::kFloat),
+            bits(std::sqrt(2.0)));
+  EXPECT_EQ(call(Function::kFloatMod, Type::kFloat, bits(-7), bits(3), Type::kFloat), bits(-1));
+  EXPECT_EQ(call(Function::kPower, Type::kInt, 3, 5, Type::kInt), 243u);
+  EXPECT_THROW(call(Function::kPower, Type::kInt, 3, ~std::uint64_t{0}, Type::kInt), Error);
+  EXPECT_EQ(call(Function::kPopcount, Type::kUint, 0xf1, 0, Type::kUint), 5u);
+  EXPECT_EQ(call(Function::kSin, Type::kFloat, bits(0.3), 0, Type::kFloat), bits(std::sin(0.3)));
+
+  ClassicalExpr table;
+  table.tables.push_back({7, bits(1.5), 9});
+  const auto index = table.bits(1, 2);
+  table.add({Op::kLookup, Type::kFloat, 64, index, -1, 0});
+  ClassicalExpr twice = table;  // tables move along
+  const auto other = twice.append(table);
+  twice.add({Op::kAdd, Type::kFloat, 64, other, other, 0});
+  EXPECT_EQ(evaluate(twice, std::vector<std::uint64_t>{0b010}), bits(3));
+
+  ClassicalExpr bounded;
+  const auto a = bounded.bits(0, 3);
+  bounded.add({Op::kBounded, Type::kUint, 64, a, -1, 5});
+  EXPECT_EQ(evaluate(bounded, std::vector<std::uint64_t>{4}), 4u);
+  EXPECT_THROW(evaluate(bounded, std::vector<std::uint64_t>{5}), Error);
 }
 
 TEST(Classical, what_makes_no_sense_is_an_error) {

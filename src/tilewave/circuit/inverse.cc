@@ -1,6 +1,7 @@
 #include "tilewave/circuit/inverse.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -80,8 +81,53 @@ std::vector<cplx> dagger(const std::vector<cplx>& m, std::size_t dim) {
   return d;
 }
 
+// sum_k weights[k] angles[k] + constant
+ClassicalExpr affine(std::span<const ClassicalExpr> angles, std::span<const double> weights,
+                     double constant) {
+  constexpr auto kFloat = ClassicalType::kFloat;
+  ClassicalExpr e;
+  const auto number = [&](double d) {
+    return e.constant(kFloat, 64, std::bit_cast<std::uint64_t>(d));
+  };
+  std::int32_t sum = number(constant);
+  for (std::size_t k = 0; k < angles.size(); ++k) {
+    if (weights[k] == 0) continue;
+    const std::int32_t angle = e.append(angles[k]), weight = number(weights[k]);
+    const std::int32_t part = e.add({ClassicalOp::kMul, kFloat, 64, angle, weight, 0});
+    sum = e.add({ClassicalOp::kAdd, kFloat, 64, sum, part, 0});
+  }
+  return e;
+}
+
+// The angles of an inverse are sums of the gate's with signs, and constants: found by asking.
+void append_inverse_at_run(const Circuit& from, const Op& op, Circuit& to) {
+  const auto angles = from.angles(op);
+  const std::size_t n = angles.size();
+  std::vector<double> constants(n);
+  const auto row = inverse_row(op.gate, constants);
+  if (!row) {
+    throw Error(ExitCode::kInput, "the inverse of gate " + std::string(gate_info(op.gate).name) +
+                                      " with angles that depend on measurements is not known");
+  }
+  std::vector<std::vector<double>> weights(n, std::vector<double>(n));
+  for (std::size_t k = 0; k < n; ++k) {
+    std::vector<double> unit(n);
+    unit[k] = 1;
+    inverse_row(op.gate, unit);
+    for (std::size_t j = 0; j < n; ++j) weights[j][k] = unit[j] - constants[j];
+  }
+  std::vector<ClassicalExpr> inverse;
+  for (std::size_t j = 0; j < n; ++j) inverse.push_back(affine(angles, weights[j], constants[j]));
+  const auto qubits = from.qubits(op);
+  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
+  to.add_runtime_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
+                      std::move(inverse), op.conjugate);
+}
+
 void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
   if (op.kind == OpKind::kBarrier) return to.add_barrier();
+  if (op.kind == OpKind::kRuntimeGate && op.condition < 0)
+    return append_inverse_at_run(from, op, to);
   if (op.condition >= 0 || (op.kind != OpKind::kGate && op.kind != OpKind::kMatrix)) {
     throw Error(ExitCode::kInput,
                 "a circuit that measures, resets or branches has no inverse: remove operation " +

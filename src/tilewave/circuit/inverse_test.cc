@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <complex>
 #include <map>
 
@@ -81,6 +82,40 @@ TEST(Families, have_the_gates_their_names_promise) {
   }
   EXPECT_THROW(make_family("qtf", 8), Error);
   EXPECT_THROW(make_family("qft", 1), Error);
+}
+
+TEST(Inverse, of_gates_whose_angles_are_computed_has_the_same_angles) {
+  int known = 0;
+  for (const GateInfo& info : gate_table()) {
+    if (info.num_params == 0) continue;
+    std::vector<Qubit> qubits;
+    for (int q = 0; q < info.num_controls + info.num_targets; ++q) qubits.push_back(static_cast<Qubit>(q));
+    const auto n = static_cast<std::uint32_t>(qubits.size());
+    Circuit now(n), later(n);
+    std::vector<double> angles;
+    std::vector<ClassicalExpr> computed;
+    for (int k = 0; k < info.num_params; ++k) {
+      angles.push_back(0.3 + k);
+      computed.emplace_back().constant(ClassicalType::kFloat, 64,
+                                       std::bit_cast<std::uint64_t>(angles.back()));
+    }
+    now.add_gate(info.id, qubits, angles);
+    later.add_runtime_gate(info.id, {}, ~std::uint64_t{0}, qubits, computed);
+    const Circuit expected = inverse(now);
+    if (expected.ops()[0].kind != OpKind::kGate) {
+      EXPECT_THROW(inverse(later), Error) << info.name;
+      continue;
+    }
+    const Circuit found = inverse(later);
+    EXPECT_EQ(found.ops()[0].gate, expected.ops()[0].gate) << info.name;
+    for (std::size_t k = 0; k < angles.size(); ++k) {
+      EXPECT_NEAR(std::bit_cast<double>(evaluate(found.angles(found.ops()[0])[k], {})),
+                  expected.params(expected.ops()[0])[k], 1e-14)
+          << info.name;
+    }
+    ++known;
+  }
+  EXPECT_GT(known, 15);
 }
 
 TEST(RandomCircuit, draws_every_gate_and_repeats_for_its_seed) {

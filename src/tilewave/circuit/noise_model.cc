@@ -27,6 +27,7 @@ bool matches(const NoiseRule& rule, const Op& op) {
     case OpKind::kMatrix:
       return rule.all_gates || rule.on_matrices;
     case OpKind::kGate:
+    case OpKind::kRuntimeGate:
       return rule.all_gates ||
              std::find(rule.gates.begin(), rule.gates.end(), whole_gate(op)) != rule.gates.end();
     default:
@@ -136,17 +137,9 @@ class Writer {
       }
       std::size_t at = 0;
       for (const Qubit q : out_.qubits(op)) at = std::max(at, qubit[q]);
-      if (op.condition >= 0) {
-        const Condition& c = out_.conditions()[static_cast<std::size_t>(op.condition)];
-        const auto wait = [&](Clbit b, std::uint32_t count) {
-          for (std::uint32_t j = 0; j < count; ++j) at = std::max(at, clbit[b + j]);
-        };
-        if (c.expr.empty()) {
-          wait(c.first, c.size);
-        } else {
-          for_each_read(c.expr, wait);
-        }
-      }
+      out_.for_each_read(op, [&](Clbit b, std::uint32_t count) {
+        for (std::uint32_t j = 0; j < count; ++j) at = std::max(at, clbit[b + j]);
+      });
       layer_[k] = at;
       for (const Qubit q : out_.qubits(op)) qubit[q] = at + 1;
       if (op.kind == OpKind::kMeasure) clbit[op.clbit] = at + 1;

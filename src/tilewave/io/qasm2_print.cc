@@ -78,6 +78,8 @@ class Printer {
         case OpKind::kGate:
           gate(op);
           break;
+        case OpKind::kRuntimeGate:
+          fail(op, "its angles are computed while the circuit runs");
         case OpKind::kMatrix:
           fail(op, "a matrix has no text in OpenQASM 2");
         case OpKind::kMeasure:

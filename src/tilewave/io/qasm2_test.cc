@@ -43,6 +43,7 @@ std::string listing(const Circuit& c) {
       case OpKind::kChannel:
         out += "channel";
         break;
+      case OpKind::kRuntimeGate:
       case OpKind::kJump:
       case OpKind::kAssign:
         out += "control flow";

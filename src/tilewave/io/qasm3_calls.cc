@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/inverse.h"
@@ -23,6 +24,16 @@ double extra_phase(GateId id, std::string_view name, const std::vector<double>& 
   if (id == GateId::kU3) return -(p[1] + p[2]) / 2;
   if (id == GateId::kU2) return -(p[0] + p[1]) / 2;
   return 0;
+}
+
+// Whether a return stands inside of a statement, where a condition may be before it.
+bool returns_inside(const Block& body, bool is_inside = false) {
+  return std::any_of(body.begin(), body.end(), [&](const auto& s) {
+    if (s->kind == StmtKind::kReturn) return is_inside;
+    return returns_inside(s->body, true) || returns_inside(s->otherwise, true) ||
+           std::any_of(s->cases.begin(), s->cases.end(),
+                       [](const Case& c) { return returns_inside(c.body, true); });
+  });
 }
 
 }  // namespace
@@ -98,17 +109,28 @@ std::optional<double> Interpreter::plain_real(const Expr& e) {
   }
 }
 
-std::vector<double> Interpreter::angles(const std::vector<ExprPtr>& args) {
-  std::vector<double> out;
+Interpreter::Angles Interpreter::angles(const std::vector<ExprPtr>& args) {
+  Angles out;
+  std::deque<std::pair<std::size_t, Value>> computed;  // which of them depend on measurements
+  std::deque<Memory::Keep> keeps;
   for (const ExprPtr& a : args) {
     if (const auto plain = plain_real(*a)) {
-      out.push_back(*plain);
+      out.numbers.push_back(*plain);
       continue;
     }
-    const Value v = known(a, "an angle");
+    Value v = evaluate(*a);
     if (v.base == Base::kDuration) fail(a->at, "a time is no angle");
-    out.push_back(v.is_real() ? v.cells[0].d : static_cast<double>(v.cells[0].i));
+    const bool same = v.is_same();
+    out.numbers.push_back(!same         ? 0
+                          : v.is_real() ? v.cells[0].d
+                                        : static_cast<double>(v.cells[0].i));
+    if (same) continue;
+    computed.emplace_back(out.numbers.size() - 1, std::move(v));
+    keeps.emplace_back(memory_, computed.back().second);
   }
+  if (computed.empty()) return out;
+  for (const double d : out.numbers) out.values.push_back(Value::real(d));
+  for (auto& [k, v] : computed) out.values[k] = v;
   return out;
 }
 
@@ -136,15 +158,20 @@ void Interpreter::apply(const Token& at, const Gate& gate, const std::vector<dou
     finish_from(first, at.line);
     return;
   }
-  const Definition& d = *gate.definition;
+  std::vector<Value> values;
+  for (const double p : params) values.push_back(Value::real(p));
+  apply_definition(at, *gate.definition, values, qubits);
+}
+
+void Interpreter::apply_definition(const Token& at, const Definition& d,
+                                   std::span<const Value> params, std::span<const Qubit> qubits) {
   if (++call_depth_ > kMaxCallDepth) fail(at, "gates call each other more than 200 deep");
   const bool was_gate = in_gate_;
   in_gate_ = true;
   const std::size_t frame = memory_.push_frame();
   for (std::size_t k = 0; k < params.size(); ++k) {
     Variable v;
-    v.base = Base::kAngle, v.is_const = true, v.value = Value::real(params[k]);
-    v.value.base = Base::kAngle;
+    v.base = Base::kAngle, v.is_const = true, v.value = cast(params[k], Base::kAngle, 64);
     memory_.declare(d.params[k].name.text, std::move(v));
   }
   for (std::size_t k = 0; k < qubits.size(); ++k) {
@@ -159,13 +186,17 @@ void Interpreter::apply(const Token& at, const Gate& gate, const std::vector<dou
 }
 
 // The gate under its modifiers as a circuit on controls, then its own qubits.
-Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const std::vector<double>& params) {
-  Circuit inner(static_cast<std::uint32_t>(gate.num_qubits));
+Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const Angles& params) {
+  Circuit inner(static_cast<std::uint32_t>(gate.num_qubits), circuit_.num_clbits());
   std::vector<Qubit> own(gate.num_qubits);
   for (std::size_t q = 0; q < own.size(); ++q) own[q] = static_cast<Qubit>(q);
   Circuit* const outer = out_;
   out_ = &inner;
-  apply(s.name, gate, params, own);
+  if (params.values.empty()) {
+    apply(s.name, gate, params.numbers, own);
+  } else {
+    apply_at_run(s.name, gate, params.values, own);
+  }
   out_ = outer;
   for (auto m = s.modifiers.rbegin(); m != s.modifiers.rend(); ++m) {
     try {
@@ -198,7 +229,7 @@ void Interpreter::call(const Stmt& s) {
     return;
   }
   const Gate& gate = find_gate(s.name);
-  const std::vector<double> params = angles(s.args);
+  const Angles params = angles(s.args);
   std::size_t num_qubits = gate.num_qubits;
   for (const Modifier& m : s.modifiers) num_qubits += num_controls(m);
   const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
@@ -207,13 +238,21 @@ void Interpreter::call(const Stmt& s) {
                          " takes ", std::to_string(takes), " ", what, (takes == 1 ? "" : "s"),
                          ", not ", std::to_string(has)}));
   };
-  check(params.size(), gate.num_params, "parameter");
+  check(params.numbers.size(), gate.num_params, "parameter");
   check(s.operands.size(), num_qubits, "qubit");
-  for (std::size_t k = 0; k < params.size(); ++k) {
-    if (!std::isfinite(params[k])) fail(s.args[k]->at, "an angle is not a finite number");
+  for (std::size_t k = 0; k < params.numbers.size(); ++k) {
+    if (!std::isfinite(params.numbers[k])) fail(s.args[k]->at, "an angle is not a finite number");
   }
 
-  // broadcast: arrays give one qubit a call, single qubits stand in every call
+  const Circuit inner = s.modifiers.empty() ? Circuit() : modified(s, gate, params);
+  std::vector<const Expr*> operands;
+  for (const ExprPtr& e : s.operands) operands.push_back(e.get());
+  for_each_case(operands, s.at.line, [&] { broadcast(s, gate, params, inner); });
+}
+
+// Arrays give one qubit a call, single qubits stand in every call.
+void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& params,
+                            const Circuit& inner) {
   std::vector<Wires> operands;
   std::size_t count = 1;
   const Expr* array = nullptr;
@@ -227,36 +266,38 @@ void Interpreter::call(const Stmt& s) {
     array = e.get();
     count = operands.back().ids.size();
   }
-  const Circuit inner = s.modifiers.empty() ? Circuit() : modified(s, gate, params);
   std::vector<Qubit> qubits(operands.size());
   for (std::size_t k = 0; k < count; ++k) {
     for (std::size_t j = 0; j < operands.size(); ++j) {
       qubits[j] = operands[j].ids[operands[j].is_array ? k : 0];
-      if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(j), qubits[j]) !=
+      if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(j), qubits[j]) ==
           qubits.begin() + static_cast<std::ptrdiff_t>(j)) {
-        fail(s.operands[j]->at,
-             concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
+        continue;
       }
+      if (!assumed_.empty()) return add_trap(s.name.line);  // only if the indices fall so
+      fail(s.operands[j]->at,
+           concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
     }
-    if (s.modifiers.empty()) {
-      apply(s.name, gate, params, qubits);
-    } else {
+    if (!s.modifiers.empty()) {
       charge(s.name, inner.ops().size());
       const std::size_t first = out_->ops().size();
       append_mapped(inner, qubits, *out_);
       finish_from(first, s.name.line);
+    } else if (params.values.empty()) {
+      apply(s.name, gate, params.numbers, qubits);
+    } else {
+      apply_at_run(s.name, gate, params.values, qubits);
     }
   }
 }
 
-Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& args) {
+Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) {
   if (in_gate_) fail(at, "a gate cannot call a subroutine");
   const Definition& d = *subroutines_.at(at.text);
   if (args.size() != d.params.size()) {
     fail(at, concat({"'", at.text, "' takes ", std::to_string(d.params.size()), " argument",
                      (d.params.size() == 1 ? "" : "s"), ", not ", std::to_string(args.size())}));
   }
-  if (++call_depth_ > kMaxCallDepth) fail(at, "subroutines call each other more than 200 deep");
   std::vector<Variable> values;
   for (std::size_t k = 0; k < args.size(); ++k) {
     const Parameter& p = d.params[k];
@@ -284,6 +325,7 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
     }
     values.push_back(std::move(v));
   }
+  if (++call_depth_ > kMaxCallDepth) fail(at, "subroutines call each other more than 200 deep");
   const std::size_t frame = memory_.push_frame();
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (memory_.declared_here(d.params[k].name.text)) {
@@ -292,36 +334,44 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
     memory_.declare(d.params[k].name.text, std::move(values[k]));
   }
   const bool was_subroutine = in_subroutine_;
-  const std::size_t outer_terms = call_terms_;
   std::vector<Loop> outer_loops;
-  const int outer_running = call_loops_;
-  call_loops_ = running_loops_;
   outer_loops.swap(loops_);
   in_subroutine_ = true;
-  call_terms_ = memory_.terms().size();
-  result_.reset();
-  for (const auto& s : d.body) {
-    const Flow flow = execute(*s);
-    if (flow == Flow::kReturn) break;
-    if (flow == Flow::kEnd) fail(s->at, "'end' cannot stand in a subroutine");
+  Call outer = std::exchange(call_, Call{memory_.terms().size(), running_loops_});
+  const bool has_value = d.result.base != Base::kVoid;
+  const bool one_bit = d.result.base == Base::kBit || d.result.base == Base::kBool;
+  const int width = has_value ? width_of(d.result, one_bit ? 1 : 64) : 0;
+  if (returns_inside(d.body)) {
+    Variable returned;
+    returned.kind = Variable::Kind::kBits, returned.base = Base::kBit;
+    returned.wires = memory_.hidden_bits(1);
+    call_.returned = returned.wires[0];
+    memory_.declare(kReturned, std::move(returned));
+    Variable value;
+    value.base = d.result.base, value.width = width;
+    if (has_value) {
+      value.value = cast(Value::integer(0), value.base, width);
+      memory_.declare(kReturnValue, std::move(value));
+    }
   }
-  loops_.swap(outer_loops);
-  call_terms_ = outer_terms;
-  call_loops_ = outer_running;
-  in_subroutine_ = was_subroutine;
-  memory_.pop_frame(frame);
-  --call_depth_;
+  if (statements(d.body) == Flow::kEnd) fail(d.name, "'end' cannot stand in a subroutine");
   Value out = Value::integer(0);
-  if (d.result.base != Base::kVoid) {
-    if (!result_) fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
-    const int width = width_of(d.result, d.result.base == Base::kBit ? 1 : 64);
+  if (has_value) {
+    if (!call_.result && call_.changes == 0) {
+      fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
+    }
     try {
-      out = cast(*result_, d.result.base, width);
+      out = call_.result ? cast(*call_.result, d.result.base, width)
+                         : memory_.find(kReturnValue)->value;
     } catch (const ValueError& error) {
       fail(d.name, error.problem);
     }
   }
-  result_.reset();
+  loops_.swap(outer_loops);
+  call_ = std::move(outer);
+  in_subroutine_ = was_subroutine;
+  memory_.pop_frame(frame);
+  --call_depth_;
   return out;
 }
 

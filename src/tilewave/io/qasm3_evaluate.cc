@@ -70,7 +70,10 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
         const bool first = truth(a).cells[0].i != 0;
         if (first == (e.op == "||")) return Value::boolean(first);
       }
+      const bool guards = e.op == "&&" || e.op == "||";
+      guarded_ += guards;
       const Value b = evaluate(*e.args[1]);
+      guarded_ -= guards;
       return binary(e.op, a, b);
     }
     case ExprKind::kCast:
@@ -92,11 +95,13 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
     case ExprKind::kMeasure: {
       if (in_gate_) fail(e.at, "a gate cannot measure");
       Wires to;
-      const Wires from = qubits(*e.args[0]);
       to.quantum = false;
-      to.is_array = from.is_array;
-      to.ids = memory_.hidden_bits(from.ids.size());
-      measure(e.at, *e.args[0], to);
+      for_each_case({e.args[0].get()}, e.at.line, [&] {
+        const Wires from = qubits(*e.args[0]);
+        to.is_array = from.is_array;
+        if (to.ids.empty()) to.ids = memory_.hidden_bits(from.ids.size());
+        measure(e.at, *e.args[0], to);
+      });
       return memory_.read(to.ids);
     }
     case ExprKind::kRange:
@@ -126,26 +131,51 @@ bool Interpreter::is_bits(const Expr& e) {
   return v && v->kind != Variable::Kind::kValue;
 }
 
+bool Interpreter::is_qubits(const Expr& e) {
+  const Expr* root = &e;
+  while (root->kind == ExprKind::kIndex || root->kind == ExprKind::kSet ||
+         (root->kind == ExprKind::kBinary && root->op == "++")) {
+    if (root->args.empty()) return false;
+    root = root->args[0].get();
+  }
+  if (root->kind != ExprKind::kName) return false;
+  const Variable* v = memory_.find(root->op);
+  return root->op[0] == '$' || (v && v->kind == Variable::Kind::kQubits);
+}
+
 Value Interpreter::evaluate_index(const Expr& e) {
+  const std::size_t before = assumed_.size();
+  const std::optional<Value> index = dependent_index(*e.args[1]);
+  Value out;
   if (is_bits(e)) {
-    const Wires w = wires(e);
+    const Wires w = wires(index ? *e.args[0] : e);
     if (w.quantum) throw ValueError{"this is a qubit, a classical value is needed"};
-    return memory_.read(w.ids);
+    if (index && !w.is_array) fail(e.at, "a single bit has no index");
+    out = memory_.read(w.ids);
+    if (index) out = pick(out, *index, w.ids.size(), e.at);
+  } else {
+    const Value v = evaluate(*e.args[0]);
+    if (v.is_real() || v.base == Base::kBool) throw ValueError{"this value has no bits to index"};
+    const auto size = static_cast<std::size_t>(v.width);
+    if (index) {
+      out = pick(v, *index, size, e.at);
+    } else {
+      bool is_array = false;
+      const auto places = indices(*e.args[1], size, is_array);
+      out = Value::integer(0);
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const Value one = binary("&",
+                                 binary(">>", cast(v, Base::kUint, 64),
+                                        Value::integer(static_cast<std::int64_t>(places[k]))),
+                                 Value::integer(1));
+        out = binary("|", cast(out, Base::kUint, 64),
+                     binary("<<", one, Value::integer(static_cast<std::int64_t>(k))));
+      }
+      out = cast(out, Base::kBit, static_cast<int>(places.size()));
+    }
   }
-  const Value v = evaluate(*e.args[0]);
-  if (v.is_real() || v.base == Base::kBool) throw ValueError{"this value has no bits to index"};
-  bool is_array = false;
-  const auto places = indices(*e.args[1], static_cast<std::size_t>(v.width), is_array);
-  Value out = Value::integer(0);
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    const Value one = binary("&",
-                             binary(">>", cast(v, Base::kUint, 64),
-                                    Value::integer(static_cast<std::int64_t>(places[k]))),
-                             Value::integer(1));
-    out = binary("|", cast(out, Base::kUint, 64),
-                 binary("<<", one, Value::integer(static_cast<std::int64_t>(k))));
-  }
-  return cast(out, Base::kBit, static_cast<int>(places.size()));
+  assumed_.resize(before, {nullptr, 0, 0});
+  return out;
 }
 
 Value Interpreter::known(const ExprPtr& e, const char* what) {
@@ -181,11 +211,8 @@ int Interpreter::width_of(const TypeName& type, int otherwise) {
 }
 
 // first:step:last, the last included
-std::vector<std::int64_t> Interpreter::range(const Expr& e) {
-  const auto part = [&](std::size_t k, std::int64_t otherwise) {
-    return e.args[k] ? known_integer(e.args[k], "a range") : otherwise;
-  };
-  const std::int64_t first = part(0, 0), step = part(1, 1), last = part(2, -1);
+std::vector<std::int64_t> Interpreter::range(const Expr& e, std::int64_t first, std::int64_t step,
+                                             std::int64_t last) {
   if (step == 0) fail(e.at, "the step of a range cannot be 0");
   std::vector<std::int64_t> out;
   for (std::int64_t i = first; step > 0 ? i <= last : i >= last;) {
@@ -210,7 +237,10 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
   };
   is_array = e.kind == ExprKind::kRange || e.kind == ExprKind::kSet;
   if (e.kind == ExprKind::kSet) {
-    for (const ExprPtr& one : e.args) add(one->at, known_integer(one, "an index"));
+    for (const ExprPtr& one : e.args) {
+      const std::int64_t* given = assumed(*one);
+      add(one->at, given ? *given : known_integer(one, "an index"));
+    }
     return out;
   }
   if (e.kind == ExprKind::kRange) {
@@ -231,9 +261,15 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     if (out.empty()) fail(e.at, "this range is empty");
     return out;
   }
+  if (const std::int64_t* given = assumed(e)) {
+    add(e.at, *given);
+    return out;
+  }
   const Value i = evaluate(e);
   if (!i.is_same()) {
-    fail(e.at, "an index depends on a measurement: it must be known before the circuit runs");
+    fail(e.at,
+         "an index depends on a measurement, which this part of a register may not: index it in "
+         "the statement that uses the qubit");
   }
   if (i.is_real()) fail(e.at, "an index must be an integer");
   add(e.at, i.cells[0].i);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm2_registers.h"
@@ -78,37 +79,39 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
       return Flow::kNext;
     case StmtKind::kMeasure: {
       const Expr& from = *s.operands[0];
-      Wires to;
-      if (s.args.empty()) {
-        const Wires w = qubits(from);
-        try {
-          to.ids = memory_.hidden_bits(w.ids.size());
-        } catch (const ValueError& error) {
-          fail(s.at, error.problem);
+      const Expr& target = s.args.empty() ? from : *s.args[0];
+      for_each_case({&from, &target}, s.at.line, [&] {
+        Wires to = wires(target);
+        if (s.args.empty()) {
+          try {
+            to.ids = memory_.hidden_bits(qubits(from).ids.size());
+          } catch (const ValueError& error) {
+            fail(s.at, error.problem);
+          }
+          to.quantum = false;
         }
-        to.is_array = w.is_array;
-      } else {
-        to = wires(*s.args[0]);
-        if (to.quantum) fail(s.args[0]->at, "this is a qubit, a classical bit is needed");
-      }
-      measure(s.at, from, to);
+        if (to.quantum) fail(target.at, "this is a qubit, a classical bit is needed");
+        measure(s.at, from, to);
+      });
       return Flow::kNext;
     }
     case StmtKind::kReset: {
-      const std::size_t first = circuit_.ops().size();
       for (const ExprPtr& e : s.operands) {
-        for (const auto q : qubits(*e).ids) circuit_.add_reset(q);
+        for_each_case({e.get()}, s.at.line, [&] {
+          const std::size_t first = circuit_.ops().size();
+          for (const auto q : qubits(*e).ids) circuit_.add_reset(q);
+          finish_from(first, s.at.line);
+        });
       }
-      finish_from(first, s.at.line);
       return Flow::kNext;
     }
     case StmtKind::kBarrier:
-      for (const ExprPtr& e : s.operands) qubits(*e);
-      out_->add_barrier();
-      return Flow::kNext;
     case StmtKind::kDelay:
-      check_time(s.value);
-      for (const ExprPtr& e : s.operands) qubits(*e);
+      if (s.kind == StmtKind::kDelay) check_time(s.value);
+      for (const ExprPtr& e : s.operands) {
+        for_each_case({e.get()}, s.at.line, [&] { qubits(*e); });
+      }
+      if (s.kind == StmtKind::kBarrier) out_->add_barrier();
       return Flow::kNext;
     case StmtKind::kIf:
       return conditional(s);
@@ -122,12 +125,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
     case StmtKind::kContinue:
       return leave(s);
     case StmtKind::kReturn:
-      if (!in_subroutine_) fail(s.at, "'return' stands in a subroutine");
-      if (memory_.terms().size() > call_terms_ || running_loops_ > call_loops_) {
-        fail(s.at, "'return' depends on a measurement: assign to a variable and return at the end");
-      }
-      if (s.value) result_ = evaluate(*s.value);
-      return Flow::kReturn;
+      return return_statement(s);
     case StmtKind::kEnd:
       return end();
     case StmtKind::kGate:
@@ -151,22 +149,54 @@ void Interpreter::check_time(const ExprPtr& e) {
 
 Interpreter::Flow Interpreter::block(const Block& body) {
   memory_.push_scope();
-  Flow flow = Flow::kNext;
-  const int before = loops_.empty() ? 0 : loops_.back().changes;
-  int seen = before;
-  for (const auto& s : body) {
-    if (!loops_.empty() && loops_.back().changes != seen) {
-      // a break or continue above left under a condition: the rest happens where it did not
-      if (seen != before) memory_.pop();
-      seen = loops_.back().changes;
-      memory_.push(*still_in(loops_.back()));
-    }
-    flow = execute(*s);
-    if (flow != Flow::kNext) break;
-  }
-  if (seen != before) memory_.pop();
+  const Flow flow = statements(body);
   memory_.pop_scope();
   return flow;
+}
+
+Interpreter::Flow Interpreter::statements(const Block& body) {
+  Flow flow = Flow::kNext;
+  int seen = changes();
+  bool pushed = false;
+  for (const auto& s : body) {
+    if (changes() != seen) {
+      // a break, continue or return above left under a condition: the rest happens where it did not
+      if (std::exchange(pushed, false)) memory_.pop();
+      seen = changes();
+      bool never = false;
+      std::optional<Term> rest = still_here(never);
+      if (never) break;
+      if (rest) memory_.push(std::move(*rest)), pushed = true;
+    }
+    const std::size_t assumed_before = assumed_.size();
+    flow = execute(*s);
+    assumed_.resize(assumed_before, {nullptr, 0, 0});
+    if (flow != Flow::kNext) break;
+  }
+  if (pushed) memory_.pop();
+  return flow;
+}
+
+Interpreter::Flow Interpreter::return_statement(const Stmt& s) {
+  if (!in_subroutine_) fail(s.at, "'return' stands in a subroutine");
+  const bool under_loop = running_loops_ > call_.running_loops;
+  if (memory_.terms().size() == call_.terms && !under_loop) {
+    if (s.value) call_.result = evaluate(*s.value);
+    return Flow::kReturn;
+  }
+  Variable* result = memory_.find(kReturned);
+  TW_CHECK(result, "a return under a condition has its bit");
+  try {
+    if (s.value) {
+      const Value value = evaluate(*s.value);
+      if (Variable* v = memory_.find(kReturnValue)) memory_.assign(*v, value, s.at.line);
+    }
+    memory_.write({static_cast<std::uint32_t>(call_.returned)}, Value::boolean(true), s.at.line);
+  } catch (const ValueError& error) {
+    fail(s.value ? s.value->at : s.at, error.problem);
+  }
+  ++call_.changes;
+  return Flow::kNext;
 }
 
 void Interpreter::include(const Stmt& s) {
@@ -318,25 +348,29 @@ void Interpreter::alias(const Stmt& s) {
 }
 
 void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
-  const Wires q = qubits(from);
-  if (q.ids.size() != to.ids.size()) {
-    fail(at, concat({"measure needs as many classical bits as qubits: there are ",
-                     std::to_string(q.ids.size()), " and ", std::to_string(to.ids.size())}));
-  }
-  charge(at, q.ids.size());
-  try {
-    for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
-  } catch (const ValueError& error) {
-    fail(at, error.problem);
-  }
+  for_each_case({&from}, at.line, [&] {
+    const Wires q = qubits(from);
+    if (q.ids.size() != to.ids.size()) {
+      fail(at, concat({"measure needs as many classical bits as qubits: there are ",
+                       std::to_string(q.ids.size()), " and ", std::to_string(to.ids.size())}));
+    }
+    charge(at, q.ids.size());
+    try {
+      for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
+    } catch (const ValueError& error) {
+      fail(at, error.problem);
+    }
+  });
 }
 
 void Interpreter::assign(const Stmt& s) {
   const Expr& target = *s.args[0];
   if (s.value->kind == ExprKind::kMeasure && s.op == "=" && is_bits(target)) {
-    const Wires to = wires(target);
-    if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
-    return measure(s.value->at, *s.value->args[0], to);
+    return for_each_case({&target}, s.at.line, [&] {
+      const Wires to = wires(target);
+      if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+      measure(s.value->at, *s.value->args[0], to);
+    });
   }
   Value value = evaluate(*s.value);
   if (s.op != "=") {
@@ -350,19 +384,22 @@ void Interpreter::assign(const Stmt& s) {
   store(target, value, s.at.line);
 }
 
-void Interpreter::store(const Expr& target, const Value& value, std::uint32_t line) {
+void Interpreter::store(const Expr& target, const Value& given_value, std::uint32_t line) {
+  Value value = given_value;
+  const Memory::Keep keep(memory_, value);
   try {
     if (is_bits(target)) {
-      const Wires to = wires(target);
-      if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
-      const auto n = static_cast<int>(to.ids.size());
-      if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
-      if (value.base == Base::kBit && value.width != n) {
-        fail(target.at, concat({"the sizes differ: ", std::to_string(n), " and ",
-                                std::to_string(value.width), " bits"}));
-      }
-      memory_.write(to.ids, cast(value, Base::kBit, n), line);
-      return;
+      return for_each_case({&target}, line, [&] {
+        const Wires to = wires(target);
+        if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+        const auto n = static_cast<int>(to.ids.size());
+        if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
+        if (value.base == Base::kBit && value.width != n) {
+          fail(target.at, concat({"the sizes differ: ", std::to_string(n), " and ",
+                                  std::to_string(value.width), " bits"}));
+        }
+        memory_.write(to.ids, cast(value, Base::kBit, n), line);
+      });
     }
     const Expr* root = &target;
     while (root->kind == ExprKind::kIndex) root = root->args[0].get();
@@ -374,12 +411,20 @@ void Interpreter::store(const Expr& target, const Value& value, std::uint32_t li
     if (v->value.is_real() || target.args[0].get() != root) {
       fail(target.at, "this cannot be assigned to");
     }
-    bool is_array = false;
-    const auto places = indices(*target.args[1], static_cast<std::size_t>(v->width), is_array);
+    const auto size = static_cast<std::size_t>(v->width);
+    std::vector<Value> places;
+    if (const auto index = dependent_index(*target.args[1])) {
+      places.push_back(place(*index, size, target.at));
+    } else {
+      bool is_array = false;
+      for (const std::size_t k : indices(*target.args[1], size, is_array)) {
+        places.push_back(Value::integer(static_cast<std::int64_t>(k)));
+      }
+    }
     Value bits = cast(v->value, Base::kUint, 64);
     const Value given = cast(value, Base::kUint, 64);
     for (std::size_t k = 0; k < places.size(); ++k) {
-      const Value at = Value::integer(static_cast<std::int64_t>(places[k]));
+      const Value& at = places[k];
       const Value one =
           binary("&", binary(">>", given, Value::integer(static_cast<int>(k))), Value::integer(1));
       const Value hole = unary("~", binary("<<", Value::integer(1), at));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ class Interpreter {
   circuit::Circuit run(TextSource source);
 
  private:
+  // names of what a subroutine that returns under a condition keeps
+  static constexpr std::string_view kReturned = " returned", kReturnValue = " return value";
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue, kReturn, kEnd };
 
   /// Qubits or classical bits named by an expression.
@@ -47,10 +50,43 @@ class Interpreter {
     int changes = 0;                         ///< how often one was set
   };
 
+  /// What a subroutine under way has returned where a condition stands before its `return`: the bit
+  /// is set, and nothing behind happens.
+  struct Call {
+    std::size_t terms = 0;       ///< conditions at its start
+    int running_loops = 0;       ///< under way at its start
+    std::int64_t returned = -1;  ///< the bit, -1 where none is needed
+    int changes = 0;             ///< how often it was set
+    std::optional<Value> result = {};
+  };
+  /// Angles of a call; where some depend on measurements, `values` are all of them.
+  struct Angles {
+    std::vector<double> numbers;
+    std::vector<Value> values;
+  };
+  /// An index that depends on measurements, of a register of `size` elements.
+  struct Dependent {
+    const Expr* index;
+    Value value;
+    std::size_t size;
+  };
+  struct Dependents {
+    std::deque<Dependent> list;
+    std::deque<Memory::Keep> keeps;
+  };
+  /// What an index is in the case under way.
+  struct Assumed {
+    const Expr* index;
+    int depth;  ///< of calls
+    std::int64_t value;
+  };
+
   // ---- statements (qasm3_interpreter.cc) ----
   Flow program(const TextSource& source);
   Flow execute(const Stmt& s);
   Flow block(const Block& body);
+  Flow statements(const Block& body);
+  Flow return_statement(const Stmt& s);
   void include(const Stmt& s);
   void declare(const Stmt& s);
   void declare_input(const Stmt& s, Variable v);
@@ -68,25 +104,57 @@ class Interpreter {
   // ---- loops (qasm3_loops.cc) ----
   Flow for_loop(const Stmt& s);
   Flow while_loop(const Stmt& s);
-  void running_loop(const Stmt& s, std::optional<Term> entry);
-  std::optional<Term> next_turn(std::uint32_t line);
+  Flow running_for(const Stmt& s, Value first, Value step, Value last);
+  /// `holds` gives the condition of a turn, as condition() does; `after` is done at its end.
+  void running_loop(const Stmt& s, std::optional<Term> entry,
+                    const std::function<std::optional<Term>(bool&)>& holds,
+                    const std::function<Flow()>& body, std::vector<std::string_view> written);
+  std::optional<Term> next_turn(std::uint32_t line, bool& never);
   Flow leave(const Stmt& s);  // break, continue
   Flow end();
-  std::optional<Term> still_in(const Loop& loop) const;
+  /// The condition that nothing broke out of what is under way; none where that is known, and then
+  /// `never` says whether something did.
+  std::optional<Term> still_here(bool& never) const;
+  int changes() const { return call_.changes + (loops_.empty() ? 0 : loops_.back().changes); }
 
   // ---- gates (qasm3_calls.cc) ----
   void call(const Stmt& s);
   /// Null where there is none.
   const Gate* lookup(std::string_view name);
   const Gate& find_gate(const Token& name);
-  std::vector<double> angles(const std::vector<ExprPtr>& args);
+  Angles angles(const std::vector<ExprPtr>& args);
   /// The number of a plain expression of real numbers, if it is one.
   std::optional<double> plain_real(const Expr& e);
   void apply(const Token& at, const Gate& gate, const std::vector<double>& params,
              std::span<const circuit::Qubit> qubits);
-  circuit::Circuit modified(const Stmt& s, const Gate& gate, const std::vector<double>& params);
+  void broadcast(const Stmt& s, const Gate& gate, const Angles& params,
+                 const circuit::Circuit& inner);
+  void apply_definition(const Token& at, const Definition& d, std::span<const Value> params,
+                        std::span<const circuit::Qubit> qubits);
+  circuit::Circuit modified(const Stmt& s, const Gate& gate, const Angles& params);
   std::size_t num_controls(const Modifier& m);
   void finish_from(std::size_t first, std::uint32_t line);
+  Value call_once(const Token& at, const std::vector<ExprPtr>& args);
+
+  // ---- what depends on measurements (qasm3_dependent.cc) ----
+  bool has_effects(const Expr& e) const;
+  const std::int64_t* assumed(const Expr& index) const;
+  void check_index(const Value& v, std::size_t size, std::uint32_t line);
+  void add_trap(std::uint32_t line);
+  void find_dependent(const Expr& index, std::size_t size, Dependents& out);
+  void find_dependent(const Expr& e, Dependents& out);
+  /// Calls f once, or once for every way in which the indices of the operands may fall.
+  void for_each_case(std::initializer_list<const Expr*> operands, std::uint32_t line,
+                     const std::function<void()>& f);
+  void for_each_case(const std::vector<const Expr*>& operands, std::uint32_t line,
+                     const std::function<void()>& f);
+  void run_cases(Dependents& found, std::size_t k, std::uint32_t line,
+                 const std::function<void()>& f);
+  Value place(const Value& index, std::size_t size, const Token& at);
+  std::optional<Value> dependent_index(const Expr& index);
+  Value pick(const Value& all, const Value& index, std::size_t size, const Token& at);
+  void apply_at_run(const Token& at, const Gate& gate, std::span<const Value> params,
+                    std::span<const circuit::Qubit> qubits);
   Value call_subroutine(const Token& at, const std::vector<ExprPtr>& args);
 
   // ---- plain statements (qasm3_plain.cc) ----
@@ -106,11 +174,13 @@ class Interpreter {
   Wires wires(const Expr& e);
   Wires qubits(const Expr& e);
   std::vector<std::size_t> indices(const Expr& e, std::size_t size, bool& is_array);
-  std::vector<std::int64_t> range(const Expr& e);
+  std::vector<std::int64_t> range(const Expr& e, std::int64_t first, std::int64_t step,
+                                  std::int64_t last);
   /// The condition of an if; none when it is known, and then `value` is set.
   std::optional<Term> condition(const Expr& e, bool& value);
   std::optional<Term> comparison(const Expr& e);
   bool is_bits(const Expr& e);
+  bool is_qubits(const Expr& e);
   int width_of(const TypeName& type, int otherwise);
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const;
@@ -132,11 +202,12 @@ class Interpreter {
   } plain_names_[2];  // the bits and the qubits named last
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
   std::unordered_set<std::string> used_inputs_;
-  std::optional<Value> result_;             // of the return statement under way
-  std::vector<Loop> loops_;                 // under way, of this subroutine
-  std::vector<std::size_t> ends_;           // jumps to the end of the program
-  std::size_t call_terms_ = 0;              // conditions at the start of the subroutine under way
-  int running_loops_ = 0, call_loops_ = 0;  // under way; at the start of the subroutine
+  Call call_;                      // of the subroutine under way
+  std::vector<Assumed> assumed_;   // indices in the case under way
+  int guarded_ = 0;                // right sides of && and || under way
+  std::vector<Loop> loops_;        // under way, of this subroutine
+  std::vector<std::size_t> ends_;  // jumps to the end of the program
+  int running_loops_ = 0;          // under way
   int call_depth_ = 0, include_depth_ = 0;
   bool in_gate_ = false, in_subroutine_ = false, has_physical_ = false;
   std::uint64_t steps_ = 0;

@@ -8,6 +8,7 @@
 // with every variable that the body writes in classical bits. A break or continue under a condition
 // sets a hidden bit under which the rest of the turn, and the next ones, do not happen.
 #include <algorithm>
+#include <deque>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm3_interpreter.h"
@@ -16,6 +17,8 @@ namespace tilewave::io::qasm3 {
 namespace {
 
 constexpr std::uint64_t kMaxIterations = 1 << 20;  // of a loop that is unrolled
+constexpr std::string_view kReturnNames[] = {" returned", " return value"};
+constexpr std::string_view kCounter = " counter", kStep = " step", kLast = " last";
 
 void add_root(const Expr* e, std::vector<std::string_view>& names) {
   while (e && e->kind == ExprKind::kIndex) e = e->args[0].get();
@@ -35,6 +38,11 @@ void add_written(const Block& body, std::vector<std::string_view>& names) {
       for (const ExprPtr& e : s->args) add_root(e.get(), names);
     }
     if (s->kind == StmtKind::kAlias) add_root(s->value.get(), names);
+    if (s->kind == StmtKind::kReturn) {
+      for (const std::string_view name : kReturnNames) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
+    }
     add_written(s->body, names);
     add_written(s->otherwise, names);
     for (const Case& c : s->cases) add_written(c.body, names);
@@ -43,16 +51,19 @@ void add_written(const Block& body, std::vector<std::string_view>& names) {
 
 }  // namespace
 
-// Where neither bit is set; none where that is known.
-std::optional<Term> Interpreter::still_in(const Loop& loop) const {
+std::optional<Term> Interpreter::still_here(bool& never) const {
   std::vector<std::uint32_t> bits;
-  for (const std::int64_t bit : {loop.broken, loop.skipped}) {
+  const auto add = [&](std::int64_t bit) {
     if (bit >= 0) bits.push_back(static_cast<std::uint32_t>(bit));
-  }
+  };
+  if (!loops_.empty()) add(loops_.back().broken), add(loops_.back().skipped);
+  add(call_.returned);
+  never = false;
   if (bits.empty()) return std::nullopt;
-  Value neither = binary("==", memory_.read(bits), Value::integer(0));
-  if (neither.is_same()) return std::nullopt;
-  return Memory::term_of(std::move(neither));
+  Value none = binary("==", memory_.read(bits), Value::integer(0));
+  never = none.is_same() && none.cells[0].i == 0;
+  if (none.is_same()) return std::nullopt;
+  return Memory::term_of(std::move(none));
 }
 
 Interpreter::Flow Interpreter::leave(const Stmt& s) {
@@ -80,35 +91,65 @@ Interpreter::Flow Interpreter::end() {
 }
 
 // A further turn begins; where there was a break before, it happens under the term.
-std::optional<Term> Interpreter::next_turn(std::uint32_t line) {
+std::optional<Term> Interpreter::next_turn(std::uint32_t line, bool& never) {
   Loop& loop = loops_.back();
   if (loop.skipped >= 0) memory_.clear(static_cast<std::uint32_t>(loop.skipped), line);
-  return still_in(loop);
+  return still_here(never);
 }
 
 Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
-  std::vector<std::int64_t> values;
+  std::vector<Value> values;
   if (s.value->kind == ExprKind::kRange) {
-    if (!s.value->args[2]) fail(s.value->at, "the range of a loop needs an end");
-    values = range(*s.value);
+    const auto& parts = s.value->args;
+    if (!parts[2]) fail(s.value->at, "the range of a loop needs an end");
+    Value first = parts[0] ? evaluate(*parts[0]) : Value::integer(0);
+    const Memory::Keep keep_first(memory_, first);
+    Value step = parts[1] ? evaluate(*parts[1]) : Value::integer(1);
+    const Memory::Keep keep_step(memory_, step);
+    const Value last = evaluate(*parts[2]);
+    for (const Value* v : std::initializer_list<const Value*>{&first, &step, &last}) {
+      if (v->is_real()) fail(s.value->at, "a range must be of integers");
+    }
+    if (!first.is_same() || !step.is_same() || !last.is_same()) {
+      try {
+        return running_for(s, first, step, last);
+      } catch (const ValueError& error) {
+        fail(s.value->at, error.problem);
+      }
+    }
+    for (const std::int64_t i :
+         range(*s.value, first.cells[0].i, step.cells[0].i, last.cells[0].i)) {
+      values.push_back(Value::integer(i));
+    }
   } else if (s.value->kind == ExprKind::kSet) {
-    for (const ExprPtr& e : s.value->args) values.push_back(known_integer(e, "a loop's range"));
+    for (const ExprPtr& e : s.value->args) {
+      values.push_back(evaluate(*e));
+      if (values.back().is_real()) fail(e->at, "a loop runs over integers");
+    }
   } else {
-    const Value v = known(s.value, "a loop's range");
+    const Value v = evaluate(*s.value);
     if (v.base != Base::kBit) fail(s.value->at, "a loop runs over a range, a set or bits");
-    for (int k = 0; k < v.width; ++k) values.push_back(v.cells[0].i >> k & 1);
+    for (int k = 0; k < v.width; ++k) {
+      values.push_back(binary("&", binary(">>", v, Value::integer(k)), Value::integer(1)));
+    }
+  }
+  std::deque<Memory::Keep> keeps;
+  for (Value& v : values) {
+    if (!v.is_known()) keeps.emplace_back(memory_, v);
   }
   loops_.push_back({memory_.terms().size()});
   Flow flow = Flow::kNext;
   const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
   const int width = width_of(s.type, 64);
-  for (const std::int64_t i : values) {
+  for (const Value& value : values) {
     charge(s.at, 1);
+    bool never = false;
+    const std::optional<Term> inside = next_turn(s.at.line, never);
+    if (never) break;
     memory_.push_scope();
     Variable v;
-    v.base = base, v.width = width, v.value = cast(Value::integer(i), base, width);
+    v.base = base, v.width = width, v.value = cast(value, base, width);
     memory_.declare(s.name.text, std::move(v));
-    const std::optional<Term> inside = next_turn(s.at.line);
     if (inside) memory_.push(*inside);
     flow = block(s.body);
     if (inside) memory_.pop();
@@ -119,20 +160,73 @@ Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
   return flow == Flow::kBreak || flow == Flow::kContinue ? Flow::kNext : flow;
 }
 
+// for i in [first:step:last], known only while the circuit runs:
+//   counter = first; while (counter has not passed last) { i = counter; body; counter += step; }
+Interpreter::Flow Interpreter::running_for(const Stmt& s, Value first, Value step, Value last) {
+  const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
+  const int width = width_of(s.type, 64);
+  memory_.push_scope();
+  const auto declare = [&](std::string_view name, const Value& value) {
+    Variable v;
+    v.value = cast(value, Base::kInt, 64);
+    memory_.declare(name, std::move(v));
+  };
+  declare(kCounter, first), declare(kStep, step), declare(kLast, last);
+  const auto holds = [&](bool& value) -> std::optional<Term> {
+    const Value at = memory_.find(kCounter)->value, by = memory_.find(kStep)->value;
+    const Value end = memory_.find(kLast)->value, zero = Value::integer(0);
+    const Value up = binary("&&", binary(">", by, zero), binary("<=", at, end));
+    const Value down = binary("&&", binary("<", by, zero), binary(">=", at, end));
+    Value more = binary("||", up, down);
+    value = more.is_same() && more.cells[0].i != 0;
+    if (more.is_same()) return std::nullopt;
+    return Memory::term_of(std::move(more));
+  };
+  const auto body = [&] {
+    memory_.push_scope();
+    Variable v;
+    v.base = base, v.width = width;
+    v.value = cast(memory_.find(kCounter)->value, base, width);
+    memory_.declare(s.name.text, std::move(v));
+    const Flow flow = block(s.body);
+    memory_.pop_scope();
+    Variable& counter = *memory_.find(kCounter);
+    memory_.assign(counter, binary("+", counter.value, memory_.find(kStep)->value), s.at.line);
+    return flow;
+  };
+  loops_.push_back({memory_.terms().size()});
+  bool value = false;
+  std::optional<Term> entry = holds(value);
+  if (entry || value) {
+    std::vector<std::string_view> written{kCounter};
+    add_written(s.body, written);
+    running_loop(s, std::move(entry), holds, body, std::move(written));
+  }
+  loops_.pop_back();
+  memory_.pop_scope();
+  return Flow::kNext;
+}
+
 Interpreter::Flow Interpreter::while_loop(const Stmt& s) {
   loops_.push_back({memory_.terms().size()});
   Flow flow = Flow::kNext;
   for (std::uint64_t turns = 0;; ++turns) {
     if (turns == kMaxIterations) fail(s.at, "this loop runs more than 1048576 times");
     charge(s.at, 1);
-    std::optional<Term> inside = next_turn(s.at.line);
+    bool never = false;
+    std::optional<Term> inside = next_turn(s.at.line, never);
+    if (never) break;
     const bool had_break = inside.has_value();
     if (had_break) memory_.push(std::move(*inside));
     bool value = false;
     std::optional<Term> holds = condition(*s.value, value);
     if (holds || (value && had_break)) {
       try {
-        running_loop(s, std::move(holds));
+        std::vector<std::string_view> written;
+        add_written(s.body, written);
+        running_loop(
+            s, std::move(holds), [&](bool& known) { return condition(*s.value, known); },
+            [&] { return block(s.body); }, std::move(written));
       } catch (const ValueError& error) {
         fail(s.at, error.problem);
       }
@@ -148,9 +242,10 @@ Interpreter::Flow Interpreter::while_loop(const Stmt& s) {
 }
 
 // Turns from here on, the first one where `entry` holds (always, without it).
-void Interpreter::running_loop(const Stmt& s, std::optional<Term> entry) {
-  std::vector<std::string_view> written;
-  add_written(s.body, written);
+void Interpreter::running_loop(const Stmt& s, std::optional<Term> entry,
+                               const std::function<std::optional<Term>(bool&)>& holds,
+                               const std::function<Flow()>& body,
+                               std::vector<std::string_view> written) {
   memory_.enter_loop(written, s.at.line);
 
   const auto jump_under = [&](std::optional<Term> term) {
@@ -167,16 +262,17 @@ void Interpreter::running_loop(const Stmt& s, std::optional<Term> entry) {
   const std::size_t outer = memory_.enter_body();
   ++running_loops_;
   loops_.push_back({memory_.terms().size()});
-  const Flow flow = block(s.body);
+  const Flow flow = body();
   memory_.close_turn(written, s.at.line);
   if (flow != Flow::kBreak) {
     loops_.back().skipped = -1;  // a continue ends here
-    std::optional<Term> inside = still_in(loops_.back());
+    bool never = false;
+    std::optional<Term> inside = still_here(never);
     const bool had_break = inside.has_value();
     if (had_break) memory_.push(std::move(*inside));
     bool value = false;
-    std::optional<Term> again = condition(*s.value, value);
-    if (again || value) circuit_.set_jump_target(jump_under(std::move(again)), head);
+    std::optional<Term> again = holds(value);
+    if (!never && (again || value)) circuit_.set_jump_target(jump_under(std::move(again)), head);
     if (had_break) memory_.pop();
   }
   loops_.pop_back();

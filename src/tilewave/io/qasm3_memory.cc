@@ -267,6 +267,10 @@ void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
   }
 }
 
+void Memory::check(circuit::ClassicalExpr expr, std::uint32_t line) {
+  assign_bits(0, 0, std::move(expr), line, condition_index());
+}
+
 void Memory::clear(std::uint32_t wire, std::uint32_t line) {
   if (known_[wire] == 0) return;
   before_write(wire, line);

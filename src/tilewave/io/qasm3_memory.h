@@ -62,6 +62,8 @@ class Memory {
   void measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line);
   /// Writes bit k of the value to wires[k], under the conditions.
   void write(const std::vector<std::uint32_t>& wires, const Value& value, std::uint32_t line);
+  /// Evaluates it when the circuit comes here, under the conditions: it is there to fail.
+  void check(circuit::ClassicalExpr expr, std::uint32_t line);
   /// A bit becomes 0, whatever the conditions.
   void clear(std::uint32_t wire, std::uint32_t line);
   /// Assigns under the conditions entered since the variable was declared.

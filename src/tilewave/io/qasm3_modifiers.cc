@@ -2,6 +2,7 @@
 // which has those of U unless a is unlucky; Jacobi rotations, dimension at most 64.
 #include "tilewave/io/qasm3_modifiers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -151,6 +152,30 @@ void append_all(const Circuit& from, Circuit& to) {
   append_mapped(from, qubits, to);
 }
 
+// The gate under controls, which precede its own qubits; a phase becomes one of the last control.
+void add_controlled_at_run(const Circuit& inner, const Op& op, std::span<const Qubit> qubits,
+                           std::uint64_t values, Circuit& out) {
+  const auto span = inner.angles(op);
+  const std::vector<circuit::ClassicalExpr> angles(span.begin(), span.end());
+  if (op.gate != GateId::kGlobalPhase) {
+    const auto own =
+        static_cast<std::size_t>(circuit::gate_info(op.gate).num_controls) + op.num_targets;
+    const std::size_t extra = qubits.size() - own;
+    out.add_runtime_gate(op.gate, qubits.first(extra), values, qubits.subspan(extra), angles);
+    return;
+  }
+  const std::size_t last = qubits.size() - 1;
+  const bool on_zero = !(values >> last & 1);
+  if (on_zero) out.add_gate(GateId::kX, qubits.subspan(last));
+  out.add_runtime_gate(GateId::kP, qubits.first(last), values, qubits.subspan(last), angles);
+  if (on_zero) out.add_gate(GateId::kX, qubits.subspan(last));
+}
+
+bool has_runtime_gates(const Circuit& c) {
+  return std::any_of(c.ops().begin(), c.ops().end(),
+                     [](const Op& op) { return op.kind == OpKind::kRuntimeGate; });
+}
+
 }  // namespace
 
 void append_mapped(const Circuit& from, std::span<const Qubit> qubits, Circuit& to) {
@@ -170,13 +195,19 @@ void append_mapped(const Circuit& from, std::span<const Qubit> qubits, Circuit& 
     }
     const auto extra =
         static_cast<std::size_t>(op.num_controls - circuit::gate_info(op.gate).num_controls);
+    if (op.kind == OpKind::kRuntimeGate) {
+      const auto angles = from.angles(op);
+      to.add_runtime_gate(op.gate, all.first(extra), op.control_values, all.subspan(extra),
+                          {angles.begin(), angles.end()});
+      continue;
+    }
     to.add_controlled_gate(op.gate, all.first(extra), op.control_values, all.subspan(extra),
                            from.params(op));
   }
 }
 
 Circuit controlled(const Circuit& inner, std::uint32_t count, std::uint64_t values) {
-  Circuit out(inner.num_qubits() + count);
+  Circuit out(inner.num_qubits() + count, inner.num_clbits());
   for (const Op& op : inner.ops()) {
     if (op.kind == OpKind::kBarrier) {
       out.add_barrier();
@@ -193,6 +224,10 @@ Circuit controlled(const Circuit& inner, std::uint32_t count, std::uint64_t valu
     if (op.kind == OpKind::kMatrix) {
       out.add_matrix(all.first(num_controls), all_values, all.subspan(num_controls),
                      inner.matrix(op));
+      continue;
+    }
+    if (op.kind == OpKind::kRuntimeGate) {
+      add_controlled_at_run(inner, op, all, all_values, out);
       continue;
     }
     const auto params = inner.params(op);
@@ -232,7 +267,7 @@ Circuit controlled(const Circuit& inner, std::uint32_t count, std::uint64_t valu
 }
 
 Circuit power(const Circuit& inner, double k) {
-  Circuit out(inner.num_qubits());
+  Circuit out(inner.num_qubits(), inner.num_clbits());
   if (k == std::floor(k)) {
     if (std::abs(k) > kMaxRepeats) {
       throw Error(ExitCode::kInput, "pow repeats a gate at most 1048576 times");
@@ -240,6 +275,10 @@ Circuit power(const Circuit& inner, double k) {
     const Circuit once = k < 0 ? circuit::inverse(inner) : inner;
     for (double done = 0; done < std::abs(k); ++done) append_all(once, out);
     return out;
+  }
+  if (has_runtime_gates(inner)) {
+    throw Error(ExitCode::kInput,
+                "pow with a fraction takes a gate whose angles are known before the circuit runs");
   }
   if (inner.ops().size() == 1 && inner.ops()[0].kind == OpKind::kGate) {
     const Op& op = inner.ops()[0];

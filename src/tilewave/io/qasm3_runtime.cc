@@ -2,15 +2,14 @@
 // circuit/classical.h. Integers are computed in 64 bits and cut to their width, as tables are.
 #include <algorithm>
 #include <bit>
-#include <map>
 
-#include "tilewave/base/bits.h"
 #include "tilewave/io/qasm3_value.h"
 
 namespace tilewave::io::qasm3 {
 namespace {
 
 using circuit::ClassicalExpr;
+using circuit::ClassicalFunction;
 using circuit::ClassicalOp;
 using circuit::ClassicalType;
 
@@ -53,44 +52,25 @@ std::int32_t add_part(ClassicalExpr& e, std::int32_t all, std::int32_t a, std::s
   return all < 0 ? a : add(e, ClassicalOp::kBitOr, kUint, 64, all, a);
 }
 
-// Each bit of the value that varies as a truth table of its own, beside the constant rest.
+std::uint64_t content(const Value& v, const Cell& c) {
+  return v.is_real() ? std::bit_cast<std::uint64_t>(c.d) : static_cast<std::uint64_t>(c.i);
+}
+
+// The cell of the table that the bits name.
 std::int32_t add_value_table(ClassicalExpr& e, const Value& v) {
-  if (v.is_real()) {
-    throw ValueError{
-        "a real number that depends on measured bits cannot be computed with what a "
-        "running loop changes"};
-  }
-  const int width = node_width(v.base, v.width);
-  std::uint64_t always = ~std::uint64_t{0}, ever = 0;
-  for (const Cell& c : v.cells) {
-    always &= static_cast<std::uint64_t>(c.i), ever |= static_cast<std::uint64_t>(c.i);
-  }
-  const std::uint64_t varies = (ever & ~always) & low_mask(width);
-  std::int32_t all = e.constant(ClassicalType::kUint, 64, always & low_mask(width));
-  std::map<std::vector<std::uint64_t>, std::int32_t> made;  // the sign of a number has many twins
-  Test test;
-  test.bits = v.deps;
-  for (int k = 0; k < width; ++k) {
-    if (!(varies >> k & 1)) continue;
-    test.table.assign((v.cells.size() + 63) / 64, 0);
-    for (std::size_t i = 0; i < v.cells.size(); ++i) {
-      const auto one = static_cast<std::uint64_t>(v.cells[i].i) >> k & 1;
-      test.table[i / 64] |= one << (i % 64);
-    }
-    const auto [it, fresh] = made.try_emplace(test.table, 0);
-    if (fresh) it->second = add_table(test, e);
-    all = add_part(e, all, it->second, static_cast<std::size_t>(k));
-  }
-  return add_cast(e, all, type_of(v.base), width);
+  const std::int32_t index = add_index(v.deps, e);
+  std::vector<std::uint64_t> table;
+  for (const Cell& c : v.cells) table.push_back(content(v, c));
+  e.tables.push_back(std::move(table));
+  return e.add({ClassicalOp::kLookup, type_of(v.base),
+                static_cast<std::uint8_t>(node_width(v.base, v.width)), index, -1,
+                e.tables.size() - 1});
 }
 
 std::int32_t add_value(ClassicalExpr& e, const Value& v) {
   if (v.is_expr()) return e.append(*v.expr);
   if (!v.is_same()) return add_value_table(e, v);
-  const Cell c = v.cells[0];
-  const auto bits =
-      v.is_real() ? std::bit_cast<std::uint64_t>(c.d) : static_cast<std::uint64_t>(c.i);
-  return e.constant(type_of(v.base), node_width(v.base, v.width), bits);
+  return e.constant(type_of(v.base), node_width(v.base, v.width), content(v, v.cells[0]));
 }
 
 Value finish(ClassicalExpr e, Base base, int width) {
@@ -123,9 +103,7 @@ ClassicalOp op_of(std::string_view name) {
   for (const OpName& row : kOps) {
     if (row.name == name) return row.op;
   }
-  throw ValueError{concat({"'", name,
-                           "' is not computed while a circuit runs: its operands depend "
-                           "on more than 12 measured bits or on what a running loop changes"})};
+  throw ValueError{concat({"'", name, "' is not computed while a circuit runs"})};
 }
 
 bool is_unsigned(const Value& v) { return type_of(v.base) != ClassicalType::kInt; }
@@ -176,6 +154,18 @@ Value cast_expr(const Value& a, Base base, int width) {
   return finish(std::move(e), base, base == Base::kBool ? 1 : width);
 }
 
+Value function_expr(ClassicalFunction f, const Value& a, const Value* b) {
+  const bool whole = f == ClassicalFunction::kPower || f == ClassicalFunction::kPopcount;
+  const Base base = f == ClassicalFunction::kPopcount ? Base::kUint
+                    : whole                           ? Base::kInt
+                                                      : Base::kFloat;
+  ClassicalExpr e;
+  const std::int32_t x = add_value(e, a);
+  const std::int32_t y = b ? add_value(e, *b) : -1;
+  e.add({ClassicalOp::kCall, type_of(base), 64, x, y, static_cast<std::uint64_t>(f)});
+  return finish(std::move(e), base, 64);
+}
+
 Value unary_expr(std::string_view op, const Value& a) {
   if (op == "~" && a.is_real()) throw ValueError{"~ needs bits or an integer"};
   Value from = op == "!" ? truth(a) : a;
@@ -192,6 +182,19 @@ Value unary_expr(std::string_view op, const Value& a) {
 
 Value binary_expr(std::string_view op, const Value& a, const Value& b) {
   constexpr auto kBool = ClassicalType::kBool;
+  const bool real = a.is_real() || b.is_real();
+  if (op == "**" || (op == "%" && real)) {
+    const auto number = [&](const Value& v) {
+      return real ? cast(v, Base::kFloat, 64) : cast(v, Base::kInt, 64);
+    };
+    const Value x = number(a), y = number(b);
+    Value out = function_expr(op == "%" ? ClassicalFunction::kFloatMod
+                              : real    ? ClassicalFunction::kFloatPower
+                                        : ClassicalFunction::kPower,
+                              x, &y);
+    if (real && common_base(a, b) == Base::kAngle) out.base = Base::kAngle;
+    return out;
+  }
   const ClassicalOp code = op_of(op);
   ClassicalExpr e;
   std::int32_t x = add_value(e, a), y = add_value(e, b);
@@ -200,7 +203,6 @@ Value binary_expr(std::string_view op, const Value& a, const Value& b) {
     add(e, code, kBool, 1, x, y);
     return finish(std::move(e), Base::kBool, 1);
   }
-  const bool real = a.is_real() || b.is_real();
   if (is_comparison(op)) {
     const auto type = real                               ? ClassicalType::kFloat
                       : is_unsigned(a) && is_unsigned(b) ? ClassicalType::kUint
@@ -210,7 +212,6 @@ Value binary_expr(std::string_view op, const Value& a, const Value& b) {
     return finish(std::move(e), Base::kBool, 1);
   }
   if (real) {
-    if (op == "%") op_of("% of real numbers");
     x = add_cast(e, x, ClassicalType::kFloat, 64), y = add_cast(e, y, ClassicalType::kFloat, 64);
     add(e, code, ClassicalType::kFloat, 64, x, y);
     const Base base = common_base(a, b);

@@ -9,6 +9,8 @@
 namespace tilewave::io::qasm3 {
 namespace {
 
+using circuit::ClassicalFunction;
+
 std::uint64_t mask_of(int width) { return low_mask(std::min(width, 64)); }
 
 bool is_real_base(Base base) {
@@ -47,15 +49,6 @@ Cell real_cell(double d) {
   return {0, d};
 }
 
-std::int64_t power(std::int64_t base, std::int64_t exponent) {
-  std::uint64_t result = 1;
-  auto b = static_cast<std::uint64_t>(base);
-  for (auto e = static_cast<std::uint64_t>(exponent); e; e >>= 1, b *= b) {
-    if (e & 1) result *= b;
-  }
-  return static_cast<std::int64_t>(result);
-}
-
 double apply_real(std::string_view op, double a, double b) {
   if (op == "+") return a + b;
   if (op == "-") return a - b;
@@ -91,21 +84,15 @@ bool compare(std::string_view op, auto a, auto b) {
 
 struct RealFunction {
   std::string_view name;
-  double (*f)(double);
+  ClassicalFunction f;
 };
 constexpr RealFunction kRealFunctions[] = {
-    {"sin", [](double x) { return std::sin(x); }},
-    {"cos", [](double x) { return std::cos(x); }},
-    {"tan", [](double x) { return std::tan(x); }},
-    {"arcsin", [](double x) { return std::asin(x); }},
-    {"arccos", [](double x) { return std::acos(x); }},
-    {"arctan", [](double x) { return std::atan(x); }},
-    {"exp", [](double x) { return std::exp(x); }},
-    {"log", [](double x) { return std::log(x); }},
-    {"ln", [](double x) { return std::log(x); }},
-    {"sqrt", [](double x) { return std::sqrt(x); }},
-    {"ceiling", [](double x) { return std::ceil(x); }},
-    {"floor", [](double x) { return std::floor(x); }},
+    {"sin", ClassicalFunction::kSin},         {"cos", ClassicalFunction::kCos},
+    {"tan", ClassicalFunction::kTan},         {"arcsin", ClassicalFunction::kArcsin},
+    {"arccos", ClassicalFunction::kArccos},   {"arctan", ClassicalFunction::kArctan},
+    {"exp", ClassicalFunction::kExp},         {"log", ClassicalFunction::kLog},
+    {"ln", ClassicalFunction::kLog},          {"sqrt", ClassicalFunction::kSqrt},
+    {"ceiling", ClassicalFunction::kCeiling}, {"floor", ClassicalFunction::kFloor},
 };
 constexpr std::string_view kOtherFunctions[] = {"mod", "pow", "popcount", "rotl", "rotr"};
 
@@ -165,11 +152,6 @@ std::int32_t add_test(const Test& test, ClassicalExpr& e) {
 }
 
 Value map(const Value& a, const std::function<Cell(Cell)>& f) {
-  if (a.is_expr()) {
-    throw ValueError{
-        "a function needs a value of at most 12 measured bits that no running loop "
-        "changes"};
-  }
   Value out = a;
   for (Cell& c : out.cells) c = f(c);
   return out;
@@ -177,16 +159,22 @@ Value map(const Value& a, const std::function<Cell(Cell)>& f) {
 
 }  // namespace
 
-// index = the bits side by side; bit (index % 64) of word (index / 64) of the table
-std::int32_t add_table(const Test& test, ClassicalExpr& e) {
+std::int32_t add_index(const std::vector<circuit::Clbit>& bits, ClassicalExpr& e) {
   constexpr auto kUint = ClassicalType::kUint;
   std::int32_t index = -1;
-  for (std::size_t j = 0; j < test.bits.size(); ++j) {
-    const std::int32_t one = add_node(e, ClassicalOp::kCast, kUint, e.bits(test.bits[j], 1));
+  for (std::size_t j = 0; j < bits.size(); ++j) {
+    const std::int32_t one = add_node(e, ClassicalOp::kCast, kUint, e.bits(bits[j], 1));
     const std::int32_t shifted =
         j == 0 ? one : add_node(e, ClassicalOp::kShiftLeft, kUint, one, word(e, j));
     index = j == 0 ? shifted : add_node(e, ClassicalOp::kBitOr, kUint, index, shifted);
   }
+  return index;
+}
+
+// Bit (index % 64) of word (index / 64) of the table.
+std::int32_t add_table(const Test& test, ClassicalExpr& e) {
+  constexpr auto kUint = ClassicalType::kUint;
+  const std::int32_t index = add_index(test.bits, e);
   const std::int32_t low = add_node(e, ClassicalOp::kBitAnd, kUint, index, word(e, 63));
   const std::int32_t high = add_node(e, ClassicalOp::kShiftRight, kUint, index, word(e, 6));
   std::int32_t any = -1;
@@ -333,12 +321,30 @@ Value binary(std::string_view op, const Value& a, const Value& b) {
   }
   const IntegerType to = integer_result(op, a, b);
   Value out = combine(a, b, [&](Cell p, Cell q) {
-    const std::int64_t i = op == "**" ? power(p.i, q.i) : apply_integer(op, p.i, q.i);
+    const std::int64_t i =
+        op == "**" ? static_cast<std::int64_t>(circuit::integer_power(
+                         static_cast<std::uint64_t>(p.i), static_cast<std::uint64_t>(q.i)))
+                   : apply_integer(op, p.i, q.i);
     return Cell{wrap(i, to.base, to.width), 0};
   });
   out.base = to.base, out.width = to.width;
   return out;
 }
+
+namespace {
+
+// u << by | u >> (w - by), with by from 0 to w - 1
+Value rotated(const Value& a, const Value& by, bool left) {
+  const Value w = Value::integer(a.width);
+  const Value u = cast(a, Base::kUint, a.width);
+  const Value rest = binary("%", cast(by, Base::kInt, 64), w);
+  const Value turn = binary("%", binary("+", rest, w), w);
+  const Value back = binary("%", binary("-", w, turn), w);
+  return cast(binary("|", binary("<<", u, left ? turn : back), binary(">>", u, left ? back : turn)),
+              a.base, a.width);
+}
+
+}  // namespace
 
 bool call_function(std::string_view name, const std::vector<Value>& args, Value& out) {
   const auto need = [&](std::size_t count) {
@@ -350,7 +356,12 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
   for (const RealFunction& f : kRealFunctions) {
     if (f.name != name) continue;
     need(1);
-    out = map(args[0], [&](Cell c) { return real_cell(f.f(as_real(args[0], c))); });
+    if (args[0].is_expr()) {
+      out = function_expr(f.f, cast(args[0], Base::kFloat, 64));
+      return true;
+    }
+    out = map(args[0],
+              [&](Cell c) { return real_cell(circuit::apply_function(f.f, as_real(args[0], c))); });
     out.base = Base::kFloat;
     return true;
   }
@@ -362,6 +373,10 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
   if (name == "popcount") {
     need(1);
     if (args[0].is_real()) throw ValueError{"popcount needs bits or an integer"};
+    if (args[0].is_expr()) {
+      out = function_expr(ClassicalFunction::kPopcount, cast(args[0], Base::kUint, args[0].width));
+      return true;
+    }
     out = map(args[0], [&](Cell c) {
       return Cell{std::popcount(static_cast<std::uint64_t>(c.i) & mask_of(args[0].width)), 0};
     });
@@ -372,6 +387,10 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
     need(2);
     if (args[0].is_real() || args[1].is_real()) throw ValueError{"a rotation needs bits"};
     const int w = args[0].width;
+    if (!fit_a_table(args[0], args[1])) {
+      out = rotated(args[0], args[1], name == "rotl");
+      return true;
+    }
     out = combine(args[0], args[1], [&](Cell p, Cell q) {
       std::int64_t by = (name == "rotl" ? q.i : -q.i) % w;
       if (by < 0) by += w;

@@ -4,8 +4,8 @@
 // value when bit j of i is what the classical bit deps[j] holds. Operations act cell by cell on the
 // union of the bits, so every classical expression works on measured bits as it does on constants.
 // Beyond kMaxValueBits bits, and for what a loop of the running circuit changes, a value is an
-// expression that the circuit computes (qasm3_runtime.cc): operators and casts work on it,
-// functions do not. Integers live in 64 bits; float, angle and duration (in seconds) in a double.
+// expression that the circuit computes (qasm3_runtime.cc). Integers live in 64 bits; float, angle
+// and duration (in seconds) in a double.
 #pragma once
 
 #include <cstdint>
@@ -80,11 +80,13 @@ bool is_comparison(std::string_view op);
 Value unary_expr(std::string_view op, const Value& a);
 Value binary_expr(std::string_view op, const Value& a, const Value& b);
 Value cast_expr(const Value& a, Base base, int width);
+/// A function of one number, of `result` type, or of two.
+Value function_expr(circuit::ClassicalFunction f, const Value& a, const Value* b = nullptr);
 /// The value in classical bits [first, first + width), 64 of them for real numbers.
 Value stored(Base base, int width, circuit::Clbit first);
 /// The value in classical bits anywhere, at most 64, lowest first; entries of `known` as for bits.
 Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known);
-/// Any value as an expression. Throws ValueError for a table of real numbers.
+/// Any value as an expression.
 circuit::ClassicalExpr to_expr(const Value& a);
 
 /// The same table with the bit `from` called `to`.
@@ -107,6 +109,8 @@ struct Test {
 
 /// Where a value that depends on measured bits is true, in the plainest form.
 Test to_test(const Value& holds);
+/// The bits side by side as a number, the first one lowest.
+std::int32_t add_index(const std::vector<circuit::Clbit>& bits, circuit::ClassicalExpr& e);
 /// The result of a truth table over `test.bits` as a node.
 std::int32_t add_table(const Test& test, circuit::ClassicalExpr& e);
 /// The classical bits a test reads, possibly with repetitions.

@@ -2,6 +2,7 @@
 #include "tilewave/simulate/branches.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <unordered_map>
@@ -125,7 +126,7 @@ class Runner {
         on_leaf_(on_leaf),
         state_(state),
         plans_(options.plans ? options.plans : &own_plans_) {
-    if (!program.has_channels) return;
+    if (!adds_gates()) return;
     work_ = circuit_;
     work_.take_ops();
     for (const auto& channel : circuit_.channels()) draws_.emplace_back(*channel);
@@ -160,6 +161,9 @@ class Runner {
     return op.condition < 0 ||
            simulate::holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], bits);
   }
+
+  // Operators of channels, and gates whose angles are computed, are written into `work_`.
+  bool adds_gates() const { return program_.has_channels || program_.has_runtime_gates; }
 
   // Gates and the operators of channels that all shots of a branch have in common.
   struct Stretch {
@@ -197,7 +201,9 @@ class Runner {
         }
         at.op = op.first_param;
       } else if (op.kind == OpKind::kAssign) {
-        assign(circuit_.assignment(op), at.bits);
+        assign(op, at.bits);
+      } else if (op.kind == OpKind::kRuntimeGate) {
+        add_runtime_gate(op, s);
       } else {
         s.ops.push_back(op);
       }
@@ -302,8 +308,36 @@ class Runner {
     return s.open_channel;
   }
 
-  static void assign(const circuit::Assignment& to, Bits& bits) {
-    const std::uint64_t value = circuit::evaluate(to.value, bits);
+  std::uint64_t evaluate(const circuit::ClassicalExpr& expr, const Op& op, const Bits& bits) const {
+    try {
+      return circuit::evaluate(expr, bits);
+    } catch (const Error& error) {
+      if (op.line == 0) throw;
+      throw Error(error.code(), "line " + std::to_string(op.line) + ": " + error.what());
+    }
+  }
+
+  // The gate at the angles it has now.
+  void add_runtime_gate(const Op& op, Stretch& s) {
+    std::vector<double> angles;
+    for (const circuit::ClassicalExpr& angle : circuit_.angles(op)) {
+      angles.push_back(std::bit_cast<double>(evaluate(angle, op, s.end.bits)));
+    }
+    std::string key(reinterpret_cast<const char*>(angles.data()), angles.size() * sizeof(double));
+    s.chosen += key;
+    key.append(reinterpret_cast<const char*>(&op.first_param), sizeof op.first_param);
+    auto found = at_angles_.find(key);
+    if (found == at_angles_.end()) {
+      const std::size_t first = work_.ops().size();
+      circuit_.append_with_angles(op, angles, work_);
+      found = at_angles_.emplace(std::move(key), first).first;
+    }
+    s.ops.push_back(work_.ops()[found->second]);
+  }
+
+  void assign(const Op& op, Bits& bits) const {
+    const circuit::Assignment& to = circuit_.assignment(op);
+    const std::uint64_t value = evaluate(to.value, op, bits);
     for (std::uint32_t k = 0; k < to.size; ++k) set_bit(bits, to.first + k, value >> k & 1);
   }
 
@@ -312,7 +346,7 @@ class Runner {
     statevec::PlanOptions plan_options = state_->plan_options();
     plan_options.restore_layout = options_.in_order && last;
     PlanCache::PlanPtr plan;
-    const Circuit& of = program_.has_channels ? work_ : circuit_;
+    const Circuit& of = adds_gates() ? work_ : circuit_;
     const auto make = [&] { return statevec::make_plan(of, ops, plan_options); };
     if (!program_.has_channels &&
         (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits))) {
@@ -540,6 +574,7 @@ class Runner {
   std::vector<ChannelDraw> draws_;
   Circuit work_;
   std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> operators_;
+  std::unordered_map<std::string, std::size_t> at_angles_;  // gates at angles, in `work_`
   std::vector<int> outcomes_;
 };
 

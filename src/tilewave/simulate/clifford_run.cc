@@ -89,6 +89,8 @@ class Translator {
       case OpKind::kJump:
       case OpKind::kAssign:
         return refuse(op, "it is classical control that branches");
+      case OpKind::kRuntimeGate:
+        return refuse(op, "its angles depend on measurements");
       case OpKind::kChannel:
         return refuse(op, "a noise channel stands there");
       case OpKind::kGate:

@@ -187,6 +187,14 @@ class Widener {
             static_cast<std::size_t>(op.num_controls - circuit::gate_info(op.gate).num_controls);
         circuit::add_column_gate(out, n_, op.gate, qubits.first(extra), op.control_values,
                                  qubits.subspan(extra), circuit_.params(op));
+      } else if (op.kind == OpKind::kRuntimeGate) {
+        const auto extra =
+            static_cast<std::size_t>(op.num_controls - circuit::gate_info(op.gate).num_controls);
+        const std::vector<Qubit> columns = circuit::column_qubits(qubits, n_);
+        const auto angles = circuit_.angles(op);
+        out.add_runtime_gate(op.gate, std::span(columns).first(extra), op.control_values,
+                             std::span(columns).subspan(extra), {angles.begin(), angles.end()},
+                             true);
       } else if (op.kind == OpKind::kMatrix) {
         circuit::add_column_matrix(out, n_, circuit_.controls(op), op.control_values,
                                    circuit_.targets(op), circuit_.matrix(op));

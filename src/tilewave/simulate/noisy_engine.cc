@@ -26,7 +26,9 @@ constexpr double kWideMatrix = 6;  // a multiplication of a matrix on 3 or 4 qub
 constexpr double kEvent_s = 2e-5;  // a state taken up again
 
 // Every operation planned once, as if no jump or condition were there.
-double predict(const Program& program, const Options& options) {
+double predict(const Program& given, const Options& options) {
+  circuit::Circuit typical;
+  const Program program = given.has_runtime_gates ? with_typical_angles(given, typical) : given;
   statevec::PlanOptions plan;
   plan.precision = options.precision;
   plan.cost = make_small_state(program.circuit->num_qubits(), options.precision,

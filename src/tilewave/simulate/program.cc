@@ -116,6 +116,7 @@ Program prepare(const Circuit& circuit) {
     const Op& op = it->op;
     program.records |= op.kind == OpKind::kAssign || op.kind == OpKind::kMeasure;
     program.has_channels |= op.kind == OpKind::kChannel;
+    program.has_runtime_gates |= op.kind == OpKind::kRuntimeGate;
     if (it->index < straight.tail) {
       program.dynamic |= op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
       kept.push_back(*it);
@@ -137,12 +138,9 @@ Program prepare(const Circuit& circuit) {
         write[op.clbit] = kMaybeWritten;
       }
     }
-    if (op.condition >= 0) {
-      for_each_read(circuit.conditions()[static_cast<std::size_t>(op.condition)],
-                    [&](std::uint32_t first, std::uint32_t count) {
-                      std::fill_n(read.begin() + first, count, true);
-                    });
-    }
+    circuit.for_each_read(op, [&](std::uint32_t first, std::uint32_t count) {
+      std::fill_n(read.begin() + first, count, true);
+    });
     program.dynamic |= op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
     for (const auto q : circuit.qubits(op)) used[q] = true;
     kept.push_back(*it);
@@ -152,6 +150,23 @@ Program prepare(const Circuit& circuit) {
   for (const NumberedOp& k : kept) program.ops.push_back(k.op);
   if (program.has_control_flow) renumber_jumps(kept, program.ops);
   return program;
+}
+
+Program with_typical_angles(const Program& program, Circuit& storage) {
+  storage = *program.circuit;
+  storage.take_ops();
+  Program out = program;
+  out.circuit = &storage;
+  for (Op& op : out.ops) {
+    if (op.kind != OpKind::kRuntimeGate) continue;
+    const std::vector<double> ones(program.circuit->angles(op).size(), 1.0);
+    const std::int32_t condition = op.condition;
+    program.circuit->append_with_angles(op, ones, storage);
+    op = storage.ops().back();
+    op.condition = condition;
+  }
+  out.has_runtime_gates = false;
+  return out;
 }
 
 }  // namespace tilewave::simulate

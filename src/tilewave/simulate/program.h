@@ -21,6 +21,7 @@ struct Program {
   bool records = false;                   ///< some measurement writes a classical bit
   bool dynamic = false;                   ///< ops hold a measurement or a reset
   bool has_channels = false;              ///< ops hold a noise channel
+  bool has_runtime_gates = false;         ///< ops hold a gate whose angles are computed
   bool has_control_flow = false;          ///< ops jump or assign; jumps name operations of `ops`
 };
 
@@ -33,6 +34,10 @@ void for_each_read(const circuit::Condition& condition, F f) {
   if (condition.expr.empty()) return f(condition.first, condition.size);
   circuit::for_each_read(condition.expr, f);
 }
+
+/// The program with every angle that is computed set to 1, for plans that are only looked at;
+/// `storage` holds its circuit.
+Program with_typical_angles(const Program& program, circuit::Circuit& storage);
 
 /// O(operations + classical bits named by conditions).
 Program prepare(const circuit::Circuit& circuit);

@@ -98,9 +98,11 @@ void check_shots(const Program& program, const Options& options) {
 
 // Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
 // every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
-void plan_only(const Program& program, const Options& options, const statevec::CostModel& cost,
+void plan_only(const Program& given, const Options& options, const statevec::CostModel& cost,
                Result& result, const Topology* topology = nullptr) {
   runtime::Timer timer;
+  circuit::Circuit typical;
+  const Program program = given.has_runtime_gates ? with_typical_angles(given, typical) : given;
   bool first = true;
   for (std::size_t at = 0; at < program.ops.size();) {
     std::vector<circuit::Op> gates;

@@ -1,0 +1,212 @@
+// Indices and angles that depend on measurements.
+//
+// A qubit q[i] is one of the n of its register: the statement stands once for each of them, under
+// the condition that i names it. A bit that is read is shifted out of its register. Angles become
+// expressions that the circuit computes when it reaches the gate. An index out of range is an error
+// of the running circuit, where it is reached.
+#include <algorithm>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/qasm3_interpreter.h"
+
+namespace tilewave::io::qasm3 {
+namespace {
+
+using circuit::ClassicalExpr;
+using circuit::ClassicalOp;
+using circuit::ClassicalType;
+using circuit::GateId;
+
+constexpr std::string_view kResult = " result";  // of a subroutine called in several cases
+
+bool is_signed(const Value& v) { return v.base == Base::kInt; }
+
+// Whether every value that may occur is an index of n elements, negative ones from the end.
+bool always_fits(const Value& v, std::int64_t n) {
+  if (v.is_expr()) return !is_signed(v) && v.width < 20 && std::int64_t{1} << v.width <= n;
+  return std::all_of(v.cells.begin(), v.cells.end(),
+                     [&](const Cell& c) { return c.i >= -n && c.i < n; });
+}
+
+}  // namespace
+
+// Whether evaluating does something: it measures or calls a subroutine.
+bool Interpreter::has_effects(const Expr& e) const {
+  if (e.kind == ExprKind::kMeasure) return true;
+  if (e.kind == ExprKind::kCall && subroutines_.count(e.op)) return true;
+  return std::any_of(e.args.begin(), e.args.end(),
+                     [&](const ExprPtr& part) { return part && has_effects(*part); });
+}
+
+const std::int64_t* Interpreter::assumed(const Expr& index) const {
+  for (auto a = assumed_.rbegin(); a != assumed_.rend(); ++a) {
+    if (a->index == &index && a->depth == call_depth_) return &a->value;
+  }
+  return nullptr;
+}
+
+// Where the running circuit comes here, the index must be one of n elements.
+void Interpreter::check_index(const Value& v, std::size_t size, std::uint32_t line) {
+  const auto n = static_cast<std::int64_t>(size);
+  if (always_fits(v, n)) return;
+  ClassicalExpr e =
+      to_expr(cast(binary("+", cast(v, Base::kInt, 64), Value::integer(n)), Base::kUint, 64));
+  e.add({ClassicalOp::kBounded, ClassicalType::kUint, 64,
+         static_cast<std::int32_t>(e.nodes.size()) - 1, -1, static_cast<std::uint64_t>(2 * n)});
+  memory_.check(std::move(e), line);
+}
+
+// An error of the running circuit where it comes here.
+void Interpreter::add_trap(std::uint32_t line) {
+  ClassicalExpr e;
+  const std::int32_t one = e.constant(ClassicalType::kUint, 64, 1);
+  e.add({ClassicalOp::kBounded, ClassicalType::kUint, 64, one, -1, 1});
+  memory_.check(std::move(e), line);
+}
+
+void Interpreter::find_dependent(const Expr& index, std::size_t size, Dependents& out) {
+  if (index.kind == ExprKind::kInteger || assumed(index)) return;
+  Value v = evaluate(index);
+  if (v.is_same() && !has_effects(index)) return;
+  if (v.is_real()) fail(index.at, "an index must be an integer");
+  out.list.push_back({&index, std::move(v), size});
+  out.keeps.emplace_back(memory_, out.list.back().value);
+}
+
+void Interpreter::find_dependent(const Expr& e, Dependents& out) {
+  if (e.kind == ExprKind::kSet || (e.kind == ExprKind::kBinary && e.op == "++")) {
+    for (const ExprPtr& part : e.args) find_dependent(*part, out);
+  }
+  if (e.kind != ExprKind::kIndex || !is_bits(e)) return;
+  const Expr& inside = *e.args[1];
+  if (inside.kind == ExprKind::kInteger || inside.kind == ExprKind::kRange) return;
+  find_dependent(*e.args[0], out);
+  const std::size_t size = wires(*e.args[0]).ids.size();
+  if (inside.kind == ExprKind::kSet) {
+    for (const ExprPtr& one : inside.args) find_dependent(*one, size, out);
+  } else {
+    find_dependent(inside, size, out);
+  }
+}
+
+void Interpreter::for_each_case(std::initializer_list<const Expr*> operands, std::uint32_t line,
+                                const std::function<void()>& f) {
+  for_each_case(std::vector<const Expr*>(operands), line, f);
+}
+
+void Interpreter::for_each_case(const std::vector<const Expr*>& operands, std::uint32_t line,
+                                const std::function<void()>& f) {
+  Dependents found;
+  for (const Expr* e : operands) find_dependent(*e, found);
+  run_cases(found, 0, line, f);
+}
+
+void Interpreter::run_cases(Dependents& found, std::size_t k, std::uint32_t line,
+                            const std::function<void()>& f) {
+  if (k == found.list.size()) return f();
+  Dependent& d = found.list[k];
+  const auto run = [&](std::int64_t index) {
+    assumed_.push_back({d.index, call_depth_, index});
+    run_cases(found, k + 1, line, f);
+    assumed_.pop_back();
+  };
+  if (d.value.is_same()) return run(d.value.cells[0].i);
+  check_index(d.value, d.size, line);
+  const auto n = static_cast<std::int64_t>(d.size);
+  for (std::int64_t i = 0; i < n; ++i) {
+    charge(d.index->at, 1);
+    Value hit = binary("==", d.value, Value::integer(i));
+    if (is_signed(d.value)) {
+      hit = binary("||", hit, binary("==", d.value, Value::integer(i - n)));
+    }
+    if (hit.is_same() && hit.cells[0].i == 0) continue;
+    memory_.push(Memory::term_of(hit));
+    run(i);
+    memory_.pop();
+  }
+}
+
+// Element `index` of the n bits of a value, as a shift.
+Value Interpreter::place(const Value& index, std::size_t size, const Token& at) {
+  if (index.is_real()) fail(at, "an index must be an integer");
+  if (guarded_ == 0) check_index(index, size, at.line);
+  Value i = cast(index, Base::kInt, 64);
+  if (is_signed(index)) {
+    const Value negative = cast(binary("<", i, Value::integer(0)), Base::kInt, 64);
+    i = binary("+", i, binary("*", negative, Value::integer(static_cast<std::int64_t>(size))));
+  }
+  return i;
+}
+
+// The value of an index that depends on measurements. One that is known is assumed until the
+// statement ends, so that it is not evaluated twice.
+std::optional<Value> Interpreter::dependent_index(const Expr& index) {
+  if (index.kind == ExprKind::kInteger || index.kind == ExprKind::kRange ||
+      index.kind == ExprKind::kSet || assumed(index)) {
+    return std::nullopt;
+  }
+  Value v = evaluate(index);
+  if (!v.is_same()) return v;
+  if (has_effects(index) && !v.is_real()) {
+    assumed_.push_back({&index, call_depth_, v.cells[0].i});
+  }
+  return std::nullopt;
+}
+
+Value Interpreter::pick(const Value& all, const Value& index, std::size_t size, const Token& at) {
+  const Value moved = binary(">>", cast(all, Base::kUint, 64), place(index, size, at));
+  return cast(binary("&", moved, Value::integer(1)), Base::kBit, 1);
+}
+
+// A gate whose angles the running circuit computes.
+void Interpreter::apply_at_run(const Token& at, const Gate& gate, std::span<const Value> params,
+                               std::span<const circuit::Qubit> qubits) {
+  if (!gate.table) return apply_definition(at, *gate.definition, params, qubits);
+  const auto as_angle = [](const Value& v) { return to_expr(cast(v, Base::kFloat, 64)); };
+  std::vector<ClassicalExpr> angles;
+  for (const Value& v : params) angles.push_back(as_angle(v));
+  const std::size_t first = out_->ops().size();
+  out_->add_runtime_gate(gate.table->id, {}, ~std::uint64_t{0}, qubits, std::move(angles));
+  if (out_ != &circuit_) {  // under modifiers the phase can be seen
+    std::optional<Value> phase;
+    if (gate.table->id == GateId::kU && at.text == "U") {
+      phase = binary("*", params[0], Value::real(0.5));
+    } else if (gate.table->id == GateId::kU3) {
+      phase = binary("*", binary("+", params[1], params[2]), Value::real(-0.5));
+    } else if (gate.table->id == GateId::kU2) {
+      phase = binary("*", binary("+", params[0], params[1]), Value::real(-0.5));
+    }
+    if (phase) {
+      std::vector<ClassicalExpr> one;
+      one.push_back(as_angle(*phase));
+      out_->add_runtime_gate(GateId::kGlobalPhase, {}, ~std::uint64_t{0}, {}, std::move(one));
+    }
+  }
+  finish_from(first, at.line);
+}
+
+// A call whose qubits depend on measurements: in each case a call of its own.
+Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& args) {
+  std::vector<const Expr*> operands;
+  for (const ExprPtr& e : args) {
+    if (is_qubits(*e)) operands.push_back(e.get());
+  }
+  Dependents found;
+  for (const Expr* e : operands) find_dependent(*e, found);
+  if (found.list.empty()) return call_once(at, args);
+  const TypeName& type = subroutines_.at(at.text)->result;
+  Variable v;
+  if (type.base != Base::kVoid) {
+    v.base = type.base;
+    v.width = width_of(type, type.base == Base::kBit || type.base == Base::kBool ? 1 : 64);
+    v.value = cast(Value::integer(0), v.base, v.width);
+  }
+  memory_.declare(kResult, std::move(v));
+  run_cases(found, 0, at.line, [&] {
+    const Value out = call_once(at, args);
+    if (type.base != Base::kVoid) memory_.assign(*memory_.find(kResult), out, at.line);
+  });
+  return memory_.find(kResult)->value;
+}
+
+}  // namespace tilewave::io::qasm3
