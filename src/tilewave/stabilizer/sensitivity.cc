@@ -146,7 +146,7 @@ void SensitivityWalk::remove_gauge(const SymptomSet& gauge) {
       if (std::binary_search(set.begin(), set.end(), last)) toggle(set, gauge);
     }
   };
-  clean(x_), clean(z_), clean(records_);
+  clean(x_), clean(z_);
 }
 
 void SensitivityWalk::shift_detectors(std::uint32_t index, std::uint64_t detectors,
@@ -198,10 +198,10 @@ void SensitivityWalk::block(std::uint32_t index) {
         z_[p.a].swap(z_[p.b]);
         break;
       case P::kMeasure: {
-        coin(&p, p.p, p.a);
         SymptomSet& record = record_ref(1);
         if (kind_ == SymptomKind::kRecords) toggle(record, {num_records_ - 1});
         anticommuting(p.p, p.a, record);
+        coin(&p, p.p, p.a);  // behind the record, which a gauge changes with the others
         visitor_.record(num_records_ - 1, record);
         record.clear();
         --num_records_;
