@@ -27,6 +27,8 @@ PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch
 # Arithmetic that is one source for host and device but needs an intrinsic of the device.
 BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h", "statevec/tile/ops.h",
                     "statevec/tile/apply.h"}
+# Headers of another project's API, whose programs count on what it opens.
+NAMESPACE_EXEMPT = {"quest/include/QuEST_complex.h"}
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
@@ -52,7 +54,8 @@ def check_file(path, inside):
         if (room != "runtime" and "cpu" not in inside.parts and str(inside) not in BACK_END_EXEMPT
                 and PROCESSOR.match(line.strip())):
             yield number, "#if for a processor outside cpu/ and runtime/"
-        if path.suffix in HEADERS and re.match(r"using namespace\b", line):
+        if (path.suffix in HEADERS and str(inside) not in NAMESPACE_EXEMPT
+                and re.match(r"using namespace\b", line)):
             yield number, "'using namespace' in a header"
         found = INCLUDE.match(line.strip())
         if not found:

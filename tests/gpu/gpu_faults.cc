@@ -1,13 +1,16 @@
-// What a user sees when the device fails: a layer over the driver calls that fails on demand. Needs
-// no device: memory is the host's, kernels do not run.
+// What a user sees when the device fails: a layer over the driver calls that fails on demand. And
+// what states reserve, counted in that layer. Needs no device: memory is the host's, kernels do not
+// run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/statevec/state.h"
+#include "tilewave/statevec/sweep.h"
 
 namespace tilewave::statevec {
 namespace {
@@ -18,6 +21,8 @@ class FakeDriver : public runtime::cuda::Driver {
               launch_status = cudaSuccess;
   cudaError_t wait_status = cudaSuccess;
   std::set<void*> device_memory, host_memory, streams;
+  std::map<void*, std::size_t> bytes_of;  // device memory
+  std::size_t live_bytes = 0, peak_bytes = 0, num_allocations = 0;
 
   bool nothing_leaked() const {
     return device_memory.empty() && host_memory.empty() && streams.empty();
@@ -41,9 +46,16 @@ class FakeDriver : public runtime::cuda::Driver {
   }
   cudaError_t allocate(void** p, std::size_t bytes) override {
     if (allocate_status != cudaSuccess) return allocate_status;
-    return take(device_memory, p, bytes);
+    const cudaError_t status = take(device_memory, p, bytes);
+    bytes_of[*p] = bytes;
+    peak_bytes = std::max(peak_bytes, live_bytes += bytes);
+    ++num_allocations;
+    return status;
   }
-  cudaError_t release(void* p) override { return give(device_memory, p); }
+  cudaError_t release(void* p) override {
+    live_bytes -= bytes_of[p];
+    return give(device_memory, p);
+  }
   cudaError_t allocate_host(void** p, std::size_t bytes) override {
     return take(host_memory, p, bytes);
   }
@@ -58,10 +70,19 @@ class FakeDriver : public runtime::cuda::Driver {
   }
   cudaError_t destroy_stream(cudaStream_t s) override { return give(streams, s); }
   cudaError_t synchronize(cudaStream_t) override { return wait_status; }
-  cudaError_t launch(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) override {
+  cudaError_t launch(const void* kernel, dim3, dim3, void**, std::size_t shared_bytes,
+                     cudaStream_t) override {
+    largest_shared = std::max(largest_shared, shared_bytes);
+    if (shared_bytes > std::max(allowed[kernel], std::size_t{48} << 10))
+      return cudaErrorInvalidValue;
     return launch_status;
   }
-  cudaError_t allow_shared(const void*, std::size_t) override { return cudaSuccess; }
+  cudaError_t allow_shared(const void* kernel, std::size_t bytes) override {
+    allowed[kernel] = bytes;
+    return cudaSuccess;
+  }
+  std::size_t largest_shared = 0;
+  inline static std::map<const void*, std::size_t> allowed;  // a kernel's, as long as the process
 
  private:
   static cudaError_t take(std::set<void*>& from, void** p, std::size_t bytes) {
@@ -126,6 +147,132 @@ TEST(GpuFaults, a_device_lost_in_a_run_is_an_error_and_leaks_nothing) {
     }
     EXPECT_TRUE(fake.nothing_leaked());
   }
+}
+
+std::size_t bytes_of_state(int n, Precision precision) { return amplitude_bytes(precision) << n; }
+
+constexpr std::size_t kShared = std::size_t{4} << 20;  // what the states of a device share
+
+// Everything that wants memory beside the amplitudes.
+void use(State& state, State& other) {
+  const int n = state.num_qubits();
+  const auto qubits = static_cast<std::uint32_t>(n);
+  circuit::Circuit c(qubits);
+  for (std::uint32_t q = 0; q < qubits; ++q) {
+    c.add_gate(circuit::GateId::kH, {q});
+    c.add_gate(circuit::GateId::kCx, {q, (q + 1) % qubits});
+  }
+  state.apply(c, c.ops());
+  state.settle();
+  state.set_product_state(std::vector<cplx>(2 * qubits, 0.5));
+  (void)state.norm();
+  (void)state.marginals();
+  std::vector<circuit::Qubit> all;
+  for (std::uint32_t q = 0; q < std::min(qubits, 24u); ++q) all.push_back(q);
+  (void)state.joint_probabilities(all);
+  std::vector<std::uint64_t> indices(300000);
+  for (std::size_t k = 0; k < indices.size(); ++k) indices[k] = k % state.num_amplitudes();
+  (void)state.amplitudes(indices);
+  circuit::PauliSum sum;
+  for (std::uint64_t k = 0; k < 6000; ++k) {
+    const std::uint64_t mask = state.num_amplitudes() - 1;
+    sum.push_back({1.0, k * 77 & mask, k * 1234567 & mask});
+  }
+  (void)state.expectations(sum);
+  const std::vector<double> table(state.num_amplitudes(), 1);
+  Sweep sweep;
+  sweep.kind = Sweep::Kind::kTable;
+  sweep.row_bits = n;
+  for (int q = 0; q < n; ++q) sweep.digits.add(q);
+  sweep.table = {table.data(), table.data(), true, 0, table.size()};
+  state.sweep(sweep, 0);
+  (void)state.pair_sum(PairSum::kInner, other);
+  state.copy_from(other);
+  for (const int targets : {std::min(n, 9), std::min(n, kMaxDenseTargets)}) {
+    const std::vector<cplx> m(std::size_t{1} << 2 * targets);
+    state.apply_dense({targets, 0, 0, m}, 0);
+  }
+  state.collapse(0, 0, 1);
+}
+
+TEST(GpuMemory, a_state_holds_its_amplitudes_whatever_is_asked) {
+  for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
+    for (const int n : {3, 10, 16, 20, 22}) {
+      FakeDriver fake;
+      runtime::cuda::ScopedDriver scope(&fake);
+      {
+        auto other = make_cuda_state(n, precision), state = make_cuda_state(n, precision);
+        const std::size_t two = 2 * bytes_of_state(n, precision), made = fake.num_allocations;
+        EXPECT_LE(static_cast<double>(fake.live_bytes), 1.03 * static_cast<double>(two) + kShared);
+        use(*state, *other);
+        EXPECT_EQ(fake.peak_bytes, fake.live_bytes) << n;
+        EXPECT_EQ(fake.num_allocations, made) << n;
+      }
+      EXPECT_TRUE(fake.nothing_leaked());
+    }
+  }
+}
+
+TEST(GpuMemory, states_share_what_they_do_not_need_at_the_same_time) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  {
+    std::vector<std::unique_ptr<State>> states;
+    for (int k = 0; k < 100; ++k) states.push_back(make_cuda_state(10, Precision::kDouble));
+    EXPECT_EQ(fake.live_bytes, 100 * (std::size_t{16} << 10) + kShared);
+    // growth goes with the state that brought it
+    const std::size_t before = fake.live_bytes;
+    auto large = make_cuda_state(24, Precision::kDouble);
+    const std::size_t with = fake.live_bytes - before,
+                      state = bytes_of_state(24, large->precision());
+    EXPECT_GT(with, state);
+    EXPECT_LE(static_cast<double>(with), 1.03 * static_cast<double>(state));
+    large.reset();
+    EXPECT_EQ(fake.live_bytes, before);
+    for (auto& s : states) use(*s, *states[0]);
+    EXPECT_EQ(fake.live_bytes, before);
+  }
+  EXPECT_TRUE(fake.nothing_leaked());
+}
+
+// What one state's passes need of shared memory stays allowed while another's need less.
+TEST(GpuMemory, states_with_small_passes_take_no_shared_memory_from_others) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  auto one = make_cuda_state(14, Precision::kDouble),
+       other = make_cuda_state(14, Precision::kDouble);
+  const auto run = [&](State& state, std::uint32_t gates) {
+    circuit::Circuit c(14);
+    for (std::uint32_t k = 0; k < gates; ++k) {
+      c.add_gate(circuit::GateId::kH, {k % 12});
+      c.add_gate(circuit::GateId::kT, {k * 7 % 14});
+      c.add_gate(circuit::GateId::kCz, {k * 5 % 14, (k * 5 + 1 + k % 11) % 14});
+    }
+    fake.largest_shared = 0;
+    state.apply(c, c.ops());
+    return fake.largest_shared;
+  };
+  const std::size_t large = run(*one, 200), small = run(*other, 2);
+  EXPECT_LT(small, large);
+  EXPECT_EQ(run(*one, 200), large);
+}
+
+// Programs too long for their memory are run in parts.
+TEST(GpuMemory, a_long_circuit_on_few_qubits) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  auto state = make_cuda_state(10, Precision::kDouble);
+  circuit::Circuit c(10);
+  std::vector<cplx> m(std::size_t{1} << 16);
+  for (std::size_t k = 0; k < 256; ++k) m[257 * k] = k % 2 ? 1 : -1;
+  for (std::uint32_t k = 0; k < 12; ++k) {
+    std::vector<circuit::Qubit> targets;
+    for (std::uint32_t t = 0; t < 8; ++t) targets.push_back((k + t) % 10);
+    c.add_matrix({}, ~std::uint64_t{0}, targets, m);
+  }
+  const std::size_t before = fake.num_allocations;
+  state->apply(c, c.ops());
+  EXPECT_EQ(fake.num_allocations, before);
 }
 
 }  // namespace

@@ -258,6 +258,41 @@ TEST(ArraysDeathTest, OwnHandlerStillServesOtherFaults) {
       testing::ExitedWithCode(0), "");
 }
 
+// Test frameworks put a handler in for every test and the one of before back.
+TEST(ArraysDeathTest, HandlersInstalledLaterTakeNothingAway) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const Ramp first(6);
+        static bool good = true;  // as it was before a jump
+        static int round;
+        for (round = 0; round < 3; ++round) {
+          struct sigaction action {};
+          struct sigaction before {};
+          struct sigaction seen {};
+          action.sa_sigaction = own_handler;
+          action.sa_flags = SA_SIGINFO;
+          sigaction(SIGSEGV, &action, &before);
+          sigaction(SIGSEGV, nullptr, &seen);
+          good = good && seen.sa_sigaction == own_handler;
+          const Ramp s(6);
+          good = good && s.q.stateVec.real[9] == Ramp::re(9) && g_own_faults == 2 * round;
+          volatile char* page = forbidden_page();
+          if (sigsetjmp(g_back, 1) == 0) (void)*page;
+          sigaction(SIGSEGV, &before, nullptr);
+          const Ramp t(6);
+          good = good && t.q.stateVec.imag[9] == Ramp::im(9);
+          const auto earlier = signal(SIGSEGV, [](int) { own_handler(0, nullptr, nullptr); });
+          if (sigsetjmp(g_back, 1) == 0) (void)*page;
+          pauliX(t.q, 0);
+          good = good && t.q.stateVec.real[8] == Ramp::re(9);
+          signal(SIGSEGV, earlier);
+        }
+        std::exit(good && g_own_faults == 6 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 #if !defined(__SANITIZE_ADDRESS__)  // a sanitizer reports these in its own way
 TEST(ArraysDeathTest, OtherFaultsEndTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

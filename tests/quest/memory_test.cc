@@ -122,6 +122,9 @@ TEST(MemoryDeathTest, OneState) {
 #ifdef TW_TEST_CUDA
 namespace {
 
+// Kernels' code is loaded with the context, not beside the first register that needs it.
+[[maybe_unused]] const int g_eager = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+
 double free_on_device() {
   std::size_t free = 0, total = 0;
   EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
@@ -134,46 +137,66 @@ void run_all(Qureg q) {
   whole_state(q);
 }
 
+// How many devices of this process share a register: "cuda:0-3".
+int num_devices(const std::string& device) {
+  const std::size_t colon = device.find(':'), dash = device.find('-');
+  if (dash == std::string::npos) return 1;
+  return std::stoi(device.substr(dash + 1)) - std::stoi(device.substr(colon + 1)) + 1;
+}
+
+// Runs everything on a register of n state qubits; what it held on one of its devices at most.
+double held_by(int n, bool is_density) {
+  int device = 0;
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  const double before = free_on_device();
+  std::atomic<bool> is_done = false;
+  std::atomic<double> least = before;
+  std::thread watcher([&] {
+    EXPECT_EQ(cudaSetDevice(device), cudaSuccess);
+    while (!is_done) {
+      least = std::min(least.load(), free_on_device());
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  try {
+    const Qureg q =
+        is_density ? createDensityQureg(n / 2, environment()) : createQureg(n, environment());
+    run_all(q);
+    destroyQureg(q, environment());
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << n << " qubits: " << e.what();
+  }
+  is_done = true;
+  watcher.join();
+  return before - least;
+}
+
 }  // namespace
 
-// The same on a device. CUDA's context and the code of its kernels are there before: every kernel
-// has run on small registers.
+// The same on a device, or on several that share each register. What is there before: CUDA's
+// context, NCCL's, the code of the kernels, and what all registers share, for which a small one
+// stands; a first run of the same size brings these.
 TEST(Memory, OneStateOnTheDevice) {
   const char* device = std::getenv("TILEWAVE_DEVICE");
   if (!device || std::string(device).rfind("cuda", 0) != 0) {
     GTEST_SKIP() << "set TILEWAVE_DEVICE=cuda:0 to measure a device";
   }
-  for (bool is_density : {false, true}) {
-    const Qureg small =
-        is_density ? createDensityQureg(12, environment()) : createQureg(12, environment());
-    run_all(small);
-    destroyQureg(small, environment());
+  const Qureg small = createQureg(16, environment());
+  run_all(small);
+  const int shares = num_devices(device) * environment().numRanks;
+  const auto state_bytes = [&](int n) { return sizeof(qreal) * 2.0 * std::ldexp(1, n) / shares; };
+  for (const int n : {20, 22, 24, 26, 28, 30}) {
+    if (1.1 * state_bytes(n) > free_on_device()) continue;
+    for (const bool is_density : {false, true}) {
+      held_by(n, is_density);
+      const double held = held_by(n, is_density), state = state_bytes(n);
+      std::printf("%d qubits%s: %.1f MiB held, %.4f of the state\n", n,
+                  is_density ? " (density matrix)" : "", held / (1 << 20), held / state);
+      EXPECT_GE(held, 0.99 * state);
+      EXPECT_LE(held, 1.04 * state);
+    }
   }
-  const double before = free_on_device();
-  // scratch memory of a fixed size is beside the state: it counts, so the state is large
-  int n = 30;
-  const auto state_bytes = [](int qubits) { return sizeof(qreal) * 2.0 * std::ldexp(1, qubits); };
-  while (n > 24 && 1.1 * state_bytes(n) > before) n -= 2;
-  for (bool is_density : {false, true}) {
-    std::atomic<bool> is_done = false;
-    std::atomic<double> least = before;
-    std::thread watcher([&] {
-      while (!is_done) {
-        least = std::min(least.load(), free_on_device());
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-      }
-    });
-    const Qureg q =
-        is_density ? createDensityQureg(n / 2, environment()) : createQureg(n, environment());
-    run_all(q);
-    is_done = true;
-    watcher.join();
-    destroyQureg(q, environment());
-    const double held = before - least, state = state_bytes(n);
-    std::printf("%d qubits: %.1f MiB held, %.4f of the state\n", n, held / (1 << 20), held / state);
-    EXPECT_GE(held, 0.99 * state);
-    EXPECT_LE(held, 1.04 * state);
-  }
+  destroyQureg(small, environment());
 }
 #endif
 #endif

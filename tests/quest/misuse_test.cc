@@ -27,7 +27,8 @@ void refused(const std::vector<std::string>& words, const std::function<void()>&
 TEST(Misuse, Registers) {
   refused({"createQureg", "numQubits is 0", "from 1"}, [] { createQureg(0, environment()); });
   refused({"createQureg", "numQubits is -3"}, [] { createQureg(-3, environment()); });
-  refused({"createQureg", "47 qubits"}, [] { createQureg(47, environment()); });
+  refused({"createQureg", "numQubits is 47", "cannot place"},
+          [] { createQureg(47, environment()); });
   refused({"createDensityQureg", "numQubits is 25"}, [] { createDensityQureg(25, environment()); });
   Qureg never{};
   refused({"hadamard", "never created"}, [&] { hadamard(never, 0); });
@@ -181,8 +182,9 @@ TEST(Misuse, NullPointers) {
 }
 
 TEST(Misuse, OutOfMemory) {
-  refused({"createQureg", "cannot place 40 qubits"}, [] { createQureg(40, environment()); });
-  refused({"createDensityQureg", "cannot place 40 qubits"},
+  refused({"createQureg", "numQubits is 40: cannot place 40 qubits"},
+          [] { createQureg(40, environment()); });
+  refused({"createDensityQureg", "numQubits is 20: cannot place 40 qubits"},
           [] { createDensityQureg(20, environment()); });
   refused({"createDiagonalOp", "out of memory"}, [] { createDiagonalOp(40, environment()); });
   refused({"createSubDiagonalOp", "out of memory"}, [] { createSubDiagonalOp(40); });

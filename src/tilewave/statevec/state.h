@@ -159,8 +159,11 @@ class State {
     layout_ = layout;
     known_zero_ = known_zero;
   }
-  /// Bytes of device (or host) memory this state holds.
+  /// Bytes of device (or host) memory this state holds, with what it shares with others.
   virtual std::uint64_t memory_bytes() const = 0;
+  /// What the states of a device share stays for later ones until the process ends, for programs
+  /// that make and give back states again and again.
+  virtual void keep_shared_memory() const {}
 
  protected:
   State(int num_qubits, Precision precision) : num_qubits_(num_qubits), precision_(precision) {

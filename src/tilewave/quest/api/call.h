@@ -24,7 +24,7 @@ constexpr statevec::Precision kPrecision =
 template <class Body>
 auto call(const char* function, Body&& body) {
   using Result = std::invoke_result_t<Body>;
-  std::string message;
+  std::string& message = last_message();  // a handler may throw it, or keep it until the next one
   current_call() = function;
   try {
     return body();

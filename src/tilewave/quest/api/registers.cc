@@ -16,14 +16,16 @@ using namespace tilewave::quest;
 
 namespace {
 
-Qureg make(int num_qubits, bool is_density) {
+Qureg make(int num_qubits, bool is_density, const QuESTEnv& env) {
   check_range(num_qubits, 1, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1), "numQubits");
   const int state_qubits = is_density ? 2 * num_qubits : num_qubits;
-  if (1LL << state_qubits < num_ranks()) {
-    fail("numQubits is " + std::to_string(num_qubits) + ": " + std::to_string(num_ranks()) +
-         " ranks share the register, so it must have as many amplitudes");
+  check_share(1LL << state_qubits, env.numRanks, num_qubits, "register");
+  TilewaveSlot* slot = nullptr;
+  try {
+    slot = take_slot(std::make_unique<Register>(num_qubits, is_density, kPrecision));
+  } catch (const tilewave::Error& e) {
+    throw tilewave::Error(e.code(), "numQubits is " + std::to_string(num_qubits) + ": " + e.what());
   }
-  TilewaveSlot* slot = take_slot(std::make_unique<Register>(num_qubits, is_density, kPrecision));
   Register& r = *slot->content;
   Qureg q{};
   q.isDensityMatrix = is_density;
@@ -137,18 +139,18 @@ void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds) {
   });
 }
 
-Qureg createQureg(int numQubits, QuESTEnv) {
-  return call(__func__, [&] { return make(numQubits, false); });
+Qureg createQureg(int numQubits, QuESTEnv env) {
+  return call(__func__, [&] { return make(numQubits, false, env); });
 }
 
-Qureg createDensityQureg(int numQubits, QuESTEnv) {
-  return call(__func__, [&] { return make(numQubits, true); });
+Qureg createDensityQureg(int numQubits, QuESTEnv env) {
+  return call(__func__, [&] { return make(numQubits, true, env); });
 }
 
 Qureg createCloneQureg(Qureg qureg, QuESTEnv env) {
   return call(__func__, [&] {
     Register& source = use(qureg);
-    const Qureg copy = make(source.num_qubits(), source.is_density());
+    const Qureg copy = make(source.num_qubits(), source.is_density(), env);
     try {
       copy.slot->content->clone_from(source);
     } catch (...) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -54,17 +55,14 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
   return h;
 }
 
-DiagonalOp make_diagonal(int num_qubits) {
+DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
   check_range(num_qubits, 1, 40, "numQubits");
+  check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator");
   DiagonalOp op{};
   op.numQubits = num_qubits;
   op.numChunks = num_ranks();
   op.chunkId = rank();
   op.numElemsPerChunk = (1LL << num_qubits) / op.numChunks;
-  if (op.numElemsPerChunk == 0) {
-    fail("numQubits is " + std::to_string(num_qubits) + ": " + std::to_string(op.numChunks) +
-         " ranks share the operator, so it must have as many elements");
-  }
   allocate_parts(op.real, op.imag, op.numElemsPerChunk);
   return op;
 }
@@ -160,20 +158,13 @@ void free_rows(qreal** rows, int num_qubits) {
 ComplexMatrixN createComplexMatrixN(int numQubits) {
   return call(__func__, [&] {
     check_range(numQubits, 1, 12, "numQubits");
-    ComplexMatrixN m{};
-    m.numQubits = numQubits;
     const std::size_t dim = std::size_t{1} << numQubits;
-    try {
-      m.real = allocate<qreal*>(dim);
-      m.imag = allocate<qreal*>(dim);
-      for (std::size_t k = 0; k < dim; ++k)
-        allocate_parts(m.real[k], m.imag[k], static_cast<long long>(dim));
-    } catch (...) {
-      free_rows(m.real, numQubits);
-      free_rows(m.imag, numQubits);
-      throw;
-    }
-    return m;
+    const auto give_back = [numQubits](qreal** rows) { free_rows(rows, numQubits); };
+    std::unique_ptr<qreal*[], decltype(give_back)> real(allocate<qreal*>(dim), give_back);
+    std::unique_ptr<qreal*[], decltype(give_back)> imag(allocate<qreal*>(dim), give_back);
+    for (std::size_t k = 0; k < dim; ++k)
+      allocate_parts(real[k], imag[k], static_cast<long long>(dim));
+    return ComplexMatrixN{numQubits, real.release(), imag.release()};
   });
 }
 
@@ -233,6 +224,8 @@ PauliHamil createPauliHamilFromFile(char* fn) {
 
 void initPauliHamil(PauliHamil hamil, qreal* coeffs, pauliOpType* codes) {
   call(__func__, [&] {
+    check_range(hamil.numQubits, 1, tilewave::statevec::kMaxQubits, "hamil.numQubits");
+    check_range(hamil.numSumTerms, 1, std::numeric_limits<int>::max(), "hamil.numSumTerms");
     check_pointer(hamil.termCoeffs, "hamil.termCoeffs");
     check_pointer(hamil.pauliCodes, "hamil.pauliCodes");
     check_pointer(coeffs, "coeffs");
@@ -260,8 +253,8 @@ void reportPauliHamil(PauliHamil hamil) {
   });
 }
 
-DiagonalOp createDiagonalOp(int numQubits, QuESTEnv) {
-  return call(__func__, [&] { return make_diagonal(numQubits); });
+DiagonalOp createDiagonalOp(int numQubits, QuESTEnv env) {
+  return call(__func__, [&] { return make_diagonal(numQubits, env); });
 }
 
 void destroyDiagonalOp(DiagonalOp op, QuESTEnv) {
@@ -284,20 +277,19 @@ void initDiagonalOpFromPauliHamil(DiagonalOp op, PauliHamil hamil) {
   });
 }
 
-DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv) {
+DiagonalOp createDiagonalOpFromPauliHamilFile(char* fn, QuESTEnv env) {
   return call(__func__, [&] {
-    PauliHamil hamil = read_hamil(fn);
-    DiagonalOp op{};
+    const PauliHamil hamil = read_hamil(fn);
+    const std::unique_ptr<qreal, decltype(&std::free)> coefficients(hamil.termCoeffs, std::free);
+    const std::unique_ptr<pauliOpType, decltype(&std::free)> codes(hamil.pauliCodes, std::free);
+    const DiagonalOp op = make_diagonal(hamil.numQubits, env);
     try {
-      op = make_diagonal(hamil.numQubits);
       fill_diagonal(op, hamil);
     } catch (...) {
       std::free(op.real);
       std::free(op.imag);
-      destroyPauliHamil(hamil);
       throw;
     }
-    destroyPauliHamil(hamil);
     return op;
   });
 }

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/channel.h"
+#include "tilewave/quest/core/session.h"
 
 namespace tilewave::quest {
 namespace {
@@ -30,6 +31,14 @@ void check_range(long long value, long long first, long long last, const char* n
     fail(std::string(name) + " is " + std::to_string(value) + ": it must be from " +
          std::to_string(first) + " to " + std::to_string(last));
   }
+}
+
+void check_share(long long count, int env_ranks, int num_qubits, const char* what) {
+  if (env_ranks < 0) check_range(env_ranks, 1, 1 << 30, "env.numRanks");
+  const int ranks = std::max(env_ranks, num_ranks());
+  if (count >= ranks) return;
+  fail("numQubits is " + std::to_string(num_qubits) + ": " + std::to_string(ranks) +
+       " ranks share the " + what + ", so each must get at least one amplitude of it");
 }
 
 void check_qubit(const Register& r, int qubit, const char* name) {

@@ -19,6 +19,8 @@ inline void require(bool condition, const char* message) {
 
 void check_pointer(const void* pointer, const char* name);
 void check_range(long long value, long long first, long long last, const char* name);
+/// Every rank of the environment, and of the run, has at least one of `count` elements.
+void check_share(long long count, int env_ranks, int num_qubits, const char* what);
 void check_qubit(const Register& r, int qubit, const char* name);
 void check_outcome(int outcome);
 void check_finite(double value, const char* name);

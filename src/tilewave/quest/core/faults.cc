@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/wait_lock.h"
 
 extern "C" void invalidQuESTInputError(const char* errMsg, const char* errFunc);
@@ -64,7 +65,7 @@ bool serve(const void* address, std::size_t bytes, Access wanted) {
   Mirror* const mirror = find(address, bytes);
   if (!mirror) return false;
   if (wanted == Access::kNone) wanted = mirror->is_closed() ? Access::kRead : Access::kWrite;
-  std::string message;
+  std::string& message = last_message();  // a handler may keep it
   try {
     t_serving = true;
     mirror->open(wanted);
@@ -78,6 +79,28 @@ bool serve(const void* address, std::size_t bytes, Access wanted) {
   return false;
 }
 
+void set_default_handler(struct sigaction& action) {
+  action = {};
+  action.sa_handler = SIG_DFL;
+  sigemptyset(&action.sa_mask);
+}
+
+// To the program's handler.
+void pass_on(int signal_number, siginfo_t* info, void* context) {
+  const struct sigaction previous = faults().previous;
+  if (previous.sa_flags & static_cast<int>(SA_RESETHAND)) set_default_handler(faults().previous);
+  if (previous.sa_flags & SA_SIGINFO) {
+    previous.sa_sigaction(signal_number, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal_number);
+  } else {  // the fault repeats and ends the program as it would have
+    struct sigaction none {};
+    set_default_handler(none);
+    system_sigaction(SIGSEGV, &none, nullptr);
+    if (info->si_code <= 0) raise(SIGSEGV);
+  }
+}
+
 void on_fault(int signal_number, siginfo_t* info, void* context) {
   const int saved = errno;
   // an address of the kernel's choice (si_code <= 0: sent by kill or raise) is none of ours
@@ -86,15 +109,7 @@ void on_fault(int signal_number, siginfo_t* info, void* context) {
     return;
   }
   errno = saved;
-  const struct sigaction& previous = faults().previous;
-  if (previous.sa_flags & SA_SIGINFO) {
-    previous.sa_sigaction(signal_number, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal_number);
-  } else {
-    signal(SIGSEGV, SIG_DFL);  // the fault repeats and ends the program as it would have
-    if (info->si_code <= 0) raise(SIGSEGV);
-  }
+  pass_on(signal_number, info, context);
 }
 
 }  // namespace
@@ -113,11 +128,21 @@ void watch(Mirror* mirror) {
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &f.previous);
+  system_sigaction(SIGSEGV, &action, &f.previous);
   // a child is not to find the list locked by a thread it does not have
   const auto release_list = [] { release(faults().lock); };
   pthread_atfork([] { acquire(faults().lock); }, release_list, release_list);
   f.installed = true;
+}
+
+bool exchange_handler(const struct sigaction* action, struct sigaction* before) {
+  Faults& f = faults();
+  const WaitLock lock(f.lock);
+  if (!f.installed) return false;
+  const struct sigaction next = action ? *action : f.previous;
+  if (before) *before = f.previous;
+  f.previous = next;
+  return true;
 }
 
 void unwatch(Mirror* mirror) {

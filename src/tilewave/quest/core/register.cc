@@ -17,6 +17,8 @@ namespace tilewave::quest {
 namespace {
 
 constexpr std::size_t kMaxPending = 2000;  // gates; planning them takes milliseconds
+// Of matrices that wait: little beside the state, or little at all.
+constexpr std::uint64_t kPendingShare = 256, kLeastPendingBytes = 1 << 18;
 
 circuit::Circuit empty_circuit(int num_qubits) {
   return circuit::Circuit(static_cast<std::uint32_t>(num_qubits));
@@ -101,7 +103,9 @@ Register::Register(int num_qubits, bool is_density, statevec::Precision precisio
       id_(next_id()),
       mirror_(share_shown().count, precision == statevec::Precision::kDouble ? 8 : 4,
               [this](void* real, void* imag) { copy_to_arrays(real, imag); }),
-      log_(num_qubits) {}
+      log_(num_qubits) {
+  state_->keep_shared_memory();
+}
 
 void Register::forget_answers() {
   norm_ = -1;
@@ -146,11 +150,19 @@ void Register::flush() {
   if (pending_.ops().empty()) return;
   const circuit::Circuit work = std::move(pending_);
   pending_ = empty_circuit(num_state_qubits());
+  pending_bytes_ = 0;
   state_->apply(work, work.ops());
+}
+
+void Register::limit_pending() {
+  const std::uint64_t most =
+      std::max(kLeastPendingBytes, num_amplitudes() * amplitude_bytes(precision_) / kPendingShare);
+  if (pending_.ops().size() >= kMaxPending || pending_bytes_ > most) state();
 }
 
 void Register::drop_pending() {
   pending_ = empty_circuit(num_state_qubits());
+  pending_bytes_ = 0;
   is_fresh_ = false;
   wrote_ = false;
   written_.clear();
@@ -171,7 +183,7 @@ void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targe
     circuit::add_column_gate(pending_, static_cast<std::uint32_t>(num_qubits_), gate,
                              controls.qubits, controls.values, targets, params);
   }
-  if (pending_.ops().size() >= kMaxPending) state();
+  limit_pending();
 }
 
 void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
@@ -180,8 +192,9 @@ void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
     apply_wide(controls, targets, m);
     return;
   }
+  pending_bytes_ += m.size() * sizeof(cplx);
   pending_.add_matrix(controls.qubits, controls.values, targets, std::move(m));
-  if (pending_.ops().size() >= kMaxPending) state();
+  limit_pending();
 }
 
 void Register::matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
@@ -199,9 +212,10 @@ void Register::matrix(Controls controls, std::span<const Qubit> targets, std::ve
 void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s) {
   changed();
   if (targets.size() <= 2) {
+    pending_bytes_ += s.size() * sizeof(cplx);
     circuit::add_superoperator(pending_, static_cast<std::uint32_t>(num_qubits_), targets,
                                std::move(s));
-    if (pending_.ops().size() >= kMaxPending) state();
+    limit_pending();
     return;
   }
   std::vector<Qubit> both(targets.begin(), targets.end());

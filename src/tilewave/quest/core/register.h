@@ -1,6 +1,6 @@
 // A register of qubits behind the C API: a state and the calls that wait to be run on it.
 //
-// Gates are appended to a circuit and run when something is observed or kMaxPending are waiting. A
+// Gates are appended to a circuit and run when something is observed or many are waiting. A
 // density matrix of n qubits is a state of 2n qubits, element (row, column) at row + column 2^n: a
 // gate U acts as U on qubit q and conj(U) on q + n; a channel is a superoperator on both.
 //
@@ -103,7 +103,7 @@ class Register {
   /// Diagonal of a density matrix, cached.
   const std::vector<cplx>& diagonal();
   double total_probability();
-  /// P(qubit = outcome), not normalised.
+  /// P(qubit = outcome): of outcome 0 the sum over its amplitudes, of outcome 1 the rest to 1.
   double probability(Qubit qubit, int outcome);
   std::vector<double> probabilities(std::span<const Qubit> qubits);
   cplx amplitude(std::uint64_t index);
@@ -123,6 +123,7 @@ class Register {
   void meet();
   void take_over(const std::vector<std::uint64_t>& writers);
   void flush();
+  void limit_pending();
   void copy_to_arrays(void* real, void* imag);
   void append_matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m);
   void apply_wide(Controls controls, std::span<const Qubit> targets, const std::vector<cplx>& m);
@@ -134,6 +135,7 @@ class Register {
   statevec::Precision precision_;
   std::unique_ptr<statevec::State> state_;
   circuit::Circuit pending_;
+  std::uint64_t pending_bytes_ = 0;  // of matrices
   bool is_fresh_ = false;  // the state is to be |0...0> before pending_
   // answers until the state changes
   double norm_ = -1;

@@ -175,14 +175,14 @@ double Register::probability(Qubit qubit, int outcome) {
   if (!is_density_) {
     double p[2] = {norm(), state_->marginals()[qubit]};
     share(p, sizeof p);
-    return outcome ? p[1] : p[0] - p[1];
+    return outcome ? 1 - (p[0] - p[1]) : p[0] - p[1];
   }
-  double sum = 0;
+  double zero = 0;
   const std::vector<cplx>& d = diagonal();
   for (std::uint64_t k = 0; k < d.size(); ++k) {
-    if (static_cast<int>(k >> qubit & 1) == outcome) sum += d[k].real();
+    if (!(k >> qubit & 1)) zero += d[k].real();
   }
-  return sum;
+  return outcome ? 1 - zero : zero;
 }
 
 std::vector<double> Register::probabilities(std::span<const Qubit> qubits) {

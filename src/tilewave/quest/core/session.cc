@@ -85,4 +85,9 @@ const char*& current_call() {
   return name;
 }
 
+std::string& last_message() {
+  thread_local std::string text;
+  return text;
+}
+
 }  // namespace tilewave::quest

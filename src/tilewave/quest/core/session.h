@@ -31,5 +31,8 @@ void close_environment();
 
 /// The function of the API that is being called, for messages; set by the functions themselves.
 const char*& current_call();
+/// What the last invalid call on this thread was told: handlers may keep the pointer until the
+/// next.
+std::string& last_message();
 
 }  // namespace tilewave::quest

@@ -162,6 +162,7 @@ long long int getNumAmps(Qureg qureg);
 
 /* A matrix of zeros on n qubits. */
 ComplexMatrixN createComplexMatrixN(int numQubits);
+/* Frees a matrix of createComplexMatrixN. */
 void destroyComplexMatrixN(ComplexMatrixN matr);
 #ifndef __cplusplus
 /* Fills a matrix from two arrays (C only). */
@@ -182,6 +183,7 @@ ComplexMatrixN bindArraysToStackComplexMatrixN(int numQubits, qreal re[][1 << nu
 
 /* A Hamiltonian of zero coefficients and identities. */
 PauliHamil createPauliHamil(int numQubits, int numSumTerms);
+/* Frees a Hamiltonian. */
 void destroyPauliHamil(PauliHamil hamil);
 /* Reads "coefficient code code ..." a line (codes 0 1 2 3 for I X Y Z, qubit 0 first). */
 PauliHamil createPauliHamilFromFile(char* fn);
@@ -190,6 +192,7 @@ void initPauliHamil(PauliHamil hamil, qreal* coeffs, enum pauliOpType* codes);
 
 /* A diagonal operator of zeros. */
 DiagonalOp createDiagonalOp(int numQubits, QuESTEnv env);
+/* Frees a diagonal operator. */
 void destroyDiagonalOp(DiagonalOp op, QuESTEnv env);
 /* After changes of op.real and op.imag; nothing is needed here, they are always read afresh. */
 void syncDiagonalOp(DiagonalOp op);
@@ -204,6 +207,7 @@ void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qrea
                         long long int numElems);
 /* A diagonal operator of zeros on some qubits. */
 SubDiagonalOp createSubDiagonalOp(int numQubits);
+/* Frees a diagonal operator on some qubits. */
 void destroySubDiagonalOp(SubDiagonalOp op);
 
 /* ---- initial states ---- */
@@ -236,11 +240,15 @@ void cloneQureg(Qureg targetQureg, Qureg copyQureg);
 void setWeightedQureg(Complex fac1, Qureg qureg1, Complex fac2, Qureg qureg2, Complex facOut,
                       Qureg out);
 
-/* ---- one-qubit gates ---- */
+/* ---- one-qubit gates, on both sides of a density matrix ---- */
 
+/* [[1, 1], [1, -1]] / sqrt 2. */
 void hadamard(Qureg qureg, int targetQubit);
+/* X: exchanges |0> and |1>. */
 void pauliX(Qureg qureg, int targetQubit);
+/* Y = [[0, -i], [i, 0]]. */
 void pauliY(Qureg qureg, int targetQubit);
+/* Z = diag(1, -1). */
 void pauliZ(Qureg qureg, int targetQubit);
 /* diag(1, i). */
 void sGate(Qureg qureg, int targetQubit);
@@ -248,9 +256,11 @@ void sGate(Qureg qureg, int targetQubit);
 void tGate(Qureg qureg, int targetQubit);
 /* diag(1, e^{i angle}). */
 void phaseShift(Qureg qureg, int targetQubit, qreal angle);
-/* exp(-i angle/2 X), and Y, Z. */
+/* exp(-i angle/2 X). */
 void rotateX(Qureg qureg, int rotQubit, qreal angle);
+/* exp(-i angle/2 Y). */
 void rotateY(Qureg qureg, int rotQubit, qreal angle);
+/* exp(-i angle/2 Z). */
 void rotateZ(Qureg qureg, int rotQubit, qreal angle);
 /* exp(-i angle/2 n.(X, Y, Z)) for the unit vector n along axis. */
 void rotateAroundAxis(Qureg qureg, int rotQubit, qreal angle, Vector axis);
@@ -273,7 +283,9 @@ void SqW(Qureg qureg, int targetQubit);
 
 /* ---- controlled gates: they act where every control is 1 ---- */
 
+/* X on the target. */
 void controlledNot(Qureg qureg, int controlQubit, int targetQubit);
+/* Y on the target. */
 void controlledPauliY(Qureg qureg, int controlQubit, int targetQubit);
 /* e^{i angle} where both qubits are 1. */
 void controlledPhaseShift(Qureg qureg, int idQubit1, int idQubit2, qreal angle);
@@ -283,14 +295,21 @@ void multiControlledPhaseShift(Qureg qureg, int* controlQubits, int numControlQu
 void controlledPhaseFlip(Qureg qureg, int idQubit1, int idQubit2);
 /* -1 where all qubits are 1. */
 void multiControlledPhaseFlip(Qureg qureg, int* controlQubits, int numControlQubits);
+/* exp(-i angle/2 X) on the target. */
 void controlledRotateX(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+/* exp(-i angle/2 Y) on the target. */
 void controlledRotateY(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+/* exp(-i angle/2 Z) on the target. */
 void controlledRotateZ(Qureg qureg, int controlQubit, int targetQubit, qreal angle);
+/* exp(-i angle/2 n.(X, Y, Z)) on the target, n the unit vector along axis. */
 void controlledRotateAroundAxis(Qureg qureg, int controlQubit, int targetQubit, qreal angle,
                                 Vector axis);
+/* [[alpha, -conj(beta)], [beta, conj(alpha)]] on the target. */
 void controlledCompactUnitary(Qureg qureg, int controlQubit, int targetQubit, Complex alpha,
                               Complex beta);
+/* Any unitary matrix on the target. */
 void controlledUnitary(Qureg qureg, int controlQubit, int targetQubit, ComplexMatrix2 u);
+/* Any unitary matrix on the target where all controls are 1. */
 void multiControlledUnitary(Qureg qureg, int* controlQubits, int numControlQubits, int targetQubit,
                             ComplexMatrix2 u);
 /* Acts where control k has the value controlState[k]. */
@@ -303,6 +322,7 @@ void multiStateControlledUnitary(Qureg qureg, int* controlQubits, int* controlSt
 void multiQubitNot(Qureg qureg, int* targs, int numTargs);
 /* X on every target where all controls are 1. */
 void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs);
+/* Exchanges two qubits. */
 void swapGate(Qureg qureg, int qubit1, int qubit2);
 /* The square root of swap with (1+i)/2 on the diagonal. */
 void sqrtSwapGate(Qureg qureg, int qb1, int qb2);
@@ -311,21 +331,26 @@ void multiRotateZ(Qureg qureg, int* qubits, int numQubits, qreal angle);
 /* exp(-i angle/2 P) for a Pauli string P; a string of identities does nothing. */
 void multiRotatePauli(Qureg qureg, int* targetQubits, enum pauliOpType* targetPaulis,
                       int numTargets, qreal angle);
-/* Both under controls. */
+/* exp(-i angle/2 Z x ... x Z) on the targets where all controls are 1. */
 void multiControlledMultiRotateZ(Qureg qureg, int* controlQubits, int numControls,
                                  int* targetQubits, int numTargets, qreal angle);
+/* exp(-i angle/2 P) on the targets where all controls are 1. */
 void multiControlledMultiRotatePauli(Qureg qureg, int* controlQubits, int numControls,
                                      int* targetQubits, enum pauliOpType* targetPaulis,
                                      int numTargets, qreal angle);
-/* Any unitary on two qubits, under none, one or several controls. */
+/* Any unitary on two qubits; bit 0 of a row or column is targetQubit1. */
 void twoQubitUnitary(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
+/* The same where the control is 1. */
 void controlledTwoQubitUnitary(Qureg qureg, int controlQubit, int targetQubit1, int targetQubit2,
                                ComplexMatrix4 u);
+/* The same where all controls are 1. */
 void multiControlledTwoQubitUnitary(Qureg qureg, int* controlQubits, int numControlQubits,
                                     int targetQubit1, int targetQubit2, ComplexMatrix4 u);
-/* Any unitary on several qubits, under none, one or several controls. */
+/* Any unitary on several qubits; bit k of a row or column is targs[k]. */
 void multiQubitUnitary(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+/* The same where the control is 1. */
 void controlledMultiQubitUnitary(Qureg qureg, int ctrl, int* targs, int numTargs, ComplexMatrixN u);
+/* The same where all controls are 1. */
 void multiControlledMultiQubitUnitary(Qureg qureg, int* ctrls, int numCtrls, int* targs,
                                       int numTargs, ComplexMatrixN u);
 /* A diagonal unitary on some qubits; bit k of an element's number is target k. */
@@ -333,57 +358,75 @@ void diagonalUnitary(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op
 
 /* ---- operators that need not be unitary ---- */
 
-/* Multiplies by a matrix, on the left of a density matrix. */
+/* Multiplies by any matrix on one qubit, on the left of a density matrix. */
 void applyMatrix2(Qureg qureg, int targetQubit, ComplexMatrix2 u);
+/* Multiplies by any matrix on two qubits, on the left of a density matrix. */
 void applyMatrix4(Qureg qureg, int targetQubit1, int targetQubit2, ComplexMatrix4 u);
+/* Multiplies by any matrix on several qubits, on the left of a density matrix. */
 void applyMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+/* The same on the rows where all controls are 1. */
 void applyMultiControlledMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs,
                                  ComplexMatrixN u);
-/* The same on both sides of a density matrix. */
+/* Multiplies by any matrix on several qubits, on both sides of a density matrix: m rho m^dagger. */
 void applyGateMatrixN(Qureg qureg, int* targs, int numTargs, ComplexMatrixN u);
+/* The same where all controls are 1. */
 void applyMultiControlledGateMatrixN(Qureg qureg, int* ctrls, int numCtrls, int* targs,
                                      int numTargs, ComplexMatrixN m);
 /* Multiplies by a diagonal operator on all qubits, on the left of a density matrix. */
 void applyDiagonalOp(Qureg qureg, DiagonalOp op);
-/* Multiplies by a diagonal operator on some qubits: on both sides, or on the left. */
+/* Multiplies by a diagonal operator on some qubits, on both sides of a density matrix. */
 void applyGateSubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
+/* Multiplies by a diagonal operator on some qubits, on the left of a density matrix. */
 void applySubDiagonalOp(Qureg qureg, int* targets, int numTargets, SubDiagonalOp op);
-/* out = (sum of coefficient x Pauli string) in, on the left of a density matrix. */
+/* out = (sum of coefficient x Pauli string) in, on the left of a density matrix. allPauliCodes has
+ * a code for every qubit of every term, in the order of the terms; in may be out. */
 void applyPauliSum(Qureg inQureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
                    int numSumTerms, Qureg outQureg);
+/* out = hamil in, on the left of a density matrix; in may be out. */
 void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg);
 /* exp(-i time H) by Suzuki's product formula of order 1 or an even order, in reps steps. */
 void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps);
 /* Projects a qubit on an outcome without renormalising, on both sides. */
 void applyProjector(Qureg qureg, int qubit, int outcome);
-/* The quantum Fourier transform of all qubits, or of those listed, lowest first. */
+/* The quantum Fourier transform of all qubits: |x> -> sum_y e^{2 pi i xy / 2^n} |y> / sqrt 2^n. */
 void applyFullQFT(Qureg qureg);
+/* The same of the qubits listed, the lowest first. */
 void applyQFT(Qureg qureg, int* qubits, int numQubits);
 
 /* Phase functions: |x> -> e^{i f(x)} |x>, x read from registers of qubits (lowest first, listed
  * one after the other). f is a sum of coefficient x^exponent, or one of phaseFunc. Overrides give
- * the phase at chosen x (one index a register). */
+ * the phase at chosen x (one index a register). Density matrices get both sides. */
+
+/* f(x) = sum over t of coeffs[t] x^exponents[t], on one register. */
 void applyPhaseFunc(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
                     qreal* coeffs, qreal* exponents, int numTerms);
+/* The same; at x = overrideInds[k] the phase is overridePhases[k]. */
 void applyPhaseFuncOverrides(Qureg qureg, int* qubits, int numQubits, enum bitEncoding encoding,
                              qreal* coeffs, qreal* exponents, int numTerms,
                              long long int* overrideInds, qreal* overridePhases, int numOverrides);
+/* f(x, y, ...) = the sum of one such sum a register; numTermsPerReg says how many terms each
+ * has. */
 void applyMultiVarPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                             enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
                             int* numTermsPerReg);
+/* The same; override k is at the numRegs indices from overrideInds[k numRegs] on. */
 void applyMultiVarPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                                      enum bitEncoding encoding, qreal* coeffs, qreal* exponents,
                                      int* numTermsPerReg, long long int* overrideInds,
                                      qreal* overridePhases, int numOverrides);
+/* f is one of phaseFunc that has no parameters. */
 void applyNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                          enum bitEncoding encoding, enum phaseFunc functionNameCode);
+/* The same with overrides. */
 void applyNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                                   enum bitEncoding encoding, enum phaseFunc functionNameCode,
                                   long long int* overrideInds, qreal* overridePhases,
                                   int numOverrides);
+/* f is one of phaseFunc with its parameters. */
 void applyParamNamedPhaseFunc(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                               enum bitEncoding encoding, enum phaseFunc functionNameCode,
                               qreal* params, int numParams);
+/* The same with overrides. */
 void applyParamNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsPerReg, int numRegs,
                                        enum bitEncoding encoding, enum phaseFunc functionNameCode,
                                        qreal* params, int numParams, long long int* overrideInds,
@@ -391,10 +434,13 @@ void applyParamNamedPhaseFuncOverrides(Qureg qureg, int* qubits, int* numQubitsP
 
 /* ---- observation ---- */
 
-/* Amplitude of a state vector; its parts; its probability. */
+/* Amplitude of basis state index of a state vector. */
 Complex getAmp(Qureg qureg, long long int index);
+/* Its real part. */
 qreal getRealAmp(Qureg qureg, long long int index);
+/* Its imaginary part. */
 qreal getImagAmp(Qureg qureg, long long int index);
+/* Its squared absolute value. */
 qreal getProbAmp(Qureg qureg, long long int index);
 /* Element of a density matrix. */
 Complex getDensityAmp(Qureg qureg, long long int row, long long int col);
@@ -414,12 +460,14 @@ qreal calcPurity(Qureg qureg);
 qreal calcFidelity(Qureg qureg, Qureg pureState);
 /* sqrt(sum |a_ij - b_ij|^2) of two density matrices. */
 qreal calcHilbertSchmidtDistance(Qureg a, Qureg b);
-/* Expectation of a Pauli string, of a sum, of a Hamiltonian. The workspace must fit the register
- * but is neither needed nor changed. */
+/* Expectation of a Pauli string: pauliCodes[k] acts on targetQubits[k]. The workspace, here and in
+ * the next two, must fit the register but is neither needed nor changed. */
 qreal calcExpecPauliProd(Qureg qureg, int* targetQubits, enum pauliOpType* pauliCodes,
                          int numTargets, Qureg workspace);
+/* Expectation of a sum of Pauli strings, given as to applyPauliSum. */
 qreal calcExpecPauliSum(Qureg qureg, enum pauliOpType* allPauliCodes, qreal* termCoeffs,
                         int numSumTerms, Qureg workspace);
+/* Expectation of a Hamiltonian. */
 qreal calcExpecPauliHamil(Qureg qureg, PauliHamil hamil, Qureg workspace);
 /* <psi|D|psi> or Tr(D rho). */
 Complex calcExpecDiagonalOp(Qureg qureg, DiagonalOp op);
@@ -428,8 +476,9 @@ Complex calcExpecDiagonalOp(Qureg qureg, DiagonalOp op);
 
 /* Projects on an outcome and renormalises; returns the outcome's probability. */
 qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome);
-/* Measures a qubit; the second form also gives the probability of the outcome found. */
+/* Measures a qubit: draws an outcome, projects on it, renormalises, and returns it. */
 int measure(Qureg qureg, int measureQubit);
+/* The same; outcomeProb gets the probability of the outcome found. */
 int measureWithStats(Qureg qureg, int measureQubit, qreal* outcomeProb);
 
 /* ---- decoherence of density matrices ---- */
@@ -450,24 +499,31 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
 void mixDensityMatrix(Qureg combineQureg, qreal prob, Qureg otherQureg);
 /* rho -> sum_k K_k rho K_k^dagger; the sum of K^dagger K must be the identity. */
 void mixKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+/* The same for operators on two qubits; bit 0 of a row or column is target1. */
 void mixTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops, int numOps);
+/* The same for operators on up to 6 qubits; bit k of a row or column is targets[k]. */
 void mixMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
                            int numOps);
-/* The same for any operators. */
+/* rho -> sum_k K_k rho K_k^dagger for any operators on one qubit. */
 void mixNonTPKrausMap(Qureg qureg, int target, ComplexMatrix2* ops, int numOps);
+/* The same on two qubits. */
 void mixNonTPTwoQubitKrausMap(Qureg qureg, int target1, int target2, ComplexMatrix4* ops,
                               int numOps);
+/* The same on up to 6 qubits. */
 void mixNonTPMultiQubitKrausMap(Qureg qureg, int* targets, int numTargets, ComplexMatrixN* ops,
                                 int numOps);
 
 /* ---- OpenQASM 2 ---- */
 
-/* Begins, ends and forgets the record of calls on a register. */
+/* Begins, or goes on with, the record of calls on a register. */
 void startRecordingQASM(Qureg qureg);
+/* Ends the record; what was recorded stays. */
 void stopRecordingQASM(Qureg qureg);
+/* Forgets what was recorded. */
 void clearRecordedQASM(Qureg qureg);
-/* Prints the record, or writes it to a file. What the language cannot say stands in a comment. */
+/* Prints the record. What the language cannot say stands in a comment. */
 void printRecordedQASM(Qureg qureg);
+/* Writes the record to a file. */
 void writeRecordedQASMToFile(Qureg qureg, char* filename);
 
 /* ---- reports and copies ---- */
@@ -480,11 +536,13 @@ void reportStateToScreen(Qureg qureg, QuESTEnv env, int reportRank);
 void reportQuregParams(Qureg qureg);
 /* Prints a Hamiltonian as createPauliHamilFromFile reads it. */
 void reportPauliHamil(PauliHamil hamil);
-/* Makes the state what stateVec.real and imag hold; the second form for a part of it. */
+/* Makes the state what stateVec.real and imag hold. */
 void copyStateToGPU(Qureg qureg);
+/* The same for amplitudes [startInd, startInd + numAmps). */
 void copySubstateToGPU(Qureg qureg, long long int startInd, long long int numAmps);
 /* Makes stateVec.real and imag hold the state. */
 void copyStateFromGPU(Qureg qureg);
+/* The same for amplitudes [startInd, startInd + numAmps). */
 void copySubstateFromGPU(Qureg qureg, long long int startInd, long long int numAmps);
 
 #ifdef __cplusplus

@@ -8,8 +8,11 @@
 #include <cmath>
 #include <complex>
 
+using namespace std; /* programs of this API count on it: string, vector, 1i */
+
 typedef std::complex<float> float_complex;
 typedef std::complex<double> double_complex;
+typedef std::complex<long double> long_double_complex;
 
 #define creal(x) std::real(x)
 #define cimag(x) std::imag(x)
@@ -20,9 +23,11 @@ typedef std::complex<double> double_complex;
 
 typedef float complex float_complex;
 typedef double complex double_complex;
+typedef long double complex long_double_complex;
 
 #define float_complex(r, i) ((float)(r) + ((float)(i)) * I)
 #define double_complex(r, i) ((double)(r) + ((double)(i)) * I)
+#define long_double_complex(r, i) ((long double)(r) + ((long double)(i)) * I)
 #endif
 
 #if QuEST_PREC == 1

@@ -31,8 +31,8 @@ template <class T>
 double CudaState<T>::norm() {
   materialize();
   use_device();
-  rc::DeviceArena::Mark mark(arena_);
-  double* partial = arena_.template take<double>(kReduceBlocks);
+  Workspace::Lease lease(*workspace_, stream_);
+  double* partial = lease.take<double>(kReduceBlocks);
   rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
              num_amplitudes(), partial);
   const std::vector<double> sums = to_host(partial, kReduceBlocks);
@@ -45,8 +45,8 @@ std::vector<double> CudaState<T>::marginals() {
   materialize();
   use_device();
   TW_CHECK(num_qubits_ <= kChunkBits + kHighBits, "more qubits than one device can hold");
-  rc::DeviceArena::Mark mark(arena_);
-  double* partial = arena_.template take<double>(kReduceBlocks * kMarginalSums);
+  Workspace::Lease lease(*workspace_, stream_);
+  double* partial = lease.take<double>(kReduceBlocks * kMarginalSums);
   rc::launch(marginal_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
              num_amplitudes(), partial);
   const std::vector<double> sums = to_host(partial, kReduceBlocks * kMarginalSums);
@@ -88,22 +88,33 @@ std::vector<double> CudaState<T>::joint_probabilities(std::span<const circuit::Q
   const int slice_bits = std::clamp(16 - k, 0, rest_bits);
   shape.num_slices = 1u << slice_bits;
   shape.slice_size = 1u << (rest_bits - slice_bits);
-  rc::DeviceArena::Mark mark(arena_);
-  const std::size_t num_partial = std::size_t{shape.num_outcomes} << slice_bits;
-  double* partial = arena_.template take<double>(num_partial);
-  const std::uint64_t warps = bit(std::popcount(shape.chosen) + slice_bits);
-  rc::launch(joint_kernel<T>,
-             dim3(static_cast<unsigned>((warps * 32 + kReduceThreads - 1) / kReduceThreads)),
-             dim3(kReduceThreads), 0, stream_, amps_, num_amplitudes(), shape, partial);
-  double* sums = partial;
-  if (slice_bits) {
-    sums = arena_.template take<double>(shape.num_outcomes);
-    rc::launch(
-        sum_slices_kernel<double>, dim3((shape.num_outcomes + kReduceThreads - 1) / kReduceThreads),
-        dim3(kReduceThreads), 0, stream_, partial, shape.num_slices, shape.num_outcomes, sums);
+  // in parts that fit: outcomes beside their slices
+  const std::uint32_t num_outcomes = shape.num_outcomes;
+  std::vector<double> by_position;
+  while (by_position.size() < num_outcomes) {
+    Workspace::Lease lease(*workspace_, stream_);
+    const std::size_t each = sizeof(double) * (shape.num_slices + (slice_bits ? 1 : 0));
+    shape.first_outcome = static_cast<std::uint32_t>(by_position.size());
+    shape.num_outcomes = static_cast<std::uint32_t>(
+        std::bit_floor(std::min<std::size_t>(num_outcomes, lease.num_fitting(each))));
+    double* partial = lease.take<double>(std::size_t{shape.num_outcomes} << slice_bits);
+    const std::uint64_t warps =
+        std::uint64_t{shape.num_outcomes >> std::popcount(shape.chosen_lanes)} << slice_bits;
+    rc::launch(joint_kernel<T>,
+               dim3(static_cast<unsigned>((warps * 32 + kReduceThreads - 1) / kReduceThreads)),
+               dim3(kReduceThreads), 0, stream_, amps_, num_amplitudes(), shape, partial);
+    double* sums = partial;
+    if (slice_bits) {
+      sums = lease.take<double>(shape.num_outcomes);
+      rc::launch(sum_slices_kernel<double>,
+                 dim3((shape.num_outcomes + kReduceThreads - 1) / kReduceThreads),
+                 dim3(kReduceThreads), 0, stream_, partial, shape.num_slices, shape.num_outcomes,
+                 sums);
+    }
+    const std::vector<double> part = to_host(sums, shape.num_outcomes);
+    by_position.insert(by_position.end(), part.begin(), part.end());
   }
-  const std::vector<double> by_position = to_host(sums, shape.num_outcomes);
-  std::vector<double> result(shape.num_outcomes);
+  std::vector<double> result(num_outcomes);
   for (std::uint64_t o = 0; o < result.size(); ++o) {
     std::uint64_t at = 0;
     for (int j = 0; j < k; ++j) {
@@ -122,8 +133,10 @@ std::vector<cplx> CudaState<T>::amplitudes(std::span<const std::uint64_t> indice
   std::vector<cplx> out;
   out.reserve(indices.size());
   constexpr std::size_t kBatch = std::size_t{1} << 20;
-  for (std::size_t first = 0; first < indices.size(); first += kBatch) {
-    const std::size_t count = std::min(kBatch, indices.size() - first);
+  for (std::size_t first = 0, count = 0; first < indices.size(); first += count) {
+    Workspace::Lease lease(*workspace_, stream_);
+    count = std::min({kBatch, indices.size() - first,
+                      lease.num_fitting(sizeof(std::uint64_t) + sizeof(Complex<T>))});
     std::vector<std::uint64_t> places(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t x = indices[first + i];
@@ -134,9 +147,8 @@ std::vector<cplx> CudaState<T>::amplitudes(std::span<const std::uint64_t> indice
       }
       places[i] = layout_.physical(x, num_qubits_);
     }
-    rc::DeviceArena::Mark mark(arena_);
-    const std::uint64_t* index = to_device<std::uint64_t>(places);
-    auto* gathered = arena_.template take<Complex<T>>(count);
+    const std::uint64_t* index = to_device<std::uint64_t>(lease, places);
+    auto* gathered = lease.take<Complex<T>>(count);
     rc::launch(gather_kernel<T>, dim3(static_cast<unsigned>((count + 255) / 256)), dim3(256), 0,
                stream_, amps_, index, count, gathered);
     const std::vector<Complex<T>> values = to_host(gathered, count);
@@ -152,12 +164,15 @@ template <class T>
 std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> sorted_u) {
   restore_layout();
   use_device();
-  rc::DeviceArena::Mark mark(arena_);
   const std::uint64_t chunks = (num_amplitudes() + bit(kSampleBits) - 1) >> kSampleBits;
-  double* sums = arena_.template take<double>(chunks);
-  rc::launch(chunk_sum_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
-             num_amplitudes(), chunks, sums);
-  std::vector<double> before = to_host(sums, chunks);
+  std::vector<double> before;
+  {
+    Workspace::Lease lease(*workspace_, stream_);
+    double* sums = lease.take<double>(chunks);
+    rc::launch(chunk_sum_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+               num_amplitudes(), chunks, sums);
+    before = to_host(sums, chunks);
+  }
   before.push_back(0);
   double norm = 0;
   for (double& b : before) norm += std::exchange(b, norm);
@@ -168,8 +183,10 @@ std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> s
   std::vector<std::uint64_t> out;
   out.reserve(sorted_u.size());
   std::uint64_t chunk = 0;
-  for (std::size_t first = 0; first < sorted_u.size(); first += kShotsABatch) {
-    const std::size_t count = std::min<std::size_t>(kShotsABatch, sorted_u.size() - first);
+  for (std::size_t first = 0, count = 0; first < sorted_u.size(); first += count) {
+    Workspace::Lease lease(*workspace_, stream_);
+    count = std::min<std::size_t>(
+        {kShotsABatch, sorted_u.size() - first, lease.num_fitting(16 + sizeof(SampleRun))});
     std::vector<double> targets(count);
     std::vector<SampleRun> runs;
     for (std::size_t s = 0; s < count; ++s) {
@@ -180,10 +197,9 @@ std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> s
       }
       ++runs.back().count;
     }
-    rc::DeviceArena::Mark batch(arena_);
-    const double* target = to_device<double>(targets);
-    const SampleRun* run = to_device<SampleRun>(runs);
-    auto* shots = arena_.template take<std::uint64_t>(count);
+    const double* target = to_device<double>(lease, targets);
+    const SampleRun* run = to_device<SampleRun>(lease, runs);
+    auto* shots = lease.take<std::uint64_t>(count);
     rc::launch(sample_kernel<T>, dim3(static_cast<unsigned>(runs.size())), dim3(kReduceThreads), 0,
                stream_, amps_, num_amplitudes(), run, target, shots);
     const std::vector<std::uint64_t> drawn = to_host(shots, count);
@@ -233,17 +249,21 @@ std::vector<double> CudaState<T>::expectations(const circuit::PauliSum& sum) {
   }
   std::vector<double> result(sum.size(), 0.0);
   constexpr std::size_t kGroupsALaunch = 1024;
-  for (std::size_t first = 0; first < groups.size(); first += kGroupsALaunch) {
-    const std::size_t count = std::min(kGroupsALaunch, groups.size() - first);
+  constexpr std::size_t kGroupBytes =
+      sizeof(StringGroup) +
+      kStringsAPass * (sizeof(StringMask) + sizeof(double) * std::size_t{kStringSlices});
+  for (std::size_t first = 0, count = 0; first < groups.size(); first += count) {
+    Workspace::Lease lease(*workspace_, stream_);
+    count = std::min({kGroupsALaunch, groups.size() - first, lease.num_fitting(kGroupBytes)});
     const std::uint32_t from = groups[first].first;
     const std::uint32_t to = groups[first + count - 1].first + groups[first + count - 1].count;
     std::vector<StringGroup> batch(groups.begin() + static_cast<std::ptrdiff_t>(first),
                                    groups.begin() + static_cast<std::ptrdiff_t>(first + count));
     for (StringGroup& g : batch) g.first -= from;
-    rc::DeviceArena::Mark mark(arena_);
-    const StringGroup* device_groups = to_device<StringGroup>(batch);
-    const StringMask* masks = to_device<StringMask>(std::span(strings).subspan(from, to - from));
-    double* partial = arena_.template take<double>(std::size_t{to - from} * kStringSlices);
+    const StringGroup* device_groups = to_device<StringGroup>(lease, batch);
+    const StringMask* masks =
+        to_device<StringMask>(lease, std::span(strings).subspan(from, to - from));
+    double* partial = lease.take<double>(std::size_t{to - from} * kStringSlices);
     rc::launch(string_kernel<T>, dim3(kStringSlices, static_cast<unsigned>(count)),
                dim3(kReduceThreads), 0, stream_, amps_, num_qubits_, device_groups, masks, partial);
     const std::vector<double> sums = to_host(partial, std::size_t{to - from} * kStringSlices);

@@ -15,11 +15,9 @@ namespace rc = runtime::cuda;
 
 template <class T>
 void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
-  lowered_ = {};
+  Workspace::Lease lease(*workspace_, stream_);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    const LoweredPlan::Step step = upload(tile::lower_pass(plan, p, launcher_.shape()));
-    launcher_.launch(step.frame, open_memory() + first, region_ + step.code, region_ + step.tables,
-                     stream_);
+    for_each_step(plan, p, [&](const LoweredPlan::Step& s) { start(s, open_memory() + first); });
   }
 }
 
@@ -78,7 +76,8 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
   constexpr int kWorkers = 3;  // one copied in, one worked on, one copied out
   constexpr int kMinChunkQubits = 16;
   const auto worker_bytes = [&](int chunk) {
-    return (amplitude_bytes(precision) << chunk) + cuda::scratch_bytes(chunk);
+    const std::uint64_t bytes = amplitude_bytes(precision) << chunk;
+    return bytes + cuda::Workspace::bytes_for(bytes);
   };
   int chunk = std::min(num_qubits - 1, kMaxQubits);
   while (chunk >= kMinChunkQubits && kWorkers * worker_bytes(chunk) > device_bytes) --chunk;
@@ -93,7 +92,8 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
   auto pinned =
       std::make_shared<runtime::cuda::PinnedBuffer>(amplitude_bytes(precision) << num_qubits);
   std::vector<std::unique_ptr<State>> workers;
-  for (int k = 0; k < kWorkers; ++k) workers.push_back(make_cuda_state(chunk, precision, device));
+  for (int k = 0; k < kWorkers; ++k)
+    workers.push_back(cuda::make_state_apart(chunk, precision, device));
   return make_streamed_state(num_qubits, precision, chunk,
                              std::shared_ptr<void>(pinned, pinned->data()), std::move(workers));
 }

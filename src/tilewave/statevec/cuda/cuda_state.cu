@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
+#include "tilewave/statevec/tile/split.h"
 
 namespace tilewave::statevec {
 
@@ -15,8 +16,6 @@ namespace cuda {
 namespace rc = runtime::cuda;
 
 namespace {
-
-constexpr std::size_t kRegionBytes = std::size_t{16} << 20;
 
 std::string named(int num_qubits, Precision precision) {
   return "a state of " + std::to_string(num_qubits) + " qubits in " +
@@ -74,30 +73,27 @@ std::uint64_t fingerprint(const Plan& plan) {
 
 }  // namespace
 
-std::uint64_t scratch_bytes(int num_qubits) {
-  const std::uint64_t outcomes = std::uint64_t{8} << std::min(num_qubits, 24);
-  return kRegionBytes + (std::uint64_t{64} << 20) + outcomes;
-}
-
 template <class T>
-CudaState<T>::CudaState(int num_qubits, int device)
+CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> workspace)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
-      info_(rc::use_device(device)) {
-  const int held_qubits = std::max(num_qubits, launcher_.shape().tile_qubits);
-  held_ = bit(held_qubits);
-  const std::uint64_t bytes = held_ * sizeof(Complex<T>) + scratch_bytes(num_qubits);
-  arena_ = rc::DeviceArena(bytes, named(num_qubits, precision_));
-  amps_ = arena_.template take<Complex<T>>(held_);
-  region_ = arena_.template take<std::byte>(kRegionBytes);
-  region_bytes_ = kRegionBytes;
-  staging_ = rc::PinnedBuffer(kRegionBytes);
-  set_zero_state();
+      info_(rc::use_device(device)),
+      memory_(state_bytes(), named(num_qubits, precision_)),
+      amps_(memory_.template take<Complex<T>>(num_amplitudes())),
+      workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)),
+      launcher_(0, device) {
+  workspace_->serve(state_bytes());
+  try {
+    set_zero_state();
+  } catch (...) {
+    workspace_->leave(state_bytes(), stream_);
+    throw;
+  }
 }
 
 template <class T>
 CudaState<T>::~CudaState() {
   (void)rc::driver().set_device(info_.index);
-  (void)rc::driver().synchronize(stream_.get());
+  workspace_->leave(state_bytes(), stream_);
 }
 
 template <class T>
@@ -145,10 +141,10 @@ void CudaState<T>::set_product_state(std::span<const cplx> a) {
     for (const cplx& z : table) tables[t].push_back({z.real(), z.imag()});
     tables[t].resize(std::max<std::size_t>(tables[t].size(), 4096));
   }
-  rc::DeviceArena::Mark mark(arena_);
-  const auto* low = to_device<Complex<double>>(tables[0]);
-  const auto* middle = to_device<Complex<double>>(tables[1]);
-  const auto* high = to_device<Complex<double>>(tables[2]);
+  Workspace::Lease lease(*workspace_, stream_);
+  const auto* low = to_device<Complex<double>>(lease, tables[0]);
+  const auto* middle = to_device<Complex<double>>(lease, tables[1]);
+  const auto* high = to_device<Complex<double>>(lease, tables[2]);
   rc::launch(product_kernel<T>, dim3(4096), dim3(256), 0, stream_, amps_, num_amplitudes(), low,
              middle, high);
   stream_.synchronize();
@@ -174,25 +170,33 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 }
 
 template <class T>
-LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& pass) {
+void CudaState<T>::for_each_step(const Plan& plan, std::size_t pass,
+                                 const std::function<void(const LoweredPlan::Step&)>& f) {
+  const tile::TilePass lowered = tile::lower_pass(plan, pass, launcher_.shape());
   const auto aligned = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-  const std::size_t size = aligned(pass.code.size()) + aligned(pass.tables.size());
-  if (region_used_ + size > region_bytes_) {
-    stream_.synchronize();  // every program of the region has run
-    region_used_ = 0;
-    region_restarted_ = true;
-    TW_CHECK(size <= region_bytes_, "the program of one pass is larger than its memory");
+  const std::size_t size = aligned(lowered.code.size()) + aligned(lowered.tables.size());
+  if (size > workspace_->program_bytes()) {
+    const Plan halves = tile::split_pass(plan, pass);
+    TW_CHECK(!halves.passes.empty(), "the program of one action is larger than its memory");
+    for (std::size_t p = 0; p < halves.passes.size(); ++p) for_each_step(halves, p, f);
+    return;
   }
   LoweredPlan::Step step;
-  step.frame = pass.frame;
-  step.code = region_used_;
-  step.tables = region_used_ + aligned(pass.code.size());
-  auto* staged = static_cast<std::byte*>(staging_.data()) + region_used_;
-  std::memcpy(staged, pass.code.data(), pass.code.size());
-  std::memcpy(staged + (step.tables - step.code), pass.tables.data(), pass.tables.size());
-  rc::copy(region_ + region_used_, staged, size, stream_);
-  region_used_ += size;
-  return step;
+  step.frame = lowered.frame;
+  step.pass = pass;
+  step.code = workspace_->place(size, stream_);
+  step.tables = step.code + aligned(lowered.code.size());
+  std::byte* staged = workspace_->staged(step.code);
+  std::memcpy(staged, lowered.code.data(), lowered.code.size());
+  std::memcpy(staged + (step.tables - step.code), lowered.tables.data(), lowered.tables.size());
+  rc::copy(workspace_->programs() + step.code, staged, size, stream_);
+  f(step);
+}
+
+template <class T>
+void CudaState<T>::start(const LoweredPlan::Step& step, Complex<T>* amplitudes) {
+  const std::byte* programs = workspace_->programs();
+  launcher_.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_);
 }
 
 template <class T>
@@ -206,26 +210,31 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   use_device();
   marginals_.clear();
   const std::uint64_t key = fingerprint(plan);
-  const bool known = lowered_.resident && lowered_.key == key;
+  Workspace::Lease lease(*workspace_, stream_);
+  const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch();
   if (!known) {
-    stream_.synchronize();
-    region_used_ = 0;
-    region_restarted_ = false;
+    workspace_->forget_programs(stream_);
     lowered_ = {};
     lowered_.key = key;
+    lowered_.epoch = workspace_->epoch();
   }
   double done_s = 0;
+  std::size_t next = 0;  // of the known steps
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
-    if (!known) {
-      const tile::TilePass lowered = tile::lower_pass(plan, p, launcher_.shape());
-      lowered_.steps.push_back(upload(lowered));
-    }
-    const LoweredPlan::Step& step = lowered_.steps[p];
     const auto launch = [&] {
-      launcher_.launch(step.frame, amps_, region_ + step.code, region_ + step.tables, stream_);
+      if (known) {
+        for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
+          start(lowered_.steps[next], amps_);
+        return;
+      }
+      for_each_step(plan, p, [&](const LoweredPlan::Step& step) {
+        start(step, amps_);
+        lowered_.steps.push_back(step);
+        lowered_.steps.back().pass = p;
+      });
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -243,7 +252,6 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
       observer.on_progress(done_s, plan.predicted_s);
     }
   }
-  lowered_.resident = !region_restarted_;
   layout_ = plan.layout_after;
   stream_.synchronize();
 }
@@ -313,16 +321,33 @@ template class CudaState<double>;
 
 }  // namespace cuda
 
-std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device) {
+namespace {
+
+std::unique_ptr<State> make_state(int num_qubits, Precision precision, int device,
+                                  std::shared_ptr<cuda::Workspace> workspace) {
   if (num_qubits < 0 || num_qubits > kMaxQubits) {
     throw Error(ExitCode::kResources, "cannot hold a state of " + std::to_string(num_qubits) +
                                           " qubits: at most " + std::to_string(kMaxQubits) +
                                           " are supported");
   }
   if (precision == Precision::kDouble) {
-    return std::make_unique<cuda::CudaState<double>>(num_qubits, device);
+    return std::make_unique<cuda::CudaState<double>>(num_qubits, device, std::move(workspace));
   }
-  return std::make_unique<cuda::CudaState<float>>(num_qubits, device);
+  return std::make_unique<cuda::CudaState<float>>(num_qubits, device, std::move(workspace));
 }
+
+}  // namespace
+
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device) {
+  return make_state(num_qubits, precision, device, nullptr);
+}
+
+namespace cuda {
+
+std::unique_ptr<State> make_state_apart(int num_qubits, Precision precision, int device) {
+  return make_state(num_qubits, precision, device, std::make_shared<Workspace>(device));
+}
+
+}  // namespace cuda
 
 }  // namespace tilewave::statevec

@@ -8,8 +8,8 @@ namespace tilewave::statevec::cuda {
 
 template <class T>
 template <class V>
-V* CudaState<T>::to_device(std::span<const V> values) {
-  V* at = arena_.template take<V>(std::max<std::size_t>(values.size(), 1));
+V* CudaState<T>::to_device(Workspace::Lease& lease, std::span<const V> values) {
+  V* at = lease.take<V>(std::max<std::size_t>(values.size(), 1));
   runtime::cuda::copy(at, values.data(), values.size_bytes(), stream_);
   stream_.synchronize();
   return at;

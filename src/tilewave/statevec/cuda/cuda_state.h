@@ -1,6 +1,6 @@
-// The state on one CUDA device: amplitudes in the memory of the device, in place, with a small
-// reservation beside them for programs and observations. See state.h; the tile passes are in
-// tile_kernel.cuh, the observations in observe.cuh.
+// The state on one CUDA device: amplitudes in the memory of the device, in place, and nothing else
+// of its own: programs and observations use the workspace of the device (workspace.h). See state.h;
+// the tile passes are in tile_kernel.cuh, the observations in observe.cuh.
 #pragma once
 
 #include <cstring>
@@ -9,6 +9,7 @@
 #include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/cuda/workspace.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec::cuda {
@@ -17,17 +18,19 @@ namespace tilewave::statevec::cuda {
 struct LoweredPlan {
   struct Step {
     tile::PassFrame frame;
-    std::size_t code = 0, tables = 0;  ///< offsets in the program region
+    std::size_t pass = 0;              ///< of the plan; a long one has several steps
+    std::size_t code = 0, tables = 0;  ///< offsets in the workspace
   };
-  std::uint64_t key = 0;
+  std::uint64_t key = 0,
+                epoch = 0;  ///< of the workspace: every program is there as long as it lasts
   std::vector<Step> steps;
-  bool resident = false;  ///< every program is in the region
 };
 
 template <class T>
 class CudaState final : public State {
  public:
-  CudaState(int num_qubits, int device);
+  /// `workspace`: null for the one that the states of the device share.
+  CudaState(int num_qubits, int device, std::shared_ptr<Workspace> workspace = nullptr);
   ~CudaState() override;
 
   CostModel cost_model() const override;
@@ -53,7 +56,8 @@ class CudaState final : public State {
                  std::span<void* const> from) override;
   void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
                  std::span<void* const> to) const override;
-  std::uint64_t memory_bytes() const override { return arena_.num_bytes(); }
+  std::uint64_t memory_bytes() const override { return state_bytes() + workspace_->num_bytes(); }
+  void keep_shared_memory() const override { Workspace::keep(workspace_); }
   void sweep(const Sweep& s, std::uint64_t first) override;
   cplx sweep_sum(const SweepSum& s, std::uint64_t first) override;
   cplx pair_sum(PairSum kind, const State& other) override;
@@ -65,6 +69,8 @@ class CudaState final : public State {
   /// remembered, and the call does not wait.
   void start_passes(const Plan& plan, std::uint64_t first);
   const runtime::cuda::Stream& stream() const { return stream_; }
+  /// The workspace, for work on this state.
+  Workspace::Lease lease() { return {*workspace_, stream_}; }
   /// The amplitudes, for an exchange that changes them.
   Complex<T>* open_memory() {
     marginals_.clear();
@@ -72,33 +78,32 @@ class CudaState final : public State {
   }
 
  private:
-  /// Copies a pass's program to the device; starts the region anew when it is full.
-  LoweredPlan::Step upload(const tile::TilePass& pass);
+  std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
+  /// Calls f(step) for the steps of a pass, each with its program on the device. Under a lease.
+  void for_each_step(const Plan& plan, std::size_t pass,
+                     const std::function<void(const LoweredPlan::Step&)>& f);
+  void start(const LoweredPlan::Step& step, Complex<T>* amplitudes);
   void use_device() const;
   /// The amplitudes of another state on a device, done with what it was doing; null where it is
   /// elsewhere. The device of this state is current afterwards.
   const Complex<T>* memory_of(const State& other) const;
-  /// Copies host values through pinned memory into scratch memory of the arena.
+  /// Copies host values into scratch memory.
   template <class V>
-  V* to_device(std::span<const V> values);
+  V* to_device(Workspace::Lease& lease, std::span<const V> values);
   template <class V>
   std::vector<V> to_host(const V* values, std::size_t count);
 
   runtime::CudaDevice info_;
   runtime::cuda::Stream stream_;
-  runtime::cuda::DeviceArena arena_;
-  Complex<T>* amps_ = nullptr;
-  std::uint64_t held_ = 0;  ///< amplitudes in memory: at least a tile
-  std::byte* region_ = nullptr;
-  std::size_t region_bytes_ = 0, region_used_ = 0;
-  runtime::cuda::PinnedBuffer staging_;  ///< mirrors the region
-  bool region_restarted_ = false;
+  runtime::cuda::DeviceArena memory_;
+  Complex<T>* amps_ = nullptr;  ///< exactly 2^n: tiles of smaller states are not read beyond
+  std::shared_ptr<Workspace> workspace_;
   LoweredPlan lowered_;
   TileLauncher<T> launcher_;
   std::vector<double> marginals_;  ///< cached until the state changes
 };
 
-/// Bytes reserved beside the amplitudes.
-std::uint64_t scratch_bytes(int num_qubits);
+/// A state with a workspace of its own, for several that work at the same time.
+std::unique_ptr<State> make_state_apart(int num_qubits, Precision precision, int device);
 
 }  // namespace tilewave::statevec::cuda

@@ -15,9 +15,9 @@ namespace rc = runtime::cuda;
 
 namespace {
 
-constexpr unsigned kBlocks = 1056;                            // 8 a multiprocessor of 132
-constexpr std::uint64_t kTablePart = std::uint64_t{1} << 20;  // entries: 16 MiB
+constexpr unsigned kBlocks = 1056;  // 8 a multiprocessor of 132
 constexpr std::size_t kTermsAPass = 4096;
+constexpr std::size_t kKept = std::size_t{1} << 16;  // of scratch memory, for sums
 
 __device__ std::uint64_t first_index() {
   return blockIdx.x * std::uint64_t{kReduceThreads} + threadIdx.x;
@@ -93,39 +93,51 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
 }
 
-/// A block holds the amplitudes of one product in shared memory and goes over the matrix, which is
-/// stored by columns.
+/// Rows [row, row + rows) of products [begin, end) to out[product - begin][row]. A block holds the
+/// amplitudes of one product in shared memory and goes over the matrix, whose rows are stored by
+/// columns. With all rows, out may be the place of the products.
 template <class T>
 __global__ void __launch_bounds__(kReduceThreads)
-    dense_kernel(Complex<T>* amps, std::uint64_t products, int num_targets, std::uint64_t first,
-                 std::uint64_t mask, std::uint64_t value, const Complex<double>* columns) {
+    dense_kernel(const Complex<T>* amps, Complex<T>* out, std::uint64_t begin, std::uint64_t end,
+                 int num_targets, std::uint64_t first, std::uint64_t mask, std::uint64_t value,
+                 const Complex<double>* columns, unsigned row, unsigned rows) {
   extern __shared__ double2 shared_memory[];
   auto* x = reinterpret_cast<Complex<T>*>(shared_memory);
   const unsigned dim = 1u << num_targets;
-  for (std::uint64_t p = blockIdx.x; p < products; p += gridDim.x) {
+  for (std::uint64_t p = begin + blockIdx.x; p < end; p += gridDim.x) {
     const std::uint64_t base = p << num_targets;
     if (((first + base) & mask) != value) continue;
     __syncthreads();  // the product before has been read
     for (unsigned j = threadIdx.x; j < dim; j += kReduceThreads) x[j] = amps[base + j];
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < dim; i += kReduceThreads) {
+    for (unsigned i = threadIdx.x; i < rows; i += kReduceThreads) {
       Complex<double> sum = {0, 0};
       for (unsigned j = 0; j < dim; ++j)
-        sum = sum + columns[std::uint64_t{j} * dim + i] * widened(x[j]);
-      amps[base + i] = narrowed<T>(sum);
+        sum = sum + columns[std::uint64_t{j} * rows + i] * widened(x[j]);
+      out[((p - begin) << num_targets) + row + i] = narrowed<T>(sum);
     }
   }
 }
 
-/// Host data on the device for a while: in a state's scratch memory, or beside it what is too long.
+/// Products [begin, end) from where they were put together.
+template <class T>
+__global__ void __launch_bounds__(kReduceThreads)
+    put_products_kernel(Complex<T>* amps, const Complex<T>* from, std::uint64_t begin,
+                        std::uint64_t end, std::uint64_t first, std::uint64_t mask,
+                        std::uint64_t value) {
+  for (std::uint64_t i = begin + first_index(); i < end; i += index_step()) {
+    if (((first + i) & mask) == value) amps[i] = from[i - begin];
+  }
+}
+
+/// Host data on the device for a while: in scratch memory, or beside it what is too long.
 class Guests {
  public:
-  Guests(rc::DeviceArena& arena, const rc::Stream& stream)
-      : arena_(arena), mark_(arena), stream_(stream) {}
+  Guests(Workspace& workspace, const rc::Stream& stream)
+      : lease_(workspace, stream), stream_(stream) {}
 
   void* place(std::size_t num_bytes) {
-    constexpr std::size_t kKept = std::size_t{1} << 20;  // for sums
-    if (num_bytes + kKept <= arena_.free_bytes()) return arena_.take<std::byte>(num_bytes);
+    if (num_bytes + kKept <= lease_.free_bytes()) return lease_.take<std::byte>(num_bytes);
     more_.emplace_back(num_bytes, "the data of an operator");
     return more_.back().take<std::byte>(num_bytes);
   }
@@ -152,8 +164,7 @@ class Guests {
   }
 
  private:
-  rc::DeviceArena& arena_;
-  rc::DeviceArena::Mark mark_;
+  Workspace::Lease lease_;
   const rc::Stream& stream_;
   std::vector<rc::DeviceArena> more_;
 };
@@ -162,9 +173,11 @@ class Guests {
 /// for every amplitude is about its own part of them only.
 template <class F>
 void for_each_part(const Table& table, bool is_whole, std::uint64_t first, std::uint64_t count,
-                   rc::DeviceArena& arena, const rc::Stream& stream, F f) {
-  for (std::uint64_t at = 0; at < table.count; at += kTablePart) {
-    const std::uint64_t from = table.first + at, size = std::min(kTablePart, table.count - at);
+                   Workspace& workspace, const rc::Stream& stream, F f) {
+  const std::uint64_t fitting =
+      Workspace::Lease(workspace, stream).num_fitting(2 * sizeof(double), 2 * kKept);
+  for (std::uint64_t at = 0; at < table.count; at += fitting) {
+    const std::uint64_t from = table.first + at, size = std::min(fitting, table.count - at);
     std::uint64_t begin = 0, end = count;
     if (is_whole) {
       begin = std::max(from, first) - first;
@@ -172,7 +185,7 @@ void for_each_part(const Table& table, bool is_whole, std::uint64_t first, std::
       if (end <= first + begin) continue;
       end -= first;
     }
-    Guests guests(arena, stream);
+    Guests guests(workspace, stream);
     f(guests.put(table, is_whole ? first + begin : from, is_whole ? end - begin : size), begin,
       end);
     stream.synchronize();
@@ -201,14 +214,14 @@ void CudaState<T>::sweep(const Sweep& s, std::uint64_t first) {
   if (s.kind == Sweep::Kind::kTable && !s.is_both) {
     const bool is_whole = s.digits.are_lowest && s.digits.count == s.row_bits &&
                           first + num_amplitudes() <= bit(s.row_bits);
-    for_each_part(s.table, is_whole, first, num_amplitudes(), arena_, stream_,
+    for_each_part(s.table, is_whole, first, num_amplitudes(), *workspace_, stream_,
                   [&](const Table& part, std::uint64_t begin, std::uint64_t end) {
                     on_device.table = part;
                     start(on_device, begin, end);
                   });
     return;
   }
-  Guests guests(arena_, stream_);
+  Guests guests(*workspace_, stream_);
   if (s.table.count) on_device.table = guests.put(s.table, s.table.first, s.table.count);
   const PhaseFunction& f = s.phase;
   const auto terms = static_cast<std::size_t>(
@@ -231,18 +244,18 @@ cplx CudaState<T>::sweep_sum(const SweepSum& s, std::uint64_t first) {
   const auto add = [&](const Table& table, std::uint64_t begin, std::uint64_t end) {
     SweepSum on_device = s;
     on_device.table = table;
-    rc::DeviceArena::Mark mark(arena_);
-    double* partial = arena_.template take<double>(2 * kBlocks);
+    Workspace::Lease lease(*workspace_, stream_);
+    double* partial = lease.take<double>(2 * kBlocks);
     rc::launch(sweep_sum_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_, begin,
                end, first, on_device, partial);
     sum += total(to_host(partial, 2 * kBlocks));
   };
   if (s.is_sandwich) {
-    Guests guests(arena_, stream_);
+    Guests guests(*workspace_, stream_);
     add(guests.put(s.table, s.table.first, s.table.count), 0, num_amplitudes());
   } else {
     const bool is_whole = first + num_amplitudes() <= bit(s.row_bits);
-    for_each_part(s.table, is_whole, first, num_amplitudes(), arena_, stream_, add);
+    for_each_part(s.table, is_whole, first, num_amplitudes(), *workspace_, stream_, add);
   }
   return sum;
 }
@@ -262,8 +275,8 @@ template <class T>
 cplx CudaState<T>::pair_sum(PairSum kind, const State& other) {
   const Complex<T>* b = memory_of(other);
   if (!b) return State::pair_sum(kind, other);
-  rc::DeviceArena::Mark mark(arena_);
-  double* partial = arena_.template take<double>(2 * kBlocks);
+  Workspace::Lease lease(*workspace_, stream_);
+  double* partial = lease.take<double>(2 * kBlocks);
   rc::launch(pair_sum_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_, b,
              num_amplitudes(), kind, partial);
   return total(to_host(partial, 2 * kBlocks));
@@ -288,7 +301,7 @@ void CudaState<T>::add_strings(State& other, std::span<const StringTerm> terms,
   marginals_.clear();
   for (std::size_t at = 0; at < terms.size(); at += kTermsAPass) {
     const std::size_t count = std::min(kTermsAPass, terms.size() - at);
-    Guests guests(arena_, stream_);
+    Guests guests(*workspace_, stream_);
     rc::launch(add_strings_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_, b,
                num_amplitudes(), first, guests.put(terms.data() + at, count),
                static_cast<std::uint32_t>(count));
@@ -301,18 +314,42 @@ void CudaState<T>::apply_dense(const DenseOp& op, std::uint64_t first) {
   use_device();
   marginals_.clear();
   const std::size_t dim = std::size_t{1} << op.num_targets, shared = dim * sizeof(Complex<T>);
-  std::vector<Complex<double>> columns(dim * dim);
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t j = 0; j < dim; ++j)
-      columns[j * dim + i] = {op.m[i * dim + j].real(), op.m[i * dim + j].imag()};
-  }
-  Guests guests(arena_, stream_);
-  const auto* on_device = guests.put(columns.data(), columns.size());
+  const std::uint64_t products = num_amplitudes() >> op.num_targets;
   rc::check(rc::driver().allow_shared(reinterpret_cast<const void*>(dense_kernel<T>), shared),
             "reserve shared memory for a matrix");
-  rc::launch(dense_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), shared, stream_, amps_,
-             num_amplitudes() >> op.num_targets, op.num_targets, first, op.mask, op.value,
-             on_device);
+  // A matrix that fits is applied in place; of others as many rows as fit in half of the scratch
+  // memory, to as many products as fit in the rest.
+  Workspace::Lease lease(*workspace_, stream_);
+  const std::size_t row_bytes = dim * sizeof(Complex<double>);
+  const bool is_whole = dim * row_bytes + kKept <= lease.free_bytes();
+  const std::size_t half = lease.free_bytes() / 2 - kKept;
+  const std::size_t rows = is_whole ? dim : std::min(dim, half / row_bytes);
+  const std::uint64_t batch =
+      is_whole ? products : std::min<std::uint64_t>(products, half / shared);
+  TW_CHECK(rows > 0 && batch > 0, "a row of a matrix is larger than the scratch memory");
+  auto* matrix = lease.take<Complex<double>>(rows * dim);
+  Complex<T>* results = is_whole ? amps_ : lease.take<Complex<T>>(batch * dim);
+  std::vector<Complex<double>> columns(rows * dim);
+  for (std::uint64_t begin = 0; begin < products; begin += batch) {
+    const std::uint64_t end = std::min(begin + batch, products);
+    for (std::size_t row = 0; row < dim; row += rows) {
+      const std::size_t count = std::min(rows, dim - row);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t j = 0; j < dim; ++j) {
+          const cplx z = op.m[(row + i) * dim + j];
+          columns[j * count + i] = {z.real(), z.imag()};
+        }
+      }
+      rc::copy(matrix, columns.data(), count * row_bytes, stream_);
+      rc::launch(dense_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), shared, stream_, amps_,
+                 results, begin, end, op.num_targets, first, op.mask, op.value, matrix,
+                 static_cast<unsigned>(row), static_cast<unsigned>(count));
+      stream_.synchronize();
+    }
+    if (is_whole) break;
+    rc::launch(put_products_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+               results, begin << op.num_targets, end << op.num_targets, first, op.mask, op.value);
+  }
   stream_.synchronize();
 }
 

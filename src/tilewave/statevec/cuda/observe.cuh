@@ -91,11 +91,12 @@ __global__ void __launch_bounds__(kReduceThreads)
 }
 
 /// Joint probabilities: a warp holds the positions 0-4 in its lanes, fixes the chosen positions
-/// above and walks a slice of the rest; partial[slice][outcome by position order].
+/// above and walks a slice of the rest; partial[slice][outcome of this part, by position order].
 struct JointShape {
   std::uint64_t chosen, rest;  ///< positions 5 and up
   std::uint32_t chosen_lanes;  ///< positions 0-4 among the chosen
-  std::uint32_t num_slices, slice_size, num_outcomes;
+  std::uint32_t num_slices, slice_size;
+  std::uint32_t first_outcome, num_outcomes;  ///< of this part; a power of two of them
 };
 template <class T>
 __global__ void __launch_bounds__(kReduceThreads)
@@ -105,7 +106,8 @@ __global__ void __launch_bounds__(kReduceThreads)
   const std::uint32_t lanes_outcome = static_cast<std::uint32_t>(__popc(shape.chosen_lanes));
   const std::uint64_t slice = warp % shape.num_slices, high = warp / shape.num_slices;
   if (high << lanes_outcome >= shape.num_outcomes) return;
-  const std::uint64_t base = deposit_bits(high, shape.chosen) | lane;
+  const std::uint64_t base =
+      deposit_bits(high + (shape.first_outcome >> lanes_outcome), shape.chosen) | lane;
   double sum = 0;
   for (std::uint64_t r = 0; r < shape.slice_size; ++r) {
     const std::uint64_t i = base | deposit_bits(slice * shape.slice_size + r, shape.rest);

@@ -2,7 +2,8 @@
 // NCCL, from device memory to device memory, where every rank can load it and has a device of its
 // own; otherwise MPI, staged through host memory. Numbers go over MPI in both.
 //
-// An exchange with NCCL, a chunk of all parts at a time over a ring of kChunks chunks: a kernel
+// An exchange with NCCL, a chunk of all parts at a time over a ring of kChunks chunks in the
+// workspace of the device: a kernel
 // gathers what leaves into the ring, all peers' sends and receives start together, a kernel puts
 // what came where that was. A chunk is gathered before it is overwritten, so nothing else is
 // needed to work in place. Cost: the links; 4 more accesses of device memory an amplitude.
@@ -68,13 +69,7 @@ class NcclTransport final : public distributed::Transport {
         numbers_(std::move(numbers)),
         device_(device),
         min_sliced_qubits_(min_sliced_qubits),
-        ring_(2 * kChunks * parts() * chunk_bytes(), "the ring of an exchange"),
-        nccl_(std::move(nccl)) {
-    for (int k = 0; k < kChunks; ++k) {
-      slots_[k].out = ring_.take<char>(parts() * chunk_bytes());
-      slots_[k].in = ring_.take<char>(parts() * chunk_bytes());
-    }
-  }
+        nccl_(std::move(nccl)) {}
 
   int num_ranks() const override { return ranks_->size(); }
   int first_rank() const override { return ranks_->rank(); }
@@ -82,7 +77,7 @@ class NcclTransport final : public distributed::Transport {
   const char* name() const override { return "processes over NCCL"; }
   int num_at_once() const override { return num_ranks(); }
   double bandwidth() const override { return kNcclBandwidth; }
-  std::uint64_t ring_bytes() const override { return ring_.num_bytes(); }
+  std::uint64_t ring_bytes() const override { return 0; }  // it is in the workspace
   void for_each_shard(const std::function<void(int)>& f) const override { f(0); }
   std::vector<double> gather(std::span<const double> mine, std::size_t each) const override {
     return numbers_->gather(mine, each);
@@ -104,7 +99,10 @@ class NcclTransport final : public distributed::Transport {
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
     rc::use_device(device_);
-    start_exchange(shard_of(shards).open_memory(), swap, 0, 0);
+    CudaState<T>& shard = shard_of(shards);
+    Workspace::Lease lease = shard.lease();
+    take_ring(shard, lease);
+    start_exchange(shard.open_memory(), swap, 0, 0);
     finish();
   }
 
@@ -114,6 +112,8 @@ class NcclTransport final : public distributed::Transport {
                        const distributed::SlicedExchange& sliced) override {
     rc::use_device(device_);
     CudaState<T>& shard = shard_of(shards);
+    Workspace::Lease lease = shard.lease();
+    take_ring(shard, lease);
     const auto rank = static_cast<std::size_t>(ranks_->rank());
     const std::size_t slices = sliced.values.size();
     std::vector<rc::Event> passed(slices), exchanged(slices);
@@ -149,7 +149,17 @@ class NcclTransport final : public distributed::Transport {
   }
   /// Parts that leave at the same time, at most.
   std::size_t parts() const { return static_cast<std::size_t>(num_ranks() - 1); }
-  std::size_t chunk_bytes() const { return ring_chunk_bytes(num_ranks() - 1); }
+  /// The ring for a shard: the same on all ranks, whatever else their devices hold.
+  void take_ring(const CudaState<T>& shard, Workspace::Lease& lease) {
+    const std::uint64_t shard_bytes = shard.num_amplitudes() * sizeof(Complex<T>);
+    const std::size_t most = Workspace::scratch_for(shard_bytes) / (2 * kChunks * parts());
+    chunk_bytes_ = std::min(ring_chunk_bytes(num_ranks() - 1), most / 4096 * 4096);
+    TW_CHECK(chunk_bytes_ > 0, "more ranks than an exchange has memory for");
+    for (Slot& slot : slots_) {
+      slot.out = lease.take<char>(parts() * chunk_bytes_);
+      slot.in = lease.take<char>(parts() * chunk_bytes_);
+    }
+  }
 
   /// Gives the whole exchange to the streams, for the indices whose bits `slice` have the value.
   void start_exchange(Complex<T>* amplitudes, const distributed::ShardSwap& swap,
@@ -171,7 +181,7 @@ class NcclTransport final : public distributed::Transport {
       if (peer.there || peer.back) peers.push_back(peer);
     }
     if (peers.empty()) return;
-    const std::uint64_t per_chunk = chunk_bytes() / part.element_bytes;
+    const std::uint64_t per_chunk = chunk_bytes_ / part.element_bytes;
     const std::uint64_t chunks = (part.count + per_chunk - 1) / per_chunk;
     const auto begin = [&](std::uint64_t c) { return c * per_chunk; };
     const auto end = [&](std::uint64_t c) { return std::min((c + 1) * per_chunk, part.count); };
@@ -180,7 +190,7 @@ class NcclTransport final : public distributed::Transport {
       slot.received.hold(packing_);
       for (std::size_t p = 0; p < peers.size(); ++p) {
         if (peers[p].back)
-          start_chunk<false>(part, peers[p].part, slot.in + p * chunk_bytes(), begin(c), end(c),
+          start_chunk<false>(part, peers[p].part, slot.in + p * chunk_bytes_, begin(c), end(c),
                              packing_);
       }
     };
@@ -189,7 +199,7 @@ class NcclTransport final : public distributed::Transport {
       if (c >= kChunks) unpack(c - kChunks);
       for (std::size_t p = 0; p < peers.size(); ++p) {
         if (peers[p].there)
-          start_chunk<true>(part, peers[p].part, slot.out + p * chunk_bytes(), begin(c), end(c),
+          start_chunk<true>(part, peers[p].part, slot.out + p * chunk_bytes_, begin(c), end(c),
                             packing_);
       }
       slot.packed.record(packing_);
@@ -197,10 +207,9 @@ class NcclTransport final : public distributed::Transport {
       const std::size_t bytes = (end(c) - begin(c)) * part.element_bytes;
       nccl_->start_group();
       for (std::size_t p = 0; p < peers.size(); ++p) {
-        if (peers[p].there)
-          nccl_->send(slot.out + p * chunk_bytes(), bytes, peers[p].rank, travel_);
+        if (peers[p].there) nccl_->send(slot.out + p * chunk_bytes_, bytes, peers[p].rank, travel_);
         if (peers[p].back)
-          nccl_->receive(slot.in + p * chunk_bytes(), bytes, peers[p].rank, travel_);
+          nccl_->receive(slot.in + p * chunk_bytes_, bytes, peers[p].rank, travel_);
       }
       nccl_->end_group();
       slot.received.record(travel_);
@@ -218,7 +227,7 @@ class NcclTransport final : public distributed::Transport {
   std::shared_ptr<runtime::Ranks> ranks_;
   std::shared_ptr<distributed::Transport> numbers_;
   int device_ = 0, min_sliced_qubits_ = 0;
-  rc::DeviceArena ring_;
+  std::size_t chunk_bytes_ = 0;  // of the exchange that runs
   Slot slots_[kChunks];
   rc::Stream packing_{rc::Stream::Urgent{}}, travel_{rc::Stream::Urgent{}};
   std::shared_ptr<rc::Nccl> nccl_;

@@ -1,6 +1,29 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 namespace tilewave::statevec::cuda {
+
+namespace {
+
+// What a kernel may take of a device's shared memory belongs to the kernel, not to a state: it only
+// grows. Returns what is allowed from now on.
+std::size_t allow(int device, const void* function, std::size_t shared_bytes) {
+  static std::mutex mutex;
+  static auto* const allowed = new std::map<std::pair<int, const void*>, std::size_t>;
+  const std::lock_guard lock(mutex);
+  std::size_t& most = (*allowed)[{device, function}];
+  if (shared_bytes > most) {
+    runtime::cuda::check(runtime::cuda::driver().allow_shared(function, shared_bytes),
+                         "give a kernel its shared memory");
+    most = shared_bytes;
+  }
+  return most;
+}
+
+}  // namespace
 
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
@@ -14,10 +37,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
                              std::size_t{16} * frame.max_chunk16;
   const auto set = static_cast<std::size_t>(frame.op_set);
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
-  if (shared > allowed_[set]) {
-    rc::check(rc::driver().allow_shared(function, shared), "give a kernel its shared memory");
-    allowed_[set] = shared;
-  }
+  if (shared > allowed_[set]) allowed_[set] = allow(device_, function, shared);
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
              shared, stream, PassArguments<T>{frame, state, code, tables});

@@ -12,8 +12,9 @@ namespace tilewave::statevec::cuda {
 template <class T>
 class TileLauncher {
  public:
-  /// `kernel` indexes tile_kernels<T>(); the device must be current.
-  explicit TileLauncher(std::size_t kernel = 0) : kernel_(tile_kernels<T>()[kernel]) {}
+  /// `kernel` indexes tile_kernels<T>(); `device` is current at every launch.
+  explicit TileLauncher(std::size_t kernel = 0, int device = 0)
+      : kernel_(tile_kernels<T>()[kernel]), device_(device) {}
 
   tile::Shape shape() const {
     return {kernel_.tile_qubits, kernel_.register_bits, sizeof(T) == 8 ? 3 : 4,
@@ -27,7 +28,8 @@ class TileLauncher {
 
  private:
   TileKernel<T> kernel_;
-  std::size_t allowed_[3]{};  ///< shared bytes allowed so far, by set of operations
+  int device_;
+  std::size_t allowed_[3]{};  ///< shared bytes known to be allowed, by set of operations
 };
 
 extern template class TileLauncher<double>;

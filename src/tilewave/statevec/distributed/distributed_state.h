@@ -43,6 +43,9 @@ class DistributedState final : public State {
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
   std::uint64_t memory_bytes() const override;
+  void keep_shared_memory() const override {
+    for (const auto& shard : shards_) shard->keep_shared_memory();
+  }
   void settle() override;
   bool is_settled() const override;
   Range local_range() const override;

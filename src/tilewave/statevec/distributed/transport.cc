@@ -58,8 +58,14 @@ void Transport::swap_shards(Shards, const std::function<int(int)>&) {
 namespace {
 
 constexpr int kLogicalSliceBits = 14;  // two slices stay in the second-level cache
-constexpr int kProcessSliceBits = 17;  // 2 MiB: long messages
+constexpr int kProcessSliceBits = 17;  // at most 2 MiB: long messages
 constexpr double kLogicalBandwidth = 8e9, kProcessBandwidth = 2e9;  // 2-core server, 2026-11
+
+// Of an exchange between processes: the ring, eight slices, is a sixty-fourth of a shard, but from
+// 64 KiB a slice on.
+int process_slice_bits(int local_qubits) {
+  return std::clamp(local_qubits - 9, 12, kProcessSliceBits);
+}
 
 class LogicalTransport final : public Transport {
  public:
@@ -147,7 +153,7 @@ class ProcessTransport final : public Transport {
     State& shard = *shards[0];
     const int rank = ranks_->rank();
     const std::uint64_t mine = swap.value(rank);
-    PartRuns runs(swap, kProcessSliceBits);
+    PartRuns runs(swap, process_slice_bits(swap.local_qubits));
     const std::size_t bytes = runs.slice_amplitudes() * amplitude_bytes_;
     for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
       const int peer = swap.partner(rank, d);
@@ -174,7 +180,7 @@ class ProcessTransport final : public Transport {
     State& shard = *shards[0];
     const int peer = partner(ranks_->rank());
     if (peer == ranks_->rank()) return;
-    const int bits = std::min(shard.num_qubits(), kProcessSliceBits);
+    const int bits = std::min(shard.num_qubits(), process_slice_bits(shard.num_qubits()));
     const std::size_t bytes = amplitude_bytes_ << bits;
     const std::uint64_t count = shard.num_amplitudes() >> bits;
     const auto finish = [&](std::uint64_t s) {
