@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
+#include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::statevec {
 
@@ -17,6 +18,8 @@ namespace rc = runtime::cuda;
 namespace {
 
 constexpr std::size_t kRegionBytes = std::size_t{16} << 20;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::string named(int num_qubits, Precision precision) {
   return "a state of " + std::to_string(num_qubits) + " qubits in " +
@@ -80,14 +83,26 @@ std::uint64_t scratch_bytes(int num_qubits) {
 }
 
 template <class T>
-CudaState<T>::CudaState(int num_qubits, int device)
+CudaState<T>::CudaState(int num_qubits, int device,
+                        std::shared_ptr<rc::DeviceReservation> reservation)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
-      info_(rc::use_device(device)) {
-  const int held_qubits = std::max(num_qubits, launcher_.shape().tile_qubits);
+      info_(rc::use_device(device)),
+      reservation_(std::move(reservation)) {
+  for (std::size_t k = 0; k < tile_kernels<T>().size(); ++k) {
+    launchers_.emplace_back(k);
+  }
+  // Before the state takes its memory: rates are measured on the device once.
+  cost_ = cuda_cost_model(
+      info_, precision_,
+      num_qubits >= kMeasureRatesFrom ? CostSource::kMeasured : CostSource::kShipped);
+  const int held_qubits = std::max(num_qubits, launchers_[0].shape().tile_qubits);
   held_ = bit(held_qubits);
-  const std::uint64_t bytes = held_ * sizeof(Complex<T>) + scratch_bytes(num_qubits);
-  arena_ = rc::DeviceArena(bytes, named(num_qubits, precision_));
+  const std::uint64_t num_tiles = held_ >> launchers_[0].shape().tile_qubits;
+  const std::uint64_t bytes =
+      held_ * sizeof(Complex<T>) + num_tiles * sizeof(double) + scratch_bytes(num_qubits);
+  arena_ = rc::DeviceArena(bytes, named(num_qubits, precision_), reservation_);
   amps_ = arena_.template take<Complex<T>>(held_);
+  tile_norms_ = arena_.template take<double>(num_tiles);
   region_ = arena_.template take<std::byte>(kRegionBytes);
   region_bytes_ = kRegionBytes;
   staging_ = rc::PinnedBuffer(kRegionBytes);
@@ -106,17 +121,24 @@ void CudaState<T>::use_device() const {
 }
 
 template <class T>
+TileLauncher<T>& CudaState<T>::launcher_of(const Pass& pass) {
+  std::size_t k = 0;
+  while (k + 1 < launchers_.size() &&
+         static_cast<int>(pass.active.size()) > launchers_[k].shape().tile_qubits) {
+    ++k;
+  }
+  return launchers_[k];
+}
+
+template <class T>
 CostModel CudaState<T>::cost_model() const {
-  CostModel cost = device_cost_model(info_, precision_);
-  cost.tile_qubits = launcher_.shape().tile_qubits;
-  cost.row_bits = launcher_.shape().row_bits;
-  return cost;
+  return cost_;
 }
 
 template <class T>
 void CudaState<T>::set_zero_state() {
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = low_mask(num_qubits_);
   const Complex<T> one{1, 0};
@@ -129,7 +151,7 @@ void CudaState<T>::set_product_state(std::span<const cplx> a) {
   TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
            "a product state needs two amplitudes a qubit");
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   std::vector<Complex<double>> tables[3];
@@ -158,7 +180,7 @@ template <class T>
 void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -175,13 +197,11 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 
 template <class T>
 LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& pass) {
-  const auto aligned = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
   const std::size_t size = aligned(pass.code.size()) + aligned(pass.tables.size());
   if (region_used_ + size > region_bytes_) {
     stream_.synchronize();  // every program of the region has run
     region_used_ = 0;
     region_restarted_ = true;
-    TW_CHECK(size <= region_bytes_, "the program of one pass is larger than its memory");
   }
   LoweredPlan::Step step;
   step.frame = pass.frame;
@@ -196,6 +216,33 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& pass) {
 }
 
 template <class T>
+void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
+                         Complex<T>* state, bool makes_norm) {
+  launcher.launch(step.frame, state, region_ + step.code, region_ + step.tables, stream_,
+                  makes_norm ? tile_norms_ : nullptr);
+  if (makes_norm) num_tile_norms_ = step.frame.num_tiles;
+}
+
+template <class T>
+std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass) {
+  constexpr std::size_t kPadding = 512;  // of code and tables in the region
+  return tile::lower_within(plan, pass, launcher_of(plan.passes[pass]).shape(),
+                            region_bytes_ - kPadding);
+}
+
+template <class T>
+std::vector<LoweredPlan::Step> CudaState<T>::start(const std::vector<tile::TilePass>& programs,
+                                                   TileLauncher<T>& launcher, Complex<T>* state,
+                                                   bool makes_norm) {
+  std::vector<LoweredPlan::Step> steps;
+  for (const tile::TilePass& program : programs) {
+    steps.push_back(upload(program));
+    start(launcher, steps.back(), state, makes_norm && &program == &programs.back());
+  }
+  return steps;
+}
+
+template <class T>
 void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
            "the plan is for another state");
@@ -204,7 +251,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
                           plan.layout_before.position.begin()),
            "the plan is for another layout of the state");
   use_device();
-  marginals_.clear();
+  forget_answers();
   const std::uint64_t key = fingerprint(plan);
   const bool known = lowered_.resident && lowered_.key == key;
   if (!known) {
@@ -219,13 +266,18 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
-    if (!known) {
-      const tile::TilePass lowered = tile::lower_pass(plan, p, launcher_.shape());
-      lowered_.steps.push_back(upload(lowered));
-    }
-    const LoweredPlan::Step& step = lowered_.steps[p];
+    TileLauncher<T>& launcher = launcher_of(pass);
+    const bool makes_norm = observer.makes_norm && p + 1 == plan.passes.size();
+    std::vector<tile::TilePass> programs;
+    if (!known) programs = lower(plan, p);
     const auto launch = [&] {
-      launcher_.launch(step.frame, amps_, region_ + step.code, region_ + step.tables, stream_);
+      if (!known) {
+        lowered_.passes.push_back(start(programs, launcher, amps_, makes_norm));
+        return;
+      }
+      for (const LoweredPlan::Step& step : lowered_.passes[p]) {
+        start(launcher, step, amps_, makes_norm && &step == &lowered_.passes[p].back());
+      }
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -261,7 +313,7 @@ void CudaState<T>::materialize() {
 template <class T>
 void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
   use_device();
-  marginals_.clear();
+  forget_answers();
   const int q = static_cast<int>(qubit), p = layout_.position[static_cast<std::size_t>(q)];
   const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
   const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
@@ -276,7 +328,7 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 
 template <class T>
 std::unique_ptr<State> CudaState<T>::clone() const {
-  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index);
+  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index, reservation_);
   copy->copy_from(*this);
   return copy;
 }
@@ -285,7 +337,7 @@ template <class T>
 void CudaState<T>::copy_from(const State& other) {
   const Complex<T>* from = memory_of(other);
   TW_CHECK(from && other.num_qubits() == num_qubits_, "a state takes over one of its kind");
-  marginals_.clear();
+  forget_answers();
   layout_ = other.layout();
   known_zero_ = other.known_zero();
   rc::copy(amps_, from, num_amplitudes() * sizeof(Complex<T>), stream_);
@@ -311,18 +363,32 @@ void CudaState<T>::for_each_block(
 template class CudaState<float>;
 template class CudaState<double>;
 
+std::unique_ptr<State> make_state_on(int num_qubits, Precision precision, int device,
+                                     std::shared_ptr<rc::DeviceReservation> reservation) {
+  if (precision == Precision::kDouble) {
+    return std::make_unique<CudaState<double>>(num_qubits, device, std::move(reservation));
+  }
+  return std::make_unique<CudaState<float>>(num_qubits, device, std::move(reservation));
+}
+
 }  // namespace cuda
 
-std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device) {
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device,
+                                       double memory_fraction) {
   if (num_qubits < 0 || num_qubits > kMaxQubits) {
     throw Error(ExitCode::kResources, "cannot hold a state of " + std::to_string(num_qubits) +
                                           " qubits: at most " + std::to_string(kMaxQubits) +
                                           " are supported");
   }
-  if (precision == Precision::kDouble) {
-    return std::make_unique<cuda::CudaState<double>>(num_qubits, device);
+  std::shared_ptr<runtime::cuda::DeviceReservation> reservation;
+  if (memory_fraction > 0) {
+    const runtime::CudaDevice info = runtime::cuda::use_device(device);
+    if (num_qubits >= cuda::kMeasureRatesFrom) {  // needs memory of its own, for a moment
+      cuda_cost_model(info, precision, CostSource::kMeasured);
+    }
+    reservation = std::make_shared<runtime::cuda::DeviceReservation>(info, memory_fraction);
   }
-  return std::make_unique<cuda::CudaState<float>>(num_qubits, device);
+  return cuda::make_state_on(num_qubits, precision, device, std::move(reservation));
 }
 
 }  // namespace tilewave::statevec

@@ -20,14 +20,15 @@ struct LoweredPlan {
     std::size_t code = 0, tables = 0;  ///< offsets in the program region
   };
   std::uint64_t key = 0;
-  std::vector<Step> steps;
-  bool resident = false;  ///< every program is in the region
+  std::vector<std::vector<Step>> passes;  ///< mostly of one step
+  bool resident = false;                  ///< every program is in the region
 };
 
 template <class T>
 class CudaState final : public State {
  public:
-  CudaState(int num_qubits, int device);
+  CudaState(int num_qubits, int device,
+            std::shared_ptr<runtime::cuda::DeviceReservation> reservation = nullptr);
   ~CudaState() override;
 
   CostModel cost_model() const override;
@@ -67,14 +68,28 @@ class CudaState final : public State {
   const runtime::cuda::Stream& stream() const { return stream_; }
   /// The amplitudes, for an exchange that changes them.
   Complex<T>* open_memory() {
-    marginals_.clear();
+    forget_answers();
     return amps_;
   }
 
  private:
-  /// Copies a pass's program to the device; starts the region anew when it is full.
-  LoweredPlan::Step upload(const tile::TilePass& pass);
+  /// Copies a program to the device; starts the region anew when it is full.
+  LoweredPlan::Step upload(const tile::TilePass& program);
+  /// The programs of a pass, each small enough for the region.
+  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);
+  /// Uploads and starts them one by one.
+  std::vector<LoweredPlan::Step> start(const std::vector<tile::TilePass>& programs,
+                                       TileLauncher<T>& launcher, Complex<T>* state,
+                                       bool makes_norm = false);
+  void start(TileLauncher<T>& launcher, const LoweredPlan::Step& step, Complex<T>* state,
+             bool makes_norm = false);
   void use_device() const;
+  void forget_answers() {
+    marginals_.clear();
+    num_tile_norms_ = 0;
+  }
+  /// The one with the smallest tile that holds the pass.
+  TileLauncher<T>& launcher_of(const Pass& pass);
   /// The amplitudes of another state on a device, done with what it was doing; null where it is
   /// elsewhere. The device of this state is current afterwards.
   const Complex<T>* memory_of(const State& other) const;
@@ -85,7 +100,9 @@ class CudaState final : public State {
   std::vector<V> to_host(const V* values, std::size_t count);
 
   runtime::CudaDevice info_;
+  CostModel cost_;
   runtime::cuda::Stream stream_;
+  std::shared_ptr<runtime::cuda::DeviceReservation> reservation_;  ///< clones live there too
   runtime::cuda::DeviceArena arena_;
   Complex<T>* amps_ = nullptr;
   std::uint64_t held_ = 0;  ///< amplitudes in memory: at least a tile
@@ -94,9 +111,14 @@ class CudaState final : public State {
   runtime::cuda::PinnedBuffer staging_;  ///< mirrors the region
   bool region_restarted_ = false;
   LoweredPlan lowered_;
-  TileLauncher<T> launcher_;
-  std::vector<double> marginals_;  ///< cached until the state changes
+  std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
+  std::vector<double> marginals_;           ///< cached until the state changes
+  double* tile_norms_ = nullptr;            ///< of every tile of the last pass, made on the way
+  std::uint64_t num_tile_norms_ = 0;        ///< 0: not known
 };
+
+std::unique_ptr<State> make_state_on(int num_qubits, Precision precision, int device,
+                                     std::shared_ptr<runtime::cuda::DeviceReservation> reservation);
 
 /// Bytes reserved beside the amplitudes.
 std::uint64_t scratch_bytes(int num_qubits);

@@ -4,7 +4,8 @@ namespace tilewave::statevec::cuda {
 
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
-                             const std::byte* tables, const runtime::cuda::Stream& stream) {
+                             const std::byte* tables, const runtime::cuda::Stream& stream,
+                             double* norms) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
@@ -20,7 +21,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   }
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
-             shared, stream, PassArguments<T>{frame, state, code, tables});
+             shared, stream, PassArguments<T>{frame, state, code, tables, norms});
 }
 
 template class TileLauncher<double>;

@@ -17,7 +17,8 @@ namespace {
 
 template <class T>
 double worst_error(const RandomPassOptions& options, const Shape& shape, const ChunkLimits& limits,
-                   std::uint64_t seed) {
+                   std::uint64_t seed, std::size_t max_bytes = ~std::size_t{0},
+                   std::size_t* num_parts = nullptr) {
   std::mt19937_64 rng(seed);
   const Plan plan = random_pass(options, rng);
   const Pass& pass = plan.passes[0];
@@ -32,8 +33,12 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
     state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
   }
   reference_pass(plan, pass, reference);
-  const TilePass program = lower_pass(plan, 0, shape, limits);
-  emulate_pass(program, std::span<Complex<T>>(state));
+  const std::vector<TilePass> programs = lower_within(plan, 0, shape, max_bytes, limits);
+  for (const TilePass& program : programs) {
+    EXPECT_LE(program.code.size() + program.tables.size(), max_bytes);
+    emulate_pass(program, std::span<Complex<T>>(state));
+  }
+  if (num_parts) *num_parts = programs.size();
   double worst = 0, largest = 0;
   for (std::uint64_t x = 0; x < reference.size(); ++x) {
     if (x & pass.known_zero_after) continue;
@@ -129,6 +134,25 @@ TEST(TileProgramOfCircuits, ladders_with_phases_agree_with_their_meaning) {
       worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
     EXPECT_LT(worst, 1e-11) << "round " << round;
   }
+}
+
+// Programs larger than their memory become several passes.
+TEST(TileProgramOfCircuits, long_programs_are_split) {
+  std::size_t most_parts = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    RandomPassOptions options;
+    options.num_qubits = 14;
+    options.num_actions = 120;
+    options.max_targets = 6;
+    options.known_zeros = seed % 2;
+    std::size_t parts = 0;
+    EXPECT_LT(worst_error<double>(options, {12, 5, 3, Precision::kDouble}, {}, seed,
+                                  std::size_t{150} << 10, &parts),
+              1e-12)
+        << "seed " << seed;
+    most_parts = std::max(most_parts, parts);
+  }
+  EXPECT_GT(most_parts, 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, testing::Range(0, 5));
