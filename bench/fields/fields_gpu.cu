@@ -312,7 +312,8 @@ void run(const char* json_path) {
     o.levels = levels;
     return o;
   };
-  std::printf("%d device(s): %s\n", num_cuda_devices(), cuda_device_key(0).c_str());
+  std::printf("%d device(s): %s\n", num_cuda_devices(),
+              runtime::cost_key(runtime::cuda_devices().at(0), "entropy").c_str());
   maps();
   kernels(10240, {options(3, 16), options(5, 16), options(7, 16), options(11, 16), options(51, 16),
                   options(5, 256), options(11, 256), options(21, 256), options(51, 256),

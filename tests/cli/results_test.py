@@ -83,6 +83,8 @@ c.check(info["cpu"]["cores"] >= 1 and info["memory_bytes"]["available"] > 0, f"i
 c.check("processor" in tilewave("info").out, "info as text")
 bench = tilewave("bench", "ghz", "qft", "--qubits", "8", "--repeats", "3", "--no-limit", "--json", "-").json()
 c.check(len(bench["results"]) == 8, "two families, two precisions, two inputs")
+c.check(all(len(x["pass_times"]) == x["passes"] and x["pass_times"][0]["bytes_per_s"] > 0 for x in bench["results"]),
+        "every pass by itself")
 c.check(all(len(x["times_s"]) == 3 and x["median_s"] > 0 and x["passes"] > 0 for x in bench["results"]), "times")
 with tempfile.TemporaryDirectory() as folder:
     c.check(tilewave("bench", "bv", "--qubits", "5", "--write", folder).code == 0, "bench --write")

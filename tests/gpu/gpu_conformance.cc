@@ -237,6 +237,59 @@ TEST_P(Gpu, product_states_and_repeated_plans) {
   EXPECT_LT(testing::max_difference(read(*state), a), 4 * tolerance(GetParam()));
 }
 
+// The norm summed up in the last pass is the one asked for afterwards, and forgotten with the
+// state.
+TEST_P(Gpu, norms_made_on_the_way) {
+  const double close = GetParam() == Precision::kDouble ? 1e-13 : 1e-6;
+  for (int n : {3, 12, 14, 17}) {
+    for (bool from_zeros : {true, false}) {
+      std::mt19937_64 random(static_cast<std::uint64_t>(n));
+      circuit::Circuit c = testing::random_circuit(static_cast<std::uint32_t>(n), 60, random);
+      c.add_matrix({}, 0, std::vector<circuit::Qubit>{0}, std::vector<cplx>{0.5, 0, 0, 0.75});
+      auto state = make(n);
+      if (!from_zeros) state->set_amplitudes(testing::random_state(n, random));
+      RunObserver observer;
+      observer.makes_norm = true;
+      state->run(make_plan(c, c.ops(), state->plan_options()), observer);
+      const double on_the_way = state->norm();
+      auto copy = state->clone();  // knows no norm yet
+      EXPECT_NEAR(copy->norm() / on_the_way, 1, close) << n;
+      circuit::Circuit half(static_cast<std::uint32_t>(n));
+      half.add_matrix({}, 0, std::vector<circuit::Qubit>{1}, std::vector<cplx>{0.5, 0, 0, 0.5});
+      state->apply(half, half.ops());
+      EXPECT_NEAR(state->norm() / on_the_way, 0.25, close) << n;
+    }
+  }
+}
+
+// Forty matrices on eight qubits: a program of 40 MiB, more than is kept for programs.
+TEST_P(Gpu, programs_of_any_length) {
+  constexpr int n = 13;
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  circuit::Circuit c(n);
+  for (int k = 0; k < 40; ++k) {
+    std::vector<circuit::Qubit> order(n);
+    for (std::size_t q = 0; q < order.size(); ++q) order[q] = static_cast<circuit::Qubit>(q);
+    std::shuffle(order.begin(), order.end(), random);
+    order.resize(8);
+    std::vector<cplx> m(std::size_t{1} << 16);
+    for (cplx& z : m) z = cplx(normal(random), normal(random)) / std::sqrt(512.0);
+    c.add_matrix({}, 0, order, m);
+  }
+  auto gpu = make(n);
+  auto cpu = make_cpu_state(n, GetParam());
+  const Amplitudes start = testing::random_state(n, random);
+  gpu->set_amplitudes(start);
+  cpu->set_amplitudes(start);
+  gpu->apply(c, c.ops());
+  cpu->apply(c, c.ops());
+  const Amplitudes a = read(*gpu), b = read(*cpu);
+  double size = 0;
+  for (const cplx& z : b) size = std::max(size, std::abs(z));
+  EXPECT_LT(testing::max_difference(a, b), 20 * tolerance(GetParam()) * size);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, Gpu, ::testing::Values(Precision::kDouble, Precision::kSingle),
                          [](const auto& which) {
                            return which.param == Precision::kDouble ? "double_precision"

@@ -133,6 +133,38 @@ TEST(GpuFaults, exhausted_memory_names_needed_and_free_and_leaks_nothing) {
   EXPECT_TRUE(fake.nothing_leaked());
 }
 
+TEST(GpuFaults, a_share_of_the_memory_is_reserved_once_for_a_state_and_its_clones) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  {
+    auto state = make_cuda_state(4, Precision::kDouble, 0, 0.008);
+    EXPECT_EQ(fake.device_memory.size(), 1u);
+    auto first = state->clone(), second = first->clone();
+    EXPECT_EQ(fake.device_memory.size(), 1u);
+    first.reset();  // not on top: free when the second has gone
+    second.reset();
+    for (int k = 0; k < 100; ++k) state->clone();
+    EXPECT_EQ(fake.device_memory.size(), 1u);
+  }
+  EXPECT_TRUE(fake.nothing_leaked());
+}
+
+TEST(GpuFaults, a_share_too_large_or_too_small_says_so_and_leaks_nothing) {
+  FakeDriver fake;
+  runtime::cuda::ScopedDriver scope(&fake);
+  const std::string small =
+      failure([] { make_cuda_state(21, Precision::kDouble, 0, 0.0009); }, ExitCode::kResources);
+  EXPECT_NE(small.find("21 qubits"), std::string::npos) << small;
+  EXPECT_NE(small.find("larger --memory-fraction"), std::string::npos) << small;
+  EXPECT_TRUE(fake.nothing_leaked());
+  fake.allocate_status = cudaErrorMemoryAllocation;
+  const std::string large =
+      failure([] { make_cuda_state(4, Precision::kDouble, 0, 0.925); }, ExitCode::kResources);
+  EXPECT_NE(large.find("118.40 GiB"), std::string::npos) << large;
+  EXPECT_NE(large.find("smaller --memory-fraction"), std::string::npos) << large;
+  EXPECT_TRUE(fake.nothing_leaked());
+}
+
 TEST(GpuFaults, a_device_lost_in_a_run_is_an_error_and_leaks_nothing) {
   for (const bool at_launch : {true, false}) {
     FakeDriver fake;

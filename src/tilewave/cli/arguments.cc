@@ -45,6 +45,15 @@ std::uint64_t parse_number(const std::string& flag, const std::string& text, std
   return value;
 }
 
+double parse_share(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1)) {
+    fail(flag, text, "a number above 0 and at most 1, such as 0.925");
+  }
+  return value;
+}
+
 std::vector<Span> parse_spans(const std::string& flag, const std::string& text) {
   const std::string want = "first:N or a list of indices such as 0,5,8-11";
   std::vector<Span> spans;

@@ -12,6 +12,9 @@ namespace tilewave::cli {
 std::uint64_t parse_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most);
 
+/// A number in (0, 1].
+double parse_share(const std::string& flag, const std::string& text);
+
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t count = 1;

@@ -1,8 +1,11 @@
 // tilewave bench: times the engine on families of circuits or on files, against the measured limit
 // of the machine.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/bench_floors.h"
 #include "tilewave/simulate/benchmark.h"
 
 namespace tilewave::cli {
@@ -30,7 +34,7 @@ using nlohmann::ordered_json;
 struct BenchFlags {
   std::vector<std::string> names;
   std::string qubits = "24", precision = "both", threads, ranks, device = "auto", input = "both";
-  std::string repeats = "7", warmup = "1", write, json;
+  std::string memory_fraction, repeats = "7", warmup = "1", write, json;
   bool no_limit = false;
 };
 
@@ -73,6 +77,42 @@ void write_circuits(const std::vector<Subject>& subjects, const std::string& fol
   }
 }
 
+/// How fast this machine changes a large array in place, read + written: bytes a second.
+class Limits {
+ public:
+  explicit Limits(bool speaks) : speaks_(speaks) {}
+
+  void measure_cpu(int num_threads) {
+    set("cpu", "256 MiB on the CPU",
+        runtime::measure_scale_bandwidth(std::size_t{1} << 28,
+                                         runtime::resolve_num_threads(num_threads)));
+  }
+  /// Of one device, measured when first asked (its memory must be free); 0 for several together.
+  double of(const std::string& device) {
+    constexpr std::string_view kCuda = "cuda:";
+    if (!limits_.contains(device) && device.starts_with(kCuda)) {
+      const int index = std::stoi(device.substr(kCuda.size()));
+      std::size_t gib = 8;
+      for (const auto& d : runtime::cuda_devices()) {
+        while (d.index == index && gib > 1 && gib << 32 > d.total_memory_bytes) gib /= 2;
+      }
+      set(device, std::to_string(gib) + " GiB on " + device,
+          runtime::measure_device_bandwidth(index, gib << 30));
+    }
+    return limits_.contains(device) ? limits_[device] : 0;
+  }
+  double of_cpu() { return of("cpu"); }
+
+ private:
+  void set(const std::string& device, const std::string& what, double limit) {
+    limits_[device] = limit;
+    if (speaks_) std::printf("in-place pass over %s: %.1f GB/s\n", what.c_str(), 1e-9 * limit);
+  }
+
+  std::map<std::string, double> limits_;
+  bool speaks_;
+};
+
 ordered_json machine_json(double limit) {
   const runtime::Machine m = runtime::describe_machine();
   ordered_json out = {{"cpu", m.cpu_model},
@@ -82,6 +122,10 @@ ordered_json machine_json(double limit) {
                       {"huge_pages", m.huge_pages}};
   if (limit > 0) out["in_place_bytes_per_s"] = limit;
   return out;
+}
+
+double percent(const statevec::StepTime& pass, double limit) {
+  return 100 * pass.bytes / pass.measured_s / limit;
 }
 
 ordered_json result_json(const Subject& s, statevec::Precision precision,
@@ -104,10 +148,32 @@ ordered_json result_json(const Subject& s, statevec::Precision precision,
       {"times_s", r.times_s},
       {"bytes_per_s", r.bytes / r.median_s},
       {"norm", r.norm}};
-  if (limit > 0) {
-    out["floor_s"] = r.bytes / limit;
-    out["ratio_to_floor"] = r.median_s * limit / r.bytes;
+  ordered_json passes = ordered_json::array();
+  for (const auto& pass : r.pass_times) {
+    passes.push_back({{"s", pass.measured_s}, {"bytes_per_s", pass.bytes / pass.measured_s}});
+    if (limit > 0) passes.back()["percent_of_limit"] = percent(pass, limit);
   }
+  out["pass_times"] = passes;
+  if (limit <= 0) return out;
+  // Where the circuit is a known one and its input arbitrary, the floor is not the plan's own.
+  double floor_s = r.bytes / limit;
+  std::string from = "plan";
+  const auto known = simulate::circuit_floor(s.name, precision);
+  if (known && r.device.starts_with("cuda") && r.input == simulate::BenchInput::kArbitrary) {
+    const double pass_bytes = std::ldexp(2.0 * static_cast<double>(amplitude_bytes(precision)),
+                                         static_cast<int>(s.circuit.num_qubits()));
+    floor_s = std::max(known->passes * pass_bytes / limit, known->h200_arithmetic_s);
+    from = "greedy planner";
+    out["floor_passes"] = known->passes;
+  }
+  out["limit_bytes_per_s"] = limit;
+  out["floor_from"] = from;
+  out["floor_s"] = floor_s;
+  out["ratio_to_floor"] = r.median_s / floor_s;
+  std::vector<double> shares;
+  for (const auto& pass : r.pass_times) shares.push_back(percent(pass, limit));
+  std::sort(shares.begin(), shares.end());
+  if (!shares.empty()) out["pass_percent_of_limit"] = shares[shares.size() / 2];
   return out;
 }
 
@@ -116,7 +182,10 @@ void print_row(const ordered_json& r) {
               r["precision"].get<std::string>().c_str(), r["input"].get<std::string>().c_str(),
               r["passes"].get<int>(), 1e3 * r["median_s"].get<double>(),
               1e3 * r["plan_s"].get<double>(), 1e-9 * r["bytes_per_s"].get<double>());
-  if (r.contains("ratio_to_floor")) std::printf(" %8.2f", r["ratio_to_floor"].get<double>());
+  if (r.contains("ratio_to_floor")) {
+    std::printf(" %7.0f%% %8.2f%s", r.value("pass_percent_of_limit", 0.0),
+                r["ratio_to_floor"].get<double>(), r["floor_from"] == "plan" ? "" : " *");
+  }
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -130,6 +199,9 @@ void bench(const BenchFlags& flags) {
   simulate::BenchOptions options;
   options.device = flags.device;
   options.distribution = read_distribution(flags.ranks);
+  if (!flags.memory_fraction.empty()) {
+    options.distribution.memory_fraction = parse_share("--memory-fraction", flags.memory_fraction);
+  }
   if (!flags.threads.empty()) {
     options.num_threads = static_cast<int>(parse_number("--threads", flags.threads, 1, 4096));
   }
@@ -143,23 +215,20 @@ void bench(const BenchFlags& flags) {
   if (flags.precision != "double") precisions.push_back(statevec::Precision::kSingle);
 
   const bool table = flags.json != "-";
-  double limit = 0;
-  if (!flags.no_limit) {
-    limit = runtime::measure_scale_bandwidth(std::size_t{1} << 28,
-                                             runtime::resolve_num_threads(options.num_threads));
-    if (table) std::printf("in-place pass over 256 MiB on the CPU: %.1f GB/s\n", 1e-9 * limit);
-  }
+  Limits limits(table);
+  if (!flags.no_limit) limits.measure_cpu(options.num_threads);
   if (table) {
     std::printf("%-22s %-7s %-10s %6s %12s %10s %8s%s\n", "circuit", "prec", "input", "passes",
-                "median ms", "plan ms", "GB/s", limit > 0 ? "  x floor" : "");
+                "median ms", "plan ms", "GB/s", flags.no_limit ? "" : "     pass  x floor");
   }
-  ordered_json out = {{"machine", machine_json(limit)}, {"results", ordered_json::array()}};
+  ordered_json out = {{"machine", machine_json(limits.of_cpu())},
+                      {"results", ordered_json::array()}};
   for (const auto& subject : subjects) {
     for (const auto precision : precisions) {
       options.precision = precision;
       for (const auto& r : simulate::benchmark(subject.circuit, inputs, options)) {
-        // The limit was measured on the CPU; it says nothing about another device.
-        out["results"].push_back(result_json(subject, precision, r, r.device == "cpu" ? limit : 0));
+        const double own_limit = flags.no_limit ? 0 : limits.of(r.device);
+        out["results"].push_back(result_json(subject, precision, r, own_limit));
         if (table) print_row(out["results"].back());
       }
     }
@@ -192,6 +261,8 @@ void add_bench_command(CLI::App& app) {
   c->add_option("--ranks", flags->ranks, "share each state among this many ranks of this process");
   c->add_option("--device", flags->device,
                 "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+  c->add_option("--memory-fraction", flags->memory_fraction,
+                "reserve this share of a device's memory once, as in 0.925");
   c->add_option("--repeats", flags->repeats, "timed runs, of which the median counts (default 7)");
   c->add_option("--warmup", flags->warmup, "runs before them (default 1)");
   c->add_flag("--no-limit", flags->no_limit, "do not measure the machine's limit first");

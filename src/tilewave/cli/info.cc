@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/cli/commands.h"
+#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::cli {
 namespace {
@@ -33,6 +35,58 @@ struct Report {
   std::vector<std::vector<double>> links = runtime::measure_links();
 };
 
+/// What the planner is told of a device.
+struct Costs {
+  statevec::CostSource source = statevec::CostSource::kShipped;
+  statevec::CostModel of[2];  ///< double, single
+
+  explicit Costs(const runtime::CudaDevice& device) {
+    using enum statevec::Precision;
+    for (const auto precision : {kDouble, kSingle}) {
+      of[precision == kSingle] =
+          statevec::cuda_cost_model(device, precision, statevec::CostSource::kMeasured, &source);
+    }
+  }
+  std::string origin() const {
+    if (source == statevec::CostSource::kMeasured) {
+      const std::string file = runtime::cost_file();
+      return file.empty() ? "measured now" : "measured, kept in " + file;
+    }
+    return "shipped values of " + statevec::shipped_costs_origin() + " (too little memory is free)";
+  }
+};
+
+nlohmann::ordered_json costs_json(const statevec::CostModel& c) {
+  nlohmann::ordered_json out = {
+      {"tile_qubits", c.tile_qubits}, {"bytes_per_s", c.bandwidth}, {"exposed_share", c.exposed}};
+  if (c.wide_tile_qubits) {
+    out["wide_tile_qubits"] = c.wide_tile_qubits;
+    out["wide_bytes_per_s"] = c.wide_bandwidth;
+    out["wide_exposed_share"] = c.wide_exposed;
+  }
+  out["amplitude_s"] = {{"lift", c.lift_s},
+                        {"flip", c.flip_s},
+                        {"rotation", c.rotate_s},
+                        {"phases", c.phase_s},
+                        {"multiply_add", c.multiply_s}};
+  return out;
+}
+
+void print_costs(const runtime::CudaDevice& device) {
+  const Costs costs(device);
+  std::printf("  passes      %d: %s\n", device.index, costs.origin().c_str());
+  for (const bool single : {false, true}) {
+    const statevec::CostModel& c = costs.of[single];
+    std::printf("              %s: tiles of 2^%d %.0f GB/s", single ? "single" : "double",
+                c.tile_qubits, 1e-9 * c.bandwidth);
+    if (c.wide_tile_qubits) {
+      std::printf(", of 2^%d %.0f", c.wide_tile_qubits, 1e-9 * c.wide_bandwidth);
+    }
+    std::printf("; an amplitude, fs: lift %.0f, rotation %.0f, phases %.0f, multiply-add %.0f\n",
+                1e15 * c.lift_s, 1e15 * c.rotate_s, 1e15 * c.phase_s, 1e15 * c.multiply_s);
+  }
+}
+
 void print_json(const Report& r) {
   nlohmann::ordered_json out;
   out["version"] = TW_VERSION;
@@ -50,6 +104,10 @@ void print_json(const Report& r) {
                                       {"name", d.name},
                                       {"compute", std::to_string(d.major * 10 + d.minor)},
                                       {"memory_bytes", d.total_memory_bytes}});
+    const Costs costs(d);
+    out["cuda"]["devices"].back()["pass_costs"] = {{"origin", costs.origin()},
+                                                   {"double", costs_json(costs.of[0])},
+                                                   {"single", costs_json(costs.of[1])}};
   }
   out["cuda"]["link_bytes_per_s"] = r.links;
   std::printf("%s\n", out.dump(2).c_str());
@@ -71,6 +129,7 @@ void print_text(const Report& r) {
   for (const auto& d : r.devices) {
     std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d\n", d.index,
                 d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor);
+    print_costs(d);
   }
   if (!r.links.empty()) std::printf("  links       GB/s from a device (row) to another\n");
   for (std::size_t from = 0; from < r.links.size(); ++from) {

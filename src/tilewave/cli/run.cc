@@ -32,7 +32,7 @@ constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 struct RunFlags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
-                                 engine = "auto", memory_limit, noise;
+                                 engine = "auto", memory_limit, memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   std::vector<std::string> inputs;
   bool json = false;
@@ -113,6 +113,9 @@ void run(RunFlags& flags) {
     options.distribution.device_bytes =
         parse_number("--memory-limit", flags.memory_limit, 1, std::uint64_t{1} << 20) << 20;
   }
+  if (!flags.memory_fraction.empty()) {
+    options.distribution.memory_fraction = parse_share("--memory-fraction", flags.memory_fraction);
+  }
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   runtime::Timer timer;
@@ -177,6 +180,9 @@ void add_run_command(CLI::App& app) {
   c->add_option("--noise", flags->noise, "a noise model: channels and readout errors as JSON");
   c->add_option("--memory-limit", flags->memory_limit,
                 "MiB of device memory to use: a larger state streams from host memory");
+  c->add_option("--memory-fraction", flags->memory_fraction,
+                "reserve this share of a device's memory once and place everything there, as in "
+                "0.925 (default: what the state needs)");
   c->add_option("--ranks", flags->ranks,
                 "share the state among this many ranks of this process (a power of two)");
   c->add_option("--amplitudes", flags->amplitudes, "first:10, or indices such as 0,5,8-11");

@@ -3,7 +3,6 @@
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
-#include "tilewave/field/cuda_costs.h"
 #include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/map_runner.h"
 #include "tilewave/field/side_by_side.h"
@@ -65,17 +64,6 @@ TEST(EntropyCosts, SeveralDevicesOnlyWhereKernelsRule) {
   EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 1u);
   c.update_columns = 2001;
   EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 4u);
-}
-
-TEST(EntropyCosts, TheFileOfCosts) {
-  const CudaCosts c{0.25, 3e-5, 7e9, 6e9, 3e-12, 5e-12};
-  const std::string text = "nonsense\nother/13 1 1 1 1 1 1\n" + print_cuda_costs("this/13", c);
-  CudaCosts read;
-  ASSERT_TRUE(find_cuda_costs(text, "this/13", read));
-  EXPECT_DOUBLE_EQ(read.out_bytes_per_s, 6e9);
-  EXPECT_FALSE(find_cuda_costs(text, "that/13", read));
-  EXPECT_FALSE(find_cuda_costs("this/13 1 1 0 1 1 1\n", "this/13", read));  // no such bandwidth
-  EXPECT_FALSE(find_cuda_costs("this/13 1 1\n", "this/13", read));
 }
 
 TEST(CutAxis, CoversEverythingOnce) {

@@ -25,6 +25,7 @@ struct CudaDevice {
   int major = 0, minor = 0;  ///< compute capability
   int num_multiprocessors = 0;
   std::uint64_t total_memory_bytes = 0;
+  int driver_version = 0;  ///< the newest CUDA it serves, 13000 for 13.0
 };
 
 /// True when this build has the CUDA back end.

@@ -10,6 +10,7 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 
@@ -37,7 +38,9 @@ struct BenchResult {
   double plan_s = 0;            ///< median
   double median_s = 0;          ///< planning plus execution
   std::vector<double> times_s;  ///< every repeat, in order
-  double norm = 0;              ///< of the state at the end
+  /// Passes alone, timed one by one in a run of its own: seconds and bytes each.
+  std::vector<statevec::StepTime> pass_times;
+  double norm = 0;  ///< of the state at the end
 };
 
 /// Runs a unitary circuit (trailing measurements are left out) on one state for each input in turn.

@@ -123,7 +123,12 @@ std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision, int de
   for (const auto& d : runtime::cuda_devices()) {
     // what other programs and the driver hold is a few percent
     const std::uint64_t usable = d.total_memory_bytes / 100 * 98;
-    if (d.index == device) bytes = bytes ? std::min(bytes, usable) : usable;
+    if (d.index != device) continue;
+    bytes = bytes ? std::min(bytes, usable) : usable;
+    if (distribution.memory_fraction > 0) {
+      const double share = distribution.memory_fraction * static_cast<double>(d.total_memory_bytes);
+      bytes = std::min(bytes, static_cast<std::uint64_t>(share));
+    }
   }
   const double needed = 3e8 + std::ldexp(static_cast<double>(amplitude_bytes(precision)),
                                          static_cast<int>(num_qubits));
@@ -173,12 +178,21 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
                                             int num_threads, const std::string& device,
                                             const Distribution& distribution) {
   if (distribution.num_ranks() != 1) {
+    if (distribution.memory_fraction > 0) {
+      throw Error(ExitCode::kUsage,
+                  "--memory-fraction serves the devices of one process: leave out --ranks and "
+                  "mpirun, or the fraction");
+    }
     return make_distributed(num_qubits, precision, num_threads, device, distribution);
   }
   const std::vector<int> devices = choose_devices(num_qubits, precision, device);
   if (devices.empty() && distribution.device_bytes) {
     throw Error(ExitCode::kUsage,
                 "--memory-limit is about a device's memory: give one, as in --device cuda");
+  }
+  if (devices.empty() && distribution.memory_fraction > 0) {
+    throw Error(ExitCode::kUsage,
+                "--memory-fraction is about a device's memory: give one, as in --device cuda");
   }
   if ((devices.empty() && num_qubits > kSurelyFits) || num_qubits > statevec::kMaxQubits) {
     check_memory(num_qubits, precision, runtime::resolve_num_threads(num_threads),
@@ -189,12 +203,15 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     const int useful = n < kMinThreadedQubits ? 1 : runtime::resolve_num_threads(num_threads);
     return statevec::make_cpu_state(n, precision, useful);
   }
-  if (devices.size() > 1) return statevec::make_multi_cuda_state(n, precision, devices);
+  const double fraction = distribution.memory_fraction;
+  if (devices.size() > 1) {
+    return statevec::make_multi_cuda_state(n, precision, devices, -1, fraction);
+  }
   if (const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices[0], distribution)) {
     check_memory(num_qubits, precision, 1, runtime::available_host_bytes());
-    return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes);
+    return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes, fraction);
   }
-  return statevec::make_cuda_state(n, precision, devices[0]);
+  return statevec::make_cuda_state(n, precision, devices[0], fraction);
 }
 
 std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Precision precision,
@@ -204,8 +221,9 @@ std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Prec
   const std::string kind = on_cpu || distribution.num_ranks() > 1 ? "cpu"
                            : device == "auto"                     ? "cuda"
                                                                   : device;
-  return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, kind,
-                    distribution);
+  Distribution small = distribution;
+  if (!on_cpu) small.memory_fraction = 0;  // asked about, not filled
+  return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, kind, small);
 }
 
 }  // namespace tilewave::simulate

@@ -19,6 +19,7 @@ bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
 struct Distribution {
   int num_logical_ranks = 1;
   std::uint64_t device_bytes = 0;  ///< a device may use; larger states stream through it; 0: all
+  double memory_fraction = 0;      ///< of a device's memory, reserved once; 0: what the plan needs
   std::shared_ptr<runtime::Ranks> processes;  ///< null: this process alone
 
   int num_ranks() const { return processes ? processes->size() : num_logical_ranks; }

@@ -329,6 +329,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   Collector collect(asked, options, num_shots, readout, result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
+  observer.makes_norm = true;
   observer.on_step = [&](const statevec::StepTime& step) {
     result.profile[step.step].add(step.measured_s, step.predicted_s, step.bytes);
     if (options.record_steps && result.steps.size() < kMaxSteps) result.steps.push_back(step);

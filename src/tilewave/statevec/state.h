@@ -34,6 +34,7 @@ struct StepTime {
 struct RunObserver {
   std::function<void(const StepTime&)> on_step;
   std::function<void(double done_s, double total_s)> on_progress;
+  bool makes_norm = false;  ///< norm() will be asked: a device sums it up in the last pass
 };
 
 struct Sweep;
@@ -212,16 +213,21 @@ std::unique_ptr<State> make_streamed_state(int num_qubits, Precision precision, 
 /// A state in pinned host memory that streams through a CUDA device, of which it uses at most
 /// `device_bytes`. Throws Error(kResources) when that is too little for any chunk.
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
-                                                std::uint64_t device_bytes);
+                                                std::uint64_t device_bytes,
+                                                double memory_fraction = 0);
 
 /// A state on several CUDA devices of this process, a rank each. Exchanges overlap with passes from
 /// so many local qubits on (negative: from where it pays). In a build without CUDA:
 /// Error(kResources) that says so.
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
                                              const std::vector<int>& devices,
-                                             int min_sliced_qubits = -1);
+                                             int min_sliced_qubits = -1,
+                                             double memory_fraction = 0);
 
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
-std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0);
+/// With a memory_fraction that share of the device's memory is reserved first, and this state and
+/// its clones live there.
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device = 0,
+                                       double memory_fraction = 0);
 
 }  // namespace tilewave::statevec

@@ -470,16 +470,6 @@ int num_cuda_devices() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-std::string cuda_device_key(int device) {
-  cudaDeviceProp properties{};
-  int driver = 0;
-  check(cudaGetDeviceProperties(&properties, device), "asking the device");
-  check(cudaDriverGetVersion(&driver), "asking the driver");
-  std::string name = properties.name;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name + "/" + std::to_string(driver);
-}
-
 bool pin_host_memory(void* data, std::size_t num_bytes) {
   const bool pinned = cudaHostRegister(data, num_bytes, cudaHostRegisterPortable) == cudaSuccess;
   if (!pinned) cudaGetLastError();  // nothing is wrong: copies are slower

@@ -60,8 +60,6 @@ class EntropyCuda {
 
 /// How many devices there are; 0 in a build without CUDA.
 int num_cuda_devices();
-/// A name that changes with the device: model and driver.
-std::string cuda_device_key(int device);
 /// Runs small copies and kernels on the device; a second the first time in a process.
 CudaCosts measure_cuda_costs(int device);
 /// Makes host memory fast to copy from and to (page-locked); false where it cannot.

@@ -28,7 +28,6 @@ const char* EntropyCuda::kernel() const { return ""; }
 std::string EntropyCuda::explain() const { return ""; }
 
 int num_cuda_devices() { return 0; }
-std::string cuda_device_key(int) { absent(); }
 CudaCosts measure_cuda_costs(int) { absent(); }
 bool pin_host_memory(void*, std::size_t) { return false; }
 void unpin_host_memory(void*) {}

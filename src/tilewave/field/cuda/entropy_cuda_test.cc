@@ -7,7 +7,6 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/field/cuda_costs.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/entropy_runner.h"
 #include "tilewave/runtime/machine.h"
@@ -109,8 +108,10 @@ TEST(EntropyCuda, AnAbsentDeviceIsNamed) {
 TEST(EntropyCuda, MeasuredCostsAreSound) {
   if (num_cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   const CudaCosts c = measure_cuda_costs(0);
-  CudaCosts read;
-  EXPECT_TRUE(find_cuda_costs(print_cuda_costs("this", c), "this", read));
+  EXPECT_GT(c.start_s, 0);
+  EXPECT_GT(c.call_s, 0);
+  EXPECT_GT(c.packed_s, 0);
+  EXPECT_GT(c.update_s, 0);
   EXPECT_LT(c.packed_s, 1e-9);
   EXPECT_LT(c.update_s, 1e-9);
   EXPECT_GT(c.in_bytes_per_s, 1e8);

@@ -11,10 +11,13 @@ std::vector<CudaDevice> cuda_devices(std::string* problem) {
   try {
     int count = 0;
     cuda::check(cuda::driver().device_count(&count), "look for CUDA devices");
+    int driver_version = 0;
+    cuda::check(cuda::driver().driver_version(&driver_version), "read the version of the driver");
     for (int k = 0; k < count; ++k) {
       cudaDeviceProp p{};
       cuda::check(cuda::driver().device_properties(&p, k), "read the properties of a CUDA device");
-      devices.push_back({k, p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem});
+      devices.push_back(
+          {k, p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, driver_version});
     }
     if (count == 0 && problem) *problem = "no device found";
   } catch (const Error& e) {

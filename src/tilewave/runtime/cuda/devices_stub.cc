@@ -1,4 +1,6 @@
 // A build without CUDA has no devices, and says so.
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::runtime {
@@ -11,5 +13,9 @@ std::vector<CudaDevice> cuda_devices(std::string* problem) {
 }
 
 std::vector<std::vector<double>> measure_links() { return {}; }
+
+double measure_device_bandwidth(int, std::size_t) {
+  throw Error(ExitCode::kResources, "this build has no CUDA back end: build the cuda preset");
+}
 
 }  // namespace tilewave::runtime

@@ -7,6 +7,7 @@
 namespace tilewave::runtime::cuda {
 
 cudaError_t Driver::device_count(int* count) { return cudaGetDeviceCount(count); }
+cudaError_t Driver::driver_version(int* version) { return cudaDriverGetVersion(version); }
 cudaError_t Driver::device_properties(cudaDeviceProp* properties, int device) {
   return cudaGetDeviceProperties(properties, device);
 }
@@ -128,15 +129,16 @@ void check(cudaError_t status, const char* doing) {
   }
 }
 
+std::string gib_text(std::uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
 std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free_bytes,
                                   const std::string& what) {
-  const auto gib = [](std::uint64_t bytes) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
-    return std::string(text);
-  };
-  return "cannot place " + what + " (needs " + gib(needed_bytes) + ", the device has " +
-         gib(free_bytes) +
+  return "cannot place " + what + " (needs " + gib_text(needed_bytes) + ", the device has " +
+         gib_text(free_bytes) +
          " free): use --precision single, fewer qubits, or --device cpu with that much memory";
 }
 

@@ -18,6 +18,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
   virtual cudaError_t device_count(int* count);
+  virtual cudaError_t driver_version(int* version);
   virtual cudaError_t device_properties(cudaDeviceProp* properties, int device);
   virtual cudaError_t set_device(int device);
   virtual cudaError_t memory_info(std::size_t* free_bytes, std::size_t* total_bytes);
@@ -74,6 +75,7 @@ void connect(const std::vector<int>& devices);
 void check(cudaError_t status, const char* doing);
 
 /// The message for memory that does not fit: what was needed, what there is, three ways out.
+std::string gib_text(std::uint64_t bytes);
 std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free_bytes,
                                   const std::string& what);
 

@@ -8,7 +8,56 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 }
 
-DeviceArena::DeviceArena(std::size_t num_bytes, const std::string& what) : num_bytes_(num_bytes) {
+DeviceReservation::DeviceReservation(const CudaDevice& device, double fraction)
+    : num_bytes_(
+          static_cast<std::size_t>(fraction * static_cast<double>(device.total_memory_bytes)) /
+          kAlignment * kAlignment) {
+  const cudaError_t status = driver().allocate(&base_, num_bytes_);
+  if (status == cudaErrorMemoryAllocation) {
+    base_ = nullptr;
+    std::size_t free_bytes = 0, total_bytes = 0;
+    (void)driver().memory_info(&free_bytes, &total_bytes);
+    throw Error(ExitCode::kResources, "cannot reserve " + gib_text(num_bytes_) +
+                                          " of device memory (" + gib_text(free_bytes) +
+                                          " are free): use a smaller --memory-fraction, leave it "
+                                          "out, or end the other programs on the device");
+  }
+  check(status, "reserve device memory");
+}
+
+DeviceReservation::~DeviceReservation() {
+  if (base_) (void)driver().release(base_);
+}
+
+void* DeviceReservation::take(std::size_t num_bytes) {
+  const std::size_t begin = (top() + kAlignment - 1) / kAlignment * kAlignment;
+  if (begin > num_bytes_ || num_bytes > num_bytes_ - begin) return nullptr;
+  blocks_.push_back({begin, begin + num_bytes, true});
+  return static_cast<char*>(base_) + begin;
+}
+
+void DeviceReservation::give(void* block) {
+  const auto begin =
+      static_cast<std::size_t>(static_cast<char*>(block) - static_cast<char*>(base_));
+  for (Block& b : blocks_) {
+    if (b.begin == begin) b.used = false;
+  }
+  while (!blocks_.empty() && !blocks_.back().used) blocks_.pop_back();
+}
+
+DeviceArena::DeviceArena(std::size_t num_bytes, const std::string& what,
+                         std::shared_ptr<DeviceReservation> reservation)
+    : num_bytes_(num_bytes), reservation_(std::move(reservation)) {
+  if (reservation_) {
+    base_ = reservation_->take(num_bytes);
+    if (base_) return;
+    throw Error(ExitCode::kResources,
+                "cannot place " + what + " (needs " + gib_text(num_bytes) + ", " +
+                    gib_text(reservation_->free_bytes()) + " of the " +
+                    gib_text(reservation_->num_bytes()) +
+                    " reserved are free): use a larger --memory-fraction, --precision single, or "
+                    "fewer qubits");
+  }
   const cudaError_t status = driver().allocate(&base_, num_bytes);
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free_bytes = 0, total_bytes = 0;
@@ -20,7 +69,11 @@ DeviceArena::DeviceArena(std::size_t num_bytes, const std::string& what) : num_b
 }
 
 DeviceArena::~DeviceArena() {
-  if (base_) (void)driver().release(base_);
+  if (base_ && reservation_) {
+    reservation_->give(base_);
+  } else if (base_) {
+    (void)driver().release(base_);
+  }
 }
 
 void* DeviceArena::take_bytes(std::size_t num_bytes) {

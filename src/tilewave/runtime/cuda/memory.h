@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tilewave/runtime/cuda/driver.h"
 
@@ -88,21 +90,52 @@ class PinnedBuffer {
   std::size_t num_bytes_ = 0;
 };
 
+/// A share of a device's memory reserved once, from which the arenas of several owners are cut as a
+/// stack: what is given back is free again once nothing above it is in use.
+class DeviceReservation {
+ public:
+  /// The device must be current. Throws Error(kResources) when less is free.
+  DeviceReservation(const CudaDevice& device, double fraction);
+  ~DeviceReservation();
+  DeviceReservation(const DeviceReservation&) = delete;
+  DeviceReservation& operator=(const DeviceReservation&) = delete;
+
+  /// Null where it does not fit.
+  void* take(std::size_t num_bytes);
+  void give(void* block);
+  std::size_t num_bytes() const { return num_bytes_; }
+  std::size_t free_bytes() const { return num_bytes_ - top(); }
+
+ private:
+  struct Block {
+    std::size_t begin, end;
+    bool used;
+  };
+  std::size_t top() const { return blocks_.empty() ? 0 : blocks_.back().end; }
+  void* base_ = nullptr;
+  std::size_t num_bytes_ = 0;
+  std::vector<Block> blocks_;
+};
+
 /// All device memory of an owner: reserved once, handed out as a stack (a move of the top).
 class DeviceArena {
  public:
   DeviceArena() = default;
-  /// Throws Error(kResources) that names `what`, the bytes needed and free, and three ways out.
-  DeviceArena(std::size_t num_bytes, const std::string& what);
+  /// From the reservation, if any, or from the device. Throws Error(kResources) that names `what`,
+  /// the bytes needed and free, and three ways out.
+  DeviceArena(std::size_t num_bytes, const std::string& what,
+              std::shared_ptr<DeviceReservation> reservation = nullptr);
   ~DeviceArena();
   DeviceArena(DeviceArena&& o) noexcept
       : base_(std::exchange(o.base_, nullptr)),
         num_bytes_(std::exchange(o.num_bytes_, 0)),
-        top_(std::exchange(o.top_, 0)) {}
+        top_(std::exchange(o.top_, 0)),
+        reservation_(std::move(o.reservation_)) {}
   DeviceArena& operator=(DeviceArena&& o) noexcept {
     std::swap(base_, o.base_);
     std::swap(num_bytes_, o.num_bytes_);
     std::swap(top_, o.top_);
+    std::swap(reservation_, o.reservation_);
     return *this;
   }
 
@@ -131,6 +164,7 @@ class DeviceArena {
   void* take_bytes(std::size_t num_bytes);
   void* base_ = nullptr;
   std::size_t num_bytes_ = 0, top_ = 0;
+  std::shared_ptr<DeviceReservation> reservation_;
 };
 
 inline void copy(void* to, const void* from, std::size_t num_bytes, const Stream& stream) {

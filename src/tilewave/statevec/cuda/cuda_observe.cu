@@ -29,12 +29,17 @@ double tree_sum(const double* v, std::size_t count, std::size_t stride = 1) {
 
 template <class T>
 double CudaState<T>::norm() {
-  materialize();
+  if (!num_tile_norms_) materialize();
   use_device();
   Workspace::Lease lease(*workspace_, stream_);
   double* partial = lease.take<double>(kReduceBlocks);
-  rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
-             num_amplitudes(), partial);
+  if (num_tile_norms_) {
+    rc::launch(sum_kernel<double>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_,
+               tile_norms_, num_tile_norms_, partial);
+  } else {
+    rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+               num_amplitudes(), partial);
+  }
   const std::vector<double> sums = to_host(partial, kReduceBlocks);
   return tree_sum(sums.data(), sums.size());
 }

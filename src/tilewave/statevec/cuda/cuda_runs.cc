@@ -17,7 +17,9 @@ template <class T>
 void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
   Workspace::Lease lease(*workspace_, stream_);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    for_each_step(plan, p, [&](const LoweredPlan::Step& s) { start(s, open_memory() + first); });
+    TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
+    for (const tile::TilePass& program : lower(plan, p))
+      start(launcher, upload(program, p), open_memory() + first, false);
   }
 }
 
@@ -25,7 +27,7 @@ template <class T>
 void CudaState<T>::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
                              std::span<void* const> from) {
   use_device();
-  marginals_.clear();
+  forget_answers();
   for (std::size_t k = 0; k < firsts.size(); ++k)
     rc::copy(amps_ + firsts[k], from[k], sizeof(Complex<T>) << run_bits, stream_);
   stream_.synchronize();
@@ -72,7 +74,8 @@ TW_RUNS_OF(double);
 }  // namespace cuda
 
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
-                                                std::uint64_t device_bytes) {
+                                                std::uint64_t device_bytes,
+                                                double memory_fraction) {
   constexpr int kWorkers = 3;  // one copied in, one worked on, one copied out
   constexpr int kMinChunkQubits = 16;
   const auto worker_bytes = [&](int chunk) {
@@ -88,12 +91,16 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
                     std::to_string((kWorkers * worker_bytes(kMinChunkQubits) >> 20) + 1) +
                     " MiB, and have more than " + std::to_string(kMinChunkQubits) + " qubits");
   }
-  runtime::cuda::use_device(device);
+  const runtime::CudaDevice info = runtime::cuda::use_device(device);
   auto pinned =
       std::make_shared<runtime::cuda::PinnedBuffer>(amplitude_bytes(precision) << num_qubits);
   std::vector<std::unique_ptr<State>> workers;
+  std::shared_ptr<runtime::cuda::DeviceReservation> reservation;
+  if (memory_fraction > 0) {
+    reservation = std::make_shared<runtime::cuda::DeviceReservation>(info, memory_fraction);
+  }
   for (int k = 0; k < kWorkers; ++k)
-    workers.push_back(cuda::make_state_apart(chunk, precision, device));
+    workers.push_back(cuda::make_state_apart(chunk, precision, device, reservation));
   return make_streamed_state(num_qubits, precision, chunk,
                              std::shared_ptr<void>(pinned, pinned->data()), std::move(workers));
 }

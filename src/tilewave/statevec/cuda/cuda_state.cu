@@ -7,7 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
-#include "tilewave/statevec/tile/split.h"
+#include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::statevec {
 
@@ -16,6 +16,8 @@ namespace cuda {
 namespace rc = runtime::cuda;
 
 namespace {
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::string named(int num_qubits, Precision precision) {
   return "a state of " + std::to_string(num_qubits) + " qubits in " +
@@ -77,10 +79,18 @@ template <class T>
 CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> workspace)
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
       info_(rc::use_device(device)),
-      memory_(state_bytes(), named(num_qubits, precision_)),
-      amps_(memory_.template take<Complex<T>>(num_amplitudes())),
-      workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)),
-      launcher_(0, device) {
+      // before the state takes its memory: rates are measured on the device once
+      cost_(cuda_cost_model(
+          info_, precision_,
+          num_qubits >= kMeasureRatesFrom ? CostSource::kMeasured : CostSource::kShipped)),
+      workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)) {
+  for (std::size_t k = 0; k < tile_kernels<T>().size(); ++k) launchers_.emplace_back(k, device);
+  const std::uint64_t num_tiles =
+      std::max<std::uint64_t>(1, num_amplitudes() >> launchers_[0].shape().tile_qubits);
+  memory_ = rc::DeviceArena(aligned(state_bytes()) + num_tiles * sizeof(double),
+                            named(num_qubits, precision_), workspace_->reservation());
+  amps_ = memory_.template take<Complex<T>>(num_amplitudes());
+  tile_norms_ = memory_.template take<double>(num_tiles);
   workspace_->serve(state_bytes());
   try {
     set_zero_state();
@@ -102,17 +112,24 @@ void CudaState<T>::use_device() const {
 }
 
 template <class T>
+TileLauncher<T>& CudaState<T>::launcher_of(const Pass& pass) {
+  std::size_t k = 0;
+  while (k + 1 < launchers_.size() &&
+         static_cast<int>(pass.active.size()) > launchers_[k].shape().tile_qubits) {
+    ++k;
+  }
+  return launchers_[k];
+}
+
+template <class T>
 CostModel CudaState<T>::cost_model() const {
-  CostModel cost = device_cost_model(info_, precision_);
-  cost.tile_qubits = launcher_.shape().tile_qubits;
-  cost.row_bits = launcher_.shape().row_bits;
-  return cost;
+  return cost_;
 }
 
 template <class T>
 void CudaState<T>::set_zero_state() {
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = low_mask(num_qubits_);
   const Complex<T> one{1, 0};
@@ -125,7 +142,7 @@ void CudaState<T>::set_product_state(std::span<const cplx> a) {
   TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
            "a product state needs two amplitudes a qubit");
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   std::vector<Complex<double>> tables[3];
@@ -154,7 +171,7 @@ template <class T>
 void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
   use_device();
-  marginals_.clear();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -170,33 +187,34 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 }
 
 template <class T>
-void CudaState<T>::for_each_step(const Plan& plan, std::size_t pass,
-                                 const std::function<void(const LoweredPlan::Step&)>& f) {
-  const tile::TilePass lowered = tile::lower_pass(plan, pass, launcher_.shape());
-  const auto aligned = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-  const std::size_t size = aligned(lowered.code.size()) + aligned(lowered.tables.size());
-  if (size > workspace_->program_bytes()) {
-    const Plan halves = tile::split_pass(plan, pass);
-    TW_CHECK(!halves.passes.empty(), "the program of one action is larger than its memory");
-    for (std::size_t p = 0; p < halves.passes.size(); ++p) for_each_step(halves, p, f);
-    return;
-  }
+LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_t pass) {
+  const std::size_t size = aligned(program.code.size()) + aligned(program.tables.size());
   LoweredPlan::Step step;
-  step.frame = lowered.frame;
+  step.frame = program.frame;
   step.pass = pass;
   step.code = workspace_->place(size, stream_);
-  step.tables = step.code + aligned(lowered.code.size());
+  step.tables = step.code + aligned(program.code.size());
   std::byte* staged = workspace_->staged(step.code);
-  std::memcpy(staged, lowered.code.data(), lowered.code.size());
-  std::memcpy(staged + (step.tables - step.code), lowered.tables.data(), lowered.tables.size());
+  std::memcpy(staged, program.code.data(), program.code.size());
+  std::memcpy(staged + (step.tables - step.code), program.tables.data(), program.tables.size());
   rc::copy(workspace_->programs() + step.code, staged, size, stream_);
-  f(step);
+  return step;
 }
 
 template <class T>
-void CudaState<T>::start(const LoweredPlan::Step& step, Complex<T>* amplitudes) {
+void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
+                         Complex<T>* amplitudes, bool makes_norm) {
   const std::byte* programs = workspace_->programs();
-  launcher_.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_);
+  launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
+                  makes_norm ? tile_norms_ : nullptr);
+  if (makes_norm) num_tile_norms_ = step.frame.num_tiles;
+}
+
+template <class T>
+std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass) {
+  constexpr std::size_t kPadding = 512;  // of code and tables
+  return tile::lower_within(plan, pass, launcher_of(plan.passes[pass]).shape(),
+                            workspace_->program_bytes() - kPadding);
 }
 
 template <class T>
@@ -208,7 +226,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
                           plan.layout_before.position.begin()),
            "the plan is for another layout of the state");
   use_device();
-  marginals_.clear();
+  forget_answers();
   const std::uint64_t key = fingerprint(plan);
   Workspace::Lease lease(*workspace_, stream_);
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch();
@@ -224,17 +242,18 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
+    TileLauncher<T>& launcher = launcher_of(pass);
+    const bool makes_norm = observer.makes_norm && p + 1 == plan.passes.size();
+    std::vector<tile::TilePass> programs;
+    if (!known) programs = lower(plan, p);
     const auto launch = [&] {
-      if (known) {
-        for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
-          start(lowered_.steps[next], amps_);
-        return;
+      for (const tile::TilePass& program : programs) {
+        lowered_.steps.push_back(upload(program, p));
+        start(launcher, lowered_.steps.back(), amps_, makes_norm);
       }
-      for_each_step(plan, p, [&](const LoweredPlan::Step& step) {
-        start(step, amps_);
-        lowered_.steps.push_back(step);
-        lowered_.steps.back().pass = p;
-      });
+      if (!known) return;
+      for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
+        start(launcher, lowered_.steps[next], amps_, makes_norm);
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -269,7 +288,7 @@ void CudaState<T>::materialize() {
 template <class T>
 void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
   use_device();
-  marginals_.clear();
+  forget_answers();
   const int q = static_cast<int>(qubit), p = layout_.position[static_cast<std::size_t>(q)];
   const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
   const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
@@ -284,7 +303,7 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
 
 template <class T>
 std::unique_ptr<State> CudaState<T>::clone() const {
-  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index);
+  auto copy = std::make_unique<CudaState<T>>(num_qubits_, info_.index, workspace_);
   copy->copy_from(*this);
   return copy;
 }
@@ -293,7 +312,7 @@ template <class T>
 void CudaState<T>::copy_from(const State& other) {
   const Complex<T>* from = memory_of(other);
   TW_CHECK(from && other.num_qubits() == num_qubits_, "a state takes over one of its kind");
-  marginals_.clear();
+  forget_answers();
   layout_ = other.layout();
   known_zero_ = other.known_zero();
   rc::copy(amps_, from, num_amplitudes() * sizeof(Complex<T>), stream_);
@@ -338,14 +357,24 @@ std::unique_ptr<State> make_state(int num_qubits, Precision precision, int devic
 
 }  // namespace
 
-std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device) {
-  return make_state(num_qubits, precision, device, nullptr);
+std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int device,
+                                       double memory_fraction) {
+  if (memory_fraction <= 0) return make_state(num_qubits, precision, device, nullptr);
+  const runtime::CudaDevice info = runtime::cuda::use_device(device);
+  if (num_qubits >= cuda::kMeasureRatesFrom) {  // needs memory of its own, for a moment
+    cuda_cost_model(info, precision, CostSource::kMeasured);
+  }
+  return cuda::make_state_apart(
+      num_qubits, precision, device,
+      std::make_shared<runtime::cuda::DeviceReservation>(info, memory_fraction));
 }
 
 namespace cuda {
 
-std::unique_ptr<State> make_state_apart(int num_qubits, Precision precision, int device) {
-  return make_state(num_qubits, precision, device, std::make_shared<Workspace>(device));
+std::unique_ptr<State> make_state_apart(int num_qubits, Precision precision, int device,
+                                        std::shared_ptr<rc::DeviceReservation> reservation) {
+  return make_state(num_qubits, precision, device,
+                    std::make_shared<Workspace>(device, std::move(reservation)));
 }
 
 }  // namespace cuda

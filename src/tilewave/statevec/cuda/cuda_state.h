@@ -73,17 +73,25 @@ class CudaState final : public State {
   Workspace::Lease lease() { return {*workspace_, stream_}; }
   /// The amplitudes, for an exchange that changes them.
   Complex<T>* open_memory() {
-    marginals_.clear();
+    forget_answers();
     return amps_;
   }
 
  private:
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
-  /// Calls f(step) for the steps of a pass, each with its program on the device. Under a lease.
-  void for_each_step(const Plan& plan, std::size_t pass,
-                     const std::function<void(const LoweredPlan::Step&)>& f);
-  void start(const LoweredPlan::Step& step, Complex<T>* amplitudes);
+  /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
+  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);
+  /// Copies a program of a pass to the device.
+  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
+  void start(TileLauncher<T>& launcher, const LoweredPlan::Step& step, Complex<T>* amplitudes,
+             bool makes_norm);
   void use_device() const;
+  void forget_answers() {
+    marginals_.clear();
+    num_tile_norms_ = 0;
+  }
+  /// The one with the smallest tile that holds the pass.
+  TileLauncher<T>& launcher_of(const Pass& pass);
   /// The amplitudes of another state on a device, done with what it was doing; null where it is
   /// elsewhere. The device of this state is current afterwards.
   const Complex<T>* memory_of(const State& other) const;
@@ -94,16 +102,22 @@ class CudaState final : public State {
   std::vector<V> to_host(const V* values, std::size_t count);
 
   runtime::CudaDevice info_;
+  CostModel cost_;
   runtime::cuda::Stream stream_;
   runtime::cuda::DeviceArena memory_;
   Complex<T>* amps_ = nullptr;  ///< exactly 2^n: tiles of smaller states are not read beyond
   std::shared_ptr<Workspace> workspace_;
   LoweredPlan lowered_;
-  TileLauncher<T> launcher_;
-  std::vector<double> marginals_;  ///< cached until the state changes
+  std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
+  std::vector<double> marginals_;           ///< cached until the state changes
+  double* tile_norms_ = nullptr;            ///< of every tile of the last pass, made on the way
+  std::uint64_t num_tile_norms_ = 0;        ///< 0: not known
 };
 
-/// A state with a workspace of its own, for several that work at the same time.
-std::unique_ptr<State> make_state_apart(int num_qubits, Precision precision, int device);
+/// A state with a workspace of its own, for several that work at the same time; both in the
+/// reservation, if any.
+std::unique_ptr<State> make_state_apart(
+    int num_qubits, Precision precision, int device,
+    std::shared_ptr<runtime::cuda::DeviceReservation> reservation = nullptr);
 
 }  // namespace tilewave::statevec::cuda

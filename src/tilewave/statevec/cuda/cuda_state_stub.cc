@@ -1,22 +1,30 @@
 // A build without CUDA has no state on a device, and says so.
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/distributed/transport.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::statevec {
 
-std::unique_ptr<State> make_cuda_state(int, Precision, int) {
+std::unique_ptr<State> make_cuda_state(int, Precision, int, double) {
   throw Error(ExitCode::kResources,
               "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
 }
 
+CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, CostSource*) {
+  throw Error(ExitCode::kResources,
+              "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
+}
+
+std::string shipped_costs_origin() { return "no device"; }
+
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
-                                                std::uint64_t) {
+                                                std::uint64_t, double) {
   return make_cuda_state(num_qubits, precision, device);
 }
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>&, int) {
+                                             const std::vector<int>&, int, double) {
   return make_cuda_state(num_qubits, precision, 0);
 }
 

@@ -203,7 +203,7 @@ cplx total(const std::vector<double>& partial) {
 template <class T>
 void CudaState<T>::sweep(const Sweep& s, std::uint64_t first) {
   use_device();
-  marginals_.clear();
+  forget_answers();
   const auto start = [&](const Sweep& on_device, std::uint64_t begin, std::uint64_t end) {
     with_kind(s.kind, [&]<Sweep::Kind kKind>() {
       rc::launch(sweep_kernel<T, kKind>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_,
@@ -286,7 +286,7 @@ template <class T>
 void CudaState<T>::add_scaled(const State& other, cplx a, cplx c) {
   const Complex<T>* b = memory_of(other);
   if (!b) return State::add_scaled(other, a, c);
-  marginals_.clear();
+  forget_answers();
   rc::launch(add_scaled_kernel<T>, dim3(kBlocks), dim3(kReduceThreads), 0, stream_, amps_, b,
              num_amplitudes(), Complex<double>{a.real(), a.imag()},
              Complex<double>{c.real(), c.imag()});
@@ -298,7 +298,7 @@ void CudaState<T>::add_strings(State& other, std::span<const StringTerm> terms,
                                std::uint64_t first) {
   const Complex<T>* b = memory_of(other);
   if (!b) return State::add_strings(other, terms, first);
-  marginals_.clear();
+  forget_answers();
   for (std::size_t at = 0; at < terms.size(); at += kTermsAPass) {
     const std::size_t count = std::min(kTermsAPass, terms.size() - at);
     Guests guests(*workspace_, stream_);
@@ -312,7 +312,7 @@ void CudaState<T>::add_strings(State& other, std::span<const StringTerm> terms,
 template <class T>
 void CudaState<T>::apply_dense(const DenseOp& op, std::uint64_t first) {
   use_device();
-  marginals_.clear();
+  forget_answers();
   const std::size_t dim = std::size_t{1} << op.num_targets, shared = dim * sizeof(Complex<T>);
   const std::uint64_t products = num_amplitudes() >> op.num_targets;
   rc::check(rc::driver().allow_shared(reinterpret_cast<const void*>(dense_kernel<T>), shared),

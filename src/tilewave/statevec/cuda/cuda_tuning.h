@@ -1,14 +1,36 @@
-// What the planner knows of a CUDA device. The rates are measured on an idle device (see
-// device_rates.cc) and kept in the user's cache directory.
+// Rates of a CUDA device in passes, shipped: found with tests/gpu/tile_timing at 30 qubits on one
+// NVIDIA H200, 2026-11-21, 24 and 48 actions of a kind in one pass. They serve where nothing could
+// be measured, for small states, and the ratio of a flip. Arithmetic is scaled by the number of
+// multiprocessors.
 #pragma once
 
-#include "tilewave/runtime/machine.h"
+#include <array>
+
 #include "tilewave/statevec/plan/plan.h"
-#include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::statevec::cuda {
 
-/// Bandwidth and rates of a device in one precision.
-CostModel device_cost_model(const runtime::CudaDevice& device, Precision precision);
+inline constexpr const char* kTunedOn = "NVIDIA H200, 2026-11-21";
+inline constexpr int kTunedMultiprocessors = 132;
+
+/// Seconds an amplitude but for the first four.
+struct DeviceRates {
+  double bandwidth;       ///< bytes a second of a pass without actions, read + written
+  double exposed;         ///< share of its time that no arithmetic hides
+  double wide_bandwidth;  ///< the same with the larger tile
+  double wide_exposed;
+  double lift_s, rotate_s, phase_s, multiply_s;
+};
+inline constexpr std::size_t kNumRates = 8;
+
+inline constexpr DeviceRates kDoubleRates = {4.05e12, 0.6,     3.6e12,  1.0,
+                                             1.5e-13, 5.0e-13, 7.0e-13, 3.6e-13};
+inline constexpr DeviceRates kSingleRates = {4.05e12, 0.6,     4.05e12, 0.6,
+                                             0.9e-13, 3.0e-13, 4.2e-13, 2.2e-13};
+inline constexpr double kFlipLifts = 1.7;  ///< a flip that no exchange takes along, in lifts
+
+constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the device's own rates are used
+/// Plans predicted to take less are not tried with the larger tile: planning takes time too.
+constexpr double kWideFrom_s = 0.2;
 
 }  // namespace tilewave::statevec::cuda

@@ -1,23 +1,169 @@
-// Cost constants of a device, seconds an amplitude: found with tests/gpu/tile_timing at 30 qubits
-// on one NVIDIA H200 (2026-11-21), 48 actions of a kind in one pass less an empty pass. Arithmetic
-// is scaled by the number of multiprocessors for other devices; the planner needs the ratios.
+// The rates of a CUDA device, measured: passes over 512 MiB without actions and with 24 and 48 of a
+// kind. What an action adds to a pass is its cost; what is left of a pass when their time is taken
+// off, over the time of an empty one, is the share that arithmetic does not hide.
+#include <algorithm>
+#include <bit>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
+#include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/device_costs.h"
+#include "tilewave/statevec/tile/probe_pass.h"
 
-namespace tilewave::statevec::cuda {
+namespace tilewave::statevec {
 
-CostModel device_cost_model(const runtime::CudaDevice& device, Precision precision) {
+namespace cuda {
+
+namespace {
+
+namespace rc = runtime::cuda;
+using tile::ProbeKind;
+
+constexpr int kRepeats = 5;
+constexpr int kActions = 24;
+
+template <class T>
+class Probe {
+ public:
+  /// The device must be current.
+  Probe() : arena_((sizeof(Complex<T>) << kQubits) + kProgram, "a test of the device's rates") {
+    state_ = arena_.take<Complex<T>>(std::size_t{1} << kQubits);
+    code_ = arena_.take<std::byte>(kProgram - 4096);
+    rc::check(rc::driver().fill(state_, 0x3c, sizeof(Complex<T>) << kQubits, stream_.get()),
+              "fill device memory");
+  }
+
+  /// Seconds of a pass.
+  double pass_s(std::size_t kernel, ProbeKind kind, int num_actions) {
+    TileLauncher<T> launcher(kernel);
+    const Plan plan =
+        tile::probe_pass(kQubits, launcher.shape(), kQubits / 2 - 5, kind, num_actions);
+    const tile::TilePass pass = tile::lower_pass(plan, 0, launcher.shape());
+    const std::size_t tables = (pass.code.size() + 255) / 256 * 256;
+    TW_CHECK(tables + pass.tables.size() <= kProgram - 4096, "a test pass is too long");
+    rc::copy(code_, pass.code.data(), pass.code.size(), stream_);
+    rc::copy(code_ + tables, pass.tables.data(), pass.tables.size(), stream_);
+    std::vector<double> s;
+    for (int k = 0; k <= kRepeats; ++k) {
+      rc::Event before, after;
+      before.record(stream_);
+      launcher.launch(pass.frame, state_, code_, code_ + tables, stream_);
+      after.record(stream_);
+      const double taken = after.seconds_since(before);
+      if (k) s.push_back(taken);
+    }
+    std::nth_element(s.begin(), s.begin() + kRepeats / 2, s.end());
+    return s[kRepeats / 2];
+  }
+
+  /// Seconds an amplitude of one action; `empty_share`, if asked: of an empty pass, what is left
+  /// without the actions.
+  double action_s(std::size_t kernel, ProbeKind kind, double empty_s = 0, double* share = nullptr) {
+    const double some_s = pass_s(kernel, kind, kActions),
+                 more_s = pass_s(kernel, kind, 2 * kActions);
+    const double each_s = std::max(more_s - some_s, 1e-9) / kActions;
+    if (share) *share = std::clamp((more_s - 2 * kActions * each_s) / empty_s, 0.1, 1.0);
+    return each_s / static_cast<double>(std::uint64_t{1} << kQubits);
+  }
+
+  static double bytes() { return 2.0 * static_cast<double>(sizeof(Complex<T>) << kQubits); }
+
+ private:
+  static constexpr int kQubits = sizeof(T) == 8 ? 25 : 26;
+  static constexpr std::size_t kProgram = std::size_t{4} << 20;
+  rc::Stream stream_;
+  rc::DeviceArena arena_;
+  Complex<T>* state_ = nullptr;
+  std::byte* code_ = nullptr;
+};
+
+template <class T>
+DeviceRates measure(const runtime::CudaDevice& device) {
+  rc::use_device(device.index);
+  Probe<T> probe;
+  const std::size_t wide = tile_kernels<T>().size() - 1;
+  for (int k = 0; k < 4; ++k) probe.pass_s(0, ProbeKind::kLift, 0);  // clocks rise
+  DeviceRates r{};
+  const double empty_s = probe.pass_s(0, ProbeKind::kLift, 0);
+  const double wide_s = wide ? probe.pass_s(wide, ProbeKind::kLift, 0) : empty_s;
+  r.bandwidth = probe.bytes() / empty_s;
+  r.wide_bandwidth = probe.bytes() / wide_s;
+  r.lift_s = probe.action_s(0, ProbeKind::kLift, empty_s, &r.exposed);
+  r.wide_exposed = r.exposed;
+  if (wide) probe.action_s(wide, ProbeKind::kLift, wide_s, &r.wide_exposed);
+  r.rotate_s = probe.action_s(0, ProbeKind::kRotate);
+  r.phase_s = std::max(probe.action_s(0, ProbeKind::kLinear) - r.lift_s, r.lift_s);
+  r.multiply_s = probe.action_s(0, ProbeKind::kDense2) / 4;  // a row of four
+  return r;
+}
+
+DeviceRates shipped_rates(const runtime::CudaDevice& device, Precision precision) {
+  DeviceRates r = precision == Precision::kDouble ? kDoubleRates : kSingleRates;
+  const double slower =
+      static_cast<double>(kTunedMultiprocessors) / std::max(1, device.num_multiprocessors);
+  for (double* s : {&r.lift_s, &r.rotate_s, &r.phase_s, &r.multiply_s}) *s *= slower;
+  return r;
+}
+
+DeviceRates measured_rates(const runtime::CudaDevice& device, Precision precision) {
+  const bool is_double = precision == Precision::kDouble;
+  const std::vector<double> numbers = runtime::cached_costs(
+      runtime::cost_key(device, is_double ? "passes_double" : "passes_single"), kNumRates, [&] {
+        const DeviceRates r = is_double ? measure<double>(device) : measure<float>(device);
+        const auto all = std::bit_cast<std::array<double, kNumRates>>(r);
+        return std::vector<double>(all.begin(), all.end());
+      });
+  std::array<double, kNumRates> all{};
+  std::copy(numbers.begin(), numbers.end(), all.begin());
+  return std::bit_cast<DeviceRates>(all);
+}
+
+}  // namespace
+
+}  // namespace cuda
+
+CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, CostSource wanted,
+                          CostSource* got) {
+  cuda::DeviceRates rates = cuda::shipped_rates(device, precision);
+  CostSource source = CostSource::kShipped;
+  if (wanted == CostSource::kMeasured) {
+    try {
+      rates = cuda::measured_rates(device, precision);
+      source = CostSource::kMeasured;
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kResources) throw;  // a full device: rates change no result
+    }
+  }
+  if (got) *got = source;
+  const bool is_double = precision == Precision::kDouble;
+  const auto shape = [&](std::size_t k) {
+    return is_double ? cuda::TileLauncher<double>(k).shape() : cuda::TileLauncher<float>(k).shape();
+  };
+  const std::size_t num_kernels =
+      is_double ? cuda::tile_kernels<double>().size() : cuda::tile_kernels<float>().size();
   CostModel cost;
-  const double slower = 132.0 / device.num_multiprocessors;
-  const double share = (precision == Precision::kDouble ? 1.0 : 0.6) * slower;
-  cost.bandwidth = 4.05e12;
-  cost.lift_s = 1.5e-13 * share;
-  cost.flip_s = 2.6e-13 * share;
-  cost.rotate_s = 5.0e-13 * share;
-  cost.phase_s = 7.0e-13 * share;
-  cost.multiply_s = 3.6e-13 * share;
+  cost.tile_qubits = shape(0).tile_qubits;
+  cost.row_bits = shape(0).row_bits;
+  cost.bandwidth = rates.bandwidth;
+  cost.exposed = rates.exposed;
+  if (num_kernels > 1) {
+    cost.wide_tile_qubits = shape(1).tile_qubits;
+    cost.wide_bandwidth = rates.wide_bandwidth;
+    cost.wide_exposed = rates.wide_exposed;
+    cost.wide_from_s = cuda::kWideFrom_s;
+  }
+  cost.lift_s = rates.lift_s;
+  cost.flip_s = cuda::kFlipLifts * rates.lift_s;
+  cost.rotate_s = rates.rotate_s;
+  cost.phase_s = rates.phase_s;
+  cost.multiply_s = rates.multiply_s;
   cost.pass_overhead_s = 4e-6;
   cost.late_phases = true;
   return cost;
 }
 
-}  // namespace tilewave::statevec::cuda
+std::string shipped_costs_origin() { return cuda::kTunedOn; }
+
+}  // namespace tilewave::statevec

@@ -47,6 +47,19 @@ __global__ void __launch_bounds__(kReduceThreads)
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
+/// partial[block] of a sum of values.
+template <class V>
+__global__ void __launch_bounds__(kReduceThreads)
+    sum_kernel(const V* values, std::uint64_t count, double* partial) {
+  double sum = 0;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{kReduceThreads} + threadIdx.x; i < count;
+       i += gridDim.x * std::uint64_t{kReduceThreads}) {
+    sum += values[i];
+  }
+  const double total = block_sum(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = total;
+}
+
 /// A chunk is 2^(8 + kStepBits) amplitudes: thread bits are positions 0-7, step bits follow, chunk
 /// bits last.
 constexpr int kStepBits = 4, kThreadBits = 8, kChunkBits = kThreadBits + kStepBits;

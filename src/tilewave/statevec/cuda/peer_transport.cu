@@ -265,8 +265,8 @@ class PeerTransport final : public distributed::Transport {
 }  // namespace cuda
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>& devices,
-                                             int min_sliced_qubits) {
+                                             const std::vector<int>& devices, int min_sliced_qubits,
+                                             double memory_fraction) {
   if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
   const int bits = checked_shard_bits(static_cast<int>(devices.size()), num_qubits);
   std::shared_ptr<distributed::Transport> transport;
@@ -277,7 +277,7 @@ std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision
   }
   std::vector<std::unique_ptr<State>> shards;
   for (const int device : devices)
-    shards.push_back(make_cuda_state(num_qubits - bits, precision, device));
+    shards.push_back(make_cuda_state(num_qubits - bits, precision, device, memory_fraction));
   return std::make_unique<distributed::DistributedState>(num_qubits, precision,
                                                          std::move(transport), std::move(shards));
 }

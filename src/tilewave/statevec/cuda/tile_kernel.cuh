@@ -296,6 +296,25 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;
   }
+  if (args.norms) {
+    double sum = 0;
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      const double re = a[j].re, im = a[j].im;
+      sum += re * re;
+      sum += im * im;
+    }
+#pragma unroll
+    for (int step = 16; step; step >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    __shared__ double of_warp[kWarps];
+    if ((thread & 31) == 0) of_warp[thread >> 5] = sum;
+    __syncthreads();
+    if (thread == 0) {
+      sum = 0;
+      for (std::uint32_t w = 0; w < kWarps; ++w) sum += of_warp[w];
+      args.norms[tile_number] = sum;
+    }
+  }
   const std::uint64_t own =
       (columns<kThreadBits>(f.store_column + RB, thread) ^ f.store_xor) + f.store_add;
   if (f.zero_store == 0) {

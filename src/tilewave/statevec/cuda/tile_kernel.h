@@ -15,6 +15,7 @@ struct PassArguments {
   Complex<T>* state;
   const std::byte* code;
   const std::byte* tables;
+  double* norms;  ///< of every tile the sum of |a|^2 as it is stored; null: not asked for
 };
 
 /// One tile shape, compiled for each set of operations.
@@ -25,12 +26,14 @@ struct TileKernel {
   void (*function[3])(PassArguments<T>);  ///< by tile::OpSet
 };
 
-/// The compiled kernels of a precision, the preferred one first.
+/// The compiled kernels of a precision, by ascending size of their tiles.
 template <class T>
 std::span<const TileKernel<T>> tile_kernels();
 template <>
 std::span<const TileKernel<double>> tile_kernels<double>();
 template <>
 std::span<const TileKernel<float>> tile_kernels<float>();
+/// In a file of its own, compiled apart.
+TileKernel<double> wide_double_kernel();
 
 }  // namespace tilewave::statevec::cuda

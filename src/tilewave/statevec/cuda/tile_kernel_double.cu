@@ -14,6 +14,7 @@ std::span<const TileKernel<double>> tile_kernels<double>() {
        {tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kLean>,
         tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kMatrices>,
         tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kAll>}},
+      wide_double_kernel(),
   };
   return kKernels;
 }

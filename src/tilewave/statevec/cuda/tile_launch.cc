@@ -27,7 +27,8 @@ std::size_t allow(int device, const void* function, std::size_t shared_bytes) {
 
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
-                             const std::byte* tables, const runtime::cuda::Stream& stream) {
+                             const std::byte* tables, const runtime::cuda::Stream& stream,
+                             double* norms) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
@@ -40,7 +41,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   if (shared > allowed_[set]) allowed_[set] = allow(device_, function, shared);
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
-             shared, stream, PassArguments<T>{frame, state, code, tables});
+             shared, stream, PassArguments<T>{frame, state, code, tables, norms});
 }
 
 template class TileLauncher<double>;

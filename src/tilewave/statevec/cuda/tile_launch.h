@@ -24,7 +24,8 @@ class TileLauncher {
 
   /// `code` and `tables` are on the device.
   void launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
-              const std::byte* tables, const runtime::cuda::Stream& stream);
+              const std::byte* tables, const runtime::cuda::Stream& stream,
+              double* norms = nullptr);
 
  private:
   TileKernel<T> kernel_;

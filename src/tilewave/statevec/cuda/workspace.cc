@@ -35,7 +35,7 @@ void Workspace::resize() {
   programs_ = nullptr;
   program_bytes_ = used_ = 0;
   ++epoch_;
-  memory_ = rc::DeviceArena(wanted, "the memory that operations share");
+  memory_ = rc::DeviceArena(wanted, "the memory that operations share", reservation_);
   program_bytes_ = program_bytes_of(wanted);
   programs_ = memory_.take<std::byte>(program_bytes_);
   if (staging_.num_bytes() != program_bytes_) {

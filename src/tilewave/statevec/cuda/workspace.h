@@ -24,7 +24,10 @@ class Workspace {
   static std::shared_ptr<Workspace> of_device(int device);
   /// ... or as long as the process.
   static void keep(const std::shared_ptr<Workspace>& workspace);
-  explicit Workspace(int device) : device_(device) {}
+  /// In the reservation, if any, as the states it serves.
+  explicit Workspace(int device,
+                     std::shared_ptr<runtime::cuda::DeviceReservation> reservation = nullptr)
+      : device_(device), reservation_(std::move(reservation)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
@@ -47,6 +50,9 @@ class Workspace {
   void serve(std::uint64_t state_bytes);
   void leave(std::uint64_t state_bytes, const runtime::cuda::Stream& stream) noexcept;
   std::uint64_t num_bytes() const { return memory_.num_bytes(); }
+  const std::shared_ptr<runtime::cuda::DeviceReservation>& reservation() const {
+    return reservation_;
+  }
 
   /// The right to use the workspace from a stream: waits for what other streams do in it. Scratch
   /// memory goes back with it. A thread may hold several, one inside the other.
@@ -90,6 +96,7 @@ class Workspace {
   runtime::cuda::DeviceArena& handed_to(const runtime::cuda::Stream& stream);
 
   int device_;
+  std::shared_ptr<runtime::cuda::DeviceReservation> reservation_;
   std::recursive_mutex mutex_;
   std::multiset<std::uint64_t> served_;  // bytes of the states
   runtime::cuda::DeviceArena memory_;

@@ -459,9 +459,9 @@ void Placer::price(Pass& pass) const {
     }
   }
   pass.flops = flops * worked;
-  pass.predicted_s =
-      std::max(pass.bytes / cost.bandwidth, 0.35 * pass.bytes / cost.bandwidth + seconds * worked) +
-      cost.pass_overhead_s;
+  pass.predicted_s = std::max(pass.bytes / cost.bandwidth,
+                              cost.exposed * pass.bytes / cost.bandwidth + seconds * worked) +
+                     cost.pass_overhead_s;
 }
 
 void Placer::finish() {

@@ -104,10 +104,12 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   };
   Plan plan = plan_with(options);
   if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
-      options.cost.tile_qubits < local && plan.passes.size() > 1) {
+      options.cost.tile_qubits < local && plan.passes.size() > 1 &&
+      plan.predicted_s >= options.cost.wide_from_s) {
     PlanOptions wide = options;
     wide.cost.tile_qubits = options.cost.wide_tile_qubits;
     wide.cost.bandwidth = options.cost.wide_bandwidth;
+    wide.cost.exposed = options.cost.wide_exposed;
     Plan other = plan_with(wide);
     if (other.predicted_s < plan.predicted_s) return other;
   }

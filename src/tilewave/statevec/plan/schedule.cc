@@ -23,31 +23,7 @@ namespace {
 
 constexpr std::size_t kWindow = 4096;  // actions looked at ahead
 
-struct Sweep {
-  float weight = 0;
-  std::uint64_t first_waiting = 0;  // targets of the first action that waits only for its targets
-};
-
 using Remaining = std::vector<std::uint32_t>;
-
-Sweep sweep(const std::vector<Need>& needs, const Remaining& remaining, std::uint64_t active) {
-  Sweep result;
-  std::uint64_t changed = 0, read = 0;  // wires of skipped actions
-  const std::size_t count = std::min(remaining.size(), kWindow);
-  for (std::size_t k = 0; k < count; ++k) {
-    const Need& a = needs[remaining[k]];
-    const bool free = !(a.x & (changed | read)) && !(a.z & changed);
-    if (free && !(a.x & ~active)) {
-      result.weight += a.weight;
-      continue;
-    }
-    if (free && result.first_waiting == 0) result.first_waiting = a.x;
-    changed |= a.x;
-    read |= a.z;
-    if (!(active & ~(changed | read))) break;  // every active wire is held back
-  }
-  return result;
-}
 
 // Runs what can run: moves it from `remaining` to the result.
 WirePass take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_t active) {
@@ -82,27 +58,86 @@ struct Growth {
     return std::popcount(set) <= tile && std::popcount(set & ~previous) <= tile - row;
   }
 
-  // Grows `set` to a full tile.
+  // Grows `set` to a full tile. What runs under a set runs under every larger one, so only the
+  // actions still skipped are looked at again, and a wire can free something only where one of them
+  // waits for nothing but this wire: its gain is counted from there on.
   std::uint64_t grow(std::uint64_t set) const {
-    Sweep now = sweep(needs, remaining, set);
+    Start start[64];
+    Skipped open;
+    const std::size_t window = std::min(remaining.size(), kWindow);
     while (std::popcount(set) < tile) {
+      std::uint64_t changed = 0, read = 0, candidates = 0;
+      std::uint64_t first_waiting = 0;  // targets of the first action that waits only for them
+      const auto runs = [&](const Need& a, std::size_t at) {
+        const bool free = !(a.x & (changed | read)) && !(a.z & changed);
+        const std::uint64_t wants = a.x & ~set;
+        if (free && !wants) return true;
+        if (free && first_waiting == 0) first_waiting = a.x;
+        if (free && std::has_single_bit(wants) && !(candidates & wants)) {
+          candidates |= wants;
+          start[std::countr_zero(wants)] = {at, changed, read};
+        }
+        changed |= a.x;
+        read |= a.z;
+        return false;
+      };
+      std::size_t kept = 0;
+      for (const Need& a : open.actions) {
+        if (!runs(a, kept)) open.actions[kept++] = a;
+      }
+      open.actions.resize(kept);
+      // once every wire is held back nothing later can run, under a larger set a little more
+      for (; open.next < window && (all & ~changed); ++open.next) {
+        const Need& a = needs[remaining[open.next]];
+        if (!runs(a, open.actions.size())) open.actions.push_back(a);
+      }
       std::uint64_t best = 0;
       float best_gain = 0;
-      for_each_bit(all & ~set, [&](int w) {
+      for_each_bit(candidates & all, [&](int w) {
         const std::uint64_t candidate = set | bit(w);
         if (!fits(candidate)) return;
-        const float gain = sweep(needs, remaining, candidate).weight - now.weight;
+        const float gain = gain_of(open, candidate, start[w], window);
         if (gain > best_gain * 1.0001f) best_gain = gain, best = candidate;
       });
-      if (!best && now.first_waiting) {
-        const std::uint64_t candidate = set | now.first_waiting;
-        if (fits(candidate)) best = candidate;
-      }
+      if (!best && first_waiting && fits(set | first_waiting)) best = set | first_waiting;
       if (!best) break;
       set = best;
-      now = sweep(needs, remaining, set);
     }
     return set;
+  }
+
+  // A place among the skipped actions and the wires of those before it.
+  struct Start {
+    std::size_t at;
+    std::uint64_t changed, read;
+  };
+
+  // Those looked at so far, and the next in `remaining`.
+  struct Skipped {
+    std::vector<Need> actions;
+    std::size_t next = 0;
+  };
+
+  // Weight of the actions from `from` on that run under `active` and not under less.
+  float gain_of(const Skipped& open, std::uint64_t active, Start from, std::size_t window) const {
+    float gain = 0;
+    // false once every active wire is held back
+    const auto look = [&](const Need& a) {
+      if (!(a.x & (from.changed | from.read | ~active)) && !(a.z & from.changed)) {
+        gain += a.weight;
+        return true;
+      }
+      from.changed |= a.x;
+      from.read |= a.z;
+      return (active & ~(from.changed | from.read)) != 0;
+    };
+    for (std::size_t k = from.at; k < open.actions.size(); ++k) {
+      if (!look(open.actions[k])) return gain;
+    }
+    for (std::size_t k = open.next; k < window; ++k) {
+      if (!look(needs[remaining[k]])) return gain;
+    }
+    return gain;
   }
 
   // Fills up: what is on the row stays there if it can, then wires of the pass before (no move

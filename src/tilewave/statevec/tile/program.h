@@ -31,6 +31,10 @@ struct TilePass {
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                     const ChunkLimits& limits = {});
 
+/// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
+std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
+                                   std::size_t max_bytes, const ChunkLimits& limits = {});
+
 namespace detail {
 
 enum class OpKind : std::uint8_t { kLift, kFlip, kRotate, kMatrix1, kMatrix2, kMatrixShared };

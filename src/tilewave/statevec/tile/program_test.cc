@@ -11,14 +11,14 @@
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/random_pass.h"
-#include "tilewave/statevec/tile/split.h"
 
 namespace tilewave::statevec::tile {
 namespace {
 
 template <class T>
 double worst_error(const RandomPassOptions& options, const Shape& shape, const ChunkLimits& limits,
-                   std::uint64_t seed, int num_splits = 0) {
+                   std::uint64_t seed, std::size_t max_bytes = ~std::size_t{0},
+                   std::size_t* num_parts = nullptr) {
   std::mt19937_64 rng(seed);
   const Plan plan = random_pass(options, rng);
   const Pass& pass = plan.passes[0];
@@ -33,15 +33,12 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
     state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
   }
   reference_pass(plan, pass, reference);
-  const auto run = [&](auto& self, const Plan& p, std::size_t k, int splits) -> void {
-    const Plan halves = splits ? split_pass(p, k) : Plan{};
-    if (halves.passes.empty()) {
-      emulate_pass(lower_pass(p, k, shape, limits), std::span<Complex<T>>(state));
-      return;
-    }
-    for (std::size_t h = 0; h < 2; ++h) self(self, halves, h, splits - 1);
-  };
-  run(run, plan, 0, num_splits);
+  const std::vector<TilePass> programs = lower_within(plan, 0, shape, max_bytes, limits);
+  for (const TilePass& program : programs) {
+    EXPECT_LE(program.code.size() + program.tables.size(), max_bytes);
+    emulate_pass(program, std::span<Complex<T>>(state));
+  }
+  if (num_parts) *num_parts = programs.size();
   double worst = 0, largest = 0;
   for (std::uint64_t x = 0; x < reference.size(); ++x) {
     if (x & pass.known_zero_after) continue;
@@ -74,15 +71,11 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.known_zeros = seed % 4 == 3;
       ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2};
-      const std::uint64_t key = 1000 * seed + static_cast<std::uint64_t>(n);
-      for (int splits : {0, 1, 7}) {  // as one pass, as two, as an action each
-        if (splits && seed >= 6) continue;
-        const double error = shape.precision == Precision::kDouble
-                                 ? worst_error<double>(options, shape, limits, key, splits)
-                                 : worst_error<float>(options, shape, limits, key, splits);
-        EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4)
-            << "n " << n << " seed " << seed << " splits " << splits;
-      }
+      const double error = shape.precision == Precision::kDouble
+                               ? worst_error<double>(options, shape, limits, 1000 * seed + n)
+                               : worst_error<float>(options, shape, limits, 1000 * seed + n);
+      EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4)
+          << "n " << n << " seed " << seed;
     }
   }
 }
@@ -141,6 +134,25 @@ TEST(TileProgramOfCircuits, ladders_with_phases_agree_with_their_meaning) {
       worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
     EXPECT_LT(worst, 1e-11) << "round " << round;
   }
+}
+
+// Programs larger than their memory become several passes.
+TEST(TileProgramOfCircuits, long_programs_are_split) {
+  std::size_t most_parts = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    RandomPassOptions options;
+    options.num_qubits = 14;
+    options.num_actions = 120;
+    options.max_targets = 6;
+    options.known_zeros = seed % 2;
+    std::size_t parts = 0;
+    EXPECT_LT(worst_error<double>(options, {12, 5, 3, Precision::kDouble}, {}, seed,
+                                  std::size_t{150} << 10, &parts),
+              1e-12)
+        << "seed " << seed;
+    most_parts = std::max(most_parts, parts);
+  }
+  EXPECT_GT(most_parts, 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, testing::Range(0, 5));
