@@ -24,6 +24,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/jit/map_cuda.h"
+#include "tilewave/runtime/cost_cache.h"
 
 namespace {
 

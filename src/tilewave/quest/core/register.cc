@@ -57,15 +57,19 @@ std::unique_ptr<statevec::State> make_state(int num_qubits, statevec::Precision 
   const Settings& s = settings();
   const auto n = static_cast<std::uint32_t>(num_qubits);
   if (divides(num_qubits)) {
-    return simulate::make_state(
-        n, precision, s.num_threads, s.device,
-        {.num_logical_ranks = 1, .device_bytes = 0, .processes = processes()});
+    return simulate::make_state(n, precision, s.num_threads, s.device,
+                                {.num_logical_ranks = 1,
+                                 .device_bytes = 0,
+                                 .memory_fraction = 0,
+                                 .processes = processes()});
   }
   if (processes()) return simulate::make_state(n, precision, num_threads(), "cpu");
   if (s.num_ranks > 1 && can_share(num_qubits, s.num_ranks)) {
-    return simulate::make_state(
-        n, precision, s.num_threads, "cpu",
-        {.num_logical_ranks = s.num_ranks, .device_bytes = 0, .processes = nullptr});
+    return simulate::make_state(n, precision, s.num_threads, "cpu",
+                                {.num_logical_ranks = s.num_ranks,
+                                 .device_bytes = 0,
+                                 .memory_fraction = 0,
+                                 .processes = nullptr});
   }
   const std::size_t more = s.device.find_first_of("-,");
   std::string device = s.device;
