@@ -258,7 +258,7 @@ Pair::Pair(int n, bool is_density)
     im.push_back(static_cast<qreal>(x.imag()));
   }
   const auto count = static_cast<long long>(re.size());
-  if (is_density) {
+  if (is_density && random_number(0, 1) < 0.5) {
     setDensityAmps(q, 0, 0, re.data(), im.data(), count);
   } else {
     initStateFromAmps(q, re.data(), im.data());

@@ -82,19 +82,21 @@ void observe(Qureg q) {
 }
 
 void whole_state(Qureg q) {
-  int targets[8] = {3, 1, 4, 0, 5, 9, 2, 6}, controls[3] = {7, 8, 11};
-  const MatrixN wide(random_unitary(5)), wider([] {
-    Matrix m(256 * 256, 0);
-    for (std::size_t k = 0; k < 256; ++k) m[k * 256 + (k ^ 5)] = 1;
+  const int n = q.numQubitsRepresented, wide = std::min(8, n - 3);
+  int targets[8] = {3, 1, 4, 0, 5, 2, 6, 7}, controls[3] = {n - 3, n - 2, n - 1};
+  const MatrixN five(random_unitary(5)), many([wide] {
+    const std::size_t dim = std::size_t{1} << wide;
+    Matrix m(dim * dim, 0);
+    for (std::size_t k = 0; k < dim; ++k) m[k * dim + (k ^ 5)] = 1;
     return m;
   }());
-  multiQubitUnitary(q, targets, 5, wide.value);
-  applyMultiControlledGateMatrixN(q, controls, 3, targets, 8, wider.value);
+  multiQubitUnitary(q, targets, 5, five.value);
+  applyMultiControlledGateMatrixN(q, controls, 3, targets, wide, many.value);
   qreal coefficient = 1, exponent = 2;
-  applyPhaseFunc(q, targets, 8, UNSIGNED, &coefficient, &exponent, 1);
-  SubDiagonalOp op = createSubDiagonalOp(8);
-  for (int k = 0; k < 256; ++k) op.real[k] = 1;
-  diagonalUnitary(q, targets, 8, op);
+  applyPhaseFunc(q, targets, wide, UNSIGNED, &coefficient, &exponent, 1);
+  SubDiagonalOp op = createSubDiagonalOp(wide);
+  for (int k = 0; k < 1 << wide; ++k) op.real[k] = 1;
+  diagonalUnitary(q, targets, wide, op);
   destroySubDiagonalOp(op);
   qreal values[4] = {1, 0, 0, 0};
   if (q.isDensityMatrix) {
@@ -158,16 +160,16 @@ double held_by(int n, bool is_density) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   });
+  const Qureg q =
+      is_density ? createDensityQureg(n / 2, environment()) : createQureg(n, environment());
   try {
-    const Qureg q =
-        is_density ? createDensityQureg(n / 2, environment()) : createQureg(n, environment());
     run_all(q);
-    destroyQureg(q, environment());
   } catch (const std::exception& e) {
     ADD_FAILURE() << n << " qubits: " << e.what();
   }
   is_done = true;
   watcher.join();
+  destroyQureg(q, environment());
   return before - least;
 }
 

@@ -78,7 +78,6 @@ void initDebugState(Qureg qureg) {
 void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags) {
   call(__func__, [&] {
     Register& r = use(qureg);
-    check_state_vector(r, "qureg");
     check_pointer(reals, "reals");
     check_pointer(imags, "imags");
     assign(r, 0, reals, imags, static_cast<long long>(r.num_amplitudes()));

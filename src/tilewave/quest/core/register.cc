@@ -115,6 +115,7 @@ void Register::forget_answers() {
   norm_ = -1;
   diagonal_.clear();
   strings_.clear();
+  window_.clear();
 }
 
 // Every change comes through here first.

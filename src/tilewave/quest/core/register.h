@@ -136,11 +136,13 @@ class Register {
   std::unique_ptr<statevec::State> state_;
   circuit::Circuit pending_;
   std::uint64_t pending_bytes_ = 0;  // of matrices
-  bool is_fresh_ = false;  // the state is to be |0...0> before pending_
+  bool is_fresh_ = false;            // the state is to be |0...0> before pending_
   // answers until the state changes
   double norm_ = -1;
   std::vector<cplx> diagonal_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> strings_;  // by their masks x and z
+  std::vector<cplx> window_;  // amplitudes from window_first_ on
+  std::uint64_t window_first_ = 0, last_asked_ = ~std::uint64_t{0} - 1;
   bool is_divided_ = false;
   bool is_synced_ = false;            // arrays can be filled without other processes
   std::uint64_t id_ = 0, calls_ = 0;  // the same on all processes

@@ -194,10 +194,22 @@ std::vector<double> Register::probabilities(std::span<const Qubit> qubits) {
   return statevec::density_probabilities(diagonal(), qubits);
 }
 
+// Programs print states amplitude by amplitude: who asks for the next one gets a block of them, as
+// each question to a device or to other processes takes long.
 cplx Register::amplitude(std::uint64_t index) {
-  cplx z = state().amplitudes({&index, 1})[0];
-  share(&z, sizeof z);
-  return z;
+  constexpr std::uint64_t kBlock = 1024;
+  statevec::State& s = state();
+  const bool is_next = index == last_asked_ + 1;
+  last_asked_ = index;
+  if (index - window_first_ >= window_.size()) {
+    const std::uint64_t count = is_next ? std::min(kBlock, num_amplitudes() - index) : 1;
+    std::vector<std::uint64_t> indices(count);
+    for (std::uint64_t k = 0; k < count; ++k) indices[k] = index + k;
+    window_ = s.amplitudes(indices);
+    window_first_ = index;
+    share(window_.data(), window_.size() * sizeof(cplx));
+  }
+  return window_[index - window_first_];
 }
 
 std::vector<cplx> Register::all_amplitudes() {

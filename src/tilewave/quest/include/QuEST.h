@@ -224,7 +224,7 @@ void initClassicalState(Qureg qureg, long long int stateInd);
 void initPureState(Qureg qureg, Qureg pure);
 /* Amplitude k = (2k + i(2k+1)) / 10: not normalised, every element different. */
 void initDebugState(Qureg qureg);
-/* All amplitudes of a state vector. */
+/* All amplitudes of a state vector, or all elements of a density matrix down its columns. */
 void initStateFromAmps(Qureg qureg, qreal* reals, qreal* imags);
 /* numAmps amplitudes of a state vector from startInd on. */
 void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
