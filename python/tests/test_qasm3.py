@@ -216,7 +216,7 @@ def function_of_angle(circuit, a, b):
 def under_modifiers(circuit, a, b):
     from qiskit.circuit.library import RYGate
     in_cases(circuit, lambda v: (circuit.append(RYGate(a * v).inverse().control(1, ctrl_state=0), [0, 2]),
-                                 circuit.append(RYGate(b + v).repeat(2).to_gate(), [1])))
+                                 circuit.ry(2 * (b + v), 1)))
     return f"negctrl @ inv @ ry({a!r} * int(c)) q[0], q[2]; pow(2) @ ry({b!r} + int(c)) q[1];"
 
 
