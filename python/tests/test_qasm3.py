@@ -176,3 +176,91 @@ def test_physical_qubits_of_a_transpiled_circuit():
                         initial_layout=[0, 1, 3, 4], seed_transpiler=1)
     found, expected = outcomes(lowered, 4000)
     assert agree(found, expected) and agree(found, tw.sample(from_qiskit(circuit), 4000, seed=3))
+
+
+# --- what depends on measurements, written by hand, against the same with a switch in Aer
+
+def prepared(rng, n):
+    """A Qiskit circuit that puts two random bits into c, and the text that does the same."""
+    circuit = QuantumCircuit(QuantumRegister(n, "q"), ClassicalRegister(2, "c"), ClassicalRegister(n, "r"))
+    text = f'OPENQASM 3.0; include "stdgates.inc"; qubit[{n}] q; bit[2] c; bit[{n}] r;\n'
+    for q in range(n):
+        angles = [float(a) for a in rng.uniform(-3, 3, 3)]
+        circuit.u(*angles, q)
+        text += f"u({angles[0]!r}, {angles[1]!r}, {angles[2]!r}) q[{q}];\n"
+    for q in range(n - 1):
+        circuit.cx(q, q + 1)
+        text += f"cx q[{q}], q[{q + 1}];\n"
+    circuit.measure([0, 1], [0, 1])
+    return circuit, text + "c = measure q[0:1];\n"
+
+
+def in_cases(circuit, body):
+    """body(v) for every value v of c."""
+    with circuit.switch(circuit.cregs[0]) as case:
+        for v in range(4):
+            with case(v):
+                body(v)
+
+
+def angle(circuit, a, b):
+    in_cases(circuit, lambda v: circuit.rzx(a * v + b, 1, 2))
+    return f"uint[2] v = c; rzx({a!r} * v + {b!r}) q[1], q[2];"
+
+
+def function_of_angle(circuit, a, b):
+    in_cases(circuit, lambda v: circuit.u(a * np.cos(b * v), 2.0 ** -v, v % 3, 2))
+    return f"uint[2] v = c; U({a!r} * cos({b!r} * v), 2.0 ** -int(v), v % 3) q[2];"
+
+
+def under_modifiers(circuit, a, b):
+    from qiskit.circuit.library import RYGate
+    in_cases(circuit, lambda v: (circuit.append(RYGate(a * v).inverse().control(1, ctrl_state=0), [0, 2]),
+                                 circuit.ry(2 * (b + v), 1)))
+    return f"negctrl @ inv @ ry({a!r} * int(c)) q[0], q[2]; pow(2) @ ry({b!r} + int(c)) q[1];"
+
+
+def index(circuit, a, b):
+    in_cases(circuit, lambda v: (circuit.ry(a, v % 3), circuit.crx(b, v % 3, (v + 1) % 3)))
+    return f"int i = int[64](int(c) % 3); ry({a!r}) q[i]; crx({b!r}) q[i], q[(i + 1) % 3];"
+
+
+def measured_index(circuit, a, b):
+    in_cases(circuit, lambda v: (circuit.ry(a, v % 3), circuit.measure(v % 3, circuit.cregs[1][2 - v % 3]),
+                                 circuit.reset((v + 1) % 3)))
+    return f"int i = int(c) % 3; ry({a!r}) q[i]; r[2 - i] = measure q[i]; reset q[(i + 1) % 3];"
+
+
+def loop(circuit, a, b):
+    in_cases(circuit, lambda v: [circuit.ry(a * k + b, k % 3) for k in range(v, -1, -1)])
+    return f"for int k in [int(c):-1:0] {{ ry({a!r} * k + {b!r}) q[k % 3]; }}"
+
+
+def subroutine(circuit, a, b):
+    def body(v):
+        for k in range(min(v, 2)):
+            circuit.ry(a, 2)
+        if v == 3:
+            circuit.rx(b, 2)
+    in_cases(circuit, body)
+    return (f"turn(q[2], c);", f"def turn(qubit x, bit[2] v) {{ for int k in [0:2] {{ if (k == int(v)) return;"
+            f" if (k == 2) {{ rx({b!r}) x; return; }} ry({a!r}) x; }} }}\n")
+
+
+@pytest.mark.parametrize("how", [angle, function_of_angle, under_modifiers, index, measured_index, loop, subroutine],
+                         ids=lambda f: f.__name__)
+def test_what_depends_on_measurements_does_as_in_aer(how):
+    aer = pytest.importorskip("qiskit_aer")
+    theirs = aer.AerSimulator()
+    for seed in range(3):
+        rng = np.random.default_rng(100 + seed)
+        circuit, text = prepared(rng, 3)
+        added = how(circuit, float(rng.uniform(0.3, 2)), float(rng.uniform(0.3, 2)))
+        before, added = (added[1], added[0]) if isinstance(added, tuple) else ("", added)
+        head, rest = text.split("\n", 1)
+        if how is not measured_index:
+            circuit.measure(range(3), circuit.cregs[1])
+            added += " r = measure q;"
+        found = tw.sample(tw.Circuit.from_qasm(f"{head}\n{before}{rest}{added}\n"), 20000, seed=1)
+        expected = theirs.run(transpile(circuit, theirs, optimization_level=0), shots=2000, seed_simulator=2)
+        assert agree(found, expected.result().get_counts()), (seed, added)

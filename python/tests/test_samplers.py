@@ -1,6 +1,7 @@
 """Samplers against Stim: the same arrays, the same distributions."""
 import os
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -195,3 +196,43 @@ class TestSinter:
         assert stats.custom_counts["obs_mistake_mask=E"] == stats.errors > 0
         with pytest.raises(ValueError, match="no decoder"):
             TilewaveSampler(decoder="magic").compiled_sampler_for_task(task)
+
+
+def test_packed_rows_are_those_of_the_command_line(tmp_path):
+    """Rows of every length, whole arrays and pieces of blocks: the bytes that `detect` and `sample` write."""
+    for distance, rounds in ((3, 1), (3, 4), (5, 3), (7, 2)):
+        circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=distance, rounds=rounds,
+                                         after_clifford_depolarization=0.01)
+        path = tmp_path / "code.stim"
+        circuit.to_file(path)
+        for word, make in (("detect", tw.compile_detector_sampler), ("sample", tw.compile_sampler)):
+            out = tmp_path / "shots.b8"
+            subprocess.run([os.environ["TILEWAVE"], word, "--in", path, "--shots", "5000", "--seed", "7", "--out_format", "b8",
+                            "--out", out], check=True)
+            sampler = make(circuit, seed=7)
+            rows = [sampler.sample(shots, bit_packed=True) for shots in (1, 7, 992, 3000, 1000)]
+            assert np.concatenate(rows).tobytes() == out.read_bytes()
+
+
+def test_sampling_takes_about_as_long_as_on_the_command_line(tmp_path):
+    """Loosely, on a machine with other work; bench/python_overhead.py measures it."""
+    circuit = stim.Circuit.generated("surface_code:rotated_memory_z", distance=11, rounds=11,
+                                     after_clifford_depolarization=0.001)
+    path, shots = tmp_path / "code.stim", 200_000
+    circuit.to_file(path)
+
+    def command(n):
+        start = time.perf_counter()
+        subprocess.run([os.environ["TILEWAVE"], "detect", "--in", path, "--shots", str(n), "--seed", "1", "--out_format", "b8",
+                        "--out", "/dev/null"], check=True)
+        return time.perf_counter() - start
+
+    def here():
+        start = time.perf_counter()
+        sampler.sample(shots, bit_packed=True)
+        return time.perf_counter() - start
+
+    sampler = tw.compile_detector_sampler(circuit, seed=1)
+    sampler.sample(shots, bit_packed=True)
+    ours, theirs = zip(*((here(), command(shots)) for _ in range(7)))
+    assert min(ours) < 1.5 * min(theirs)  # which holds its start, too

@@ -10,6 +10,8 @@ Circuits::
 Basis states are numbered with qubit 0 as the least significant bit; strings of bits show it rightmost, as in Qiskit.
 Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit.
 """
+from typing import TYPE_CHECKING, Any
+
 from ._core import Result, State, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
 from .circuits import Circuit
@@ -18,6 +20,10 @@ from .noise import NoiseModel, noise_model
 from .runs import Plan, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits, simulate
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
+
+if TYPE_CHECKING:
+    from .plots import plot_counts, plot_entropy, plot_plan, plot_probabilities
+    from .reports import report
 
 __all__ = [
     "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "NoiseModel",
@@ -31,7 +37,7 @@ _LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "p
           "report": "reports"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     """Helpers that need further packages are imported when they are first used."""
     if name in _LATER:
         from importlib import import_module

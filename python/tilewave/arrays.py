@@ -1,17 +1,23 @@
 """Arrays of any package: NumPy's, and those that speak DLPack, on the host or on a CUDA device."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._types import AnyArray
 
 _HOST, _CUDA = (1, 3), (2, 13)  # device types of DLPack: CPU and pinned memory; CUDA and managed memory
 
 
-def device_type(array):
+def device_type(array: Any) -> Optional[int]:
     """DLPack's number of the device an array lies on; None where it does not speak DLPack."""
     return int(array.__dlpack_device__()[0]) if hasattr(array, "__dlpack_device__") else None
 
 
-def on_cuda(array):
+def on_cuda(array: Any) -> bool:
     """Whether an array lies on a CUDA device. Raises ValueError where it lies on one that this build cannot use."""
     kind = None if isinstance(array, np.ndarray) else device_type(array)
     if kind is None or kind in _HOST:
@@ -25,19 +31,19 @@ def on_cuda(array):
     return True
 
 
-def as_host_array(array):
+def as_host_array(array: AnyArray) -> NDArray[Any]:
     """A NumPy array over the same memory where there is one."""
     if not isinstance(array, np.ndarray) and device_type(array) in _HOST:
         return np.from_dlpack(array)
     return np.asarray(array)
 
 
-def to_device(array, device=0):
+def to_device(array: ArrayLike, device: int = 0) -> Any:
     """A copy of a NumPy array (uint8, float or complex) on the CUDA device of that number, an object that speaks DLPack:
     for entropy and map, or ``cupy.from_dlpack`` and ``torch.from_dlpack``. Raises MemoryError where there is none."""
     return _core._to_device(np.ascontiguousarray(array), device)
 
 
-def to_host(array):
+def to_host(array: AnyArray) -> NDArray[Any]:
     """A NumPy array with the values of an array on a CUDA device."""
     return _core._to_host(array) if on_cuda(array) else as_host_array(array)

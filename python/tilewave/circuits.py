@@ -1,10 +1,15 @@
 """Circuits from texts, files and other packages."""
+from __future__ import annotations
+
 import os
+from collections.abc import Mapping
+from typing import Any, Optional, Union
 
 from . import _core
+from ._types import Path, StimCircuit
 
 
-def read_text(source):
+def read_text(source: Path) -> tuple[str, str]:
     """A text and its name: of a file (a path, or a short string that names one), or the string itself."""
     if isinstance(source, os.PathLike):
         with open(source, encoding="utf-8", errors="surrogateescape") as file:
@@ -27,14 +32,14 @@ class Circuit(_core.Circuit):
     """
 
     @classmethod
-    def from_qasm(cls, source, inputs=None):
+    def from_qasm(cls, source: Path, inputs: Optional[Mapping[str, float]] = None) -> Circuit:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
         variables of an OpenQASM 3 program their values, a dictionary from names to numbers."""
         values = {name: float(value) for name, value in (inputs or {}).items()}
         return cls(_core.Circuit._from_text(*read_text(source), values))
 
     @classmethod
-    def from_stim(cls, source):
+    def from_stim(cls, source: StimCircuit) -> Circuit:
         """Reads a circuit of Stim's language without noise: a text, a path, or a stim.Circuit. Measurements go into the
         classical register ``rec``, in order; REPEAT blocks are unrolled."""
         if type(source).__module__.split(".")[0] == "stim":
@@ -42,22 +47,23 @@ class Circuit(_core.Circuit):
         return cls(_core.Circuit._from_stim_text(*read_text(source)))
 
     @classmethod
-    def from_qiskit(cls, circuit, parameter_values=None, inputs=None):
+    def from_qiskit(cls, circuit: Any, parameter_values: Any = None,
+                    inputs: Optional[Mapping[str, Union[int, bool]]] = None) -> Circuit:
         """Converts a qiskit.QuantumCircuit, control flow included. ``parameter_values`` is what
         ``QuantumCircuit.assign_parameters`` takes; ``inputs`` gives input variables their values, by name."""
         from .qiskit.convert import from_qiskit
         return from_qiskit(circuit, parameter_values, inputs)
 
-    def copy(self):
+    def copy(self) -> Circuit:
         """A circuit of its own with the same operations."""
         return type(self)(self)
 
-    def inverse(self):
+    def inverse(self) -> Circuit:
         """The circuit that undoes this one, which must be unitary."""
         return type(self)(super().inverse())
 
-    def __copy__(self):
+    def __copy__(self) -> Circuit:
         return self.copy()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Circuit:
         return self.copy()

@@ -1,12 +1,23 @@
 """Rasters: local entropy and fused elementwise maps over arrays."""
+from __future__ import annotations
+
+from typing import Any, Literal, Optional, Union
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core
+from ._types import AnyArray, Device
 from .arrays import as_host_array, on_cuda
 
+Border = Literal["crop", "reflect", "nearest", "constant", "valid"]
+MapPrecision = Literal["precise", "fast", "lut"]
 
-def entropy(image, footprint=None, out=None, mask=None, *, base=2, border="crop", constant=0, levels=None,
-            min_valid=0.0, fill=0.0, threads=0, device="cpu"):
+
+def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out: Any = None,
+            mask: Optional[ArrayLike] = None, *, base: Optional[float] = 2, border: Border = "crop", constant: int = 0,
+            levels: Optional[int] = None, min_valid: float = 0.0, fill: float = 0.0, threads: int = 0,
+            device: Device = "cpu") -> Any:
     """Local Shannon entropy, called as skimage.filters.rank.entropy is.
 
     image       uint8 or uint16 (bool counts as two classes) [rows, columns], or a stack [..., rows, columns] whose
@@ -103,7 +114,8 @@ def _masked(image, mask, classes):
     return np.where(mask, image, np.uint16(65535)).astype(np.uint16, copy=False), classes
 
 
-def map(array, expression, *, out=None, repeat=1, precision="precise", threads=0, device="cpu"):
+def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, precision: MapPrecision = "precise",
+        threads: int = 0, device: Device = "cpu") -> Any:
     """An expression over every value of an array, in one pass: ``map(a, "v + sqrt(cos(v) + 1)")``. ``v`` is the value,
     ``ix`` its column, ``iy`` its row, ``idx`` its index.
 

@@ -9,12 +9,17 @@ file with it::
 
 Qiskit Aer's ``NoiseModel`` is converted: mixtures of unitaries stay mixtures, other errors become Kraus operators.
 """
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Mapping
+from typing import Any, Optional, Union, overload
 
 import numpy as np
 
 from . import _core
+from ._types import Noise, Path
 
 _MOST_QUBITS = 4
 
@@ -22,19 +27,28 @@ _MOST_QUBITS = 4
 class NoiseModel:
     """A checked noise model. ``as_dict()`` gives it back in the form of docs/noise.md."""
 
-    def __init__(self, model, name="noise"):
+    def __init__(self, model: Mapping[str, Any], name: str = "noise") -> None:
         self._dict = model
         self._core = _core._Noise(json.dumps(model), name)
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The model in the form of docs/noise.md."""
         return json.loads(json.dumps(self._dict))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<tilewave.NoiseModel: {len(self._dict.get('channels', []))} channels, "
                 f"{len(self._dict.get('readout', []))} readout errors>")
 
 
-def noise_model(source):
+@overload
+def noise_model(source: None) -> None: ...
+
+
+@overload
+def noise_model(source: Union[NoiseModel, Mapping[str, Any], Path, Any]) -> NoiseModel: ...
+
+
+def noise_model(source: Noise) -> Optional[NoiseModel]:
     """A `NoiseModel` from a dictionary, a JSON text, a path, a Qiskit Aer ``NoiseModel``, or one of its own kind."""
     if source is None or isinstance(source, NoiseModel):
         return source
@@ -53,7 +67,7 @@ def noise_model(source):
     raise TypeError(f"a noise model is a dictionary, a JSON text, a path or Aer's NoiseModel, not {type(source).__name__}")
 
 
-def core_of(noise):
+def core_of(noise: Noise) -> Any:
     """What the compiled part takes."""
     return None if noise is None else noise_model(noise)._core
 

@@ -1,6 +1,13 @@
 """Pictures with matplotlib. Every function draws on `ax` (a new one when None) and returns it."""
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._core import Result
 from .runs import Plan
 
 
@@ -11,7 +18,7 @@ def _axes(ax, **figure):
     return pyplot.subplots(layout="constrained", **figure)[1]
 
 
-def plot_counts(counts, ax=None, *, most=32):
+def plot_counts(counts: Union[Mapping[str, int], Result], ax: Any = None, *, most: int = 32) -> Any:
     """Counts of outcomes (a dictionary or a Result) as bars, by outcome; only the `most` frequent ones."""
     counts = getattr(counts, "counts", counts)
     if not counts:
@@ -26,7 +33,7 @@ def plot_counts(counts, ax=None, *, most=32):
     return ax
 
 
-def plot_probabilities(probabilities, ax=None):
+def plot_probabilities(probabilities: ArrayLike, ax: Any = None) -> Any:
     """P(qubit = 1), one bar a qubit: what `marginals` gives."""
     values = np.asarray(probabilities, float)
     if values.ndim != 1:
@@ -39,7 +46,7 @@ def plot_probabilities(probabilities, ax=None):
     return ax
 
 
-def plot_plan(result, ax=None):
+def plot_plan(result: Result, ax: Any = None) -> Any:
     """The passes of a run (a Result of run(..., record_steps=True)) as a time line, predicted above, measured below."""
     if isinstance(result, Plan) or not result.steps:
         raise ValueError("a time line needs the steps of a run: use run(circuit, record_steps=True)")
@@ -53,7 +60,7 @@ def plot_plan(result, ax=None):
     return ax
 
 
-def plot_entropy(values, ax=None, *, unit="bit"):
+def plot_entropy(values: ArrayLike, ax: Any = None, *, unit: str = "bit") -> Any:
     """A map of local entropy with its scale."""
     values = np.asarray(values)
     if values.ndim != 2:

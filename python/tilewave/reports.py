@@ -1,15 +1,23 @@
 """A run as one self-contained HTML page, the same that `tilewave run --report` writes."""
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Sequence
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from . import _core
+from ._core import Result
+from ._types import Device, Observable, Path, PauliOrder, Precision, Seed
 from .runs import _real_terms
 
 
-def report(circuit, path, shots=1024, *, seed=None, probabilities=True, observables=None, pauli_order="last",
-           precision="double", device="auto", threads=0, title="Tilewave run"):
+def report(circuit: _core.Circuit, path: Path, shots: int = 1024, *, seed: Seed = None,
+           probabilities: Union[bool, Sequence[int]] = True, observables: Optional[Observable] = None,
+           pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
+           title: str = "Tilewave run") -> Result:
     """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,
     and the plan as a time line (bytes and rate of every pass against the machine's limit, predicted and measured).
     Returns the run's Result."""
@@ -27,7 +35,7 @@ def report(circuit, path, shots=1024, *, seed=None, probabilities=True, observab
     return result
 
 
-def as_dict(result, title=None):
+def as_dict(result: Result, title: Optional[str] = None) -> dict[str, Any]:
     """A Result under the names `tilewave run --json` gives it."""
     data = {} if title is None else {"title": title}
     for name in ("num_qubits", "precision", "device", "seed", "shots", "counts", "norm", "memory_bytes", "warnings"):

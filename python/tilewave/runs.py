@@ -8,15 +8,23 @@ seed       of the shots; drawn when None
 and, where a circuit may be noisy,
 
 noise      a noise model: what `noise_model` takes (a dictionary, JSON, a path, Aer's NoiseModel)
-engine     "auto" (default), "density" (exact) or "trajectories"
+engine     "auto" (default), "density" (exact), "trajectories", or "stabilizer" (Clifford gates and Pauli errors)
 """
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional, Union
+
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
+from ._types import Bits, Complex, Device, Noise, NoiseEngine, Observable, PauliOrder, Precision, Seed
 from .noise import core_of
 
 
-def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None, noise=None, on_device=False):
+def simulate(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+             seed: Seed = None, noise: Noise = None, on_device: bool = False) -> Any:
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
     the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
@@ -31,8 +39,11 @@ def simulate(circuit, *, precision="double", device="auto", threads=0, seed=None
     return _core._simulate(circuit, precision, device, threads, seed)
 
 
-def run(circuit, shots=0, *, seed=None, probabilities=None, observables=None, pauli_order="last", precision="double",
-        device="auto", threads=0, record_shots=False, record_steps=False, explain=False, noise=None, engine="auto"):
+def run(circuit: _core.Circuit, shots: int = 0, *, seed: Seed = None,
+        probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
+        pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
+        record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
+        engine: NoiseEngine = "auto") -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
     if probabilities is True:
@@ -44,16 +55,17 @@ def run(circuit, shots=0, *, seed=None, probabilities=None, observables=None, pa
                       record_steps, explain, False, core_of(noise), engine)
 
 
-def sample(circuit, shots=1024, *, seed=None, precision="double", device="auto", threads=0, noise=None,
-           engine="auto"):
+def sample(circuit: _core.Circuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
+           device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto") -> dict[str, int]:
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
     return _core._run(circuit, shots, seed, precision, device, threads, None, [], False, False, False, False,
                       core_of(noise), engine).counts
 
 
-def sample_bits(circuit, shots=1024, *, seed=None, bit_packed=False, precision="double", device="auto", threads=0,
-                noise=None, engine="auto"):
+def sample_bits(circuit: _core.Circuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
+                precision: Precision = "double", device: Device = "auto", threads: int = 0, noise: Noise = None,
+                engine: NoiseEngine = "auto") -> Bits:
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
     result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False,
@@ -69,17 +81,20 @@ def _bits_of(result, bit_packed):
     return np.unpackbits(packed, axis=1, count=bits, bitorder="little").view(np.bool_)
 
 
-def probabilities(circuit, qubits=None, *, precision="double", device="auto", threads=0, seed=None):
+def probabilities(circuit: _core.Circuit, qubits: Optional[Sequence[int]] = None, *, precision: Precision = "double",
+                  device: Device = "auto", threads: int = 0, seed: Seed = None) -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
     return _core.State(circuit, precision, device, threads, seed).probabilities(qubits)
 
 
-def marginals(circuit, *, precision="double", device="auto", threads=0, seed=None):
+def marginals(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+              seed: Seed = None) -> NDArray[np.float64]:
     """P(qubit = 1) of every qubit."""
     return _core.State(circuit, precision, device, threads, seed).marginals()
 
 
-def amplitudes(circuit, indices=None, *, precision="double", device="auto", threads=0, seed=None):
+def amplitudes(circuit: _core.Circuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
+               precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None) -> Complex:
     """Amplitudes of chosen basis states: numbers, or strings of bits such as "0110" (qubit 0 rightmost). All of them
     where none are given."""
     if indices is None:
@@ -88,8 +103,9 @@ def amplitudes(circuit, indices=None, *, precision="double", device="auto", thre
     return _core.State(circuit, precision, device, threads, seed).amplitudes(chosen)
 
 
-def expectation(circuit, observable, *, shots=0, pauli_order="last", precision="double", device="auto", threads=0,
-                seed=None, noise=None, engine="auto"):
+def expectation(circuit: _core.Circuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
+                precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None,
+                noise: Noise = None, engine: NoiseEngine = "auto") -> Any:
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
     string is qubit 0; ``pauli_order="first"`` reads the other way), a dictionary string -> coefficient, a list of
     (string, coefficient), or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
@@ -107,7 +123,8 @@ def expectation(circuit, observable, *, shots=0, pauli_order="last", precision="
     return float(total.real) if np.isrealobj(coefficients) or not np.any(coefficients.imag) else complex(total)
 
 
-def pauli_terms(observable, num_qubits, pauli_order="last"):
+def pauli_terms(observable: Observable, num_qubits: int,
+                pauli_order: PauliOrder = "last") -> tuple[NDArray[Any], list[tuple[float, int, int]]]:
     """Coefficients (an array) and terms (1, x, z) of an observable."""
     if hasattr(observable, "paulis") and hasattr(observable, "coeffs"):  # SparsePauliOp
         x, z, coefficients = observable.paulis.x, observable.paulis.z, np.asarray(observable.coeffs)
@@ -145,26 +162,41 @@ def _real_terms(observables, num_qubits, pauli_order):
 class Plan:
     """How a circuit would run: passes over the state, their bytes and times."""
 
-    def __init__(self, result):
+    def __init__(self, result: _core.Result) -> None:
         self._plan = result.plan
         self.num_qubits, self.precision, self.device = result.num_qubits, result.precision, result.device
         self.memory_bytes = result.memory_bytes
 
-    num_passes = property(lambda self: self._plan["passes"])
-    num_gates = property(lambda self: self._plan["gates"])
-    num_bytes = property(lambda self: self._plan["bytes"], doc="Read and written by all passes.")
-    flops = property(lambda self: self._plan["flops"])
-    predicted_s = property(lambda self: self._plan["predicted_s"])
+    @property
+    def num_passes(self) -> int:
+        return int(self._plan["passes"])
 
-    def explain(self):
+    @property
+    def num_gates(self) -> int:
+        return int(self._plan["gates"])
+
+    @property
+    def num_bytes(self) -> float:
+        """Read and written by all passes."""
+        return float(self._plan["bytes"])
+
+    @property
+    def flops(self) -> float:
+        return float(self._plan["flops"])
+
+    @property
+    def predicted_s(self) -> float:
+        return float(self._plan["predicted_s"])
+
+    def explain(self) -> str:
         """The plan as a table: gates, actions, bytes, operations, predicted time and active positions of each pass."""
-        return self._plan["text"]
+        return str(self._plan["text"])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<tilewave.Plan: {self.num_gates} gates in {self.num_passes} passes over {self.num_qubits} qubits, "
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
 
 
-def plan(circuit, *, precision="double", device="auto", threads=0):
+def plan(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0) -> Plan:
     """Plans a circuit without running it; takes no memory for the state."""
     return Plan(_core._run(circuit, 0, 0, precision, device, threads, None, [], False, False, True, True))

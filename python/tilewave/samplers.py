@@ -4,10 +4,20 @@ A circuit is a text, the path of a file, or a stim.Circuit. The shots of a sampl
 depends on the seed: ``sample(a)`` and then ``sample(b)`` are the shots of ``sample(a + b)``, on any machine and with any
 number of threads.
 """
+from __future__ import annotations
+
+from typing import Any, Literal, Optional, Union
+
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
+from ._types import Bits, Device, Path, Seed, StimCircuit
 from .circuits import read_text
+
+
+ShotEngine = Literal["auto", "frame", "sparse"]
+ShotFormat = Literal["01", "b8", "r8", "ptb64", "hits", "dets"]
 
 
 def _text_of(circuit):
@@ -38,49 +48,70 @@ def _write(path, sampler, shots, layout, first_bits, formats):
 class CompiledSampler:
     """Samples the measurements of a circuit."""
 
-    def __init__(self, circuit, *, skip_reference_sample=False, seed=None, reference_sample=None, threads=1,
-                 device="cpu", engine="auto"):
+    def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
+                 reference_sample: None = None, threads: int = 1, device: Device = "cpu",
+                 engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
         self._sampler = _core._Sampler(*_text_of(circuit), False, seed, not skip_reference_sample, engine, threads,
                                        device)
 
-    num_measurements = property(lambda self: self._sampler.num_measurements)
-    num_qubits = property(lambda self: self._sampler.num_qubits)
-    seed = property(lambda self: self._sampler.seed, doc="Of the sequence of shots.")
+    @property
+    def num_measurements(self) -> int:
+        return int(self._sampler.num_measurements)
 
-    def sample(self, shots, *, bit_packed=False):
+    @property
+    def num_qubits(self) -> int:
+        return int(self._sampler.num_qubits)
+
+    @property
+    def seed(self) -> int:
+        """Of the sequence of shots."""
+        return int(self._sampler.seed)
+
+    def sample(self, shots: int, *, bit_packed: bool = False) -> Bits:
         """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
         first."""
         return self._sampler.sample(shots, [(0, self.num_measurements)], bit_packed)[0]
 
-    def sample_bit_packed(self, shots):
+    def sample_bit_packed(self, shots: int) -> NDArray[np.uint8]:
         return self.sample(shots, bit_packed=True)
 
-    def sample_write(self, shots, *, filepath, format="01"):
+    def sample_write(self, shots: int, *, filepath: Path, format: ShotFormat = "01") -> None:
         """Writes shots to a file in one of Stim's formats: 01, b8, r8, ptb64, hits or dets."""
         _write([filepath], self._sampler, shots, [(self.num_measurements, 0, 0)], [0], [format])
 
-    def explain(self):
+    def explain(self) -> str:
         """The chosen engine and its program."""
         return self._sampler.explain()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<tilewave.CompiledSampler: {self.num_measurements} measurements on {self.num_qubits} qubits>"
 
 
 class CompiledDetectorSampler:
     """Samples the detection events and observable flips of a circuit."""
 
-    def __init__(self, circuit, *, seed=None, threads=1, device="cpu", engine="auto"):
+    def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
+                 engine: ShotEngine = "auto") -> None:
         self._sampler = _core._Sampler(*_text_of(circuit), True, seed, True, engine, threads, device)
 
-    num_detectors = property(lambda self: self._sampler.num_detectors)
-    num_observables = property(lambda self: self._sampler.num_observables)
-    seed = property(lambda self: self._sampler.seed, doc="Of the sequence of shots.")
+    @property
+    def num_detectors(self) -> int:
+        return int(self._sampler.num_detectors)
 
-    def sample(self, shots, *, prepend_observables=False, append_observables=False, separate_observables=False,
-               bit_packed=False, dets_out=None, obs_out=None):
+    @property
+    def num_observables(self) -> int:
+        return int(self._sampler.num_observables)
+
+    @property
+    def seed(self) -> int:
+        """Of the sequence of shots."""
+        return int(self._sampler.seed)
+
+    def sample(self, shots: int, *, prepend_observables: bool = False, append_observables: bool = False,
+               separate_observables: bool = False, bit_packed: bool = False, dets_out: Optional[Bits] = None,
+               obs_out: Optional[Bits] = None) -> Any:
         """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
         ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
         ``prepend_observables`` put them behind or before the detectors. ``dets_out`` and ``obs_out`` are filled and
@@ -103,11 +134,12 @@ class CompiledDetectorSampler:
         bits = num_dets + num_obs if append_observables else num_dets
         return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed)[0], "dets_out")
 
-    def sample_bit_packed(self, shots, **options):
+    def sample_bit_packed(self, shots: int, **options: Any) -> Any:
         return self.sample(shots, bit_packed=True, **options)
 
-    def sample_write(self, shots, *, filepath, format="01", obs_out_filepath=None, obs_out_format="01",
-                     prepend_observables=False, append_observables=False):
+    def sample_write(self, shots: int, *, filepath: Path, format: ShotFormat = "01",
+                     obs_out_filepath: Optional[Path] = None, obs_out_format: ShotFormat = "01",
+                     prepend_observables: bool = False, append_observables: bool = False) -> None:
         """Writes shots to a file, the observables to one of their own where ``obs_out_filepath`` names one."""
         if prepend_observables:
             raise ValueError("prepend_observables is not supported in files: use append_observables or "
@@ -120,11 +152,11 @@ class CompiledDetectorSampler:
             paths, layout, first = [filepath, obs_out_filepath], [*layout, (0, 0, num_obs)], [0, num_dets]
         _write(paths, self._sampler, shots, layout, first, [format, obs_out_format])
 
-    def explain(self):
+    def explain(self) -> str:
         """The chosen engine and its program."""
         return self._sampler.explain()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<tilewave.CompiledDetectorSampler: {self.num_detectors} detectors, {self.num_observables} "
                 "observables>")
 
@@ -132,15 +164,24 @@ class CompiledDetectorSampler:
 class CompiledMeasurementsToDetectionEventsConverter:
     """Turns measured shots into detection events."""
 
-    def __init__(self, circuit, *, skip_reference_sample=False):
+    def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False) -> None:
         self._converter = _core._Converter(*_text_of(circuit), not skip_reference_sample)
 
-    num_measurements = property(lambda self: self._converter.num_measurements)
-    num_detectors = property(lambda self: self._converter.num_detectors)
-    num_observables = property(lambda self: self._converter.num_observables)
+    @property
+    def num_measurements(self) -> int:
+        return int(self._converter.num_measurements)
 
-    def convert(self, *, measurements, sweep_bits=None, separate_observables=None, append_observables=None,
-                bit_packed=False):
+    @property
+    def num_detectors(self) -> int:
+        return int(self._converter.num_detectors)
+
+    @property
+    def num_observables(self) -> int:
+        return int(self._converter.num_observables)
+
+    def convert(self, *, measurements: Bits, sweep_bits: Optional[Bits] = None,
+                separate_observables: Optional[bool] = None, append_observables: Optional[bool] = None,
+                bit_packed: bool = False) -> Any:
         """``measurements``: bool [shots, num_measurements] or the same packed as uint8 [shots, bytes]; the result is
         packed with ``bit_packed``."""
         if bool(separate_observables) == bool(append_observables) and separate_observables is None:
@@ -179,27 +220,31 @@ def _into(out, array, name):
     return out
 
 
-def compile_sampler(circuit, *, skip_reference_sample=False, seed=None, reference_sample=None, threads=1, device="cpu",
-                    engine="auto"):
+def compile_sampler(circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
+                    reference_sample: None = None, threads: int = 1, device: Device = "cpu",
+                    engine: ShotEngine = "auto") -> CompiledSampler:
     """A sampler of the circuit's measurements. ``threads``: 0 for all; ``device``: "cpu", "cuda", "cuda:<index>" or
     "cuda:0-3" for several; ``engine``: "auto", "frame" or "sparse". The shots do not depend on them."""
     return CompiledSampler(circuit, skip_reference_sample=skip_reference_sample, seed=seed,
                            reference_sample=reference_sample, threads=threads, device=device, engine=engine)
 
 
-def compile_detector_sampler(circuit, *, seed=None, threads=1, device="cpu", engine="auto"):
+def compile_detector_sampler(circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
+                             engine: ShotEngine = "auto") -> CompiledDetectorSampler:
     """A sampler of the circuit's detectors and observables; see compile_sampler."""
     return CompiledDetectorSampler(circuit, seed=seed, threads=threads, device=device, engine=engine)
 
 
-def compile_m2d_converter(circuit, *, skip_reference_sample=False):
+def compile_m2d_converter(circuit: StimCircuit, *,
+                          skip_reference_sample: bool = False) -> CompiledMeasurementsToDetectionEventsConverter:
     """A converter of measurements into detection events."""
     return CompiledMeasurementsToDetectionEventsConverter(circuit, skip_reference_sample=skip_reference_sample)
 
 
-def detector_error_model(circuit, *, decompose_errors=False, flatten_loops=False, allow_gauge_detectors=False,
-                         approximate_disjoint_errors=False, ignore_decomposition_failures=False,
-                         block_decomposition_from_introducing_remnant_edges=False):
+def detector_error_model(circuit: StimCircuit, *, decompose_errors: bool = False, flatten_loops: bool = False,
+                         allow_gauge_detectors: bool = False, approximate_disjoint_errors: Union[bool, float] = False,
+                         ignore_decomposition_failures: bool = False,
+                         block_decomposition_from_introducing_remnant_edges: bool = False) -> str:
     """The detector error model as text in Stim's .dem language."""
     approximate = 1.0 if approximate_disjoint_errors is True else float(approximate_disjoint_errors)
     return _core._error_model(*_text_of(circuit), decompose_errors, flatten_loops, allow_gauge_detectors, approximate,

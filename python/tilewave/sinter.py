@@ -6,12 +6,16 @@
     sinter.collect(num_workers=4, tasks=tasks, decoders=["tilewave"],
                    custom_decoders={"tilewave": TilewaveSampler(decoder="pymatching")}, max_shots=10**6)
 """
+from __future__ import annotations
+
 import collections
 import time
+from typing import Union
 
 import numpy as np
 import sinter
 
+from ._types import Device, Seed
 from .samplers import compile_detector_sampler
 
 _SHOTS_AT_ONCE = 1 << 16
@@ -21,13 +25,14 @@ class TilewaveSampler(sinter.Sampler):
     """Samples each task's circuit with Tilewave and decodes the shots with `decoder`: a name sinter knows, or a
     sinter.Decoder that implements compile_decoder_for_dem. ``threads`` are the sampling threads of each worker."""
 
-    def __init__(self, decoder="pymatching", *, seed=None, threads=1, device="cpu",
-                 count_observable_error_combos=False, count_detection_events=False):
+    def __init__(self, decoder: Union[str, sinter.Decoder] = "pymatching", *, seed: Seed = None, threads: int = 1,
+                 device: Device = "cpu", count_observable_error_combos: bool = False,
+                 count_detection_events: bool = False) -> None:
         self.decoder, self.seed, self.threads, self.device = decoder, seed, threads, device
         self.count_observable_error_combos = count_observable_error_combos
         self.count_detection_events = count_detection_events
 
-    def compiled_sampler_for_task(self, task):
+    def compiled_sampler_for_task(self, task: sinter.Task) -> sinter.CompiledSampler:
         return _CompiledTilewaveSampler(self, task)
 
 
@@ -50,7 +55,7 @@ class _CompiledTilewaveSampler(sinter.CompiledSampler):
         self._obs_mask = _mask_of(task.postselected_observables_mask, self._sampler.num_observables,
                                   "postselected_observables_mask")
 
-    def sample(self, suggested_shots):
+    def sample(self, suggested_shots: int) -> sinter.AnonTaskStats:
         start = time.monotonic()
         shots = max(1, min(suggested_shots, _SHOTS_AT_ONCE))
         dets, obs = self._sampler.sample(shots, separate_observables=True, bit_packed=True)

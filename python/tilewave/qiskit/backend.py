@@ -1,6 +1,10 @@
 """Qiskit's BackendV2: circuits in, a job with counts out."""
+from __future__ import annotations
+
 import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Optional, Union
 
 import numpy as np
 from qiskit.circuit import Measure, Parameter, QuantumCircuit
@@ -35,24 +39,24 @@ def _make_target(num_qubits):
 class TilewaveJob(JobV1):
     """A job on a thread of its own."""
 
-    def __init__(self, backend, job_id, run):
+    def __init__(self, backend: TilewaveBackend, job_id: str, run: Callable[[], Result]) -> None:
         super().__init__(backend, job_id)
         self._run, self._future = run, None
 
-    def submit(self):
+    def submit(self) -> None:
         if self._future is not None:
             raise RuntimeError("the job was submitted before")
         executor = ThreadPoolExecutor(max_workers=1)
         self._future = executor.submit(self._run)
         executor.shutdown(wait=False)
 
-    def result(self, timeout=None):
+    def result(self, timeout: Optional[float] = None) -> Result:
         return self._future.result(timeout)
 
-    def cancel(self):
+    def cancel(self) -> bool:
         return self._future.cancel()
 
-    def status(self):
+    def status(self) -> JobStatus:
         if self._future is None:
             return JobStatus.INITIALIZING
         if self._future.running():
@@ -70,21 +74,28 @@ class TilewaveBackend(BackendV2):
     tilewave.noise_model takes); parameter_binds as Qiskit's backends take it.
     Circuits need not be transpiled: any gate with a definition or a matrix is converted."""
 
-    def __init__(self, **fields):
+    def __init__(self, **fields: Any) -> None:
         super().__init__(name="tilewave", description="Tilewave state vectors", backend_version=__version__)
         self._target = _make_target(_MOST_QUBITS)
         if fields:
             self.set_options(**fields)
 
-    target = property(lambda self: self._target)
-    max_circuits = property(lambda self: None)
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @property
+    def max_circuits(self) -> None:
+        return None
 
     @classmethod
-    def _default_options(cls):
+    def _default_options(cls) -> Options:
         return Options(shots=1024, seed_simulator=None, memory=False, precision="double", device="auto", threads=0,
                        noise_model=None)
 
-    def run(self, run_input, *, parameter_binds=None, **options):
+    def run(self, run_input: Union[QuantumCircuit, Iterable[QuantumCircuit]], *,
+            parameter_binds: Optional[Sequence[Mapping[Any, Sequence[float]]]] = None, **options: Any) -> TilewaveJob:
+        """A job under way; its result() counts the outcomes of every circuit."""
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else list(run_input)
         unknown = sorted(set(options) - set(vars(self.options).get("_fields", self._default_options()._fields)))
         if unknown:

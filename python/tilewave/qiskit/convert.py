@@ -4,10 +4,14 @@ Gates of the standard library become the same gate; controlled gates of any kind
 matrix; everything else is replaced by its definition. Control flow becomes conditional jumps, classical variables lie
 in classical bits of their own behind the circuit's.
 """
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
+from typing import Any, Optional, Union
 
 import numpy as np
-from qiskit.circuit import CASE_DEFAULT, Clbit, ClassicalRegister, ControlledGate, ParameterExpression
+from qiskit.circuit import CASE_DEFAULT, Clbit, ClassicalRegister, ControlledGate, ParameterExpression, QuantumCircuit
 from qiskit.circuit.classical import expr, types
 from qiskit.circuit.library.standard_gates import get_standard_gate_name_mapping
 
@@ -33,7 +37,8 @@ _UNARY = {name: op for name, op in (("BIT_NOT", _BIT_NOT), ("LOGIC_NOT", _NOT), 
 _BOOL, _UINT, _INT, _FLOAT = range(4)
 
 
-def from_qiskit(circuit, parameter_values=None, inputs=None):
+def from_qiskit(circuit: QuantumCircuit, parameter_values: Any = None,
+                inputs: Optional[Mapping[str, Union[int, bool]]] = None) -> Circuit:
     """See Circuit.from_qiskit."""
     if parameter_values is not None:
         circuit = circuit.assign_parameters(parameter_values)

@@ -1,15 +1,20 @@
 """Qiskit's SamplerV2 and EstimatorV2: broadcasting, parameters and result types as Qiskit defines them."""
+from __future__ import annotations
+
 import itertools
 import math
 import warnings
+from collections.abc import Iterable
+from typing import Optional, Union
 
 import numpy as np
 from qiskit.primitives import (BaseEstimatorV2, BaseSamplerV2, BitArray, DataBin, PrimitiveJob, PrimitiveResult,
                                PubResult, SamplerPubResult)
-from qiskit.primitives.containers.estimator_pub import EstimatorPub
-from qiskit.primitives.containers.sampler_pub import SamplerPub
+from qiskit.primitives.containers.estimator_pub import EstimatorPub, EstimatorPubLike
+from qiskit.primitives.containers.sampler_pub import SamplerPub, SamplerPubLike
 
 from .. import _core
+from .._types import Device, Noise, Precision
 from ..noise import noise_model as _noise_model
 from ..runs import _bits_of
 from .convert import from_qiskit
@@ -20,14 +25,23 @@ class SamplerV2(BaseSamplerV2):
     ``device`` and ``threads`` as tilewave.run takes them; ``noise_model``: Aer's, or what tilewave.noise_model takes.
     Measurements, resets and control flow may stand anywhere."""
 
-    def __init__(self, *, default_shots=1024, seed=None, precision="double", device="auto", threads=0, noise_model=None):
+    def __init__(self, *, default_shots: int = 1024, seed: Union[int, np.random.Generator, None] = None,
+                 precision: Precision = "double", device: Device = "auto", threads: int = 0,
+                 noise_model: Noise = None) -> None:
         self._default_shots, self._seed = default_shots, seed
         self._how = (precision, device, threads, _noise_model(noise_model))
 
-    default_shots = property(lambda self: self._default_shots)
-    seed = property(lambda self: self._seed)
+    @property
+    def default_shots(self) -> int:
+        return self._default_shots
 
-    def run(self, pubs, *, shots=None):
+    @property
+    def seed(self) -> Union[int, np.random.Generator, None]:
+        return self._seed
+
+    def run(self, pubs: Iterable[SamplerPubLike], *,
+            shots: Optional[int] = None) -> PrimitiveJob[PrimitiveResult[SamplerPubResult]]:
+        """A job whose result has a BitArray for every classical register."""
         pubs = [SamplerPub.coerce(pub, self._default_shots if shots is None else shots) for pub in pubs]
         if any(len(pub.circuit.cregs) == 0 for pub in pubs):
             warnings.warn("a circuit has no classical registers, its result will be empty: add measurements")
@@ -72,16 +86,24 @@ class EstimatorV2(BaseEstimatorV2):
     tilewave.noise_model takes) expectations are exact where a density matrix is the cheaper engine, and otherwise means
     over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard errors."""
 
-    def __init__(self, *, default_precision=0.0, seed=None, precision="double", device="auto", threads=0,
-                 noise_model=None):
+    def __init__(self, *, default_precision: float = 0.0, seed: Union[int, np.random.Generator, None] = None,
+                 precision: Precision = "double", device: Device = "auto", threads: int = 0,
+                 noise_model: Noise = None) -> None:
         self._default_precision, self._seed = default_precision, seed
         self._how = (precision, device, threads)
         self._noise = _noise_model(noise_model)
 
-    default_precision = property(lambda self: self._default_precision)
-    seed = property(lambda self: self._seed)
+    @property
+    def default_precision(self) -> float:
+        return self._default_precision
 
-    def run(self, pubs, *, precision=None):
+    @property
+    def seed(self) -> Union[int, np.random.Generator, None]:
+        return self._seed
+
+    def run(self, pubs: Iterable[EstimatorPubLike], *,
+            precision: Optional[float] = None) -> PrimitiveJob[PrimitiveResult[PubResult]]:
+        """A job whose result has the arrays evs and stds."""
         pubs = [EstimatorPub.coerce(pub, self._default_precision if precision is None else precision) for pub in pubs]
         job = PrimitiveJob(self._run, pubs)
         job._submit()

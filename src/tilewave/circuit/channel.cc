@@ -202,6 +202,41 @@ Channel reset_channel(double p0, double p1) {
   return c;
 }
 
+// The channel is sum_PQ chi_PQ P rho Q with chi_PQ = sum_k c_kP conj(c_kQ) and c_kP = Tr(P
+// K_k)/2^m.
+std::vector<double> pauli_probabilities(const Channel& channel) {
+  constexpr double kRounding = 1e-13;
+  const int m = channel.num_qubits;
+  const std::size_t dim = std::size_t{1} << m, strings = dim * dim;
+  std::vector<std::vector<cplx>> c(channel.kraus.size(), std::vector<cplx>(strings));
+  for (std::size_t s = 0; s < strings; ++s) {
+    std::vector<int> letters;
+    for (int j = 0; j < m; ++j) letters.push_back(static_cast<int>(s >> (2 * j) & 3));
+    const Matrix p = pauli_string_matrix(letters);
+    for (std::size_t k = 0; k < c.size(); ++k) {
+      for (std::size_t i = 0; i < dim; ++i) {
+        for (std::size_t j = 0; j < dim; ++j) {
+          if (p[i * dim + j] != 0.0) c[k][s] += p[i * dim + j] * channel.kraus[k][j * dim + i];
+        }
+      }
+      c[k][s] /= static_cast<double>(dim);
+    }
+  }
+  std::vector<double> out(strings);
+  for (std::size_t a = 0; a < strings; ++a) {
+    for (std::size_t b = 0; b <= a; ++b) {
+      cplx chi = 0;
+      for (const auto& row : c) chi += row[a] * std::conj(row[b]);
+      if (a == b) {
+        out[a] = chi.real();
+      } else if (std::abs(chi) > kRounding) {
+        return {};
+      }
+    }
+  }
+  return out;
+}
+
 Channel unitary_mixture(int num_qubits, std::span<const double> p, std::span<const Matrix> u) {
   Channel c{"unitary_mixture", num_qubits, {}};
   for (std::size_t k = 0; k < p.size(); ++k) add(c.kraus, p[k], u[k]);

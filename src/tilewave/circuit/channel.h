@@ -47,6 +47,10 @@ Matrix superoperator(const std::vector<Matrix>& kraus);
 /// damping and resets do: it is then 2^m blocks of 2^m x 2^m.
 bool is_in_blocks(const Matrix& superoperator);
 
+/// The probability of each Pauli string (the sum of letters[j] 4^j) where the channel is a mixture
+/// of them; empty where it is not.
+std::vector<double> pauli_probabilities(const Channel& channel);
+
 // ---- builders ----
 
 /// Pauli strings with their probabilities (code j of a string on qubit j); the rest is no error.

@@ -234,7 +234,8 @@ std::uint64_t integer_power(std::uint64_t a, std::uint64_t b) {
 std::int32_t ClassicalExpr::add(ClassicalNode node) {
   const auto size = static_cast<std::int32_t>(nodes.size());
   const bool leaf = node.op == ClassicalOp::kConst || node.op == ClassicalOp::kBits;
-  const bool unary = node.op >= ClassicalOp::kCast && node.op <= ClassicalOp::kCall;
+  const bool unary = (node.op >= ClassicalOp::kCast && node.op <= ClassicalOp::kNegate) ||
+                     node.op >= ClassicalOp::kLookup;  // a call may have a second one
   if (node.a >= size || node.b >= size || (!leaf && node.a < 0) ||
       (!leaf && !unary && node.b < 0)) {
     throw Error(ExitCode::kInput, "a classical expression names an operand that does not exist");

@@ -20,9 +20,6 @@ enum class ClassicalOp : std::uint8_t {
   kBitNot,
   kNot,
   kNegate,
-  kLookup,   ///< entry a, from 0 on, of table `value`
-  kBounded,  ///< a, which must lie below `value` as an unsigned number
-  kCall,     ///< function `value` of a, or of a and b; floats but where the function says so
   kBitAnd,
   kBitOr,
   kBitXor,
@@ -41,7 +38,10 @@ enum class ClassicalOp : std::uint8_t {
   kMul,
   kDiv,
   kMod,
-  kIndex,  ///< bit b of a
+  kIndex,    ///< bit b of a
+  kLookup,   ///< entry a, from 0 on, of table `value`
+  kBounded,  ///< a, which must lie below `value` as an unsigned number
+  kCall,     ///< function `value` of a, or of a and b; floats but where the function says so
 };
 
 enum class ClassicalFunction : std::uint8_t {

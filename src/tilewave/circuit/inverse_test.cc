@@ -89,7 +89,8 @@ TEST(Inverse, of_gates_whose_angles_are_computed_has_the_same_angles) {
   for (const GateInfo& info : gate_table()) {
     if (info.num_params == 0) continue;
     std::vector<Qubit> qubits;
-    for (int q = 0; q < info.num_controls + info.num_targets; ++q) qubits.push_back(static_cast<Qubit>(q));
+    for (int q = 0; q < info.num_controls + info.num_targets; ++q)
+      qubits.push_back(static_cast<Qubit>(q));
     const auto n = static_cast<std::uint32_t>(qubits.size());
     Circuit now(n), later(n);
     std::vector<double> angles;

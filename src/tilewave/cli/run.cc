@@ -174,8 +174,8 @@ void add_run_command(CLI::App& app) {
                 "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
   c->add_option("--engine", flags->engine,
                 "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
-                "statevector or stabilizer; with --noise the cheaper of density (exact) and "
-                "trajectories")
+                "statevector or stabilizer; with --noise the cheapest of density (exact), "
+                "trajectories and, for Clifford gates with Pauli errors, stabilizer")
       ->check(CLI::IsMember({"auto", "statevector", "stabilizer", "density", "trajectories"}));
   c->add_option("--noise", flags->noise, "a noise model: channels and readout errors as JSON");
   c->add_option("--memory-limit", flags->memory_limit,

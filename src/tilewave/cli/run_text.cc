@@ -114,6 +114,7 @@ void print_profile(const simulate::Result& r) {
 void print_summary(const simulate::Result& r, const ReportOptions& report) {
   const bool stabilizer = r.engine == "stabilizer";
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
   if (stabilizer) {
     std::printf("%u qubits, stabilizer engine, %s: Clifford gates only", r.num_qubits,
                 r.device.c_str());
@@ -128,7 +129,6 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
     std::printf("\n");
     return;
   }
-  if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
   if (report.dry_run) {
     std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
                 r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),

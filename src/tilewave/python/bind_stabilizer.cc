@@ -17,6 +17,7 @@
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/stream_rows.h"
 #include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
@@ -83,17 +84,6 @@ struct PartSink {
   runtime::HostBuffer memory;
   std::uint8_t* data;
 };
-
-// Rows of `bits` bits from rows that begin with them.
-void copy_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
-               std::uint64_t bits, std::uint8_t* out) {
-  const std::size_t bytes = (bits + 7) / 8;
-  const auto mask = static_cast<std::uint8_t>(bits % 8 ? (1U << (bits % 8)) - 1 : 255);
-  for (std::size_t s = 0; s < num_shots && bytes; ++s) {
-    std::memcpy(out + s * bytes, rows + s * stride, bytes);
-    out[(s + 1) * bytes - 1] &= mask;
-  }
-}
 
 class PySampler {
  public:
@@ -206,7 +196,7 @@ class PySampler {
                         const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
                         std::uint8_t* out) {
     if (bit_packed && sink.first == 0) {
-      copy_rows(rows, stride, n, sink.bits, out);
+      stream_rows(rows, stride, n, sink.bits, out);
     } else if (bit_packed || sink.first % 8) {
       io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
       if (bit_packed) {

@@ -23,8 +23,6 @@ class ChannelDraw {
   static constexpr int kOpen = -1;
   /// The outcome u picks in every state, or kOpen.
   int fixed_outcome(double u) const;
-  /// The probability that a uniform number leaves the first outcome or is open.
-  double event_probability() const { return 1 - low_[0]; }
   bool is_mixture() const { return is_mixture_; }
 
   /// What is to be asked of the state about these qubits, and the outcomes' probabilities from the

@@ -1,10 +1,13 @@
-// Clifford circuits whose shots are all that is asked for: no state of 2^n amplitudes is needed,
-// the stabilizer engine draws them from a frame of 2 n bits a shot.
+// Clifford circuits, with Pauli errors or without, whose shots are all that is asked for: no state
+// of 2^n amplitudes is needed, the stabilizer engine draws them from a frame of 2 n bits a shot.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -18,11 +21,23 @@ struct CliffordProgram {
   std::vector<std::uint64_t> record_of;  ///< of every classical bit, or of every qubit when nothing
                                          ///< is measured; kNoRecord: never written
   static constexpr std::uint64_t kNoRecord = ~std::uint64_t{0};
+  /// Records that are misread more often in one direction; the others' errors are in the circuit.
+  struct Misread {
+    std::uint64_t record;
+    circuit::ReadoutError error;
+  };
+  std::vector<Misread> misread;
 };
 
-/// Translates; empty with the reason in `why_not` when a gate is no Clifford gate or a condition is
-/// more than one bit on a Pauli.
-std::optional<CliffordProgram> to_clifford(const Program& program, std::string* why_not);
+/// Translates; empty with the reason in `why_not` when a gate is no Clifford gate, a channel no
+/// mixture of Pauli errors or a condition more than one bit on a Pauli. `readout`: one a qubit, or
+/// none.
+std::optional<CliffordProgram> to_clifford(const Program& program,
+                                           std::span<const circuit::ReadoutError> readout,
+                                           std::string* why_not);
+
+/// What run_clifford will take, from the numbers of operations, errors and records.
+double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 
 /// True when the engine's answer is all that is asked: counts.
 bool asks_only_counts(const Options& options);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/io/noise_json.h"
 #include "tilewave/io/qasm2.h"
 
 namespace tilewave::simulate {
@@ -61,6 +62,114 @@ TEST(CliffordRun, is_chosen_for_large_circuits_and_counts_only) {
   EXPECT_THROW(run("qreg q[21];\nt q[0];", "stabilizer", 10), Error);
   EXPECT_THROW(run("qreg q[2];\nh q[0];", "stabilizer", 0), Error);
   EXPECT_THROW(run("qreg q[2];\nh q[0];", "tableau", 10), Error);
+}
+
+const char* const kNoise = R"({"channels": [
+  {"after": "all", "channel": "depolarizing", "p": 0.03},
+  {"after": ["cx", "cz"], "channel": "depolarizing2", "p": 0.05},
+  {"after": ["cx"], "channel": "pauli", "probabilities": {"XY": 0.04, "IZ": 0.02, "ZI": 0.03}},
+  {"after": ["ccx"], "channel": "bit_flip", "p": 0},
+  {"after": ["h"], "channel": "phase_damping", "lambda": 0.1},
+  {"after": "all", "qubits": [[0, 1]], "channel": "kraus", "operators":
+    [[[0.8, 0], [0, 0.8]], [[0, 0.6], [0.6, 0]]]},
+  {"before": "measure", "channel": "bit_phase_flip", "p": 0.02}],
+  "readout": [{"p1_given_0": 0.04, "p0_given_1": 0.04},
+              {"qubits": [1], "p1_given_0": 0.1, "p0_given_1": 0.01}]})";
+
+Result noisy(const std::string& body, const std::string& model, const std::string& engine,
+             std::uint64_t shots) {
+  Options options;
+  options.engine = engine;
+  options.shots = shots;
+  options.seed = 9;
+  options.noise = std::make_shared<const circuit::NoiseModel>(io::parse_noise_model(model, "m"));
+  return simulate(io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
+                  options);
+}
+
+TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {
+  constexpr std::uint64_t kShots = 400000;
+  const std::string feedback = R"({"channels": [{"after": "reset", "channel": "bit_flip", "p": 0.1},
+      {"before": "measure", "channel": "depolarizing", "p": 0.2}],
+      "readout": [{"p1_given_0": 0.07, "p0_given_1": 0.07}]})";
+  const std::pair<std::string, std::string> cases[] = {
+      {"qreg q[3];\nh q[0];\ncx q[0],q[1];\ns q[1];\ncz q[1],q[2];\nh q[2];\nx q[0];", kNoise},
+      {"qreg q[4];\ncreg c[3];\nh q[0];\ncx q[0],q[1];\ncx q[1],q[3];\nmeasure q[0]->c[0];\n"
+       "reset q[0];\ncx q[0],q[2];\nmeasure q[2]->c[1];\nmeasure q[1]->c[2];",
+       kNoise},
+      {"qreg q[3];\ncreg a[1];\ncreg c[2];\nh q[0];\ncx q[0],q[1];\nmeasure q[0]->a[0];\n"
+       "if(a==1) x q[2];\nif(a==0) z q[1];\nreset q[0];\nh q[1];\nmeasure q[2]->c[0];\n"
+       "measure q[1]->c[1];",
+       feedback}};
+  for (const auto& [body, model] : cases) {
+    const Result want = noisy(body, model, "density", kShots);
+    const Result got = noisy(body, model, "stabilizer", kShots);
+    EXPECT_EQ(got.engine, "stabilizer");
+    double chi = 0;
+    for (const auto& [key, count] : got.counts) EXPECT_TRUE(want.counts.count(key)) << key;
+    for (const auto& [key, count] : want.counts) {
+      const auto it = got.counts.find(key);
+      const double a = static_cast<double>(count);
+      const double b = it == got.counts.end() ? 0 : static_cast<double>(it->second);
+      chi += (a - b) * (a - b) / (a + b);
+    }
+    const double freedom = static_cast<double>(want.counts.size() - 1);
+    EXPECT_LT(chi, freedom + 5 * std::sqrt(2 * freedom) + 25) << body;
+  }
+}
+
+TEST(CliffordRun, correlated_errors_on_three_qubits) {
+  const std::string model = R"({"channels": [{"after": ["ccx"], "channel": "pauli",
+      "probabilities": {"XII": 0.1, "ZZX": 0.2, "YXZ": 0.3}}]})";
+  const std::string body = "qreg q[3];\nh q[2];\nccx q[0],q[1],q[2];\n";
+  EXPECT_THROW(noisy(body, model, "stabilizer", 10), Error);  // the gate is no Clifford gate
+  circuit::Circuit c(3);
+  std::vector<circuit::PauliProbability> errors{
+      {{1, 0, 0}, 0.1}, {{3, 3, 1}, 0.2}, {{2, 1, 3}, 0.3}};
+  c.add_channel(std::vector<circuit::Qubit>{0, 1, 2},
+                std::make_shared<const circuit::Channel>(circuit::pauli_channel(3, errors)));
+  Options options;
+  options.shots = 100000;
+  options.seed = 1;
+  options.engine = "stabilizer";
+  const Result r = simulate(c, options);
+  const std::map<std::string, double> expected{
+      {"000", 0.4}, {"001", 0.1}, {"100", 0.2}, {"011", 0.3}};
+  ASSERT_EQ(r.counts.size(), expected.size());
+  for (const auto& [key, p] : expected) {
+    EXPECT_NEAR(static_cast<double>(r.counts.at(key)) / 100000, p, 5 * std::sqrt(p / 100000));
+  }
+}
+
+TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {
+  const std::string ghz =
+      "qreg q[6];\nh q[0];\ncx q[0],q[1];\ncx q[1],q[2];\ncx q[2],q[3];\ncx "
+      "q[3],q[4];\ncx q[4],q[5];\n";
+  const std::string pauli = R"({"channels": [{"after": "all", "channel": "bit_flip", "p": 0.01}]})";
+  const Result r = noisy(ghz, pauli, "auto", 1000);
+  EXPECT_EQ(r.engine, "stabilizer");
+  EXPECT_NE(r.engine_choice.find("predicted) rather than "), std::string::npos) << r.engine_choice;
+  const std::string damping =
+      R"({"channels": [{"after": "all", "channel": "amplitude_damping", "gamma": 0.01}]})";
+  EXPECT_NE(noisy(ghz, damping, "auto", 1000).engine, "stabilizer");
+  EXPECT_THROW(noisy(ghz, damping, "stabilizer", 1000), Error);
+}
+
+TEST(CliffordRun, a_thousand_noisy_qubits) {
+  std::string body = "qreg q[1000];\nh q[0];\n";
+  for (int k = 1; k < 1000; ++k)
+    body += "cx q[" + std::to_string(k - 1) + "],q[" + std::to_string(k) + "];\n";
+  const std::string model =
+      R"({"channels": [{"after": ["cx"], "channel": "depolarizing2", "p": 0.0001}]})";
+  const Result r = noisy(body, model, "auto", 20000);
+  EXPECT_EQ(r.engine, "stabilizer");
+  // an X or Y on either qubit shows: 12 of the 15 errors
+  const double clean = std::pow(1 - 0.0001 * 12 / 15, 999);
+  double found = 0;
+  for (const char bit : {'0', '1'}) {
+    found += static_cast<double>(r.counts.at(std::string(1000, bit))) / 20000;
+  }
+  EXPECT_NEAR(found, clean, 5 * std::sqrt(clean * (1 - clean) / 20000));
 }
 
 TEST(CliffordRun, five_thousand_entangled_qubits) {

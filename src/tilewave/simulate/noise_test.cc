@@ -359,7 +359,7 @@ TEST(Noise, WrongQuestionsAreRefused) {
             std::string::npos);
   EXPECT_NE(error_of([](Options& o) { o.engine = "statevector"; }).find("holds no noise"),
             std::string::npos);
-  EXPECT_NE(error_of([](Options& o) { o.engine = "stabilizer"; }).find("no noise model"),
+  EXPECT_NE(error_of([](Options& o) { o.engine = "stabilizer"; }).find("counts only"),
             std::string::npos);
   EXPECT_NE(error_of([](Options& o) {
               o.engine = "trajectories";

@@ -2,6 +2,7 @@
 // trajectories as there are shots. The cheaper one by the planner's predictions.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "tilewave/simulate/density_program.h"
@@ -13,7 +14,9 @@ enum class NoisyEngine : std::uint8_t { kDensity, kTrajectories };
 
 struct NoisyChoice {
   NoisyEngine engine = NoisyEngine::kTrajectories;
-  std::string reason;  ///< with both costs where they are known
+  std::string reason;                 ///< with both costs where they are known
+  std::string name = "trajectories";  ///< of the engine, with its cost where it is known
+  double predicted_s = std::numeric_limits<double>::infinity();  ///< where it is known
 };
 
 /// `density` is filled where that engine is chosen. Throws Error(kUsage) for a forced engine that

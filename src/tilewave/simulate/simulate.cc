@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <random>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
@@ -174,14 +176,11 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
 }
 
 // The circuit for the stabilizer engine, where that engine is wanted and can answer.
-std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options) {
+std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options,
+                                                 std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
   const bool forced = options.engine == "stabilizer";
-  if (options.noise && forced) {
-    throw Error(ExitCode::kUsage,
-                "the stabilizer engine runs no noise model: use --engine density or trajectories");
-  }
-  if (!forced && (options.noise || options.engine != "auto" || n <= kMostSmallQubits ||
+  if (!forced && (options.engine != "auto" || (n <= kMostSmallQubits && !program.has_channels) ||
                   options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
@@ -194,10 +193,11 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     return std::nullopt;
   }
   std::string why_not;
-  auto clifford = to_clifford(program, &why_not);
+  auto clifford = to_clifford(program, readout, &why_not);
   if (!clifford && forced) {
     throw Error(ExitCode::kUsage, "the stabilizer engine cannot run this circuit: " + why_not +
-                                      "; use --engine statevector");
+                                      "; use --engine " +
+                                      (program.has_channels ? "trajectories" : "statevector"));
   }
   return clifford;
 }
@@ -231,21 +231,43 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   result.shots = options.shots;
   result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
 
-  if (const auto clifford = choose_stabilizer(asked, options)) {
-    runs_on_cpu(circuit.num_qubits(), options.precision, options.device);  // checks the word
-    run_clifford(asked, *clifford, options, result);
-    return result;
+  const std::vector<circuit::ReadoutError> readout =
+      options.noise ? circuit::readout_errors(*options.noise, result.num_qubits)
+                    : std::vector<circuit::ReadoutError>{};
+  DensityProgram density;
+  std::optional<NoisyChoice> choice;
+  if (const auto clifford = choose_stabilizer(asked, options, readout)) {
+    bool wins = true;
+    if (asked.has_channels) {
+      const double predicted_s = predict_clifford(*clifford, options.shots);
+      const std::string own = "the stabilizer engine (" + in_time(predicted_s) + " predicted)";
+      if (options.engine == "stabilizer") {
+        result.engine_choice = "stabilizer engine, as asked";
+      } else if (asked.circuit->num_qubits() > statevec::kMaxQubits) {
+        result.engine_choice = own + ": Clifford gates and Pauli errors";
+      } else {
+        choice = choose_noisy_engine(asked, options, options.shots, density);
+        wins = predicted_s <= choice->predicted_s;
+        result.engine_choice = own + " rather than " + choice->name;
+        if (!wins) choice->reason += ", or " + own;
+      }
+    }
+    if (wins) {
+      runs_on_cpu(circuit.num_qubits(), options.precision, options.device);  // checks the word
+      run_clifford(asked, *clifford, options, result);
+      return result;
+    }
   }
 
   // the circuit as its engine runs it: of 2n qubits for a density matrix
   std::uint64_t num_shots = options.shots;
-  DensityProgram density;
   if (asked.has_channels || options.engine == "density") {
     if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
-    const NoisyChoice choice =
-        choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
-    result.engine_choice = choice.reason;
-    result.engine = choice.engine == NoisyEngine::kDensity ? "density" : "trajectories";
+    if (!choice) {
+      choice = choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
+    }
+    result.engine_choice = choice->reason;
+    result.engine = choice->engine == NoisyEngine::kDensity ? "density" : "trajectories";
   }
   const bool is_density = result.engine == "density";
   const Program& program = is_density ? density.program : asked;
@@ -260,9 +282,6 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   }
   check_shots(asked, options);
   const std::uint32_t n = program.circuit->num_qubits();
-  const std::vector<circuit::ReadoutError> readout =
-      options.noise ? circuit::readout_errors(*options.noise, result.num_qubits)
-                    : std::vector<circuit::ReadoutError>{};
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
   if (!options.topology_path.empty()) {

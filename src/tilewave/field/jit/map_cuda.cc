@@ -1,5 +1,6 @@
 // The driver and NVRTC through dlopen: only the calls needed, with the signatures of their public
-// interfaces.
+// interfaces. Machine code is kept by its source, loaded kernels by source and device, so that a
+// call with an expression of before compiles nothing.
 #include "tilewave/field/jit/map_cuda.h"
 
 #include <dlfcn.h>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/field/jit/recent.h"
 
 namespace tilewave::field {
 namespace {
@@ -99,6 +101,11 @@ struct Driver {
     lib.find(launch_extended, "cuLaunchKernelEx");
   }
 
+  static const Driver& get() {
+    static const Driver driver;
+    return driver;
+  }
+
   void check(int status, const char* what) const {
     if (status == 0) return;
     const char* text = nullptr;
@@ -150,29 +157,83 @@ std::vector<char> compile(const std::string& source, int major, int minor) {
   return machine_code;
 }
 
+// A kernel on a device, whose context it holds.
+struct Kernel {
+  const Driver& cuda = Driver::get();
+  int device = 0;
+  bool overlaps = false;  // launches may start before the one ahead has ended
+  void *context = nullptr, *module = nullptr, *map = nullptr, *look_up = nullptr;
+
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() {
+    if (context == nullptr) return;
+    cuda.set_current(context);
+    if (module != nullptr) cuda.unload(module);
+    cuda.release(device);
+  }
+};
+
+constexpr std::size_t kMostKept = 64;
+
+// Kept to the end of the process, when the driver may be gone before us.
+template <class T>
+Recent<T>& kept() {
+  static auto* const all = new Recent<T>(kMostKept);
+  return *all;
+}
+
+std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, MapPrecision precision,
+                                    std::int64_t width, int index) {
+  const Driver& cuda = Driver::get();
+  cuda.check(cuda.init(0), "no device can be used (try --device cpu)");
+  int device = 0, major = 0, minor = 0;
+  cuda.check(cuda.device_get(&device, index), "choosing the device");
+  cuda.check(cuda.attribute(&major, 75, device), "asking the device");
+  cuda.check(cuda.attribute(&minor, 76, device), "asking the device");
+  const bool overlaps = major >= 9 && cuda.launch_extended != nullptr;
+  const std::string source = map_kernel_source(expression, precision, width, overlaps);
+  const std::string key = std::to_string(device) + ' ' + source;
+  return kept<Kernel>().find(key, [&] {
+    const std::string chip = std::to_string(10 * major + minor) + ' ';
+    const auto code = kept<std::vector<char>>().find(chip + source, [&] {
+      return std::make_shared<std::vector<char>>(compile(source, major, minor));
+    });
+    auto kernel = std::make_shared<Kernel>();
+    kernel->device = device;
+    kernel->overlaps = overlaps;
+    void* context = nullptr;
+    cuda.check(cuda.retain(&context, device), "opening the device");
+    kernel->context = context;
+    cuda.check(cuda.set_current(context), "opening the device");
+    cuda.check(cuda.load(&kernel->module, code->data()), "loading the kernel");
+    cuda.check(cuda.function(&kernel->map, kernel->module, "map_kernel"), "loading the kernel");
+    cuda.check(cuda.function(&kernel->look_up, kernel->module, "look_up_kernel"),
+               "loading the kernel");
+    return kernel;
+  });
+}
+
 }  // namespace
 
 struct MapCuda::State {
-  Driver cuda;
+  const Driver& cuda = Driver::get();
+  std::shared_ptr<Kernel> kernel;
   MapExpression expression;
   MapOptions options;
   std::int64_t width;
-  int device = 0;
-  void *context = nullptr, *module = nullptr, *map = nullptr, *look_up = nullptr;
   Address buffer = 0, table = 0;
   std::size_t buffer_bytes = 0, table_bytes = 0;
   std::vector<float> table_entries;  // what the table on the device holds
-  bool overlaps = false;             // launches may start before the one ahead has ended
 
   State(const MapExpression& e, const MapOptions& o, std::int64_t w)
       : expression(e), options(o), width(w) {}
   ~State() {
-    if (context == nullptr) return;
-    cuda.set_current(context);
+    if (kernel == nullptr) return;
+    cuda.set_current(kernel->context);
     if (buffer != 0) cuda.free_memory(buffer);
     if (table != 0) cuda.free_memory(table);
-    if (module != nullptr) cuda.unload(module);
-    cuda.release(device);
   }
 
   void reserve(Address& memory, std::size_t& have, std::size_t bytes) {
@@ -186,7 +247,7 @@ struct MapCuda::State {
 
   void start(void* function, std::int64_t n, void** arguments, void* stream) const {
     const auto blocks = static_cast<unsigned>(((n + 3) / 4 + 255) / 256);
-    if (overlaps) {
+    if (kernel->overlaps) {
       LaunchAttribute attribute{};
       attribute.id = kStreamSerialization;
       attribute.value = 1;
@@ -203,7 +264,7 @@ struct MapCuda::State {
   void through_device(std::int64_t count, float* values, Launch&& launch) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
     if (bytes == 0 || options.repeat == 0) return;
-    cuda.check(cuda.set_current(context), "choosing the device");
+    cuda.check(cuda.set_current(kernel->context), "choosing the device");
     reserve(buffer, buffer_bytes, bytes);
     cuda.check(cuda.to_device(buffer, values, bytes), "copying the array in");
     launch(reinterpret_cast<float*>(buffer));
@@ -215,21 +276,8 @@ MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std
                  int device)
     : state_(std::make_unique<State>(expression, options, width)) {
   State& s = *state_;
-  s.cuda.check(s.cuda.init(0), "no device can be used (try --device cpu)");
-  s.cuda.check(s.cuda.device_get(&s.device, device), "choosing the device");
-  int major = 0, minor = 0;
-  s.cuda.check(s.cuda.attribute(&major, 75, s.device), "asking the device");
-  s.cuda.check(s.cuda.attribute(&minor, 76, s.device), "asking the device");
-  s.overlaps = major >= 9 && s.cuda.launch_extended != nullptr;
-  const std::vector<char> code =
-      compile(map_kernel_source(expression, options.precision, width, s.overlaps), major, minor);
-  void* context = nullptr;
-  s.cuda.check(s.cuda.retain(&context, s.device), "opening the device");
-  s.context = context;
-  s.cuda.check(s.cuda.set_current(context), "opening the device");
-  s.cuda.check(s.cuda.load(&s.module, code.data()), "loading the kernel");
-  s.cuda.check(s.cuda.function(&s.map, s.module, "map_kernel"), "loading the kernel");
-  s.cuda.check(s.cuda.function(&s.look_up, s.module, "look_up_kernel"), "loading the kernel");
+  s.kernel = load_kernel(expression, options.precision, width, device);
+  s.cuda.check(s.cuda.set_current(s.kernel->context), "opening the device");
 }
 
 MapCuda::~MapCuda() = default;
@@ -240,7 +288,7 @@ void MapCuda::run_on_device(std::int64_t first, std::int64_t count, float* value
   long long n = count, width = state_->width, from = first;
   int repeat = state_->options.repeat;
   void* arguments[] = {&values, &n, &width, &from, &repeat};
-  state_->start(state_->map, n, arguments, stream);
+  state_->start(state_->kernel->map, n, arguments, stream);
 }
 
 void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::int64_t count,
@@ -256,7 +304,7 @@ void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::
   long long n = count, width = s.width, from = first, least = table.least, size = table.size;
   int period = table.period;
   void* arguments[] = {&values, &n, &width, &from, &period, &least, &size, &s.table};
-  s.start(s.look_up, n, arguments, stream);
+  s.start(s.kernel->look_up, n, arguments, stream);
 }
 
 void MapCuda::run_flat(std::int64_t first, std::int64_t count, float* values) {

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
+#include "tilewave/field/jit/recent.h"
 #include "tilewave/field/map_runner.h"
 
 namespace tilewave::field {
@@ -20,6 +21,33 @@ std::vector<float> whole_numbers(std::size_t n) {
     v = 10.0f + static_cast<float>((state >> 16 & 0x7fffu) % 256u);
   }
   return values;
+}
+
+TEST(MapCuda, KernelsAreKeptByTheirKey) {
+  Recent<int> recent(3);
+  int made = 0;
+  const auto find = [&](const std::string& key) {
+    return recent.find(key, [&] { return std::make_shared<int>(++made); });
+  };
+  const auto a = find("a");
+  EXPECT_EQ(find("a"), a);
+  EXPECT_EQ(made, 1);
+  find("b"), find("c"), find("a"), find("d");  // forgets b, asked for the longest ago
+  EXPECT_EQ(recent.size(), 3u);
+  EXPECT_EQ(find("a"), a);
+  EXPECT_EQ(made, 4);
+  EXPECT_EQ(*find("b"), 5);
+  EXPECT_THROW(recent.find("e", []() -> std::shared_ptr<int> { throw 1; }), int);
+  EXPECT_EQ(*find("e"), 6);
+  // what decides a kernel is in its source
+  const auto text = [](const char* e, MapPrecision precision, std::int64_t width) {
+    return map_kernel_source(MapExpression::parse(e), precision, width);
+  };
+  const auto one = text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 64);
+  EXPECT_EQ(one, text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 128));
+  EXPECT_NE(one, text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 63));
+  EXPECT_NE(one, text("ix % 2 ? v : log(v)", MapPrecision::kFast, 64));
+  EXPECT_NE(one, text("ix % 2 ? v : log2(v)", MapPrecision::kPrecise, 64));
 }
 
 TEST(MapCuda, SourceSpecialisesTheLanes) {

@@ -1,0 +1,26 @@
+"""Names of types in signatures."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Precision = Literal["double", "single"]
+PauliOrder = Literal["last", "first"]
+NoiseEngine = Literal["auto", "statevector", "stabilizer", "density", "trajectories"]
+Device = str  # auto, cpu, cuda, cuda:<index>, cuda:0-3
+Path = Union[str, "os.PathLike[str]"]
+#: A text, a mapping or a list of Pauli strings and coefficients, Qiskit's SparsePauliOp or Pauli.
+Observable = Union[str, Mapping[str, complex], Iterable[tuple[str, complex]], Any]
+#: What tilewave.noise_model takes: its own, a dictionary, JSON, a path, Aer's NoiseModel.
+Noise = Union[Mapping[str, Any], Path, Any, None]
+#: A text in Stim's language, a path, or a stim.Circuit.
+StimCircuit = Union[Path, Any]
+#: An array of NumPy or of any package that speaks DLPack, on the host or on a CUDA device.
+AnyArray = Union[ArrayLike, Any]
+Complex = NDArray[np.complexfloating[Any, Any]]
+Bits = NDArray[Any]  # bool [shots, bits], or packed in uint8
+Seed = Optional[int]
