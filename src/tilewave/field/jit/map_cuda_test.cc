@@ -9,6 +9,7 @@
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/jit/recent.h"
 #include "tilewave/field/map_runner.h"
+#include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
@@ -121,6 +122,15 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
                           (cpu.size() - static_cast<std::size_t>(width)) * sizeof(float)),
               0);
   }
+}
+
+TEST(MapCuda, ASecondMapCompilesNothing) {
+  if (num_cuda_devices() == 0) GTEST_SKIP() << "NOT TESTED: no CUDA device here";
+  const auto e = MapExpression::parse("v * 1.25 + sin(v) / 3");
+  const MapCuda first(e, MapOptions(), 64, 0);
+  const runtime::Timer timer;
+  const MapCuda second(e, MapOptions(), 128, 0);  // of the same source
+  EXPECT_LT(timer.elapsed_s(), 0.03);
 }
 
 }  // namespace
