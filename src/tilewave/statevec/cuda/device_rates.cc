@@ -28,7 +28,9 @@ template <class T>
 class Probe {
  public:
   /// The device must be current.
-  Probe() : arena_((sizeof(Complex<T>) << kQubits) + kProgram, "a test of the device's rates") {
+  explicit Probe(int device)
+      : device_(device),
+        arena_((sizeof(Complex<T>) << kQubits) + kProgram, "a test of the device's rates") {
     state_ = arena_.take<Complex<T>>(std::size_t{1} << kQubits);
     code_ = arena_.take<std::byte>(kProgram - 4096);
     rc::check(rc::driver().fill(state_, 0x3c, sizeof(Complex<T>) << kQubits, stream_.get()),
@@ -37,7 +39,7 @@ class Probe {
 
   /// Seconds of a pass.
   double pass_s(std::size_t kernel, ProbeKind kind, int num_actions) {
-    TileLauncher<T> launcher(kernel);
+    TileLauncher<T> launcher(kernel, device_);
     const Plan plan =
         tile::probe_pass(kQubits, launcher.shape(), kQubits / 2 - 5, kind, num_actions);
     const tile::TilePass pass = tile::lower_pass(plan, 0, launcher.shape());
@@ -73,6 +75,7 @@ class Probe {
  private:
   static constexpr int kQubits = sizeof(T) == 8 ? 25 : 26;
   static constexpr std::size_t kProgram = std::size_t{4} << 20;
+  int device_;
   rc::Stream stream_;
   rc::DeviceArena arena_;
   Complex<T>* state_ = nullptr;
@@ -82,7 +85,7 @@ class Probe {
 template <class T>
 DeviceRates measure(const runtime::CudaDevice& device) {
   rc::use_device(device.index);
-  Probe<T> probe;
+  Probe<T> probe(device.index);
   const std::size_t wide = tile_kernels<T>().size() - 1;
   for (int k = 0; k < 4; ++k) probe.pass_s(0, ProbeKind::kLift, 0);  // clocks rise
   DeviceRates r{};
