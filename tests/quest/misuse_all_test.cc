@@ -3,8 +3,10 @@
 // are not unitary or for other sizes, probabilities above what they may be. One message each, which
 // names the function, the argument and its range; the registers stay as they were.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 
 #include "dense.h"
@@ -651,7 +653,7 @@ TEST(MisuseOfAll, Environments) {
   refused("createDensityQureg", {"64 ranks"}, [&] { createDensityQureg(2, many); });
   refused("createDiagonalOp", {"64 ranks"}, [&] { createDiagonalOp(5, many); });
   // from a file: after one that was made, so that nothing left over is freed again
-  std::string file = testing::TempDir() + "hamil.txt";
+  std::string file = testing::TempDir() + "hamil_" + std::to_string(getpid()) + ".txt";
   std::ofstream(file) << "0.5 3 0 3\n";
   const DiagonalOp made = createDiagonalOpFromPauliHamilFile(file.data(), environment());
   destroyDiagonalOp(made, environment());
@@ -660,4 +662,5 @@ TEST(MisuseOfAll, Environments) {
   std::ofstream(file) << "0.5 3 1 3\n";
   refused("createDiagonalOpFromPauliHamilFile", {"X or a Y"},
           [&] { createDiagonalOpFromPauliHamilFile(file.data(), environment()); });
+  std::remove(file.c_str());
 }
