@@ -40,7 +40,7 @@ char* copy_labels(const char* labels, const RowOnes::Stretch& s, char* to) {
 RowOnes::RowOnes(std::uint64_t num_bits)
     : num_bits_(num_bits),
       at_once_(num_bits < kPiece ? std::min<std::uint64_t>(64, kPiece / (num_bits + 1)) : 1),
-      numbers_(1 + kPiece + 2 * 64) {  // words are stored before they are counted
+      numbers_(kFront + kPiece + 2 * 64) {  // words are stored before they are counted
   if (num_bits >> 32) {
     throw Error(ExitCode::kResources, "a shot of " + std::to_string(num_bits) +
                                           " bits is too long for a list of its ones: use b8 or 01");
@@ -52,8 +52,8 @@ RowOnes::Stretch RowOnes::stretch(const std::uint8_t* rows, std::size_t stride,
   static const auto kOnes = pick_ones();
   const std::uint64_t last = std::min(num_bits_, first + kPiece);
   const auto end = static_cast<std::uint16_t>(num_bits_ - first);  // read where the row ends only
-  numbers_[0] = end;
-  std::uint16_t* const begin = numbers_.data() + 1;
+  numbers_[kFront - 1] = end;
+  std::uint16_t* const begin = numbers_.data() + kFront;
   std::uint16_t* behind = begin + num_rows;
   if (num_bits_ == 0) {
     std::fill(begin, behind, end);

@@ -40,6 +40,7 @@ class RowOnes {
   }
 
  private:
+  static constexpr std::size_t kFront = 33;       // numbers in front of the first: an end last
   static constexpr std::uint64_t kPiece = 32768;  // bits at once; their numbers stay in the cache
   // The ones from bit `first` on, at most kPiece of them.
   Stretch stretch(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,

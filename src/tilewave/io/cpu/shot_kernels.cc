@@ -171,14 +171,28 @@ TW_TARGET_VBMI2 inline __m512i sixteen(const std::uint16_t* from) {
 
 TW_TARGET_VBMI2 void bring_forward_vbmi2(std::uint16_t* numbers, std::size_t count,
                                          std::uint16_t first, std::uint16_t end) {
-  const __m512i from = _mm512_set1_epi16(static_cast<short>(first)),
+  const __m512i from_first = _mm512_set1_epi16(static_cast<short>(first)),
                 row_end = _mm512_set1_epi16(static_cast<short>(end));
   for (std::size_t k = 0; k < count; k += 32) {
     const __m512i v = _mm512_loadu_si512(numbers + k);
-    std::uint32_t some = _mm512_cmpge_epu16_mask(v, from) & _mm512_cmpneq_epu16_mask(v, row_end);
+    std::uint32_t some =
+        _mm512_cmpge_epu16_mask(v, from_first) & _mm512_cmpneq_epu16_mask(v, row_end);
     if (count - k < 32) some &= (1u << (count - k)) - 1;
-    for (; some; some &= some - 1)
-      bring_one(numbers, k + static_cast<std::size_t>(std::countr_zero(some)), first, end);
+    for (; some; some &= some - 1) {
+      const std::size_t at = k + static_cast<std::size_t>(std::countr_zero(some));
+      // The 31 numbers before it; its place is behind the last of them that stays in front of it.
+      std::uint16_t* const from = numbers + at - 31;
+      const __m512i old = _mm512_loadu_si512(from);
+      const std::uint32_t before = _mm512_cmpge_epu16_mask(old, from_first) & 0x7FFFFFFFu;
+      if (__builtin_expect(before == 0, 0)) {
+        bring_one(numbers, at, first, end);
+        continue;
+      }
+      const std::uint32_t place = std::uint32_t{1} << std::bit_width(before);
+      const __m512i moved = _mm512_loadu_si512(from - 1);
+      const __m512i number = _mm512_set1_epi16(static_cast<short>(numbers[at]));
+      _mm512_mask_storeu_epi16(from, ~(place - 1), _mm512_mask_mov_epi16(moved, place, number));
+    }
   }
 }
 
