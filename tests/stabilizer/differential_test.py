@@ -110,6 +110,118 @@ def test_error_models():
             assert want.get_detector_coordinates() == got.get_detector_coordinates(), (code, flags)
 
 
+def random_noisy_circuit(rng, n):
+    """Every kind of noise, measurement and annotation; records are looked back at as far as there are some."""
+    lines, records = [], 0
+
+    def body(count):
+        nonlocal records
+        for _ in range(count):
+            r = rng.random()
+            a, b = rng.sample(range(n), 2)
+            heralds = {"HERALDED_ERASE(0.1)": 1, "HERALDED_PAULI_CHANNEL_1(0.1, 0.05, 0.02, 0.01)": 1}
+            if r < 0.2:
+                lines.append(f"{rng.choice(ONE)} {a}")
+            elif r < 0.4:
+                lines.append(f"{rng.choice(TWO)} {a} {b}")
+            elif r < 0.5:
+                lines.append(f"{rng.choice(['M', 'MX', 'MY', 'MR', 'MRX', 'MRY'])}({rng.choice([0, 0.1])}) {rng.choice(['', '!'])}{a}")
+                records += 1
+            elif r < 0.55:
+                lines.append(f"{rng.choice(['R', 'RX', 'RY'])} {a}")
+            elif r < 0.6:
+                lines.append(f"{rng.choice(['MXX', 'MYY', 'MZZ'])}(0.02) {a} {b}")
+                records += 1
+            elif r < 0.65:
+                lines.append("MPP(0.01) " + "*".join(rng.choice("XYZ") + str(q) for q in rng.sample(range(n), min(n, 3))))
+                records += 1
+            elif r < 0.75:
+                lines.append(f"{rng.choice(['X_ERROR', 'Y_ERROR', 'Z_ERROR', 'DEPOLARIZE1'])}({rng.choice([0.1, 0.001])}) {a}")
+            elif r < 0.8:
+                lines.append(f"DEPOLARIZE2(0.05) {a} {b}")
+            elif r < 0.82:
+                lines.append(f"{rng.choice(list(heralds))} {a}")
+                records += 1
+            elif r < 0.85:
+                lines.append(rng.choice([
+                    f"PAULI_CHANNEL_1(0.1, 0.2, 0.05) {a}", f"E(0.1) X{a} Y{b}", f"E(0.1) X{a}\nELSE_CORRELATED_ERROR(0.2) Z{b}",
+                    f"PAULI_CHANNEL_2(.01,.02,.03,.04,.05,.06,.07,.01,.02,.03,.04,.05,.06,.07,.08) {a} {b}"]))
+            elif r < 0.88:
+                lines.append(f"{rng.choice(['SPP', 'SPP_DAG'])} X{a}*Z{b}")
+            elif r < 0.91 and records:
+                lines.append(f"C{rng.choice('XYZ')} rec[-1] {a}")
+            elif records and r < 0.98:
+                detectors(1)
+            elif records:
+                lines.append(f"OBSERVABLE_INCLUDE({rng.randrange(3)}) {rng.choice(['rec[-1]', f'X{a}', f'Z{a} Y{b}'])}")
+
+    def detectors(count):
+        for _ in range(count):
+            back = (f"rec[-{rng.randint(1, min(records, 4))}]" for _ in range(rng.randint(1, 3)))
+            lines.append(f"DETECTOR({rng.randrange(5)}) " + " ".join(back))
+
+    body(rng.randint(3, 20))
+    if rng.random() < 0.4:
+        lines.append("M 0")
+        records += 1
+        lines.append(f"REPEAT {rng.choice([2, 5, 37])} {{")
+        body(rng.randint(3, 10))
+        lines.append("SHIFT_COORDS(1)\n}")
+    body(rng.randint(3, 10))
+    lines.append("M " + " ".join(map(str, range(n))))
+    records += n
+    detectors(3)
+    return "\n".join(lines)
+
+
+def test_error_models_of_random_circuits():
+    """All options: what one program refuses the other does, else the models are equal."""
+    rng = random.Random(SEED)
+    equal = gauges = 0
+    for _ in range(250):
+        text = random_noisy_circuit(rng, rng.randrange(2, 7))
+        gauge, disjoint = rng.random() < 0.8, rng.random() < 0.8
+        flags = ["--allow_gauge_detectors"] * gauge + ["--approximate_disjoint_errors"] * disjoint
+        flags += ["--fold_loops"] * (rng.random() < 0.4)
+        try:
+            want = stim.Circuit(text).detector_error_model(allow_gauge_detectors=gauge, approximate_disjoint_errors=disjoint)
+        except ValueError:
+            refused = subprocess.run([PROGRAM, "analyze_errors", *flags], input=text.encode(), capture_output=True)
+            assert refused.returncode == 4, (flags, text)
+            continue
+        got = stim.DetectorErrorModel(run(["analyze_errors", *flags], text).decode())
+        a, b = models(want), models(got)
+        assert a.keys() == b.keys() and all(abs(a[k] - b[k]) < 1e-12 for k in a), (flags, text)
+        assert want.num_detectors == got.num_detectors and want.num_observables == got.num_observables, text
+        assert want.get_detector_coordinates() == got.get_detector_coordinates(), text
+        equal += 1
+        gauges += 0.5 in a.values()
+    assert equal > 80 and gauges > 30, (equal, gauges)
+
+
+def test_flags_say_what_stim_says():
+    """Certain outcomes: the same bytes as Stim's own command."""
+    text = "X_ERROR(1) 1\nM 0 1\nDETECTOR rec[-1]\nDETECTOR rec[-2]\nOBSERVABLE_INCLUDE(0) rec[-1]\nOBSERVABLE_INCLUDE(2) rec[-2]\n"
+    formats = ["01", "b8", "r8", "ptb64", "hits", "dets"]
+    cases = [["detect", "--shots", "64", "--out_format", f, *more] for f in formats
+             for more in ([], ["--append_observables"], ["--prepend_observables"])]
+    cases += [["sample", "--shots", "64", "--out_format", f] for f in formats]
+    cases += [["--sample"], ["--sample=3"], ["--sample", "3"], ["--sample=3", "--out_format=hits"], ["--detect=4"], ["--detect", "4"],
+              ["--detect=2", "--append_observables"], ["--detect=2", "--out_format=dets"], ["--sample=2", "--frame0"],
+              ["--analyze_errors"], ["--analyze_errors", "--fold_loops"], ["--detector_hypergraph"],
+              ["sample", "--skip_reference_sample"], ["sample", "--skip_loop_folding"]]
+    main = "import stim, sys; stim.main(command_line_args=sys.argv[1:])"
+    for words in cases:
+        want = subprocess.run([sys.executable, "-c", main, *words], input=text.encode(), capture_output=True, check=True).stdout
+        assert run(words, text) == want, (words, want)
+    for name, gate in stim.gate_data().items():
+        for alias in gate.aliases:
+            described = run(["help", alias.lower()]).decode()
+            assert name in described and alias in described, alias
+    for topic in formats + ["gates", "formats"]:
+        assert run(["help", topic])
+
+
 def test_formats_and_conversion():
     c = stim.Circuit.generated("surface_code:rotated_memory_z", distance=3, rounds=3,
                                after_clifford_depolarization=0.01)

@@ -4,6 +4,7 @@ Usage: interrupts_test.py PATH/TO/tilewave
 """
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -43,6 +44,27 @@ def test_a_full_disk_says_where_to_go_on(circuit, folder):
     assert result.returncode == 3, result
     message = result.stderr.decode()
     assert message.count("\n") == 1 and "/dev/full" in message and "--first_shot" in message, message
+
+
+def test_a_disk_that_fills_up_keeps_every_whole_shot(circuit, folder):
+    room = 300_007
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    for fmt in "b8", "01", "r8", "ptb64", "hits", "dets", "sparse":
+        for threads in "1", "2":
+            out = os.path.join(folder, "little")
+            words = command(circuit, 640_000, "--threads", threads, fmt=fmt)
+            result = subprocess.run(words + ["--out", out], capture_output=True, preexec_fn=little_room)
+            assert result.returncode == 3, result
+            done = int(re.search(rb"stopped before shot (\d+)", result.stderr).group(1))
+            part = open(out, "rb").read()
+            more = subprocess.run(command(circuit, 640, "--first_shot", str(done), fmt=fmt), capture_output=True, check=True)
+            whole = subprocess.run(command(circuit, done + 640, fmt=fmt), capture_output=True, check=True)
+            assert part + more.stdout == whole.stdout, (fmt, threads, done)
+            assert len(part) <= room < len(whole.stdout) and len(part) > room - 64 * 160 // 8 - 64, (fmt, done, len(part))
 
 
 def peak_kilobytes(words):

@@ -55,6 +55,33 @@ static_assert(std::size(kOps) == static_cast<std::size_t>(K::kCount));
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::kInput, message); }
 
+// Each product of Paulis must be Hermitian: with its factors on a qubit two by two, as often as
+// unequal ones meet it gains an i, which must come in pairs.
+void check_hermitian(const std::string& where, std::span<const StabTarget> targets) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> factors;  // qubit, Pauli so far as x + 2 z
+  unsigned turns = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const StabTarget& t = targets[i];
+    if (t.kind == StabTarget::Kind::kCombiner) continue;
+    if (i == 0 || targets[i - 1].kind != StabTarget::Kind::kCombiner) factors.clear(), turns = 0;
+    const auto code = static_cast<std::uint32_t>(t.pauli), xz = code ^ (code >> 1);
+    const auto it = std::find_if(factors.begin(), factors.end(),
+                                 [&](const auto& f) { return f.first == t.value; });
+    if (it == factors.end()) {
+      factors.emplace_back(t.value, xz);
+    } else {
+      turns += it->second != 0 && it->second != xz;
+      it->second ^= xz;
+    }
+    const bool last = i + 1 == targets.size() || targets[i + 1].kind != StabTarget::Kind::kCombiner;
+    if (last && turns % 2) {
+      fail(where +
+           ": a Pauli product is anti-Hermitian (it multiplies to +-i times a Pauli): fix "
+           "the repeated qubit");
+    }
+  }
+}
+
 constexpr std::uint32_t kMaxIndex = (1u << 24) - 1;
 
 bool may_be_classical(GateId gate) {  // gates whose control may be a record or sweep bit
@@ -140,17 +167,7 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
         break;
     }
     if (!ok) {
-      static constexpr const char* kWants[] = {"no targets",
-                                               "plain qubits",
-                                               "pairs of qubits",
-                                               "qubits (perhaps with '!')",
-                                               "pairs of qubits (perhaps with '!')",
-                                               "Pauli products such as X1*Z2",
-                                               "Pauli targets such as X1",
-                                               "measurement records such as rec[-1]",
-                                               "records or Pauli targets",
-                                               "the bits 0 and 1"};
-      fail(where + " takes " + kWants[static_cast<int>(rule)]);
+      fail(where + " takes " + std::string(describe(rule)));
     }
   }
   if (rule == T::kPairs || rule == T::kMeasuredPairs) {
@@ -180,9 +197,24 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
       last_pauli = !combiner;
     }
   }
+  if (rule == T::kProducts) check_hermitian(where, targets);
 }
 
 }  // namespace
+
+std::string_view describe(TargetRule rule) {
+  static constexpr std::string_view kWants[] = {"no targets",
+                                                "plain qubits",
+                                                "pairs of qubits",
+                                                "qubits (perhaps with '!')",
+                                                "pairs of qubits (perhaps with '!')",
+                                                "Pauli products such as X1*Z2",
+                                                "Pauli targets such as X1",
+                                                "measurement records such as rec[-1]",
+                                                "records or Pauli targets",
+                                                "the bits 0 and 1"};
+  return kWants[static_cast<int>(rule)];
+}
 
 std::span<const StabOpInfo> stabilizer_ops() { return kOps; }
 const StabOpInfo& stabilizer_op(StabKind kind) { return kOps[static_cast<std::size_t>(kind)]; }
@@ -282,8 +314,8 @@ void StabilizerCircuit::append_repeat(std::uint64_t count, StabilizerCircuit bod
   instructions_.push_back(op);
 }
 
-std::uint64_t count_measurements(const StabilizerCircuit& circuit, const StabInstruction& op) {
-  switch (op.kind) {
+std::uint64_t count_measurements(StabKind kind, std::span<const StabTarget> targets) {
+  switch (kind) {
     case K::kM:
     case K::kMX:
     case K::kMY:
@@ -293,16 +325,15 @@ std::uint64_t count_measurements(const StabilizerCircuit& circuit, const StabIns
     case K::kHeraldedErase:
     case K::kHeraldedPauliChannel1:
     case K::kMpad:
-      return op.num_targets;
+      return targets.size();
     case K::kMXX:
     case K::kMYY:
     case K::kMZZ:
-      return op.num_targets / 2;
+      return targets.size() / 2;
     case K::kMPP: {
       std::uint64_t combiners = 0;
-      for (const StabTarget& t : circuit.targets(op))
-        combiners += t.kind == StabTarget::Kind::kCombiner;
-      return op.num_targets - 2 * combiners;
+      for (const StabTarget& t : targets) combiners += t.kind == StabTarget::Kind::kCombiner;
+      return targets.size() - 2 * combiners;
     }
     default:
       return 0;

@@ -70,6 +70,9 @@ enum class TargetRule : std::uint8_t {
   kBits,  ///< 0 or 1
 };
 
+/// What the targets must be, in words.
+std::string_view describe(TargetRule rule);
+
 /// The row of one instruction that is not a unitary gate.
 struct StabOpInfo {
   StabKind kind;
@@ -172,7 +175,11 @@ struct StabName {
 StabName find_stabilizer_op(std::string_view upper);
 
 /// Records that one instruction with these targets adds.
-std::uint64_t count_measurements(const StabilizerCircuit& circuit, const StabInstruction& op);
+std::uint64_t count_measurements(StabKind kind, std::span<const StabTarget> targets);
+inline std::uint64_t count_measurements(const StabilizerCircuit& circuit,
+                                        const StabInstruction& op) {
+  return count_measurements(op.kind, circuit.targets(op));
+}
 
 inline StabTarget qubit_target(std::uint32_t q, bool inverted = false) {
   return {q, StabTarget::Kind::kQubit, Pauli::kI, inverted};

@@ -41,13 +41,14 @@ void add_detect_command(CLI::App& app) {
     others.layout = {};
     others.layout.observables = program.counts.observables;
     others.first_bit = program.counts.detectors;
-    if (f->append) {
+    // Stim writes the observables of dets in front when it is not told where they go.
+    const bool first =
+        f->prepend || (detectors.format == io::ShotFormat::kDets && f->obs_out.empty());
+    if (f->append || first) {
       detectors.layout.observables = program.counts.observables;
+      detectors.layout.observables_first = !f->append;
       return write_shots(*source, options, {detectors});
     }
-    if (f->prepend)
-      throw Error(ExitCode::kUsage,
-                  "--prepend_observables is not supported: use --append_observables or --obs_out");
     if (f->obs_out.empty()) return write_shots(*source, options, {detectors});
     StimFile obs(f->obs_out, "wb");
     others.file = &obs;

@@ -44,6 +44,15 @@ void add_gen_command(CLI::App& app) {
     }
     const auto circuit = circuit::code_circuit(f->code, f->task, f->options);
     StimFile out(f->out, "wb");
+    const auto number = [](double p) { return io::shortest_number(p); };
+    const circuit::CodeOptions& g = f->options;
+    out.write(
+        "# Generated " + f->code + " circuit.\n# task: " + f->task +
+        "\n# rounds: " + std::to_string(g.rounds) + "\n# distance: " + std::to_string(g.distance) +
+        "\n# before_round_data_depolarization: " + number(g.before_round_data_depolarization) +
+        "\n# before_measure_flip_probability: " + number(g.before_measure_flip_probability) +
+        "\n# after_reset_flip_probability: " + number(g.after_reset_flip_probability) +
+        "\n# after_clifford_depolarization: " + number(g.after_clifford_depolarization) + "\n");
     out.write(io::print_stim(circuit));
     out.flush();
   });

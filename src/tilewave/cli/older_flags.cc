@@ -1,4 +1,5 @@
-// Stim's older forms of its commands: `--detect=1000 ...` is `detect --shots 1000 ...`.
+// Stim's older forms of its commands: `--detect=1000 ...` (or `--detect 1000 ...`) is
+// `detect --shots 1000 ...`.
 #include "tilewave/cli/older_flags.h"
 
 #include <array>
@@ -26,10 +27,15 @@ std::vector<std::string> rewrite_older_flags(int argc, char** argv) {
       const std::string flag = "--" + std::string(name);
       const bool plain = words[k] == flag, valued = words[k].rfind(flag + "=", 0) == 0;
       if (!plain && !valued) continue;
-      const std::string value = valued ? words[k].substr(flag.size() + 1) : "";
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(k));
+      std::string value = valued ? words[k].substr(flag.size() + 1) : "";
+      auto at = words.begin() + static_cast<std::ptrdiff_t>(k);
+      at = words.erase(at);
+      // `--sample 1000`, `--gen surface_code`: the value may be a word of its own.
+      const bool apart = plain && at != words.end() && at->rfind('-', 0) != 0 &&
+                         (command == "sample" || command == "detect" || command == "gen");
+      if (apart) value = *at, words.erase(at);
       words.insert(words.begin() + 1, std::string(command));
-      if (valued) {
+      if (valued || apart) {
         words.push_back(command == "gen" ? "--code" : "--shots");
         words.push_back(value);
       }

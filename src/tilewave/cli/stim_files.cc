@@ -8,6 +8,9 @@
 #include <memory>
 #include <random>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
@@ -89,6 +92,19 @@ void StimFile::flush() {
   }
 }
 
+std::optional<std::uint64_t> StimFile::position() {
+  struct stat status;
+  if (fstat(fileno(file_), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const off_t at = lseek(fileno(file_), 0, SEEK_CUR);  // nothing is buffered behind a flush
+  if (at < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(at);
+}
+
+void StimFile::cut(std::uint64_t position) {
+  if (ftruncate(fileno(file_), static_cast<off_t>(position)) == 0)
+    lseek(fileno(file_), static_cast<off_t>(position), SEEK_SET);
+}
+
 void add_sample_flags(CLI::App& command, SampleFlags& f) {
   command.add_option("--shots", f.shots, "number of shots")->capture_default_str();
   command.add_option_function<std::uint64_t>(
@@ -165,7 +181,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   stabilizer::ShotPipeline pipeline;
   pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer& bytes) {
     if (counting) return std::span(reinterpret_cast<const char*>(rows), n * stride);
-    if (whole && sinks[0].format == io::ShotFormat::kB8) {
+    if (whole && sinks[0].format == io::ShotFormat::kB8 && !sinks[0].layout.observables_first) {
       io::pack_rows(rows, stride, n, sinks[0].layout);
       return std::span(reinterpret_cast<const char*>(rows), n * sinks[0].layout.bytes());
     }
@@ -186,10 +202,10 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     return bytes.bytes();
   };
   std::uint64_t done = 0;
-  pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
-    if (counting) {
-      summary->add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n);
-    } else if (whole) {
+  // Blocks leave whole: what a failed write left in a buffer must not follow later.
+  for (const ShotSinkSpec& s : sinks) std::setvbuf(s.file->get(), nullptr, _IONBF, 0);
+  const auto write_all = [&](std::span<const char> bytes) {
+    if (whole) {
       sinks[0].file->write(bytes.data(), bytes.size());
     } else {
       const char* from = bytes.data() + sinks.size() * sizeof(std::uint64_t);
@@ -198,6 +214,38 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
         std::memcpy(&length, bytes.data() + k * sizeof length, sizeof length);
         sinks[k].file->write(from, length);
         from += length;
+      }
+    }
+    for (const ShotSinkSpec& s : sinks) s.file->flush();
+  };
+  // Where writing fails, files end behind their last whole shot, and `done` tells of it.
+  const auto keep_whole_shots = [&](const std::vector<std::optional<std::uint64_t>>& starts,
+                                    std::span<const char> bytes) {
+    for (std::size_t k = 0; k < sinks.size(); ++k) {
+      const auto end = sinks[k].file->position();
+      if (!starts[k] || !end || *end < *starts[k]) continue;
+      std::uint64_t kept = 0;
+      if (whole) {
+        const io::WholeShots w =
+            io::whole_shots(sinks[0].format, sinks[0].layout,
+                            bytes.first(std::min(*end - *starts[0], bytes.size())));
+        kept = w.bytes;
+        done += w.shots;
+      }
+      sinks[k].file->cut(*starts[k] + kept);
+    }
+  };
+  pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
+    if (counting) {
+      summary->add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n);
+    } else {
+      std::vector<std::optional<std::uint64_t>> starts;
+      for (const ShotSinkSpec& s : sinks) starts.push_back(s.file->position());
+      try {
+        write_all(bytes);
+      } catch (const Error&) {
+        keep_whole_shots(starts, bytes);
+        throw;
       }
     }
     done += n;

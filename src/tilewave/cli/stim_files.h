@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tilewave/io/shots.h"
@@ -31,6 +32,10 @@ class StimFile {
   void write(const char* bytes, std::size_t count);
   void write(const std::string& text) { write(text.data(), text.size()); }
   void flush();
+  /// Bytes in front of the next one in a regular file; none in a pipe or a device.
+  std::optional<std::uint64_t> position();
+  /// Ends a regular file here.
+  void cut(std::uint64_t position);
 
  private:
   std::FILE* file_;

@@ -40,7 +40,7 @@ char* copy_labels(const char* labels, const RowOnes::Stretch& s, char* to) {
 RowOnes::RowOnes(std::uint64_t num_bits)
     : num_bits_(num_bits),
       at_once_(num_bits < kPiece ? std::min<std::uint64_t>(64, kPiece / (num_bits + 1)) : 1),
-      numbers_(1 + kPiece + 2 * 64) {  // words are stored before they are counted
+      numbers_(kFront + kPiece + 2 * 64) {  // words are stored before they are counted
   if (num_bits >> 32) {
     throw Error(ExitCode::kResources, "a shot of " + std::to_string(num_bits) +
                                           " bits is too long for a list of its ones: use b8 or 01");
@@ -52,8 +52,8 @@ RowOnes::Stretch RowOnes::stretch(const std::uint8_t* rows, std::size_t stride,
   static const auto kOnes = pick_ones();
   const std::uint64_t last = std::min(num_bits_, first + kPiece);
   const auto end = static_cast<std::uint16_t>(num_bits_ - first);  // read where the row ends only
-  numbers_[0] = end;
-  std::uint16_t* const begin = numbers_.data() + 1;
+  numbers_[kFront - 1] = end;
+  std::uint16_t* const begin = numbers_.data() + kFront;
   std::uint16_t* behind = begin + num_rows;
   if (num_bits_ == 0) {
     std::fill(begin, behind, end);
@@ -67,8 +67,9 @@ RowOnes::Stretch RowOnes::stretch(const std::uint8_t* rows, std::size_t stride,
 }
 
 LabelWriter::LabelWriter(bool typed, std::uint64_t measurements, std::uint64_t detectors,
-                         std::uint64_t observables)
+                         std::uint64_t observables, bool observables_first)
     : typed_(typed),
+      observables_first_(observables_first && observables > 0),
       detectors_(measurements),
       observables_(measurements + detectors),
       bits_(observables_ + observables),
@@ -102,17 +103,40 @@ void LabelWriter::make_table() {
   }
 }
 
+// A row of several stretches, its observables first.
+void LabelWriter::append_long(const std::uint8_t* row, ByteBuffer& out) const {
+  std::string line = "shot";
+  const auto put = [&](std::uint64_t from, std::uint64_t to, const char* kind, std::uint64_t less) {
+    for (std::uint64_t b = from; b < to; ++b) {
+      if ((row[b / 8] >> (b % 8)) & 1) line.append(kind).append(std::to_string(b - less));
+    }
+  };
+  put(observables_, bits_, " L", observables_);
+  put(0, detectors_, " M", 0);
+  put(detectors_, observables_, " D", detectors_);
+  line += '\n';
+  std::copy(line.begin(), line.end(), out.extend(line.size()));
+}
+
 void LabelWriter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
                          ByteBuffer& out) const {
   if (num_rows == 0) return;
   constexpr std::string_view kHead = "shot";
   const bool commas = !typed_;
+  if (observables_first_ && !RowOnes::has_whole_rows(bits_)) {
+    for (std::size_t r = 0; r < num_rows; ++r) append_long(rows + r * stride, out);
+    return;
+  }
+  static const BringForward kBringForward = pick_bring_forward();
   RowOnes reader(bits_);
   if (typed_) std::copy(kHead.begin(), kHead.end(), out.extend(kHead.size()));
   bool any = false;
   const auto write = [&](auto copy) {
     reader.each(rows, stride, num_rows, [&](const RowOnes::Stretch& s) {
       if (s.numbers.empty()) return;
+      if (observables_first_)
+        kBringForward(s.numbers.data(), s.numbers.size(), static_cast<std::uint16_t>(observables_),
+                      static_cast<std::uint16_t>(s.end));
       char* const to = out.reserve((s.numbers.size() + 1) * width_ + 64);
       // A line end in the place of a comma that is written already.
       char* const from = to - (commas && any && s.numbers[0] == s.end);

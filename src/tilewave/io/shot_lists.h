@@ -19,12 +19,14 @@ class RowOnes {
  public:
   /// Throws Error(kResources) from 2^32 bits on.
   explicit RowOnes(std::uint64_t num_bits);
+  /// Whether every stretch has whole rows.
+  static bool has_whole_rows(std::uint64_t num_bits) { return num_bits <= kPiece; }
 
   /// The ones of some rows, or of a part of a long one, one after the other without a branch per
   /// row: a row ends with the number `end`, which stands for num_bits, and before the first stands
   /// one.
   struct Stretch {
-    std::span<const std::uint16_t> numbers;  ///< from bit `first` on
+    std::span<std::uint16_t> numbers;  ///< from bit `first` on
     std::uint32_t first, end;
   };
   /// Calls f(stretch) for all rows in order.
@@ -38,6 +40,7 @@ class RowOnes {
   }
 
  private:
+  static constexpr std::size_t kFront = 33;       // numbers in front of the first: an end last
   static constexpr std::uint64_t kPiece = 32768;  // bits at once; their numbers stay in the cache
   // The ones from bit `first` on, at most kPiece of them.
   Stretch stretch(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
@@ -51,16 +54,18 @@ class RowOnes {
 /// By kernels where the machine has them, else by texts of all bits ready to be copied.
 class LabelWriter {
  public:
-  /// The bits of a row: measurements M, then detectors D, then observables L when `typed`.
+  /// The bits of a row: measurements M, then detectors D, then observables L when `typed`; with
+  /// `observables_first` the L are written before the others.
   LabelWriter(bool typed, std::uint64_t measurements, std::uint64_t detectors,
-              std::uint64_t observables);
+              std::uint64_t observables, bool observables_first = false);
   void append(const std::uint8_t* rows, std::size_t stride, std::size_t num_rows,
               ByteBuffer& out) const;
 
  private:
   void make_table();
+  void append_long(const std::uint8_t* row, ByteBuffer& out) const;
 
-  bool typed_;
+  bool typed_, observables_first_;
   std::uint64_t detectors_, observables_, bits_;  // the first bit behind each kind
   bool kernel_;
   std::size_t width_ = 8;    // of a text: 8 where that is enough, else 16

@@ -83,7 +83,52 @@ TEST(ShotLists, are_those_of_plain_writers) {
           formatter.append(rows.bytes.data() + rows.stride, rows.stride, count - 1, bytes);
           ASSERT_TRUE(std::string(bytes.data(), bytes.size()) == plain(format, layout, rows))
               << bits << " bits, density " << density << ", format " << static_cast<int>(format);
+          // What a full disk leaves.
+          const std::size_t cut = bytes.size() * 2 / 3;
+          const WholeShots whole = whole_shots(format, layout, bytes.bytes().first(cut));
+          ByteBuffer some;
+          formatter.append(rows.bytes.data(), rows.stride, whole.shots, some);
+          ASSERT_TRUE(whole.bytes <= cut && some.size() == whole.bytes);
+          ASSERT_TRUE(std::equal(some.data(), some.data() + some.size(), bytes.data()));
         }
+      }
+    }
+  }
+}
+
+// Observables before the detectors: as if the rows had them there.
+TEST(ShotLists, observables_first) {
+  std::mt19937_64 rng(2);
+  for (const ShotLayout& layout :
+       {ShotLayout{0, 5, 2}, ShotLayout{0, 1320, 1}, ShotLayout{0, 64, 8}, ShotLayout{0, 700, 90},
+        ShotLayout{0, 40000, 3}, ShotLayout{0, 0, 9}, ShotLayout{0, 9, 0}}) {
+    for (double density : {0.01, 0.4}) {
+      const Rows rows = random_rows(layout.bits(), 37, density, rng);
+      Rows turned{std::vector<std::uint8_t>(rows.bytes.size()), rows.stride, rows.count};
+      for (std::size_t s = 0; s < rows.count; ++s) {
+        for (std::uint64_t b = 0; b < layout.bits(); ++b) {
+          const std::uint64_t to =
+              b < layout.detectors ? b + layout.observables : b - layout.detectors;
+          if (rows.one(s, b))
+            turned.bytes[s * rows.stride + to / 8] |= static_cast<std::uint8_t>(1 << (to % 8));
+        }
+      }
+      ShotLayout first = layout;
+      first.observables_first = true;
+      for (ShotFormat format : {ShotFormat::kHits, ShotFormat::kDets, ShotFormat::kR8,
+                                ShotFormat::kB8, ShotFormat::k01}) {
+        ByteBuffer got, want;
+        ShotFormatter(format, first).append(rows.bytes.data(), rows.stride, rows.count, got);
+        if (format != ShotFormat::kDets) {
+          ShotFormatter(format, {0, layout.bits(), 0})
+              .append(turned.bytes.data(), rows.stride, rows.count, want);
+        } else {
+          std::string text = plain(format, {layout.observables, layout.detectors, 0}, turned);
+          for (char& c : text) c = c == 'M' ? 'L' : c;
+          std::copy(text.begin(), text.end(), want.extend(text.size()));
+        }
+        ASSERT_TRUE(std::string(got.data(), got.size()) == std::string(want.data(), want.size()))
+            << layout.detectors << " detectors, format " << static_cast<int>(format);
       }
     }
   }

@@ -98,13 +98,42 @@ ShotFormatter::ShotFormatter(ShotFormat format, const ShotLayout& layout)
     : format_(format), layout_(layout) {
   if (format == ShotFormat::kHits || format == ShotFormat::kDets) {
     labels_.emplace(format == ShotFormat::kDets, layout.measurements, layout.detectors,
-                    layout.observables);
+                    layout.observables, format == ShotFormat::kDets && layout.observables_first);
   }
 }
+
+namespace {
+// Rows with the observables before the detectors.
+std::vector<std::uint8_t> observables_first(const std::uint8_t* rows, std::size_t stride,
+                                            std::size_t num_shots, const ShotLayout& l) {
+  const std::uint64_t bytes = l.bytes();
+  std::vector<std::uint8_t> detectors, observables, out(num_shots * bytes);
+  cut_rows(rows, stride, num_shots, 0, l.detectors, detectors);
+  cut_rows(rows, stride, num_shots, l.detectors, l.observables, observables);
+  const std::size_t d = (l.detectors + 7) / 8, o = (l.observables + 7) / 8;
+  for (std::size_t s = 0; s < num_shots; ++s) {
+    std::uint8_t* row = out.data() + s * bytes;
+    std::copy_n(observables.data() + s * o, o, row);
+    for (std::size_t k = 0; k < d; ++k) {
+      const unsigned wide = unsigned{detectors[s * d + k]} << (l.observables % 8);
+      const std::uint64_t at = l.observables / 8 + k;
+      row[at] |= static_cast<std::uint8_t>(wide);
+      if (at + 1 < bytes) row[at + 1] |= static_cast<std::uint8_t>(wide >> 8);
+    }
+  }
+  return out;
+}
+}  // namespace
 
 void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,
                            ByteBuffer& out) const {
   const std::uint64_t bits = layout_.bits(), bytes = layout_.bytes();
+  std::vector<std::uint8_t> reordered;
+  if (layout_.observables_first && format_ != ShotFormat::kDets) {
+    TW_CHECK(layout_.measurements == 0, "only detectors have observables before them");
+    reordered = observables_first(rows, stride, num_shots, layout_);
+    rows = reordered.data(), stride = bytes;
+  }
   switch (format_) {
     case ShotFormat::kB8: {
       auto* to = reinterpret_cast<std::uint8_t*>(out.extend(num_shots * bytes));
@@ -150,6 +179,53 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
     case ShotFormat::kPairs:
       TW_CHECK(false, "a summary is no stream of shots");
   }
+}
+
+WholeShots whole_shots(ShotFormat format, const ShotLayout& layout, std::span<const char> bytes) {
+  WholeShots out;
+  const std::uint64_t bits = layout.bits(), size = bytes.size();
+  const auto groups_of = [&](std::uint64_t group, std::uint64_t shots) {
+    if (group) out = {size / group * shots, size / group * group};
+  };
+  switch (format) {
+    case ShotFormat::kB8:
+      groups_of(layout.bytes(), 1);
+      break;
+    case ShotFormat::kPtb64:
+      groups_of(bits * 8, 64);
+      break;
+    case ShotFormat::k01:
+    case ShotFormat::kHits:
+    case ShotFormat::kDets:
+      for (std::uint64_t k = 0; k < size; ++k) {
+        if (bytes[k] == '\n') out = {out.shots + 1, k + 1};
+      }
+      break;
+    case ShotFormat::kR8:
+      for (std::uint64_t k = 0, at = 0; k < size; ++k) {
+        const auto run = static_cast<std::uint8_t>(bytes[k]);
+        at += run;
+        if (run == 255) continue;
+        if (at == bits) {
+          out = {out.shots + 1, k + 1};
+          at = 0;
+        } else {
+          ++at;
+        }
+      }
+      break;
+    case ShotFormat::kSparse:
+      for (std::uint32_t count; out.bytes + 4 <= size; ++out.shots) {
+        std::memcpy(&count, bytes.data() + out.bytes, 4);
+        if (size - out.bytes < 4 + 4 * std::uint64_t{count}) break;
+        out.bytes += 4 + 4 * std::uint64_t{count};
+      }
+      break;
+    case ShotFormat::kCounts:
+    case ShotFormat::kPairs:
+      break;
+  }
+  return out;
 }
 
 void pack_rows(std::uint8_t* rows, std::size_t stride, std::size_t num_shots,

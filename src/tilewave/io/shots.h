@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ ShotFormat parse_shot_format(std::string_view name);
 /// What the bits of a shot are, in this order.
 struct ShotLayout {
   std::uint64_t measurements = 0, detectors = 0, observables = 0;
+  bool observables_first = false;  ///< written before the detectors; in the rows they are behind
   std::uint64_t bits() const { return measurements + detectors + observables; }
   std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
@@ -67,6 +69,12 @@ class ShotFormatter {
   ShotLayout layout_;
   std::optional<LabelWriter> labels_;  // of hits and dets
 };
+
+/// The whole shots at the front of bytes that a ShotFormatter made.
+struct WholeShots {
+  std::uint64_t shots = 0, bytes = 0;
+};
+WholeShots whole_shots(ShotFormat format, const ShotLayout& layout, std::span<const char> bytes);
 
 /// Brings rows, `stride` bytes apart, together in place: bits behind the layout's become 0, bytes
 /// behind them go.

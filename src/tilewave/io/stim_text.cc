@@ -56,7 +56,9 @@ StabTarget read_target(StimScanner& in) {
   return t;
 }
 
-void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t opened) {
+// `records`: those measured so far, of loops in their first iteration.
+void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t opened,
+                std::uint64_t& records) {
   while (in.next_instruction(depth, opened)) {
     const std::size_t first = in.position();
     const std::string name = in.read_name();
@@ -69,7 +71,10 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       const StimScanner::Repeat repeat = in.read_repeat(depth);
       if (repeat.count == 0) in.fail_at(repeat.count_at, "REPEAT needs at least one iteration");
       StabilizerCircuit body;
-      read_block(in, body, depth + 1, repeat.brace);
+      const std::uint64_t before = records;
+      read_block(in, body, depth + 1, repeat.brace, records);
+      records =
+          circuit::saturating_add(before, circuit::saturating_mul(records - before, repeat.count));
       out.append_repeat(repeat.count, std::move(body), tag, line);
       continue;
     }
@@ -85,13 +90,21 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       const bool product = in.peek() == '*' ||
                            (!targets.empty() && targets.back().kind == StabTarget::Kind::kCombiner);
       if (glued && !product) in.fail("expected a space before the target");
+      const std::size_t at = in.position();
       targets.push_back(read_target(in));
+      const StabTarget& t = targets.back();
+      if (t.kind == StabTarget::Kind::kRecord && t.value > records) {
+        in.fail_at(at, "rec[-" + std::to_string(t.value) +
+                           "] looks back past the first record: only " + std::to_string(records) +
+                           " records precede it");
+      }
     }
     try {
       out.append(found.kind, found.gate, targets, args, tag, line);
     } catch (const Error& e) {
       in.fail_at(first, e.what());
     }
+    records = circuit::saturating_add(records, circuit::count_measurements(found.kind, targets));
   }
 }
 
@@ -151,7 +164,8 @@ void print_block(const StabilizerCircuit& c, int indent, std::string& out) {
 StabilizerCircuit parse_stim(std::string_view text, std::string_view file) {
   StimScanner in(text, file);
   StabilizerCircuit out;
-  read_block(in, out, 0, 0);
+  std::uint64_t records = 0;
+  read_block(in, out, 0, 0, records);
   return out;
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 TEST(StimText, prints_what_it_reads) {
   const std::string text =
-      "QUBIT_COORDS(1.5, -2) 0\nR 0 1 2\nH[a tag\\C] 0\nCX 0 1 rec[-1] 2 sweep[3] 2\nMPP(0.125) "
+      "QUBIT_COORDS(1.5, -2) 0\nR 0 1 2\nH[a tag\\C] 0\nM 2\nCX 0 1 rec[-1] 2 sweep[3] "
+      "2\nMPP(0.125) "
       "!X0*Z1 Y2\n"
       "SPP X0*!Y1\nE(0.1) X0 Z1\nELSE_CORRELATED_ERROR(0.2) Y2\nREPEAT 1000000000000 {\n    TICK\n "
       "   REPEAT[in] 2 {\n"
@@ -49,7 +50,7 @@ struct Bad {
 constexpr Bad kBad[] = {
     {"H 0\nFOO 1", "2:1"},
     {"H 0 x", "1:6"},
-    {"M rec[-1]", "1:1"},
+    {"M 0\nM rec[-1]", "2:1"},
     {"DETECTOR rec[-0]", "1:10"},
     {"DETECTOR rec[1]", "1:10"},
     {"REPEAT 3 {\nH 0\n", "1:10"},
@@ -61,7 +62,7 @@ constexpr Bad kBad[] = {
     {"X_ERROR 0", "1:1"},
     {"CX 0", "1:1"},
     {"CX 1 1", "1:1"},
-    {"CX 0 rec[-1]", "1:1"},
+    {"M 0\nCX 0 rec[-1]", "2:1"},
     {"M 0,1", "1:4"},
     {"H[tag 0", "1:2"},
     {"MPP X0*", "1:1"},
@@ -69,8 +70,13 @@ constexpr Bad kBad[] = {
     {"H 99999999999", "1:3"},
     {"MPAD 2", "1:1"},
     {"PAULI_CHANNEL_1(0.5,0.5,0.5) 0", "1:1"},
-    {"OBSERVABLE_INCLUDE(0.5) rec[-1]", "1:1"},
+    {"M 0\nOBSERVABLE_INCLUDE(0.5) rec[-1]", "2:1"},
     {"CX !0 1", "1:1"},
+    {"M 0\nDETECTOR rec[-1] rec[-2]", "2:18"},
+    {"REPEAT 2 {\nDETECTOR rec[-1]\nM 0\n}", "2:10"},
+    {"CX rec[-1] 0", "1:4"},
+    {"H 0\nMPP X0*X1 X0*Y0", "2:1"},
+    {"SPP X0*Y1*Z0", "1:1"},
 };
 
 TEST(StimText, errors_say_where) {

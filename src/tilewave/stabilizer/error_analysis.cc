@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/decompose.h"
@@ -45,7 +46,14 @@ class Analyzer : public SensitivityVisitor {
     std::uint64_t offset = 0;
     if (options_.decompose_errors) collect_known(root_);
     print(root_, offset);
-    for (std::uint64_t k = 0; k < program_.counts.observables; ++k) {
+    // Observables that the circuit names and no error flips.
+    std::set<std::uint64_t> named;
+    for (const auto& block : program_.blocks) {
+      for (const Prim& p : block) {
+        if (p.kind == P::kObservable || p.kind == P::kObservablePauli) named.insert(p.a);
+      }
+    }
+    for (std::uint64_t k : named) {
       if (seen_observables_.size() <= k || !seen_observables_[k]) {
         sink.instruction(
             {DemKind::kLogicalObservable, {}, {{DemTarget::Kind::kObservable, k}}, 0, {}, {}});

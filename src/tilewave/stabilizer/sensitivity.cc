@@ -45,7 +45,12 @@ SensitivityWalk::SensitivityWalk(const StabProgram& program, SymptomKind kind,
       records_(std::bit_ceil(widest_record_use(program) + 1)),
       mask_(records_.size() - 1),
       num_records_(program.counts.measurements),
-      num_detectors_(program.counts.detectors) {}
+      num_detectors_(program.counts.detectors) {
+  if (std::max(num_detectors_, num_records_) >= kObservableBit) {
+    throw Error(ExitCode::kResources,
+                "the circuit has 2^63 detectors or records or more: shorten its REPEAT blocks");
+  }
+}
 
 void SensitivityWalk::run() {
   block(0);

@@ -158,12 +158,7 @@ class Lowering {
       if (it->second == Pauli::kI) out.factors.erase(it);
     }
     phase &= 3;
-    if (phase & 1) {
-      throw Error(ExitCode::kInput,
-                  (line_ ? "line " + std::to_string(line_) + ": " : std::string()) +
-                      "a Pauli product is anti-Hermitian (it multiplies to +-i times a Pauli): it "
-                      "cannot be measured; fix the repeated qubit");
-    }
+    TW_CHECK(phase % 2 == 0, "circuits hold Hermitian products only");
     if (phase == 2) out.negative = !out.negative;
     return out;
   }

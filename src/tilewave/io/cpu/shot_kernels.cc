@@ -141,6 +141,20 @@ TW_TARGET_VBMI2 std::uint16_t* ones_vbmi2(const OnesJob& job) {
 }
 #endif
 
+// Moves number k, one from `first` on, behind those of its row that are in front already.
+inline void bring_one(std::uint16_t* numbers, std::size_t k, std::uint16_t first,
+                      std::uint16_t end) {
+  const std::uint16_t number = numbers[k];
+  for (; k > 0 && numbers[k - 1] != end && numbers[k - 1] < first; --k) numbers[k] = numbers[k - 1];
+  numbers[k] = number;
+}
+void bring_forward_plain(std::uint16_t* numbers, std::size_t count, std::uint16_t first,
+                         std::uint16_t end) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (numbers[k] >= first && numbers[k] != end) bring_one(numbers, k, first, end);
+  }
+}
+
 char* runs_plain(const std::uint16_t* ones, std::size_t count, std::uint32_t end, char* to) {
   std::uint32_t at = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -153,6 +167,33 @@ char* runs_plain(const std::uint16_t* ones, std::size_t count, std::uint32_t end
 #if defined(__x86_64__)
 TW_TARGET_VBMI2 inline __m512i sixteen(const std::uint16_t* from) {
   return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+TW_TARGET_VBMI2 void bring_forward_vbmi2(std::uint16_t* numbers, std::size_t count,
+                                         std::uint16_t first, std::uint16_t end) {
+  const __m512i from_first = _mm512_set1_epi16(static_cast<short>(first)),
+                row_end = _mm512_set1_epi16(static_cast<short>(end));
+  for (std::size_t k = 0; k < count; k += 32) {
+    const __m512i v = _mm512_loadu_si512(numbers + k);
+    std::uint32_t some =
+        _mm512_cmpge_epu16_mask(v, from_first) & _mm512_cmpneq_epu16_mask(v, row_end);
+    if (count - k < 32) some &= (1u << (count - k)) - 1;
+    for (; some; some &= some - 1) {
+      const std::size_t at = k + static_cast<std::size_t>(std::countr_zero(some));
+      // The 31 numbers before it; its place is behind the last of them that stays in front of it.
+      std::uint16_t* const from = numbers + at - 31;
+      const __m512i old = _mm512_loadu_si512(from);
+      const std::uint32_t before = _mm512_cmpge_epu16_mask(old, from_first) & 0x7FFFFFFFu;
+      if (__builtin_expect(before == 0, 0)) {
+        bring_one(numbers, at, first, end);
+        continue;
+      }
+      const std::uint32_t place = std::uint32_t{1} << std::bit_width(before);
+      const __m512i moved = _mm512_loadu_si512(from - 1);
+      const __m512i number = _mm512_set1_epi16(static_cast<short>(numbers[at]));
+      _mm512_mask_storeu_epi16(from, ~(place - 1), _mm512_mask_mov_epi16(moved, place, number));
+    }
+  }
 }
 
 // 16 runs at a time as four bytes each, 255 255 255 rest, of which those needed are kept; runs of
@@ -196,6 +237,13 @@ OnesKernel pick_ones() {
   if (has_vbmi2()) return ones_vbmi2;
 #endif
   return cpu_level() == CpuLevel::kBase ? ones_base : ones_avx2;
+}
+
+BringForward pick_bring_forward() {
+#if defined(__x86_64__)
+  if (has_vbmi2()) return bring_forward_vbmi2;
+#endif
+  return bring_forward_plain;
 }
 
 RunsKernel pick_runs() {

@@ -44,6 +44,12 @@ using RunsKernel = char* (*)(const std::uint16_t* ones, std::size_t count, std::
                              char* to);
 RunsKernel pick_runs();
 
+/// Moves the numbers from `first` on to the front of their rows, which end with `end` (not below
+/// `first`); numbers[-1] is one, and 32 numbers in front may be read.
+using BringForward = void (*)(std::uint16_t* numbers, std::size_t count, std::uint16_t first,
+                              std::uint16_t end);
+BringForward pick_bring_forward();
+
 /// Numbers whose texts are wanted, less `first`, row ends (`end`, when there are any) among them.
 struct LabelJob {
   const std::uint16_t* numbers;  ///< 33 behind the last may be read
