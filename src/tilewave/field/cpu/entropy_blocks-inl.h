@@ -17,9 +17,7 @@
 #include "tilewave/field/cpu/entropy_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-#if HWY_COMPILER_GCC_ACTUAL  // the target has it, Highway 1.0 forgets to say so
-#pragma GCC target("avx512vnni")
-#endif
+HWY_PUSH_ATTRIBUTES("avx512vnni")  // the target has it, Highway 1.0 forgets to say so
 namespace tilewave::field::HWY_NAMESPACE {
 
 constexpr int kBatch = 16;    // pixels whose sums are added up together
@@ -379,4 +377,5 @@ void run_in_blocks(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
 }
 
 }  // namespace tilewave::field::HWY_NAMESPACE
+HWY_POP_ATTRIBUTES
 HWY_AFTER_NAMESPACE();
