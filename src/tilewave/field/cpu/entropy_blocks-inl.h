@@ -359,20 +359,24 @@ void run_blocks_of(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
 // What in_blocks() allows.
 template <class Code>
 void run_in_blocks(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
-  const int levels = tile.plan->options().levels;
-  if (levels <= 16 && !tile.plan->tables().narrow) {
-    return tile.plan->window().height() <= 127 ? run_group<std::uint8_t>(tile, scratch)
-                                               : run_group<std::uint16_t>(tile, scratch);
-  }
-  switch ((levels + 63) / 64) {
-    case 1:
-      return run_blocks_of<Code, 1>(tile, scratch);
-    case 2:
-      return run_blocks_of<Code, 2>(tile, scratch);
-    case 3:
-      return run_blocks_of<Code, 3>(tile, scratch);
-    default:
-      return run_blocks_of<Code, 4>(tile, scratch);
+  if constexpr (sizeof(Code) == 2) {  // 256 classes
+    return run_blocks_of<Code, 4>(tile, scratch);
+  } else {
+    const int levels = tile.plan->options().levels;
+    if (levels <= 16 && !tile.plan->tables().narrow) {
+      return tile.plan->window().height() <= 127 ? run_group<std::uint8_t>(tile, scratch)
+                                                 : run_group<std::uint16_t>(tile, scratch);
+    }
+    switch ((levels + 63) / 64) {
+      case 1:
+        return run_blocks_of<Code, 1>(tile, scratch);
+      case 2:
+        return run_blocks_of<Code, 2>(tile, scratch);
+      case 3:
+        return run_blocks_of<Code, 3>(tile, scratch);
+      default:
+        return run_blocks_of<Code, 4>(tile, scratch);
+    }
   }
 }
 
