@@ -133,8 +133,8 @@ void entropy(const Settings& s, Report& report, bool every_algorithm) {
   struct Row {
     int levels, side;
   };
-  const Row rows[] = {{16, 5},  {16, 7},   {16, 11},  {16, 21},  {16, 51},  {16, 101},
-                      {256, 5}, {256, 11}, {256, 21}, {256, 51}, {256, 101}};
+  const Row rows[] = {{16, 5},  {16, 7},  {16, 11},  {16, 21},  {16, 51},  {16, 101},
+                      {64, 21}, {256, 5}, {256, 11}, {256, 21}, {256, 51}, {256, 101}};
   for (const Row& row : rows) {
     const auto random = random_classes(s, row.levels), smooth = smooth_image(s, row.levels);
     for (const A a : {A::kAuto, A::kPlane, A::kSliding, A::kColumn}) {

@@ -50,15 +50,15 @@ class Engine {
     const int rows = j.y_end - j.y_begin;
     const int tall =
         std::clamp<int>(static_cast<int>(std::int64_t{rows} * strips / (132 * 32 * 3)), 8, 256);
-    const dim3 grid((strips + device::kPackedWarps - 1) / device::kPackedWarps,
-                    (rows + tall - 1) / tall);
+    const int pieces = strips * ((rows + tall - 1) / tall);
+    const int grid = (pieces + device::kPackedWarps - 1) / device::kPackedWarps;
     float* out = j.out + std::int64_t{j.y_begin} * j.width;
     if (j.width % 4 == 0) {
       device::entropy_packed_kernel<5, 5, true>
-          <<<grid, 32 * device::kPackedWarps, 0, s>>>(j.bytes, out, g, t, tall);
+          <<<grid, 32 * device::kPackedWarps, 0, s>>>(j.bytes, out, g, t, strips, tall);
     } else {
       device::entropy_packed_kernel<5, 5, false>
-          <<<grid, 32 * device::kPackedWarps, 0, s>>>(j.bytes, out, g, t, tall);
+          <<<grid, 32 * device::kPackedWarps, 0, s>>>(j.bytes, out, g, t, strips, tall);
     }
   }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """entropy and map from file to file: formats, sizes, missing values, every malformed input.
 
-With TILEWAVE_LARGE=1 also an image of more than 2^31 pixels (2 GB of disk, some ten seconds)."""
+With TILEWAVE_LARGE=1 also an image of more than 2^31 pixels (2 GB of disk and its cache, some two minutes)."""
 import math
 import os
 import resource
@@ -192,6 +192,15 @@ if os.environ.get("TILEWAVE_LARGE"):
         got = f.read(60)
     expect = [int(254 * v / math.log(16) + 0.5) for v in plain(last, 64, 1, 5, 1, 16)[4:]]
     c.check(list(got) == expect, f"beyond 2^31 pixels: {list(got)} for {expect}")
+    os.remove(at("huge.out.raw"))
+    done = works("map", path, "--size", f"{w}x{h}", "--type", "u8", "-o", at("huge.out.raw"), "--dtype", "u8", "--expr",
+                 "v + idx % 7 + (ix % 2 ? 100 : 0)", "--quiet")
+    with open(at("huge.out.raw"), "rb") as f:
+        c.check(f.seek(0, 2) == w * h, "the whole map is there")
+        f.seek(w * h - 64)
+        got = f.read(64)
+    index = [w * h - 64 + i for i in range(64)]
+    c.check(list(got) == [v + i % 7 + 100 * (i % w % 2) for v, i in zip(last, index)], f"map beyond 2^31 pixels: {list(got)}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     c.check(used < 600_000, f"memory does not grow with the image: {used} KiB")
     os.remove(path)
@@ -228,6 +237,7 @@ fails(INPUT, ["cut.tif"], "entropy", write("cut.tif", Path(at("out.tif")).read_b
 fails(INPUT, ["cut.raw"], "entropy", write("cut.raw", codes[:-1]), "--size", f"{W}x{H}", "-o", out)
 fails(INPUT, ["cut.bin", "truncated"], "entropy", write("cut.bin", struct.pack("<ii", 5, 5) + sample[:7]), "-o", at("no.csv"))
 fails(INPUT, ["bad.bin"], "entropy", write("bad.bin", struct.pack("<ii", -5, 5) + sample), "-o", at("no.csv"))
+fails(INPUT, ["long.raw", str(W * H + 1)], "entropy", write("long.raw", codes + b"0"), "--size", f"{W}x{H}", "-o", out)
 for name in ("npy", "png", "tif", "pgm"):
     fails(INPUT, [f"wrong.{name}"], "entropy", write(f"wrong.{name}", b"GIF89a" + bytes(100)), "-o", out)
 fails(INPUT, ["nowhere.npy"], "entropy", at("nowhere.npy"), "-o", out)

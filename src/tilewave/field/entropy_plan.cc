@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/field/cpu/entropy_tile.h"
 #include "tilewave/field/cpu/entropy_tuning.h"
 #include "tilewave/field/entropy.h"
 
@@ -46,12 +47,13 @@ EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) 
     }
     return options.algorithm;
   }
+  const bool blocks = column_in_blocks(window.num_cells(), window.height(), options.levels);
   EntropyAlgorithm best = EntropyAlgorithm::kSliding;
-  double least = cpu_cost_ns(best, window, options.levels);
+  double least = cpu_cost_ns(best, window, options.levels, blocks);
   for (EntropyAlgorithm a :
        {EntropyAlgorithm::kNibble, EntropyAlgorithm::kPlane, EntropyAlgorithm::kColumn}) {
     if (!can_run(a, window, options.levels)) continue;
-    const double cost = cpu_cost_ns(a, window, options.levels);
+    const double cost = cpu_cost_ns(a, window, options.levels, blocks);
     if (cost < least) {
       least = cost;
       best = a;

@@ -286,6 +286,45 @@ TEST(Entropy, RegionsHaveTheBitsOfTheWhole) {
   }
 }
 
+// Counts that outgrow a byte, a shuffle's table, 16 bits; windows taller than a byte counts.
+TEST(Entropy, ColumnsOfSmallAndGreatCounts) {
+  struct Window {
+    int w, h;
+  };
+  unsigned seed = 40;
+  for (const int levels : {3, 10, 16, 17, 40, 64, 100, 128, 192, 255, 256}) {
+    for (const Window window : {Window{7, 7},
+                                {11, 11},
+                                {127, 1},
+                                {128, 1},
+                                {23, 23},
+                                {101, 101},
+                                {9, 127},
+                                {9, 128},
+                                {3, 300},
+                                {260, 256}}) {
+      for (const int kind : {0, 1, 2}) {  // random; one class but for a few; stripes and steps
+        Image image = random_image(301, 90, levels, kind == 2 ? 0.0 : 0.05, seed++);
+        std::mt19937 draw(seed);
+        for (std::size_t i = 0; kind > 0 && i < image.codes.size(); ++i) {
+          const auto x = i % 301, y = i / 301;
+          if (kind == 1 && draw() % 8 != 0) image.codes[i] = 1;
+          if (kind == 2) image.codes[i] = static_cast<std::uint16_t>((x / 40 + y / 30) % levels);
+        }
+        EntropyOptions o;
+        o.levels = levels;
+        o.window = Footprint::rectangle(window.w, window.h);
+        o.border = kind == 2 ? Border::kReflect : Border::kCrop;
+        o.algorithm = EntropyAlgorithm::kSliding;
+        const auto want = run(image, o);
+        o.algorithm = EntropyAlgorithm::kColumn;
+        EXPECT_TRUE(same_bits(want, run(image, o)))
+            << levels << " levels, " << window.w << "x" << window.h << ", kind " << kind;
+      }
+    }
+  }
+}
+
 TEST(Entropy, UniformWindowsAreExactlyZero) {
   Image image{40, 30, std::vector<std::uint16_t>(1200, 7)};
   for (const int side : {1, 5, 9, 51}) {

@@ -62,6 +62,9 @@ enum class MapOp : std::uint8_t {
   kCbrt
 };
 
+/// Residues of ix, iy and idx that get programs of their own.
+constexpr int kMostMapPeriod = 16;
+
 /// A node; operands are indices of earlier nodes. Equal nodes are stored once.
 struct MapNode {
   MapOp op = MapOp::kNumber;
@@ -80,7 +83,7 @@ class MapExpression {
   const std::vector<MapNode>& nodes() const { return nodes_; }
   const std::string& text() const { return text_; }
   /// The least common multiple of the constant moduli of ix, iy, idx; 1 if there are none, or it
-  /// exceeds 16.
+  /// exceeds kMostMapPeriod.
   int period() const { return period_; }
   bool uses(MapOp leaf) const;
 

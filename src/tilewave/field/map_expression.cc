@@ -11,8 +11,6 @@
 namespace tilewave::field {
 namespace {
 
-constexpr int kMostPeriod = 16;
-
 struct OpRow {
   MapOp op;
   const char* name;
@@ -229,11 +227,11 @@ void MapExpression::finish() {
   for (const MapNode& n : nodes_) {
     if (n.op != MapOp::kMod || !n.is_integer) continue;
     const double m = nodes_[static_cast<std::size_t>(n.b)].number;
-    if (m > kMostPeriod) continue;
+    if (m > kMostMapPeriod) continue;
     const auto modulus = static_cast<std::int64_t>(m);
     if (!residue(nodes_, n.a, modulus, {static_cast<int>(modulus), 0, 0, 0})) continue;
     const std::int64_t together = std::lcm(period, modulus);
-    if (together <= kMostPeriod) period = together;
+    if (together <= kMostMapPeriod) period = together;
   }
   period_ = static_cast<int>(period);
 }

@@ -23,6 +23,55 @@ class BlockPool {
   int next_;
 };
 
+bool reads(const MapStep& s, int float_block) {
+  if (s.to_float) return false;
+  const bool select = s.op == MapOp::kSelect;
+  if (s.integer) return select && s.a == float_block;
+  const int arity = map_op_arity(s.op);
+  return (arity > 0 && s.immediate != 1 && s.a == float_block) ||
+         (arity > 1 && s.immediate != 2 && s.b == float_block) ||
+         (arity > 2 && s.c == float_block) || s.sum == float_block;
+}
+
+// Whether a step writes a float block, rather than an integer one.
+bool writes_float(const MapStep& s) {
+  return !s.integer || (s.op >= MapOp::kLess && s.op <= MapOp::kNotEqual);
+}
+
+// What a function's value goes through next is done before it is stored.
+void join_steps(std::vector<MapStep>& steps) {
+  for (std::size_t i = 0; i + 1 < steps.size();) {
+    MapStep& f = steps[i];
+    const MapStep& next = steps[i + 1];
+    const auto last_read = [&] {  // nobody else wants the value
+      if (i + 2 == steps.size()) return true;
+      for (std::size_t k = i + 1; k < steps.size(); ++k) {
+        if (k > i + 1 && reads(steps[k], f.out)) return false;
+        if (writes_float(steps[k]) && steps[k].out == f.out) return true;
+      }
+      return f.out != 0;  // block 0 is the result
+    };
+    if (!takes_more(f) || f.sum >= 0 || next.integer || next.to_float || !reads(next, f.out) ||
+        !last_read()) {
+      ++i;
+      continue;
+    }
+    if (next.op == MapOp::kAdd && next.immediate != 0 && !f.plus && !f.root) {
+      f.plus = true;
+      f.addend = static_cast<float>(next.number);
+    } else if (next.op == MapOp::kSqrt && !f.root) {
+      f.root = true;
+    } else if (next.op == MapOp::kAdd && next.immediate == 0 && next.a != next.b) {
+      f.sum = next.a == f.out ? next.b : next.a;
+    } else {
+      ++i;
+      continue;
+    }
+    f.out = next.out;
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 }  // namespace
 
 MapProgram compile_map(const MapExpression& expression) {
@@ -114,6 +163,7 @@ MapProgram compile_map(const MapExpression& expression) {
   float_of(static_cast<int>(count) - 1);
   // every step reads a vector before it writes it, so the last may write over v
   if (!program.steps.empty()) program.steps.back().out = 0;
+  join_steps(program.steps);
   program.num_float_blocks = floats.size();
   program.num_integer_blocks = integers.size();
   return program;

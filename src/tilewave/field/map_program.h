@@ -10,7 +10,7 @@
 
 namespace tilewave::field {
 
-constexpr int kMapBlock = 256;  ///< values a block
+constexpr int kMapBlock = 512;  ///< values a block
 
 struct MapStep {
   MapOp op = MapOp::kNumber;
@@ -19,7 +19,17 @@ struct MapStep {
   int immediate = 0;      ///< 1: the first operand is `number`, 2: the second is
   int out = 0, a = 0, b = 0, c = 0;
   double number = 0;
+  /// What becomes of a function's value (log, exp, sin, cos) before it is stored, in this order:
+  /// + addend, square root, + float block `sum`.
+  bool plus = false, root = false;
+  float addend = 0;
+  int sum = -1;
 };
+
+/// A function whose value may be worked on before it is stored.
+inline bool takes_more(const MapStep& s) {
+  return !s.integer && !s.to_float && s.op >= MapOp::kLog && s.op <= MapOp::kCos;
+}
 
 struct MapProgram {
   std::vector<MapStep> steps;
@@ -36,9 +46,11 @@ struct MapPlace {
 
 /// Runs the program `repeat` times on n <= kMapBlock values in place. values is float block 0;
 /// floats holds the others, (num_float_blocks - 1) x kMapBlock, integers likewise; all on 64-byte
-/// boundaries.
+/// boundaries. `ahead`: n values to bring into the cache meanwhile, by the first function; may be
+/// null.
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                     float* values, float* floats, std::int64_t* integers);
+                     float* values, float* floats, std::int64_t* integers,
+                     const float* ahead = nullptr);
 
 /// Takes every second value apart and together again: in[2i] <-> first[i], in[2i+1] <-> second[i].
 void split_pairs(const float* in, int pairs, float* first, float* second);

@@ -229,6 +229,71 @@ TEST(Map, SameBitsForAnyThreadsAndBands) {
   EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
 }
 
+// Zeros, subnormals, infinities and negative values in a block of ordinary ones, in both modes; a
+// value's result does not depend on its neighbours.
+TEST(Map, RootsAtTheEnds) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float ends[] = {0.0f,  -0.0f,   1e-45f, 3e-42f, 1.2e-38f, 1e-31f,
+                        1e31f, 3.4e38f, inf,    -1.0f,  -inf};
+  for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+    std::vector<float> input(3000, 2.0f);
+    for (std::size_t i = 0; i < input.size(); i += 7) input[i] = ends[i / 7 % std::size(ends)];
+    auto result = input;
+    MapOptions o;
+    o.precision = precision;
+    map_cpu(MapExpression::parse("sqrt(v)"), o, 3000, 0, 1, result.data());
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const float want = std::sqrt(input[i]);
+      if (std::isnan(want)) {
+        EXPECT_TRUE(std::isnan(result[i])) << input[i];
+      } else if (std::isinf(want) || want == 0) {
+        EXPECT_EQ(result[i], want) << input[i];
+        EXPECT_EQ(std::signbit(result[i]), std::signbit(want)) << input[i];
+      } else {
+        EXPECT_NEAR(result[i] / want, 1.0f, precision == MapPrecision::kFast ? 2.4e-7f : 0.0f)
+            << input[i];
+      }
+    }
+  }
+}
+
+// What follows a function is done before its value is stored: the same bits as step by step.
+TEST(Map, JoinedStepsHaveTheBitsOfSingleOnes) {
+  std::vector<float> input(2048);
+  std::mt19937 draw(3);
+  for (float& v : input) v = static_cast<float>(draw() / 4294967296.0) * 300.0f;
+  input[5] = 0.0f;  // log: infinite, and out of reach
+  input[700] = std::numeric_limits<float>::quiet_NaN();
+  for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
+    MapOptions o;
+    o.precision = precision;
+    const auto run = [&](const char* text, std::vector<float> values) {
+      map_cpu(MapExpression::parse(text), o, 2048, 0, 1, values.data());
+      return values;
+    };
+    for (const char* f : {"log", "cos", "sin", "exp"}) {
+      const std::string name(f);
+      const auto joined = run((name + "(v) + 1.5").c_str(), input);
+      const auto rooted = run(("sqrt(" + name + "(v) + 1.5)").c_str(), input);
+      const auto summed = run(("v + sqrt(" + name + "(v) + 1.5)").c_str(), input);
+      const auto plus = run("v + 1.5", run((name + "(v)").c_str(), input));
+      const auto root = run("sqrt(v)", plus);
+      // the value is wanted twice: nothing to join
+      const auto twice = run(("(" + name + "(v) + 1.5) * " + name + "(v)").c_str(), input);
+      const auto factor = run((name + "(v)").c_str(), input);
+      for (std::size_t i = 0; i < input.size(); ++i) {
+        const auto same = [](float a, float b) {
+          return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
+        };
+        ASSERT_TRUE(same(joined[i], plus[i])) << name << " " << input[i];
+        ASSERT_TRUE(same(rooted[i], root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same(summed[i], input[i] + root[i])) << name << " " << input[i];
+        ASSERT_TRUE(same(twice[i], plus[i] * factor[i])) << name << " " << input[i];
+      }
+    }
+  }
+}
+
 // Two binades hold every mantissa at both parities of the exponent: the root is the correctly
 // rounded one for all normal numbers in reach of the fast path, or for none of a kind.
 TEST(Map, RootsAreCorrectlyRounded) {

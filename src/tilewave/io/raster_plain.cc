@@ -1,4 +1,6 @@
 // The formats of bare numbers: NPY (through npy.h), PGM (P5, 8 or 16 bits), raw.
+#include <sys/stat.h>
+
 #include <bit>
 #include <cctype>
 #include <cstring>
@@ -84,23 +86,37 @@ void swap_bytes(std::uint16_t* values, std::int64_t n) {
 
 class PlainReader final : public RasterReader {
  public:
-  PlainReader(const std::string& path, FileHandle file, const RasterInfo& info, bool big_endian)
+  /// `exact`: nothing may follow the pixels.
+  PlainReader(const std::string& path, FileHandle file, const RasterInfo& info, bool big_endian,
+              bool exact)
       : path_(path), file_(std::move(file)), big_endian_(big_endian) {
     info_ = info;
+    struct stat about {};
+    if (::fstat(::fileno(file_.get()), &about) != 0 || !S_ISREG(about.st_mode)) return;
+    const std::int64_t held = about.st_size - ::ftello(file_.get());
+    const std::int64_t wanted = info_.row_bytes() * info_.height;
+    if (held < wanted) truncated();
+    if (exact && held > wanted) {
+      raster_input_error(path_, "it holds " + std::to_string(held) + " bytes, and " + needs() +
+                                    ": give the size and type it has");
+    }
   }
   void read_rows(void* to, std::int64_t rows) override {
     const auto bytes = static_cast<std::size_t>(rows * info_.row_bytes());
-    if (std::fread(to, 1, bytes, file_.get()) != bytes) {
-      raster_input_error(path_, "it is truncated: " + std::to_string(info_.width) + " x " +
-                                    std::to_string(info_.height) + " pixels of " +
-                                    sample_name(info_.type) + " need " +
-                                    std::to_string(info_.row_bytes() * info_.height) + " bytes");
-    }
+    if (std::fread(to, 1, bytes, file_.get()) != bytes) truncated();
     if (big_endian_)
       swap_bytes(static_cast<std::uint16_t*>(to), rows * info_.width * info_.channels);
   }
 
  private:
+  std::string needs() const {
+    return std::to_string(info_.width) + " x " + std::to_string(info_.height) + " pixels of " +
+           sample_name(info_.type) + " need " + std::to_string(info_.row_bytes() * info_.height);
+  }
+  [[noreturn]] void truncated() const {
+    raster_input_error(path_, "it is truncated: " + needs() + " bytes");
+  }
+
   std::string path_;
   FileHandle file_;
   bool big_endian_;
@@ -171,7 +187,7 @@ std::unique_ptr<RasterReader> open_pgm(const std::string& path) {
   const long most = pgm_number(path, file.get());
   if (most < 1 || most > 65535) raster_input_error(path, "its greatest value is not 1..65535");
   info.type = most > 255 ? SampleType::kUint16 : SampleType::kUint8;
-  return std::make_unique<PlainReader>(path, std::move(file), info, most > 255);
+  return std::make_unique<PlainReader>(path, std::move(file), info, most > 255, false);
 }
 
 std::unique_ptr<RasterWriter> create_pgm(const std::string& path, const RasterInfo& info) {
@@ -182,7 +198,7 @@ std::unique_ptr<RasterWriter> create_pgm(const std::string& path, const RasterIn
 }
 
 std::unique_ptr<RasterReader> open_raw(const std::string& path, const RasterInfo& info) {
-  return std::make_unique<PlainReader>(path, open_for_reading(path), info, false);
+  return std::make_unique<PlainReader>(path, open_for_reading(path), info, false, true);
 }
 
 std::unique_ptr<RasterWriter> create_raw(const std::string& path, const RasterInfo& info) {

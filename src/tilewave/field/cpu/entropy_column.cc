@@ -2,7 +2,7 @@
 // column of the tile keeps the histogram of its h cells in the window rows (Perreault and Hebert,
 // 2007). Moving down, a column gains one cell and loses one; moving right, the window's histogram
 // gains a column and loses one, 8 or 16 classes an instruction, and sums[n] is gathered for the
-// groups of classes that hold anything.
+// groups of classes that hold anything. With AVX-512 see entropy_blocks-inl.h.
 //
 // columns[x][class]: 16-bit counts, classes padded to a multiple of 16. window[class]: 32-bit
 // counts. Cost a pixel: K / lanes times (2 loads, subtract, widen, add) and one gather for each
@@ -11,12 +11,16 @@
 
 #include "tilewave/field/cpu/entropy_tile.h"
 
+#define HWY_WANT_AVX3_DL
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/field/cpu/entropy_column.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#if HWY_TARGET == HWY_AVX3_DL
+#include "tilewave/field/cpu/entropy_blocks-inl.h"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
@@ -85,8 +89,26 @@ HWY_INLINE void change_row(const Code* row, std::size_t num_columns, std::size_t
   }
 }
 
+bool in_blocks(std::int64_t num_cells, int height, int levels) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (levels <= 16 && num_cells > 31) return height < 32768;
+  return height <= 127 && num_cells <= 65535 && levels <= 256;
+#else
+  (void)num_cells;
+  (void)height;
+  (void)levels;
+  return false;
+#endif
+}
+
 template <class Code>
 void run(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (in_blocks(tile.plan->window().num_cells(), tile.plan->window().height(),
+                tile.plan->options().levels)) {
+    return run_in_blocks(tile, scratch);
+  }
+#endif
   const EntropyTables& tables = tile.plan->tables();
   const std::size_t levels = static_cast<std::size_t>(tile.plan->options().levels);
   const int w = tile.plan->window().width(), h = tile.plan->window().height();
@@ -134,12 +156,16 @@ HWY_AFTER_NAMESPACE();
 namespace tilewave::field {
 HWY_EXPORT(entropy_column_u8);
 HWY_EXPORT(entropy_column_u16);
+HWY_EXPORT(in_blocks);
 
 void entropy_tile_column(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(entropy_column_u8)(tile, scratch);
 }
 void entropy_tile_column(const EntropyTile<std::uint16_t>& tile, EntropyScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(entropy_column_u16)(tile, scratch);
+}
+bool column_in_blocks(std::int64_t num_cells, int height, int levels) {
+  return HWY_DYNAMIC_DISPATCH(in_blocks)(num_cells, height, levels);
 }
 }  // namespace tilewave::field
 #endif

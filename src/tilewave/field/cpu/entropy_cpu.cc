@@ -37,10 +37,14 @@ namespace {
 // Output pixels of a tile: wide enough to pay for the halo, small enough for the second-level
 // cache.
 int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
-  if (algorithm == EntropyAlgorithm::kPlane)  // counts of 16 classes in the first-level cache
-    return horizontal ? 512 : std::max(512, 4 * window_side);
-  const int least = algorithm == EntropyAlgorithm::kColumn ? 256 : (horizontal ? 2048 : 96);
-  return std::max(least, 2 * window_side);
+  switch (algorithm) {
+    case EntropyAlgorithm::kPlane:  // counts of 16 classes in the first-level cache
+      return horizontal ? 512 : std::max(512, 4 * window_side);
+    case EntropyAlgorithm::kColumn:  // a row starts with the columns of a window
+      return std::max(512, (horizontal ? 8 : 4) * window_side);
+    default:
+      return std::max(horizontal ? 2048 : 96, 2 * window_side);
+  }
 }
 
 struct TileBuffers {
@@ -89,9 +93,11 @@ void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t 
   const std::int64_t cells = stride * (height + window.height() - 1);
   buffers.codes.resize(static_cast<std::size_t>(cells) * sizeof(TileCode) / 2 + 64);
   auto* padded = reinterpret_cast<TileCode*>(buffers.codes.data());
-  // The nibble kernel shifts by 4 * code: code 16 shifts everything out.
-  const int invalid =
-      plan.cpu_algorithm() == EntropyAlgorithm::kNibble ? 16 : plan.options().levels;
+  int invalid = plan.options().levels;
+  // The nibble kernel shifts by 4 * code: code 16 shifts everything out. The column one compares
+  // with 16 classes, however few there are.
+  if (plan.cpu_algorithm() == EntropyAlgorithm::kNibble) invalid = 16;
+  if (plan.cpu_algorithm() == EntropyAlgorithm::kColumn && sizeof(TileCode) == 1) invalid = 255;
   const bool any_invalid = detail::fill_tile(plan, codes, x0, y0, width, height,
                                              static_cast<TileCode>(invalid), padded, stride);
   EntropyTile<TileCode> tile{&plan,   padded,  stride, width,     height,

@@ -19,6 +19,7 @@
 #define HWY_TARGET_INCLUDE "tilewave/field/cpu/entropy_plane.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "tilewave/field/cpu/entropy_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
@@ -34,46 +35,10 @@ constexpr int kGroup = 16;  // pixels of a byte-wise prefix sum: a 128-bit block
 constexpr std::size_t kPad = 64;
 
 using D8 = hn::ScalableTag<std::uint8_t>;
-using D32 = hn::CappedTag<std::int32_t, kGroup>;
+using D32 = DCount;
+static_assert(hn::MaxLanes(D32()) <= kGroup);
 using DB = hn::Rebind<std::int8_t, D32>;
-using V32 = hn::Vec<D32>;
-
-// The table itself.
-struct LookUp {
-  const std::int32_t* sums;
-  explicit LookUp(const EntropyTables& t) : sums(t.sums.data()) {}
-  HWY_INLINE V32 operator()(V32 n) const { return hn::GatherIndex(D32(), sums, n); }
-};
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-// LogCurve::sum of 16 counts.
-struct Formula {
-  __m512 a[2], b[2], c[2], per_bit;
-  explicit Formula(const EntropyTables& t) {
-    for (int half = 0; half < 2; ++half) {
-      a[half] = _mm512_loadu_ps(t.curve.a + 16 * half);
-      b[half] = _mm512_loadu_ps(t.curve.b + 16 * half);
-      c[half] = _mm512_loadu_ps(t.curve.c + 16 * half);
-    }
-    per_bit = _mm512_set1_ps(t.curve.per_bit);
-  }
-  HWY_INLINE V32 operator()(V32 n) const {
-    const __m512i one = _mm512_set1_epi32(0x3F800000);
-    const __m512 x = _mm512_cvtepi32_ps(n.raw);
-    const __m512i bits = _mm512_castps_si512(x);
-    const __m512 u = _mm512_cvtepi32_ps(_mm512_sub_epi32(bits, one));
-    const __m512i i = _mm512_srli_epi32(bits, 18);  // the permutations read its low 5 bits
-    const __m512 m = _mm512_castsi512_ps(           // (bits & fraction) | one
-        _mm512_ternarylogic_epi32(bits, _mm512_set1_epi32(0x7FFFFF), one, 0xEA));
-    const __m512 inner = _mm512_fmadd_ps(m, _mm512_permutex2var_ps(c[0], i, c[1]),
-                                         _mm512_permutex2var_ps(b[0], i, b[1]));
-    const __m512 g = _mm512_fmadd_ps(m, inner, _mm512_permutex2var_ps(a[0], i, a[1]));
-    return V32{_mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_fmadd_ps(u, per_bit, g)))};
-  }
-};
-#else
-using Formula = LookUp;
-#endif
+using V32 = VCount;
 
 // [in == k] - [out == k] for the columns of a tile, zeros around them.
 void changes(const std::uint8_t* in, const std::uint8_t* out, std::size_t columns, std::uint8_t k,
@@ -202,7 +167,7 @@ void entropy_plane(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratc
   const auto columns = static_cast<std::size_t>(tile.width + w - 1);
   const LookUp look_up(tables);
   const Formula formula(tables);
-  std::int32_t current_pop = -1;
+  RowEntropy finish(tables, tile.pop_x, tile.width, s.log_n, s.inverse);
   for (int py = 0; py < tile.height + h - 1; ++py) {
     const std::uint8_t* in = tile.codes + py * tile.stride;
     const std::uint8_t* gone = py >= h ? tile.codes + (py - h) * tile.stride : nullptr;
@@ -226,21 +191,9 @@ void entropy_plane(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratc
     if (y < 0) continue;
     float* out = tile.out + y * tile.out_stride;
     if (counted) {
-      const std::int32_t* invalid = s.counts + static_cast<std::size_t>(invalid_plane) * s.stride;
-      for (int x = 0; x < tile.width; ++x)
-        out[x] = tables.entropy(s.sum[x], tables.max_count - invalid[x]);
-      continue;
-    }
-    if (tile.pop_y[y] != current_pop) {
-      current_pop = tile.pop_y[y];
-      for (int x = 0; x < tile.width; ++x) {
-        s.log_n[x] = tables.log_n_wide[static_cast<std::size_t>(tile.pop_x[x] * current_pop)];
-        s.inverse[x] = tables.inverse_wide[static_cast<std::size_t>(tile.pop_x[x] * current_pop)];
-      }
-    }
-    for (int x = 0; x < tile.width; ++x) {
-      const double part = static_cast<double>(s.sum[x]) * s.inverse[x];
-      out[x] = static_cast<float>(s.log_n[x] - part);
+      finish(s.sum, s.counts + static_cast<std::size_t>(invalid_plane) * s.stride, out);
+    } else {
+      finish(s.sum, tile.pop_y[y], out);
     }
   }
 }

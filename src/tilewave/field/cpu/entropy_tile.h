@@ -120,4 +120,7 @@ void entropy_tile_plane(const EntropyTile<std::uint8_t>& tile, EntropyScratch& s
 void entropy_tile_column(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch);
 void entropy_tile_column(const EntropyTile<std::uint16_t>& tile, EntropyScratch& scratch);
 
+/// Whether this machine's entropy_tile_column keeps such a window's histogram in registers.
+bool column_in_blocks(std::int64_t num_cells, int height, int levels);
+
 }  // namespace tilewave::field

@@ -6,17 +6,22 @@
 
 namespace tilewave::field {
 
-/// Expected ns a pixel on one core; only the order matters.
-inline double cpu_cost_ns(EntropyAlgorithm algorithm, const Footprint& window, int levels) {
+/// Expected ns a pixel on one core; only the order matters. `blocks`: column histograms stay in
+/// registers (column_in_blocks).
+inline double cpu_cost_ns(EntropyAlgorithm algorithm, const Footprint& window, int levels,
+                          bool blocks) {
   const double spans = static_cast<double>(window.spans().size());
   switch (algorithm) {
     case EntropyAlgorithm::kNibble:
       return 1.0;
     case EntropyAlgorithm::kSliding:
-      return 2.0 + 0.6 * 2 * spans;
+      return 2.0 + 2.3 * spans;
     case EntropyAlgorithm::kPlane:
       return 0.5 + 0.28 * levels;
     case EntropyAlgorithm::kColumn:
+      if (blocks && levels <= 16) return 4.0;
+      if (blocks)
+        return 2.0 + (window.num_cells() <= 127 ? 0.04 : 0.08) * ((levels + 63) / 64 * 64);
       return levels <= 16 ? 5.5 : 25.0 + 0.1 * levels;
     default:
       return 5.0 * static_cast<double>(window.num_cells());

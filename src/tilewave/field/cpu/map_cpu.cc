@@ -36,6 +36,7 @@ class ProgramSet {
     for (const auto& [key, program] : programs_) {
       float_blocks = std::max(float_blocks, program.num_float_blocks);
       integer_blocks = std::max(integer_blocks, program.num_integer_blocks);
+      functions &= std::any_of(program.steps.begin(), program.steps.end(), takes_more);
     }
   }
 
@@ -44,6 +45,7 @@ class ProgramSet {
   }
 
   int float_blocks = 1, integer_blocks = 0;
+  bool functions = true;  // every program has one that can bring memory ahead
 
  private:
   std::array<int, 3> key_of(int column, std::int64_t y, std::int64_t width) const {
@@ -83,12 +85,14 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
   const bool fast = o.precision == MapPrecision::kFast;
   const int period = programs.period();
   float* const v = b.aligned_split;  // a block a residue
+  const MapProgram* of[kMostMapPeriod];
+  for (int p = 0; p < period; ++p) of[p] = &programs.at(p, y, width);
   for (std::int64_t x = x_begin; x < x_end; x += std::int64_t{kMapBlock} * period) {
     const auto n =
         static_cast<int>(std::min<std::int64_t>(std::int64_t{kMapBlock} * period, x_end - x));
-    // the next block comes while this one is computed
-    const auto ahead = static_cast<int>(std::min<std::int64_t>(n, x_end - x - n));
-    for (int i = 0; i < ahead; i += 16) __builtin_prefetch(row + x + n + i, 1);
+    // The next block comes while this one is computed, a share with each residue's first function.
+    const float* const ahead = row + x + n;
+    for (int i = 0; !programs.functions && i < n; i += 16) __builtin_prefetch(ahead + i, 1);
     if (period == 1) {
       std::memcpy(v, row + x, static_cast<std::size_t>(n) * sizeof(float));
     } else if (period == 2) {
@@ -99,9 +103,9 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
     }
     for (int p = 0; p < period && p < n; ++p) {
       const MapPlace place{x + p, y, y * width + x + p, period};
-      run_map_program(programs.at(p, y, width), fast, o.repeat, place,
-                      (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
-                      b.aligned_integers);
+      run_map_program(*of[p], fast, o.repeat, place, (n - p + period - 1) / period,
+                      v + p * kMapBlock, b.aligned_floats, b.aligned_integers,
+                      programs.functions ? ahead + n / period * p : nullptr);
     }
     if (period == 1) {
       std::memcpy(row + x, v, static_cast<std::size_t>(n) * sizeof(float));

@@ -157,31 +157,47 @@ HWY_INLINE VF exp_float(VF x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, biased))));
 }
 
-// sqrt in fast mode: x / sqrt(x) by the reciprocal estimate and one Newton step; 0 and infinity
-// stay.
+#if HWY_TARGET == HWY_AVX3
+// The root, but x itself where x is a zero or infinite.
+HWY_INLINE VF ends_kept(VF root, VF x) {
+  return VF{_mm512_fixupimm_ps(root.raw, x.raw, _mm512_set1_epi32(0x00100100), 0)};
+}
+#endif
+
+// sqrt in fast mode: by the reciprocal estimate and one Newton step.
 HWY_INLINE VF fast_sqrt(VF x) {
+#if HWY_TARGET == HWY_AVX3
+  const VF y{_mm512_rsqrt14_ps(x.raw)};
+  const VF g = hn::Mul(x, y);
+  const VF error = hn::NegMulAdd(g, y, number(1.0f));
+  return ends_kept(hn::MulAdd(hn::Mul(g, number(0.5f)), error, g), x);
+#else
   const DF d;
   const VF y = hn::ApproximateReciprocalSqrt(x);
-  const VF half = hn::Mul(x, hn::Set(d, 0.5f));
-  const VF better = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5f)));
-  const auto usual = hn::And(hn::Ge(x, hn::Set(d, 1.17549435e-38f)), hn::Lt(x, hn::Set(d, 3e38f)));
+  const VF half = hn::Mul(x, number(0.5f));
+  const VF better = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, number(1.5f)));
+  const auto usual = hn::And(hn::Ge(x, number(1.17549435e-38f)), hn::Lt(x, number(3e38f)));
   const VF root = hn::Mul(x, better);
   return HWY_LIKELY(hn::AllTrue(d, usual)) ? root : hn::IfThenElse(usual, root, hn::Sqrt(x));
+#endif
 }
 
 // sqrt, correctly rounded. With AVX-512 by the estimate, one step and Markstein's correction, at a
 // third of the divider's time; the test goes through all mantissas.
 HWY_INLINE VF precise_sqrt(VF x) {
 #if HWY_TARGET == HWY_AVX3
-  const DF d;
-  const auto usual = hn::And(hn::Ge(x, number(1e-30f)), hn::Le(x, number(1e30f)));
-  if (HWY_UNLIKELY(!hn::AllTrue(d, usual))) return hn::Sqrt(x);
-  const VF y = hn::ApproximateReciprocalSqrt(x);
+  // neither a zero nor in [1e-30, 1e30]: by the divider
+  const __m512i first = _mm512_castps_si512(_mm512_set1_ps(1e-30f));
+  const __m512i range = _mm512_sub_epi32(_mm512_castps_si512(_mm512_set1_ps(1e30f)), first);
+  const __mmask16 some = _mm512_cmp_ps_mask(x.raw, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  const __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x.raw), first);
+  if (HWY_UNLIKELY(_mm512_mask_cmpgt_epu32_mask(some, above, range) != 0)) return hn::Sqrt(x);
+  const VF y{_mm512_rsqrt14_ps(x.raw)};
   VF g = hn::Mul(x, y), h = hn::Mul(y, number(0.5f));
   const VF error = hn::NegMulAdd(g, h, number(0.5f));
   g = hn::MulAdd(g, error, g);
   h = hn::MulAdd(h, error, h);
-  return hn::MulAdd(hn::NegMulAdd(g, g, x), h, g);
+  return ends_kept(hn::MulAdd(hn::NegMulAdd(g, g, x), h, g), x);
 #else
   return hn::Sqrt(x);
 #endif

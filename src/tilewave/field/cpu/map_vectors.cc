@@ -3,7 +3,8 @@
 // Precise functions take the float to doubles, evaluate a polynomial good to 1e-10, and round once:
 // the result is the correctly rounded one but for a few values in a thousand, which are 1 ulp off.
 // Fast ones stay in floats. Arguments the reductions do not reach and special values go through the
-// C library, lane by lane.
+// C library, one by one. What follows a function (a root, a sum) is done before its value is
+// stored.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -25,48 +26,129 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// out = f(a) for a block; vectors with a lane outside [low, high] go through `exact`.
-template <class Function>
-HWY_INLINE void in_floats(const float* a, int n, float* out, float low, float high,
-                          double (*exact)(double), Function&& f) {
+// Where a function's reduction holds, as bits of floats: low <= x <= high, or |x| <= high.
+struct Reach {
+  bool both_signs;
+  float low, high;
+};
+
+// Whether all n values are within reach; NaN never is.
+HWY_INLINE bool all_within(const float* a, int n, const Reach& r) {
   const DF d;
+  const hn::RebindToSigned<DF> di;
+  const auto greatest = hn::BitCast(di, hn::Set(d, r.high)),
+             least = hn::BitCast(di, hn::Set(d, r.low));
+  const auto magnitude = hn::Set(di, r.both_signs ? 0x7FFFFFFF : -1);
+  auto low = greatest, high = hn::Zero(di);
   for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    const VF x = hn::Load(d, a + i);
-    const auto reached = hn::And(hn::Ge(x, number(low)), hn::Le(x, number(high)));
-    if (HWY_LIKELY(hn::AllTrue(d, reached))) {
-      hn::Store(f(x), d, out + i);
-      continue;
-    }
-    for (int k = i; k < i + static_cast<int>(hn::Lanes(d)); ++k)
-      out[k] = static_cast<float>(exact(static_cast<double>(a[k])));
+    const auto bits = hn::And(hn::BitCast(di, hn::Load(d, a + i)), magnitude);
+    low = hn::Min(low, bits);
+    high = hn::Max(high, bits);
+  }
+  return hn::AllFalse(di, hn::Or(hn::Lt(low, least), hn::Gt(high, greatest)));
+}
+inline bool within(float x, const Reach& r) {
+  return r.both_signs ? std::abs(x) <= r.high : x >= r.low && x <= r.high;
+}
+
+// -0, which added changes nothing.
+struct NegativeZeros {
+  HWY_ALIGN float values[kMapBlock];
+  NegativeZeros() { std::fill_n(values, kMapBlock, -0.0f); }
+};
+
+// A function's value on its way to memory: + addend, root, + sum[i] (MapStep's plus, root, sum).
+struct Rest {
+  bool any, root;
+  float addend;
+  const float* sum;
+
+  Rest(const MapStep& s, const float* block) {
+    static const NegativeZeros zeros;
+    any = s.plus || s.root || block != nullptr;
+    root = s.root;
+    addend = s.plus ? s.addend : -0.0f;
+    sum = block != nullptr ? block : zeros.values;
+  }
+};
+enum class Kind : std::uint8_t { kPlain, kSums, kRoot };  // no rest, one without a root, one with
+
+template <Kind kKind, bool kFast>
+HWY_INLINE VF finish(VF x, VF addend, const float* sum) {
+  if (kKind == Kind::kPlain) return x;
+  x = hn::Add(x, addend);
+  if (kKind == Kind::kRoot) x = kFast ? fast_sqrt(x) : precise_sqrt(x);
+  return hn::Add(x, hn::Load(DF(), sum));
+}
+
+// out = finish(f(a)) for a block whose values are all within reach. A function of its own, without
+// calls: its constants stay in registers. Brings a block `ahead` into the cache on the way.
+template <Kind kKind, bool kFast, class Function>
+HWY_NOINLINE void within_reach(const float* a, int n, float* out, const Rest& rest,
+                               const float* ahead, const Function& f) {
+  const DF d;
+  const VF addend = hn::Set(d, rest.addend);
+  const float* const sum = rest.sum;
+  constexpr int kLine = 16;  // floats
+  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
+    if (i % kLine == 0) __builtin_prefetch(ahead + i, 1);
+    hn::Store(finish<kKind, kFast>(f(hn::Load(d, a + i)), addend, sum + i), d, out + i);
   }
 }
 
-// out = f(double(a)) rounded, for a block; lanes outside [low, high] go through `exact`.
-template <class Function>
-HWY_INLINE void through_doubles(const float* a, int n, float* out, float low, float high,
-                                double (*exact)(double), Function&& f) {
-#if HWY_TARGET == HWY_SCALAR
-  (void)low;
-  (void)high;
-  (void)f;
-  for (int i = 0; i < n; ++i) out[i] = static_cast<float>(exact(static_cast<double>(a[i])));
-#else
-  const DH dh;
-  const DD d;
+// The same for any block: values out of reach go through `exact`, one by one.
+template <bool kFast, class Function>
+HWY_NOINLINE void out_of_reach(const float* a, int n, float* out, const Reach& reach,
+                               double (*exact)(double), const Rest& rest, const Function& f) {
+  const DF d;
+  HWY_ALIGN float lane[hn::MaxLanes(DF())];
   for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    const auto x = hn::Load(dh, a + i);
-    // blocks hold no garbage: values past n were set, so every lane may be looked at
-    const auto reached = hn::And(hn::Ge(x, hn::Set(dh, low)), hn::Le(x, hn::Set(dh, high)));
-    if (HWY_LIKELY(hn::AllTrue(dh, reached))) {
-      hn::Store(hn::DemoteTo(dh, f(hn::PromoteTo(d, x))), dh, out + i);
-      continue;
+    hn::Store(f(hn::Load(d, a + i)), d, lane);
+    for (int k = 0; k < static_cast<int>(hn::Lanes(d)); ++k) {
+      if (!within(a[i + k], reach))
+        lane[k] = static_cast<float>(exact(static_cast<double>(a[i + k])));
     }
-    for (int k = i; k < i + static_cast<int>(hn::Lanes(d)); ++k)
-      out[k] = static_cast<float>(exact(static_cast<double>(a[k])));
+    VF x = hn::Load(d, lane);
+    if (rest.any) {
+      const VF addend = hn::Set(d, rest.addend);
+      x = rest.root ? finish<Kind::kRoot, kFast>(x, addend, rest.sum + i)
+                    : finish<Kind::kSums, kFast>(x, addend, rest.sum + i);
+    }
+    hn::Store(x, d, out + i);
+  }
+}
+
+template <bool kFast, class Function>
+HWY_INLINE void apply(const float* a, int n, float* out, const Reach& reach,
+                      double (*exact)(double), const Rest& rest, const float* ahead,
+                      const Function& f) {
+  if (HWY_UNLIKELY(!all_within(a, n, reach)))
+    return out_of_reach<kFast>(a, n, out, reach, exact, rest, f);
+  if (ahead == nullptr) ahead = a;  // is there already
+  if (!rest.any) return within_reach<Kind::kPlain, kFast>(a, n, out, rest, ahead, f);
+  rest.root ? within_reach<Kind::kRoot, kFast>(a, n, out, rest, ahead, f)
+            : within_reach<Kind::kSums, kFast>(a, n, out, rest, ahead, f);
+}
+
+// f of doubles, rounded once: a function of floats.
+template <class Function>
+struct ThroughDoubles {
+  Function f;
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE VF operator()(VF x) const {
+    return VF(static_cast<float>(f(VD(static_cast<double>(x.raw))).raw));
+  }
+#else
+  HWY_INLINE VF operator()(VF x) const {
+    const DF d;
+    const DD dd;
+    const DH dh;
+    const auto low = hn::DemoteTo(dh, f(hn::PromoteTo(dd, hn::LowerHalf(dh, x))));
+    const auto high = hn::DemoteTo(dh, f(hn::PromoteTo(dd, hn::UpperHalf(dh, x))));
+    return hn::Combine(d, high, low);
   }
 #endif
-}
+};
 
 template <class Function>
 HWY_INLINE void unary(const float* a, int n, float* out, Function&& f) {
@@ -108,57 +190,58 @@ void pairs_lane_by_lane(const MapStep& s, const float* a, const float* b, int n,
 
 constexpr float kLeastNormal = 1.17549435e-38f, kMost = 3.40282347e38f, kMostAngle = 3.5184372e13f;
 
-void transcendental(MapOp op, bool fast, const float* a, int n, float* out) {
+void transcendental(const MapStep& s, bool fast, const float* a, int n, float* out,
+                    const float* sum, const float* ahead) {
+  const Rest rest(s, sum);
+  const Reach normal{false, kLeastNormal, kMost};
 #if TW_FLOAT_FUNCTIONS
   if (fast) {
-    constexpr float kMostFast = 39000.0f;
-    switch (op) {
+    const Reach angle{true, 0, 39000.0f}, power{true, 0, 87.0f};
+    const auto run = [&](const Reach& reach, double (*exact)(double), auto&& f) {
+      apply<true>(a, n, out, reach, exact, rest, ahead, f);
+    };
+    switch (s.op) {
       case MapOp::kLog:
-        return in_floats(a, n, out, kLeastNormal, kMost, std::log,
-                         [](VF x) { return log_float(x); });
+        return run(normal, std::log, [](VF x) { return log_float(x); });
       case MapOp::kLog2:
-        return in_floats(a, n, out, kLeastNormal, kMost, std::log2,
-                         [](VF x) { return hn::Mul(log_float(x), number(1.44269504f)); });
+        return run(normal, std::log2,
+                   [](VF x) { return hn::Mul(log_float(x), number(1.44269504f)); });
       case MapOp::kLog10:
-        return in_floats(a, n, out, kLeastNormal, kMost, std::log10,
-                         [](VF x) { return hn::Mul(log_float(x), number(0.434294482f)); });
+        return run(normal, std::log10,
+                   [](VF x) { return hn::Mul(log_float(x), number(0.434294482f)); });
       case MapOp::kExp:
-        return in_floats(a, n, out, -87.0f, 88.0f, std::exp, [](VF x) { return exp_float(x); });
+        return run(power, std::exp, [](VF x) { return exp_float(x); });
       case MapOp::kSin:
-        return in_floats(a, n, out, -kMostFast, kMostFast, std::sin,
-                         [](VF x) { return sine_float<false>(x); });
+        return run(angle, std::sin, [](VF x) { return sine_float<false>(x); });
       default:
-        return in_floats(a, n, out, -kMostFast, kMostFast, std::cos,
-                         [](VF x) { return sine_float<true>(x); });
+        return run(angle, std::cos, [](VF x) { return sine_float<true>(x); });
     }
   }
 #endif
   (void)fast;
-  switch (op) {
+  const Reach angle{true, 0, kMostAngle}, power{true, 0, 80.0f};
+  const auto run = [&](const Reach& reach, double (*exact)(double), auto f) {
+    apply<false>(a, n, out, reach, exact, rest, ahead, ThroughDoubles<decltype(f)>{f});
+  };
+  switch (s.op) {
     case MapOp::kLog:
-      return through_doubles(a, n, out, kLeastNormal, kMost, std::log,
-                             [](VD x) { return log_double(x); });
+      return run(normal, std::log, [](VD x) { return log_double(x); });
     case MapOp::kLog2:
-      return through_doubles(a, n, out, kLeastNormal, kMost, std::log2, [](VD x) {
-        return hn::Mul(log_double(x), constant(1.44269504088896340736));
-      });
+      return run(normal, std::log2,
+                 [](VD x) { return hn::Mul(log_double(x), constant(1.44269504088896340736)); });
     case MapOp::kLog10:
-      return through_doubles(a, n, out, kLeastNormal, kMost, std::log10, [](VD x) {
-        return hn::Mul(log_double(x), constant(0.43429448190325182765));
-      });
+      return run(normal, std::log10,
+                 [](VD x) { return hn::Mul(log_double(x), constant(0.43429448190325182765)); });
     case MapOp::kExp:
-      return through_doubles(a, n, out, -80.0f, 88.0f, std::exp,
-                             [](VD x) { return exp_double(x); });
+      return run(power, std::exp, [](VD x) { return exp_double(x); });
     case MapOp::kSin:
-      return through_doubles(a, n, out, -kMostAngle, kMostAngle, std::sin,
-                             [](VD x) { return sine_double<false>(x); });
+      return run(angle, std::sin, [](VD x) { return sine_double<false>(x); });
     default:
-      return through_doubles(a, n, out, -kMostAngle, kMostAngle, std::cos,
-                             [](VD x) { return sine_double<true>(x); });
+      return run(angle, std::cos, [](VD x) { return sine_double<true>(x); });
   }
 }
 
-void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
+void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const float* ahead) {
   const DF d;
   const float* a = blocks[s.a];
   const float* b = blocks[s.b];
@@ -229,7 +312,7 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks) {
     case MapOp::kExp:
     case MapOp::kSin:
     case MapOp::kCos:
-      return transcendental(s.op, fast, a, n, out);
+      return transcendental(s, fast, a, n, out, s.sum >= 0 ? blocks[s.sum] : nullptr, ahead);
     case MapOp::kTan:
       return lane_by_lane(a, n, out, [](double x) { return std::tan(x); });
     case MapOp::kAsin:
@@ -314,7 +397,7 @@ void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* 
 }
 
 void run_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                 float* values, float* floats, std::int64_t* integers) {
+                 float* values, float* floats, std::int64_t* integers, const float* ahead) {
   constexpr int kMostBlocks = 600;
   float* blocks[kMostBlocks];
   std::int64_t* ints[kMostBlocks];
@@ -332,7 +415,8 @@ void run_program(const MapProgram& program, bool fast, int repeat, const MapPlac
       } else if (s.integer) {
         integer_step(s, place, whole, blocks, ints);
       } else {
-        float_step(s, fast, whole, blocks);
+        float_step(s, fast, whole, blocks, ahead);
+        if (takes_more(s)) ahead = nullptr;  // once
       }
     }
   }
@@ -423,8 +507,9 @@ HWY_EXPORT(scan_whole_of);
 HWY_EXPORT(look_up_of);
 
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
-                     float* values, float* floats, std::int64_t* integers) {
-  HWY_DYNAMIC_DISPATCH(run_program)(program, fast, repeat, place, n, values, floats, integers);
+                     float* values, float* floats, std::int64_t* integers, const float* ahead) {
+  HWY_DYNAMIC_DISPATCH(run_program)
+  (program, fast, repeat, place, n, values, floats, integers, ahead);
 }
 void split_pairs(const float* in, int pairs, float* first, float* second) {
   HWY_DYNAMIC_DISPATCH(split_pairs_of)(in, pairs, first, second);

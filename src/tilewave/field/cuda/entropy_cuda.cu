@@ -281,13 +281,14 @@ struct EntropyCuda::State {
     const std::int64_t strips =
         (g.x_end - g.x_begin + device::kPackedPixels - 1) / device::kPackedPixels;
     const std::int64_t rows = g.y_end - g.y_begin;
-    const std::int64_t across = (strips + device::kPackedWarps - 1) / device::kPackedWarps;
-    const std::int64_t tall = choose_rows(rows, across, resident, W + 2);
-    const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>((rows + tall - 1) / tall));
+    const std::int64_t tall = choose_rows(rows, strips, resident * device::kPackedWarps, W + 2);
+    const std::int64_t pieces = strips * ((rows + tall - 1) / tall);
+    const auto grid =
+        static_cast<unsigned>((pieces + device::kPackedWarps - 1) / device::kPackedWarps);
     const auto kernel_of = aligned ? device::entropy_packed_kernel<W, W, true>
                                    : device::entropy_packed_kernel<W, W, false>;
-    kernel_of<<<grid, 32 * device::kPackedWarps, 0, stream>>>(in, out, g, tables,
-                                                              static_cast<int>(tall));
+    kernel_of<<<grid, 32 * device::kPackedWarps, 0, stream>>>(
+        in, out, g, tables, static_cast<int>(strips), static_cast<int>(tall));
   }
 
   template <class Code>

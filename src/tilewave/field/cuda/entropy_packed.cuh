@@ -125,7 +125,7 @@ template <int W, int H, bool kAligned>
 __global__ void __launch_bounds__(32 * kPackedWarps, 8)
     entropy_packed_kernel(const std::uint8_t* __restrict__ image, float* __restrict__ out,
                           const __grid_constant__ Geometry g, const __grid_constant__ Tables t,
-                          int rows_a_warp) {
+                          int strips, int rows_a_warp) {
   static_assert(W <= 5 && H <= 5 && W % 2 == 1 && H % 2 == 1);
   constexpr int kSide = W / 2, kTop = H / 2, kThreads = 32 * kPackedWarps;
   __shared__ std::int32_t pairs[kPairCounts * kPairStride];
@@ -146,11 +146,14 @@ __global__ void __launch_bounds__(32 * kPackedWarps, 8)
   auto pair_bytes = static_cast<std::uint32_t>(__cvta_generic_to_shared(pairs));
 
   const int lane = threadIdx.x % 32;
-  const std::int64_t strip = std::int64_t{blockIdx.x} * kPackedWarps + threadIdx.x / 32;
-  const std::int64_t x_strip = g.x_begin + strip * kPackedPixels;
-  if (x_strip >= g.x_end) return;             // the whole warp
-  std::int64_t x = x_strip + 4 * (lane - 1);  // my first column
-  const std::int64_t y_first = g.y_begin + std::int64_t{blockIdx.y} * rows_a_warp;
+  // My warp's piece: pieces of a strip of columns lie `strips` apart, so that blocks are full
+  // whatever the width.
+  const std::uint32_t piece = blockIdx.x * kPackedWarps + threadIdx.x / 32;
+  const std::uint32_t down = piece / static_cast<std::uint32_t>(strips);
+  const std::uint32_t strip = piece - down * static_cast<std::uint32_t>(strips);
+  const std::int64_t y_first = g.y_begin + std::int64_t{down} * rows_a_warp;
+  if (y_first >= g.y_end) return;  // the whole warp
+  std::int64_t x = g.x_begin + std::int64_t{strip} * kPackedPixels + 4 * (lane - 1);
   const int rows = static_cast<int>(min(std::int64_t{rows_a_warp}, g.y_end - y_first));
   const int steps = rows + H - 1;
   // How many of my four pixels are written; 4 only where one store may.

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -226,6 +227,7 @@ struct MapCuda::State {
   Address buffer = 0, table = 0;
   std::size_t buffer_bytes = 0, table_bytes = 0;
   std::vector<float> table_entries;  // what the table on the device holds
+  int table_rows = 1;
 
   State(const MapExpression& e, const MapOptions& o, std::int64_t w)
       : expression(e), options(o), width(w) {}
@@ -300,10 +302,17 @@ void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::
     s.reserve(s.table, s.table_bytes, bytes);
     s.cuda.check(s.cuda.to_device(s.table, table.entries.data(), bytes), "copying the table");
     s.table_entries = table.entries;
+    const auto row = table.entries.size() / static_cast<std::size_t>(table.period);
+    s.table_rows = 1;  // as many as differ: an expression without iy and idx needs no row
+    for (std::size_t y = row; y < table.entries.size(); y += row) {
+      if (std::memcmp(&table.entries[y], table.entries.data(), row * sizeof(float)) != 0)
+        s.table_rows = table.period;
+    }
   }
-  long long n = count, width = s.width, from = first, least = table.least, size = table.size;
-  int period = table.period;
-  void* arguments[] = {&values, &n, &width, &from, &period, &least, &size, &s.table};
+  long long n = count, width = s.width, from = first;
+  int rows = s.table_rows, period = table.period;
+  auto least = static_cast<int>(table.least), size = static_cast<int>(table.size);
+  void* arguments[] = {&values, &n, &width, &from, &rows, &period, &least, &size, &s.table};
   s.start(s.kernel->look_up, n, arguments, stream);
 }
 

@@ -192,26 +192,28 @@ __device__ __forceinline__ float fast_sin(float x) { return __sinf(reduced(x)); 
 __device__ __forceinline__ float fast_cos(float x) { return __cosf(reduced(x)); }
 )";
 
-// Exact lookup: entry [iy % period][ix % period][v - least].
+// Exact lookup: entry [iy % period][ix % period][v - least]. `rows`: the period, or 1 where all
+// rows of the table are the same.
 constexpr const char* kLookUp = R"(
-extern "C" __global__ void look_up_kernel(float* __restrict__ values, long long n, long long width, long long first,
-                                          int period, long long least, long long size, const float* __restrict__ table) {
+extern "C" __global__ void __launch_bounds__(256)
+look_up_kernel(float* __restrict__ values, long long n, long long width, long long first, int rows, int period,
+               int least, int size, const float* __restrict__ table) {
   const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
   after_the_launch_before();
   if (t >= n) return;
   if (t + 4 <= n && width % 4 == 0 && (period == 1 || period == 2 || period == 4)) {
-    const float* row = table + (period == 1 ? 0 : ((first + t) / width % period) * period * size) - least;
-    float4 v = *reinterpret_cast<float4*>(values + t);
-    v.x = __ldg(row + (int)v.x);
-    v.y = __ldg(row + (1 % period) * size + (int)v.y);
-    v.z = __ldg(row + (2 % period) * size + (int)v.z);
-    v.w = __ldg(row + (3 % period) * size + (int)v.w);
-    *reinterpret_cast<float4*>(values + t) = v;
+    const float* row = table - least;
+    if (rows > 1) row += ((first + t) / width % period) * period * size;
+    const float* const odd = row + (period > 1 ? size : 0);
+    const float4 v = __ldcg(reinterpret_cast<float4*>(values + t));
+    *reinterpret_cast<float4*>(values + t) =
+        make_float4(__ldg(row + (int)v.x), __ldg(odd + (int)v.y), __ldg(row + (period == 4 ? 2 * size : 0) + (int)v.z),
+                    __ldg(odd + (period == 4 ? 2 * size : 0) + (int)v.w));
     return;
   }
   for (long long i = t; i < n && i < t + 4; ++i) {
     const long long y = (first + i) / width, x = (first + i) % width;
-    values[i] = table[(y % period * period + x % period) * size + (long long)values[i] - least];
+    values[i] = table[(y % rows * period + x % period) * size + (int)values[i] - least];
   }
 }
 )";
@@ -245,7 +247,7 @@ map_kernel(float* __restrict__ values, long long n, long long width, long long f
   const long long t = 4 * (blockIdx.x * (long long)blockDim.x + threadIdx.x);
   after_the_launch_before();
   if (t + 4 <= n) {
-    float4 v = *reinterpret_cast<float4*>(values + t);
+    float4 v = __ldcg(reinterpret_cast<float4*>(values + t));
     for (int r = 0; r < repeat; ++r) {
 )";
     source += call(0, "x") + call(1, "y") + call(2, "z") + call(3, "w");
