@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """entropy and map from file to file: formats, sizes, missing values, every malformed input.
 
-With TILEWAVE_LARGE=1 also an image of more than 2^31 pixels (2 GB of disk and its cache, some two minutes)."""
+With TILEWAVE_LARGE=1 also an image of more than 2^31 pixels (2 GB of disk and its cache, two minutes and more)."""
 import math
 import os
 import resource
@@ -65,8 +65,8 @@ def close(got, want, what, most=5e-6):
     c.check(same, f"{what}: {got[:5]} for {want[:5]}")
 
 
-def works(*command):
-    done = tilewave(*command)
+def works(*command, limit_s=120):
+    done = tilewave(*command, limit_s=limit_s)
     c.check(done.code == 0 and done.err == "", f"{' '.join(command)}: exit {done.code}, {done.err!r}")
     return done
 
@@ -184,7 +184,7 @@ if os.environ.get("TILEWAVE_LARGE"):
         f.seek(w * h - 64)
         f.write(last)
     done = works("entropy", path, "--size", f"{w}x{h}", "-o", at("huge.out.raw"), "--window", "5x1", "--dtype", "u8",
-                 "--json", "--quiet")
+                 "--json", "--quiet", limit_s=900)
     c.check(done.code != 0 or done.json()["valid_pixels"] == w * h, "every pixel has a value")
     with open(at("huge.out.raw"), "rb") as f:
         c.check(f.seek(0, 2) == w * h, "the whole result is there")
@@ -194,7 +194,7 @@ if os.environ.get("TILEWAVE_LARGE"):
     c.check(list(got) == expect, f"beyond 2^31 pixels: {list(got)} for {expect}")
     os.remove(at("huge.out.raw"))
     done = works("map", path, "--size", f"{w}x{h}", "--type", "u8", "-o", at("huge.out.raw"), "--dtype", "u8", "--expr",
-                 "v + idx % 7 + (ix % 2 ? 100 : 0)", "--quiet")
+                 "v + idx % 7 + (ix % 2 ? 100 : 0)", "--quiet", limit_s=900)
     with open(at("huge.out.raw"), "rb") as f:
         c.check(f.seek(0, 2) == w * h, "the whole map is there")
         f.seek(w * h - 64)

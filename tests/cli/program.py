@@ -21,7 +21,7 @@ class Done:
         return json.loads(self.out)
 
 
-def tilewave(*words, text=None, env=None):
+def tilewave(*words, text=None, env=None, limit_s=120):
     """Runs the program; `text` becomes a circuit file that replaces the word FILE."""
     with tempfile.TemporaryDirectory() as folder:
         if text is not None:
@@ -29,7 +29,7 @@ def tilewave(*words, text=None, env=None):
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
             words = [str(path) if w == "FILE" else w for w in words]
         start = time.perf_counter()
-        done = subprocess.run([TILEWAVE, *map(str, words)], capture_output=True, timeout=120,
+        done = subprocess.run([TILEWAVE, *map(str, words)], capture_output=True, timeout=limit_s,
                               env={**os.environ, **(env or {})})
         seconds = time.perf_counter() - start
         return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"),
