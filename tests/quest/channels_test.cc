@@ -75,8 +75,9 @@ TEST(Channels, TwoQubits) {
 TEST(Channels, KrausMaps) {
   for (int targets = 1; targets <= 5; ++targets) {
     // a superoperator on 10 qubits needs as many on every rank
-    const int needed =
-        environment().numRanks > 1 || std::getenv("TILEWAVE_RANKS") ? targets + 1 : 0;
+    const bool is_shared = environment().numRanks > 1 || std::getenv("TILEWAVE_RANKS") ||
+                           std::getenv("TILEWAVE_SHARE_FROM");
+    const int needed = is_shared ? targets + 1 : 0;
     on_density(
         "Kraus map on " + std::to_string(targets),
         [&](Pair& s) {

@@ -28,18 +28,23 @@ double tree_sum(const double* v, std::size_t count, std::size_t stride = 1) {
 }  // namespace
 
 template <class T>
+double CudaState<T>::sum(Workspace::Lease& lease, const double* values, std::uint64_t count) {
+  double* partial = lease.take<double>(kReduceBlocks);
+  rc::launch(sum_kernel<double>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, values,
+             count, partial);
+  const std::vector<double> sums = to_host(partial, kReduceBlocks);
+  return tree_sum(sums.data(), sums.size());
+}
+
+template <class T>
 double CudaState<T>::norm() {
-  if (!num_tile_norms_) materialize();
+  if (norm_) return *norm_;
+  materialize();
   use_device();
   Workspace::Lease lease(*workspace_, stream_);
   double* partial = lease.take<double>(kReduceBlocks);
-  if (num_tile_norms_) {
-    rc::launch(sum_kernel<double>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_,
-               tile_norms_, num_tile_norms_, partial);
-  } else {
-    rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
-               num_amplitudes(), partial);
-  }
+  rc::launch(norm_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
+             num_amplitudes(), partial);
   const std::vector<double> sums = to_host(partial, kReduceBlocks);
   return tree_sum(sums.data(), sums.size());
 }

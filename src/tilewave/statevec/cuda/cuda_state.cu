@@ -85,12 +85,9 @@ CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> w
           num_qubits >= kMeasureRatesFrom ? CostSource::kMeasured : CostSource::kShipped)),
       workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)) {
   for (std::size_t k = 0; k < tile_kernels<T>().size(); ++k) launchers_.emplace_back(k, device);
-  const std::uint64_t num_tiles =
-      std::max<std::uint64_t>(1, num_amplitudes() >> launchers_[0].shape().tile_qubits);
-  memory_ = rc::DeviceArena(aligned(state_bytes()) + num_tiles * sizeof(double),
-                            named(num_qubits, precision_), workspace_->reservation());
+  memory_ =
+      rc::DeviceArena(state_bytes(), named(num_qubits, precision_), workspace_->reservation());
   amps_ = memory_.template take<Complex<T>>(num_amplitudes());
-  tile_norms_ = memory_.template take<double>(num_tiles);
   workspace_->serve(state_bytes());
   try {
     set_zero_state();
@@ -203,11 +200,10 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_
 
 template <class T>
 void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
-                         Complex<T>* amplitudes, bool makes_norm) {
+                         Complex<T>* amplitudes, double* norms) {
   const std::byte* programs = workspace_->programs();
   launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
-                  makes_norm ? tile_norms_ : nullptr);
-  if (makes_norm) num_tile_norms_ = step.frame.num_tiles;
+                  norms);
 }
 
 template <class T>
@@ -237,23 +233,30 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     lowered_.epoch = workspace_->epoch();
   }
   double done_s = 0;
-  std::size_t next = 0;  // of the known steps
+  std::size_t next = 0;              // of the known steps
+  std::uint64_t num_tile_norms = 0;  // of the last pass, made on the way
+  double* tile_norms = nullptr;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
     TileLauncher<T>& launcher = launcher_of(pass);
-    const bool makes_norm = observer.makes_norm && p + 1 == plan.passes.size();
+    if (observer.makes_norm && p + 1 == plan.passes.size()) {
+      const int tile_qubits = std::min(num_qubits_, launcher.shape().tile_qubits);
+      tile_norms = lease.take<double>(num_amplitudes() >> tile_qubits);
+    }
     std::vector<tile::TilePass> programs;
     if (!known) programs = lower(plan, p);
     const auto launch = [&] {
       for (const tile::TilePass& program : programs) {
         lowered_.steps.push_back(upload(program, p));
-        start(launcher, lowered_.steps.back(), amps_, makes_norm);
+        start(launcher, lowered_.steps.back(), amps_, tile_norms);
       }
-      if (!known) return;
-      for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
-        start(launcher, lowered_.steps[next], amps_, makes_norm);
+      if (known) {
+        for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
+          start(launcher, lowered_.steps[next], amps_, tile_norms);
+      }
+      if (tile_norms) num_tile_norms = lowered_.steps.back().frame.num_tiles;
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -272,6 +275,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
   }
   layout_ = plan.layout_after;
+  if (num_tile_norms) norm_ = sum(lease, tile_norms, num_tile_norms);
   stream_.synchronize();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "tilewave/runtime/cuda/memory.h"
@@ -83,12 +84,14 @@ class CudaState final : public State {
   std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);
   /// Copies a program of a pass to the device.
   LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
+  /// `norms`: null, or where the sums of |a|^2 of its tiles go.
   void start(TileLauncher<T>& launcher, const LoweredPlan::Step& step, Complex<T>* amplitudes,
-             bool makes_norm);
+             double* norms);
+  double sum(Workspace::Lease& lease, const double* values, std::uint64_t count);
   void use_device() const;
   void forget_answers() {
     marginals_.clear();
-    num_tile_norms_ = 0;
+    norm_.reset();
   }
   /// The one with the smallest tile that holds the pass.
   TileLauncher<T>& launcher_of(const Pass& pass);
@@ -110,8 +113,7 @@ class CudaState final : public State {
   LoweredPlan lowered_;
   std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
   std::vector<double> marginals_;           ///< cached until the state changes
-  double* tile_norms_ = nullptr;            ///< of every tile of the last pass, made on the way
-  std::uint64_t num_tile_norms_ = 0;        ///< 0: not known
+  std::optional<double> norm_;              ///< from the last pass, until the state changes
 };
 
 /// A state with a workspace of its own, for several that work at the same time; both in the
