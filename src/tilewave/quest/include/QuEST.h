@@ -19,14 +19,20 @@ extern "C" {
 
 /* ---- types ---- */
 
-enum phaseGateType { SIGMA_Z = 0, S_GATE = 1, T_GATE = 2 };
-enum pauliOpType { PAULI_I = 0, PAULI_X = 1, PAULI_Y = 2, PAULI_Z = 3 };
+/* In C++ a fixed type, so that a wrong number given for a name is a value, which calls refuse. */
+#ifdef __cplusplus
+#define TILEWAVE_ENUM_TYPE : int
+#else
+#define TILEWAVE_ENUM_TYPE
+#endif
+enum phaseGateType TILEWAVE_ENUM_TYPE { SIGMA_Z = 0, S_GATE = 1, T_GATE = 2 };
+enum pauliOpType TILEWAVE_ENUM_TYPE { PAULI_I = 0, PAULI_X = 1, PAULI_Y = 2, PAULI_Z = 3 };
 
 /* How a register of qubits is read as a number by phase functions. */
-enum bitEncoding { UNSIGNED = 0, TWOS_COMPLEMENT = 1 };
+enum bitEncoding TILEWAVE_ENUM_TYPE { UNSIGNED = 0, TWOS_COMPLEMENT = 1 };
 
 /* Phase functions known by name; p[] are their parameters, x_k the registers' numbers. */
-enum phaseFunc {
+enum phaseFunc TILEWAVE_ENUM_TYPE {
   NORM = 0,                             /* sqrt(sum x_k^2) */
   SCALED_NORM = 1,                      /* p0 norm */
   INVERSE_NORM = 2,                     /* 1 / norm, p0 where it diverges */
