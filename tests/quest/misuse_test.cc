@@ -4,25 +4,9 @@
 
 #include <cmath>
 
-#include "dense.h"
+#include "misuse.h"
 
-using namespace dense;
-
-namespace {
-
-// Runs f, which must be refused with a message that has every one of the words.
-void refused(const std::vector<std::string>& words, const std::function<void()>& f) {
-  try {
-    f();
-    ADD_FAILURE() << "not refused: " << words[0];
-  } catch (const Misuse& e) {
-    for (const std::string& word : words) {
-      EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << word << ": " << e.what();
-    }
-  }
-}
-
-}  // namespace
+using namespace misuse;
 
 TEST(Misuse, Registers) {
   refused({"createQureg", "numQubits is 0", "from 1"}, [] { createQureg(0, environment()); });

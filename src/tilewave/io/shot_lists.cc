@@ -73,7 +73,7 @@ LabelWriter::LabelWriter(bool typed, std::uint64_t measurements, std::uint64_t d
       detectors_(measurements),
       observables_(measurements + detectors),
       bits_(observables_ + observables),
-      kernel_(bits_ <= kMostLabelBits && pick_labels(typed)) {
+      kernel_(bits_ <= kMostLabelBits ? pick_labels(typed) : nullptr) {
   if (!kernel_) make_table();
 }
 
@@ -145,9 +145,8 @@ void LabelWriter::append(const std::uint8_t* rows, std::size_t stride, std::size
     });
   };
   if (kernel_) {
-    static const LabelKernel kKernels[2] = {pick_labels(false), pick_labels(true)};
     write([&](const RowOnes::Stretch& s, char* to) {
-      return kKernels[typed_](
+      return kernel_(
           {s.numbers.data(), s.numbers.size(), static_cast<std::uint16_t>(s.first),
            s.end <= kMostLabelBits, static_cast<std::uint16_t>(s.end),
            static_cast<std::uint16_t>(detectors_), static_cast<std::uint16_t>(observables_)},

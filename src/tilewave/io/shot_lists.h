@@ -14,6 +14,8 @@
 
 namespace tilewave::io {
 
+struct LabelJob;  // of cpu/shot_kernels.h
+
 /// Finds the ones of rows of `num_bits` bits.
 class RowOnes {
  public:
@@ -67,8 +69,8 @@ class LabelWriter {
 
   bool typed_, observables_first_;
   std::uint64_t detectors_, observables_, bits_;  // the first bit behind each kind
-  bool kernel_;
-  std::size_t width_ = 8;    // of a text: 8 where that is enough, else 16
+  char* (*kernel_)(const LabelJob&, char*);       // null: texts come from the table
+  std::size_t width_ = 8;                         // of a text: 8 where that is enough, else 16
   std::vector<char> table_;  // the last byte of a text is its number of characters
 };
 

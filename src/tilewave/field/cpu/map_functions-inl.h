@@ -22,10 +22,11 @@ using VD = hn::Vec<DD>;
 
 HWY_INLINE VD constant(double x) { return hn::Set(DD(), x); }
 
-template <int kCount>
-HWY_INLINE VD polynomial(VD x, const double (&c)[kCount]) {
-  VD sum = constant(c[kCount - 1]);
-  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, constant(c[k]));
+template <class V, class T, int kCount>
+HWY_INLINE V polynomial(V x, const T (&c)[kCount]) {
+  const hn::DFromV<V> d;
+  V sum = hn::Set(d, c[kCount - 1]);
+  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, hn::Set(d, c[k]));
   return sum;
 }
 
@@ -97,13 +98,6 @@ HWY_INLINE VD exp_double(VD x) {
   (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SSE2)
 
 HWY_INLINE VF number(float x) { return hn::Set(DF(), x); }
-
-template <int kCount>
-HWY_INLINE VF polynomial(VF x, const float (&c)[kCount]) {
-  VF sum = number(c[kCount - 1]);
-  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, x, number(c[k]));
-  return sum;
-}
 
 // (log(1 + z) - z) / z^2 to 3.3e-7, (sin(r) / r - 1) / r^2 in r^2 to 7.3e-8, (exp(r) - 1 - r) / r^2
 // to 1.4e-7, on the same intervals.
