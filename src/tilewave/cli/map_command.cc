@@ -82,8 +82,9 @@ void run(const MapFlags& f) {
                                       " channels, a map takes one: split it first");
   }
   if (f.source)
-    std::fputs(field::map_kernel_source(job.expression, job.options.precision, reader->info().width)
-                   .c_str(),
+    std::fputs(field::make_map_kernel(job.expression, job.options.precision, reader->info().width,
+                                      job.options.repeat == 1)
+                   .source.c_str(),
                stdout);
   io::RasterInfo info = reader->info();
   info.type = job.output;

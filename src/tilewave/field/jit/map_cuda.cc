@@ -162,7 +162,8 @@ std::vector<char> compile(const std::string& source, int major, int minor) {
 struct Kernel {
   const Driver& cuda = Driver::get();
   int device = 0;
-  bool overlaps = false;  // launches may start before the one ahead has ended
+  unsigned threads = 0, values = 0;  // of map: a block's threads, a thread's values
+  bool overlaps = false;             // launches may start before the one ahead has ended
   void *context = nullptr, *module = nullptr, *map = nullptr, *look_up = nullptr;
 
   Kernel() = default;
@@ -185,7 +186,7 @@ Recent<T>& kept() {
   return *all;
 }
 
-std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, MapPrecision precision,
+std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, const MapOptions& options,
                                     std::int64_t width, int index) {
   const Driver& cuda = Driver::get();
   cuda.check(cuda.init(0), "no device can be used (try --device cpu)");
@@ -194,7 +195,9 @@ std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, MapPrecisio
   cuda.check(cuda.attribute(&major, 75, device), "asking the device");
   cuda.check(cuda.attribute(&minor, 76, device), "asking the device");
   const bool overlaps = major >= 9 && cuda.launch_extended != nullptr;
-  const std::string source = map_kernel_source(expression, precision, width, overlaps);
+  const MapKernel made =
+      make_map_kernel(expression, options.precision, width, options.repeat == 1, overlaps);
+  const std::string& source = made.source;
   const std::string key = std::to_string(device) + ' ' + source;
   return kept<Kernel>().find(key, [&] {
     const std::string chip = std::to_string(10 * major + minor) + ' ';
@@ -203,6 +206,8 @@ std::shared_ptr<Kernel> load_kernel(const MapExpression& expression, MapPrecisio
     });
     auto kernel = std::make_shared<Kernel>();
     kernel->device = device;
+    kernel->threads = made.threads;
+    kernel->values = made.values;
     kernel->overlaps = overlaps;
     void* context = nullptr;
     cuda.check(cuda.retain(&context, device), "opening the device");
@@ -247,17 +252,19 @@ struct MapCuda::State {
     have = bytes;
   }
 
-  void start(void* function, std::int64_t n, void** arguments, void* stream) const {
-    const auto blocks = static_cast<unsigned>(((n + 3) / 4 + 255) / 256);
+  void start(void* function, unsigned threads, unsigned values, std::int64_t n, void** arguments,
+             void* stream) const {
+    const std::int64_t each = std::int64_t{threads} * values;
+    const auto blocks = static_cast<unsigned>((n + each - 1) / each);
     if (kernel->overlaps) {
       LaunchAttribute attribute{};
       attribute.id = kStreamSerialization;
       attribute.value = 1;
-      const LaunchConfig config{{blocks, 1, 1}, {256, 1, 1}, 0, stream, &attribute, 1};
+      const LaunchConfig config{{blocks, 1, 1}, {threads, 1, 1}, 0, stream, &attribute, 1};
       cuda.check(cuda.launch_extended(&config, function, arguments, nullptr), "starting the map");
       return;
     }
-    cuda.check(cuda.launch(function, blocks, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
+    cuda.check(cuda.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, nullptr),
                "starting the map");
   }
 
@@ -278,7 +285,7 @@ MapCuda::MapCuda(const MapExpression& expression, const MapOptions& options, std
                  int device)
     : state_(std::make_unique<State>(expression, options, width)) {
   State& s = *state_;
-  s.kernel = load_kernel(expression, options.precision, width, device);
+  s.kernel = load_kernel(expression, options, width, device);
   s.cuda.check(s.cuda.set_current(s.kernel->context), "opening the device");
 }
 
@@ -290,7 +297,8 @@ void MapCuda::run_on_device(std::int64_t first, std::int64_t count, float* value
   long long n = count, width = state_->width, from = first;
   int repeat = state_->options.repeat;
   void* arguments[] = {&values, &n, &width, &from, &repeat};
-  state_->start(state_->kernel->map, n, arguments, stream);
+  const Kernel& kernel = *state_->kernel;
+  state_->start(kernel.map, kernel.threads, kernel.values, n, arguments, stream);
 }
 
 void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::int64_t count,
@@ -313,7 +321,7 @@ void MapCuda::look_up_on_device(const MapTable& table, std::int64_t first, std::
   int rows = s.table_rows, period = table.period;
   auto least = static_cast<int>(table.least), size = static_cast<int>(table.size);
   void* arguments[] = {&values, &n, &width, &from, &rows, &period, &least, &size, &s.table};
-  s.start(s.kernel->look_up, n, arguments, stream);
+  s.start(s.kernel->look_up, 256, 4, n, arguments, stream);
 }
 
 void MapCuda::run_flat(std::int64_t first, std::int64_t count, float* values) {

@@ -11,10 +11,18 @@
 
 namespace tilewave::field {
 
-/// The CUDA source of the kernel; `width` decides whether the residues of ix follow from a thread's
-/// lane. `overlaps`: launches may start before the one ahead has ended (compute capability 9.0).
-std::string map_kernel_source(const MapExpression& expression, MapPrecision precision,
-                              std::int64_t width, bool overlaps = false);
+/// CUDA source of `map_kernel` and `look_up_kernel`, and how the first is launched.
+struct MapKernel {
+  std::string source;
+  unsigned threads = 256;  // a block
+  unsigned values = 4;     // a thread; look_up_kernel: always 256 threads of 4
+};
+
+/// `width` decides whether the residues of ix follow from a thread's lane; `once`: the number of
+/// repetitions is 1; `overlaps`: launches may start before the one ahead has ended (compute
+/// capability 9.0).
+MapKernel make_map_kernel(const MapExpression& expression, MapPrecision precision,
+                          std::int64_t width, bool once, bool overlaps = false);
 
 class MapCuda {
  public:

@@ -41,21 +41,26 @@ TEST(MapCuda, KernelsAreKeptByTheirKey) {
   EXPECT_THROW(recent.find("e", []() -> std::shared_ptr<int> { throw 1; }), int);
   EXPECT_EQ(*find("e"), 6);
   // what decides a kernel is in its source
-  const auto text = [](const char* e, MapPrecision precision, std::int64_t width) {
-    return map_kernel_source(MapExpression::parse(e), precision, width);
+  const auto text = [](const char* e, MapPrecision precision, std::int64_t width,
+                       bool once = false) {
+    return make_map_kernel(MapExpression::parse(e), precision, width, once).source;
   };
   const auto one = text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 64);
   EXPECT_EQ(one, text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 128));
   EXPECT_NE(one, text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 63));
   EXPECT_NE(one, text("ix % 2 ? v : log(v)", MapPrecision::kFast, 64));
   EXPECT_NE(one, text("ix % 2 ? v : log2(v)", MapPrecision::kPrecise, 64));
+  EXPECT_NE(one, text("ix % 2 ? v : log(v)", MapPrecision::kPrecise, 64, true));
 }
 
 TEST(MapCuda, SourceSpecialisesTheLanes) {
   const auto study = MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))");
-  const std::string source = map_kernel_source(study, MapPrecision::kPrecise, 2048);
+  const std::string source = make_map_kernel(study, MapPrecision::kPrecise, 2048, false).source;
   EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
-  EXPECT_EQ(map_kernel_source(study, MapPrecision::kPrecise, 2047).find("f1("), std::string::npos);
+  EXPECT_EQ(make_map_kernel(study, MapPrecision::kPrecise, 2047, false).source.find("f1("),
+            std::string::npos);
+  EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, false).threads, 256u);
+  EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, true).threads, 1024u);
 }
 
 TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
