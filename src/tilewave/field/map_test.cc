@@ -314,6 +314,28 @@ TEST(Map, RootsAreCorrectlyRounded) {
   }
 }
 
+// All mantissas about 1, where a logarithm cancels, and in binades far from it.
+TEST(Map, FastLogarithmsAreWithinTwoUlp) {
+  const auto e = MapExpression::parse("log(v)");
+  MapOptions fast;
+  fast.precision = MapPrecision::kFast;
+  std::vector<float> values(1 << 16);
+  double worst = 0;
+  for (const std::uint32_t binade :
+       {0x3F000000u, 0x3F800000u, 0x40000000u, 0x00800000u, 0x7F000000u}) {
+    for (std::uint32_t block = binade; block < binade + (1u << 23); block += 1 << 16) {
+      for (std::uint32_t i = 0; i < 1u << 16; ++i) values[i] = std::bit_cast<float>(block + i);
+      map_cpu(e, fast, 1 << 16, 0, 1, values.data());
+      for (std::uint32_t i = 0; i < 1u << 16; ++i) {
+        const double want = std::log(static_cast<double>(std::bit_cast<float>(block + i)));
+        const double ulp = std::ldexp(1.0, std::ilogb(want == 0 ? 1e-7 : want) - 23);
+        worst = std::max(worst, std::abs(static_cast<double>(values[i]) - want) / ulp);
+      }
+    }
+  }
+  EXPECT_LE(worst, 2.0);
+}
+
 TEST(Map, DivisionByZeroFollowsIeee) {
   struct Row {
     const char* text;

@@ -32,20 +32,20 @@ struct Reach {
   float low, high;
 };
 
-// Whether all n values are within reach; NaN never is.
+// Whether all n values are within reach; NaN never is. As whole numbers without a sign, floats
+// below zero, infinite and NaN are above the positive ones.
 HWY_INLINE bool all_within(const float* a, int n, const Reach& r) {
   const DF d;
-  const hn::RebindToSigned<DF> di;
-  const auto greatest = hn::BitCast(di, hn::Set(d, r.high)),
-             least = hn::BitCast(di, hn::Set(d, r.low));
-  const auto magnitude = hn::Set(di, r.both_signs ? 0x7FFFFFFF : -1);
-  auto low = greatest, high = hn::Zero(di);
+  const hn::RebindToUnsigned<DF> du;
+  const auto least = hn::BitCast(du, hn::Set(d, r.low));
+  const auto range = hn::Sub(hn::BitCast(du, hn::Set(d, r.high)), least);
+  auto most = hn::Zero(du);
   for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    const auto bits = hn::And(hn::BitCast(di, hn::Load(d, a + i)), magnitude);
-    low = hn::Min(low, bits);
-    high = hn::Max(high, bits);
+    const auto x = hn::Load(d, a + i);
+    most = hn::Max(most,
+                   r.both_signs ? hn::BitCast(du, hn::Abs(x)) : hn::Sub(hn::BitCast(du, x), least));
   }
-  return hn::AllFalse(di, hn::Or(hn::Lt(low, least), hn::Gt(high, greatest)));
+  return hn::AllFalse(du, hn::Gt(most, range));
 }
 inline bool within(float x, const Reach& r) {
   return r.both_signs ? std::abs(x) <= r.high : x >= r.low && x <= r.high;
