@@ -46,7 +46,9 @@ bool is_root() { return !processes || processes->rank() == 0; }
 
 std::unique_ptr<State> make(int n, Precision precision, int num_devices, int min_sliced) {
   if (processes) {
-    return make_process_state(n, precision, 1, processes, processes->rank_on_host(), min_sliced);
+    const int shown = static_cast<int>(runtime::cuda_devices().size());
+    return make_process_state(n, precision, 1, processes, processes->rank_on_host() % shown,
+                              min_sliced);
   }
   if (num_devices == 1) return make_cuda_state(n, precision, 0);
   return make_multi_cuda_state(n, precision, first_devices(num_devices), min_sliced);
@@ -91,7 +93,7 @@ void check(int num_devices, int min_sliced) {
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
     const double allowed = precision == Precision::kDouble ? 1e-12 : 2e-5;
     const std::string kind = precision == Precision::kDouble ? " double" : " single";
-    for (const int n : {8, 16, 18}) {
+    for (const int n : {8, 16, 20}) {
       for (const auto family : circuit::family_names()) {
         const circuit::Circuit c = circuit::make_family(family, static_cast<std::uint32_t>(n));
         const auto one = make_cpu_state(n, precision, 4);

@@ -1,5 +1,7 @@
-"""Starts the program under mpirun. Scripts are called as `script.py TILEWAVE MPIEXEC ...`."""
+"""Starts the program as several processes. Scripts are called as `script.py TILEWAVE MPIEXEC ...`;
+with the word `tcp` for MPIEXEC there is no launcher, and the processes find each other by variables."""
 import os
+import socket
 import subprocess
 import sys
 
@@ -7,7 +9,7 @@ TILEWAVE, MPIEXEC = sys.argv[1], sys.argv[2]
 ENV = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
-for name in [n for n in ENV if n.startswith(("OMPI_COMM", "PMIX_", "PMI_"))]:
+for name in [n for n in ENV if n.startswith(("OMPI_COMM", "PMIX_", "PMI_", "SLURM_", "TILEWAVE_"))]:
     del ENV[name]
 
 
@@ -21,7 +23,24 @@ def finish(process, timeout=120):
     return process.returncode, out, err
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start_by_variables(ranks, *words, env=None, root=None, only=None):
+    """Processes of a run without a launcher, in order of ranks: all, or some of them."""
+    root = root or f"127.0.0.1:{free_port()}"
+    return [start([TILEWAVE, *map(str, words)],
+                  {"TILEWAVE_PROCESSES": str(ranks), "TILEWAVE_PROCESS": str(r), "TILEWAVE_ROOT": root,
+                   **(env or {})}) for r in only or range(ranks)]
+
+
 def mpirun(ranks, *words, env=None):
+    if MPIEXEC == "tcp":
+        done = [finish(p) for p in start_by_variables(ranks, *words, env=env)]
+        return max(code for code, _, _ in done), "".join(d[1] for d in done), "".join(d[2] for d in done)
     return finish(start([MPIEXEC, "-np", str(ranks), TILEWAVE, *map(str, words)], env))
 
 

@@ -40,11 +40,11 @@ int fail(ExitCode code, const std::string& message) {
   std::fflush(stdout);
   const int rank = tilewave::runtime::launch().rank;
   const auto ranks = tilewave::runtime::joined_ranks();
-  if (rank > 0) {
-    if (!ranks) {  // before the processes met: rank 0 has the same problem
-      sleep(2);
-      return static_cast<int>(code);
-    }
+  if (!ranks && !tilewave::runtime::tells_why_not_joined()) {
+    sleep(2);  // before the processes met: rank 0 has the same problem
+    return static_cast<int>(code);
+  }
+  if (rank > 0 && ranks) {
     ranks->report_failure(message);
     code = ExitCode::kCommunication;
   }

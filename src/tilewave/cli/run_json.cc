@@ -51,6 +51,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
   const bool stabilizer = r.engine == "stabilizer";
   out["engine"] = r.engine;
   if (!r.engine_choice.empty()) out["engine_choice"] = r.engine_choice;
+  if (!r.transport.empty()) out["transport"] = r.transport;
   if (r.num_trajectories) out["trajectories"] = r.num_trajectories;
   if (!stabilizer)
     out["precision"] = r.precision == statevec::Precision::kDouble ? "double" : "single";

@@ -115,6 +115,7 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
   const bool stabilizer = r.engine == "stabilizer";
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
   if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
+  if (!r.transport.empty()) std::printf("amplitudes travel: %s\n", r.transport.c_str());
   if (stabilizer) {
     std::printf("%u qubits, stabilizer engine, %s: Clifford gates only", r.num_qubits,
                 r.device.c_str());

@@ -1,5 +1,8 @@
-// Finds out whether a launcher started this process among others, and joins them through a module
-// (tilewave_mpi.so) that is loaded only then: the program itself needs no MPI.
+// Finds out whether a launcher started this process among others, and joins them: through a module
+// (tilewave_mpi.so) that is loaded only then, so that the program itself needs no MPI; or over TCP
+// where no MPI launched them.
+//   TILEWAVE_PROCESSES=4 TILEWAVE_PROCESS=0..3 TILEWAVE_ROOT=host:port   by hand or by a script
+//   SLURM_STEP_NUM_TASKS, SLURM_PROCID, SLURM_STEP_NODELIST              srun without PMIx
 #include "tilewave/runtime/ranks.h"
 
 #include <dlfcn.h>
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/tcp_ranks.h"
 
 namespace tilewave::runtime {
 
@@ -29,7 +33,61 @@ std::shared_ptr<Ranks>& joined() {
   return ranks;
 }
 
+std::string text_of(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? text : "";
+}
+
+// The place that TILEWAVE_ROOT names, host or host:port.
+void read_root(Meeting& meeting) {
+  const std::string root = text_of("TILEWAVE_ROOT");
+  if (root.empty()) return;
+  const std::size_t colon = root.find(':');
+  meeting.host = root.substr(0, colon);
+  const std::string port = colon == std::string::npos ? "" : root.substr(colon + 1);
+  char* end = nullptr;
+  if (!port.empty()) meeting.port = static_cast<int>(std::strtol(port.c_str(), &end, 10));
+  if (meeting.host.empty() || (end && *end) || meeting.port < 1 || meeting.port > 65535) {
+    throw Error(ExitCode::kUsage, "TILEWAVE_ROOT=" + root +
+                                      ": name the host of process 0 and a free port there, as in "
+                                      "node1:23456");
+  }
+}
+
+std::shared_ptr<Ranks> join_over_tcp(const Launch& l) {
+  Meeting meeting;
+  if (l.by == Launch::By::kVariables) {
+    if (text_of("TILEWAVE_PROCESS").empty() || l.rank >= l.size) {
+      throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(l.size) +
+                                        " and TILEWAVE_PROCESS=" + text_of("TILEWAVE_PROCESS") +
+                                        ": number the processes from 0 to " +
+                                        std::to_string(l.size - 1));
+    }
+    read_root(meeting);
+    if (meeting.host.empty()) {
+      throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(l.size) +
+                                        " needs TILEWAVE_ROOT, where process 0 runs and a free "
+                                        "port there, as in node1:23456");
+    }
+    meeting.key = text_of("TILEWAVE_KEY");
+  } else {
+    const int job = number("SLURM_JOB_ID", 0), step = number("SLURM_STEP_ID", 0);
+    meeting.host = first_host(text_of("SLURM_STEP_NODELIST"));
+    meeting.port = std::atoi(text_of("SLURM_STEP_RESV_PORTS").c_str());
+    if (meeting.port < 1) meeting.port = 20'000 + (job * 7 + step * 131) % 10'000;
+    meeting.key = text_of("SLURM_JOB_ID") + "." + text_of("SLURM_STEP_ID");
+    read_root(meeting);
+    if (meeting.host.empty()) {
+      throw Error(ExitCode::kUsage,
+                  "SLURM does not say where the tasks run (SLURM_STEP_NODELIST): name the host of "
+                  "task 0 in TILEWAVE_ROOT=host:port");
+    }
+  }
+  return meet_over_tcp(l.rank, l.size, meeting);
+}
+
 std::shared_ptr<Ranks> join() {
+  if (launch().by != Launch::By::kMpi) return join_over_tcp(launch());
   std::vector<std::string> places;
   if (const char* named = std::getenv("TILEWAVE_MPI")) {
     places = {named};
@@ -52,7 +110,8 @@ std::shared_ptr<Ranks> join() {
   if (!module) {
     throw Error(ExitCode::kCommunication,
                 "started as " + size + " processes, but MPI cannot be loaded (" + problem +
-                    "): build with TW_MPI=ON (libopenmpi-dev), or use one process with --ranks " +
+                    "): build with TW_MPI=ON (libopenmpi-dev), start with srun --mpi=none, or use "
+                    "one process with --ranks " +
                     size);
   }
   const auto entry = reinterpret_cast<JoinRanks>(dlsym(module, kJoinRanksName));
@@ -66,15 +125,27 @@ std::shared_ptr<Ranks> join() {
 
 }  // namespace
 
-Launch launch() {
-  Launch l;
-  if (const int size = number("OMPI_COMM_WORLD_SIZE", 0)) {
-    l = {number("OMPI_COMM_WORLD_RANK", 0), size};
-  } else if (std::getenv("PMIX_RANK")) {  // srun --mpi=pmix
-    l = {number("PMIX_RANK", 0), number("SLURM_STEP_NUM_TASKS", 1)};
-  }
-  return l;
+void Ranks::meet() {
+  const char mine = 0;
+  std::vector<char> all(static_cast<std::size_t>(size()));
+  gather(&mine, all.data(), 1);
 }
+
+Launch launch() {
+  using By = Launch::By;
+  if (const int size = number("TILEWAVE_PROCESSES", 0)) {
+    return {number("TILEWAVE_PROCESS", 0), size, By::kVariables};
+  }
+  if (const int size = number("OMPI_COMM_WORLD_SIZE", 0)) {
+    return {number("OMPI_COMM_WORLD_RANK", 0), size, By::kMpi};
+  }
+  const int tasks = number("SLURM_STEP_NUM_TASKS", 1);
+  if (std::getenv("PMIX_RANK")) return {number("PMIX_RANK", 0), tasks, By::kMpi};
+  if (tasks > 1) return {number("SLURM_PROCID", 0), tasks, By::kSlurm};
+  return {};
+}
+
+bool tells_why_not_joined() { return speaks_for_meeting(launch().rank); }
 
 std::shared_ptr<Ranks> launched_ranks() {
   if (launch().size <= 1) return nullptr;

@@ -1,10 +1,11 @@
-// The processes of one run, as their launcher (mpirun, srun) numbered them: what they say to each
-// other. Every call but those named is collective: all processes make it in the same order. A wait
-// ends in Error(kCommunication) that names the rank and the cause when a process has failed, is
-// gone or says nothing for the time-out.
+// The processes of one run, as their launcher (mpirun, srun, a script) numbered them: what they say
+// to each other. Every call but those named is collective: all processes make it in the same order.
+// A wait ends in Error(kCommunication) that names the rank and the cause when a process has failed,
+// is gone or says nothing for the time-out.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@ class Ranks {
  public:
   virtual ~Ranks() = default;
 
+  virtual const char* kind() const = 0;  ///< what the processes speak: "MPI", "TCP"
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual int ranks_on_host() const = 0;  ///< of this process, itself included
@@ -43,22 +45,31 @@ class Ranks {
   virtual void abort(int code) noexcept = 0;
   /// The last call of a run that went well: leaves the launcher in order.
   virtual void finish() = 0;
+  virtual bool is_finished() const = 0;
+  /// Returns once all processes have called it.
+  void meet();
 };
 
-/// The number of this process and of all, as the launcher's environment tells before anything is
-/// loaded; {0, 1} when it started alone.
+/// The number of this process and of all, as the environment tells before anything is loaded;
+/// {0, 1} when it started alone.
 struct Launch {
+  enum class By : std::uint8_t { kNobody, kMpi, kVariables, kSlurm };
   int rank = 0, size = 1;
+  By by = By::kNobody;  ///< mpirun or srun with PMIx; TILEWAVE_PROCESSES; srun without
 };
 Launch launch();
 
 /// The processes a launcher started this one among; null when it started alone. Joins them at the
-/// first call, which every process makes. Throws Error(kCommunication) when the launcher's library
-/// cannot be used.
+/// first call, which every process makes: over MPI where that launched them, otherwise over TCP.
+/// Throws Error(kCommunication) when they do not come together, Error(kUsage) for variables that
+/// make no sense.
 std::shared_ptr<Ranks> launched_ranks();
 
 /// The same when they have been joined, otherwise null.
 std::shared_ptr<Ranks> joined_ranks();
+
+/// True for the one process that is to say why they could not come together.
+bool tells_why_not_joined();
 
 /// What the module that is linked with the launcher's library exports: `tilewave_join_ranks`.
 /// Writes a message and returns null when it cannot.

@@ -150,8 +150,10 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
                   "cuda:0-" +
                       std::to_string(ranks - 1));
     }
-    // "cuda" gives every process of a host a device of its own
-    int index = processes->rank_on_host();
+    // "cuda" gives every process of a host a device of its own; a launcher may show it that one
+    // only
+    const int shown = std::max<int>(1, static_cast<int>(runtime::cuda_devices().size()));
+    int index = processes->rank_on_host() % shown;
     if (device != "cuda") index = devices[static_cast<std::size_t>(index) % devices.size()];
     return statevec::make_process_state(n, precision, 1, processes, index);
   }

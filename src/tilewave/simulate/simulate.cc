@@ -308,6 +308,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
     const std::unique_ptr<State> small = make_small_state(n, options.precision, options.num_threads,
                                                           options.device, options.distribution);
     result.device = small->device();
+    result.transport = small->remark();
     plan_only(program, options, small->cost_model(), result);
     result.memory_bytes =
         statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
@@ -338,6 +339,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
+  result.transport = state->remark();
   result.memory_bytes = state->memory_bytes();
   if (options.explain) {
     plan_only(program, options, state->cost_model(), result);

@@ -107,6 +107,7 @@ struct Result {
   std::string engine = "statevector";  ///< or "stabilizer" (no norm), "density", "trajectories"
   std::string engine_choice;           ///< why this engine runs a noisy circuit, with the costs
   std::string device;
+  std::string transport;  ///< how its parts reach each other and why so; may be empty
   std::uint64_t seed = 0;
   std::uint64_t shots = 0;
   /// Classical registers, the last declared leftmost, separated by blanks; the highest bit of a

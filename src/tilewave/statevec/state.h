@@ -59,6 +59,8 @@ class State {
   virtual CostModel cost_model() const = 0;
   /// A word for reports: "cpu" or "cuda:0".
   virtual std::string device() const = 0;
+  /// How its parts reach each other and why so, for reports; empty where there is nothing to say.
+  virtual std::string remark() const { return {}; }
 
   /// |0...0>.
   virtual void set_zero_state() = 0;
@@ -197,7 +199,7 @@ std::unique_ptr<State> make_logical_state(int num_qubits, Precision precision, i
                                           int num_ranks);
 
 /// A state on all processes of a run, one rank each: on the CPU, or on a CUDA device with exchanges
-/// over NCCL or through host memory (distributed/transport.h). Exchanges over NCCL overlap with
+/// between devices or through host memory (distributed/transport.h). The former overlap with
 /// passes from `min_sliced_qubits` local qubits on; -1: where it pays.
 constexpr int kOnCpu = -1;
 std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, int num_threads,

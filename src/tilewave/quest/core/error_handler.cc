@@ -12,9 +12,10 @@ extern "C" __attribute__((weak)) void invalidQuESTInputError(const char* errMsg,
   const auto ranks = tilewave::runtime::joined_ranks();
   const int rank = tilewave::runtime::launch().rank;
   if (ranks && rank > 0) ranks->report_failure(errMsg);
-  // before the processes have met all find the same, and rank 0 is to say it
-  if (!ranks && rank > 0) sleep(2);
-  if (ranks || rank == 0) std::fprintf(stderr, "error: %s\n", errMsg);
+  // before the processes have met all find the same, and one is to say it
+  const bool speaks = ranks || tilewave::runtime::tells_why_not_joined();
+  if (!speaks) sleep(2);
+  if (speaks) std::fprintf(stderr, "error: %s\n", errMsg);
   std::fflush(nullptr);
   if (ranks) ranks->abort(EXIT_FAILURE);
   std::exit(EXIT_FAILURE);

@@ -38,6 +38,21 @@ cudaError_t Driver::reach(int peer) {
   (void)cudaGetLastError();  // not an error here
   return cudaSuccess;
 }
+cudaError_t Driver::share_memory(cudaIpcMemHandle_t* handle, void* pointer) {
+  return cudaIpcGetMemHandle(handle, pointer);
+}
+cudaError_t Driver::open_shared(void** pointer, cudaIpcMemHandle_t handle) {
+  return cudaIpcOpenMemHandle(pointer, handle, cudaIpcMemLazyEnablePeerAccess);
+}
+cudaError_t Driver::close_shared(void* pointer) { return cudaIpcCloseMemHandle(pointer); }
+cudaError_t Driver::create_shared_event(cudaEvent_t* event, cudaIpcEventHandle_t* handle) {
+  const cudaError_t status =
+      cudaEventCreateWithFlags(event, cudaEventDisableTiming | cudaEventInterprocess);
+  return status == cudaSuccess ? cudaIpcGetEventHandle(handle, *event) : status;
+}
+cudaError_t Driver::open_shared_event(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+  return cudaIpcOpenEventHandle(event, handle);
+}
 cudaError_t Driver::create_stream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }

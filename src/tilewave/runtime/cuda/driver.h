@@ -30,6 +30,13 @@ class Driver {
   virtual cudaError_t fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream);
   virtual cudaError_t can_reach(int* yes, int device, int peer);
   virtual cudaError_t reach(int peer);  ///< from the current device; no error when it did already
+  /// A device allocation of this process in the memory of another one, on the same host.
+  virtual cudaError_t share_memory(cudaIpcMemHandle_t* handle, void* pointer);
+  virtual cudaError_t open_shared(void** pointer, cudaIpcMemHandle_t handle);
+  virtual cudaError_t close_shared(void* pointer);
+  /// An event that streams of other processes can wait for.
+  virtual cudaError_t create_shared_event(cudaEvent_t* event, cudaIpcEventHandle_t* handle);
+  virtual cudaError_t open_shared_event(cudaEvent_t* event, cudaIpcEventHandle_t handle);
   virtual cudaError_t create_stream(cudaStream_t* stream);
   virtual cudaError_t create_urgent_stream(cudaStream_t* stream);  ///< its blocks start first
   virtual cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event);

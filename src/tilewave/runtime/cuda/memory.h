@@ -42,6 +42,14 @@ class Stream {
 class Event {
  public:
   Event() { check(driver().create_event(&event_), "create an event"); }
+  /// One that other processes can wait for, once they have opened its handle.
+  explicit Event(cudaIpcEventHandle_t* handle) {
+    check(driver().create_shared_event(&event_, handle), "create an event for other processes");
+  }
+  /// The event of another process.
+  explicit Event(const cudaIpcEventHandle_t& handle) {
+    check(driver().open_shared_event(&event_, handle), "open the event of another process");
+  }
   ~Event() {
     if (event_) (void)driver().destroy_event(event_);
   }

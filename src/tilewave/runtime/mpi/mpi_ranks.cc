@@ -70,6 +70,7 @@ class MpiRanks final : public Ranks {
     }
   }
 
+  const char* kind() const override { return "MPI"; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int ranks_on_host() const override { return on_host_; }
@@ -130,10 +131,14 @@ class MpiRanks final : public Ranks {
 
   void abort(int code) noexcept override { MPI_Abort(MPI_COMM_WORLD, code); }
 
-  void finish() override {
+  bool is_finished() const override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized) return;  // by the program
+    return finalized != 0;
+  }
+
+  void finish() override {
+    if (is_finished()) return;  // by the program
     MPI_Request request;
     check(MPI_Ibarrier(data_, &request), "meet at the end");
     wait(&request, 1, -1);

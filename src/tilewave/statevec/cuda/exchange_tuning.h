@@ -20,6 +20,10 @@ constexpr int kSliceBits = 3;         ///< of an exchange that overlaps with pas
 constexpr int kMinSlicedQubits = 24;  ///< local qubits; smaller exchanges end before they overlap
 constexpr double kLinkBandwidth = 330e9;  ///< bytes a second out of each device in an exchange
 
+// Between processes: from so many bytes of a shard on in each other's memory. Smaller allocations
+// may share a piece of device memory with others, and are slow anyway.
+constexpr std::size_t kMinSharedBytes = std::size_t{2} << 20;
+
 // Between processes, over NCCL.
 constexpr double kNcclBandwidth = 250e9;  ///< measured on two H200, NCCL 2.28
 constexpr int kChunks = 3;  ///< of the ring: one gathered, one on its way, one put in place

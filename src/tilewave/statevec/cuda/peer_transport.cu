@@ -1,8 +1,4 @@
-// Ranks as CUDA devices of one process that reach each other's memory. An exchange needs no buffer:
-// a thread loads an amplitude of its own device and the peer's that changes places with it, and
-// stores both. Each of two devices works on half of their pairs, and a device deals with all its
-// peers at the same time. Every link carries each amplitude once in each direction.
-#include <algorithm>
+// Ranks as CUDA devices of one process that reach each other's memory (peer_swap.cuh).
 #include <barrier>
 #include <exception>
 #include <thread>
@@ -12,7 +8,7 @@
 #include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/statevec/cuda/cuda_state.h"
 #include "tilewave/statevec/cuda/exchange_tuning.h"
-#include "tilewave/statevec/cuda/holes.cuh"
+#include "tilewave/statevec/cuda/peer_swap.cuh"
 #include "tilewave/statevec/distributed/distributed_state.h"
 
 namespace tilewave::statevec {
@@ -22,58 +18,6 @@ namespace cuda {
 namespace rc = runtime::cuda;
 
 namespace {
-
-enum class Way : std::uint8_t { kBoth, kOut, kIn };
-
-// V: 16 bytes, or one amplitude where runs are shorter. Elements [begin, end) of a part.
-template <class V, Way way>
-__global__ void __launch_bounds__(kExchangeThreads)
-    swap_kernel(V* mine, V* theirs, Holes holes, std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-  std::uint64_t e = begin + static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (; e + (kExchangeInFlight - 1) * stride < end; e += kExchangeInFlight * stride) {
-    std::uint64_t at[kExchangeInFlight];
-    V a[kExchangeInFlight], b[kExchangeInFlight];
-#pragma unroll
-    for (int k = 0; k < kExchangeInFlight; ++k) {
-      at[k] = holes.spread(e + static_cast<std::uint64_t>(k) * stride);
-      if (way != Way::kOut) b[k] = theirs[at[k]];
-      if (way != Way::kIn) a[k] = mine[at[k]];
-    }
-#pragma unroll
-    for (int k = 0; k < kExchangeInFlight; ++k) {
-      if (way != Way::kIn) theirs[at[k]] = a[k];
-      if (way != Way::kOut) mine[at[k]] = b[k];
-    }
-  }
-  for (; e < end; e += stride) {
-    const std::uint64_t at = holes.spread(e);
-    V a{}, b{};
-    if (way != Way::kOut) b = theirs[at];
-    if (way != Way::kIn) a = mine[at];
-    if (way != Way::kIn) theirs[at] = a;
-    if (way != Way::kOut) mine[at] = b;
-  }
-}
-
-/// Parts that change places between two devices, as one of them works on them.
-struct Job {
-  void* mine = nullptr;    // where the part begins
-  void* theirs = nullptr;  // the same on the peer
-  Holes holes;             // over elements of V
-  std::uint64_t begin = 0, end = 0;
-  Way way = Way::kBoth;
-  int blocks = 1;
-};
-
-template <class V>
-void start(const Job& job, const rc::Stream& stream) {
-  const auto kernel = job.way == Way::kBoth  ? swap_kernel<V, Way::kBoth>
-                      : job.way == Way::kOut ? swap_kernel<V, Way::kOut>
-                                             : swap_kernel<V, Way::kIn>;
-  rc::launch(kernel, dim3(static_cast<unsigned>(job.blocks)), dim3(kExchangeThreads), 0, stream,
-             static_cast<V*>(job.mine), static_cast<V*>(job.theirs), job.holes, job.begin, job.end);
-}
 
 template <class T>
 class PeerTransport final : public distributed::Transport {
@@ -215,32 +159,9 @@ class PeerTransport final : public distributed::Transport {
   /// stream a peer.
   void start_exchange(const distributed::ShardSwap& swap, int rank, std::uint64_t slice,
                       std::uint64_t value, int blocks) {
-    const Part part = part_of(swap, slice, sizeof(T));
-    const std::uint64_t count = part.count;
     rc::use_device(devices_[static_cast<std::size_t>(rank)]);
-    for (std::uint64_t d = 1; d < bit(swap.num_bits()); ++d) {
-      const int peer = swap.partner(rank, d);
-      const std::uint64_t theirs = swap.value(peer), mine = swap.value(rank);
-      const bool there = swap.holds(rank, theirs), back = swap.holds(peer, mine);
-      if (!there && !back) continue;
-      Job job;
-      job.mine = memory_[static_cast<std::size_t>(rank)] + part_begin(swap, theirs, value);
-      job.theirs = memory_[static_cast<std::size_t>(peer)] + part_begin(swap, mine, value);
-      job.holes = part.holes;
-      job.begin = rank < peer ? 0 : count / 2;
-      job.end = rank < peer ? count / 2 : count;
-      job.way = there && back ? Way::kBoth : there ? Way::kOut : Way::kIn;
-      if (job.begin == job.end) continue;
-      const auto needed = (job.end - job.begin + kExchangeThreads - 1) / kExchangeThreads;
-      job.blocks =
-          static_cast<int>(std::min<std::uint64_t>(needed, static_cast<std::uint64_t>(blocks)));
-      const rc::Stream& stream = *streams_[static_cast<std::size_t>(rank)][d - 1];
-      if (part.element_bytes == 16) {
-        start<float4>(job, stream);
-      } else {
-        start<float2>(job, stream);
-      }
-    }
+    start_peer_swap<T>(swap, rank, memory_, {slice, value}, blocks,
+                       streams_[static_cast<std::size_t>(rank)]);
   }
 
   void finish(int rank) const {

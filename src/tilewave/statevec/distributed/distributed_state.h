@@ -21,9 +21,11 @@ class DistributedState final : public State {
   /// `shards` are those of this process, in |0...0>, in order of ranks.
   DistributedState(int num_qubits, Precision precision, std::shared_ptr<Transport> transport,
                    std::vector<std::unique_ptr<State>> shards);
+  ~DistributedState() override { transport_->release(shards_); }
 
   CostModel cost_model() const override { return cost_; }
   std::string device() const override;
+  std::string remark() const override { return transport_->remark(); }
   void set_zero_state() override;
   void set_product_state(std::span<const cplx> a) override;
   void set_amplitudes(std::span<const cplx> amplitudes) override;

@@ -129,7 +129,10 @@ class ProcessTransport final : public Transport {
       : ranks_(std::move(ranks)),
         amplitude_bytes_(amplitude_bytes(precision)),
         slice_bytes_(amplitude_bytes_ << kProcessSliceBits),
-        ring_(2 * kSlices * slice_bytes_) {}
+        ring_(2 * kSlices * slice_bytes_) {
+    if (std::string(ranks_->kind()) != "MPI")
+      set_remark(std::string("over ") + ranks_->kind() + ", as no MPI started the processes");
+  }
 
   int num_ranks() const override { return ranks_->size(); }
   int first_rank() const override { return ranks_->rank(); }

@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tilewave/runtime/ranks.h"
@@ -70,6 +72,9 @@ class PartRuns {
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// Why amplitudes travel this way, for reports; empty where there was no choice.
+  const std::string& remark() const { return remark_; }
+  void set_remark(std::string remark) { remark_ = std::move(remark); }
   virtual int num_ranks() const = 0;
   virtual int first_rank() const = 0;  ///< this process holds [first, first + num_local)
   virtual int num_local() const = 0;
@@ -98,6 +103,11 @@ class Transport {
   /// Reads `theirs` of the peer rank for the k-th local shard, while the peer reads `mine` of this.
   virtual void fetch(Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
                      std::span<const std::uint64_t> theirs, int run_bits, void* to) = 0;
+  /// The shards are about to end, on all ranks.
+  virtual void release(Shards) noexcept {}
+
+ private:
+  std::string remark_;
 };
 
 /// All ranks in this process, on host memory.
@@ -105,9 +115,10 @@ std::shared_ptr<Transport> make_logical_transport(int num_ranks, Precision preci
 /// One rank a process, on host memory.
 std::shared_ptr<Transport> make_process_transport(std::shared_ptr<runtime::Ranks> ranks,
                                                   Precision precision);
-/// One rank a process, with a device each: over NCCL where all ranks can, otherwise staged through
-/// host memory; TILEWAVE_TRANSPORT=nccl or mpi decides. Throws Error(kUsage) for other words,
-/// Error(kResources) where NCCL is asked for and cannot be used.
+/// One rank a process, with a device each: by kernels on each other's memory on one host, over NCCL
+/// where all ranks can, otherwise staged through host memory; TILEWAVE_TRANSPORT=ipc, nccl or host
+/// decides. Throws Error(kUsage) for other words, Error(kResources) where what is asked for cannot
+/// be used.
 std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
                                                          Precision precision, int device,
                                                          int min_sliced_qubits = -1);

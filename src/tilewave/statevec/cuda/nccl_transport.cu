@@ -1,15 +1,12 @@
-// Ranks as processes with a device each, on one host or on many. Two ways for amplitudes to travel:
-// NCCL, from device memory to device memory, where every rank can load it and has a device of its
-// own; otherwise MPI, staged through host memory. Numbers go over MPI in both.
+// Ranks as processes with a device each, on one host or on many, over NCCL: from device memory to
+// device memory, where every rank can load it and has a device of its own.
 //
-// An exchange with NCCL, a chunk of all parts at a time over a ring of kChunks chunks in the
-// workspace of the device: a kernel
-// gathers what leaves into the ring, all peers' sends and receives start together, a kernel puts
-// what came where that was. A chunk is gathered before it is overwritten, so nothing else is
-// needed to work in place. Cost: the links; 4 more accesses of device memory an amplitude.
+// An exchange runs a chunk of all parts at a time over a ring of kChunks chunks in the workspace of
+// the device: a kernel gathers what leaves into the ring, all peers' sends and receives start
+// together, a kernel puts what came where that was. A chunk is gathered before it is overwritten,
+// so nothing else is needed to work in place. Cost: the links; 4 more accesses of device memory an
+// amplitude.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/memory.h"
@@ -17,7 +14,7 @@
 #include "tilewave/statevec/cuda/cuda_state.h"
 #include "tilewave/statevec/cuda/exchange_tuning.h"
 #include "tilewave/statevec/cuda/holes.cuh"
-#include "tilewave/statevec/distributed/transport.h"
+#include "tilewave/statevec/cuda/process_transports.h"
 
 namespace tilewave::statevec {
 
@@ -254,40 +251,19 @@ std::shared_ptr<rc::Nccl> joined_nccl(runtime::Ranks& ranks, int device, std::st
 
 }  // namespace
 
-}  // namespace cuda
-
-namespace distributed {
-
-std::shared_ptr<Transport> make_device_process_transport(std::shared_ptr<runtime::Ranks> ranks,
-                                                         Precision precision, int device,
-                                                         int min_sliced_qubits) {
-  if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
-  const char* wish = std::getenv("TILEWAVE_TRANSPORT");
-  const bool mpi = wish && !std::strcmp(wish, "mpi"), nccl = wish && !std::strcmp(wish, "nccl");
-  if (wish && *wish && !mpi && !nccl) {
-    throw Error(ExitCode::kUsage, std::string("TILEWAVE_TRANSPORT=") + wish +
-                                      ": use nccl or mpi, or leave it unset for the faster that "
-                                      "works");
-  }
-  auto processes = make_process_transport(ranks, precision);
-  if (mpi || ranks->size() == 1) return processes;
-  runtime::cuda::use_device(device);
-  std::string problem;
-  auto library = cuda::joined_nccl(*ranks, device, &problem);
-  if (!library) {
-    if (!nccl) return processes;  // its name tells
-    throw Error(ExitCode::kResources, "NCCL cannot be used (" + problem +
-                                          "): put libnccl.so.2 where programs look for libraries, "
-                                          "name it in TILEWAVE_NCCL, or unset TILEWAVE_TRANSPORT");
-  }
+std::shared_ptr<distributed::Transport> make_nccl_transport(const ProcessGroup& group,
+                                                            Precision precision,
+                                                            std::string* problem) {
+  auto library = joined_nccl(*group.ranks, group.device, problem);
+  if (!library) return nullptr;
   if (precision == Precision::kDouble) {
-    return std::make_shared<cuda::NcclTransport<double>>(
-        std::move(ranks), device, std::move(library), std::move(processes), min_sliced_qubits);
+    return std::make_shared<NcclTransport<double>>(group.ranks, group.device, std::move(library),
+                                                   group.numbers, group.min_sliced_qubits);
   }
-  return std::make_shared<cuda::NcclTransport<float>>(std::move(ranks), device, std::move(library),
-                                                      std::move(processes), min_sliced_qubits);
+  return std::make_shared<NcclTransport<float>>(group.ranks, group.device, std::move(library),
+                                                group.numbers, group.min_sliced_qubits);
 }
 
-}  // namespace distributed
+}  // namespace cuda
 
 }  // namespace tilewave::statevec

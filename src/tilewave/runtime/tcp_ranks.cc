@@ -1,0 +1,524 @@
+// Ranks over TCP. Between two processes there is one connection for data; messages travel in the
+// order in which both sides ask for them, each with a head (tag, bytes) that must match what the
+// receiver expects. Rank 0 has a second connection to everyone: on it others say why they failed,
+// and rank 0 ends them, also while they compute (a thread of theirs listens).
+//
+// A process that is gone closes its connections, which the others see at their next wait; a host
+// that is gone is noticed by keep-alive packets.
+#include "tilewave/runtime/tcp_ranks.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/runtime/socket.h"
+#include "tilewave/runtime/timer.h"
+
+namespace tilewave::runtime {
+namespace {
+
+constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says otherwise
+constexpr double kMeetS = 25;      // until all are there, unless TILEWAVE_MEET_S says otherwise
+constexpr double kLookS = 0.25;    // between looks for processes that are gone
+constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
+constexpr std::uint64_t kMagic = 0x31656c6954576176;
+constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
+
+double seconds(const char* variable, double fallback) {
+  const char* text = std::getenv(variable);
+  const double value = text ? std::atof(text) : 0;
+  return value > 0 ? value : fallback;
+}
+
+/// What a process says of itself when it meets rank 0, and to those it connects to.
+struct Member {
+  std::uint64_t magic = kMagic, key = 0;
+  std::int64_t process = 0;
+  std::int32_t rank = 0, size = 0, port = 0;
+  std::array<char, 64> address{};  // empty: on the host of rank 0
+  std::array<char, 128> host{};
+
+  std::string name() const {
+    return "rank " + std::to_string(rank) + " (process " + std::to_string(process) + " on " +
+           host.data() + ")";
+  }
+};
+
+/// What rank 0 says on the second connection.
+struct Word {
+  std::uint64_t magic = kMagic;
+  std::int32_t code = 0;  // 0: all are there; otherwise the run ends with this code
+  std::array<char, 500> text{};
+};
+
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return h;
+}
+
+[[noreturn]] void fail(const std::string& message) {
+  throw Error(ExitCode::kCommunication, message);
+}
+
+std::atomic<bool> root_is_missing = false;
+
+struct Head {
+  std::uint32_t tag = 0, magic = static_cast<std::uint32_t>(kMagic);
+  std::uint64_t num_bytes = 0;
+};
+
+struct Message {
+  Head head;
+  char* data = nullptr;
+  std::size_t done = 0;  // bytes, with those of the head
+  int* pending = nullptr;
+
+  std::size_t size() const { return sizeof head + head.num_bytes; }
+};
+
+struct Peer {
+  Socket socket;
+  std::deque<Message> out, in;
+  Head head;  // of the message that is coming
+  bool gone = false;
+};
+
+class TcpRanks final : public Ranks {
+ public:
+  TcpRanks(int rank, int size, const Meeting& meeting) : rank_(rank), size_(size) {
+    Member me;
+    me.key = hash(meeting.key);
+    me.process = getpid();
+    me.rank = rank, me.size = size;
+    gethostname(me.host.data(), me.host.size() - 1);
+    const Timer timer;
+    const double meet_s = seconds("TILEWAVE_MEET_S", kMeetS);
+    Socket listener = Socket::listen(0);
+    me.port = listener.port();
+    peers_.resize(static_cast<std::size_t>(size));
+    control_.resize(static_cast<std::size_t>(size));
+    members_.resize(static_cast<std::size_t>(size));
+    members_[static_cast<std::size_t>(rank)] = me;
+    if (rank == 0) {
+      receive_all(meeting, timer, meet_s);
+    } else {
+      introduce(me, meeting, timer, meet_s);
+    }
+    try {
+      connect_all(me, listener, meeting, timer, 2 * meet_s);
+    } catch (const Error& e) {
+      if (rank > 0) report_failure(e.what());
+      throw;
+    }
+    for (const Member& m : members_) {
+      if (m.host != me.host) continue;
+      ++on_host_;
+      rank_on_host_ += m.rank < rank;
+    }
+    timeout_s_ = seconds("TILEWAVE_TIMEOUT_S", kTimeoutS);
+    if (rank > 0) watcher_ = std::thread([this] { watch(); });
+  }
+  ~TcpRanks() override {
+    finishing_ = true;
+    if (!watcher_.joinable()) return;
+    control_[0].shut();
+    watcher_.join();
+  }
+
+  const char* kind() const override { return "TCP"; }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int ranks_on_host() const override { return on_host_; }
+  int rank_on_host() const override { return rank_on_host_; }
+
+  // A tree: rank r of those counted from the root on has it from r without its lowest bit.
+  void broadcast(void* data, std::size_t num_bytes, int root) override {
+    const int me = (rank_ - root + size_) % size_;
+    int pending = 0;
+    int step = 1;
+    while (step < size_ && !(me & step)) step *= 2;
+    if (me) {
+      receive((me - step + root) % size_, 1, data, num_bytes, &pending);
+      wait([&] { return pending == 0; });
+    }
+    for (step /= 2; step >= 1; step /= 2) {
+      if (me + step < size_) send((me + step + root) % size_, 1, data, num_bytes, &pending);
+    }
+    wait([&] { return pending == 0; });
+  }
+
+  void gather(const void* mine, void* all, std::size_t bytes_each) override {
+    int pending = 0;
+    auto* const to = static_cast<char*>(all);
+    if (rank_ == 0) {
+      std::memcpy(to, mine, bytes_each);
+      for (int r = 1; r < size_; ++r)
+        receive(r, 2, to + static_cast<std::size_t>(r) * bytes_each, bytes_each, &pending);
+    } else {
+      send(0, 2, mine, bytes_each, &pending);
+    }
+    wait([&] { return pending == 0; });
+    broadcast(all, static_cast<std::size_t>(size_) * bytes_each, 0);
+  }
+
+  void start_swap(int slot, int peer, const void* out, std::size_t out_bytes, void* in,
+                  std::size_t in_bytes) override {
+    int& pending = slots_.at(static_cast<std::size_t>(slot));
+    const auto tag = kSwapTag + static_cast<std::uint32_t>(slot);
+    if (in_bytes) receive(peer, tag, in, in_bytes, &pending);
+    if (out_bytes) send(peer, tag, out, out_bytes, &pending);
+    progress();
+  }
+  void finish_swap(int slot) override {
+    const int& pending = slots_.at(static_cast<std::size_t>(slot));
+    wait([&] { return pending == 0; });
+  }
+
+  void wait_for(const std::function<bool()>& done) override { wait(done, 50); }
+
+  void report_failure(const std::string& message) noexcept override {
+    Word word;
+    word.code = static_cast<int>(ExitCode::kCommunication);
+    std::strncpy(word.text.data(), message.c_str(), word.text.size() - 1);
+    (void)control_[0].send_all(&word, sizeof word, 1);
+    const Timer timer;
+    while (timer.elapsed_s() < kFarewellS && !root_is_gone_ && !control_[0].is_closed())
+      usleep(20'000);
+    if (rank_ > 1 && root_is_gone_) std::_Exit(word.code);  // rank 1 speaks for it
+  }
+
+  void abort(int code) noexcept override {
+    Word word;
+    word.code = code;
+    for (Socket& s : control_) {
+      if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
+    }
+    std::fflush(nullptr);
+    std::_Exit(code);
+  }
+
+  void finish() override {
+    if (is_finished_) return;
+    finishing_ = true;
+    meet();
+    is_finished_ = true;
+    for (Peer& p : peers_) p.socket = {};
+    if (rank_ == 0) control_.clear();
+  }
+  bool is_finished() const override { return is_finished_; }
+
+ private:
+  Peer& at(int r) { return peers_[static_cast<std::size_t>(r)]; }
+  Member& member(int r) { return members_[static_cast<std::size_t>(r)]; }
+
+  // ---- meeting ----
+
+  // Rank 0: everyone comes, says who it is, and hears where the others are.
+  void receive_all(const Meeting& meeting, const Timer& timer, double meet_s) {
+    Socket door = Socket::listen(meeting.port);
+    std::vector<Socket> strangers;
+    std::string problem;
+    int missing = size_ - 1;
+    while (missing > 0 && problem.empty()) {
+      if (timer.elapsed_s() > meet_s) {
+        std::string who;
+        int named = 0;
+        for (int r = 1; r < size_; ++r) {
+          if (control_[static_cast<std::size_t>(r)].is_open() || ++named > 8) continue;
+          who += (who.empty() ? "" : ", ") + std::to_string(r);
+        }
+        if (named > 8) who += ", ...";
+        problem = (named > 1 ? "ranks " : "rank ") + who + " of " + std::to_string(size_) +
+                  " did not come to " + meeting.host + ":" + std::to_string(meeting.port) +
+                  " within " + std::to_string(static_cast<int>(meet_s)) +
+                  " s: see whether all were started and reach this host, or set TILEWAVE_MEET_S "
+                  "higher";
+        break;
+      }
+      Socket guest = door.accept(0.2);
+      if (!guest.is_open()) continue;
+      Member m;
+      if (!guest.receive_all(&m, sizeof m, 2) || m.magic != kMagic || m.key != members_[0].key) {
+        continue;  // a stranger
+      }
+      if (m.size != size_ || m.rank <= 0 || m.rank >= size_) {
+        problem = "process " + std::to_string(m.process) + " on " + m.host.data() +
+                  " says it is rank " + std::to_string(m.rank) + " of " + std::to_string(m.size) +
+                  ", this is rank 0 of " + std::to_string(size_) +
+                  ": start all with the same number of processes";
+        strangers.push_back(std::move(guest));
+      } else if (control_[static_cast<std::size_t>(m.rank)].is_open()) {
+        problem = member(m.rank).name() + " and process " + std::to_string(m.process) + " on " +
+                  m.host.data() + " both say they are rank " + std::to_string(m.rank) +
+                  ": number the processes from 0";
+        strangers.push_back(std::move(guest));
+      } else {
+        const std::string address = guest.peer_address();
+        if (address.rfind("127.", 0) != 0)
+          std::strncpy(m.address.data(), address.c_str(), m.address.size() - 1);
+        member(m.rank) = m;
+        control_[static_cast<std::size_t>(m.rank)] = std::move(guest);
+        --missing;
+      }
+    }
+    Word word;
+    if (!problem.empty()) word.code = static_cast<int>(ExitCode::kCommunication);
+    for (Socket& s : control_) {
+      if (!s.is_open() || !s.send_all(&word, sizeof word, 2) || !problem.empty()) continue;
+      (void)s.send_all(members_.data(), members_.size() * sizeof(Member), 5);
+    }
+    for (Socket& s : strangers) (void)s.send_all(&word, sizeof word, 2);
+    if (!problem.empty()) fail(problem);
+  }
+
+  void introduce(const Member& me, const Meeting& meeting, const Timer& timer, double meet_s) {
+    std::string problem;
+    Socket root;
+    while (!root.is_open()) {
+      root = Socket::connect(meeting.host, meeting.port, 2, &problem);
+      if (root.is_open()) break;
+      if (timer.elapsed_s() > meet_s) {
+        root_is_missing = true;
+        fail("rank 0 of " + std::to_string(size_) + " is not at " + meeting.host + ":" +
+             std::to_string(meeting.port) + " (" + problem + ", tried for " +
+             std::to_string(static_cast<int>(meet_s)) +
+             " s): see whether it was started and runs there, or name the place in "
+             "TILEWAVE_ROOT=host:port");
+      }
+      usleep(100'000);
+    }
+    Word word;
+    const bool good =
+        root.send_all(&me, sizeof me, 5) && root.receive_all(&word, sizeof word, meet_s + 10);
+    if (good && word.code) std::_Exit(word.code);  // rank 0 tells why
+    if (!good || !root.receive_all(members_.data(), members_.size() * sizeof(Member), 10)) {
+      root_is_missing = true;
+      fail("rank 0 at " + meeting.host + ":" + std::to_string(meeting.port) +
+           " ended while the processes met, or another run uses that port");
+    }
+    control_[0] = std::move(root);
+  }
+
+  // Each connects to those below and is connected to by those above.
+  void connect_all(const Member& me, Socket& listener, const Meeting& meeting, const Timer& timer,
+                   double limit_s) {
+    for (int r = 0; r < rank_; ++r) {
+      const std::string address = member(r).address[0] ? member(r).address.data() : meeting.host;
+      std::string problem;
+      Socket s = Socket::connect(address, member(r).port, 10, &problem);
+      if (!s.is_open() || !s.send_all(&me, sizeof me, 5))
+        fail(name(rank_) + " cannot connect to " + name(r) + " at " + address + " (" + problem +
+             "): let the hosts reach each other on all ports");
+      at(r).socket = std::move(s);
+    }
+    for (int missing = size_ - 1 - rank_; missing > 0;) {
+      look_for_words();
+      if (timer.elapsed_s() > limit_s) {
+        int r = rank_ + 1;
+        while (at(r).socket.is_open()) ++r;
+        fail(name(r) + " did not connect to " + name(rank_) +
+             ": let the hosts reach each other on all ports");
+      }
+      Socket guest = listener.accept(0.2);
+      Member m;
+      if (!guest.is_open() || !guest.receive_all(&m, sizeof m, 2) || m.magic != kMagic ||
+          m.key != me.key || m.rank <= rank_ || m.rank >= size_ || at(m.rank).socket.is_open()) {
+        continue;
+      }
+      at(m.rank).socket = std::move(guest);
+      --missing;
+    }
+  }
+
+  std::string name(int r) { return member(r).name(); }
+
+  // ---- messages ----
+
+  void send(int peer, std::uint32_t tag, const void* data, std::size_t num_bytes, int* pending) {
+    Message m{{tag, static_cast<std::uint32_t>(kMagic), num_bytes},
+              const_cast<char*>(static_cast<const char*>(data)),
+              0,
+              pending};
+    ++*pending;
+    at(peer).out.push_back(m);
+  }
+  void receive(int peer, std::uint32_t tag, void* data, std::size_t num_bytes, int* pending) {
+    Message m{
+        {tag, static_cast<std::uint32_t>(kMagic), num_bytes}, static_cast<char*>(data), 0, pending};
+    ++*pending;
+    at(peer).in.push_back(m);
+  }
+
+  // Moves what can be moved without waiting.
+  void progress() {
+    for (int r = 0; r < size_; ++r) {
+      if (r == rank_) continue;
+      while (!at(r).out.empty() && push(r)) at(r).out.pop_front();
+      while (!at(r).in.empty() && pull(r)) at(r).in.pop_front();
+    }
+  }
+  // True when the first message that goes out has gone.
+  bool push(int r) {
+    Message& m = at(r).out.front();
+    while (m.done < m.size()) {
+      const bool in_head = m.done < sizeof m.head;
+      const char* from = in_head ? reinterpret_cast<const char*>(&m.head) + m.done
+                                 : m.data + (m.done - sizeof m.head);
+      const std::size_t bytes = (in_head ? sizeof m.head : m.size()) - m.done;
+      const ssize_t sent = at(r).socket.send_some(from, bytes, in_head && m.head.num_bytes > 0);
+      if (sent < 0) lose(r);
+      if (sent <= 0) return false;
+      m.done += static_cast<std::size_t>(sent);
+    }
+    --*m.pending;
+    return true;
+  }
+  // True when the first message that is expected has come.
+  bool pull(int r) {
+    Message& m = at(r).in.front();
+    while (m.done < m.size()) {
+      const bool in_head = m.done < sizeof m.head;
+      char* to = in_head ? reinterpret_cast<char*>(&at(r).head) + m.done
+                         : m.data + (m.done - sizeof m.head);
+      const std::size_t bytes = (in_head ? sizeof m.head : m.size()) - m.done;
+      const ssize_t came = at(r).socket.receive_some(to, bytes);
+      if (came < 0) lose(r);
+      if (came <= 0) return false;
+      m.done += static_cast<std::size_t>(came);
+      if (in_head && m.done == sizeof m.head &&
+          (at(r).head.tag != m.head.tag || at(r).head.num_bytes != m.head.num_bytes ||
+           at(r).head.magic != m.head.magic)) {
+        fail(name(r) + " sent message " + std::to_string(at(r).head.tag) + " of " +
+             std::to_string(at(r).head.num_bytes) + " bytes where " + std::to_string(m.head.tag) +
+             " of " + std::to_string(m.head.num_bytes) +
+             " was due: run the same program with the same input on all");
+      }
+    }
+    --*m.pending;
+    return true;
+  }
+  [[noreturn]] void lose(int r) {
+    at(r).gone = true;
+    look_for_words();
+    fail(name(r) + " ended in the middle");
+  }
+
+  // Rank 0: has somebody failed?
+  void look_for_words() {
+    if (rank_ != 0) return;
+    for (int r = 1; r < size_; ++r) {
+      Word word;
+      Socket& s = control_[static_cast<std::size_t>(r)];
+      if (s.is_open() && s.has_data() && s.receive_all(&word, sizeof word, 1) && word.code)
+        fail("rank " + std::to_string(r) + ": " + word.text.data());
+    }
+  }
+  void look_for_failures() {
+    look_for_words();
+    if (finishing_) return;
+    if (root_is_gone_) {
+      at(0).gone = true;
+      fail(name(0) + " ended in the middle");
+    }
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_ && at(r).socket.is_closed()) lose(r);
+    }
+  }
+
+  void sleep_until_moving(int microseconds) {
+    std::vector<pollfd> all;
+    for (int r = 0; r < size_; ++r) {
+      Peer& p = at(r);
+      const int events = (p.in.empty() ? 0 : POLLIN) | (p.out.empty() ? 0 : POLLOUT);
+      if (events) all.push_back({p.socket.get(), static_cast<short>(events), 0});
+    }
+    const timespec limit{0, 1000L * microseconds};
+    (void)ppoll(all.data(), all.size(), &limit, nullptr);
+  }
+
+  // Until `done`; what it asks is looked at every so many microseconds.
+  template <class Done>
+  void wait(const Done& done, int every_us = 20'000) {
+    const Timer timer;
+    double looked_s = 0;
+    for (int turn = 0;; ++turn) {
+      progress();
+      if (done()) return;
+      if (turn < 64) continue;
+      const double now_s = timer.elapsed_s();
+      if (now_s < 50e-6) {
+        sched_yield();  // ranks may share a core
+      } else {
+        sleep_until_moving(every_us);
+      }
+      if (now_s - looked_s < kLookS) continue;
+      looked_s = now_s;
+      look_for_failures();
+      if (now_s > timeout_s_)
+        fail(silent_rank() + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
+             " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher");
+    }
+  }
+  std::string silent_rank() {
+    for (int r = 0; r < size_; ++r) {
+      if (!at(r).in.empty() || !at(r).out.empty()) return name(r);
+    }
+    return "some rank";
+  }
+
+  // A thread of the other ranks: rank 0 ends this process, or is gone.
+  void watch() {
+    Word word;
+    while (control_[0].receive_all(&word, sizeof word, -1)) {
+      if (word.code) std::_Exit(word.code);
+    }
+    root_is_gone_ = true;
+  }
+
+  int rank_, size_, on_host_ = 0, rank_on_host_ = 0;
+  double timeout_s_ = kTimeoutS;
+  std::vector<Member> members_;
+  std::vector<Peer> peers_;
+  std::vector<Socket> control_;  // of rank 0 to the others, of the others to rank 0
+  std::array<int, kSlots> slots_{};
+  std::thread watcher_;
+  std::atomic<bool> root_is_gone_ = false, finishing_ = false;
+  bool is_finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Ranks> meet_over_tcp(int rank, int size, const Meeting& meeting) {
+  return std::make_unique<TcpRanks>(rank, size, meeting);
+}
+
+bool speaks_for_meeting(int rank) { return rank == (root_is_missing ? 1 : 0); }
+
+std::string first_host(std::string_view list) {
+  const std::size_t open = list.find('['), comma = list.find(',');
+  if (open == std::string_view::npos || comma < open) return std::string(list.substr(0, comma));
+  const std::size_t close = list.find(']', open);
+  std::string host(list.substr(0, open));
+  host += list.substr(open + 1, list.find_first_of("-,]", open) - open - 1);
+  if (close == std::string_view::npos) return host;
+  const std::string_view rest = list.substr(close + 1);
+  return host + std::string(rest.substr(0, rest.find(',')));
+}
+
+}  // namespace tilewave::runtime

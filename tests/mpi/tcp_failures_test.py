@@ -1,0 +1,99 @@
+"""Processes without MPI: how they find each other, and one message for whatever goes wrong."""
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from launch import TILEWAVE, finish, free_port, start, start_by_variables
+
+HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
+failed = passed = 0
+
+
+def check(good, what):
+    global failed, passed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what)
+
+
+def expect(processes, code, words, what, limit_s=30, codes=None):
+    """All end with `code` (or each with its own), one of them says `words`, none prints results."""
+    begin = time.perf_counter()
+    done = [finish(p, 60) for p in processes]
+    seconds = time.perf_counter() - begin
+    lines = [line for d in done for line in d[2].splitlines() if line.startswith("error:")]
+    check([d[0] for d in done] == (codes or [code] * len(done)), f"{what}: exits {[d[0] for d in done]}: {lines}")
+    check(len(lines) == 1 and words in lines[0], f"{what}: messages {lines}")
+    check(all(d[1] == "" for d in done), f"{what}: printed {[d[1] for d in done]}")
+    check(seconds < limit_s, f"{what}: {seconds:.1f} s")
+
+
+def slurm(rank, size, **more):
+    return {"SLURM_STEP_NUM_TASKS": str(size), "SLURM_PROCID": str(rank), "SLURM_JOB_ID": str(os.getpid()),
+            "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "localhost", **more}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    good, bad, long = (Path(folder) / name for name in ("good.qasm", "bad.qasm", "long.qasm"))
+    good.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[11];\n")
+    bad.write_text(HEAD + "qreg q[12];\nh q[12];\n")
+    layer = "".join(f"h q[{k}];\ncx q[{k}],q[{(k + 5) % 22}];\n" for k in range(22))
+    long.write_text(HEAD + "qreg q[22];\n" + 400 * layer)
+    run = [TILEWAVE, "run", str(good), "--shots", "100", "--seed", "3"]
+    one = finish(start([*run, "--quiet"]))
+
+    # srun without MPI; the port is that of the job, or one that SLURM reserved
+    for more in ({}, {"SLURM_STEP_RESV_PORTS": f"{free_port()}-65000"}):
+        done = [finish(p) for p in [start([*run, "--quiet"], slurm(r, 4, **more)) for r in range(4)]]
+        check([d[0] for d in done] == [0] * 4 and done[0][1] == one[1] and not done[2][1],
+              f"srun: {[d[0] for d in done]} {[d[2] for d in done]}")
+    done = [finish(p) for p in [start([*run, "--json"], slurm(r, 2)) for r in range(2)]]
+    check('"transport": "over TCP' in done[0][1], f"the summary: {done[0][1]}")
+    # one process of a step that is to run alone
+    done = finish(start([*run, "--quiet"], slurm(1, 4, TILEWAVE_PROCESSES="1")))
+    check(done[0] == 0 and done[1] == one[1], f"alone: {done}")
+
+    expect(start_by_variables(3, "run", good), 2, "power of two", "three ranks")
+    expect(start_by_variables(2, "run", bad), 4, "bad.qasm:4", "an error all find")
+    expect(start_by_variables(2, "info"), 2, "one process", "a command for one process")
+    expect(start_by_variables(2, "run", good, root="nowhere:port"), 2, "TILEWAVE_ROOT=nowhere:port", "no port")
+    expect([start(run, {"TILEWAVE_PROCESSES": "2"})], 2, "number the processes from 0 to 1", "no number")
+    expect([start(run, {"TILEWAVE_PROCESSES": "2", "TILEWAVE_PROCESS": "0"})], 2, "needs TILEWAVE_ROOT", "no root")
+    short = {"TILEWAVE_MEET_S": "3"}
+    expect(start_by_variables(4, "run", good, env=short, only=range(3)), 6, "rank 3 of 4 did not come",
+           "a rank that is missing")
+    expect(start_by_variables(4, "run", good, env=short, only=range(1, 4)), 6, "rank 1: rank 0 of 4 is not at",
+           "rank 0 is missing")
+    port = free_port()
+    root = {"TILEWAVE_ROOT": f"127.0.0.1:{port}"}
+    both = [start(run, {"TILEWAVE_PROCESSES": n, "TILEWAVE_PROCESS": r, **root}) for n, r in (("2", "0"), ("4", "1"))]
+    expect(both, 6, "says it is rank 1 of 4, this is rank 0 of 2", "sizes that differ")
+    port = free_port()
+    twins = [start(run, {"TILEWAVE_PROCESSES": "3", "TILEWAVE_PROCESS": r, "TILEWAVE_ROOT": f"127.0.0.1:{port}"})
+             for r in "011"]
+    expect(twins, 6, "both say they are rank 1", "a number twice")
+    port = free_port()
+    names = {"TILEWAVE_PROCESSES": "2", "TILEWAVE_ROOT": f"127.0.0.1:{port}"}
+    expect([start([TILEWAVE, "run", str(f)], {**names, "TILEWAVE_PROCESS": str(r)}) for r, f in enumerate((good, bad))],
+           6, "rank 1: ", "an error on rank 1 alone")
+    names["TILEWAVE_ROOT"] = f"127.0.0.1:{free_port()}"
+    expect([start([TILEWAVE, "run", str(f)], {**names, "TILEWAVE_PROCESS": str(r)}) for r, f in enumerate((bad, good))],
+           4, "bad.qasm:4", "an error on rank 0 alone")
+
+    for rank, sig, env, words in ((2, signal.SIGKILL, {}, "rank 2 (process"), (0, signal.SIGKILL, {}, "rank 0 (process"),
+                                  (2, signal.SIGSTOP, {"TILEWAVE_TIMEOUT_S": "3"}, "said nothing for 3 s")):
+        processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
+        time.sleep(2)
+        os.kill(processes[rank].pid, sig)
+        victim = processes.pop(rank)
+        if sig == signal.SIGSTOP:
+            time.sleep(12)
+            os.kill(victim.pid, signal.SIGKILL)
+        expect(processes, 6, words, f"signal {sig} for rank {rank}")
+        victim.communicate()
+
+print(f"{passed} checks passed, {failed} failed")
+sys.exit(1 if failed or not passed else 0)
