@@ -78,6 +78,9 @@ struct PooledBuffer {
   }
 };
 
+// Arrays from here on do not fit the caches of a core.
+constexpr std::size_t kPastCaches = std::size_t{4} << 20;
+
 // Where the bytes of one part of every shot go.
 struct PartSink {
   std::uint64_t first, bits, row_bytes;
@@ -195,18 +198,14 @@ class PySampler {
   static void copy_part(const std::uint8_t* rows, std::size_t stride, std::size_t n,
                         const PartSink& sink, bool bit_packed, std::vector<std::uint8_t>& cut,
                         std::uint8_t* out) {
-    if (bit_packed && sink.first == 0) {
-      stream_rows(rows, stride, n, sink.bits, out);
-    } else if (bit_packed || sink.first % 8) {
+    const std::uint8_t* from = rows + sink.first / 8;
+    if (sink.first % 8) {
       io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
-      if (bit_packed) {
-        std::copy(cut.begin(), cut.end(), out);
-      } else {
-        io::unpack_rows(cut.data(), (sink.bits + 7) / 8, n, sink.bits, out);
-      }
-    } else {
-      io::unpack_rows(rows + sink.first / 8, stride, n, sink.bits, out);
+      cut.resize(cut.size() + 64);  // which may be read
+      from = cut.data(), stride = (sink.bits + 7) / 8;
     }
+    const bool past_caches = sink.memory.num_bytes() >= kPastCaches;
+    stream_rows(from, stride, n, {sink.bits, bit_packed}, past_caches, out);
   }
 
   std::mutex mutex_;

@@ -3,12 +3,15 @@
 // of them starts a new cache. Safe to share between threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "tilewave/statevec/plan/plan.h"
 
@@ -25,7 +28,9 @@ class PlanCache {
       const auto found = plans_.find(key);
       if (found != plans_.end()) return found->second;
     }
-    auto plan = std::make_shared<const statevec::Plan>(make());
+    statevec::Plan made = make();
+    made.kept = statevec::KeptPassesPtr(std::make_shared<statevec::KeptPasses>(room_));
+    auto plan = std::make_shared<const statevec::Plan>(std::move(made));
     const std::scoped_lock lock(mutex_);
     if (plans_.size() >= kMaxPlans) plans_.clear();
     plans_.emplace(key, plan);
@@ -34,7 +39,9 @@ class PlanCache {
 
  private:
   static constexpr std::size_t kMaxPlans = 4096;
+  static constexpr std::int64_t kMostBytesKept = std::int64_t{32} << 20;
   std::mutex mutex_;
+  statevec::KeptPasses::Room room_ = std::make_shared<std::atomic<std::int64_t>>(kMostBytesKept);
   std::unordered_map<std::string, PlanPtr> plans_;
 };
 

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/bits.h"
@@ -385,6 +387,41 @@ void run_small(const Plan& plan, const Pass& pass, Complex<T>* amps) {
   }
 }
 
+// States up to here: a pass takes about as long as its tables, which are then kept with the plan.
+constexpr int kMostQubitsKept = 16;
+
+template <class T>
+struct PreparedPass {
+  Addressing at;
+  TileProgram<T> program;
+};
+
+std::size_t bytes_of(const Addressing& at) {
+  return sizeof at + 8 * (at.load_offset.size() + at.store_offset.size()) +
+         4 * (at.load_place.size() + at.store_place.size() + at.inside.size()) +
+         sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
+}
+
+// The pass must be one of the plan's.
+template <class T>
+std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass) {
+  const auto index = static_cast<std::size_t>(&pass - plan.passes.data());
+  KeptPasses* kept = plan.num_qubits <= kMostQubitsKept ? plan.kept.get() : nullptr;
+  if (kept) {
+    if (auto found = kept->find(index)) {
+      return std::static_pointer_cast<const PreparedPass<T>>(std::move(found));
+    }
+  }
+  constexpr bool kDouble = sizeof(T) == 8;
+  auto made = std::make_shared<PreparedPass<T>>();
+  Pass work = pass;  // what is left once the movement has taken its part
+  made->at = make_addressing(work, plan.terms, kDouble);
+  made->program =
+      make_tile_program<T>(plan, work, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
+  if (kept) kept->keep(index, made, bytes_of(made->program) + bytes_of(made->at));
+  return made;
+}
+
 }  // namespace
 
 std::uint64_t scratch_bytes_per_thread() {
@@ -400,11 +437,9 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   TW_CHECK(static_cast<int>(pass.active.size()) >= kLowBits,
            "a pass has too few active positions for the CPU");
   const BlockKernels<T>& kernels = block_kernels(T{});
-  constexpr bool kDouble = sizeof(T) == 8;
-  Pass work = pass;  // what is left once the movement has taken its part
-  const Addressing at = make_addressing(work, plan.terms, kDouble);
-  const TileProgram<T> program =
-      make_tile_program<T>(plan, work, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
+  const auto prepared = prepare<T>(plan, pass);
+  const Addressing& at = prepared->at;
+  const TileProgram<T>& program = prepared->program;
   std::uint64_t active = 0;
   for (int p : pass.active) active |= bit(p);
   const std::uint64_t free = low_mask(plan.num_qubits) & ~active & ~pass.known_zero_before;

@@ -11,7 +11,7 @@
 
 namespace tilewave::statevec::cpu {
 
-/// Runs one pass in place. amps: 2^n complex numbers, physical order. num_threads > 0.
+/// Runs one pass of the plan in place. amps: 2^n complex numbers, physical order. num_threads > 0.
 template <class T>
 void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads);
 

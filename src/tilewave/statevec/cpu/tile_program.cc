@@ -401,6 +401,33 @@ class Compiler {
 }  // namespace
 
 template <class T>
+std::size_t bytes_of(const TileProgram<T>& program) {
+  const auto heap = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  const auto of_factor = [&](const typename PhaseProgram<T>::Factor& f) {
+    return heap(f.table) + heap(f.dynamic);
+  };
+  std::size_t bytes = sizeof program + heap(program.phases);
+  for (const BlockPhase<T>& phase : program.phases) {
+    bytes += heap(phase.rows) + heap(phase.outer) + heap(phase.outer_index) + heap(phase.steps);
+    for (const BlockStep<T>& s : phase.steps) {
+      if (const auto* layer = std::get_if<Layer<T>>(&s.step)) {
+        const PhaseProgram<T>& p = layer->phase;
+        bytes += of_factor(p.root) + heap(p.scalars) + heap(p.dynamic_scalars) + heap(p.plain);
+        for (const auto& factor : p.bits) bytes += of_factor(factor);
+      } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
+        bytes += heap(pair->coefficients);
+      } else if (const auto* dense = std::get_if<DenseStep<T>>(&s.step)) {
+        bytes += heap(dense->tables);
+      }
+    }
+  }
+  return bytes;
+}
+
+template std::size_t bytes_of<float>(const TileProgram<float>&);
+template std::size_t bytes_of<double>(const TileProgram<double>&);
+
+template <class T>
 TileProgram<T> make_tile_program(const Plan& plan, const Pass& pass, int row_bits) {
   return Compiler<T>(plan, pass, row_bits).run();
 }

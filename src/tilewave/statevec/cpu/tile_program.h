@@ -86,6 +86,10 @@ struct TileProgram {
   std::vector<BlockPhase<T>> phases;
 };
 
+/// Memory it takes.
+template <class T>
+std::size_t bytes_of(const TileProgram<T>& program);
+
 /// Prepares a pass of at least 6 active positions.
 template <class T>
 TileProgram<T> make_tile_program(const Plan& plan, const Pass& pass, int row_bits);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "tilewave/base/complex.h"
+#include "tilewave/statevec/plan/kept_passes.h"
 
 namespace tilewave::statevec {
 
@@ -133,6 +134,7 @@ struct Plan {
   std::uint64_t known_zero_after = 0;  ///< positions
   std::uint64_t num_circuit_gates = 0;
   double predicted_s = 0;
+  KeptPassesPtr kept;  ///< for plans that run again and again; null: nothing is kept
 };
 
 /// A table of the passes: active positions, gates, bytes, flops, predicted time.

@@ -1,0 +1,72 @@
+// What an engine makes of the passes of a plan, tables for small states above all, kept beside the
+// plan so that its later runs need not make them again. Safe to share between threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tilewave::statevec {
+
+class KeptPasses {
+ public:
+  using Thing = std::shared_ptr<const void>;
+  using Room = std::shared_ptr<std::atomic<std::int64_t>>;
+
+  /// `room`: bytes that everything that shares it may still keep.
+  explicit KeptPasses(Room room) : room_(std::move(room)) {}
+  ~KeptPasses() { *room_ += taken_; }
+  KeptPasses(const KeptPasses&) = delete;
+  KeptPasses& operator=(const KeptPasses&) = delete;
+
+  /// What is kept of pass `index`, or null.
+  Thing find(std::size_t index) const {
+    const std::scoped_lock lock(mutex_);
+    return index < things_.size() ? things_[index] : nullptr;
+  }
+  /// Does nothing where there is no room.
+  void keep(std::size_t index, Thing thing, std::size_t num_bytes) {
+    const auto bytes = static_cast<std::int64_t>(num_bytes);
+    const std::scoped_lock lock(mutex_);
+    if (index < things_.size() && things_[index]) return;
+    if ((*room_ -= bytes) < 0) {
+      *room_ += bytes;
+      return;
+    }
+    taken_ += bytes;
+    if (things_.size() <= index) things_.resize(index + 1);
+    things_[index] = std::move(thing);
+  }
+
+ private:
+  Room room_;
+  std::int64_t taken_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<Thing> things_;
+};
+
+/// Belongs to one plan: a copy of the plan, which may become another one, starts without.
+class KeptPassesPtr {
+ public:
+  KeptPassesPtr() = default;
+  explicit KeptPassesPtr(std::shared_ptr<KeptPasses> kept) : kept_(std::move(kept)) {}
+  KeptPassesPtr(const KeptPassesPtr&) {}
+  KeptPassesPtr(KeptPassesPtr&&) = default;
+  KeptPassesPtr& operator=(const KeptPassesPtr&) {
+    kept_.reset();
+    return *this;
+  }
+  KeptPassesPtr& operator=(KeptPassesPtr&&) = default;
+  ~KeptPassesPtr() = default;
+
+  KeptPasses* get() const { return kept_.get(); }
+
+ private:
+  std::shared_ptr<KeptPasses> kept_;
+};
+
+}  // namespace tilewave::statevec
