@@ -120,10 +120,15 @@ class TcpRanks final : public Ranks {
     } else {
       introduce(me, meeting, timer, meet_s);
     }
+    if (rank > 0) watcher_ = std::thread([this] { watch(); });
     try {
       connect_all(me, listener, meeting, timer, 2 * meet_s);
+      timeout_s_ = meet_s;
+      meet();  // nobody goes on, and fails, before all are here
     } catch (const Error& e) {
       if (rank > 0) report_failure(e.what());
+      end_others(static_cast<int>(ExitCode::kCommunication));
+      leave();
       throw;
     }
     for (const Member& m : members_) {
@@ -132,14 +137,8 @@ class TcpRanks final : public Ranks {
       rank_on_host_ += m.rank < rank;
     }
     timeout_s_ = seconds("TILEWAVE_TIMEOUT_S", kTimeoutS);
-    if (rank > 0) watcher_ = std::thread([this] { watch(); });
   }
-  ~TcpRanks() override {
-    finishing_ = true;
-    if (!watcher_.joinable()) return;
-    control_[0].shut();
-    watcher_.join();
-  }
+  ~TcpRanks() override { leave(); }
 
   const char* kind() const override { return "TCP"; }
   int rank() const override { return rank_; }
@@ -204,11 +203,7 @@ class TcpRanks final : public Ranks {
   }
 
   void abort(int code) noexcept override {
-    Word word;
-    word.code = code;
-    for (Socket& s : control_) {
-      if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
-    }
+    end_others(code);
     std::fflush(nullptr);
     std::_Exit(code);
   }
@@ -226,6 +221,20 @@ class TcpRanks final : public Ranks {
  private:
   Peer& at(int r) { return peers_[static_cast<std::size_t>(r)]; }
   Member& member(int r) { return members_[static_cast<std::size_t>(r)]; }
+
+  void end_others(int code) noexcept {
+    Word word;
+    word.code = code;
+    for (Socket& s : control_) {
+      if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
+    }
+  }
+  void leave() {
+    finishing_ = true;
+    if (!watcher_.joinable()) return;
+    control_[0].shut();
+    watcher_.join();
+  }
 
   // ---- meeting ----
 
