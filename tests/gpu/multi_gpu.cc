@@ -6,7 +6,7 @@
 //   time-apart multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines;
 //   time-apart: without
 //                                                                         overlap
-//   multi_gpu stream <qubits> <MiB of device memory> [repetitions]   a QFT from host memory
+//   multi_gpu stream <qubits> <MiB of each device> [repetitions [devices]]   a QFT from host memory
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -140,21 +140,30 @@ void check(int num_devices, int min_sliced) {
 void check_streaming() {
   std::mt19937_64 random(9);
   const int n = 22;
-  for (const std::string_view family : {"qft", "random", "ghz", "ising"}) {
-    const circuit::Circuit c = circuit::make_family(family, n);
-    const auto one = make_cuda_state(n, Precision::kDouble, 0);
-    const auto many = make_streamed_cuda_state(n, Precision::kDouble, 0, std::uint64_t{700} << 20);
-    one->apply(c, c.ops());
-    many->apply(c, c.ops());
-    compare(*one, *many, random, 1e-12, std::string(family) + " streamed");
-    expect(sample(*one, 20000, 3) == sample(*many, 20000, 3), std::string(family) + ": shots");
+  for (int devices = 1;
+       devices <= std::min<int>(2, static_cast<int>(runtime::cuda_devices().size())); ++devices) {
+    std::string kind;
+    for (const std::string_view family : {"qft", "random", "ghz", "ising"}) {
+      const circuit::Circuit c = circuit::make_family(family, n);
+      const auto one = make_cuda_state(n, Precision::kDouble, 0);
+      // 64 MiB: some of it stays
+      const auto many = make_streamed_cuda_state(n, Precision::kDouble, first_devices(devices),
+                                                 std::uint64_t{48} << 20);
+      one->apply(c, c.ops());
+      many->apply(c, c.ops());
+      compare(*one, *many, random, 1e-12, std::string(family) + " streamed");
+      expect(sample(*one, 20000, 3) == sample(*many, 20000, 3), std::string(family) + ": shots");
+      kind = many->device() + ", " + many->remark();
+    }
+    std::printf("%s: checked, %d failures so far\n", kind.c_str(), failures);
   }
-  std::printf("streaming checked, %d failures so far\n", failures);
 }
 
-void time_streaming(int n, std::uint64_t device_bytes, int repetitions) {
+void time_streaming(int n, std::uint64_t device_bytes, int repetitions, int devices) {
   const circuit::Circuit c = circuit::make_family("qft", static_cast<std::uint32_t>(n));
-  const auto state = make_streamed_cuda_state(n, Precision::kDouble, 0, device_bytes);
+  const auto state =
+      make_streamed_cuda_state(n, Precision::kDouble, first_devices(devices), device_bytes);
+  std::printf("%s: %s\n", state->device().c_str(), state->remark().c_str());
   const std::vector<cplx> product(static_cast<std::size_t>(2 * n), std::sqrt(0.5));
   for (int k = 0; k <= repetitions; ++k) {
     state->set_product_state(product);
@@ -243,7 +252,7 @@ int main(int argc, char** argv) {
     }
     if (argc > 3 && std::strcmp(argv[1], "stream") == 0) {
       time_streaming(std::atoi(argv[2]), static_cast<std::uint64_t>(std::atoi(argv[3])) << 20,
-                     argc > 4 ? std::atoi(argv[4]) : 3);
+                     argc > 4 ? std::atoi(argv[4]) : 3, argc > 5 ? std::atoi(argv[5]) : 1);
       return 0;
     }
     if (found && !processes) check_streaming();

@@ -116,22 +116,23 @@ int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string
 
 namespace {
 
-// Device memory a state may stream through; 0 when it fits.
-std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision, int device,
-                           const Distribution& distribution) {
+// Memory of each device a state may stream through; 0 when it fits.
+std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision,
+                           const std::vector<int>& devices, const Distribution& distribution) {
   std::uint64_t bytes = distribution.device_bytes;
   for (const auto& d : runtime::cuda_devices()) {
+    if (std::find(devices.begin(), devices.end(), d.index) == devices.end()) continue;
     // what other programs and the driver hold is a few percent
     const std::uint64_t usable = d.total_memory_bytes / 100 * 98;
-    if (d.index != device) continue;
     bytes = bytes ? std::min(bytes, usable) : usable;
     if (distribution.memory_fraction > 0) {
       const double share = distribution.memory_fraction * static_cast<double>(d.total_memory_bytes);
       bytes = std::min(bytes, static_cast<std::uint64_t>(share));
     }
   }
-  const double needed = 3e8 + std::ldexp(static_cast<double>(amplitude_bytes(precision)),
-                                         static_cast<int>(num_qubits));
+  const double state =
+      std::ldexp(static_cast<double>(amplitude_bytes(precision)), static_cast<int>(num_qubits));
+  const double needed = 3e8 + state / static_cast<double>(devices.size());
   return needed > static_cast<double>(bytes) ? bytes : 0;
 }
 
@@ -176,6 +177,18 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
 
 }  // namespace
 
+std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits, Precision precision,
+                                                  const std::string& device,
+                                                  const Distribution& distribution) {
+  if (distribution.num_ranks() != 1 || num_qubits > statevec::kMaxQubits) return std::nullopt;
+  const std::vector<int> devices = choose_devices(num_qubits, precision, device);
+  if (devices.empty()) return std::nullopt;
+  const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices, distribution);
+  if (!bytes) return std::nullopt;
+  return statevec::plan_stream(static_cast<int>(num_qubits), precision, bytes,
+                               static_cast<int>(devices.size()));
+}
+
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
                                             int num_threads, const std::string& device,
                                             const Distribution& distribution) {
@@ -206,12 +219,12 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return statevec::make_cpu_state(n, precision, useful);
   }
   const double fraction = distribution.memory_fraction;
+  if (const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices, distribution)) {
+    check_memory(num_qubits, precision, 1, runtime::available_host_bytes());
+    return statevec::make_streamed_cuda_state(n, precision, devices, bytes, fraction);
+  }
   if (devices.size() > 1) {
     return statevec::make_multi_cuda_state(n, precision, devices, -1, fraction);
-  }
-  if (const std::uint64_t bytes = stream_bytes(num_qubits, precision, devices[0], distribution)) {
-    check_memory(num_qubits, precision, 1, runtime::available_host_bytes());
-    return statevec::make_streamed_cuda_state(n, precision, devices[0], bytes, fraction);
   }
   return statevec::make_cuda_state(n, precision, devices[0], fraction);
 }
@@ -224,7 +237,10 @@ std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Prec
                            : device == "auto"                     ? "cuda"
                                                                   : device;
   Distribution small = distribution;
-  if (!on_cpu) small.memory_fraction = 0;  // asked about, not filled
+  if (!on_cpu) {  // asked about, not filled
+    small.memory_fraction = 0;
+    small.device_bytes = 0;
+  }
   return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, kind, small);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tilewave/statevec/state.h"
@@ -34,6 +35,12 @@ struct Distribution {
 /// Ranks that will share the state: processes, logical ranks or devices.
 int count_ranks(std::uint32_t num_qubits, statevec::Precision precision, const std::string& device,
                 const Distribution& distribution);
+
+/// How the state would stream through its devices; nothing where they hold it, or on the CPU.
+std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits,
+                                                  statevec::Precision precision,
+                                                  const std::string& device,
+                                                  const Distribution& distribution);
 
 /// A state in |0...0>. Throws Error(kResources), before any allocation, when it does not fit.
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::Precision precision,

@@ -2,6 +2,7 @@
 #include "tilewave/simulate/simulate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -175,6 +176,30 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
   result.timings.plan_s = timer.elapsed_s();
 }
 
+// The same for a state that streams from host memory: each exchange is a further stretch, in which
+// all chunks visit.
+void plan_streamed(const Program& program, const Options& options, const State& small,
+                   const statevec::StreamLayout& stream, Result& result) {
+  statevec::CostModel cost = small.cost_model();
+  const std::uint64_t chunk_bytes = stream.amplitude_bytes << stream.chunk_qubits;
+  cost.shard_bits = stream.num_qubits - stream.chunk_qubits;
+  cost.exchange_bandwidth = static_cast<double>(chunk_bytes) / stream.stretch_s();
+  result.device = std::to_string(stream.num_chunks()) + " chunks streamed from host memory on " +
+                  small.device();
+  result.transport = stream.text();
+  plan_only(program, options, cost, result);
+  const double stretches = static_cast<double>(result.plan.exchanges + 1);
+  char line[160];
+  std::snprintf(line, sizeof line,
+                "host link: %.0f times %.4g GiB in and out, %.3g ms at 45 GB/s a device\n",
+                stretches, std::ldexp(static_cast<double>(stream.host_bytes()), -30),
+                1e3 * stretches * stream.stretch_s());
+  result.plan.text += line;
+  result.plan.predicted_s = std::max(result.plan.predicted_s, stretches * stream.stretch_s());
+  result.memory_bytes = (stream.amplitude_bytes << stream.num_qubits) +
+                        static_cast<std::uint64_t>(stream.num_devices) * stream.worker_bytes();
+}
+
 // The circuit for the stabilizer engine, where that engine is wanted and can answer.
 std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options,
                                                  std::span<const circuit::ReadoutError> readout) {
@@ -309,6 +334,11 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
                                                           options.device, options.distribution);
     result.device = small->device();
     result.transport = small->remark();
+    if (const auto stream =
+            find_stream(n, options.precision, options.device, options.distribution)) {
+      plan_streamed(program, options, *small, *stream, result);
+      return result;
+    }
     plan_only(program, options, small->cost_model(), result);
     result.memory_bytes =
         statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);

@@ -19,6 +19,7 @@
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/stream_layout.h"
 
 namespace tilewave::statevec {
 
@@ -206,15 +207,22 @@ std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, i
                                           std::shared_ptr<runtime::Ranks> ranks,
                                           int cuda_device = kOnCpu, int min_sliced_qubits = -1);
 
-/// A state in host memory (2^num_qubits amplitudes) whose chunks of 2^chunk_qubits amplitudes visit
-/// the workers, states of that size, to be worked on.
-std::unique_ptr<State> make_streamed_state(int num_qubits, Precision precision, int chunk_qubits,
-                                           std::shared_ptr<void> memory,
+/// Where the blocks of a streamed state lie (stream_layout.h), in order of addresses.
+struct StreamMemory {
+  std::vector<void*> blocks;
+  std::shared_ptr<void> owner;
+  /// For blocks that are not in host memory; both ends may be anywhere.
+  std::function<void(void* to, const void* from, std::size_t num_bytes)> copy;
+};
+/// A state of which chunks visit the workers, states of a chunk's size, to be worked on.
+std::unique_ptr<State> make_streamed_state(const StreamLayout& layout, Precision precision,
+                                           StreamMemory memory,
                                            std::vector<std::unique_ptr<State>> workers);
 
-/// A state in pinned host memory that streams through a CUDA device, of which it uses at most
-/// `device_bytes`. Throws Error(kResources) when that is too little for any chunk.
-std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
+/// A state that streams through CUDA devices from pinned host memory. It uses at most
+/// `device_bytes` of each. Throws Error(kResources) when that is too little for any chunk.
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
+                                                const std::vector<int>& devices,
                                                 std::uint64_t device_bytes,
                                                 double memory_fraction = 0);
 

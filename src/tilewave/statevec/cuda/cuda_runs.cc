@@ -1,7 +1,7 @@
 // What owners of larger states ask of a state on a device: runs of amplitudes in and out, and
 // passes on a part of its memory. And the state that streams chunks through a device from host
 // memory.
-#include <algorithm>
+#include <memory>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -73,36 +73,66 @@ TW_RUNS_OF(double);
 
 }  // namespace cuda
 
-std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
+namespace {
+
+/// Blocks of a streamed state in pinned host memory and on devices.
+struct StreamBlocks {
+  runtime::cuda::PinnedBuffer host;
+  std::vector<runtime::cuda::DeviceArena> devices;
+};
+
+}  // namespace
+
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
+                                                const std::vector<int>& devices,
                                                 std::uint64_t device_bytes,
                                                 double memory_fraction) {
-  constexpr int kWorkers = 3;  // one copied in, one worked on, one copied out
-  constexpr int kMinChunkQubits = 16;
-  const auto worker_bytes = [&](int chunk) {
-    const std::uint64_t bytes = amplitude_bytes(precision) << chunk;
-    return bytes + cuda::Workspace::bytes_for(bytes);
-  };
-  int chunk = std::min(num_qubits - 1, kMaxQubits);
-  while (chunk >= kMinChunkQubits && kWorkers * worker_bytes(chunk) > device_bytes) --chunk;
-  if (chunk < kMinChunkQubits) {
-    throw Error(ExitCode::kResources,
-                "cannot stream " + std::to_string(num_qubits) + " qubits through " +
-                    std::to_string(device_bytes >> 20) + " MiB of device memory: allow at least " +
-                    std::to_string((kWorkers * worker_bytes(kMinChunkQubits) >> 20) + 1) +
-                    " MiB, and have more than " + std::to_string(kMinChunkQubits) + " qubits");
-  }
-  const runtime::CudaDevice info = runtime::cuda::use_device(device);
-  auto pinned =
-      std::make_shared<runtime::cuda::PinnedBuffer>(amplitude_bytes(precision) << num_qubits);
+  namespace rc = runtime::cuda;
+  const StreamLayout layout =
+      plan_stream(num_qubits, precision, device_bytes, static_cast<int>(devices.size()));
+  if (devices.size() > 1) rc::connect(devices);  // a chunk's resident part may be the other's
+  auto memory = std::make_shared<StreamBlocks>();
   std::vector<std::unique_ptr<State>> workers;
-  std::shared_ptr<runtime::cuda::DeviceReservation> reservation;
-  if (memory_fraction > 0) {
-    reservation = std::make_shared<runtime::cuda::DeviceReservation>(info, memory_fraction);
+  std::vector<char*> next;  // block of every device
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const runtime::CudaDevice info = rc::use_device(devices[k]);
+    std::shared_ptr<rc::DeviceReservation> reservation;
+    if (memory_fraction > 0)
+      reservation = std::make_shared<rc::DeviceReservation>(info, memory_fraction);
+    for (int w = 0; w < layout.workers_each; ++w)
+      workers.push_back(
+          cuda::make_state_apart(layout.chunk_qubits, precision, devices[k], reservation));
+    const std::uint64_t bytes = layout.resident_bytes(static_cast<int>(k));
+    if (bytes == 0) {
+      memory->devices.emplace_back();
+      next.push_back(nullptr);
+      continue;
+    }
+    memory->devices.emplace_back(bytes, "the part of the state that stays", reservation);
+    next.push_back(memory->devices.back().take<char>(bytes));
   }
-  for (int k = 0; k < kWorkers; ++k)
-    workers.push_back(cuda::make_state_apart(chunk, precision, device, reservation));
-  return make_streamed_state(num_qubits, precision, chunk,
-                             std::shared_ptr<void>(pinned, pinned->data()), std::move(workers));
+  // neighbours in the list are on devices in turn, so that all links are in use
+  std::vector<std::unique_ptr<State>> in_turn;
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    const auto each = static_cast<std::size_t>(layout.workers_each);
+    in_turn.push_back(std::move(workers[w % devices.size() * each + w / devices.size()]));
+  }
+  memory->host = rc::PinnedBuffer(layout.host_bytes());
+  auto* host = static_cast<char*>(memory->host.data());
+  StreamMemory stream;
+  for (const int device : layout.device_of_block) {
+    char*& at = device == StreamLayout::kHostBlock ? host : next[static_cast<std::size_t>(device)];
+    stream.blocks.push_back(at);
+    at += layout.block_bytes();
+  }
+  stream.owner = memory;
+  stream.copy = [device = devices[0]](void* to, const void* from, std::size_t num_bytes) {
+    rc::use_device(device);
+    const rc::Stream here;
+    rc::copy(to, from, num_bytes, here);
+    here.synchronize();
+  };
+  return make_streamed_state(layout, precision, std::move(stream), std::move(in_turn));
 }
 
 }  // namespace tilewave::statevec

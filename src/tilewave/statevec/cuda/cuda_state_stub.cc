@@ -18,9 +18,9 @@ CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, Cos
 
 std::string shipped_costs_origin() { return "no device"; }
 
-std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision, int device,
-                                                std::uint64_t, double) {
-  return make_cuda_state(num_qubits, precision, device);
+std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
+                                                const std::vector<int>&, std::uint64_t, double) {
+  return make_cuda_state(num_qubits, precision, 0);
 }
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,

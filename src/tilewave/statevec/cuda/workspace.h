@@ -15,6 +15,7 @@
 #include <set>
 
 #include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/statevec/stream_layout.h"
 
 namespace tilewave::statevec::cuda {
 
@@ -31,11 +32,10 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  static constexpr std::size_t kBaseBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kBaseBytes = kWorkspaceBaseBytes;
   /// Bytes that go with a largest state of so many.
   static constexpr std::size_t bytes_for(std::uint64_t state_bytes) {
-    const std::uint64_t more = std::min<std::uint64_t>(state_bytes / 40, std::uint64_t{208} << 20);
-    return kBaseBytes + static_cast<std::size_t>(more >> 21 << 21);
+    return workspace_bytes(state_bytes);
   }
   static constexpr std::size_t program_bytes_of(std::size_t num_bytes) {
     return std::min(std::size_t{16} << 20, kBaseBytes / 2 + (num_bytes - kBaseBytes) / 8);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -164,12 +166,68 @@ TEST(Distributed, states_that_are_set) {
   }
 }
 
-std::unique_ptr<State> streamed(int num_qubits, int chunk_qubits, Precision precision) {
-  auto buffer = std::make_shared<runtime::HostBuffer>(amplitude_bytes(precision) << num_qubits);
+// Some blocks are said to be on devices, apart from the others, and reached through `copy` alone.
+struct TestBlocks {
+  runtime::HostBuffer host, device;
+  int copies = 0;
+};
+
+std::unique_ptr<State> streamed(int num_qubits, int chunk_qubits, Precision precision,
+                                int* copies = nullptr) {
+  StreamLayout layout;
+  layout.num_qubits = num_qubits;
+  layout.chunk_qubits = chunk_qubits;
+  layout.block_qubits = chunk_qubits - 2;
+  layout.amplitude_bytes = amplitude_bytes(precision);
+  for (int b = 0; b < 1 << (num_qubits - layout.block_qubits); ++b)
+    layout.device_of_block.push_back(copies && b % 3 == 1 ? b % 2 : StreamLayout::kHostBlock);
+  auto memory = std::make_shared<TestBlocks>();
+  memory->host = runtime::HostBuffer(layout.host_bytes());
+  memory->device = runtime::HostBuffer(std::max<std::uint64_t>(layout.resident_bytes(), 1));
+  char *host = memory->host.as<char>(), *device = memory->device.as<char>();
+  StreamMemory stream;
+  for (const int of : layout.device_of_block) {
+    char*& at = of == StreamLayout::kHostBlock ? host : device;
+    stream.blocks.push_back(at);
+    at += layout.block_bytes();
+  }
+  stream.copy = [copies](void* to, const void* from, std::size_t num_bytes) {
+    std::memcpy(to, from, num_bytes);
+    ++*copies;
+  };
+  stream.owner = memory;
   std::vector<std::unique_ptr<State>> workers;
   for (int k = 0; k < 3; ++k) workers.push_back(make_cpu_state(chunk_qubits, precision, 1));
-  return make_streamed_state(num_qubits, precision, chunk_qubits,
-                             std::shared_ptr<void>(buffer, buffer->data()), std::move(workers));
+  return make_streamed_state(layout, precision, std::move(stream), std::move(workers));
+}
+
+TEST(Distributed, what_streams_and_what_stays) {
+  constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+  for (const int devices : {1, 2}) {
+    const StreamLayout s = plan_stream(30, Precision::kDouble, 8 * kGib, devices);
+    EXPECT_EQ(s.host_bytes() + s.resident_bytes(), 16 * kGib);
+    std::uint64_t stays = 0;
+    for (int k = 0; k < devices; ++k) {
+      EXPECT_LE(s.worker_bytes() + s.resident_bytes(k), 8 * kGib);
+      stays += s.resident_bytes(k);
+    }
+    EXPECT_EQ(stays, s.resident_bytes());
+    EXPECT_GT(s.resident_bytes(), 4 * kGib * devices);  // half of the limit and more
+    EXPECT_LE(s.chunk_qubits, 26);
+    // no long stretch of addresses without a block that stays
+    int apart = 0;
+    for (const int of : s.device_of_block) {
+      apart = of == StreamLayout::kHostBlock ? apart + 1 : 0;
+      EXPECT_LE(apart, 4);
+    }
+    EXPECT_NE(s.text().find("of 16 GiB stay on the device"), std::string::npos) << s.text();
+  }
+  // a state that is much larger keeps large chunks
+  EXPECT_EQ(plan_stream(34, Precision::kDouble, 8 * kGib, 1).chunk_qubits, 27);
+  // at least one block visits
+  EXPECT_GT(plan_stream(20, Precision::kSingle, 8 * kGib, 1).host_bytes(), 0u);
+  EXPECT_THROW(plan_stream(30, Precision::kDouble, 10 << 20, 1), Error);
+  EXPECT_THROW(plan_stream(16, Precision::kDouble, 8 * kGib, 1), Error);
 }
 
 TEST(Distributed, chunks_that_stream_through_workers) {
@@ -181,17 +239,22 @@ TEST(Distributed, chunks_that_stream_through_workers) {
     one->apply(c, c.ops());
     for (const int chunk : {8, 9, 10}) {
       SCOPED_TRACE(std::string(family) + " in chunks of " + std::to_string(chunk));
-      const auto many = streamed(n, chunk, Precision::kDouble);
-      many->apply(c, c.ops());
-      expect_same(*one, *many, random, 1e-12);
-      expect_same_shots(*one, *many);
+      int copies = 0;
+      for (int* resident : {static_cast<int*>(nullptr), &copies}) {
+        const auto many = streamed(n, chunk, Precision::kDouble, resident);
+        many->apply(c, c.ops());
+        expect_same(*one, *many, random, 1e-12);
+        expect_same_shots(*one, *many);
+      }
+      EXPECT_GT(copies, 0);
       if (::testing::Test::HasFailure()) return;
     }
   }
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto one = make_cpu_state(10, Precision::kDouble, 1);
-    const auto many = streamed(10, 7, Precision::kDouble);
+    int copies = 0;
+    const auto many = streamed(10, 7, Precision::kDouble, seed % 2 ? &copies : nullptr);
     for (int stretch = 0; stretch < 3; ++stretch) {
       const circuit::Circuit c = testing::random_circuit(10, 40, random);
       one->apply(c, c.ops());

@@ -18,15 +18,37 @@ namespace distributed {
 
 std::uint64_t ChunkStore::address(int chunk, std::uint64_t index) const {
   const std::uint64_t values =
-      (static_cast<std::uint64_t>(chunk) << chunk_qubits | index) ^ inverted;
+      (static_cast<std::uint64_t>(chunk) << layout.chunk_qubits | index) ^ inverted;
   std::uint64_t at = 0;
-  for (int p = 0; p < num_qubits; ++p) at |= (values >> p & 1) << address_bit[p];
+  for (int p = 0; p < layout.num_qubits; ++p) at |= (values >> p & 1) << address_bit[p];
   return at;
+}
+
+char* ChunkStore::at(int chunk, std::uint64_t index) const {
+  const std::uint64_t a = address(chunk, index);
+  return static_cast<char*>(memory.blocks[a >> layout.block_qubits]) +
+         (a & low_mask(layout.block_qubits)) * layout.amplitude_bytes;
+}
+
+void ChunkStore::copy(void* to, const void* from, std::size_t num_bytes, std::uint64_t a) const {
+  if (layout.device_of_block[a >> layout.block_qubits] == StreamLayout::kHostBlock) {
+    std::memcpy(to, from, num_bytes);
+  } else {
+    memory.copy(to, from, num_bytes);
+  }
+}
+
+void ChunkStore::read(int chunk, std::uint64_t index, void* to, std::size_t num_bytes) const {
+  copy(to, at(chunk, index), num_bytes, address(chunk, index));
+}
+
+void ChunkStore::write(int chunk, std::uint64_t index, const void* from, std::size_t num_bytes) {
+  copy(at(chunk, index), from, num_bytes, address(chunk, index));
 }
 
 int ChunkStore::run_bits() const {
   int bits = 0;
-  while (bits < chunk_qubits && address_bit[bits] == bits && !(inverted >> bits & 1)) ++bits;
+  while (bits < layout.block_qubits && address_bit[bits] == bits && !(inverted >> bits & 1)) ++bits;
   return bits;
 }
 
@@ -68,7 +90,7 @@ namespace {
 class ChunkState final : public State {
  public:
   ChunkState(int chunk, std::shared_ptr<ChunkStore> store, std::shared_ptr<WorkerPool> workers)
-      : State(store->chunk_qubits, workers->any().precision()),
+      : State(store->layout.chunk_qubits, workers->any().precision()),
         chunk_(chunk),
         store_(std::move(store)),
         workers_(std::move(workers)) {
@@ -82,10 +104,10 @@ class ChunkState final : public State {
     known_zero_ = low_mask(num_qubits_);
     if (precision_ == Precision::kDouble) {
       const Complex<double> one{1, 0};
-      std::memcpy(store_->at(chunk_, 0), &one, sizeof one);
+      store_->write(chunk_, 0, &one, sizeof one);
     } else {
       const Complex<float> one{1, 0};
-      std::memcpy(store_->at(chunk_, 0), &one, sizeof one);
+      store_->write(chunk_, 0, &one, sizeof one);
     }
   }
   void set_product_state(std::span<const cplx> a) override {
@@ -112,16 +134,15 @@ class ChunkState final : public State {
   std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override {
     std::vector<cplx> out;
     for (const std::uint64_t index : indices) {
-      const char* at = store_->at(chunk_, index);
       if (index & known_zero_) {
         out.push_back(0);
       } else if (precision_ == Precision::kDouble) {
         Complex<double> z;
-        std::memcpy(&z, at, sizeof z);
+        store_->read(chunk_, index, &z, sizeof z);
         out.push_back({z.re, z.im});
       } else {
         Complex<float> z;
-        std::memcpy(&z, at, sizeof z);
+        store_->read(chunk_, index, &z, sizeof z);
         out.push_back({z.re, z.im});
       }
     }
@@ -147,9 +168,10 @@ class ChunkState final : public State {
     layout_ = from->layout_;
     known_zero_ = from->known_zero_;
     const int bits = std::min(store_->run_bits(), from->store_->run_bits());
+    std::vector<char> run(store_->layout.amplitude_bytes << bits);
     for (std::uint64_t first = 0; first < num_amplitudes(); first += bit(bits)) {
-      std::memcpy(store_->at(chunk_, first), from->store_->at(from->chunk_, first),
-                  store_->amplitude_bytes << bits);
+      from->store_->read(from->chunk_, first, run.data(), run.size());
+      store_->write(chunk_, first, run.data(), run.size());
     }
   }
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override {
@@ -168,28 +190,28 @@ class ChunkState final : public State {
     change([&](State& w) { w.apply_dense(op, first); });
   }
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override {
-    for_each_run(firsts, run_bits, [&](std::uint64_t at, char* memory, std::size_t bytes) {
-      std::memcpy(static_cast<char*>(to) + at, memory, bytes);
+    for_each_run(firsts, run_bits, [&](std::uint64_t at, std::uint64_t index, std::size_t bytes) {
+      store_->read(chunk_, index, static_cast<char*>(to) + at, bytes);
     });
   }
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override {
-    for_each_run(firsts, run_bits, [&](std::uint64_t at, char* memory, std::size_t bytes) {
-      std::memcpy(memory, static_cast<const char*>(from) + at, bytes);
+    for_each_run(firsts, run_bits, [&](std::uint64_t at, std::uint64_t index, std::size_t bytes) {
+      store_->write(chunk_, index, static_cast<const char*>(from) + at, bytes);
     });
   }
   std::uint64_t memory_bytes() const override {
-    return store_->amplitude_bytes << store_->chunk_qubits;
+    return store_->layout.amplitude_bytes << store_->layout.chunk_qubits;
   }
 
  private:
   template <class F>
   void for_each_run(std::span<const std::uint64_t> firsts, int run_bits, F f) const {
     const int bits = std::min(run_bits, store_->run_bits());
-    const std::size_t bytes = store_->amplitude_bytes << bits;
+    const std::size_t bytes = store_->layout.amplitude_bytes << bits;
     std::uint64_t at = 0;
     for (const std::uint64_t first : firsts) {
       for (std::uint64_t k = 0; k < bit(run_bits - bits); ++k, at += bytes)
-        f(at, store_->at(chunk_, first + (k << bits)), bytes);
+        f(at, first + (k << bits), bytes);
     }
   }
 
@@ -251,14 +273,20 @@ class ChunkState final : public State {
 class StreamTransport final : public Transport {
  public:
   StreamTransport(std::shared_ptr<ChunkStore> store, std::shared_ptr<WorkerPool> workers)
-      : store_(std::move(store)), workers_(std::move(workers)) {}
+      : store_(std::move(store)), workers_(std::move(workers)) {
+    set_remark(store_->layout.text());
+  }
 
-  int num_ranks() const override { return 1 << (store_->num_qubits - store_->chunk_qubits); }
+  int num_ranks() const override { return store_->layout.num_chunks(); }
   int first_rank() const override { return 0; }
   int num_local() const override { return num_ranks(); }
   const char* name() const override { return "chunks streamed from host memory"; }
-  int num_at_once() const override { return 1; }
-  double bandwidth() const override { return 1e18; }  // an exchange is a change of names
+  int num_at_once() const override { return store_->layout.num_devices; }
+  // an exchange is a change of names, but a further stretch for all chunks
+  double bandwidth() const override {
+    const StreamLayout& l = store_->layout;
+    return static_cast<double>(l.amplitude_bytes << l.chunk_qubits) / l.stretch_s();
+  }
   std::uint64_t ring_bytes() const override { return workers_->memory_bytes(); }
 
   void for_each_shard(const std::function<void(int)>& f) const override {
@@ -288,7 +316,7 @@ class StreamTransport final : public Transport {
 
   void exchange(Shards, const ShardSwap& swap) override {
     for (int j = 0; j < swap.num_bits(); ++j) {
-      const int p = swap.local_bits[j], r = store_->chunk_qubits + swap.rank_bits[j];
+      const int p = swap.local_bits[j], r = store_->layout.chunk_qubits + swap.rank_bits[j];
       const std::uint64_t opposite = swap.inverted >> swap.rank_bits[j] & 1;
       const std::uint64_t at_p = store_->inverted >> p & 1, at_r = store_->inverted >> r & 1;
       std::swap(store_->address_bit[p], store_->address_bit[r]);
@@ -310,21 +338,22 @@ class StreamTransport final : public Transport {
 
 }  // namespace distributed
 
-std::unique_ptr<State> make_streamed_state(int num_qubits, Precision precision, int chunk_qubits,
-                                           std::shared_ptr<void> memory,
+std::unique_ptr<State> make_streamed_state(const StreamLayout& layout, Precision precision,
+                                           StreamMemory memory,
                                            std::vector<std::unique_ptr<State>> workers) {
+  TW_CHECK(memory.blocks.size() == layout.device_of_block.size() &&
+               memory.blocks.size() == bit(layout.num_qubits - layout.block_qubits),
+           "every block of a streamed state has a place");
   auto store = std::make_shared<distributed::ChunkStore>();
+  store->layout = layout;
   store->memory = std::move(memory);
-  store->num_qubits = num_qubits;
-  store->chunk_qubits = chunk_qubits;
-  store->amplitude_bytes = amplitude_bytes(precision);
-  for (int p = 0; p < num_qubits; ++p) store->address_bit.push_back(p);
+  for (int p = 0; p < layout.num_qubits; ++p) store->address_bit.push_back(p);
   auto pool = std::make_shared<distributed::WorkerPool>(std::move(workers));
   std::vector<std::unique_ptr<State>> chunks;
-  for (int k = 0; k < 1 << (num_qubits - chunk_qubits); ++k)
+  for (int k = 0; k < layout.num_chunks(); ++k)
     chunks.push_back(std::make_unique<distributed::ChunkState>(k, store, pool));
   return std::make_unique<distributed::DistributedState>(
-      num_qubits, precision, std::make_shared<distributed::StreamTransport>(store, pool),
+      layout.num_qubits, precision, std::make_shared<distributed::StreamTransport>(store, pool),
       std::move(chunks));
 }
 
