@@ -152,11 +152,16 @@ def test_arrays_on_a_cuda_device():
     np.testing.assert_array_equal(tw.to_host(on_device), image)
     np.testing.assert_allclose(tw.to_host(tw.entropy(on_device)), tw.entropy(image), atol=1e-5)
     out = tw.to_device(np.zeros(image.shape, np.float32))
-    assert tw.entropy(on_device, 2, out=out, levels=16, fill=float("nan")) is out
+    assert tw.entropy(on_device, 2, out=out, levels=16) is out
     np.testing.assert_allclose(tw.to_host(out), tw.entropy(image, 2), atol=1e-5)
     wide = (image[0] * np.uint16(9)).astype(np.uint16)
-    np.testing.assert_allclose(tw.to_host(tw.entropy(tw.to_device(wide), 3, levels=144, fill=float("nan"))),
-                               tw.entropy(wide, 3), atol=1e-5)
+    np.testing.assert_allclose(tw.to_host(tw.entropy(tw.to_device(wide), 3, levels=144)), tw.entropy(wide, 3),
+                               atol=1e-5)
+    for fill in (0.0, -1.5, float("nan")):
+        options = {"levels": 6, "border": "valid", "min_valid": 0.3, "fill": fill}
+        expected = tw.entropy(image, 2, **options)
+        assert np.isnan(fill) or np.count_nonzero(expected == fill) > 1000
+        np.testing.assert_allclose(tw.to_host(tw.entropy(on_device, 2, **options)), expected, atol=1e-5)
     with pytest.raises(ValueError, match="needs levels"):
         tw.entropy(tw.to_device(wide))
     values = rng.random((50, 64), np.float32) + 1

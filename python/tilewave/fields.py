@@ -36,8 +36,7 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
                 measured costs
 
     Arrays of other packages are used where they lie (DLPack). An image on a CUDA device (CuPy, PyTorch, to_device) gives
-    an array on that device, in `out` or new; it is contiguous and takes no mask, uint16 needs `levels`, and pixels without
-    a result stay NaN.
+    an array on that device, in `out` or new; it is contiguous and takes no mask, and uint16 needs `levels`.
 
     Returns float32 of the image's shape; |error| is at most 5e-6.
     """
@@ -81,14 +80,12 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
 def _entropy_on_device(image, footprint, out, mask, base, border, constant, levels, min_valid, fill):
     if mask is not None:
         raise ValueError("an image on a device takes no mask: give masked pixels a value of at least `levels`")
-    if fill == fill and (levels is not None or border == "valid" or min_valid):
-        raise ValueError("on a device pixels without a result stay NaN: say fill=float('nan')")
-    if levels is None:
-        if not str(getattr(image, "dtype", "uint8")).endswith("uint8"):
-            raise ValueError("an image of more than 8 bits on a device needs levels, its number of classes")
-        levels = 256
-    made = _core._entropy_on_device(image, out, _footprint(footprint), levels, 0.0 if base is None else float(base),
-                                    border, constant, min_valid)
+    if abs(fill) == float("inf"):
+        raise ValueError("on a device fill is a number or NaN")
+    has_gaps = levels is not None or border == "valid" or min_valid  # as on the host
+    made = _core._entropy_on_device(image, out, _footprint(footprint), levels,
+                                    0.0 if base is None else float(base), border, constant, min_valid,
+                                    float(fill) if has_gaps else float("nan"))
     return out if made is None else made
 
 

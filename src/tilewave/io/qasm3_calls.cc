@@ -244,6 +244,19 @@ void Interpreter::call(const Stmt& s) {
     if (!std::isfinite(params.numbers[k])) fail(s.args[k]->at, "an angle is not a finite number");
   }
 
+  const bool has_root = std::any_of(s.modifiers.begin(), s.modifiers.end(), [&](const Modifier& m) {
+    if (m.kind != ModifierKind::kPow) return false;
+    const Value k = known(m.argument, "a power");
+    return k.is_real() && k.cells[0].d != std::floor(k.cells[0].d);
+  });
+  if (has_root && !params.values.empty() && out_ == &circuit_) {
+    call_in_cases(s, gate, params);
+  } else {
+    call_on_operands(s, gate, params);
+  }
+}
+
+void Interpreter::call_on_operands(const Stmt& s, const Gate& gate, const Angles& params) {
   const Circuit inner = s.modifiers.empty() ? Circuit() : modified(s, gate, params);
   std::vector<const Expr*> operands;
   for (const ExprPtr& e : s.operands) operands.push_back(e.get());
@@ -260,6 +273,7 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
     operands.push_back(qubits(*e));
     if (!operands.back().is_array) continue;
     if (array && operands.back().ids.size() != count) {
+      if (in_a_case()) return add_trap(s.name.line);
       fail(e->at, concat({"registers of different sizes in one call: ", std::to_string(count),
                           " and ", std::to_string(operands.back().ids.size()), " qubits"}));
     }
@@ -301,6 +315,10 @@ Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) 
   std::vector<Variable> values;
   for (std::size_t k = 0; k < args.size(); ++k) {
     const Parameter& p = d.params[k];
+    if (p.type.is_array) {
+      values.push_back(array_argument(p, *args[k]));
+      continue;
+    }
     Variable v;
     v.base = p.type.base;
     const int given = width_of(p.type, 0);

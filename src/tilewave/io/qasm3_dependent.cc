@@ -5,6 +5,8 @@
 // expressions that the circuit computes when it reaches the gate. An index out of range is an error
 // of the running circuit, where it is reached.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm3_interpreter.h"
@@ -77,16 +79,106 @@ void Interpreter::find_dependent(const Expr& e, Dependents& out) {
   if (e.kind == ExprKind::kSet || (e.kind == ExprKind::kBinary && e.op == "++")) {
     for (const ExprPtr& part : e.args) find_dependent(*part, out);
   }
-  if (e.kind != ExprKind::kIndex || !is_bits(e)) return;
-  const Expr& inside = *e.args[1];
-  if (inside.kind == ExprKind::kInteger || inside.kind == ExprKind::kRange) return;
-  find_dependent(*e.args[0], out);
-  const std::size_t size = wires(*e.args[0]).ids.size();
-  if (inside.kind == ExprKind::kSet) {
-    for (const ExprPtr& one : inside.args) find_dependent(*one, size, out);
-  } else {
-    find_dependent(inside, size, out);
+  if (e.kind == ExprKind::kName) {
+    const Variable* v = memory_.find(e.op);
+    if (v && v->alias) find_dependent(*v->alias, out);
+    return;
   }
+  if (e.kind != ExprKind::kIndex || !is_bits(e)) return;
+  find_dependent(*e.args[0], out);
+  const Expr& inside = *e.args[1];
+  std::vector<const Expr*> indices{&inside};
+  if (inside.kind == ExprKind::kSet || inside.kind == ExprKind::kRange) {
+    indices.clear();
+    for (std::size_t k = 0; k < inside.args.size(); ++k) {
+      const bool is_step = inside.kind == ExprKind::kRange && k == 1;
+      if (inside.args[k] && !is_step) indices.push_back(inside.args[k].get());
+    }
+  }
+  const bool literal = std::all_of(indices.begin(), indices.end(), [](const Expr* index) {
+    return index->kind == ExprKind::kInteger;
+  });
+  if (literal || depends_on_measurements(*e.args[0])) return;
+  const std::size_t size = wires(*e.args[0]).ids.size();
+  for (const Expr* index : indices) find_dependent(*index, size, out);
+}
+
+bool Interpreter::depends_on_measurements(const Expr& part) {
+  switch (part.kind) {
+    case ExprKind::kName: {
+      const Variable* v = memory_.find(part.op);
+      return v && v->alias;
+    }
+    case ExprKind::kIndex: {
+      if (depends_on_measurements(*part.args[0])) return true;
+      const Expr& inside = *part.args[1];
+      const auto depends = [&](const ExprPtr& e) {
+        return e && e->kind != ExprKind::kInteger && !assumed(*e) && !has_effects(*e) &&
+               !evaluate(*e).is_same();
+      };
+      if (inside.kind != ExprKind::kRange && inside.kind != ExprKind::kSet) {
+        return depends(part.args[1]);
+      }
+      return std::any_of(inside.args.begin(), inside.args.end(), depends);
+    }
+    default:
+      return std::any_of(part.args.begin(), part.args.end(),
+                         [&](const ExprPtr& e) { return depends_on_measurements(*e); });
+  }
+}
+
+// The same part of a register, with its indices as they are now.
+ExprPtr Interpreter::with_kept_indices(const ExprPtr& e, bool& depends) {
+  if (e->kind == ExprKind::kName) {
+    const Variable* v = memory_.find(e->op);
+    depends |= v && v->alias;
+    return v && v->alias ? v->alias : e;
+  }
+  auto out = std::make_shared<Expr>(*e);
+  if (e->kind != ExprKind::kIndex) {
+    const bool joins = e->kind == ExprKind::kSet || e->kind == ExprKind::kBinary;
+    if (!joins) return e;
+    for (ExprPtr& part : out->args) part = with_kept_indices(part, depends);
+    return out;
+  }
+  out->args[0] = with_kept_indices(e->args[0], depends);
+  const Expr& inside = *e->args[1];
+  if (inside.kind != ExprKind::kRange && inside.kind != ExprKind::kSet) {
+    out->args[1] = with_kept_value(e->args[1], depends);
+    return out;
+  }
+  auto list = std::make_shared<Expr>(inside);
+  for (ExprPtr& one : list->args) {
+    if (one) one = with_kept_value(one, depends);
+  }
+  out->args[1] = std::move(list);
+  return out;
+}
+
+// A variable that holds what the expression is now.
+ExprPtr Interpreter::with_kept_value(const ExprPtr& e, bool& depends) {
+  if (e->kind == ExprKind::kInteger) return e;
+  Variable v;
+  v.value = evaluate(*e);
+  if (v.value.is_real()) fail(e->at, "an index must be an integer");
+  depends |= !v.value.is_same();
+  v.base = v.value.base, v.width = v.value.width;
+  texts_.push_back(concat({" index ", std::to_string(texts_.size())}));
+  memory_.declare(texts_.back(), std::move(v));
+  return make_expr(ExprKind::kName, e->at, texts_.back());
+}
+
+// All wires that a part of a register may be.
+Interpreter::Wires Interpreter::all_wires(const Expr& e) {
+  if (e.kind == ExprKind::kIndex) return all_wires(*e.args[0]);
+  if (e.kind == ExprKind::kName || e.args.empty()) return wires(e);
+  Wires out = all_wires(*e.args[0]);
+  for (std::size_t k = 1; k < e.args.size(); ++k) {
+    const Wires more = all_wires(*e.args[k]);
+    if (more.quantum != out.quantum) fail(e.args[k]->at, "only registers of one kind are joined");
+    out.ids.insert(out.ids.end(), more.ids.begin(), more.ids.end());
+  }
+  return out;
 }
 
 void Interpreter::for_each_case(std::initializer_list<const Expr*> operands, std::uint32_t line,
@@ -98,7 +190,28 @@ void Interpreter::for_each_case(const std::vector<const Expr*>& operands, std::u
                                 const std::function<void()>& f) {
   Dependents found;
   for (const Expr* e : operands) find_dependent(*e, found);
-  run_cases(found, 0, line, f);
+  run_cases(found, line, f);
+}
+
+void Interpreter::run_cases(Dependents& found, std::uint32_t line, const std::function<void()>& f) {
+  if (found.list.empty()) return f();
+  ImpossibleCase last;
+  run_cases(found, 0, line, [&] {
+    ++found.cases;
+    const int outer = std::exchange(case_depth_, call_depth_);
+    bool impossible = false;
+    try {
+      f();
+    } catch (const ImpossibleCase& problem) {
+      last = problem;
+      impossible = true;
+    }
+    case_depth_ = outer;
+    if (!impossible) return;
+    ++found.impossible;
+    add_trap(line);
+  });
+  if (found.impossible && found.impossible == found.cases) fail(last.at, last.problem);
 }
 
 void Interpreter::run_cases(Dependents& found, std::size_t k, std::uint32_t line,
@@ -185,6 +298,38 @@ void Interpreter::apply_at_run(const Token& at, const Gate& gate, std::span<cons
   finish_from(first, at.line);
 }
 
+// A gate under a root, with angles that depend on measurements: once for every different choice of
+// them, under the condition that they are these.
+void Interpreter::call_in_cases(const Stmt& s, const Gate& gate, const Angles& params) {
+  try {
+    Value all = Value::integer(0);  // of all bits that the angles depend on
+    for (const Value& v : params.values) {
+      all = combine(all, v, [](Cell, Cell) { return Cell{}; });
+    }
+    std::map<std::vector<double>, std::vector<std::size_t>> choices;
+    std::vector<Value> tables;
+    for (const Value& v : params.values) {
+      tables.push_back(combine(all, cast(v, Base::kFloat, 64), [](Cell, Cell b) { return b; }));
+    }
+    for (std::size_t cell = 0; cell < all.cells.size(); ++cell) {
+      std::vector<double> numbers;
+      for (const Value& table : tables) numbers.push_back(table.cells[cell].d);
+      choices[numbers].push_back(cell);
+    }
+    for (const auto& [numbers, cells] : choices) {
+      Value hit = all;
+      hit.base = Base::kBool, hit.width = 1;
+      for (const std::size_t cell : cells) hit.cells[cell].i = 1;
+      const bool always = cells.size() == hit.cells.size();
+      if (!always) memory_.push(Memory::term_of(std::move(hit)));
+      call_on_operands(s, gate, {numbers, {}});
+      if (!always) memory_.pop();
+    }
+  } catch (const ValueError& error) {
+    fail(s.name, concat({"the angles of a gate under a root: ", error.problem}));
+  }
+}
+
 // A call whose qubits depend on measurements: in each case a call of its own.
 Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& args) {
   std::vector<const Expr*> operands;
@@ -202,7 +347,7 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
     v.value = cast(Value::integer(0), v.base, v.width);
   }
   memory_.declare(kResult, std::move(v));
-  run_cases(found, 0, at.line, [&] {
+  run_cases(found, at.line, [&] {
     const Value out = call_once(at, args);
     if (type.base != Base::kVoid) memory_.assign(*memory_.find(kResult), out, at.line);
   });

@@ -83,8 +83,7 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
     case ExprKind::kCall: {
       if (subroutines_.count(e.op)) return call_subroutine(e.at, e.args);
       if (e.op == "sizeof") {
-        if (e.args.size() != 1) throw ValueError{"'sizeof' takes 1 argument"};
-        return Value::integer(static_cast<std::int64_t>(wires(*e.args[0]).ids.size()));
+        return size_of(e);
       }
       std::vector<Value> args;
       for (const ExprPtr& a : e.args) args.push_back(evaluate(*a));
@@ -114,6 +113,10 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
 Value Interpreter::evaluate_name(const Expr& e) {
   if (const Variable* v = memory_.find(e.op)) {
     if (v->kind == Variable::Kind::kValue) return v->value;
+    if (v->alias && v->kind == Variable::Kind::kBits) return evaluate(*v->alias);
+    if (v->kind == Variable::Kind::kArray) {
+      throw ValueError{concat({"'", e.op, "' is an array, a single value is needed"})};
+    }
     if (v->kind == Variable::Kind::kQubits) {
       throw ValueError{concat({"'", e.op, "' is a quantum register, a classical value is needed"})};
     }
@@ -128,7 +131,7 @@ bool Interpreter::is_bits(const Expr& e) {
   while (root->kind == ExprKind::kIndex) root = root->args[0].get();
   if (root->kind != ExprKind::kName) return false;
   const Variable* v = memory_.find(root->op);
-  return v && v->kind != Variable::Kind::kValue;
+  return v && (v->kind == Variable::Kind::kBits || v->kind == Variable::Kind::kQubits);
 }
 
 bool Interpreter::is_qubits(const Expr& e) {
@@ -144,6 +147,10 @@ bool Interpreter::is_qubits(const Expr& e) {
 }
 
 Value Interpreter::evaluate_index(const Expr& e) {
+  if (const ArrayPart part = array_part(e);
+      part.array && part.indices.size() <= part.array->dims.size()) {
+    return element(part);
+  }
   const std::size_t before = assumed_.size();
   const std::optional<Value> index = dependent_index(*e.args[1]);
   Value out;
@@ -228,10 +235,13 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
   std::vector<std::size_t> out;
   const auto add = [&](const Token& at, std::int64_t i) {
     if (i < -n || i >= n) {
-      fail(at, concat({"index ", std::to_string(i), " is out of range: there ",
-                       (n == 1 ? "is 1 element"
-                               : concat({"are ", std::to_string(n), " elements, 0 to ",
-                                         std::to_string(n - 1)}))}));
+      const std::string problem = concat(
+          {"index ", std::to_string(i), " is out of range: there ",
+           (n == 1
+                ? "is 1 element"
+                : concat({"are ", std::to_string(n), " elements, 0 to ", std::to_string(n - 1)}))});
+      if (in_a_case()) throw ImpossibleCase{at, problem};
+      fail(at, problem);
     }
     out.push_back(static_cast<std::size_t>(i < 0 ? i + n : i));
   };
@@ -244,8 +254,13 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     return out;
   }
   if (e.kind == ExprKind::kRange) {
+    bool in_case = false;
     const auto place = [&](std::size_t k, std::int64_t otherwise) {
       if (!e.args[k]) return otherwise;
+      if (const std::int64_t* given = assumed(*e.args[k])) {
+        in_case = true;
+        return *given;
+      }
       const std::int64_t i = known_integer(e.args[k], "an index");
       return i < 0 ? i + n : i;
     };
@@ -258,7 +273,7 @@ std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, b
     for (std::int64_t i = first; step > 0 ? i <= last : i >= last; i += step) {
       out.push_back(static_cast<std::size_t>(i));
     }
-    if (out.empty()) fail(e.at, "this range is empty");
+    if (out.empty() && !in_case) fail(e.at, "this range is empty");
     return out;
   }
   if (const std::int64_t* given = assumed(e)) {
@@ -297,9 +312,11 @@ Interpreter::Wires Interpreter::wires(const Expr& e) {
     }
     const Variable* v = memory_.find(e.op);
     if (!v) fail_unknown(e.at, "register");
-    if (v->kind == Variable::Kind::kValue) {
-      fail(e.at, concat({"'", e.op, "' is a value, a register is needed"}));
+    if (v->kind == Variable::Kind::kValue || v->kind == Variable::Kind::kArray) {
+      const char* what = v->kind == Variable::Kind::kValue ? "' is a value" : "' is an array";
+      fail(e.at, concat({"'", e.op, what, ", a register is needed"}));
     }
+    if (v->alias) return wires(*v->alias);
     out.ids = v->wires;
     out.quantum = v->kind == Variable::Kind::kQubits;
     out.is_array = v->is_array;
@@ -340,7 +357,7 @@ std::optional<Term> Interpreter::comparison(const Expr& e) {
   for (const int side : {0, 1}) {
     const Expr &reg = *e.args[static_cast<std::size_t>(side)],
                &other = *e.args[static_cast<std::size_t>(1 - side)];
-    if (!is_bits(reg)) continue;
+    if (!is_bits(reg) || depends_on_measurements(reg)) continue;
     const Wires w = wires(reg);
     if (w.quantum) return std::nullopt;
     std::size_t runtime = 0;

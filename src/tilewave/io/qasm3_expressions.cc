@@ -96,21 +96,26 @@ ExprPtr Parser::unary() {
 
 ExprPtr Parser::postfix() {
   ExprPtr a = primary();
-  while (lexer_.token().is('[')) {
-    auto e = make_expr(ExprKind::kIndex, lexer_.token());
-    e->args = {a, index()};
-    a = e;
-  }
+  while (lexer_.token().is('[')) a = indexed(std::move(a));
   return a;
 }
 
-// [expression], [range] or [{set}]
+// a[index], or a[index, index] for a[index][index]
+ExprPtr Parser::indexed(ExprPtr a) {
+  const Token at = lexer_.expect("[");
+  do {
+    auto e = make_expr(ExprKind::kIndex, at);
+    e->args = {std::move(a), set_or_range()};
+    a = e;
+  } while (lexer_.accept(","));
+  lexer_.expect("]");
+  return a;
+}
+
+// [range]
 ExprPtr Parser::index() {
   lexer_.expect("[");
   ExprPtr inside = set_or_range();
-  if (lexer_.token().is(',')) {
-    lexer_.fail(lexer_.token(), "arrays of several dimensions are not read: one index");
-  }
   lexer_.expect("]");
   return inside;
 }

@@ -239,6 +239,7 @@ void Interpreter::check_name(const Token& name) {
 
 void Interpreter::declare(const Stmt& s) {
   check_name(s.name);
+  if (s.type.is_array) return declare_array(s);
   const std::string_view name = s.name.text;
   Variable v;
   v.base = s.type.base;
@@ -338,8 +339,11 @@ void Interpreter::declare_input(const Stmt& s, Variable v) {
 
 void Interpreter::alias(const Stmt& s) {
   check_name(s.name);
-  const Wires w = wires(*s.value);
+  bool depends = false;
+  ExprPtr part = with_kept_indices(s.value, depends);
+  const Wires w = depends ? all_wires(*part) : wires(*part);
   Variable v;
+  if (depends) v.alias = std::move(part);
   v.kind = w.quantum ? Variable::Kind::kQubits : Variable::Kind::kBits;
   v.base = w.quantum ? Base::kQubit : Base::kBit;
   v.is_array = w.is_array;
@@ -351,6 +355,7 @@ void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
   for_each_case({&from}, at.line, [&] {
     const Wires q = qubits(from);
     if (q.ids.size() != to.ids.size()) {
+      if (in_a_case()) return add_trap(at.line);
       fail(at, concat({"measure needs as many classical bits as qubits: there are ",
                        std::to_string(q.ids.size()), " and ", std::to_string(to.ids.size())}));
     }
@@ -372,6 +377,11 @@ void Interpreter::assign(const Stmt& s) {
       measure(s.value->at, *s.value->args[0], to);
     });
   }
+  if (const ArrayPart part = array_part(target); part.array && part.indices.empty()) {
+    if (s.op != "=") fail(target.at, "an array is assigned as a whole by '=' only");
+    if (part.array->is_const) fail(target.at, concat({"'", target.op, "' is constant"}));
+    return fill_array(*part.array, *s.value, s.at.line);
+  }
   Value value = evaluate(*s.value);
   if (s.op != "=") {
     const Value old = evaluate(target);
@@ -388,6 +398,9 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
   Value value = given_value;
   const Memory::Keep keep(memory_, value);
   try {
+    if (const ArrayPart part = array_part(target); part.array) {
+      return store_element(part, target, value, line);
+    }
     if (is_bits(target)) {
       return for_each_case({&target}, line, [&] {
         const Wires to = wires(target);

@@ -73,6 +73,17 @@ class Interpreter {
   struct Dependents {
     std::deque<Dependent> list;
     std::deque<Memory::Keep> keeps;
+    int cases = 0, impossible = 0;  ///< of them an index does not exist
+  };
+  /// An index does not exist in the case under way.
+  struct ImpossibleCase {
+    Token at;
+    std::string problem;
+  };
+  /// An array, or a part of it; the outermost index first.
+  struct ArrayPart {
+    Variable* array = nullptr;
+    std::vector<const Expr*> indices;
   };
   /// What an index is in the case under way.
   struct Assumed {
@@ -127,6 +138,7 @@ class Interpreter {
   std::optional<double> plain_real(const Expr& e);
   void apply(const Token& at, const Gate& gate, const std::vector<double>& params,
              std::span<const circuit::Qubit> qubits);
+  void call_on_operands(const Stmt& s, const Gate& gate, const Angles& params);
   void broadcast(const Stmt& s, const Gate& gate, const Angles& params,
                  const circuit::Circuit& inner);
   void apply_definition(const Token& at, const Definition& d, std::span<const Value> params,
@@ -141,21 +153,45 @@ class Interpreter {
   const std::int64_t* assumed(const Expr& index) const;
   void check_index(const Value& v, std::size_t size, std::uint32_t line);
   void add_trap(std::uint32_t line);
+  bool in_a_case() const { return case_depth_ == call_depth_; }
   void find_dependent(const Expr& index, std::size_t size, Dependents& out);
   void find_dependent(const Expr& e, Dependents& out);
+  /// Whether an index of a part of a register does.
+  bool depends_on_measurements(const Expr& part);
   /// Calls f once, or once for every way in which the indices of the operands may fall.
   void for_each_case(std::initializer_list<const Expr*> operands, std::uint32_t line,
                      const std::function<void()>& f);
   void for_each_case(const std::vector<const Expr*>& operands, std::uint32_t line,
                      const std::function<void()>& f);
+  void run_cases(Dependents& found, std::uint32_t line, const std::function<void()>& f);
   void run_cases(Dependents& found, std::size_t k, std::uint32_t line,
                  const std::function<void()>& f);
+  ExprPtr with_kept_indices(const ExprPtr& e, bool& depends);
+  ExprPtr with_kept_value(const ExprPtr& e, bool& depends);
+  Wires all_wires(const Expr& e);
+  void call_in_cases(const Stmt& s, const Gate& gate, const Angles& params);
   Value place(const Value& index, std::size_t size, const Token& at);
   std::optional<Value> dependent_index(const Expr& index);
   Value pick(const Value& all, const Value& index, std::size_t size, const Token& at);
   void apply_at_run(const Token& at, const Gate& gate, std::span<const Value> params,
                     std::span<const circuit::Qubit> qubits);
   Value call_subroutine(const Token& at, const std::vector<ExprPtr>& args);
+
+  // ---- arrays (qasm3_arrays.cc) ----
+  /// What an expression names of an array; `array` is null where it names none.
+  ArrayPart array_part(const Expr& e);
+  void declare_array(const Stmt& s);
+  void fill_array(const Variable& array, const Expr& from, std::uint32_t line);
+  void array_values(const Variable& array, std::size_t dim, const Expr& from,
+                    std::deque<Value>& values);
+  Value element_place(const ArrayPart& part);
+  Value element(const ArrayPart& part);
+  void store_element(const ArrayPart& part, const Expr& target, const Value& value,
+                     std::uint32_t line);
+  Variable array_argument(const Parameter& p, const Expr& given);
+  /// The elements of an array of one dimension that an expression names, or null.
+  std::shared_ptr<std::vector<Variable>> row_of(const Expr& e);
+  Value size_of(const Expr& e);
 
   // ---- plain statements (qasm3_plain.cc) ----
   /// Runs the plain statement that stands next, or reads nothing.
@@ -204,6 +240,7 @@ class Interpreter {
   std::unordered_set<std::string> used_inputs_;
   Call call_;                      // of the subroutine under way
   std::vector<Assumed> assumed_;   // indices in the case under way
+  int case_depth_ = -1;            // of calls where the case under way stands, -1 without one
   int guarded_ = 0;                // right sides of && and || under way
   std::vector<Loop> loops_;        // under way, of this subroutine
   std::vector<std::size_t> ends_;  // jumps to the end of the program

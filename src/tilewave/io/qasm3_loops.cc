@@ -49,6 +49,28 @@ void add_written(const Block& body, std::vector<std::string_view>& names) {
   }
 }
 
+// The names that an expression gives to subroutines.
+void add_passed(const ExprPtr& e, std::vector<std::string_view>& names) {
+  if (!e) return;
+  for (const ExprPtr& part : e->args) {
+    if (e->kind == ExprKind::kCall && part->kind == ExprKind::kName) names.push_back(part->op);
+    add_passed(part, names);
+  }
+}
+
+void add_passed(const Block& body, std::vector<std::string_view>& names) {
+  for (const auto& s : body) {
+    add_passed(s->value, names);
+    for (const ExprPtr& e : s->args) {
+      if (s->kind == StmtKind::kCall && e->kind == ExprKind::kName) names.push_back(e->op);
+      add_passed(e, names);
+    }
+    add_passed(s->body, names);
+    add_passed(s->otherwise, names);
+    for (const Case& c : s->cases) add_passed(c.body, names);
+  }
+}
+
 }  // namespace
 
 std::optional<Term> Interpreter::still_here(bool& never) const {
@@ -126,6 +148,8 @@ Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
       values.push_back(evaluate(*e));
       if (values.back().is_real()) fail(e->at, "a loop runs over integers");
     }
+  } else if (const auto elements = row_of(*s.value)) {
+    for (const Variable& v : *elements) values.push_back(v.value);
   } else {
     const Value v = evaluate(*s.value);
     if (v.base != Base::kBit) fail(s.value->at, "a loop runs over a range, a set or bits");
@@ -246,6 +270,13 @@ void Interpreter::running_loop(const Stmt& s, std::optional<Term> entry,
                                const std::function<std::optional<Term>(bool&)>& holds,
                                const std::function<Flow()>& body,
                                std::vector<std::string_view> written) {
+  std::vector<std::string_view> passed;  // a subroutine may write into an array
+  add_passed(s.body, passed);
+  for (const std::string_view name : passed) {
+    const Variable* v = memory_.find(name);
+    const bool is_new = std::find(written.begin(), written.end(), name) == written.end();
+    if (v && v->kind == Variable::Kind::kArray && is_new) written.push_back(name);
+  }
   memory_.enter_loop(written, s.at.line);
 
   const auto jump_under = [&](std::optional<Term> term) {

@@ -184,13 +184,17 @@ void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
   }
   if (known_[wire] >= 0) return;  // no value refers to a bit that is a constant
   std::vector<Value*> dependent;
-  for (Value* v : kept_) {
-    if (reads(v->deps, wire)) dependent.push_back(v);
-  }
+  const auto look = [&](Value& v) {
+    const bool is_new = std::find(dependent.begin(), dependent.end(), &v) == dependent.end();
+    if (is_new && reads(v.deps, wire)) dependent.push_back(&v);
+  };
+  for (Value* v : kept_) look(*v);
   if (any_dependent_) {
     for (Scope& scope : scopes_) {
       for (auto& [name, variable] : scope) {
-        if (reads(variable.value.deps, wire)) dependent.push_back(&variable.value);
+        look(variable.value);
+        if (!variable.elements) continue;
+        for (Variable& element : *variable.elements) look(element.value);
       }
     }
   }
@@ -331,18 +335,28 @@ void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
 void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint32_t line) {
   for (const std::string_view name : written) {
     Variable* v = find(name);
-    if (!v || v->is_const || v->kind == Variable::Kind::kQubits) continue;
-    if (v->kind == Variable::Kind::kBits) {
-      for (const std::uint32_t wire : v->wires) {
+    if (v && !v->is_const) enter_loop(*v, line);
+  }
+}
+
+void Memory::enter_loop(Variable& v, std::uint32_t line) {
+  switch (v.kind) {
+    case Variable::Kind::kQubits:
+      return;
+    case Variable::Kind::kBits:
+      for (const std::uint32_t wire : v.wires) {
         before_write(wire, line);
         known_[wire] = -1;
       }
-      continue;
-    }
-    if (v->storage < 0) {
-      v->storage = hidden_bits(static_cast<std::size_t>(bits_of(v->value)))[0];
-    }
-    store(*v, v->value, line, -1);
+      return;
+    case Variable::Kind::kArray:
+      for (Variable& element : *v.elements) enter_loop(element, line);
+      return;
+    case Variable::Kind::kValue:
+      if (v.storage < 0) {
+        v.storage = hidden_bits(static_cast<std::size_t>(bits_of(v.value)))[0];
+      }
+      return store(v, v.value, line, -1);
   }
 }
 
@@ -363,12 +377,25 @@ void Memory::leave_body(std::size_t before) {
 void Memory::close_turn(const std::vector<std::string_view>& written, std::uint32_t line) {
   for (const std::string_view name : written) {
     Variable* v = find(name);
-    if (!v || v->is_const || v->kind == Variable::Kind::kQubits) continue;
-    if (v->kind == Variable::Kind::kBits) {
-      for (const std::uint32_t wire : v->wires) known_[wire] = -1;
-    } else if (!is_storage(v->value, static_cast<std::uint32_t>(v->storage))) {
-      store(*v, v->value, line, -1);
-    }
+    if (v && !v->is_const) close_turn(*v, line);
+  }
+}
+
+void Memory::close_turn(Variable& v, std::uint32_t line) {
+  switch (v.kind) {
+    case Variable::Kind::kQubits:
+      return;
+    case Variable::Kind::kBits:
+      for (const std::uint32_t wire : v.wires) known_[wire] = -1;
+      return;
+    case Variable::Kind::kArray:
+      for (Variable& element : *v.elements) close_turn(element, line);
+      return;
+    case Variable::Kind::kValue:
+      if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
+        store(v, v.value, line, -1);
+      }
+      return;
   }
 }
 

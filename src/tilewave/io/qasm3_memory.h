@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +17,7 @@
 namespace tilewave::io::qasm3 {
 
 struct Variable {
-  enum class Kind : std::uint8_t { kValue, kBits, kQubits } kind = Kind::kValue;
+  enum class Kind : std::uint8_t { kValue, kBits, kQubits, kArray } kind = Kind::kValue;
   Base base = Base::kInt;
   int width = 64;
   bool is_const = false;
@@ -25,6 +26,12 @@ struct Variable {
   std::vector<std::uint32_t> wires;  ///< bits or qubits of the circuit
   std::size_t depth = 0;             ///< conditions under which it was declared
   std::int64_t storage = -1;         ///< first of the classical bits that hold it in running loops
+  /// Of a name given by `let` whose indices depend on measurements: what it stands for, with the
+  /// indices in variables of their own; `wires` are then all that it may be.
+  std::shared_ptr<const Expr> alias = {};
+  /// kArray: the elements, the last index fastest; a parameter shares those of its argument.
+  std::shared_ptr<std::vector<Variable>> elements = {};
+  std::vector<std::size_t> dims = {};
 };
 
 /// A condition that a statement stands under. Without a value it compares a long register.
@@ -112,6 +119,8 @@ class Memory {
   void keep(Value& v, std::uint32_t line);
   void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
+  void enter_loop(Variable& v, std::uint32_t line);
+  void close_turn(Variable& v, std::uint32_t line);
   std::int32_t index_of(Test test);
 
   circuit::Circuit& circuit_;

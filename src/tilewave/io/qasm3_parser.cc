@@ -7,7 +7,7 @@ namespace tilewave::io::qasm3 {
 namespace {
 
 constexpr std::string_view kPulseWords[] = {"cal", "defcal", "durationof", "defcalgrammar"};
-constexpr std::string_view kOtherWords[] = {"array", "complex", "mutable", "readonly", "opaque"};
+constexpr std::string_view kOtherWords[] = {"complex", "mutable", "readonly", "opaque"};
 
 constexpr std::string_view kAssignments[] = {
     "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**=", "<<=", ">>="};
@@ -179,11 +179,12 @@ void Parser::simple(Stmt& s, const Token& word) {
   } else if (w == "const" || w == "input" || w == "output") {
     s.op = w;
     const Token type_word = lexer_.expect_identifier("a type");
-    if (base_of(type_word.text) == Base::kVoid) {
+    check_is_read(type_word);
+    if (base_of(type_word.text) == Base::kVoid && type_word.text != "array") {
       lexer_.fail(type_word, concat({"expected a type, found '", type_word.text, "'"}));
     }
     declaration(s, type_word);
-  } else if (base_of(w) != Base::kVoid) {
+  } else if (base_of(w) != Base::kVoid || w == "array") {
     declaration(s, word);
   } else if (w == "ctrl" || w == "negctrl" || w == "inv" || w == "pow") {
     modified_call(s, word);
@@ -193,7 +194,42 @@ void Parser::simple(Stmt& s, const Token& word) {
   lexer_.expect(";");
 }
 
+// array[type, size, ...], or of a parameter array[type, #dim = n]
+TypeName Parser::array_type() {
+  lexer_.expect("[");
+  const Token word = lexer_.expect_identifier("a type");
+  if (word.text == "array" || word.text == "qubit" || word.text == "stretch") {
+    lexer_.fail(word, "an array has no elements of this type");
+  }
+  TypeName t = type(word);
+  t.is_array = true;
+  lexer_.expect(",");
+  if (lexer_.accept("#")) {
+    if (!lexer_.accept_word("dim")) lexer_.fail_expected("'dim'");
+    lexer_.expect("=");
+    t.num_dims = expression();
+  } else {
+    do t.dims.push_back(expression());
+    while (lexer_.accept(","));
+  }
+  lexer_.expect("]");
+  return t;
+}
+
+// {value, ...}, rows in braces of their own, or another array
+ExprPtr Parser::array_value() {
+  const Depth deeper(*this);
+  if (!lexer_.token().is('{')) return expression();
+  auto e = make_expr(ExprKind::kSet, lexer_.take());
+  while (!lexer_.accept("}")) {
+    e->args.push_back(array_value());
+    if (!lexer_.token().is('}')) lexer_.expect(",");
+  }
+  return e;
+}
+
 TypeName Parser::type(const Token& word) {
+  if (word.text == "array") return array_type();
   TypeName t;
   t.base = base_of(word.text);
   if (t.base == Base::kVoid) {
@@ -211,7 +247,7 @@ void Parser::declaration(Stmt& s, const Token& word) {
   s.kind = StmtKind::kDeclare;
   s.type = type(word);
   s.name = new_name("a name");
-  if (lexer_.accept("=")) s.value = value();
+  if (lexer_.accept("=")) s.value = s.type.is_array ? array_value() : value();
 }
 
 void Parser::old_register(Stmt& s, bool quantum) {
@@ -232,15 +268,11 @@ void Parser::call_or_assignment(Stmt& s, const Token& word) {
   if (!lexer_.token().is('[') && !is_assignment()) return call(s, word);
   s.kind = StmtKind::kAssign;
   ExprPtr target = make_expr(ExprKind::kName, word, word.text);
-  while (lexer_.token().is('[')) {
-    auto e = make_expr(ExprKind::kIndex, lexer_.token());
-    e->args = {target, index()};
-    target = e;
-  }
+  while (lexer_.token().is('[')) target = indexed(std::move(target));
   s.args.push_back(target);
   if (!is_assignment()) lexer_.fail_expected("'='");
   s.op = lexer_.take().text;
-  s.value = value();
+  s.value = lexer_.token().is('{') ? array_value() : value();
 }
 
 void Parser::modified_call(Stmt& s, Token word) {
@@ -312,8 +344,14 @@ void Parser::subroutine(Stmt& s) {
   lexer_.expect("(");
   if (!lexer_.accept(")")) {
     do {
-      const Token word = lexer_.expect_identifier("a type");
+      Token word = lexer_.expect_identifier("a type");
       Parameter p;
+      const bool is_readonly = word.text == "readonly";
+      const bool by_reference = is_readonly || word.text == "mutable";
+      if (by_reference) word = lexer_.expect_identifier("'array'");
+      if (by_reference != (word.text == "array")) {
+        lexer_.fail(word, "an array is given as 'readonly array' or 'mutable array'");
+      }
       if (word.text == "qreg" || word.text == "creg") {
         p.type.base = word.text == "qreg" ? Base::kQubit : Base::kBit;
         p.name = new_name("a name");
@@ -324,6 +362,7 @@ void Parser::subroutine(Stmt& s) {
       } else {
         check_is_read(word);
         p.type = type(word);
+        p.type.is_readonly = is_readonly;
         p.name = new_name("a name");
       }
       d->params.push_back(std::move(p));

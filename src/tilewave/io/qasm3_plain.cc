@@ -105,7 +105,7 @@ bool Interpreter::plain_wire(Lexer& lexer, Variable::Kind kind, std::uint32_t& w
   PlainName& last = plain_names_[kind == Variable::Kind::kQubits];
   if (!last.variable || last.name != name.text) last = {name.text, memory_.find(name.text)};
   const Variable* v = last.variable;
-  if (!v || v->kind != kind) return false;
+  if (!v || v->kind != kind || v->alias) return false;
   lexer.advance();
   std::uint64_t index = 0;
   if (v->is_array) {

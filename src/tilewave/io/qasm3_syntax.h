@@ -31,6 +31,10 @@ using ExprPtr = std::shared_ptr<const Expr>;
 struct TypeName {
   Base base = Base::kVoid;
   ExprPtr width;  ///< between the brackets; null when there are none
+  bool is_array = false;
+  bool is_readonly = false;        ///< of an array parameter
+  std::vector<ExprPtr> dims = {};  ///< of an array
+  ExprPtr num_dims = {};           ///< of an array parameter of any sizes (#dim = n)
 };
 
 enum class ExprKind : std::uint8_t {
@@ -170,6 +174,8 @@ class Parser {
   Block case_body();
   void for_statement(Stmt& s);
   TypeName type(const Token& word);
+  TypeName array_type();
+  ExprPtr array_value();
   Token new_name(const char* what);
   ExprPtr value();  // expression or measure
   ExprPtr expression();
@@ -178,6 +184,7 @@ class Parser {
   ExprPtr postfix();
   ExprPtr primary();
   ExprPtr index();
+  ExprPtr indexed(ExprPtr a);
   ExprPtr set_or_range();
   std::vector<ExprPtr> list(std::string_view close);
 

@@ -206,6 +206,20 @@ TEST(Qasm3, one_listing_for_each_construct) {
       {"qubit q; bit[2] c; c[0] = measure q; c[1] = c[0] ^ 1; if (c[1]) x q;",
        "measure 0>0\nassign 1=1 if 0 2\nassign 1=0 if 1 3\nx 0 if 2 3\n"},
       {"qubit q; bit[2] c = \"10\"; if (c[1]) x q; if (c[0]) y q;", "assign 1=1\nx 0\n"},
+      // parts of registers and roots that depend on a measurement: each case under its condition
+      {"qubit[2] q; bit c = measure q[0]; let a = q[c]; c = measure q[1]; x a;",
+       "measure 0>0\nassign 1=1 if 1 3\nmeasure 1>0\nx 0 if 0 1\nx 1 if 2 3\n"},
+      {"qubit[3] q; bit c = measure q[0]; z q[c:1];",
+       "measure 0>0\nz 0 if 0\nz 1 if 0\nz 1 if 1\n"},
+      // arrays
+      {"qubit q; const array[int[8], 2, 2] a = {{1, 2}, {3, 4}}; rx(a[1, 0]) q; rx(a[-1][1]) q;",
+       "rx(3) 0\nrx(4) 0\n"},
+      {"qubit q; array[float, 3] a; a[1] = 0.5; a[2] = a[1] * 3; for float x in a rx(x) q;",
+       "rx(0) 0\nrx(0.5) 0\nrx(1.5) 0\n"},
+      {"qubit q; array[int, 2] a = {1, 2}; array[int, 2] b = a; b[0] = 7; a = {a[1], a[0]}; "
+       "rx(a[0] "
+       "+ b[0]) q; rx(sizeof(a)) q; rx(a[1]) q;",
+       "rx(9) 0\nrx(2) 0\nrx(1) 0\n"},
       // subroutines
       {"qubit[3] q; def f(qubit[2] a, int n) { rx(n) a[0]; cx a[0],a[1]; } f(q[1:2], 4);",
        "rx(4) 1\ncx 1,2\n"},
@@ -305,13 +319,17 @@ TEST(Qasm3, one_message_for_each_mistake) {
       {"bit c;", "f:1:7: no qubits are declared: add a line such as 'qubit[2] q;'"},
       {"input float th; qubit q;",
        "f:1:13: input 'th' has no value: give one with --input th=<number>"},
-      {"qubit[2] q; bit c; c = measure q[0]; let a = q[c];",
-       "f:1:48: an index depends on a measurement, which this part of a register may not: index it "
+      {"qubit[2] q; bit c; c = measure q[0]; let a = q[c:1]; x a[c];",
+       "f:1:58: an index depends on a measurement, which this part of a register may not: index it "
        "in the statement that uses the qubit"},
+      {"qubit[3] q; bit c; c = measure q[0]; let a = q[c:1]; x a[2];",
+       "f:1:58: index 2 is out of range: there is 1 element"},
       {"qubit q; bit c = measure q; pow(c / 2.0) @ x q;",
        "f:1:35: a power depends on a measurement: it must be known before the circuit runs"},
-      {"qubit q; bit c = measure q; pow(0.5) @ rx(c) q;",
-       "f:1:29: pow with a fraction takes a gate whose angles are known before the circuit runs"},
+      {"qubit q; bit[13] c; for int k in [0:12] { c[k] = measure q; } pow(0.5) @ rx(c) q;",
+       "f:1:74: the angles of a gate under a root: this depends on more than 12 measured bits, or "
+       "on "
+       "what a running loop changes"},
       {"qubit q; const int k = 1; k = 2;", "f:1:27: 'k' is constant"},
       {"qubit q; int k = \"01\" + \"1\" ++ 2;", "f:1:29: ++ joins registers: it stands in 'let'"},
       {"cal { }",
@@ -320,7 +338,12 @@ TEST(Qasm3, one_message_for_each_mistake) {
       {"defcal x q { }",
        "f:1:1: 'defcal' belongs to the pulse-level part of OpenQASM 3, which is "
        "not simulated: remove it"},
-      {"array[int, 3] a;", "f:1:1: 'array' of OpenQASM 3 is not read"},
+      {"array[int] a;", "f:1:10: expected ',', found ']'"},
+      {"array[qubit, 3] a;", "f:1:7: an array has no elements of this type"},
+      {"array[int, 2] a = {1};", "f:1:19: 1 elements where 2 are needed"},
+      {"array[int, 2, 2] a; int b = a[1];",
+       "f:1:30: this is a row of an array: an element has 2 indices"},
+      {"complex[float] a;", "f:1:1: 'complex' of OpenQASM 3 is not read"},
       {"gate g a { measure a; } qubit q; g q;",
        "f:1:12: 'measure' cannot stand in a gate definition"},
       {"gate g a { g a; }", "f:1:12: gate 'g' calls itself: definitions may not be recursive"},
@@ -353,6 +376,9 @@ constexpr const char* kEverything =
     "gate g(a) x,y { ctrl @ rx(a) x,y; inv @ t y; } def f(qubit a, int k) -> bit { return measure "
     "a; } for int i in [0:1] { g(pi/2) q[0],q[1]; } c[0] = f(q[0], 3); switch (c) { case 0 { x q; "
     "} default { y q; } } if (c == \"01\") { let b = q[0:1]; h b; } else { pow(0.5) @ z q[0]; }"
+    "array[int[8], 2] w = {1, 2}; w[int(c[0])] += 1; def g2(mutable array[int[8], 2] v) { v[0] = "
+    "3; "
+    "} g2(w); let z = q[int(c[0]):1]; y z; pow(0.5) @ rx(w[1]) q[0]; for int i in w { rx(i) z[0]; }"
     "int[4] k = c; k += 1; while (n < 1) { reset q; } if (k > 1) { c = measure q; } measure q -> "
     "c; while (c[0]) { k += 1; if (k > 2) { break; } c = measure q; } delay[2ns] q; end;";
 

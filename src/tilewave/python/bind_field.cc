@@ -1,6 +1,8 @@
 // Rasters: local entropy and fused elementwise maps over arrays of Python, read and written where
 // they lie.
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -155,13 +157,36 @@ struct DeviceResult {
   }
 };
 
+void check_alignment(const float* values) {
+  if (reinterpret_cast<std::uintptr_t>(values) % 16) {
+    throw Error(ExitCode::kUsage, "an array on a device must begin at a multiple of 16 bytes");
+  }
+}
+
+// Pixels without a result, which are NaN, become `fill`.
+void fill_gaps(float* values, std::size_t size, double fill, int device) {
+  check_alignment(values);
+  char text[64];
+  std::snprintf(text, sizeof text, "v == v ? v : (%.9g)", fill);
+  const auto count = static_cast<std::int64_t>(size);
+  field::MapCuda map(field::MapExpression::parse(text), {}, count, device);
+  map.run_on_device(0, count, values, nullptr);
+}
+
 template <class T>
 nb::object entropy_on_device(const DeviceArray<const T>& image,
                              const std::optional<DeviceArray<float>>& out,
-                             const ConstArray<std::uint8_t>& footprint, int levels, double base,
-                             const std::string& border, int constant_code, double min_valid) {
+                             const ConstArray<std::uint8_t>& footprint,
+                             const std::optional<int>& given_levels, double base,
+                             const std::string& border, int constant_code, double min_valid,
+                             double fill) {
   if (image.ndim() < 2) throw Error(ExitCode::kUsage, "an image has two dimensions or more");
   if (image.size() == 0) throw Error(ExitCode::kUsage, "the image is empty");
+  if (!given_levels && sizeof(T) > 1) {
+    throw Error(ExitCode::kUsage,
+                "an image of more than 8 bits on a device needs levels, its number of classes");
+  }
+  const int levels = given_levels.value_or(256);
   const auto height = static_cast<std::int64_t>(image.shape(image.ndim() - 2)),
              width = static_cast<std::int64_t>(image.shape(image.ndim() - 1));
   const field::EntropyOptions options =
@@ -175,6 +200,7 @@ nb::object entropy_on_device(const DeviceArray<const T>& image,
       entropy.run_on_device(image.data() + at, width, {0, width, 0, height}, result.data + at,
                             width, nullptr);
     }
+    if (!std::isnan(fill)) fill_gaps(result.data, image.size(), fill, image.device_id());
     runtime::cuda::finish_on_device(image.device_id());
   }
   return result.array(image);
@@ -192,9 +218,7 @@ nb::object map_on_device(const DeviceArray<const float>& values,
   }
   const DeviceResult result(values, out);
   const int device = values.device_id();
-  if (reinterpret_cast<std::uintptr_t>(result.data) % 16) {
-    throw Error(ExitCode::kUsage, "an array on a device must begin at a multiple of 16 bytes");
-  }
+  check_alignment(result.data);
   if (values.ndim() != 1 && values.ndim() != 2) {
     throw Error(ExitCode::kUsage, "a map takes one or two dimensions");
   }
@@ -236,8 +260,8 @@ void bind_moves(nb::module_& m) {
 template <class T>
 void bind_entropy_on_device(nb::module_& m) {
   m.def("_entropy_on_device", &entropy_on_device<T>, "image"_a.noconvert(),
-        "out"_a.none().noconvert(), "footprint"_a, "levels"_a, "base"_a, "border"_a, "constant"_a,
-        "min_valid"_a);
+        "out"_a.none().noconvert(), "footprint"_a, "levels"_a.none(), "base"_a, "border"_a,
+        "constant"_a, "min_valid"_a, "fill"_a);
 }
 
 // A NumPy array with what lies on the device.
