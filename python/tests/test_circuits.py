@@ -249,7 +249,7 @@ def test_inverse():
     (lambda: tw.expectation(tw.Circuit(2), "ZZZ"), ValueError, "observable:1"),
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
     (lambda: tw.run(tw.Circuit(2), observables={"ZZ": 1j}), ValueError, "Hermitian"),
-    (lambda: tw.sample(tw.Circuit(2), -1), TypeError, "incompatible"),
+    (lambda: tw.sample(tw.Circuit(2), -1), ValueError, "-1 shots cannot be taken"),
 ])
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):
@@ -262,3 +262,27 @@ def test_stubs_name_every_method():
     assert "def u(self, theta: float, phi: float, lam: float, qubit: int) -> Circuit" in stub
     for name in tw.gate_names():
         assert f"def {name}(" in stub, name
+
+
+def test_circuits_of_other_kinds_are_taken_as_they_are(tmp_path):
+    ours = tw.Circuit(2).h(0).cx(0, 1)
+    text = 'OPENQASM 3; include "stdgates.inc"; qubit[2] q; h q[0]; cx q[0], q[1];'
+    path = tmp_path / "bell.qasm"
+    path.write_text(text)
+    kinds = [text, path, str(path)]
+    for name, make in (("qiskit", lambda qiskit: qiskit.QuantumCircuit(2)), ("stim", lambda stim: stim.Circuit())):
+        try:
+            kinds.append(make(__import__(name)))
+        except ImportError:
+            continue
+        (kinds[-1].append("H", 0), kinds[-1].append("CX", [0, 1])) if name == "stim" else (kinds[-1].h(0), kinds[-1].cx(0, 1))
+    assert len(kinds) > 2
+    for circuit in kinds:
+        np.testing.assert_allclose(tw.simulate(circuit), tw.simulate(ours))
+        assert tw.sample(circuit, 50, seed=1) == tw.sample(ours, 50, seed=1)
+        assert tw.expectation(circuit, "ZZ") == pytest.approx(1) and tw.run(circuit, 5, seed=1).shots == 5
+        assert tw.plan(circuit).num_gates == 2 and len(tw.amplitudes(circuit)) == 4
+        np.testing.assert_allclose(tw.marginals(circuit), [0.5, 0.5])
+        np.testing.assert_allclose(tw.probabilities(circuit), [0.5, 0, 0, 0.5])
+    with pytest.raises(TypeError, match="expected a tilewave.Circuit, a qiskit.QuantumCircuit, .*, not list"):
+        tw.sample([1])

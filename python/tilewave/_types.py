@@ -17,6 +17,8 @@ Path = Union[str, "os.PathLike[str]"]
 Observable = Union[str, Mapping[str, complex], Iterable[tuple[str, complex]], Any]
 #: What tilewave.noise_model takes: its own, a dictionary, JSON, a path, Aer's NoiseModel.
 Noise = Union[Mapping[str, Any], Path, Any, None]
+#: A tilewave.Circuit, Qiskit's QuantumCircuit, a stim.Circuit without noise, or OpenQASM: a text or a path.
+AnyCircuit = Union[Path, Any]
 #: A text in Stim's language, a path, or a stim.Circuit.
 StimCircuit = Union[Path, Any]
 #: An array of NumPy or of any package that speaks DLPack, on the host or on a CUDA device.

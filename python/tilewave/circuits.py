@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Optional, Union
 
 from . import _core
-from ._types import Path, StimCircuit
+from ._types import AnyCircuit, Path, StimCircuit
 
 
 def read_text(source: Path) -> tuple[str, str]:
@@ -21,6 +21,21 @@ def read_text(source: Path) -> tuple[str, str]:
             with open(source, encoding="utf-8", errors="surrogateescape") as file:
                 return file.read(), source
     return source, "<text>"
+
+
+def circuit_of(circuit: AnyCircuit) -> _core.Circuit:
+    """A circuit of any kind as one of ours, which is used as it is (and keeps its plans)."""
+    if isinstance(circuit, _core.Circuit):
+        return circuit
+    package = type(circuit).__module__.split(".")[0]
+    if package == "qiskit":
+        return Circuit.from_qiskit(circuit)
+    if package == "stim":
+        return Circuit.from_stim(circuit)
+    if isinstance(circuit, (str, os.PathLike)):
+        return Circuit.from_qasm(circuit)
+    raise TypeError("expected a tilewave.Circuit, a qiskit.QuantumCircuit, a stim.Circuit, or OpenQASM (a text or a path), "
+                    f"not {type(circuit).__name__}")
 
 
 class Circuit(_core.Circuit):

@@ -10,20 +10,22 @@ import numpy as np
 
 from . import _core
 from ._core import Result
-from ._types import Device, Observable, Path, PauliOrder, Precision, Seed
-from .runs import _real_terms
+from ._types import AnyCircuit, Device, Observable, Path, PauliOrder, Precision, Seed
+from .circuits import circuit_of
+from .runs import _count, _real_terms
 
 
-def report(circuit: _core.Circuit, path: Path, shots: int = 1024, *, seed: Seed = None,
+def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = None,
            probabilities: Union[bool, Sequence[int]] = True, observables: Optional[Observable] = None,
            pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
            title: str = "Tilewave run") -> Result:
     """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,
     and the plan as a time line (bytes and rate of every pass against the machine's limit, predicted and measured).
     Returns the run's Result."""
+    circuit = circuit_of(circuit)
     chosen = [] if probabilities is True else None if probabilities is False else list(probabilities)
     terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
-    result = _core._run(circuit, shots, seed, precision, device, threads, chosen, terms, False, True, True, False)
+    result = _core._run(circuit, _count(shots), seed, precision, device, threads, chosen, terms, False, True, True, False)
     data = as_dict(result, title=title)
     if chosen:
         data["probability_qubits"] = chosen

@@ -1,5 +1,6 @@
 """Running circuits: one function for each question. Every function takes
 
+circuit    a Circuit; or a qiskit.QuantumCircuit, a stim.Circuit without noise, OpenQASM (a text or a path), converted
 precision  "double" (default) or "single"
 device     "auto" (default), "cpu", "cuda" or "cuda:<index>"
 threads    CPU threads, 0 for all
@@ -13,22 +14,26 @@ engine     "auto" (default), "density" (exact), "trajectories", or "stabilizer" 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._types import Bits, Complex, Device, Noise, NoiseEngine, Observable, PauliOrder, Precision, Seed
+from ._types import (AnyCircuit, Bits, Complex, Device, Noise, NoiseEngine, Observable, PauliOrder, Precision,
+                     Seed)
+from .circuits import circuit_of
 from .noise import core_of
 
 
-def simulate(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
              seed: Seed = None, noise: Noise = None, on_device: bool = False) -> Any:
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
     the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
     its CUDA device and is an object that speaks DLPack (``torch.from_dlpack``, ``cupy.from_dlpack``, to_host)."""
+    circuit = circuit_of(circuit)
     if on_device:
         if noise is not None:
             raise ValueError("a density matrix lies on the host: leave on_device out")
@@ -39,38 +44,48 @@ def simulate(circuit: _core.Circuit, *, precision: Precision = "double", device:
     return _core._simulate(circuit, precision, device, threads, seed)
 
 
-def run(circuit: _core.Circuit, shots: int = 0, *, seed: Seed = None,
+def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
         pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
         engine: NoiseEngine = "auto") -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
+    circuit = circuit_of(circuit)
     if probabilities is True:
         probabilities = []
     elif probabilities is False:
         probabilities = None
     terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
-    return _core._run(circuit, shots, seed, precision, device, threads, probabilities, terms, record_shots,
+    return _core._run(circuit, _count(shots), seed, precision, device, threads, probabilities, terms, record_shots,
                       record_steps, explain, False, core_of(noise), engine)
 
 
-def sample(circuit: _core.Circuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
+def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
            device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto") -> dict[str, int]:
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
-    return _core._run(circuit, shots, seed, precision, device, threads, None, [], False, False, False, False,
+    circuit = circuit_of(circuit)
+    return _core._run(circuit, _count(shots), seed, precision, device, threads, None, [], False, False, False, False,
                       core_of(noise), engine).counts
 
 
-def sample_bits(circuit: _core.Circuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
+def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, noise: Noise = None,
                 engine: NoiseEngine = "auto") -> Bits:
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
-    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False,
+    circuit = circuit_of(circuit)
+    result = _core._run(circuit, _count(shots), seed, precision, device, threads, None, [], True, False, False, False,
                         core_of(noise), engine)
     return _bits_of(result, bit_packed)
+
+
+def _count(shots):
+    shots = index(shots)
+    if shots < 0:
+        raise ValueError(f"{shots} shots cannot be taken: ask for 0 or more")
+    return shots
 
 
 def _bits_of(result, bit_packed):
@@ -81,29 +96,32 @@ def _bits_of(result, bit_packed):
     return np.unpackbits(packed, axis=1, count=bits, bitorder="little").view(np.bool_)
 
 
-def probabilities(circuit: _core.Circuit, qubits: Optional[Sequence[int]] = None, *, precision: Precision = "double",
+def probabilities(circuit: AnyCircuit, qubits: Optional[Sequence[int]] = None, *, precision: Precision = "double",
                   device: Device = "auto", threads: int = 0, seed: Seed = None) -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
+    circuit = circuit_of(circuit)
     return _core.State(circuit, precision, device, threads, seed).probabilities(qubits)
 
 
-def marginals(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+def marginals(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
               seed: Seed = None) -> NDArray[np.float64]:
     """P(qubit = 1) of every qubit."""
+    circuit = circuit_of(circuit)
     return _core.State(circuit, precision, device, threads, seed).marginals()
 
 
-def amplitudes(circuit: _core.Circuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
+def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
                precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None) -> Complex:
     """Amplitudes of chosen basis states: numbers, or strings of bits such as "0110" (qubit 0 rightmost). All of them
     where none are given."""
+    circuit = circuit_of(circuit)
     if indices is None:
         return simulate(circuit, precision=precision, device=device, threads=threads, seed=seed)
     chosen = [int(index, 2) if isinstance(index, str) else int(index) for index in indices]
     return _core.State(circuit, precision, device, threads, seed).amplitudes(chosen)
 
 
-def expectation(circuit: _core.Circuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
+def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None,
                 noise: Noise = None, engine: NoiseEngine = "auto") -> Any:
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
@@ -111,9 +129,10 @@ def expectation(circuit: _core.Circuit, observable: Observable, *, shots: int = 
     (string, coefficient), or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
     over which the expectation is averaged; a noisy one is exact or averaged over trajectories (``shots`` of them, 1000
     when none are given): `run` tells which, and the standard errors."""
+    circuit = circuit_of(circuit)
     coefficients, terms = pauli_terms(observable, circuit.num_qubits, pauli_order)
     if shots or noise is not None or engine != "auto":
-        values = _core._run(circuit, shots, seed, precision, device, threads, None, terms, False, False, False,
+        values = _core._run(circuit, _count(shots), seed, precision, device, threads, None, terms, False, False, False,
                             False, core_of(noise), engine).expectations
     else:
         if circuit.is_dynamic:
@@ -197,6 +216,7 @@ class Plan:
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
 
 
-def plan(circuit: _core.Circuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0) -> Plan:
+def plan(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0) -> Plan:
     """Plans a circuit without running it; takes no memory for the state."""
+    circuit = circuit_of(circuit)
     return Plan(_core._run(circuit, 0, 0, precision, device, threads, None, [], False, False, True, True))
