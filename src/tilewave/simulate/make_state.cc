@@ -7,9 +7,11 @@
 #include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/placement.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::simulate {
@@ -107,13 +109,6 @@ bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::strin
   return choose_devices(num_qubits, precision, device).empty();
 }
 
-int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string& device,
-                const Distribution& distribution) {
-  if (distribution.num_ranks() != 1) return distribution.num_ranks();
-  const std::size_t devices = choose_devices(num_qubits, precision, device).size();
-  return std::max(1, static_cast<int>(devices));
-}
-
 namespace {
 
 // Memory of each device a state may stream through; 0 when it fits.
@@ -134,6 +129,41 @@ std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision,
       std::ldexp(static_cast<double>(amplitude_bytes(precision)), static_cast<int>(num_qubits));
   const double needed = 3e8 + state / static_cast<double>(devices.size());
   return needed > static_cast<double>(bytes) ? bytes : 0;
+}
+
+// Devices in the order of ranks: fast links between ranks that differ in low bits. The links are
+// measured once a machine (runtime/cost_cache.h); with two devices there is nothing to choose.
+std::vector<int> placed(const std::vector<int>& devices) {
+  const std::vector<runtime::CudaDevice> all = runtime::cuda_devices();
+  if (devices.size() < 4 || !std::has_single_bit(devices.size())) return devices;
+  for (const int device : devices) {
+    if (device < 0 || device >= static_cast<int>(all.size())) return devices;  // said elsewhere
+  }
+  const auto at = [&](int from, int to) {
+    return static_cast<std::size_t>(from) * all.size() + static_cast<std::size_t>(to);
+  };
+  std::vector<double> links;
+  try {
+    links = runtime::cached_costs(runtime::cost_key(all[0], "links_" + std::to_string(all.size())),
+                                  all.size() * all.size(), [] {
+                                    std::vector<double> flat;
+                                    for (const auto& row : runtime::measure_links())
+                                      for (const double rate : row)
+                                        flat.push_back(std::max(rate, 1.0));
+                                    return flat;
+                                  });
+  } catch (const Error&) {
+    return devices;  // no memory to measure with: as they were named
+  }
+  std::vector<std::vector<double>> rates;
+  for (const int from : devices) {
+    rates.emplace_back();
+    for (const int to : devices) rates.back().push_back(links[at(from, to)]);
+  }
+  std::vector<int> in_order;
+  for (const int k : runtime::place_ranks(rates).order)
+    in_order.push_back(devices[static_cast<std::size_t>(k)]);
+  return in_order;
 }
 
 std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
@@ -176,6 +206,16 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
 }
 
 }  // namespace
+
+int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string& device,
+                const Distribution& distribution) {
+  if (distribution.num_ranks() != 1) return distribution.num_ranks();
+  const std::vector<int> devices = choose_devices(num_qubits, precision, device);
+  if (devices.size() < 2) return 1;
+  // chunks that visit several devices are no ranks of theirs
+  const bool streams = stream_bytes(num_qubits, precision, devices, distribution) > 0;
+  return streams ? 1 : static_cast<int>(devices.size());
+}
 
 std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits, Precision precision,
                                                   const std::string& device,
@@ -224,7 +264,7 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return statevec::make_streamed_cuda_state(n, precision, devices, bytes, fraction);
   }
   if (devices.size() > 1) {
-    return statevec::make_multi_cuda_state(n, precision, devices, -1, fraction);
+    return statevec::make_multi_cuda_state(n, precision, placed(devices), -1, fraction);
   }
   return statevec::make_cuda_state(n, precision, devices[0], fraction);
 }

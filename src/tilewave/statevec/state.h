@@ -38,6 +38,15 @@ struct RunObserver {
   bool makes_norm = false;  ///< norm() will be asked: a device sums it up in the last pass
 };
 
+/// Where the amplitudes of a state lie in a larger memory of blocks: amplitude i at
+/// address ^ (bit k of i moved to address_bit[k], for all k).
+struct BlockMap {
+  std::span<void* const> blocks;  ///< of 2^block_qubits amplitudes each, a device can reach them
+  int block_qubits = 0;
+  std::uint64_t address = 0;
+  std::span<const int> address_bit;
+};
+
 struct Sweep;
 struct SweepSum;
 struct StringTerm;
@@ -131,6 +140,11 @@ class State {
   virtual void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
                          std::span<void* const> to) const;
 
+  /// Brings in, or out, all amplitudes but those of `known_zero`, to or from where they lie in a
+  /// larger memory. False where this kind of state cannot, and nothing has happened.
+  virtual bool gather(const BlockMap& /*from*/, std::uint64_t /*known_zero*/) { return false; }
+  virtual bool scatter(const BlockMap& /*to*/, std::uint64_t /*known_zero*/) const { return false; }
+
   // ---- beside circuits: operators on all amplitudes at once, see sweep.h ----
   // They want settled states. `first` is what to add to this state's indices where it is a part of
   // a larger one.
@@ -213,6 +227,7 @@ struct StreamMemory {
   std::shared_ptr<void> owner;
   /// For blocks that are not in host memory; both ends may be anywhere.
   std::function<void(void* to, const void* from, std::size_t num_bytes)> copy;
+  bool can_scatter = false;  ///< gather() and scatter() of workers came out right here
 };
 /// A state of which chunks visit the workers, states of a chunk's size, to be worked on.
 std::unique_ptr<State> make_streamed_state(const StreamLayout& layout, Precision precision,

@@ -1,9 +1,12 @@
 // What owners of larger states ask of a state on a device: runs of amplitudes in and out, and
 // passes on a part of its memory. And the state that streams chunks through a device from host
 // memory.
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/complex.h"
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/cuda/cuda_state.h"
 
@@ -81,6 +84,46 @@ struct StreamBlocks {
   std::vector<runtime::cuda::DeviceArena> devices;
 };
 
+// Before a state relies on it: known numbers go from a worker to scattered places of the memory by
+// its kernel, are found there by copies, and come back. False where they do not.
+bool can_scatter(State& worker, const StreamMemory& memory, const StreamLayout& layout) {
+  constexpr int kTried = 12;  // log2 of the numbers; the other positions are said to be zero
+  const int n = layout.chunk_qubits;
+  std::vector<cplx> product;
+  for (int q = 0; q < n; ++q) {
+    product.push_back(1);
+    product.push_back(std::polar(0.6 + 0.02 * q, 1.0 + q));
+  }
+  std::vector<int> address_bit;  // the low positions to the top of a chunk's addresses
+  for (int p = 0; p < n; ++p) address_bit.push_back(p < kTried ? n - 1 - p : p - kTried);
+  const std::uint64_t far = bit(layout.num_qubits - 1), zero = low_mask(n) & ~low_mask(kTried);
+  const BlockMap map{memory.blocks, layout.block_qubits, far, address_bit};
+  std::vector<std::uint64_t> indices;
+  for (std::uint64_t k = 0; k < 256; ++k) indices.push_back(k * 16 + k % 16);
+  worker.set_product_state(product);
+  const std::vector<cplx> wanted = worker.amplitudes(indices);
+  bool good = worker.scatter(map, zero);
+  for (std::size_t k = 0; good && k < indices.size(); ++k) {
+    std::uint64_t a = far;
+    for (int p = 0; p < kTried; ++p)
+      a |= (indices[k] >> p & 1) << address_bit[static_cast<std::size_t>(p)];
+    const char* at = static_cast<const char*>(memory.blocks[a >> layout.block_qubits]) +
+                     (a & low_mask(layout.block_qubits)) * layout.amplitude_bytes;
+    Complex<double> z{};
+    Complex<float> narrow{};
+    if (layout.amplitude_bytes == sizeof z) {
+      memory.copy(&z, at, sizeof z);
+    } else {
+      memory.copy(&narrow, at, sizeof narrow);
+      z = {narrow.re, narrow.im};
+    }
+    good = z.re == wanted[k].real() && z.im == wanted[k].imag();
+  }
+  std::fill(product.begin(), product.end(), cplx(0.5));
+  worker.set_product_state(product);
+  return good && worker.gather(map, zero) && worker.amplitudes(indices) == wanted;
+}
+
 }  // namespace
 
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
@@ -132,6 +175,9 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
     rc::copy(to, from, num_bytes, here);
     here.synchronize();
   };
+  stream.can_scatter = true;
+  for (std::size_t k = 0; k < devices.size(); ++k)
+    stream.can_scatter = stream.can_scatter && can_scatter(*in_turn[k], stream, layout);
   return make_streamed_state(layout, precision, std::move(stream), std::move(in_turn));
 }
 

@@ -57,6 +57,8 @@ class CudaState final : public State {
                  std::span<void* const> from) override;
   void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
                  std::span<void* const> to) const override;
+  bool gather(const BlockMap& from, std::uint64_t known_zero) override;
+  bool scatter(const BlockMap& to, std::uint64_t known_zero) const override;
   std::uint64_t memory_bytes() const override { return state_bytes() + workspace_->num_bytes(); }
   void keep_shared_memory() const override { Workspace::keep(workspace_); }
   void sweep(const Sweep& s, std::uint64_t first) override;
@@ -79,6 +81,7 @@ class CudaState final : public State {
   }
 
  private:
+  void move_blocks(const BlockMap& map, std::uint64_t known_zero, bool in) const;
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
   /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
   std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);

@@ -89,6 +89,7 @@ bool DistributedState::is_idle(int rank, std::uint64_t known_zero) const {
 }
 
 void DistributedState::reset_names() {
+  transport_->forget();
   rank_bits_.resize(shard_bits_);
   for (int k = 0; k < shard_bits_; ++k) rank_bits_[k] = k;
   inverted_ = 0;

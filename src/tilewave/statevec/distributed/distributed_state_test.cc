@@ -3,16 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/block_places.h"
+#include "tilewave/statevec/distributed/host_chunks.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -228,6 +229,31 @@ TEST(Distributed, what_streams_and_what_stays) {
   EXPECT_GT(plan_stream(20, Precision::kSingle, 8 * kGib, 1).host_bytes(), 0u);
   EXPECT_THROW(plan_stream(30, Precision::kDouble, 10 << 20, 1), Error);
   EXPECT_THROW(plan_stream(16, Precision::kDouble, 8 * kGib, 1), Error);
+}
+
+// The places a kernel reads by itself are those of the store, whatever exchanges did to the bits.
+TEST(Distributed, places_of_scattered_chunks) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 random(seed);
+    distributed::ChunkStore store;
+    store.layout.num_qubits = 12;
+    store.layout.chunk_qubits = 8;
+    store.layout.block_qubits = 6;
+    store.reset();
+    std::shuffle(store.address_bit.begin(), store.address_bit.end(), random);
+    store.inverted = random() & 0xfff;
+    const std::uint64_t known_zero = random() & random() & 0xff;
+    for (const int chunk : {0, 5, 15}) {
+      const BlockPlaces places = block_places(store.map(chunk), 8, known_zero);
+      std::uint64_t e = 0;
+      for (std::uint64_t i = 0; i < 256; ++i) {
+        if (i & known_zero) continue;
+        ASSERT_EQ(places.index(e++), i);
+        ASSERT_EQ(places.address_of(i), store.address(chunk, i));
+      }
+      ASSERT_EQ(e, std::uint64_t{1} << (8 - places.num_zeros));
+    }
+  }
 }
 
 TEST(Distributed, chunks_that_stream_through_workers) {

@@ -24,6 +24,12 @@ std::uint64_t ChunkStore::address(int chunk, std::uint64_t index) const {
   return at;
 }
 
+void ChunkStore::reset() {
+  address_bit.resize(static_cast<std::size_t>(layout.num_qubits));
+  for (int p = 0; p < layout.num_qubits; ++p) address_bit[static_cast<std::size_t>(p)] = p;
+  inverted = 0;
+}
+
 char* ChunkStore::at(int chunk, std::uint64_t index) const {
   const std::uint64_t a = address(chunk, index);
   return static_cast<char*>(memory.blocks[a >> layout.block_qubits]) +
@@ -86,6 +92,9 @@ std::uint64_t WorkerPool::memory_bytes() const {
 
 namespace {
 
+constexpr int kMostCopies = 7;            // log2: a copy takes microseconds to start
+constexpr std::size_t kManyIndices = 64;  // more are read in a visit
+
 /// One chunk as a State: every question and every plan is a visit to a worker.
 class ChunkState final : public State {
  public:
@@ -132,6 +141,8 @@ class ChunkState final : public State {
     return ask<std::vector<double>>([&](State& w) { return w.joint_probabilities(qubits); });
   }
   std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override {
+    if (indices.size() > kManyIndices)
+      return ask<std::vector<cplx>>([&](State& w) { return w.amplitudes(indices); });
     std::vector<cplx> out;
     for (const std::uint64_t index : indices) {
       if (index & known_zero_) {
@@ -221,24 +232,35 @@ class ChunkState final : public State {
     std::vector<std::uint64_t> firsts;
     std::vector<void*> places;
   };
+  std::uint64_t free_bits(std::uint64_t known_zero, int run_bits) const {
+    return low_mask(num_qubits_) & ~low_mask(run_bits) & ~known_zero;
+  }
   Runs runs(std::uint64_t known_zero) const {
     Runs out;
     out.bits = store_->run_bits();
-    const std::uint64_t free = low_mask(num_qubits_) & ~low_mask(out.bits) & ~known_zero;
+    const std::uint64_t free = free_bits(known_zero, out.bits);
     for (std::uint64_t k = 0; k < bit(std::popcount(free)); ++k) {
       out.firsts.push_back(deposit_bits(k, free));
       out.places.push_back(store_->at(chunk_, out.firsts.back()));
     }
     return out;
   }
+  // Many short runs cost more to start than to copy: a worker that can fetches them by itself.
+  bool are_scattered(std::uint64_t known_zero) const {
+    return store_->memory.can_scatter &&
+           std::popcount(free_bits(known_zero, store_->run_bits())) > kMostCopies;
+  }
   void load(State& w) const {
-    const Runs r = runs(known_zero_);
-    w.load_runs(r.firsts, r.bits, r.places);
+    if (!are_scattered(known_zero_) || !w.gather(store_->map(chunk_), known_zero_)) {
+      const Runs r = runs(known_zero_);
+      w.load_runs(r.firsts, r.bits, r.places);
+    }
     w.assume(layout_, known_zero_);
   }
   void store(const State& w) {
     layout_ = w.layout();
     known_zero_ = w.known_zero();
+    if (are_scattered(known_zero_) && w.scatter(store_->map(chunk_), known_zero_)) return;
     const Runs r = runs(known_zero_);
     w.save_runs(r.firsts, r.bits, r.places);
   }
@@ -274,7 +296,8 @@ class StreamTransport final : public Transport {
  public:
   StreamTransport(std::shared_ptr<ChunkStore> store, std::shared_ptr<WorkerPool> workers)
       : store_(std::move(store)), workers_(std::move(workers)) {
-    set_remark(store_->layout.text());
+    set_remark(store_->layout.text() +
+               (store_->memory.can_scatter ? "" : "; short runs are copied one by one, slow"));
   }
 
   int num_ranks() const override { return store_->layout.num_chunks(); }
@@ -328,6 +351,7 @@ class StreamTransport final : public Transport {
              std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
     shards[peer]->read_runs(theirs, run_bits, to);
   }
+  void forget() override { store_->reset(); }
 
  private:
   std::shared_ptr<ChunkStore> store_;
@@ -347,7 +371,7 @@ std::unique_ptr<State> make_streamed_state(const StreamLayout& layout, Precision
   auto store = std::make_shared<distributed::ChunkStore>();
   store->layout = layout;
   store->memory = std::move(memory);
-  for (int p = 0; p < layout.num_qubits; ++p) store->address_bit.push_back(p);
+  store->reset();
   auto pool = std::make_shared<distributed::WorkerPool>(std::move(workers));
   std::vector<std::unique_ptr<State>> chunks;
   for (int k = 0; k < layout.num_chunks(); ++k)

@@ -31,6 +31,14 @@ struct ChunkStore {
   std::uint64_t inverted = 0;  ///< over positions
 
   std::uint64_t address(int chunk, std::uint64_t index) const;
+  BlockMap map(int chunk) const {
+    return {memory.blocks,
+            layout.block_qubits,
+            address(chunk, 0),
+            {address_bit.data(), static_cast<std::size_t>(layout.chunk_qubits)}};
+  }
+  /// Every position is its own address bit again: for new content.
+  void reset();
   /// A place in the memory; the rest of its block follows.
   char* at(int chunk, std::uint64_t index) const;
   /// Bytes of the amplitudes from there on, within a block, to or from memory on the host.

@@ -103,6 +103,8 @@ class Transport {
   /// Reads `theirs` of the peer rank for the k-th local shard, while the peer reads `mine` of this.
   virtual void fetch(Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
                      std::span<const std::uint64_t> theirs, int run_bits, void* to) = 0;
+  /// All shards are about to be given new content.
+  virtual void forget() {}
   /// The shards are about to end, on all ranks.
   virtual void release(Shards) noexcept {}
 

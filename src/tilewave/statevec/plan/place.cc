@@ -261,6 +261,7 @@ class Placer {
   Plan plan_;
   PhaseState waiting_;
   std::vector<int> pos_, wire_at_, home_;
+  std::vector<std::size_t> returns_;  // of a wire: the next segment it is local in
   std::uint64_t known_ = 0, touched_ = 0, flips_ = 0;
 };
 
@@ -270,6 +271,12 @@ Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segm
   for (std::size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
     const bool last_segment = s + 1 == segments.size();
+    // when each wire is wanted next
+    returns_.assign(static_cast<std::size_t>(n_), segments.size());
+    for (std::size_t t = segments.size(); t-- > s + 1;) {
+      for_each_bit(low_mask(n_) & ~segments[t].remote,
+                   [&](int w) { returns_[static_cast<std::size_t>(w)] = t; });
+    }
     exchange_to(segment.remote);
     std::vector<Need> own;
     own.reserve(segment.actions.size());
@@ -355,12 +362,20 @@ void Placer::exchange_to(std::uint64_t remote) {
   std::uint64_t leaving = positions(remote) & low_mask(local_);
   std::uint64_t entering = shards & ~positions(remote);
   std::vector<std::pair<int, int>> swaps;
+  // links of lower bits of the rank are the faster ones where they differ: for what is back soonest
   const auto pair = [&](std::uint64_t out, std::uint64_t in) {
-    while (out && in) {
-      const int a = std::countr_zero(out), b = std::countr_zero(in);
+    std::vector<int> order;
+    for_each_bit(out, [&](int p) { order.push_back(p); });
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return returns_[static_cast<std::size_t>(wire_at_[a])] <
+             returns_[static_cast<std::size_t>(wire_at_[b])];
+    });
+    for (const int a : order) {
+      if (!in) break;
+      const int b = std::countr_zero(in);
       swaps.emplace_back(a, b);
       leaving &= ~bit(a), entering &= ~bit(b);
-      out &= out - 1, in &= in - 1;
+      in &= in - 1;
     }
   };
   pair(leaving & known_, entering & known_);  // both known to be zero: nothing moves
