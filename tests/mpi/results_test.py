@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from launch import alone, mpirun
+from launch import MPIEXEC, alone, mpirun
 
 RANKS = int(sys.argv[3])
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
@@ -64,14 +64,15 @@ with tempfile.TemporaryDirectory() as folder:
                  "--expect", "0.5 XXXXXXXXXXX + 0.2 ZIIIIIIIIIY + 0.1 YIXIIIIIIIZ + 1 IIIIIIIIIIZ"]
     files = sorted(folder.glob("*.qasm"))
     check(len(files) >= 9, f"{len(files)} families")
-    for path in files:
+    thin = 3 if MPIEXEC == "tcp" else 1  # the plans are the same, only the messages travel elsewhere
+    for path in files[::thin]:
         compare(path, path.stem, questions)
-    for seed in range(3):
+    for seed in range(3 // thin):
         path = folder / "random.qasm"
         path.write_text(random_circuit(seed, 9, 120, dynamic=False))
         compare(path, f"random {seed}", ["--shots", 5000, "--seed", seed, "--amplitudes", "first:512",
                                          "--probabilities", "8,1,5"])
-    for seed in range(5):
+    for seed in range(5 if thin == 1 else 2):
         path.write_text(random_circuit(seed, 7, 60, dynamic=True))
         compare(path, f"dynamic {seed}", ["--shots", 300, "--seed", seed, "--probabilities", "all"])
     state = folder / "state.npy"
