@@ -286,3 +286,22 @@ def test_circuits_of_other_kinds_are_taken_as_they_are(tmp_path):
         np.testing.assert_allclose(tw.probabilities(circuit), [0.5, 0, 0, 0.5])
     with pytest.raises(TypeError, match="expected a tilewave.Circuit, a qiskit.QuantumCircuit, .*, not list"):
         tw.sample([1])
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_what_a_circuit_keeps_gives_the_same_state(precision):
+    rng = np.random.default_rng(5)
+    for qubits in (3, 6, 10, 17):
+        circuit = tw.Circuit(qubits)
+        for _ in range(60):
+            a, b, c = (int(q) for q in rng.choice(qubits, 3, replace=False))
+            circuit.u(*map(float, rng.uniform(-3, 3, 3)), a).cx(a, b).rzz(float(rng.uniform(-3, 3)), b, c).ccx(a, b, c)
+        first = tw.simulate(circuit, precision=precision)
+        np.testing.assert_array_equal(tw.simulate(circuit, precision=precision), first)
+        np.testing.assert_allclose(tw.marginals(circuit, precision=precision),
+                                   [np.sum(np.abs(first.reshape(-1, 2, 1 << q)[:, 1]) ** 2) for q in range(qubits)],
+                                   atol=1e-5)
+        circuit.h(0)  # drops what was kept
+        after = tw.simulate(circuit, precision=precision).reshape(-1, 2)
+        pairs = first.reshape(-1, 2)
+        np.testing.assert_allclose(after[:, 0], (pairs[:, 0] + pairs[:, 1]) * np.sqrt(0.5), atol=1e-5)

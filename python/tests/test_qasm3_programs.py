@@ -335,7 +335,7 @@ PROGRAMS = {
     "dynamical decoupling with delays and boxes": ("""
         qubit q; bit c; duration gap = 100ns; stretch s;
         h q; delay[gap] q; x q; delay[gap + s] q;
-        box[1us] { x q; delay[2 * gap] q; }
+        box[1us] { x q; nop q; delay[2 * gap] q; }
         h q; c = measure q;
     """, {"0": 1}),
 

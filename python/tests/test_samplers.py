@@ -236,3 +236,20 @@ def test_sampling_takes_about_as_long_as_on_the_command_line(tmp_path):
     sampler.sample(shots, bit_packed=True)
     ours, theirs = zip(*((here(), command(shots)) for _ in range(7)))
     assert min(ours) < 1.5 * min(theirs)  # which holds its start, too
+
+
+def test_large_arrays_hold_what_small_ones_do():
+    """Arrays past 4 MiB are written past the caches, in whole lines, which the parts of threads share at their ends."""
+    circuit = stim.Circuit.generated("surface_code:rotated_memory_x", distance=5, rounds=5,
+                                     after_clifford_depolarization=0.02, before_measure_flip_probability=0.01)
+    for packed, shots in ((True, 400_001), (False, 60_001)):
+        large = tw.compile_detector_sampler(circuit, seed=3, threads=2).sample(shots, bit_packed=packed)
+        assert large.nbytes > 4 << 20
+        small = tw.compile_detector_sampler(circuit, seed=3)
+        pieces = [small.sample(min(20_011, shots - first), bit_packed=packed) for first in range(0, shots, 20_011)]
+        assert max(piece.nbytes for piece in pieces) < 4 << 20
+        np.testing.assert_array_equal(large, np.concatenate(pieces))
+        one = tw.compile_detector_sampler(circuit, seed=3).sample(shots, bit_packed=packed, append_observables=True)
+        bits = circuit.num_detectors
+        np.testing.assert_array_equal(one[:, :bits // 8] if packed else one[:, :bits], large[:, :bits // 8] if packed
+                                      else large)

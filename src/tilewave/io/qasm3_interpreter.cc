@@ -107,7 +107,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
     }
     case StmtKind::kBarrier:
     case StmtKind::kDelay:
-      if (s.kind == StmtKind::kDelay) check_time(s.value);
+      if (s.kind == StmtKind::kDelay && s.value) check_time(s.value);
       for (const ExprPtr& e : s.operands) {
         for_each_case({e.get()}, s.at.line, [&] { qubits(*e); });
       }

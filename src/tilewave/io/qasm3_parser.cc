@@ -165,6 +165,9 @@ void Parser::simple(Stmt& s, const Token& word) {
     s.value = expression();
     lexer_.expect("]");
     if (!lexer_.token().is(';')) operands(s);
+  } else if (w == "nop") {
+    s.kind = StmtKind::kDelay;
+    if (!lexer_.token().is(';')) operands(s);
   } else if (w == "measure") {
     s.kind = StmtKind::kMeasure;
     s.operands.push_back(expression());

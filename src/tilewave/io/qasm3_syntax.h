@@ -104,7 +104,7 @@ enum class StmtKind : std::uint8_t {
   kAssign,   ///< args[0] op value
   kReset,
   kBarrier,
-  kDelay,  ///< of `value`
+  kDelay,  ///< of `value`; without one nop
   kIf,
   kFor,  ///< name in value
   kWhile,
