@@ -293,6 +293,33 @@ PROGRAMS = {
         r = measure q;
     """, {"0101 0": 1 / 2, "1010 1": 1 / 2}),
 
+    "measured parts as arguments": ("""
+        def pair(qubit[2] a) { x a[0]; cx a[0], a[1]; }
+        def flip(qubit a) { x a; }
+        qubit[4] q; bit c; bit[4] r;
+        h q[0]; c = measure q[0]; reset q[0];
+        let t = q[int(c):int(c) + 1];
+        pair(t); flip(t[1]);
+        r = measure q;
+    """, {"0001 0": 1 / 2, "0010 1": 1 / 2}),
+
+    "a measured part named before a loop that measures again": ("""
+        qubit[3] q; bit c; bit d; bit[3] r;
+        h q[0]; c = measure q[0]; d = c; reset q[0];
+        let t = q[int(c) + 1];
+        c = 1;
+        while (c) { reset q[0]; h q[0]; c = measure q[0]; }
+        x t;
+        r = measure q;
+    """, {"010 0 0": 1 / 2, "100 1 0": 1 / 2}),
+
+    "a measured part of a classical register": ("""
+        qubit[3] q; bit[3] c; bit[3] r = "000";
+        h q[0]; c = measure q;
+        let b = r[int(c[0]) + 1];
+        b = 1;
+    """, {"010 000": 1 / 2, "100 001": 1 / 2}),
+
     "fraction of a gate with a measured angle": ("""
         qubit[2] q; bit c; bit r;
         h q[0]; c = measure q[0];

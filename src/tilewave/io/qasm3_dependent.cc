@@ -196,7 +196,7 @@ void Interpreter::for_each_case(const std::vector<const Expr*>& operands, std::u
 void Interpreter::run_cases(Dependents& found, std::uint32_t line, const std::function<void()>& f) {
   if (found.list.empty()) return f();
   ImpossibleCase last;
-  run_cases(found, 0, line, [&] {
+  run_cases(found, 0, Value::boolean(true), line, [&] {
     ++found.cases;
     const int outer = std::exchange(case_depth_, call_depth_);
     bool impossible = false;
@@ -214,16 +214,17 @@ void Interpreter::run_cases(Dependents& found, std::uint32_t line, const std::fu
   if (found.impossible && found.impossible == found.cases) fail(last.at, last.problem);
 }
 
-void Interpreter::run_cases(Dependents& found, std::size_t k, std::uint32_t line,
-                            const std::function<void()>& f) {
+// Of the indices before k, `so_far` says where they are what they are taken for.
+void Interpreter::run_cases(Dependents& found, std::size_t k, const Value& so_far,
+                            std::uint32_t line, const std::function<void()>& f) {
   if (k == found.list.size()) return f();
   Dependent& d = found.list[k];
-  const auto run = [&](std::int64_t index) {
+  const auto run = [&](std::int64_t index, const Value& where) {
     assumed_.push_back({d.index, call_depth_, index});
-    run_cases(found, k + 1, line, f);
+    run_cases(found, k + 1, where, line, f);
     assumed_.pop_back();
   };
-  if (d.value.is_same()) return run(d.value.cells[0].i);
+  if (d.value.is_same()) return run(d.value.cells[0].i, so_far);
   check_index(d.value, d.size, line);
   const auto n = static_cast<std::int64_t>(d.size);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -233,8 +234,11 @@ void Interpreter::run_cases(Dependents& found, std::size_t k, std::uint32_t line
       hit = binary("||", hit, binary("==", d.value, Value::integer(i - n)));
     }
     if (hit.is_same() && hit.cells[0].i == 0) continue;
+    Value both = fit_a_table(so_far, hit) ? binary("&&", so_far, hit) : so_far;
+    if (both.is_same() && both.cells[0].i == 0) continue;  // as the ends in q[i:i + 1]
+    const Memory::Keep keep(memory_, both);
     memory_.push(Memory::term_of(hit));
-    run(i);
+    run(i, both);
     memory_.pop();
   }
 }

@@ -164,7 +164,7 @@ class Interpreter {
   void for_each_case(const std::vector<const Expr*>& operands, std::uint32_t line,
                      const std::function<void()>& f);
   void run_cases(Dependents& found, std::uint32_t line, const std::function<void()>& f);
-  void run_cases(Dependents& found, std::size_t k, std::uint32_t line,
+  void run_cases(Dependents& found, std::size_t k, const Value& so_far, std::uint32_t line,
                  const std::function<void()>& f);
   ExprPtr with_kept_indices(const ExprPtr& e, bool& depends);
   ExprPtr with_kept_value(const ExprPtr& e, bool& depends);
