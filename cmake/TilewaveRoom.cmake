@@ -1,12 +1,12 @@
-# tw_room(NAME [UNITY] [STRICT_FP] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
+# tw_room(NAME [UNITY] [LOOPS] [STRICT_FP] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
 # CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
-# build faster; kernels compiled once an instruction set stay alone. STRICT_FP: no multiply-add that
-# the source does not spell out, so that every machine and back end rounds alike.
+# build faster; kernels compiled once an instruction set stay alone. LOOPS: -O3. STRICT_FP: no
+# multiply-add that the source does not spell out, so that every machine and back end rounds alike.
 find_package(GTest QUIET)
 
 function(tw_room name)
-  cmake_parse_arguments(ROOM "UNITY;STRICT_FP" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "UNITY;LOOPS;STRICT_FP" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
@@ -29,6 +29,9 @@ function(tw_room name)
     if(ROOM_STRICT_FP)
       set(headers strict_rooms)  # precompiled headers carry such options into what uses them
       target_compile_options(${lib} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+    endif()
+    if(ROOM_LOOPS)
+      target_compile_options(${lib} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
     endif()
     if(ROOM_UNITY)
       tw_unity(${lib})
@@ -106,6 +109,7 @@ endfunction()
 function(tw_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPENDS;PRIVATE;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
+  tw_unity(${name} 5)
   target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>)  # the rooms are optimised, tests build fast
   target_link_libraries(${name} PRIVATE tw_options ${T_PRIVATE} OpenMP::OpenMP_CXX GTest::gtest GTest::gtest_main)
   foreach(dep ${T_DEPENDS})

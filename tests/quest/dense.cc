@@ -127,15 +127,20 @@ Matrix kronecker(const Matrix& b, const Matrix& a) {
   return out;
 }
 
+Matrix diagonal(const std::vector<cplx>& values) {
+  Matrix m(values.size() * values.size(), 0);
+  for (std::size_t k = 0; k < values.size(); ++k) m[k * values.size() + k] = values[k];
+  return m;
+}
+
 Matrix pauli(int code) {
-  const cplx i(0, 1);
   switch (code) {
     case 0:
       return {1, 0, 0, 1};
     case 1:
       return {0, 1, 1, 0};
     case 2:
-      return {0, -i, i, 0};
+      return {0, -kI, kI, 0};
     default:
       return {1, 0, 0, -1};
   }

@@ -16,6 +16,7 @@ namespace dense {
 using cplx = std::complex<double>;
 using Matrix = std::vector<cplx>;  // row-major
 using Bits = std::vector<int>;
+inline constexpr cplx kI(0, 1);
 
 struct Misuse : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -42,6 +43,8 @@ Matrix product(const Matrix& a, const Matrix& b);
 Matrix adjoint(const Matrix& a);
 /// b on the higher bits.
 Matrix kronecker(const Matrix& b, const Matrix& a);
+/// The matrix with these values on its diagonal.
+Matrix diagonal(const std::vector<cplx>& values);
 Matrix pauli(int code);
 /// The matrix of codes, the first on bit 0.
 Matrix pauli_string(const std::vector<int>& codes);

@@ -4,20 +4,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "calls.h"
 #include "dense.h"
 
 using namespace dense;
 
 namespace {
 
-const cplx kI(0, 1);
 constexpr double kPi = std::numbers::pi;
-
-Matrix diagonal(std::vector<cplx> d) {
-  Matrix m(d.size() * d.size(), 0);
-  for (std::size_t k = 0; k < d.size(); ++k) m[k * d.size() + k] = d[k];
-  return m;
-}
 
 Matrix u3(double t, double p, double l) {
   return {std::cos(t / 2), -std::exp(kI * l) * std::sin(t / 2), std::exp(kI * p) * std::sin(t / 2),
@@ -38,13 +32,13 @@ Matrix about_axis(const Vector& v, double angle) {
 struct Row {
   const char* name;
   Matrix m;
-  std::function<void(Qureg, int)> apply;
+  Call<Qureg, int> apply;
 };
 
 struct ControlledRow {
   const char* name;
   Matrix m;
-  std::function<void(Qureg, int, int)> apply;
+  Call<Qureg, int, int> apply;
 };
 
 }  // namespace

@@ -4,23 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "calls.h"
 #include "dense.h"
 
 namespace misuse {
 
 using namespace dense;
 
-template <class F>
-using Calls = std::vector<std::pair<const char*, F>>;
-
 // Runs f, which must be refused with one line "<function>: ..." that has every one of the words.
-inline void refused(const char* function, const std::vector<std::string>& words,
-                    const std::function<void()>& f) {
+inline void refused(const char* function, const std::vector<std::string>& words, const Call<>& f) {
   try {
     f();
     ADD_FAILURE() << "not refused: " << function;
@@ -35,7 +30,7 @@ inline void refused(const char* function, const std::vector<std::string>& words,
 }
 
 // The same, the function being the first word.
-inline void refused(const std::vector<std::string>& words, const std::function<void()>& f) {
+inline void refused(const std::vector<std::string>& words, const Call<>& f) {
   refused(words[0].c_str(), {words.begin() + 1, words.end()}, f);
 }
 

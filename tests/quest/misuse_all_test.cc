@@ -12,9 +12,9 @@ using namespace misuse;
 
 namespace {
 
-using OnRegister = std::function<void(Qureg)>;
-using OnQubit = std::function<void(Qureg, int)>;
-using OnTwo = std::function<void(Qureg, int, int)>;
+using OnRegister = Call<Qureg>;
+using OnQubit = Call<Qureg, int>;
+using OnTwo = Call<Qureg, int, int>;
 
 // Functions of one qubit.
 Calls<OnQubit> on_qubit(Fixture& s) {
@@ -339,7 +339,7 @@ TEST(MisuseOfAll, KindsOfRegisters) {
   for (const auto& [name, f] : channels_on_two()) {
     refused(name, {"state vector"}, [&] { f(v, 0, 1); });
   }
-  const Calls<std::function<void()>> calls = {
+  const Calls<Call<>> calls = {
       {"getAmp", [&] { getAmp(d, 0); }},
       {"getRealAmp", [&] { getRealAmp(d, 0); }},
       {"getImagAmp", [&] { getImagAmp(d, 0); }},

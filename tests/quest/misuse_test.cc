@@ -112,7 +112,7 @@ TEST(Misuse, NullPointers) {
   const PauliHamil no_sum{nullptr, nullptr, 1, 4};
   const DiagonalOp no_op{4, 16, 1, 0, nullptr, nullptr, {}};
   const SubDiagonalOp no_sub{1, 2, nullptr, nullptr};
-  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+  const Calls<Call<>> calls = {
       {"calcProbOfAllOutcomes", [&] { calcProbOfAllOutcomes(nullptr, s.q, q, 2); }},
       {"calcProbOfAllOutcomes", [&] { calcProbOfAllOutcomes(v, s.q, nullptr, 2); }},
       {"initStateFromAmps", [&] { initStateFromAmps(s.q, nullptr, v); }},

@@ -27,7 +27,7 @@ TEST(MisuseOfAll, ValuesOfArguments) {
   MatrixN scaled(Matrix{2, 0, 0, 1});
   SubDiagonalOp sub = createSubDiagonalOp(1);
   sub.real[0] = 2;
-  const Calls<std::function<void()>> calls = {
+  const Calls<Call<>> calls = {
       {"phaseShift", [&] { phaseShift(v, 0, kNan); }},
       {"rotateX", [&] { rotateX(v, 0, kNan); }},
       {"rotateY", [&] { rotateY(v, 0, kNan); }},

@@ -11,18 +11,10 @@ using namespace dense;
 
 namespace {
 
-const cplx kI(0, 1);
-
 Bits all_qubits(int n) {
   Bits out(n);
   for (int k = 0; k < n; ++k) out[k] = k;
   return out;
-}
-
-Matrix diagonal(const std::vector<cplx>& d) {
-  Matrix m(d.size() * d.size(), 0);
-  for (std::size_t k = 0; k < d.size(); ++k) m[k * d.size() + k] = d[k];
-  return m;
 }
 
 struct Hamiltonian {

@@ -12,52 +12,52 @@
 namespace tilewave::circuit {
 namespace {
 
-using Op = ClassicalOp;
+using Operator = ClassicalOp;
 using Type = ClassicalType;
 
-std::uint64_t of_two(Op op, Type type, int width, std::uint64_t a, std::uint64_t b) {
+std::uint64_t of_two(Operator op, Type type, int width, std::uint64_t a, std::uint64_t b) {
   ClassicalExpr e;
   const auto x = e.constant(type, width, a), y = e.constant(type, width, b);
-  const bool is_bool = op >= Op::kEqual && op <= Op::kGreaterEqual;
+  const bool is_bool = op >= Operator::kEqual && op <= Operator::kGreaterEqual;
   e.add(
       {op, is_bool ? Type::kBool : type, static_cast<std::uint8_t>(is_bool ? 1 : width), x, y, 0});
   return evaluate(e, {});
 }
 
-std::int64_t of_signed(Op op, int width, std::int64_t a, std::int64_t b) {
+std::int64_t of_signed(Operator op, int width, std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(
       of_two(op, Type::kInt, width, static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
 }
 
 TEST(Classical, unsigned_numbers_wrap_at_their_width) {
-  EXPECT_EQ(of_two(Op::kAdd, Type::kUint, 8, 200, 100), 44u);
-  EXPECT_EQ(of_two(Op::kSub, Type::kUint, 8, 1, 2), 255u);
-  EXPECT_EQ(of_two(Op::kMul, Type::kUint, 4, 7, 5), 3u);
-  EXPECT_EQ(of_two(Op::kShiftLeft, Type::kUint, 8, 3, 7), 128u);
-  EXPECT_EQ(of_two(Op::kShiftRight, Type::kUint, 64, ~0ull, 64), 0u);
-  EXPECT_EQ(of_two(Op::kSub, Type::kUint, 64, 0, 1), ~0ull);
-  EXPECT_EQ(of_two(Op::kMod, Type::kUint, 8, 200, 7), 4u);
+  EXPECT_EQ(of_two(Operator::kAdd, Type::kUint, 8, 200, 100), 44u);
+  EXPECT_EQ(of_two(Operator::kSub, Type::kUint, 8, 1, 2), 255u);
+  EXPECT_EQ(of_two(Operator::kMul, Type::kUint, 4, 7, 5), 3u);
+  EXPECT_EQ(of_two(Operator::kShiftLeft, Type::kUint, 8, 3, 7), 128u);
+  EXPECT_EQ(of_two(Operator::kShiftRight, Type::kUint, 64, ~0ull, 64), 0u);
+  EXPECT_EQ(of_two(Operator::kSub, Type::kUint, 64, 0, 1), ~0ull);
+  EXPECT_EQ(of_two(Operator::kMod, Type::kUint, 8, 200, 7), 4u);
 }
 
 TEST(Classical, signed_numbers) {
-  EXPECT_EQ(of_signed(Op::kAdd, 8, 127, 1), -128);
-  EXPECT_EQ(of_signed(Op::kDiv, 8, -7, 2), -3);
-  EXPECT_EQ(of_signed(Op::kMod, 8, -7, 2), -1);
-  EXPECT_EQ(of_signed(Op::kDiv, 64, std::numeric_limits<std::int64_t>::min(), -1),
+  EXPECT_EQ(of_signed(Operator::kAdd, 8, 127, 1), -128);
+  EXPECT_EQ(of_signed(Operator::kDiv, 8, -7, 2), -3);
+  EXPECT_EQ(of_signed(Operator::kMod, 8, -7, 2), -1);
+  EXPECT_EQ(of_signed(Operator::kDiv, 64, std::numeric_limits<std::int64_t>::min(), -1),
             std::numeric_limits<std::int64_t>::min());
-  EXPECT_EQ(of_signed(Op::kShiftRight, 8, -128, 3), -16);
-  EXPECT_EQ(of_signed(Op::kLess, 8, -1, 0), 1);
-  EXPECT_EQ(of_two(Op::kLess, Type::kUint, 8, 255, 0), 0u);
+  EXPECT_EQ(of_signed(Operator::kShiftRight, 8, -128, 3), -16);
+  EXPECT_EQ(of_signed(Operator::kLess, 8, -1, 0), 1);
+  EXPECT_EQ(of_two(Operator::kLess, Type::kUint, 8, 255, 0), 0u);
 }
 
 TEST(Classical, floats_and_casts) {
   const auto bits = [](double v) { return std::bit_cast<std::uint64_t>(v); };
-  EXPECT_EQ(of_two(Op::kDiv, Type::kFloat, 64, bits(1), bits(4)), bits(0.25));
-  EXPECT_EQ(of_two(Op::kLess, Type::kFloat, 64, bits(-1), bits(0.5)), 1u);
+  EXPECT_EQ(of_two(Operator::kDiv, Type::kFloat, 64, bits(1), bits(4)), bits(0.25));
+  EXPECT_EQ(of_two(Operator::kLess, Type::kFloat, 64, bits(-1), bits(0.5)), 1u);
   const auto cast = [&](Type from, int width, std::uint64_t v, Type to, int to_width) {
     ClassicalExpr e;
     const auto a = e.constant(from, width, v);
-    e.add({Op::kCast, to, static_cast<std::uint8_t>(to_width), a, -1, 0});
+    e.add({Operator::kCast, to, static_cast<std::uint8_t>(to_width), a, -1, 0});
     return evaluate(e, {});
   };
   EXPECT_EQ(cast(Type::kInt, 8, 255, Type::kFloat, 64), bits(-1));
@@ -89,7 +89,7 @@ TEST(Classical, functions_tables_and_bounds) {
   const auto call = [](Function f, Type type, std::uint64_t a, std::uint64_t b, Type result) {
     ClassicalExpr e;
     const auto x = e.constant(type, 64, a), y = e.constant(type, 64, b);
-    e.add({Op::kCall, result, 64, x, y, static_cast<std::uint64_t>(f)});
+    e.add({Operator::kCall, result, 64, x, y, static_cast<std::uint64_t>(f)});
     return evaluate(e, {});
   };
   const auto bits = [](double d) { return std::bit_cast<std::uint64_t>(d); };
@@ -104,23 +104,23 @@ TEST(Classical, functions_tables_and_bounds) {
   ClassicalExpr table;
   table.tables.push_back({7, bits(1.5), 9});
   const auto index = table.bits(1, 2);
-  table.add({Op::kLookup, Type::kFloat, 64, index, -1, 0});
+  table.add({Operator::kLookup, Type::kFloat, 64, index, -1, 0});
   ClassicalExpr twice = table;  // tables move along
   const auto other = twice.append(table);
-  twice.add({Op::kAdd, Type::kFloat, 64, other, other, 0});
+  twice.add({Operator::kAdd, Type::kFloat, 64, other, other, 0});
   EXPECT_EQ(evaluate(twice, std::vector<std::uint64_t>{0b010}), bits(3));
 
   ClassicalExpr bounded;
   const auto a = bounded.bits(0, 3);
-  bounded.add({Op::kBounded, Type::kUint, 64, a, -1, 5});
+  bounded.add({Operator::kBounded, Type::kUint, 64, a, -1, 5});
   EXPECT_EQ(evaluate(bounded, std::vector<std::uint64_t>{4}), 4u);
   EXPECT_THROW(evaluate(bounded, std::vector<std::uint64_t>{5}), Error);
 }
 
 TEST(Classical, what_makes_no_sense_is_an_error) {
-  EXPECT_THROW(of_two(Op::kDiv, Type::kUint, 8, 1, 0), Error);
+  EXPECT_THROW(of_two(Operator::kDiv, Type::kUint, 8, 1, 0), Error);
   ClassicalExpr e;
-  EXPECT_THROW(e.add({Op::kNot, Type::kBool, 1, 0, -1, 0}), Error);
+  EXPECT_THROW(e.add({Operator::kNot, Type::kBool, 1, 0, -1, 0}), Error);
   EXPECT_THROW(e.constant(Type::kUint, 65, 0), Error);
   EXPECT_THROW(e.constant(Type::kUint, 0, 0), Error);
 }

@@ -10,14 +10,14 @@ namespace {
 using circuit::PauliOrder;
 using circuit::PauliSum;
 
-PauliSum parse(std::string_view text, PauliOrder order = PauliOrder::kLastIsQubit0,
-               std::uint32_t n = 4) {
+PauliSum pauli_sum(std::string_view text, PauliOrder order = PauliOrder::kLastIsQubit0,
+                   std::uint32_t n = 4) {
   return parse_pauli_sum(text, "sum", order, n);
 }
 
-std::string error_of(std::string_view text) {
+std::string pauli_error(std::string_view text) {
   try {
-    parse(text);
+    pauli_sum(text);
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::kInput);
     return std::string(e.what()).substr(0, std::string(e.what()).find('\n'));
@@ -26,7 +26,7 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(PauliText, reads_dense_and_sparse_strings_in_one_sum) {
-  const PauliSum s = parse("0.5 ZZI + 0.2 X0 Y3 - Z1*X_2 -1e-3*I");
+  const PauliSum s = pauli_sum("0.5 ZZI + 0.2 X0 Y3 - Z1*X_2 -1e-3*I");
   ASSERT_EQ(s.size(), 4u);
   EXPECT_EQ(s[0].coefficient, 0.5);
   EXPECT_EQ(s[0].z, 0b110u);
@@ -41,15 +41,15 @@ TEST(PauliText, reads_dense_and_sparse_strings_in_one_sum) {
 }
 
 TEST(PauliText, the_order_says_which_end_is_qubit_0) {
-  EXPECT_EQ(parse("XIZ", PauliOrder::kLastIsQubit0)[0].x, 0b100u);
-  EXPECT_EQ(parse("XIZ", PauliOrder::kFirstIsQubit0)[0].x, 0b001u);
-  EXPECT_EQ(parse("XIZ", PauliOrder::kFirstIsQubit0)[0].z, 0b100u);
-  EXPECT_EQ(parse("X2", PauliOrder::kFirstIsQubit0)[0].x, 0b100u);
+  EXPECT_EQ(pauli_sum("XIZ", PauliOrder::kLastIsQubit0)[0].x, 0b100u);
+  EXPECT_EQ(pauli_sum("XIZ", PauliOrder::kFirstIsQubit0)[0].x, 0b001u);
+  EXPECT_EQ(pauli_sum("XIZ", PauliOrder::kFirstIsQubit0)[0].z, 0b100u);
+  EXPECT_EQ(pauli_sum("X2", PauliOrder::kFirstIsQubit0)[0].x, 0b100u);
 }
 
 TEST(PauliText, reads_a_term_a_line) {
   const PauliSum s =
-      parse("-13.6598368288419731\tIIII\r\n  0.19 IIIZ # z\n\n# only words\n X0 Y1 +\n ZZ\n");
+      pauli_sum("-13.6598368288419731\tIIII\r\n  0.19 IIIZ # z\n\n# only words\n X0 Y1 +\n ZZ\n");
   ASSERT_EQ(s.size(), 4u);
   EXPECT_EQ(s[0].coefficient, -13.6598368288419731);
   EXPECT_EQ(s[1].z, 1u);
@@ -60,28 +60,28 @@ TEST(PauliText, reads_a_term_a_line) {
 TEST(PauliText, prints_what_it_reads) {
   for (const auto order : {PauliOrder::kLastIsQubit0, PauliOrder::kFirstIsQubit0}) {
     for (const char* text : {"0.5 ZZIX", "-0.1 YIXI", "1e-30 IIII"}) {
-      EXPECT_EQ(to_text(parse(text, order)[0], order, 4), text);
+      EXPECT_EQ(to_text(pauli_sum(text, order)[0], order, 4), text);
     }
   }
 }
 
 TEST(PauliText, errors_point_at_their_place) {
-  EXPECT_EQ(error_of(""), "sum:1:1: no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
-  EXPECT_EQ(error_of("0.5 ZZQ"),
+  EXPECT_EQ(pauli_error(""), "sum:1:1: no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
+  EXPECT_EQ(pauli_error("0.5 ZZQ"),
             "sum:1:5: expected a qubit after 'Z': write a string dense (ZZI) or sparse (Z0 Z1), "
             "not both");
-  EXPECT_EQ(error_of("ZZIII"), "sum:1:1: this string is for 5 qubits, the circuit has 4");
-  EXPECT_EQ(error_of("Z0 X4"), "sum:1:4: this qubit is out of range: the circuit has 4 qubits");
-  EXPECT_EQ(error_of("Z0 X99999999999999999999"),
+  EXPECT_EQ(pauli_error("ZZIII"), "sum:1:1: this string is for 5 qubits, the circuit has 4");
+  EXPECT_EQ(pauli_error("Z0 X4"), "sum:1:4: this qubit is out of range: the circuit has 4 qubits");
+  EXPECT_EQ(pauli_error("Z0 X99999999999999999999"),
             "sum:1:4: this qubit is out of range: the circuit has 4 qubits");
-  EXPECT_EQ(error_of("Z0 X0"), "sum:1:4: qubit 0 is named twice");
-  EXPECT_EQ(error_of("Z0\n0.5"),
+  EXPECT_EQ(pauli_error("Z0 X0"), "sum:1:4: qubit 0 is named twice");
+  EXPECT_EQ(pauli_error("Z0\n0.5"),
             "sum:2:4: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
-  EXPECT_EQ(error_of("1e999 Z"), "sum:1:1: a coefficient must be a finite number");
-  EXPECT_EQ(error_of("nan Z"),
+  EXPECT_EQ(pauli_error("1e999 Z"), "sum:1:1: a coefficient must be a finite number");
+  EXPECT_EQ(pauli_error("nan Z"),
             "sum:1:1: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
-  EXPECT_EQ(error_of("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
-  EXPECT_EQ(error_of("X0 + "),
+  EXPECT_EQ(pauli_error("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
+  EXPECT_EQ(pauli_error("X0 + "),
             "sum:1:6: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
 }
 

@@ -20,7 +20,7 @@ using circuit::Circuit;
 using circuit::Op;
 using circuit::OpKind;
 
-Circuit parse(const std::string& body, const ProgramInputs& inputs = {}) {
+Circuit program(const std::string& body, const ProgramInputs& inputs = {}) {
   return parse_qasm3("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n" + body, "test", inputs);
 }
 
@@ -78,7 +78,7 @@ std::string listing(const Circuit& c) {
 }
 
 std::string operations(const std::string& body, const ProgramInputs& inputs = {}) {
-  return listing(parse(body, inputs));
+  return listing(program(body, inputs));
 }
 
 TEST(Qasm3, reads_what_version_2_says_as_version_2_does) {
@@ -99,7 +99,7 @@ TEST(Qasm3, conditions_of_version_2_stay_the_same_conditions) {
       "measure q[1]->c[1]; measure q[1]->d[0]; if(c==2) x q[0]; if(d==1) h q[1]; if(c==0) reset "
       "q[1];",
       "2");
-  const Circuit b = parse(
+  const Circuit b = program(
       "qubit[2] q; bit[2] c; bit[1] d; h q[0]; c = measure q; d[0] = measure q[1];"
       "if (c == 2) { x q[0]; } if (d == \"1\") h q[1]; if (!c[0] && !c[1]) reset q[1];");
   EXPECT_EQ(listing(a), listing(b));
@@ -125,13 +125,13 @@ TEST(Qasm3, random_circuits_written_as_version_2_read_the_same_as_version_3) {
   }
 }
 
-struct Case {
+struct GoodCase {
   const char* text;
   const char* operations;
 };
 
 TEST(Qasm3, one_listing_for_each_construct) {
-  const Case cases[] = {
+  const GoodCase cases[] = {
       // declarations, constants, expressions
       {"const int n = 3; qubit[n] q; h q[n-1];", "h 2\n"},
       {"qubit q; rz(2*pi/4) q; rz(tau/4) q; rz(1/2) q; rz(1.0/2) q; rz(2**3) q; rz(7 % 4) q;",
@@ -231,7 +231,7 @@ TEST(Qasm3, one_listing_for_each_construct) {
        "rx(55) 0\n"},
       {"input float[64] th; input int n; qubit q; rx(th/2) q; rx(n) q;", "rx(0.25) 0\nrx(7) 0\n"},
   };
-  for (const Case& c : cases) {
+  for (const GoodCase& c : cases) {
     const bool has_input = std::string(c.text).starts_with("input");
     EXPECT_EQ(
         operations(c.text, has_input ? ProgramInputs{{"th", 0.5}, {"n", 7}} : ProgramInputs{}),
@@ -242,7 +242,7 @@ TEST(Qasm3, one_listing_for_each_construct) {
 
 TEST(Qasm3, powers_between_are_roots) {
   // (x^(1/3))^3 = x, and the fraction of a controlled gate stays controlled.
-  const Circuit c = parse(
+  const Circuit c = program(
       "qubit[2] q; pow(1/3.0) @ x q[0]; pow(0.5) @ ctrl @ y q[0],q[1];"
       "pow(0.25) @ swap q[0],q[1]; pow(0.5) @ gphase(1);");
   const auto cube = [](std::vector<cplx> m, int times) {
@@ -271,7 +271,7 @@ TEST(Qasm3, powers_between_are_roots) {
 }
 
 TEST(Qasm3, long_registers_compare_and_negate) {
-  const Circuit c = parse(
+  const Circuit c = program(
       "qubit[70] q; bit[70] c; c = measure q; if (c == 1180591620717411303424) { x "
       "q[0]; } if (c != 0) { c[0] = measure q[0]; y q[0]; } else { z q[0]; }");
   std::vector<std::uint64_t> bits = {0, 64};  // bit 70: beyond the register
@@ -302,7 +302,7 @@ std::string error(const std::string& text) {
 }
 
 TEST(Qasm3, one_message_for_each_mistake) {
-  const Case cases[] = {
+  const GoodCase cases[] = {
       {"qubit q; hh q;", "f:1:10: unknown gate 'hh': did you mean 'h'?"},
       {"qubit q; h q", "f:1:13: expected ';', found the end of the file"},
       {"qubit q; h r;", "f:1:12: unknown register 'r'"},
@@ -368,7 +368,7 @@ TEST(Qasm3, one_message_for_each_mistake) {
        "f:1:97: unknown register 'r'"},
       {"qubit q; break;", "f:1:10: 'break' stands in a loop"},
   };
-  for (const Case& c : cases) EXPECT_EQ(error(c.text), c.operations) << c.text;
+  for (const GoodCase& c : cases) EXPECT_EQ(error(c.text), c.operations) << c.text;
 }
 
 constexpr const char* kEverything =

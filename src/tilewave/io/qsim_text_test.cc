@@ -16,7 +16,7 @@ using circuit::Circuit;
 using circuit::GateId;
 using circuit::OpKind;
 
-std::string error(std::string_view text) {
+std::string qsim_error(std::string_view text) {
   try {
     parse_qsim_text(text, "f");
   } catch (const Error& e) {
@@ -67,24 +67,26 @@ TEST(QsimText, controls_and_measurements) {
 }
 
 TEST(QsimText, errors_point_at_their_place) {
-  EXPECT_EQ(error("  \n"), "f:1:1: the file holds no circuit: its first line is a qubit count");
-  EXPECT_EQ(error("0\n"), "f:1:1: the first line is the number of qubits, 1 to 1048576");
-  EXPECT_EQ(error("9223372036854775808\n"),
+  EXPECT_EQ(qsim_error("  \n"),
+            "f:1:1: the file holds no circuit: its first line is a qubit count");
+  EXPECT_EQ(qsim_error("0\n"), "f:1:1: the first line is the number of qubits, 1 to 1048576");
+  EXPECT_EQ(qsim_error("9223372036854775808\n"),
             "f:1:1: the first line is the number of qubits, 1 to 1048576");
-  EXPECT_EQ(error("2 3\n"), "f:1:3: the first line is one qubit count");
-  EXPECT_EQ(error("2\n0 hh 0"), "f:2:3: unknown gate 'hh': did you mean 'h'?");
-  EXPECT_EQ(error("2\n0 h 2"), "f:2:5: qubit 2 is out of range: the circuit has 2 qubits");
-  EXPECT_EQ(error("2\n0 cz 1 1"), "f:2:8: qubit 1 is named twice");
-  EXPECT_EQ(error("2\n0 c 1 x 1"), "f:2:9: qubit 1 is named twice");
-  EXPECT_EQ(error("2\n0 rx 0"), "f:2:3: gate 'rx' takes 1 qubits and 1 parameters, found 1 values");
-  EXPECT_EQ(error("2\n0 rx 0 nan"), "f:2:8: 'nan' is not a finite double");
-  EXPECT_EQ(error("2\n0 rx 0 1x"), "f:2:8: expected a number, found '1x'");
-  EXPECT_EQ(error("2\nh 0"), "f:2:1: a line starts with the time of its gate");
-  EXPECT_EQ(error("2\n0"), "f:2:2: the name of a gate is missing");
-  EXPECT_EQ(error("2\n0 c 1"), "f:2:6: the name of a gate is missing");
-  EXPECT_EQ(error("2\n0 c x 1"), "f:2:5: c needs at least one control qubit");
-  EXPECT_EQ(error("2\n0 m"), "f:2:4: m needs at least one qubit");
-  EXPECT_EQ(error("2\n3 h 0\n3 x 0\n"),
+  EXPECT_EQ(qsim_error("2 3\n"), "f:1:3: the first line is one qubit count");
+  EXPECT_EQ(qsim_error("2\n0 hh 0"), "f:2:3: unknown gate 'hh': did you mean 'h'?");
+  EXPECT_EQ(qsim_error("2\n0 h 2"), "f:2:5: qubit 2 is out of range: the circuit has 2 qubits");
+  EXPECT_EQ(qsim_error("2\n0 cz 1 1"), "f:2:8: qubit 1 is named twice");
+  EXPECT_EQ(qsim_error("2\n0 c 1 x 1"), "f:2:9: qubit 1 is named twice");
+  EXPECT_EQ(qsim_error("2\n0 rx 0"),
+            "f:2:3: gate 'rx' takes 1 qubits and 1 parameters, found 1 values");
+  EXPECT_EQ(qsim_error("2\n0 rx 0 nan"), "f:2:8: 'nan' is not a finite double");
+  EXPECT_EQ(qsim_error("2\n0 rx 0 1x"), "f:2:8: expected a number, found '1x'");
+  EXPECT_EQ(qsim_error("2\nh 0"), "f:2:1: a line starts with the time of its gate");
+  EXPECT_EQ(qsim_error("2\n0"), "f:2:2: the name of a gate is missing");
+  EXPECT_EQ(qsim_error("2\n0 c 1"), "f:2:6: the name of a gate is missing");
+  EXPECT_EQ(qsim_error("2\n0 c x 1"), "f:2:5: c needs at least one control qubit");
+  EXPECT_EQ(qsim_error("2\n0 m"), "f:2:4: m needs at least one qubit");
+  EXPECT_EQ(qsim_error("2\n3 h 0\n3 x 0\n"),
             "f:3:5: qubit 0 already has a gate at time 3: times must grow");
 }
 
@@ -116,7 +118,7 @@ TEST(QsimText, mutated_files_parse_or_give_one_positioned_error) {
         text[at] = "0123456789 .-\nchmrxsp"[random() % 21];
       }
     }
-    const std::string what = error(text);
+    const std::string what = qsim_error(text);
     unsigned line = 0, column = 0;
     if (what == "no error") continue;
     ++refused;

@@ -14,6 +14,7 @@
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/observe_kernels.h"
 
 namespace tilewave::statevec::cpu {
@@ -320,67 +321,87 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     }
     return result;
   }
-  struct Group {
-    std::uint64_t x;
-    const std::vector<std::size_t>* terms;
+  // Strings with one flip mask x share the products conj(a_i) a_{i^x}; masks that flip the same
+  // tiles share two tiles while those lie in the second-level cache.
+  struct String {
+    std::size_t index;
+    std::uint64_t z_high;
+    std::uint32_t z_rows;
+    const double* signs;  // of a row of 64 amplitudes
+    bool imaginary;
+    double factor;
   };
-  std::vector<Group> list;
-  for (const auto& [flips, terms] : by_flips) list.push_back({to_memory_flips(flips), &terms});
-  for (const Group& group : list) {
-    const std::uint64_t x = group.x;
-    const std::size_t m = group.terms->size();
-    struct String {
-      std::uint64_t z_high;
-      std::uint32_t z_rows;
-      bool imaginary;
-      double factor;
-    };
-    std::vector<String> strings(m);
-    std::vector<double> signs(m * 64);
-    for (std::size_t t = 0; t < m; ++t) {
-      const circuit::PauliTerm& term = sum[(*group.terms)[t]];
+  struct Flips {
+    std::uint64_t x;
+    std::vector<String> strings;
+  };
+  std::vector<double> row_signs(64 * 64);
+  for (std::uint32_t k = 0; k < row_signs.size(); ++k)
+    row_signs[k] = std::popcount(k >> 6 & k) & 1 ? -1 : 1;
+  const int tile_chunk_bits = std::min(std::countr_zero(each), kObserveTileBits<T> - bits);
+  // by tiles flipped, at most some 2^16 strings at once, for their partial sums take 512 bytes each
+  std::map<std::uint64_t, std::size_t> seen;
+  std::map<std::pair<std::uint64_t, std::size_t>, std::vector<Flips>> by_tiles;
+  for (const auto& [flips, terms] : by_flips) {
+    Flips f{to_memory_flips(flips), {}};
+    // i and i^x give the same real contribution: with flips of chunks, half of the chunks suffice
+    const double twice = f.x >> bits ? 2.0 : 1.0;
+    for (std::size_t index : terms) {
+      const circuit::PauliTerm& term = sum[index];
       const std::uint64_t z = to_memory_signs(term.z);
       const int num_y = std::popcount(term.x & term.z);
-      String& s = strings[t];
-      s.z_high = z >> bits;
-      s.z_rows = static_cast<std::uint32_t>(z & low_mask(bits) & ~std::uint64_t{63});
       // sum over i of conj(a_i) i^num_y (-1)^{z.(i^x)} a_{i^x}; its real part
-      s.imaginary = num_y & 1;
-      s.factor = (std::popcount(z & x) & 1 ? -1.0 : 1.0) *
-                 ((num_y & 3) == 1 || (num_y & 3) == 2 ? -1.0 : 1.0) *
-                 (std::popcount(term.z & layout_.flips) & 1 ? -1.0 : 1.0);
-      for (std::uint32_t a = 0; a < 64; ++a)
-        signs[t * 64 + a] = std::popcount(a & static_cast<std::uint32_t>(z & 63)) & 1 ? -1 : 1;
+      const bool minus =
+          (std::popcount(z & f.x) ^ std::popcount(term.z & layout_.flips) ^ ((num_y + 1) >> 1)) & 1;
+      f.strings.push_back(
+          {index, z >> bits, static_cast<std::uint32_t>(z & low_mask(bits) & ~std::uint64_t{63}),
+           row_signs.data() + (z & 63) * 64, (num_y & 1) != 0, minus ? -twice : twice});
     }
-    // i and i^x give the same real contribution: with flips of chunks, half of the chunks suffice
-    const std::uint64_t x_high = x >> bits;
-    const std::uint64_t half_bit = x_high ? std::uint64_t{1} << (63 - std::countl_zero(x_high)) : 0;
+    const std::uint64_t tiles = f.x >> (bits + tile_chunk_bits);
+    std::size_t& count = seen[tiles];
+    const std::size_t batch = count >> 16;
+    count += f.strings.size();
+    by_tiles[{tiles, batch}].push_back(std::move(f));
+  }
+  for (const auto& [key, masks] : by_tiles) {
+    std::size_t m = 0;
+    for (const Flips& f : masks) m += f.strings.size();
     std::vector<double> partial(groups * m, 0.0);
 #pragma omp parallel num_threads(num_threads_)
     {
       const ObserveKernels& kernels = observe_kernels();
       std::vector<double> re(bit(bits)), im(bit(bits));
-#pragma omp for schedule(static)
+      const auto add_chunk = [&](std::uint64_t c, const Flips& f, double* out) {
+        cross_chunk(amps() + (c << bits), amps() + ((c ^ f.x >> bits) << bits),
+                    static_cast<std::uint32_t>(f.x & low_mask(bits)), bit(bits), re.data(),
+                    im.data());
+        for (const String& s : f.strings) {
+          const double value =
+              kernels.signed_sum(s.imaginary ? im.data() : re.data(), bit(bits), s.signs, s.z_rows);
+          *out++ += std::popcount(c & s.z_high) & 1 ? -value : value;
+        }
+      };
+#pragma omp for schedule(dynamic)
       for (std::uint64_t g = 0; g < groups; ++g) {
-        for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
-          if (c & half_bit) continue;
-          cross_chunk(amps() + (c << bits), amps() + ((c ^ x_high) << bits),
-                      static_cast<std::uint32_t>(x & low_mask(bits)), bit(bits), re.data(),
-                      im.data());
-          for (std::size_t t = 0; t < m; ++t) {
-            const String& s = strings[t];
-            const double value = kernels.signed_sum(s.imaginary ? im.data() : re.data(), bit(bits),
-                                                    signs.data() + t * 64, s.z_rows);
-            partial[g * m + t] += std::popcount(c & s.z_high) & 1 ? -value : value;
+        for (std::uint64_t tile = g * each; tile < (g + 1) * each; tile += bit(tile_chunk_bits)) {
+          double* out = partial.data() + g * m;
+          for (const Flips& f : masks) {
+            const std::uint64_t half_bit = std::bit_floor(f.x >> bits);
+            for (std::uint64_t c = tile; c < tile + bit(tile_chunk_bits); ++c)
+              if (!(c & half_bit)) add_chunk(c, f, out);
+            out += f.strings.size();
           }
         }
       }
     }
-    for (std::size_t t = 0; t < m; ++t) {
-      std::vector<double> column(groups);
-      for (std::uint64_t g = 0; g < groups; ++g) column[g] = partial[g * m + t];
-      result[(*group.terms)[t]] =
-          tree_sum(column.data(), groups) * strings[t].factor * (half_bit ? 2.0 : 1.0);
+    std::size_t t = 0;
+    for (const Flips& f : masks) {
+      for (const String& s : f.strings) {
+        std::vector<double> column(groups);
+        for (std::uint64_t g = 0; g < groups; ++g) column[g] = partial[g * m + t];
+        result[s.index] = tree_sum(column.data(), groups) * s.factor;
+        ++t;
+      }
     }
   }
   return result;

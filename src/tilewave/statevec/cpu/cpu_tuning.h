@@ -14,6 +14,9 @@ constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass:
 constexpr int kStateRowBitsSingle = 5;
 constexpr int kBlockRowBitsDouble = 5;  ///< rows of a block: 2^5 KiB
 constexpr int kBlockRowBitsSingle = 6;
+/// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
+template <class T>
+constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
 constexpr double kLiftTraffic = 2.0;   ///< a lift in a pass over the lift kernel alone
 

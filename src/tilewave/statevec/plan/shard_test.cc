@@ -17,7 +17,7 @@ namespace {
 
 using testing::Amplitudes;
 
-void check_structure(const Plan& plan) {
+void check_shares(const Plan& plan) {
   const int local = plan.num_qubits - plan.shard_bits;
   std::uint32_t before = 0;
   for (const Exchange& step : plan.exchanges) {
@@ -60,7 +60,7 @@ void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_6
   }
   testing::apply_circuit(expected, c);
   const Plan plan = make_plan(c, options);
-  check_structure(plan);
+  check_shares(plan);
   testing::run_plan(physical, plan);
   if (plan.passes.empty() && plan.exchanges.empty() && options.from_zeros) {
     for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
@@ -164,7 +164,7 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
     options.cost.row_bits = 3;
     options.cost.shard_bits = 2;
     const Plan plan = make_plan(circuit::make_family(family, 32), options);
-    check_structure(plan);
+    check_shares(plan);
     const auto moving = std::count_if(plan.exchanges.begin(), plan.exchanges.end(),
                                       [](const Exchange& step) { return step.bytes > 0; });
     EXPECT_LE(static_cast<std::size_t>(moving), limit) << family;

@@ -49,7 +49,7 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
   return worst / std::max(largest, 1e-3);
 }
 
-class TileProgram : public testing::TestWithParam<int> {};
+class TileProgram : public ::testing::TestWithParam<int> {};
 
 TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
   const Shape shapes[] = {{12, 4, 3, Precision::kDouble},
@@ -155,7 +155,7 @@ TEST(TileProgramOfCircuits, long_programs_are_split) {
   EXPECT_GT(most_parts, 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, ::testing::Range(0, 5));
 
 }  // namespace
 }  // namespace tilewave::statevec::tile
