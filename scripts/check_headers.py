@@ -2,7 +2,8 @@
 """check_headers.py ROOT BUILD COMPILER: every header of src/ compiles alone.
 
 A header starts from a precompiled set of standard headers all of which it includes itself, directly or
-not, so that set hides nothing it lacks. A header that passed is not compiled again until it or a
+not, so that set hides nothing it lacks. For the same reason it may follow, in one run of the compiler, a header that it
+includes: a chain of headers each of which includes the one before costs one run. A header that passed is not compiled again until it or a
 project header below it changes: the record is BUILD/headers_ok.json. Left out: *-inl.h (part of one kernel file) and device headers (.cuh, and
 what includes CUDA), which the CUDA build compiles.
 """
@@ -35,6 +36,32 @@ def digest(path, src, seen):
             return None
         parts.append(below)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def below(header, src, seen):
+    """The project headers that a header includes, directly or not."""
+    for name in INCLUDE.findall(header.read_text()):
+        if src / name not in seen and (src / name).exists():
+            seen.add(src / name)
+            below(src / name, src, seen)
+    return seen
+
+
+def chains(headers, needs, src):
+    """Lists of headers, each of which includes the one before it and few more standard headers."""
+    includes = {h: below(h, src, set()) for h in headers}
+    follows = {}  # a header: the one after it
+    for header in sorted(headers, key=lambda h: len(includes[h])):
+        before = [h for h in headers if h in includes[header] and h not in follows
+                  and len(needs[header] - needs[h]) <= 3 and header not in includes[h]]
+        if before:
+            follows[max(before, key=lambda h: (len(needs[h]), len(includes[h])))] = header
+    lists = []
+    for first in set(headers) - set(follows.values()):
+        lists.append([first])
+        while lists[-1][-1] in follows:
+            lists[-1].append(follows[lists[-1][-1]])
+    return sorted(lists, key=len, reverse=True)
 
 
 def standard(header, src, seen):
@@ -73,10 +100,10 @@ class Compiler:
     def precompile(self, file):
         subprocess.run([*self.command, "-x", "c++-header", file, "-o", f"{file}.gch"], check=True)
 
-    def compiles(self, header):
-        """Whether the header compiles, and what the compiler says."""
-        file = self.files[max((s for s in self.files if s <= self.needs[header]), key=len)]
-        text = f'#include "{header.relative_to(self.src)}"\n' * 2
+    def compiles(self, *headers):
+        """Whether the headers compile one after the other, and what the compiler says."""
+        file = self.files[max((s for s in self.files if s <= self.needs[headers[0]]), key=len)]
+        text = "".join(f'#include "{header.relative_to(self.src)}"\n' * 2 for header in headers)
         done = subprocess.run([*self.command, "-fsyntax-only", "-include", file, "-x", "c++", "-"],
                               input=text, capture_output=True, text=True)
         return done.returncode == 0, done.stderr
@@ -98,16 +125,19 @@ def main():
         if key:
             headers[header] = key
     stale = [h for h, key in headers.items() if known.get(str(h.relative_to(src))) != key]
+    bad = set()
     if stale:
         needs = {header: standard(header, src, set()) for header in stale}
-        compile_alone = Compiler(compiler, src, build / "headers_alone", needs).compiles
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda h: compile_alone(h), stale))
-    bad = set()
-    for header, (good, errors) in zip(stale, results):
-        if not good:
-            bad.add(header)
-            print(f"{header.relative_to(root)} does not compile alone:\n{errors}")
+        lists = chains(stale, needs, src)
+        check = Compiler(compiler, src, build / "headers_alone", {h[0]: needs[h[0]] for h in lists})
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda headers: check.compiles(*headers), lists))
+        check.needs = needs
+        for header in [h for headers, (good, _) in zip(lists, results) if not good for h in headers]:
+            good, errors = check.compiles(header)
+            if not good:
+                bad.add(header)
+                print(f"{header.relative_to(root)} does not compile alone:\n{errors}")
     record.write_text(json.dumps({str(h.relative_to(src)): key for h, key in headers.items() if h not in bad}))
     print(f"headers: {len(headers)} compile alone but {len(bad)} ({len(stale)} compiled now)")
     return 1 if bad or not headers else 0

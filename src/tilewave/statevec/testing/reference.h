@@ -21,19 +21,33 @@ inline void apply_dense(Amplitudes& a, const std::vector<int>& targets, std::uin
   const std::size_t dim = std::size_t{1} << targets.size();
   std::uint64_t all = 0;
   for (int t : targets) all |= bit(t);
-  std::vector<cplx> in(dim);
-  for (std::uint64_t x = 0; x < a.size(); ++x) {
+  std::vector<std::uint64_t> offset(dim, 0);
+  for (std::size_t k = 0; k < dim; ++k) {
+    for (std::size_t j = 0; j < targets.size(); ++j) offset[k] |= (k >> j & 1) << targets[j];
+  }
+  // plain numbers: tests are compiled without inlining
+  std::vector<double> in(2 * dim);
+  double* const amplitudes = reinterpret_cast<double*>(a.data());
+  const double* const matrix = reinterpret_cast<const double*>(m.data());
+  const std::uint64_t size = a.size();
+  for (std::uint64_t x = 0; x < size; ++x) {
     if ((x & all) || (x & control_mask) != control_value) continue;
-    const auto at = [&](std::size_t k) {
-      std::uint64_t y = x;
-      for (std::size_t j = 0; j < targets.size(); ++j) y |= (k >> j & 1) << targets[j];
-      return y;
-    };
-    for (std::size_t k = 0; k < dim; ++k) in[k] = a[at(k)];
+    double* const v = in.data();
+    for (std::size_t k = 0; k < dim; ++k) {
+      const double* from = amplitudes + 2 * (x | offset.data()[k]);
+      v[2 * k] = from[0];
+      v[2 * k + 1] = from[1];
+    }
+    const double* row = matrix;
     for (std::size_t i = 0; i < dim; ++i) {
-      cplx sum = 0;
-      for (std::size_t k = 0; k < dim; ++k) sum += m[i * dim + k] * in[k];
-      a[at(i)] = sum;
+      double re = 0, im = 0;
+      for (std::size_t k = 0; k < dim; ++k, row += 2) {
+        re += row[0] * v[2 * k] - row[1] * v[2 * k + 1];
+        im += row[0] * v[2 * k + 1] + row[1] * v[2 * k];
+      }
+      double* to = amplitudes + 2 * (x | offset.data()[i]);
+      to[0] = re;
+      to[1] = im;
     }
   }
 }
