@@ -446,6 +446,10 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   const std::uint64_t num_tiles = bit(std::popcount(free));
   const int threads =
       static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), num_tiles));
+  // Cores are not equally fast where others use them too: eight shares a thread, the next one taken
+  // by whoever is done (4% over 7 circuits of 23 qubits; 32 shares are slower on ghz).
+  const std::uint64_t share =
+      std::max<std::uint64_t>(1, num_tiles / (8 * static_cast<std::uint64_t>(threads)));
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
@@ -457,7 +461,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
       failure = std::current_exception();
     }
 #pragma omp barrier
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, share)
     for (std::uint64_t t = 0; t < num_tiles; ++t) {
       if (failure) continue;
       const std::uint64_t next = t + 1 < num_tiles ? t + 1 : t;
