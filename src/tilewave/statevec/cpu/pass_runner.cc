@@ -447,7 +447,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   const int threads =
       static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), num_tiles));
   // Cores are not equally fast where others use them too: eight shares a thread, the next one taken
-  // by whoever is done (4% over 7 circuits of 23 qubits; 32 shares are slower on ghz).
+  // by whoever is done (4% over 7 measurements of 23 qubits; 32 shares are slower on ghz).
   const std::uint64_t share =
       std::max<std::uint64_t>(1, num_tiles / (8 * static_cast<std::uint64_t>(threads)));
   std::exception_ptr failure;
