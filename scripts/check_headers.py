@@ -84,7 +84,7 @@ class Compiler:
         sets = [frozenset()]
         for _ in range(most):  # the set that spares most standard headers, one after the other
             best = max(set(needs.values()), key=lambda s: self.spared(sets + [s]), default=frozenset())
-            if self.spared(sets + [best]) < self.spared(sets) + 8:
+            if self.spared(sets + [best]) < self.spared(sets) + 30:
                 break
             sets.append(best)
         folder.mkdir(parents=True, exist_ok=True)
