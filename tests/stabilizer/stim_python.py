@@ -12,6 +12,7 @@ import sys
 import venv
 
 PACKAGES = ["stim==1.16.0", "numpy"]
+WITHIN = "TILEWAVE_STIM_PYTHON"  # the environment this runs in; a damaged one must not start itself for ever
 
 
 def need_stim(folder):
@@ -19,7 +20,7 @@ def need_stim(folder):
         return
     folder = pathlib.Path(folder)
     python = folder / "bin" / "python"
-    if pathlib.Path(sys.prefix).resolve() == folder.resolve():
+    if os.environ.get(WITHIN) == str(folder):
         skip("the environment in %s lacks stim: remove it and try again" % folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(str(folder) + ".lock", "w") as lock:  # tests run side by side
@@ -34,6 +35,7 @@ def need_stim(folder):
                 detail = getattr(e, "stderr", None) or str(e).encode()
                 skip("cannot install %s: %s" % (" ".join(PACKAGES), detail.decode(errors="replace").strip()[-400:]))
             ready.write_text(" ".join(PACKAGES))
+    os.environ[WITHIN] = str(folder)
     os.execv(python, [str(python)] + sys.argv)
 
 
