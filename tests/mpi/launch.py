@@ -6,11 +6,25 @@ import subprocess
 import sys
 
 TILEWAVE, MPIEXEC = sys.argv[1], sys.argv[2]
+HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
+counts = {True: 0, False: 0}  # of checks that passed and failed
 ENV = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 for name in [n for n in ENV if n.startswith(("OMPI_COMM", "PMIX_", "PMI_", "SLURM_", "TILEWAVE_"))]:
     del ENV[name]
+
+
+def check(good, what):
+    counts[bool(good)] += 1
+    if not good:
+        print("FAILED:", what)
+
+
+def end():
+    """Says how many checks passed, and ends: 1 where one failed or there was none."""
+    print(f"{counts[True]} checks passed, {counts[False]} failed")
+    sys.exit(1 if counts[False] or not counts[True] else 0)
 
 
 def start(words, env=None):

@@ -1,23 +1,13 @@
 """Amplitudes, probabilities, expectations and shots of N processes are those of one."""
 import json
-import math
 import random
 import sys
 import tempfile
 from pathlib import Path
 
-from launch import MPIEXEC, alone, mpirun
+from launch import HEAD, MPIEXEC, alone, check, end, mpirun
 
 RANKS = int(sys.argv[3])
-HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
-failed = passed = 0
-
-
-def check(good, what):
-    global failed, passed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
 
 
 def same_numbers(a, b, what):
@@ -79,7 +69,6 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, err = mpirun(RANKS, "run", files[0], "--state", state)
     check(code == 0 and state.stat().st_size > 2048 * 16, f"--state: {code} {err}")
     code, out, err = mpirun(RANKS, "run", files[0], "--dry-run")
-    check(code == 0 and "sent in" in out and math.isfinite(len(out)), f"--dry-run: {out} {err}")
+    check(code == 0 and "sent in" in out, f"--dry-run: {out} {err}")
 
-print(f"{passed} checks passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+end()

@@ -1,22 +1,11 @@
 """Processes without MPI: how they find each other, and one message for whatever goes wrong."""
 import os
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from launch import TILEWAVE, finish, free_port, start, start_by_variables
-
-HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
-failed = passed = 0
-
-
-def check(good, what):
-    global failed, passed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
+from launch import HEAD, TILEWAVE, check, end, finish, free_port, start, start_by_variables
 
 
 def expect(processes, code, words, what, limit_s=30, codes=None):
@@ -95,5 +84,4 @@ with tempfile.TemporaryDirectory() as folder:
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()
 
-print(f"{passed} checks passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+end()
