@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <random>
 
 #include "tilewave/circuit/random_circuit.h"
+#include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -193,6 +196,26 @@ TEST_P(CpuState, observations_agree_with_the_amplitudes) {
     EXPECT_LT(testing::max_difference(read_all(*copy), kept), tolerance());
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+// What is kept is found as what it is, within the room, which comes back at the end.
+TEST(KeptPasses, RoomAndTypes) {
+  const auto room = std::make_shared<std::atomic<std::int64_t>>(100);
+  {
+    KeptPasses kept(room);
+    kept.keep<int>(3, std::make_shared<int>(7), 60);
+    ASSERT_TRUE(kept.find<int>(3));
+    EXPECT_EQ(*kept.find<int>(3), 7);
+    EXPECT_FALSE(kept.find<float>(3));
+    EXPECT_FALSE(kept.find<int>(2));
+    EXPECT_FALSE(kept.find<int>(4));
+    kept.keep<float>(3, std::make_shared<float>(1.0f), 1);  // taken
+    EXPECT_EQ(*kept.find<int>(3), 7);
+    kept.keep<int>(0, std::make_shared<int>(8), 41);  // no room
+    EXPECT_FALSE(kept.find<int>(0));
+    EXPECT_EQ(*room, 40);
+  }
+  EXPECT_EQ(*room, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CpuState,

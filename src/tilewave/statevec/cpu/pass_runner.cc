@@ -408,9 +408,7 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   const auto index = static_cast<std::size_t>(&pass - plan.passes.data());
   KeptPasses* kept = plan.num_qubits <= kMostQubitsKept ? plan.kept.get() : nullptr;
   if (kept) {
-    if (auto found = kept->find(index)) {
-      return std::static_pointer_cast<const PreparedPass<T>>(std::move(found));
-    }
+    if (auto found = kept->find<PreparedPass<T>>(index)) return found;
   }
   constexpr bool kDouble = sizeof(T) == 8;
   auto made = std::make_shared<PreparedPass<T>>();
@@ -418,7 +416,7 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   made->at = make_addressing(work, plan.terms, kDouble);
   made->program =
       make_tile_program<T>(plan, work, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
-  if (kept) kept->keep(index, made, bytes_of(made->program) + bytes_of(made->at));
+  if (kept) kept->keep<PreparedPass<T>>(index, made, bytes_of(made->program) + bytes_of(made->at));
   return made;
 }
 
