@@ -75,7 +75,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
 #define TW_ONE_PAIR(R, S)                                                                        \
   case kMatrix2 + S*(S - 1) / 2 + R:                                                             \
     TW_LABEL(kMatrix2 + S * (S - 1) / 2 + R);                                                    \
-    if constexpr (S < RB && Set != OpSet::kLean) {                                               \
+    if constexpr (S < RB && Set == OpSet::kAll) {                                                \
       if (allowed()) matrix2<R, S, RB>(a, numbers(), pairs());                                   \
     }                                                                                            \
     break;                                                                                       \

@@ -36,7 +36,8 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   last_bit_ = ~0u;
   layer_open_ = false;
   cost_ += kOpCosts.decode;
-  const OpSet set = code == kMatrixShared                ? OpSet::kAll
+  const bool is_rare = code == kMatrixShared || (code >= kMatrix2 && code < kFactored2);
+  const OpSet set = is_rare                              ? OpSet::kAll
                     : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
                                                          : OpSet::kLean;
   out_.frame.op_set = std::max(out_.frame.op_set, set);

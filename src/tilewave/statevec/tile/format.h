@@ -147,11 +147,10 @@ constexpr std::uint32_t kInlineOps = 256;
 /// Which operations a pass uses: kernels are compiled for each set, since registers kept for one
 /// kind slow the others down.
 enum class OpSet : std::uint32_t {
-  kLean,
-  kMatrices,
+  kLean,      ///< without matrices
+  kMatrices,  ///< without shared matrices and those of two bits that are not factored
   kAll
-};  ///< without matrices and rotations; without
-    ///< shared matrices; everything
+};
 
 struct OpControls {
   std::uint32_t thread_mask = 0;  ///< acts where (thread & mask) == value

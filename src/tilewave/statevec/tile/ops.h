@@ -64,19 +64,45 @@ TW_HD void shear(Complex<T> (&a)[1 << RB], T f) {
   }
 }
 
+/// The two numbers of a lift, read before the arithmetic that comes first: a read takes as long as
+/// half a lift. On a device they are in shared memory, and the compiler would move the read behind
+/// the test for the lift.
+template <class T>
+struct LiftNumbers {
+  T up, down;
+
+  TW_HD explicit LiftNumbers(const std::byte* payload) {
+#if defined(__CUDA_ARCH__)
+    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(payload));
+    if constexpr (sizeof(T) == 8) {
+      asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(up), "=d"(down) : "r"(at));
+    } else {
+      asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(up), "=f"(down) : "r"(at));
+    }
+#else
+    up = reinterpret_cast<const T*>(payload)[0];
+    down = reinterpret_cast<const T*>(payload)[1];
+#endif
+  }
+};
+
 /// A lift without its real factor on the 1-half.
 template <int R, int RB, class T>
-TW_HD void lift(Complex<T> (&a)[1 << RB], const T* f) {
-  const T up = f[0], down = f[1];
-  shear<R, 1, RB>(a, up);
-  shear<R, 0, RB>(a, -down);
+TW_HD void lift(Complex<T> (&a)[1 << RB], const LiftNumbers<T>& f) {
+  shear<R, 1, RB>(a, f.up);
+  shear<R, 0, RB>(a, -f.down);
 }
 
+/// The numbers of one lift are on their way while the one before runs.
 template <int R, int RB, class T>
-TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* payload) {
-  if constexpr (R < RB) {
-    if (bits >> R & 1) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16 * R));
-    lifts<R + 1, RB>(a, bits, payload);
+TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* payload,
+                 const LiftNumbers<T>& now) {
+  if constexpr (R + 1 < RB) {
+    const LiftNumbers<T> next(payload + 16 * (R + 1));
+    if (bits >> R & 1) lift<R, RB>(a, now);
+    lifts<R + 1, RB>(a, bits, payload, next);
+  } else if (bits >> R & 1) {
+    lift<R, RB>(a, now);
   }
 }
 
@@ -92,6 +118,7 @@ template <int RB, class T>
 TW_HD void layer(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const auto* entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
   const TableKind kind = head.table();
+  const LiftNumbers<T> first(payload);
   if (kind == TableKind::kMirrored) {
     TW_UNROLL
     for (int j = 0; j < 1 << (RB - 1); ++j) {
@@ -106,7 +133,7 @@ TW_HD void layer(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload
     TW_UNROLL
     for (int j = 1; j < 1 << RB; ++j) multiply(a[j], entry[j]);
   }
-  lifts<0, RB>(a, head.index(), payload);
+  lifts<0, RB>(a, head.index(), payload, first);
 }
 
 /// Maps the 1-half: x = f(x).
@@ -371,29 +398,26 @@ TW_HD constexpr int pair_bytes() {
   return ((RB - 1) * static_cast<int>(sizeof(Complex<T>)) + 15) / 16 * 16;
 }
 
-template <int R, int RB, class T>
-TW_HD void then_lift(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
-  if (head.then_lift()) lift<R, RB>(a, reinterpret_cast<const T*>(payload + 16));
-}
-
 template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload,
                      const PhaseContext<T>& c) {
   const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
   const auto* lanes = reinterpret_cast<const Complex<T>*>(
       payload + 32 + (Kind == kPhase ? 0 : pair_bytes<RB, T>()));
+  const LiftNumbers<T> next(payload + 16);
   const Complex<T> w = phase_factor(head, payload, lanes, c);
   if constexpr (Kind == kPhase) {
     phase_bit<R, RB>(a, w);
   } else {
     phase_tree<R, RB, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(a, w, pairs);
   }
-  then_lift<R, RB>(a, head, payload);
+  if (head.then_lift()) lift<R, RB>(a, next);
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
+  const LiftNumbers<T> next(payload + 16);
   map_upper<R, RB>(a, [&](Complex<T> x) {
     if constexpr (Kind == kTauOne) {
       return Complex<T>{x.re - tau * x.im, x.im + tau * x.re};
@@ -403,7 +427,7 @@ TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* paylo
       return Complex<T>{x.re * tau, x.im * tau};
     }
   });
-  then_lift<R, RB>(a, head, payload);
+  if (head.then_lift()) lift<R, RB>(a, next);
 }
 
 /// Calls f(amplitude, factor of its register bits) for every amplitude: a product tree.
