@@ -132,7 +132,6 @@ class IpcGroup {
     for (std::size_t r = 0; r < size(); ++r) (r == rank() ? own_[e] : others_[r][e]).hold(stream);
   }
 
-  runtime::Ranks& ranks() const { return *ranks_; }
   int device() const { return device_; }
   std::size_t size() const { return static_cast<std::size_t>(ranks_->size()); }
   std::size_t rank() const { return static_cast<std::size_t>(ranks_->rank()); }
@@ -149,12 +148,10 @@ class IpcGroup {
 };
 
 template <class T>
-class IpcTransport final : public distributed::Transport {
+class IpcTransport final : public ProcessTransport {
  public:
   IpcTransport(std::shared_ptr<IpcGroup> group, const ProcessGroup& process)
-      : group_(std::move(group)),
-        numbers_(process.numbers),
-        min_sliced_qubits_(process.min_sliced_qubits) {
+      : ProcessTransport(process), group_(std::move(group)) {
     for (std::size_t p = 1; p < group_->size(); ++p)
       streams_.push_back(std::make_unique<rc::Stream>(rc::Stream::Urgent{}));
   }
@@ -162,31 +159,16 @@ class IpcTransport final : public distributed::Transport {
     for (const auto& [mine, memory] : opened_) group_->close(memory);
   }
 
-  int num_ranks() const override { return ranks().size(); }
-  int first_rank() const override { return ranks().rank(); }
-  int num_local() const override { return 1; }
   const char* name() const override { return "processes over CUDA IPC"; }
-  int num_at_once() const override { return num_ranks(); }
   double bandwidth() const override { return kLinkBandwidth; }
   std::uint64_t ring_bytes() const override { return 0; }
-  void for_each_shard(const std::function<void(int)>& f) const override { f(0); }
-  std::vector<double> gather(std::span<const double> mine, std::size_t each) const override {
-    return numbers_->gather(mine, each);
-  }
-  void broadcast(int rank, void* data, std::size_t num_bytes) const override {
-    numbers_->broadcast(rank, data, num_bytes);
-  }
-  void fetch(distributed::Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
-             std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
-    numbers_->fetch(shards, k, peer, mine, theirs, run_bits, to);
-  }
 
   int slice_bits(int local_qubits) const override {
-    return local_qubits >= min_sliced_qubits_ && is_shared(local_qubits) ? kSliceBits : 0;
+    return is_sliced(local_qubits) && is_shared(local_qubits) ? kSliceBits : 0;
   }
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
-    if (!is_shared(swap.local_qubits)) return numbers_->exchange(shards, swap);
+    if (!is_shared(swap.local_qubits)) return numbers().exchange(shards, swap);
     exchange_in(memory_of(shards), swap);
   }
 
@@ -225,7 +207,7 @@ class IpcTransport final : public distributed::Transport {
 
   void swap_shards(distributed::Shards shards, const std::function<int(int)>& partner) override {
     const int local_qubits = shards[0]->num_qubits(), rank = ranks().rank();
-    if (!is_shared(local_qubits)) return numbers_->swap_shards(shards, partner);
+    if (!is_shared(local_qubits)) return numbers().swap_shards(shards, partner);
     const std::vector<Complex<T>*> memory = memory_of(shards);
     ranks().meet();
     if (const int peer = partner(rank); peer != rank) {
@@ -307,7 +289,6 @@ class IpcTransport final : public distributed::Transport {
   }
 
  private:
-  runtime::Ranks& ranks() const { return group_->ranks(); }
   static bool is_shared(int local_qubits) {
     return bit(local_qubits) * sizeof(Complex<T>) >= kMinSharedBytes;
   }
@@ -347,8 +328,6 @@ class IpcTransport final : public distributed::Transport {
   }
 
   std::shared_ptr<IpcGroup> group_;
-  std::shared_ptr<distributed::Transport> numbers_;
-  int min_sliced_qubits_;
   std::vector<std::unique_ptr<rc::Stream>> streams_;  // one a peer
   rc::Event joined_;
   std::map<void*, std::vector<void*>> opened_;  // by this process's shard: those of all

@@ -58,44 +58,21 @@ void start_chunk(const Part& part, void* amplitudes, void* buffer, std::uint64_t
 }
 
 template <class T>
-class NcclTransport final : public distributed::Transport {
+class NcclTransport final : public ProcessTransport {
  public:
-  NcclTransport(std::shared_ptr<runtime::Ranks> ranks, int device, std::shared_ptr<rc::Nccl> nccl,
-                std::shared_ptr<distributed::Transport> numbers, int min_sliced_qubits)
-      : ranks_(std::move(ranks)),
-        numbers_(std::move(numbers)),
-        device_(device),
-        min_sliced_qubits_(min_sliced_qubits),
-        nccl_(std::move(nccl)) {}
+  NcclTransport(const ProcessGroup& group, std::shared_ptr<rc::Nccl> nccl)
+      : ProcessTransport(group), nccl_(std::move(nccl)) {}
 
-  int num_ranks() const override { return ranks_->size(); }
-  int first_rank() const override { return ranks_->rank(); }
-  int num_local() const override { return 1; }
   const char* name() const override { return "processes over NCCL"; }
-  int num_at_once() const override { return num_ranks(); }
   double bandwidth() const override { return kNcclBandwidth; }
   std::uint64_t ring_bytes() const override { return 0; }  // it is in the workspace
-  void for_each_shard(const std::function<void(int)>& f) const override { f(0); }
-  std::vector<double> gather(std::span<const double> mine, std::size_t each) const override {
-    return numbers_->gather(mine, each);
-  }
-  void broadcast(int rank, void* data, std::size_t num_bytes) const override {
-    numbers_->broadcast(rank, data, num_bytes);
-  }
-  void fetch(distributed::Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
-             std::span<const std::uint64_t> theirs, int run_bits, void* to) override {
-    numbers_->fetch(shards, k, peer, mine, theirs, run_bits, to);
-  }
-  void swap_shards(distributed::Shards shards, const std::function<int(int)>& partner) override {
-    numbers_->swap_shards(shards, partner);  // whole shards move rarely: through host memory
-  }
 
   int slice_bits(int local_qubits) const override {
-    return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
+    return is_sliced(local_qubits) ? kSliceBits : 0;
   }
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
-    rc::use_device(device_);
+    rc::use_device(device());
     CudaState<T>& shard = shard_of(shards);
     Workspace::Lease lease = shard.lease();
     take_ring(shard, lease);
@@ -107,17 +84,17 @@ class NcclTransport final : public distributed::Transport {
   // and the passes over one slice run beside the exchange of another.
   void exchange_sliced(distributed::Shards shards,
                        const distributed::SlicedExchange& sliced) override {
-    rc::use_device(device_);
+    rc::use_device(device());
     CudaState<T>& shard = shard_of(shards);
     Workspace::Lease lease = shard.lease();
     take_ring(shard, lease);
-    const auto rank = static_cast<std::size_t>(ranks_->rank());
+    const auto rank = static_cast<std::size_t>(ranks().rank());
     const std::size_t slices = sliced.values.size();
     std::vector<rc::Event> passed(slices), exchanged(slices);
     Complex<T>* amplitudes = shard.open_memory();
     for (std::size_t s = 0; s < slices; ++s) {
       if (sliced.before && !sliced.idle_before[rank])
-        shard.start_passes(sliced.before(ranks_->rank(), s), sliced.values[s]);
+        shard.start_passes(sliced.before(ranks().rank(), s), sliced.values[s]);
       passed[s].record(shard.stream());
     }
     for (std::size_t s = 0; s < slices; ++s) {
@@ -128,7 +105,7 @@ class NcclTransport final : public distributed::Transport {
     for (std::size_t s = 0; sliced.after && s < slices; ++s) {
       exchanged[s].hold(shard.stream());
       if (!sliced.idle_after[rank])
-        shard.start_passes(sliced.after(ranks_->rank(), s), sliced.values[s]);
+        shard.start_passes(sliced.after(ranks().rank(), s), sliced.values[s]);
     }
     finish();
     shard.stream().synchronize();
@@ -162,7 +139,7 @@ class NcclTransport final : public distributed::Transport {
   void start_exchange(Complex<T>* amplitudes, const distributed::ShardSwap& swap,
                       std::uint64_t slice, std::uint64_t value) {
     const Part part = part_of(swap, slice, sizeof(T));
-    const int rank = ranks_->rank();
+    const int rank = ranks().rank();
     struct Peer {
       int rank = 0;
       Complex<T>* part = nullptr;  // the same leaves and comes
@@ -215,15 +192,12 @@ class NcclTransport final : public distributed::Transport {
   }
 
   void finish() {
-    ranks_->wait_for([&] {
+    ranks().wait_for([&] {
       nccl_->check_transfers();
       return packing_.is_done();
     });
   }
 
-  std::shared_ptr<runtime::Ranks> ranks_;
-  std::shared_ptr<distributed::Transport> numbers_;
-  int device_ = 0, min_sliced_qubits_ = 0;
   std::size_t chunk_bytes_ = 0;  // of the exchange that runs
   Slot slots_[kChunks];
   rc::Stream packing_{rc::Stream::Urgent{}}, travel_{rc::Stream::Urgent{}};
@@ -256,12 +230,9 @@ std::shared_ptr<distributed::Transport> make_nccl_transport(const ProcessGroup& 
                                                             std::string* problem) {
   auto library = joined_nccl(*group.ranks, group.device, problem);
   if (!library) return nullptr;
-  if (precision == Precision::kDouble) {
-    return std::make_shared<NcclTransport<double>>(group.ranks, group.device, std::move(library),
-                                                   group.numbers, group.min_sliced_qubits);
-  }
-  return std::make_shared<NcclTransport<float>>(group.ranks, group.device, std::move(library),
-                                                group.numbers, group.min_sliced_qubits);
+  if (precision == Precision::kDouble)
+    return std::make_shared<NcclTransport<double>>(group, std::move(library));
+  return std::make_shared<NcclTransport<float>>(group, std::move(library));
 }
 
 }  // namespace cuda
