@@ -150,6 +150,17 @@ void time_observations(State& state, const std::vector<cplx>& product) {
                 state.precision() == Precision::kDouble ? "double" : "single", median(s) * 1e3);
     std::fflush(stdout);
   };
+  circuit::Circuit one_pass(static_cast<std::uint32_t>(state.num_qubits()));
+  for (circuit::Qubit q = 0; q < 8; ++q) one_pass.add_gate(circuit::GateId::kH, {q});
+  RunObserver observer;
+  const auto run = [&] {
+    state.run(make_plan(one_pass, one_pass.ops(), state.plan_options()), observer);
+  };
+  report("a pass of 8 gates", run);
+  observer.makes_norm = true;
+  report("the same with the norm", run);
+  observer.makes_marginals = true;
+  report("the same with norm and marginals", run);
   report("norm", [&] { state.norm(); });
   report("marginals", [&] { state.marginals(); });
   report("joint of 10", [&] {

@@ -237,23 +237,31 @@ TEST_P(Gpu, product_states_and_repeated_plans) {
   EXPECT_LT(testing::max_difference(read(*state), a), 4 * tolerance(GetParam()));
 }
 
-// The norm summed up in the last pass is the one asked for afterwards, and forgotten with the
-// state.
-TEST_P(Gpu, norms_made_on_the_way) {
+// The norm and the marginals summed up in the last pass are those asked for afterwards, and
+// forgotten with the state.
+TEST_P(Gpu, norms_and_marginals_made_on_the_way) {
   const double close = GetParam() == Precision::kDouble ? 1e-13 : 1e-6;
-  for (int n : {3, 12, 14, 17}) {
-    for (bool from_zeros : {true, false}) {
+  for (int n : {3, 12, 14, 17, 20}) {
+    for (const bool from_zeros : {true, false}) {
       std::mt19937_64 random(static_cast<std::uint64_t>(n));
       circuit::Circuit c = testing::random_circuit(static_cast<std::uint32_t>(n), 60, random);
       c.add_matrix({}, 0, std::vector<circuit::Qubit>{0}, std::vector<cplx>{0.5, 0, 0, 0.75});
+      for (int q = 0; q < n; q += 3)
+        c.add_gate(circuit::GateId::kX, {static_cast<circuit::Qubit>(q)});  // flips of the store
       auto state = make(n);
       if (!from_zeros) state->set_amplitudes(testing::random_state(n, random));
       RunObserver observer;
       observer.makes_norm = true;
+      observer.makes_marginals = n % 4 != 0 || from_zeros;
       state->run(make_plan(c, c.ops(), state->plan_options()), observer);
       const double on_the_way = state->norm();
-      auto copy = state->clone();  // knows no norm yet
+      const std::vector<double> marginals = state->marginals();
+      auto copy = state->clone();  // knows no norm and no marginals yet
       EXPECT_NEAR(copy->norm() / on_the_way, 1, close) << n;
+      const std::vector<double> again = copy->marginals();
+      for (std::size_t q = 0; q < again.size(); ++q) {
+        EXPECT_NEAR(marginals[q], again[q], close * on_the_way) << q << " of " << n;
+      }
       circuit::Circuit half(static_cast<std::uint32_t>(n));
       half.add_matrix({}, 0, std::vector<circuit::Qubit>{1}, std::vector<cplx>{0.5, 0, 0, 0.5});
       state->apply(half, half.ops());

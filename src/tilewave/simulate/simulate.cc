@@ -381,6 +381,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
   observer.makes_norm = true;
+  observer.makes_marginals = options.probabilities && !is_density;
   observer.on_step = [&](const statevec::StepTime& step) {
     result.profile[step.step].add(step.measured_s, step.predicted_s, step.bytes);
     if (options.record_steps && result.steps.size() < kMaxSteps) result.steps.push_back(step);

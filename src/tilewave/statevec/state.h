@@ -35,7 +35,8 @@ struct StepTime {
 struct RunObserver {
   std::function<void(const StepTime&)> on_step;
   std::function<void(double done_s, double total_s)> on_progress;
-  bool makes_norm = false;  ///< norm() will be asked: a device sums it up in the last pass
+  bool makes_norm = false;       ///< norm() will be asked: a device sums it up in the last pass
+  bool makes_marginals = false;  ///< the same of marginals()
 };
 
 /// Where the amplitudes of a state lie in a larger memory of blocks: amplitude i at

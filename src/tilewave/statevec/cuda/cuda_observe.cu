@@ -60,16 +60,73 @@ std::vector<double> CudaState<T>::marginals() {
   rc::launch(marginal_kernel<T>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_, amps_,
              num_amplitudes(), partial);
   const std::vector<double> sums = to_host(partial, kReduceBlocks * kMarginalSums);
-  const double whole = tree_sum(sums.data(), kReduceBlocks, kMarginalSums);
-  std::vector<double> result(static_cast<std::size_t>(num_qubits_));
-  for (int q = 0; q < num_qubits_; ++q) {
-    const auto at = static_cast<std::size_t>(q);
-    const double one =
-        tree_sum(sums.data() + 1 + layout_.position[at], kReduceBlocks, kMarginalSums);
-    result[at] = layout_.flips >> q & 1 ? whole - one : one;
+  std::vector<double> ones(static_cast<std::size_t>(num_qubits_));
+  for (std::size_t p = 0; p < ones.size(); ++p) {
+    ones[p] = tree_sum(sums.data() + 1 + p, kReduceBlocks, kMarginalSums);
   }
-  marginals_ = result;
+  marginals_ = by_qubit(tree_sum(sums.data(), kReduceBlocks, kMarginalSums), ones);
+  return marginals_;
+}
+
+template <class T>
+std::vector<double> CudaState<T>::by_qubit(double whole, std::span<const double> ones) const {
+  std::vector<double> result(ones.size());
+  for (std::size_t q = 0; q < result.size(); ++q) {
+    const double one = ones[static_cast<std::size_t>(layout_.position[q])];
+    result[q] = layout_.flips >> q & 1 ? whole - one : one;
+  }
   return result;
+}
+
+template <class T>
+auto CudaState<T>::take_sums(Workspace::Lease& lease, const RunObserver& observer,
+                             int tile_qubits) const -> TileSums {
+  if (!observer.makes_norm && !observer.makes_marginals) return {};
+  TileSums sums{nullptr, observer.makes_marginals, tile_qubits};
+  const std::uint64_t tiles = num_amplitudes() >> std::min(num_qubits_, tile_qubits);
+  const auto count = [&] {
+    return tiles * static_cast<unsigned>(num_tile_sums(tile_qubits, sums.of_slots));
+  };
+  constexpr std::size_t kKept = sizeof(double) * kReduceBlocks * kTileSums + 4096;
+  sums.of_slots = sums.of_slots && lease.num_fitting(sizeof(double), kKept) >= count();
+  sums.at = lease.take<double>(count());
+  return sums;
+}
+
+template <class T>
+void CudaState<T>::finish_sums(Workspace::Lease& lease, const TileSums& sums,
+                               const tile::PassFrame& frame) {
+  if (!sums.of_slots) {
+    norm_ = sum(lease, sums.at, frame.num_tiles);
+    return;
+  }
+  double* partial = lease.take<double>(kReduceBlocks * kTileSums);
+  rc::launch(sum_tiles_kernel<double>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_,
+             sums.at, frame.num_tiles, num_tile_sums(sums.tile_qubits, true), partial);
+  const std::vector<double> all = to_host(partial, kReduceBlocks * kTileSums);
+  const auto total = [&](std::uint32_t k) {
+    return tree_sum(all.data() + k, kReduceBlocks, kTileSums);
+  };
+  const double whole = total(0);
+  std::vector<double> ones(static_cast<std::size_t>(num_qubits_));  // 0 where that is known
+  const auto put = [&](std::uint64_t column, double one) {
+    const auto p = static_cast<std::size_t>(std::countr_zero(column / sizeof(Complex<T>)));
+    if (p < ones.size()) ones[p] = one;
+  };
+  for (int i = 0; i < sums.tile_qubits; ++i) {
+    const std::uint64_t column = frame.store_column[i];
+    const bool added = column >> 63;  // X on store: the column of a register bit is negative
+    const double one = total(1u + static_cast<unsigned>(i));
+    put(added ? ~column + 1 : column, added || (frame.store_xor & column) ? whole - one : one);
+  }
+  for (std::uint32_t r = 0; r < frame.num_runs; ++r) {
+    const tile::TileRun& run = frame.runs[r];
+    for (std::uint32_t b = 0; b < run.width; ++b) {
+      put(bit(static_cast<int>(run.to + b)), total(kFirstTileBit + run.from + b));
+    }
+  }
+  norm_ = whole;
+  marginals_ = by_qubit(whole, ones);
 }
 
 template <class T>

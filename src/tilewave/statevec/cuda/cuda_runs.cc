@@ -22,7 +22,7 @@ void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
     for (const tile::TilePass& program : lower(plan, p))
-      start(launcher, upload(program, p), open_memory() + first, nullptr);
+      start(launcher, upload(program, p), open_memory() + first, {});
   }
 }
 

@@ -200,10 +200,10 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_
 
 template <class T>
 void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
-                         Complex<T>* amplitudes, double* norms) {
+                         Complex<T>* amplitudes, const TileSums& sums) {
   const std::byte* programs = workspace_->programs();
   launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
-                  norms);
+                  sums.at, sums.of_slots);
 }
 
 template <class T>
@@ -233,30 +233,27 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     lowered_.epoch = workspace_->epoch();
   }
   double done_s = 0;
-  std::size_t next = 0;              // of the known steps
-  std::uint64_t num_tile_norms = 0;  // of the last pass, made on the way
-  double* tile_norms = nullptr;
+  std::size_t next = 0;  // of the known steps
+  TileSums sums;         // of the last pass
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
     TileLauncher<T>& launcher = launcher_of(pass);
-    if (observer.makes_norm && p + 1 == plan.passes.size()) {
-      const int tile_qubits = std::min(num_qubits_, launcher.shape().tile_qubits);
-      tile_norms = lease.take<double>(num_amplitudes() >> tile_qubits);
+    if (p + 1 == plan.passes.size()) {
+      sums = take_sums(lease, observer, launcher.shape().tile_qubits);
     }
     std::vector<tile::TilePass> programs;
     if (!known) programs = lower(plan, p);
     const auto launch = [&] {
       for (const tile::TilePass& program : programs) {
         lowered_.steps.push_back(upload(program, p));
-        start(launcher, lowered_.steps.back(), amps_, tile_norms);
+        start(launcher, lowered_.steps.back(), amps_, sums);
       }
       if (known) {
         for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
-          start(launcher, lowered_.steps[next], amps_, tile_norms);
+          start(launcher, lowered_.steps[next], amps_, sums);
       }
-      if (tile_norms) num_tile_norms = lowered_.steps.back().frame.num_tiles;
     };
     if (observer.on_step) {
       rc::Event before, after;
@@ -275,7 +272,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
   }
   layout_ = plan.layout_after;
-  if (num_tile_norms) norm_ = sum(lease, tile_norms, num_tile_norms);
+  if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
 }
 

@@ -87,10 +87,21 @@ class CudaState final : public State {
   std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);
   /// Copies a program of a pass to the device.
   LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
-  /// `norms`: null, or where the sums of |a|^2 of its tiles go.
+  /// What the last pass of a run sums up as it stores, see PassArguments.
+  struct TileSums {
+    double* at = nullptr;
+    bool of_slots = false;
+    int tile_qubits = 0;
+  };
   void start(TileLauncher<T>& launcher, const LoweredPlan::Step& step, Complex<T>* amplitudes,
-             double* norms);
+             const TileSums& sums);
+  /// Room for what the observer asks of the last pass: marginals only where they fit.
+  TileSums take_sums(Workspace::Lease& lease, const RunObserver& observer, int tile_qubits) const;
+  /// The norm and, if they were made, the marginals from the sums of a pass that has started.
+  void finish_sums(Workspace::Lease& lease, const TileSums& sums, const tile::PassFrame& frame);
   double sum(Workspace::Lease& lease, const double* values, std::uint64_t count);
+  /// Marginals of qubits from the sums where a position is 1.
+  std::vector<double> by_qubit(double whole, std::span<const double> ones) const;
   void use_device() const;
   void forget_answers() {
     marginals_.clear();

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
+#include "tilewave/statevec/tile/format.h"
 
 namespace tilewave::statevec::cuda {
 
@@ -58,6 +59,30 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
   const double total = block_sum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
+}
+
+/// Of the sums that a pass left for every tile, `each` a tile: partial[block][k] of sum k, and from
+/// kFirstTileBit on the first sums of the tiles whose number has a bit.
+constexpr int kFirstTileBit = 1 + tile::kMaxTileQubits, kTileBits = 24;
+constexpr int kTileSums = kFirstTileBit + kTileBits;
+template <class V>
+__global__ void __launch_bounds__(kReduceThreads)
+    sum_tiles_kernel(const V* sums, std::uint64_t num_tiles, int each, V* partial) {
+  V total[kTileSums] = {};
+  for (std::uint64_t t = blockIdx.x * std::uint64_t{kReduceThreads} + threadIdx.x; t < num_tiles;
+       t += gridDim.x * std::uint64_t{kReduceThreads}) {
+    const V* const own = sums + t * static_cast<unsigned>(each);
+#pragma unroll
+    for (int k = 0; k < kFirstTileBit; ++k) total[k] += k < each ? own[k] : V{0};
+#pragma unroll
+    for (int b = 0; b < kTileBits; ++b) total[kFirstTileBit + b] += t >> b & 1 ? own[0] : V{0};
+  }
+  V* const out = partial + std::uint64_t{blockIdx.x} * kTileSums;
+#pragma unroll
+  for (int k = 0; k < kTileSums; ++k) {
+    const V of_block = block_sum(total[k]);
+    if (threadIdx.x == 0) out[k] = of_block;
+  }
 }
 
 /// A chunk is 2^(8 + kStepBits) amplitudes: thread bits are positions 0-7, step bits follow, chunk

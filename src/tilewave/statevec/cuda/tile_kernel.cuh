@@ -194,6 +194,57 @@ __device__ __forceinline__ std::uint32_t far_word(const PassArguments<T>& args, 
                           __ldg(tile::table<std::uint32_t>(args.tables, args.frame.words) + k));
 }
 
+/// The sum of |a|^2 of the 2^B amplitudes from `first` on; with `of_slots`, ones[b] grows by those
+/// whose bit b is 1.
+template <bool of_slots, int B, int first, class T>
+__device__ __forceinline__ double sum_registers(const Complex<T>* a, double* ones) {
+  if constexpr (B == 0) {
+    const double re = a[first].re, im = a[first].im;
+    return re * re + im * im;
+  } else {
+    const double low = sum_registers<of_slots, B - 1, first>(a, ones);
+    const double high = sum_registers<of_slots, B - 1, first + (1 << (B - 1))>(a, ones);
+    if constexpr (of_slots) ones[B - 1] += high;
+    return low + high;
+  }
+}
+
+/// Writes the sums of a tile (num_tile_sums), always added up in the same order.
+template <bool of_slots, int K, int RB, class T>
+__device__ __forceinline__ void write_tile_sums(const Complex<T>* a, std::uint32_t thread,
+                                                double* out) {
+  constexpr int kOwn = num_tile_sums(RB + tile::kLaneBits, of_slots);
+  constexpr std::uint32_t kWarps = 1u << (K - RB - tile::kLaneBits);
+  // of a warp: everything, then register bits, then lane bits
+  __shared__ double of_warp[kWarps][kOwn];
+  double sum[kOwn]{};
+  sum[0] = sum_registers<of_slots, RB, 0>(a, sum + 1);
+#pragma unroll
+  for (int b = 0; b < tile::kLaneBits; ++b) {
+    const double other = __shfl_xor_sync(0xffffffffu, sum[0], 1 << b);
+    if constexpr (of_slots) {
+      sum[1 + RB + b] = thread >> b & 1 ? sum[0] : other;
+#pragma unroll
+      for (int before = 0; before < RB + b; ++before) {
+        sum[1 + before] += __shfl_xor_sync(0xffffffffu, sum[1 + before], 1 << b);
+      }
+    }
+    sum[0] += other;
+  }
+  if ((thread & 31) == 0) {
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) of_warp[thread >> 5][k] = sum[k];
+  }
+  __syncthreads();
+  if (thread >= num_tile_sums(K, of_slots)) return;
+  double total = 0;
+  for (std::uint32_t w = 0; w < kWarps; ++w) {
+    const bool counts = thread < kOwn || w >> (thread - kOwn) & 1;  // ... then the bits of the warp
+    if (counts) total += of_warp[w][thread < kOwn ? thread : 0];
+  }
+  out[thread] = total;
+}
+
 template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
 __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
@@ -296,23 +347,13 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;
   }
-  if (args.norms) {
-    double sum = 0;
-#pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) {
-      const double re = a[j].re, im = a[j].im;
-      sum += re * re;
-      sum += im * im;
-    }
-#pragma unroll
-    for (int step = 16; step; step >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    __shared__ double of_warp[kWarps];
-    if ((thread & 31) == 0) of_warp[thread >> 5] = sum;
-    __syncthreads();
-    if (thread == 0) {
-      sum = 0;
-      for (std::uint32_t w = 0; w < kWarps; ++w) sum += of_warp[w];
-      args.norms[tile_number] = sum;
+  if (args.sums) {
+    double* const out =
+        args.sums + std::uint64_t{tile_number} * num_tile_sums(K, args.sums_of_slots);
+    if (args.sums_of_slots) {
+      write_tile_sums<true, K, RB>(a, thread, out);
+    } else {
+      write_tile_sums<false, K, RB>(a, thread, out);
     }
   }
   const std::uint64_t own =

@@ -15,8 +15,15 @@ struct PassArguments {
   Complex<T>* state;
   const std::byte* code;
   const std::byte* tables;
-  double* norms;  ///< of every tile the sum of |a|^2 as it is stored; null: not asked for
+  double* sums;        ///< tile after tile, of |a|^2 as it is stored; null: not asked for
+  bool sums_of_slots;  ///< 1 + K sums a tile instead of one, see num_tile_sums()
 };
+
+/// Sums a tile: all of it, and, for every slot, the amplitudes whose bit of that slot is 1 before
+/// the flips of the store, in the order of PassFrame::store_column.
+constexpr int num_tile_sums(int tile_qubits, bool of_slots) {
+  return of_slots ? 1 + tile_qubits : 1;
+}
 
 /// One tile shape, compiled for each set of operations.
 template <class T>

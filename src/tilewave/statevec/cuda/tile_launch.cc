@@ -28,7 +28,7 @@ std::size_t allow(int device, const void* function, std::size_t shared_bytes) {
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
                              const std::byte* tables, const runtime::cuda::Stream& stream,
-                             double* norms) {
+                             double* sums, bool sums_of_slots) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
@@ -41,7 +41,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   if (shared > allowed_[set]) allowed_[set] = allow(device_, function, shared);
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
-             shared, stream, PassArguments<T>{frame, state, code, tables, norms});
+             shared, stream, PassArguments<T>{frame, state, code, tables, sums, sums_of_slots});
 }
 
 template class TileLauncher<double>;

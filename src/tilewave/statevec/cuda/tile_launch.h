@@ -22,10 +22,10 @@ class TileLauncher {
   }
   const char* name() const { return kernel_.name; }
 
-  /// `code` and `tables` are on the device.
+  /// `code` and `tables` are on the device; `sums`, if any: see PassArguments.
   void launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
-              const std::byte* tables, const runtime::cuda::Stream& stream,
-              double* norms = nullptr);
+              const std::byte* tables, const runtime::cuda::Stream& stream, double* sums = nullptr,
+              bool sums_of_slots = false);
 
  private:
   TileKernel<T> kernel_;
