@@ -1,5 +1,5 @@
-// Times whole circuits and observations on a device, as targets.md counts them: planning plus
-// execution on a random product state, ended by a synchronisation; medians after a warm-up.
+// Times whole circuits and observations on a device, as docs/performance.md counts them: planning
+// plus execution on a random product state, ended by a synchronisation; medians after a warm-up.
 //   gpu_bench <qubits> [repetitions [name...]]      JSON lines on the standard output
 // A name is a family, a circuit file, "small" (100 gates on the CPU and on the device, planned once
 // or every time), or a circuit file and a file of Pauli strings joined by "+". From 33 qubits on
