@@ -397,5 +397,23 @@ TEST(EntropyPlan, RefusesWhatCannotRun) {
   EXPECT_THROW(Footprint::rectangle(0, 3), Error);
 }
 
+TEST(Entropy, LargeOutputsPastTheCachesAreTheSame) {
+  const Image image = random_image(2051, 2049, 16, 0.0001, 31);  // rows on no common alignment
+  const std::vector<std::uint8_t> bytes(image.codes.begin(), image.codes.end());
+  const CodeRows<std::uint8_t> rows{bytes.data(), image.width, image.width,
+                                    image.height, 0,           image.height};
+  for (const int side : {3, 5}) {
+    EntropyOptions o;
+    o.window = Footprint::rectangle(side, side);
+    o.algorithm = EntropyAlgorithm::kNibble;
+    const EntropyPlan plan(o, image.width, image.height);
+    std::vector<float> whole(bytes.size(), -1.0f), bands(bytes.size(), -1.0f);
+    entropy_cpu(plan, rows, 0, image.height, whole.data(), image.width);
+    for (std::int64_t y = 0; y < image.height; y += 683)
+      entropy_cpu(plan, rows, y, y + 683, bands.data() + y * image.width, image.width);
+    EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0) << side;
+  }
+}
+
 }  // namespace
 }  // namespace tilewave::field

@@ -42,10 +42,15 @@ int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
       return horizontal ? 512 : std::max(512, 4 * window_side);
     case EntropyAlgorithm::kColumn:  // a row starts with the columns of a window
       return std::max(512, (horizontal ? 8 : 4) * window_side);
+    case EntropyAlgorithm::kNibble:
+      return horizontal ? 1024 : 256;
     default:
       return std::max(horizontal ? 2048 : 96, 2 * window_side);
   }
 }
+
+// Pixels of output that leave the caches before anyone reads them.
+constexpr std::int64_t kPastCaches = std::int64_t{1} << 22;
 
 struct TileBuffers {
   std::vector<std::uint16_t> codes;
@@ -87,7 +92,8 @@ void blank_border(const EntropyPlan& plan, std::int64_t x0, std::int64_t y0, int
 
 template <class TileCode, class Src>
 void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t x0, std::int64_t y0,
-              int width, int height, float* out, std::int64_t out_stride, TileBuffers& buffers) {
+              int width, int height, float* out, std::int64_t out_stride, bool past_caches,
+              TileBuffers& buffers) {
   const Footprint& window = plan.window();
   const std::int64_t stride = (width + window.width() - 1 + 63) / 64 * 64;
   const std::int64_t cells = stride * (height + window.height() - 1);
@@ -100,8 +106,8 @@ void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t 
   if (plan.cpu_algorithm() == EntropyAlgorithm::kColumn && sizeof(TileCode) == 1) invalid = 255;
   const bool any_invalid = detail::fill_tile(plan, codes, x0, y0, width, height,
                                              static_cast<TileCode>(invalid), padded, stride);
-  EntropyTile<TileCode> tile{&plan,   padded,  stride, width,     height,
-                             nullptr, nullptr, out,    out_stride};
+  EntropyTile<TileCode> tile{&plan,   padded,  stride, width,      height,
+                             nullptr, nullptr, out,    out_stride, past_caches};
   if (plan.separable_population() &&
       (!any_invalid || plan.options().border == Border::kStudy2020)) {
     buffers.pop_x.resize(width);
@@ -145,6 +151,7 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
   const int tile_height = static_cast<int>(std::min(tall, std::max<std::int64_t>(rows, 1)));
   const std::int64_t down = (rows + tile_height - 1) / tile_height;
   const bool wide = plan.wide_codes();
+  const bool past_caches = rows * region.width() >= kPastCaches;
 #pragma omp parallel num_threads(threads)
   {
     TileBuffers mine;
@@ -156,9 +163,11 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
       const int height = static_cast<int>(std::min<std::int64_t>(tile_height, region.y_end - y0));
       float* to = out + (y0 - region.y_begin) * out_stride + (x0 - region.x_begin);
       if (wide) {
-        run_tile<std::uint16_t>(plan, codes, x0, y0, width, height, to, out_stride, mine);
+        run_tile<std::uint16_t>(plan, codes, x0, y0, width, height, to, out_stride, past_caches,
+                                mine);
       } else {
-        run_tile<std::uint8_t>(plan, codes, x0, y0, width, height, to, out_stride, mine);
+        run_tile<std::uint8_t>(plan, codes, x0, y0, width, height, to, out_stride, past_caches,
+                               mine);
       }
     }
   }

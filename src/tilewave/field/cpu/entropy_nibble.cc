@@ -10,7 +10,8 @@
 //
 // Columns are stored apart, even ones and odd ones: the windows of pixels 2i and 2i+1 share all
 // columns but two, and their results interleave into consecutive floats by one shift. Cost: about
-// 100 vector instructions for two vectors of pixels (5x5).
+// 100 vector instructions for two vectors of pixels (5x5). With AVX-512 (VBMI) windows of 3 or 5
+// columns go row by row instead: entropy_rows-inl.h.
 #include <cstring>
 
 #include "tilewave/field/cpu/entropy_tile.h"
@@ -40,26 +41,18 @@ using DI = hn::Repartition<std::int32_t, D64>;
 using V64 = hn::Vec<D64>;
 using V8 = hn::Vec<D8>;
 
+}  // namespace tilewave::field::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#if HWY_TARGET == HWY_AVX3_DL
+#include "tilewave/field/cpu/entropy_rows-inl.h"
+#endif
+HWY_BEFORE_NAMESPACE();
+namespace tilewave::field::HWY_NAMESPACE {
+
 constexpr int kDigits = 3;
 constexpr int kDigitShift[kDigits] = {14, 7, 0};
 
 // sums[n] digit by digit for n = 0..31, as vectors a byte shuffle can look counts up in.
-#if HWY_TARGET == HWY_AVX3_DL
-// One shuffle reads 64 entries.
-struct Index {
-  V8 counts;
-  explicit HWY_INLINE Index(V8 n) : counts(n) {}
-};
-struct Table {
-  V8 entries;
-  explicit Table(const std::uint8_t* bytes) {
-    HWY_ALIGN std::uint8_t all[64] = {};
-    std::memcpy(all, bytes, 32);
-    entries = hn::Load(D8(), all);
-  }
-  HWY_INLINE V8 at(Index i) const { return V8{_mm512_permutexvar_epi8(i.counts.raw, entries.raw)}; }
-};
-#else
 // Shuffles read 16 entries and give 0 for an index with the top bit set: the low half is asked with
 // n, or the top bit for n > 15; the high half with n - 16, which wraps around for n < 16.
 struct Index {
@@ -81,7 +74,6 @@ struct Table {
     return hn::Or(hn::TableLookupBytesOr0(low, i.low), hn::TableLookupBytesOr0(high, i.high));
   }
 };
-#endif
 
 struct DigitBytes {
   HWY_ALIGN std::uint8_t bytes[kDigits][32] = {};
@@ -296,6 +288,9 @@ void run(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch) {
 }
 
 void entropy_nibble(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (row_first(tile.plan->window().width())) return run_row_first(tile, scratch);
+#endif
   const bool is_5x5 = tile.plan->window().width() == 5 && tile.plan->window().height() == 5;
   const bool counted = tile.pop_x == nullptr;
   if (is_5x5 && !counted) return run<true, false>(tile, scratch);

@@ -23,6 +23,7 @@ struct EntropyTile {
   const std::int32_t* pop_y = nullptr;
   float* out = nullptr;
   std::int64_t out_stride = 0;
+  bool past_caches = false;  ///< the whole output is so large that its lines are better not cached
 };
 
 namespace detail {
