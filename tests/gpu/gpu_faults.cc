@@ -61,6 +61,7 @@ class FakeDriver : public runtime::cuda::Driver {
   }
   cudaError_t release_host(void* p) override { return give(host_memory, p); }
   cudaError_t copy(void*, const void*, std::size_t, cudaStream_t) override { return cudaSuccess; }
+  cudaError_t copy_rows(const cudaMemcpy3DParms&, cudaStream_t) override { return cudaSuccess; }
   cudaError_t fill(void*, int, std::size_t, cudaStream_t) override { return cudaSuccess; }
   cudaError_t create_stream(cudaStream_t* s) override {
     void* p = nullptr;

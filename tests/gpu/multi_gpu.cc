@@ -1,12 +1,13 @@
 // Several devices of one process, or one of each process that mpirun started: the same amplitudes,
 // answers and shots as one state on the CPU; then how fast exchanges and whole circuits are on 1, 2
 // and 4 of them.
-//   multi_gpu check                                  correctness on every power of two of devices
-//   mpirun -np 2 multi_gpu check                     the same of processes; so with time and
-//   time-apart multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines;
-//   time-apart: without
-//                                                                         overlap
-//   multi_gpu stream <qubits> <MiB of each device> [repetitions [devices]]   a QFT from host memory
+//   multi_gpu check                  correctness on every power of two of devices
+//   multi_gpu time <qubits> <devices> [repetitions [family or file...]]   JSON lines
+//   multi_gpu time-apart ...         the same without overlap
+//   multi_gpu stream <qubits> <MiB of each device> [repetitions [devices [family]]]
+//                                    from host memory; below each line its stretches: the times of
+//                                    all workers, added up
+//   mpirun -np 2 multi_gpu check     processes; so with time and time-apart
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -159,25 +160,46 @@ void check_streaming() {
   }
 }
 
-void time_streaming(int n, std::uint64_t device_bytes, int repetitions, int devices) {
-  const circuit::Circuit c = circuit::make_family("qft", static_cast<std::uint32_t>(n));
+void time_streaming(const std::string& family, int n, std::uint64_t device_bytes, int repetitions,
+                    int devices) {
+  const circuit::Circuit c = circuit::make_family(family, static_cast<std::uint32_t>(n));
   const auto state =
       make_streamed_cuda_state(n, Precision::kDouble, first_devices(devices), device_bytes);
   std::printf("%s: %s\n", state->device().c_str(), state->remark().c_str());
   const std::vector<cplx> product(static_cast<std::size_t>(2 * n), std::sqrt(0.5));
   for (int k = 0; k <= repetitions; ++k) {
     state->set_product_state(product);
+    RunObserver observer;
+    std::string parts;  // of every stretch
+    double brought = 0;
+    observer.on_step = [&](const StepTime& s) {
+      if (s.step == "passes") parts += "\n  " + std::to_string(1e3 * s.measured_s) + " ms:";
+    };
+    observer.on_part = [&](const StepTime& s) {
+      char text[100];
+      std::snprintf(text, sizeof text, " %s %.0f ms", s.step.c_str(), 1e3 * s.measured_s);
+      parts += text;
+      if (s.bytes > 0) {
+        std::snprintf(text, sizeof text, " at %.1f GB/s", 1e-9 * s.bytes / s.measured_s);
+        parts += text;
+      }
+      if (s.step == "copy in") brought += s.bytes;
+      parts += ";";
+    };
     const runtime::Timer timer;
     const Plan plan = make_plan(c, c.ops(), state->plan_options());
-    state->run(plan);
+    const double planned_s = timer.elapsed_s();
+    state->run(plan, observer);
     const double s = timer.elapsed_s();
     std::size_t streams = 1;
     for (const Exchange& e : plan.exchanges) streams += e.before_pass > 0;
     std::printf(
-        "{\"streamed\": \"qft\", \"qubits\": %d, \"device\": \"%s\", \"ms\": %.1f, \"streams\": "
-        "%zu, \"GBs_each_way\": %.1f, \"norm\": %.13f}\n",
-        n, state->device().c_str(), 1e3 * s, streams,
-        1e-9 * static_cast<double>(streams) * std::ldexp(16.0, n) / s, state->norm());
+        "{\"streamed\": \"%s\", \"qubits\": %d, \"device\": \"%s\", \"ms\": %.1f, "
+        "\"planning_ms\": %.1f, \"streams\": %zu, \"state_GBs_each_way\": %.1f, "
+        "\"link_GBs_each_way\": %.1f, \"norm\": %.13f}%s\n",
+        family.c_str(), n, state->device().c_str(), 1e3 * s, 1e3 * planned_s, streams,
+        1e-9 * static_cast<double>(streams) * std::ldexp(16.0, n) / s, 1e-9 * brought / s,
+        state->norm(), parts.c_str());
     std::fflush(stdout);
   }
 }
@@ -251,7 +273,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (argc > 3 && std::strcmp(argv[1], "stream") == 0) {
-      time_streaming(std::atoi(argv[2]), static_cast<std::uint64_t>(std::atoi(argv[3])) << 20,
+      time_streaming(argc > 6 ? argv[6] : "qft", std::atoi(argv[2]),
+                     static_cast<std::uint64_t>(std::atoi(argv[3])) << 20,
                      argc > 4 ? std::atoi(argv[4]) : 3, argc > 5 ? std::atoi(argv[5]) : 1);
       return 0;
     }

@@ -68,14 +68,39 @@ runtime::HostBuffer State::take_amplitudes() {
   return all;
 }
 
-void State::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
-                      std::span<void* const> from) {
-  for (std::size_t k = 0; k < firsts.size(); ++k) write_runs({&firsts[k], 1}, run_bits, from[k]);
+namespace {
+
+// f(index, offset in the other memory) of every run of a shape.
+template <class F>
+void for_each_run(std::uint64_t first, const RunShape& shape, F f) {
+  for (std::uint64_t p = 0; p < bit(shape.planes.bits); ++p) {
+    for (std::uint64_t r = 0; r < bit(shape.rows.bits); ++r) {
+      f(first + p * shape.planes.step + r * shape.rows.step,
+        p * shape.planes.far_step + r * shape.rows.far_step);
+    }
+  }
 }
 
-void State::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+}  // namespace
+
+void State::load_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
+                      std::span<void* const> from) {
+  for (std::size_t k = 0; k < firsts.size(); ++k) {
+    for_each_run(firsts[k], shape, [&](std::uint64_t index, std::uint64_t offset) {
+      write_runs({&index, 1}, shape.run_bits,
+                 static_cast<const char*>(from[k]) + offset * amplitude_bytes(precision_));
+    });
+  }
+}
+
+void State::save_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                       std::span<void* const> to) const {
-  for (std::size_t k = 0; k < firsts.size(); ++k) read_runs({&firsts[k], 1}, run_bits, to[k]);
+  for (std::size_t k = 0; k < firsts.size(); ++k) {
+    for_each_run(firsts[k], shape, [&](std::uint64_t index, std::uint64_t offset) {
+      read_runs({&index, 1}, shape.run_bits,
+                static_cast<char*>(to[k]) + offset * amplitude_bytes(precision_));
+    });
+  }
 }
 
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {

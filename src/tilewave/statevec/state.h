@@ -34,6 +34,9 @@ struct StepTime {
 /// Called after every step; done and total are predicted seconds of the plan (for progress bars).
 struct RunObserver {
   std::function<void(const StepTime&)> on_step;
+  /// After a step whose parts ran side by side (a state that streams): each part, its seconds added
+  /// up over those who did it.
+  std::function<void(const StepTime&)> on_part;
   std::function<void(double done_s, double total_s)> on_progress;
   bool makes_norm = false;       ///< norm() will be asked: a device sums it up in the last pass
   bool makes_marginals = false;  ///< the same of marginals()
@@ -46,6 +49,19 @@ struct BlockMap {
   int block_qubits = 0;
   std::uint64_t address = 0;
   std::span<const int> address_bit;
+};
+
+/// Runs of 2^run_bits amplitudes in equal distances, `rows` of them, and such groups of rows in
+/// `planes`: what one copy between two memories moves.
+struct RunShape {
+  struct Axis {
+    int bits = 0;                ///< log2 of how many
+    std::uint64_t step = 0;      ///< amplitudes from one to the next
+    std::uint64_t far_step = 0;  ///< ... in the other memory
+  };
+  int run_bits = 0;
+  Axis rows, planes;
+  int bits() const { return run_bits + rows.bits + planes.bits; }
 };
 
 struct Sweep;
@@ -135,10 +151,10 @@ class State {
   virtual void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const = 0;
   virtual void write_runs(std::span<const std::uint64_t> firsts, int run_bits,
                           const void* from) = 0;
-  /// The same with a place on the host for every run.
-  virtual void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+  /// The same with a shape and a place for each.
+  virtual void load_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                          std::span<void* const> from);
-  virtual void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+  virtual void save_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                          std::span<void* const> to) const;
 
   /// Brings in, or out, all amplitudes but those of `known_zero`, to or from where they lie in a

@@ -10,8 +10,7 @@ namespace tilewave::statevec {
 namespace {
 
 constexpr int kMinChunkQubits = 16;
-constexpr int kBlocksAChunk = 2;         // log2: what stays is counted in quarters of a chunk
-constexpr double kHostBandwidth = 45e9;  // bytes a second each way, both at once, of one H200
+constexpr int kBlocksAChunk = 2;  // log2: what stays is counted in quarters of a chunk
 
 }  // namespace
 

@@ -30,6 +30,8 @@ struct StreamLayout {
   std::vector<int> device_of_block;  ///< kHostBlock or the number of a device, from 0
 
   static constexpr int kHostBlock = -1;
+  /// Bytes a second each way, both at once, between host memory and one H200.
+  static constexpr double kHostBandwidth = 45e9;
   int num_chunks() const { return 1 << (num_qubits - chunk_qubits); }
   std::uint64_t block_bytes() const { return amplitude_bytes << block_qubits; }
   std::uint64_t resident_bytes() const;  ///< of all devices together

@@ -26,6 +26,9 @@ cudaError_t Driver::release_host(void* pointer) { return cudaFreeHost(pointer); 
 cudaError_t Driver::copy(void* to, const void* from, std::size_t num_bytes, cudaStream_t stream) {
   return cudaMemcpyAsync(to, from, num_bytes, cudaMemcpyDefault, stream);
 }
+cudaError_t Driver::copy_rows(const cudaMemcpy3DParms& parms, cudaStream_t stream) {
+  return cudaMemcpy3DAsync(&parms, stream);
+}
 cudaError_t Driver::fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream) {
   return cudaMemsetAsync(to, value, num_bytes, stream);
 }

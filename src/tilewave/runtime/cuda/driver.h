@@ -27,6 +27,7 @@ class Driver {
   virtual cudaError_t allocate_host(void** pointer, std::size_t num_bytes);
   virtual cudaError_t release_host(void* pointer);
   virtual cudaError_t copy(void* to, const void* from, std::size_t num_bytes, cudaStream_t stream);
+  virtual cudaError_t copy_rows(const cudaMemcpy3DParms& parms, cudaStream_t stream);
   virtual cudaError_t fill(void* to, int value, std::size_t num_bytes, cudaStream_t stream);
   virtual cudaError_t can_reach(int* yes, int device, int peer);
   virtual cudaError_t reach(int peer);  ///< from the current device; no error when it did already

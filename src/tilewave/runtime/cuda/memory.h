@@ -179,6 +179,11 @@ inline void copy(void* to, const void* from, std::size_t num_bytes, const Stream
   check(driver().copy(to, from, num_bytes, stream.get()), "copy to or from the device");
 }
 
+/// Rows and planes of rows.
+inline void copy(const cudaMemcpy3DParms& parms, const Stream& stream) {
+  check(driver().copy_rows(parms, stream.get()), "copy to or from the device");
+}
+
 /// Starts a kernel; its arguments are passed by value.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,

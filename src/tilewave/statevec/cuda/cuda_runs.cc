@@ -26,22 +26,46 @@ void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
   }
 }
 
+namespace {
+
+// Where the runs of a shape lie; `far`: in the other memory.
+cudaPitchedPtr box(const void* first, const RunShape& shape, bool far, std::size_t amplitude) {
+  const std::size_t pitch = (far ? shape.rows.far_step : shape.rows.step) * amplitude;
+  const std::size_t plane = (far ? shape.planes.far_step : shape.planes.step) * amplitude;
+  return {const_cast<void*>(first), pitch, pitch,
+          shape.planes.bits ? plane / pitch : bit(shape.rows.bits)};
+}
+
+void start_copy(const void* from, void* to, const RunShape& shape, bool in, std::size_t amplitude,
+                const rc::Stream& stream) {
+  const std::size_t run_bytes = amplitude << shape.run_bits;
+  if (!shape.rows.bits) return rc::copy(to, from, run_bytes, stream);
+  cudaMemcpy3DParms parms{};
+  parms.srcPtr = box(from, shape, in, amplitude);
+  parms.dstPtr = box(to, shape, !in, amplitude);
+  parms.extent = {run_bytes, bit(shape.rows.bits), bit(shape.planes.bits)};
+  parms.kind = cudaMemcpyDefault;
+  rc::copy(parms, stream);
+}
+
+}  // namespace
+
 template <class T>
-void CudaState<T>::load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+void CudaState<T>::load_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                              std::span<void* const> from) {
   use_device();
   forget_answers();
   for (std::size_t k = 0; k < firsts.size(); ++k)
-    rc::copy(amps_ + firsts[k], from[k], sizeof(Complex<T>) << run_bits, stream_);
+    start_copy(from[k], amps_ + firsts[k], shape, true, sizeof(Complex<T>), stream_);
   stream_.synchronize();
 }
 
 template <class T>
-void CudaState<T>::save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+void CudaState<T>::save_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                              std::span<void* const> to) const {
   use_device();
   for (std::size_t k = 0; k < firsts.size(); ++k)
-    rc::copy(to[k], amps_ + firsts[k], sizeof(Complex<T>) << run_bits, stream_);
+    start_copy(amps_ + firsts[k], to[k], shape, false, sizeof(Complex<T>), stream_);
   stream_.synchronize();
 }
 
@@ -50,7 +74,7 @@ void CudaState<T>::read_runs(std::span<const std::uint64_t> firsts, int run_bits
   std::vector<void*> places;
   for (std::size_t k = 0; k < firsts.size(); ++k)
     places.push_back(static_cast<Complex<T>*>(to) + (k << run_bits));
-  save_runs(firsts, run_bits, places);
+  save_runs(firsts, {.run_bits = run_bits}, places);
 }
 
 template <class T>
@@ -60,14 +84,14 @@ void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bit
   for (std::size_t k = 0; k < firsts.size(); ++k)
     places.push_back(const_cast<Complex<T>*>(static_cast<const Complex<T>*>(from)) +
                      (k << run_bits));
-  load_runs(firsts, run_bits, places);
+  load_runs(firsts, {.run_bits = run_bits}, places);
 }
 
 #define TW_RUNS_OF(T)                                                                      \
   template void CudaState<T>::start_passes(const Plan&, std::uint64_t);                    \
-  template void CudaState<T>::load_runs(std::span<const std::uint64_t>, int,               \
+  template void CudaState<T>::load_runs(std::span<const std::uint64_t>, const RunShape&,   \
                                         std::span<void* const>);                           \
-  template void CudaState<T>::save_runs(std::span<const std::uint64_t>, int,               \
+  template void CudaState<T>::save_runs(std::span<const std::uint64_t>, const RunShape&,   \
                                         std::span<void* const>) const;                     \
   template void CudaState<T>::read_runs(std::span<const std::uint64_t>, int, void*) const; \
   template void CudaState<T>::write_runs(std::span<const std::uint64_t>, int, const void*)

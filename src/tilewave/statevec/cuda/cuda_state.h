@@ -53,9 +53,9 @@ class CudaState final : public State {
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
-  void load_runs(std::span<const std::uint64_t> firsts, int run_bits,
+  void load_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                  std::span<void* const> from) override;
-  void save_runs(std::span<const std::uint64_t> firsts, int run_bits,
+  void save_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                  std::span<void* const> to) const override;
   bool gather(const BlockMap& from, std::uint64_t known_zero) override;
   bool scatter(const BlockMap& to, std::uint64_t known_zero) const override;

@@ -278,7 +278,8 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
                std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
                           plan.layout_before.position.begin()),
            "the plan is for another layout of the state");
-  assume_shards();  // a question may have written the zeros of some
+  assume_shards();                                 // a question may have written the zeros of some
+  if (observer.on_part) transport_->take_parts();  // of what was before
   double done_s = 0;
   std::size_t done = 0;  // passes
   const runtime::Timer timer;
@@ -287,6 +288,9 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
     const double now_s = timer.elapsed_s();
     done_s += predicted_s;
     if (observer.on_step) observer.on_step({what, predicted_s, now_s - before_s, bytes});
+    if (observer.on_part) {
+      for (const StepTime& part : transport_->take_parts()) observer.on_part(part);
+    }
     if (observer.on_progress) observer.on_progress(done_s, plan.predicted_s);
     before_s = now_s;
   };

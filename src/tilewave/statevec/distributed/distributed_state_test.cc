@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "tilewave/base/bits.h"
@@ -254,6 +255,85 @@ TEST(Distributed, places_of_scattered_chunks) {
       ASSERT_EQ(e, std::uint64_t{1} << (8 - places.num_zeros));
     }
   }
+}
+
+// Copies in rows and planes bring every amplitude of a chunk from its place, once.
+TEST(Distributed, pieces_of_chunks) {
+  int with_rows = 0, with_planes = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    distributed::ChunkStore store;
+    store.layout.num_qubits = 14;
+    store.layout.chunk_qubits = 10;
+    store.layout.block_qubits = 8;
+    store.layout.amplitude_bytes = 16;
+    store.layout.device_of_block.assign(64, StreamLayout::kHostBlock);
+    for (std::size_t b = 0; b < 64; b += 3) store.layout.device_of_block[b] = 0;
+    store.reset();
+    for (int k = 0; k < 4; ++k) {  // exchanges of a few neighbours
+      const int at = static_cast<int>(random() % 8), from = static_cast<int>(10 + random() % 3);
+      for (int j = 0; j < 2; ++j) std::swap(store.address_bit[at + j], store.address_bit[from + j]);
+    }
+    store.inverted = random() & random() & random() & 0x3fff;
+    const std::uint64_t known_zero = seed % 2 ? random() & random() & random() & 0x3ff : 0;
+    const distributed::ChunkPieces pieces = store.pieces(known_zero);
+    const RunShape& shape = pieces.shape;
+    with_rows += shape.rows.bits > 0, with_planes += shape.planes.bits > 0;
+    for (const int chunk : {0, 6}) {
+      std::vector<int> brought(std::size_t{1} << 10);
+      std::uint64_t on_host = 0;
+      for (std::uint64_t k = 0; k < bit(pieces.log_count()); ++k) {
+        const std::uint64_t first = deposit_bits(k, pieces.free);
+        const std::uint64_t place = store.address(chunk, first);
+        for (std::uint64_t e = 0; e < bit(shape.bits()); ++e) {
+          const std::uint64_t run = e & low_mask(shape.run_bits), rest = e >> shape.run_bits;
+          const std::uint64_t row = rest & low_mask(shape.rows.bits);
+          const std::uint64_t plane = rest >> shape.rows.bits;
+          const std::uint64_t index =
+              first + run + row * shape.rows.step + plane * shape.planes.step;
+          const std::uint64_t address =
+              place + run + row * shape.rows.far_step + plane * shape.planes.far_step;
+          ASSERT_EQ(address, store.address(chunk, index));
+          ASSERT_EQ(address >> 8, place >> 8) << "a piece stays in its block";
+          ++brought[index];
+          const bool counts = !(index & known_zero);
+          on_host += counts && store.layout.device_of_block[address >> 8] < 0;
+        }
+      }
+      for (std::uint64_t i = 0; i < 1024; ++i) {
+        ASSERT_GE(brought[i], i & known_zero ? 0 : 1);
+        ASSERT_LE(brought[i], 1);
+      }
+      EXPECT_EQ(on_host, store.num_on_host(chunk, known_zero));
+    }
+  }
+  EXPECT_GT(with_rows, 100);
+  EXPECT_GT(with_planes, 20);
+}
+
+// What a run says of its visits: the whole state comes in and goes out once a stretch.
+TEST(Distributed, parts_of_visits) {
+  const int n = 11;
+  int copies = 0;
+  const auto many = streamed(n, 8, Precision::kDouble, &copies);
+  const std::vector<cplx> product(2 * n, std::sqrt(0.5));
+  many->set_product_state(product);
+  const circuit::Circuit c = circuit::make_family("qft", n);
+  const Plan plan = make_plan(c, c.ops(), many->plan_options());
+  std::map<std::string, StepTime> parts;
+  double stretches = 0;
+  RunObserver observer;
+  observer.on_step = [&](const StepTime& s) { stretches += s.step == "passes"; };
+  observer.on_part = [&](const StepTime& s) {
+    parts[s.step].measured_s += s.measured_s;
+    parts[s.step].bytes += s.bytes;
+  };
+  many->run(plan, observer);
+  EXPECT_GT(stretches, 1);
+  // 21 of the 32 blocks lie in host memory, see streamed()
+  EXPECT_EQ(parts["copy in"].bytes, stretches * 21 / 32 * std::ldexp(16.0, n));
+  EXPECT_EQ(parts["copy out"].bytes, parts["copy in"].bytes);
+  EXPECT_GT(parts["passes of a chunk"].measured_s, 0);
 }
 
 TEST(Distributed, chunks_that_stream_through_workers) {

@@ -103,6 +103,9 @@ class Transport {
   /// Reads `theirs` of the peer rank for the k-th local shard, while the peer reads `mine` of this.
   virtual void fetch(Shards shards, int k, int peer, std::span<const std::uint64_t> mine,
                      std::span<const std::uint64_t> theirs, int run_bits, void* to) = 0;
+  /// What the steps since the last call consisted of, where parts of them run side by side: the
+  /// seconds of all who did a part, added.
+  virtual std::vector<StepTime> take_parts() { return {}; }
   /// All shards are about to be given new content.
   virtual void forget() {}
   /// The shards are about to end, on all ranks.
