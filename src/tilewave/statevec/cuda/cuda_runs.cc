@@ -74,7 +74,7 @@ void CudaState<T>::read_runs(std::span<const std::uint64_t> firsts, int run_bits
   std::vector<void*> places;
   for (std::size_t k = 0; k < firsts.size(); ++k)
     places.push_back(static_cast<Complex<T>*>(to) + (k << run_bits));
-  save_runs(firsts, {.run_bits = run_bits}, places);
+  save_runs(firsts, {run_bits, {}, {}}, places);
 }
 
 template <class T>
@@ -84,7 +84,7 @@ void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bit
   for (std::size_t k = 0; k < firsts.size(); ++k)
     places.push_back(const_cast<Complex<T>*>(static_cast<const Complex<T>*>(from)) +
                      (k << run_bits));
-  load_runs(firsts, {.run_bits = run_bits}, places);
+  load_runs(firsts, {run_bits, {}, {}}, places);
 }
 
 #define TW_RUNS_OF(T)                                                                      \
