@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <typeinfo>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
 
