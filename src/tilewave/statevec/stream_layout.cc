@@ -32,7 +32,9 @@ std::uint64_t StreamLayout::worker_bytes() const {
 }
 
 double StreamLayout::stretch_s() const {
-  return static_cast<double>(host_bytes()) / (kHostBandwidth * num_devices);
+  // the first chunk comes in and the last goes out alone
+  const double alone = 1 + static_cast<double>(num_devices) / num_chunks();
+  return alone * static_cast<double>(host_bytes()) / (kHostBandwidth * num_devices);
 }
 
 std::string StreamLayout::text() const {

@@ -12,7 +12,7 @@ namespace rc = runtime::cuda;
 namespace {
 
 constexpr int kThreads = 512, kInFlight = 4;
-constexpr unsigned kBlocks = 32;  // enough for a host link; the others are for passes
+constexpr unsigned kBlocks = 64;  // more do not read faster over a host link
 
 template <class V, bool in>
 __global__ void __launch_bounds__(kThreads)
