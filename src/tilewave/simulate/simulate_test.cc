@@ -11,6 +11,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/circuit/families.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/make_state.h"
@@ -478,9 +479,49 @@ TEST(Topology, exchanges_are_priced_by_the_levels_they_cross) {
   EXPECT_DOUBLE_EQ(sent[1], 2e9);
   EXPECT_DOUBLE_EQ(plan.predicted_s, 0.2);
   for (const char* bad :
-       {"level a 3 100", "level a 4", "links 4", "pass -1", "level a 2 1 2", ""}) {
+       {"hidden 2", "level a 3 100", "level a 4", "links 4", "pass -1", "level a 2 1 2", ""}) {
     std::ofstream(path) << bad << "\n";
     EXPECT_EQ(code_of([&] { read_topology(path); }, path), ExitCode::kInput) << bad;
+  }
+}
+
+// Ten families at 32 qubits, FP64, arbitrary input, on one and two H200 (docs/many.md).
+TEST(Topology, predicts_what_was_measured) {
+  const std::string path = ::testing::TempDir() + "two_gpus.txt";
+  std::ofstream(path) << "level nvlink 2 343\n";
+  const Topology two = read_topology(path);
+  statevec::CostModel one = two.cost;
+  one.shard_bits = 0;
+  one.bandwidth /= 2;
+  for (double* s : {&one.lift_s, &one.flip_s, &one.rotate_s, &one.phase_s, &one.multiply_s})
+    *s *= 2;
+  const struct {
+    const char* family;
+    double one_ms, two_ms;
+  } measured[] = {{"qft", 165, 131},
+                  {"invqft", 176, 121},
+                  {"ghz", 146, 102},
+                  {"ghz_qft", 264, 193},
+                  {"random", 454, 269},
+                  {"supremacy", 887, 497},
+                  {"quantum_volume", 1121, 656},
+                  {"ising", 695, 366},
+                  {"qaoa", 376, 240},
+                  {"bv", 138, 87}};
+  std::printf("| circuit | 1 GPU (model) | 2 GPUs (model) | 1 to 2 (model) |\n");
+  for (const auto& m : measured) {
+    const circuit::Circuit c = circuit::make_family(m.family, 32);
+    statevec::PlanOptions options;
+    options.cost = one;
+    const double one_ms = 1e3 * statevec::make_plan(c, options).predicted_s;
+    options.cost = two.cost;
+    statevec::Plan plan = statevec::make_plan(c, options);
+    price_exchanges(plan, two);
+    const double two_ms = 1e3 * plan.predicted_s;
+    std::printf("| %s | %.0f (%.0f) | %.0f (%.0f) | %.2f (%.2f) |\n", m.family, m.one_ms, one_ms,
+                m.two_ms, two_ms, m.one_ms / m.two_ms, one_ms / two_ms);
+    EXPECT_NEAR(one_ms / m.one_ms, 1, 0.15) << m.family;
+    EXPECT_NEAR(two_ms / m.two_ms, 1, 0.15) << m.family;
   }
 }
 

@@ -8,8 +8,13 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/distributed/local_plan.h"
 
 namespace tilewave::simulate {
+
+namespace {
+constexpr int kSliceBits = 3;  // exchanges beside passes go in eight slices
+}  // namespace
 
 Topology read_topology(const std::string& path) {
   std::ifstream file(path);
@@ -17,11 +22,15 @@ Topology read_topology(const std::string& path) {
   Topology t;
   t.cost.tile_qubits = 12;
   t.cost.row_bits = 3;
-  t.cost.lift_s = 1.5e-13;  // one H200, docs/performance-gpu.md
-  t.cost.flip_s = 2.6e-13;
+  // fitted to the 56 passes of ten families at 30 qubits, FP64, on one H200, 2026-11-22
+  // (gpu_bench 30 7): a pass within 9% (root mean square), a circuit within 12%
+  t.cost.exposed = 0.65;
+  t.cost.lift_s = 3.2e-13;
+  t.cost.flip_s = 5.4e-13;
   t.cost.rotate_s = 5.0e-13;
-  t.cost.phase_s = 7.0e-13;
-  t.cost.multiply_s = 3.6e-13;
+  t.cost.phase_s = 2.2e-13;
+  t.cost.multiply_s = 2.8e-13;
+  t.cost.late_phases = true;
   t.cost.bandwidth = 4.05e12;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -42,6 +51,10 @@ Topology read_topology(const std::string& path) {
         fail("tile needs active and row positions: tile 12 3");
       }
       t.cost.tile_qubits = tile, t.cost.row_bits = row;
+    } else if (kind == "hidden") {
+      if (!(words >> t.hidden) || !(t.hidden >= 0 && t.hidden <= 1)) {
+        fail("hidden needs a share from 0 to 1: hidden 0.65");
+      }
     } else if (kind == "level") {
       int ranks = 0;
       if (!(words >> name >> ranks >> rate) || ranks < 2 || ranks > 1 << 20 ||
@@ -51,7 +64,7 @@ Topology read_topology(const std::string& path) {
       t.levels.push_back({name, std::countr_zero(static_cast<unsigned>(ranks)), 1e9 * rate});
       t.cost.shard_bits += t.levels.back().bits;
     } else {
-      fail("'" + kind + "' is none of pass, tile and level");
+      fail("'" + kind + "' is none of pass, tile, hidden and level");
     }
     if (words >> rest) fail("'" + rest + "' is too much");
   }
@@ -76,6 +89,7 @@ std::vector<double> price_exchanges(statevec::Plan& plan, const Topology& topolo
   std::vector<double> sent(topology.levels.size(), 0.0);
   plan.predicted_s = 0;
   for (const auto& pass : plan.passes) plan.predicted_s += pass.predicted_s;
+  std::size_t done = 0;  // passes
   for (auto& step : plan.exchanges) {
     const std::uint64_t group = bit(static_cast<int>(step.swaps.size()));
     if (!(step.bytes > 0)) continue;
@@ -94,7 +108,12 @@ std::vector<double> price_exchanges(statevec::Plan& plan, const Topology& topolo
       sent[l] += here[l];
       step.predicted_s = std::max(step.predicted_s, here[l] / topology.levels[l].bytes_per_s);
     }
-    plan.predicted_s += step.predicted_s;
+    const auto around = statevec::distributed::slices_around(plan, step, done, kSliceBits);
+    double beside_s = 0;
+    for (std::size_t p = around.first; around.mask && p < around.last; ++p)
+      beside_s += plan.passes[p].predicted_s;
+    done = around.mask ? around.last : step.before_pass;
+    plan.predicted_s += step.predicted_s - topology.hidden * std::min(step.predicted_s, beside_s);
   }
   return sent;
 }

@@ -31,11 +31,6 @@ int checked_shard_bits(int num_ranks, int num_qubits) {
 
 namespace distributed {
 
-namespace {
-// Passes that take this many times as long as an exchange are enough to hide it.
-constexpr double kOverlapShare = 1.5;
-}  // namespace
-
 DistributedState::DistributedState(int num_qubits, Precision precision,
                                    std::shared_ptr<Transport> transport,
                                    std::vector<std::unique_ptr<State>> shards)
@@ -198,46 +193,6 @@ void DistributedState::exchange(const Exchange& step) {
   TW_CHECK(known_zero_ == step.known_zero_after, "an exchange lost track of known zeros");
 }
 
-DistributedState::Around DistributedState::slices_around(const Plan& plan, const Exchange& step,
-                                                         std::size_t done) const {
-  Around around;
-  const std::size_t at = step.before_pass;
-  around.first = around.last = at;
-  const int wanted = transport_->slice_bits(local_qubits_);
-  if (wanted == 0 || step.bytes == 0 || step.flips || !step.relabels.empty()) return around;
-  std::uint64_t taken = step.known_zero_before | step.known_zero_after;
-  for (const auto& [a, b] : step.swaps) taken |= bit(a);
-  // passes on both sides in turn, while enough positions are active in none of them and the
-  // exchange takes longer than they do
-  std::size_t end = plan.passes.size();
-  for (const Exchange& later : plan.exchanges) {
-    if (later.before_pass > at) end = std::min<std::size_t>(end, later.before_pass);
-  }
-  double passes_s = 0;
-  const auto add = [&](std::size_t p) {
-    const Pass& pass = plan.passes[p];
-    std::uint64_t with = taken | pass.known_zero_before | pass.known_zero_after;
-    for (const int position : pass.active) with |= bit(position);
-    if (std::popcount(low_mask(local_qubits_) & ~with) < wanted) return false;
-    taken = with;
-    passes_s += pass.predicted_s;
-    return true;
-  };
-  bool more = true;
-  while (more && passes_s < kOverlapShare * step.predicted_s) {
-    more = false;
-    if (around.last < end && add(around.last)) ++around.last, more = true;
-    if (around.first > done && add(around.first - 1)) --around.first, more = true;
-  }
-  int left = around.first == around.last ? 0 : wanted;
-  for (int p = local_qubits_ - 1; p >= 0 && left > 0; --p) {
-    if (taken >> p & 1) continue;
-    around.mask |= bit(p);
-    --left;
-  }
-  return around;
-}
-
 void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const Around& around) {
   SlicedExchange sliced;
   sliced.mask = around.mask;
@@ -307,7 +262,7 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
     report("passes", predicted_s, bytes);
   };
   for (const Exchange& step : plan.exchanges) {
-    const Around around = slices_around(plan, step, done);
+    const Around around = slices_around(plan, step, done, transport_->slice_bits(local_qubits_));
     if (!around.mask) {
       run_until(step.before_pass);
       exchange(step);

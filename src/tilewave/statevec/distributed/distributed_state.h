@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/statevec/distributed/local_plan.h"
 #include "tilewave/statevec/distributed/transport.h"
 #include "tilewave/statevec/state.h"
 
@@ -85,13 +86,6 @@ class DistributedState final : public State {
   void exchange(const Exchange& step);
   ShardSwap swap_of(const Exchange& step) const;
   void swap_known_zeros(const Exchange& step);
-  /// What can run slice by slice around an exchange: passes [first, last), and the positions that
-  /// number the slices; none when it cannot.
-  struct Around {
-    std::size_t first = 0, last = 0;
-    std::uint64_t mask = 0;
-  };
-  Around slices_around(const Plan& plan, const Exchange& step, std::size_t done) const;
   void run_sliced(const Plan& plan, const Exchange& step, const Around& around);
   void run_passes(const Plan& plan, std::size_t first, std::size_t last);
   /// f(k, values) fills `each` numbers of every local shard that is not idle; the result holds
