@@ -2,8 +2,12 @@
 #include "tilewave/runtime/placement.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
+#include <set>
+
+#include "tilewave/base/error.h"
 
 namespace tilewave::runtime {
 namespace {
@@ -59,6 +63,47 @@ Placement place_ranks(const std::vector<std::vector<double>>& rates) {
     best = {order, bits};
   }
   return best;
+}
+
+DeviceOrder order_devices(const std::vector<int>& devices, std::size_t num_all,
+                          const std::function<std::vector<double>()>& measure) {
+  if (devices.size() < 4 || !std::has_single_bit(devices.size())) return {devices, {}};
+  std::vector<double> links;
+  try {
+    links = measure();
+  } catch (const Error& e) {
+    return {devices, "devices in the order named, their links could not be measured: " +
+                         std::string(e.what())};
+  }
+  TW_CHECK(links.size() == num_all * num_all, "a rate for every two devices");
+  std::vector<std::vector<double>> rates;
+  for (const int from : devices) {
+    rates.emplace_back();
+    for (const int to : devices)
+      rates.back().push_back(
+          links[static_cast<std::size_t>(from) * num_all + static_cast<std::size_t>(to)]);
+  }
+  DeviceOrder out;
+  std::string text;
+  for (const int k : place_ranks(rates).order) {
+    out.devices.push_back(devices[static_cast<std::size_t>(k)]);
+    text += (text.empty() ? "" : ", ") + std::to_string(out.devices.back());
+  }
+  if (out.devices != devices) out.remark = "devices in the order " + text + ", fast links first";
+  return out;
+}
+
+std::string remark_on_hosts(std::span<const std::string> host_of_rank) {
+  std::set<std::string> seen;
+  for (std::size_t r = 0; r < host_of_rank.size(); ++r) {
+    const std::string& host = host_of_rank[r];
+    if (r > 0 && host == host_of_rank[r - 1]) continue;
+    if (seen.insert(host).second) continue;
+    return "the ranks of " + host +
+           " are not numbered side by side, so that more travels between "
+           "hosts: start them in blocks (mpirun --map-by slot, srun --distribution=block)";
+  }
+  return {};
 }
 
 }  // namespace tilewave::runtime

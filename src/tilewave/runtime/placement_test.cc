@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tilewave/base/error.h"
 
 namespace tilewave::runtime {
 namespace {
@@ -57,6 +61,40 @@ TEST(Placement, one_slow_direction_counts) {
   const Placement p = place_ranks(m);
   // 0 and 1 differ in both bits, so that no exchange of one bit meets the slow link
   EXPECT_EQ(p.bit_rates, (std::vector<double>{100e9, 100e9}));
+}
+
+TEST(Placement, devices_and_what_is_said_of_their_order) {
+  const auto unequal = [] {
+    std::vector<double> m(36, 50e9);  // six devices
+    for (const auto& [a, b] : {std::pair{1, 4}, {2, 5}}) {
+      m[static_cast<std::size_t>(6 * a + b)] = m[static_cast<std::size_t>(6 * b + a)] = 200e9;
+    }
+    return m;
+  };
+  const DeviceOrder fast = order_devices({1, 2, 4, 5}, 6, unequal);
+  EXPECT_EQ(fast.devices, (std::vector<int>{1, 4, 2, 5}));
+  EXPECT_NE(fast.remark.find("in the order 1, 4, 2, 5"), std::string::npos) << fast.remark;
+  const DeviceOrder equal =
+      order_devices({3, 2, 1, 0}, 4, [] { return std::vector<double>(16, 1e9); });
+  EXPECT_EQ(equal.devices, (std::vector<int>{3, 2, 1, 0}));
+  EXPECT_EQ(equal.remark, "");
+  const auto fails = []() -> std::vector<double> {
+    throw Error(ExitCode::kResources, "no memory for 256 MiB");
+  };
+  const DeviceOrder unknown = order_devices({1, 2, 4, 5}, 6, fails);
+  EXPECT_EQ(unknown.devices, (std::vector<int>{1, 2, 4, 5}));
+  EXPECT_NE(unknown.remark.find("could not be measured: no memory for 256 MiB"), std::string::npos)
+      << unknown.remark;
+  EXPECT_EQ(order_devices({1, 0}, 2, fails).remark, "");  // nothing to choose
+}
+
+TEST(Placement, hosts_side_by_side) {
+  const auto remark = [](const std::vector<std::string>& hosts) { return remark_on_hosts(hosts); };
+  EXPECT_EQ(remark({}), "");
+  EXPECT_EQ(remark({"a", "a", "a", "a"}), "");
+  EXPECT_EQ(remark({"b", "b", "a", "a"}), "");
+  EXPECT_NE(remark({"a", "b", "a", "b"}).find("the ranks of a are not"), std::string::npos);
+  EXPECT_NE(remark({"a", "b", "b", "a"}).find("--map-by slot"), std::string::npos);
 }
 
 }  // namespace

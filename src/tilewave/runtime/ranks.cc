@@ -6,7 +6,9 @@
 #include "tilewave/runtime/ranks.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -129,6 +131,18 @@ void Ranks::meet() {
   const char mine = 0;
   std::vector<char> all(static_cast<std::size_t>(size()));
   gather(&mine, all.data(), 1);
+}
+
+std::vector<std::string> Ranks::hosts() {
+  struct Name {
+    std::array<char, 256> text{};
+  } mine;
+  gethostname(mine.text.data(), mine.text.size() - 1);
+  std::vector<Name> all(static_cast<std::size_t>(size()));
+  gather(&mine, all.data(), sizeof mine);
+  std::vector<std::string> names;
+  for (const Name& name : all) names.emplace_back(name.text.data());
+  return names;
 }
 
 Launch launch() {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tilewave::runtime {
 
@@ -48,6 +49,8 @@ class Ranks {
   virtual bool is_finished() const = 0;
   /// Returns once all processes have called it.
   void meet();
+  /// The names of the hosts, in order of ranks.
+  std::vector<std::string> hosts();
 };
 
 /// The number of this process and of all, as the environment tells before anything is loaded;

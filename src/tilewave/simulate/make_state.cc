@@ -132,38 +132,23 @@ std::uint64_t stream_bytes(std::uint32_t num_qubits, Precision precision,
 }
 
 // Devices in the order of ranks: fast links between ranks that differ in low bits. The links are
-// measured once a machine (runtime/cost_cache.h); with two devices there is nothing to choose.
-std::vector<int> placed(const std::vector<int>& devices) {
+// measured once a machine (runtime/cost_cache.h).
+runtime::DeviceOrder placed(const std::vector<int>& devices) {
   const std::vector<runtime::CudaDevice> all = runtime::cuda_devices();
-  if (devices.size() < 4 || !std::has_single_bit(devices.size())) return devices;
   for (const int device : devices) {
-    if (device < 0 || device >= static_cast<int>(all.size())) return devices;  // said elsewhere
+    if (device < 0 || device >= static_cast<int>(all.size()))
+      return {devices, {}};  // said elsewhere
   }
-  const auto at = [&](int from, int to) {
-    return static_cast<std::size_t>(from) * all.size() + static_cast<std::size_t>(to);
-  };
-  std::vector<double> links;
-  try {
-    links = runtime::cached_costs(runtime::cost_key(all[0], "links_" + std::to_string(all.size())),
-                                  all.size() * all.size(), [] {
-                                    std::vector<double> flat;
-                                    for (const auto& row : runtime::measure_links())
-                                      for (const double rate : row)
-                                        flat.push_back(std::max(rate, 1.0));
-                                    return flat;
-                                  });
-  } catch (const Error&) {
-    return devices;  // no memory to measure with: as they were named
-  }
-  std::vector<std::vector<double>> rates;
-  for (const int from : devices) {
-    rates.emplace_back();
-    for (const int to : devices) rates.back().push_back(links[at(from, to)]);
-  }
-  std::vector<int> in_order;
-  for (const int k : runtime::place_ranks(rates).order)
-    in_order.push_back(devices[static_cast<std::size_t>(k)]);
-  return in_order;
+  return runtime::order_devices(devices, all.size(), [&] {
+    return runtime::cached_costs(runtime::cost_key(all[0], "links_" + std::to_string(all.size())),
+                                 all.size() * all.size(), [] {
+                                   std::vector<double> flat;
+                                   for (const auto& row : runtime::measure_links())
+                                     for (const double rate : row)
+                                       flat.push_back(std::max(rate, 1.0));
+                                   return flat;
+                                 });
+  });
 }
 
 std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
@@ -264,7 +249,8 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
     return statevec::make_streamed_cuda_state(n, precision, devices, bytes, fraction);
   }
   if (devices.size() > 1) {
-    return statevec::make_multi_cuda_state(n, precision, placed(devices), -1, fraction);
+    const runtime::DeviceOrder order = placed(devices);
+    return statevec::make_multi_cuda_state(n, precision, order.devices, -1, fraction, order.remark);
   }
   return statevec::make_cuda_state(n, precision, devices[0], fraction);
 }

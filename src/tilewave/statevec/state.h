@@ -259,12 +259,12 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
                                                 double memory_fraction = 0);
 
 /// A state on several CUDA devices of this process, a rank each. Exchanges overlap with passes from
-/// so many local qubits on (negative: from where it pays). In a build without CUDA:
-/// Error(kResources) that says so.
+/// so many local qubits on (negative: from where it pays). `remark`: for reports, on the order of
+/// the devices. In a build without CUDA: Error(kResources) that says so.
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
                                              const std::vector<int>& devices,
-                                             int min_sliced_qubits = -1,
-                                             double memory_fraction = 0);
+                                             int min_sliced_qubits = -1, double memory_fraction = 0,
+                                             const std::string& remark = {});
 
 /// A state on a CUDA device in |0...0>. In a build without CUDA: Error(kResources) that says so.
 /// With a memory_fraction that share of the device's memory is reserved first, and this state and

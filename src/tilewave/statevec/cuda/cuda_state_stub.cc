@@ -24,7 +24,8 @@ std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precis
 }
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
-                                             const std::vector<int>&, int, double) {
+                                             const std::vector<int>&, int, double,
+                                             const std::string&) {
   return make_cuda_state(num_qubits, precision, 0);
 }
 

@@ -5,7 +5,6 @@
 //
 // It is used after a start-up exchange of known numbers came out right on all ranks. A shard is
 // opened at its first exchange, by all ranks at once, and closed by all before any gives it back.
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -65,16 +64,9 @@ class IpcGroup {
 
   /// Empty when the events of all could be opened, otherwise why not.
   std::string connect() {
-    struct Host {
-      std::array<char, 256> name{};
-    } host;
-    gethostname(host.name.data(), host.name.size() - 1);
-    std::vector<Host> hosts(size());
-    ranks_->gather(&host, hosts.data(), sizeof host);
-    for (const Host& other : hosts) {
-      if (other.name != hosts[0].name)
-        return "ranks on several hosts (" + std::string(hosts[0].name.data()) + ", " +
-               other.name.data() + ")";
+    const std::vector<std::string> hosts = ranks_->hosts();
+    for (const std::string& other : hosts) {
+      if (other != hosts[0]) return "ranks on several hosts (" + hosts[0] + ", " + other + ")";
     }
     std::array<cudaIpcEventHandle_t, 2 * kSlices> handles{};
     std::string problem = problem_of([&] {

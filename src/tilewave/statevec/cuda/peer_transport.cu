@@ -187,7 +187,7 @@ class PeerTransport final : public distributed::Transport {
 
 std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision,
                                              const std::vector<int>& devices, int min_sliced_qubits,
-                                             double memory_fraction) {
+                                             double memory_fraction, const std::string& remark) {
   if (min_sliced_qubits < 0) min_sliced_qubits = cuda::kMinSlicedQubits;
   const int bits = checked_shard_bits(static_cast<int>(devices.size()), num_qubits);
   std::shared_ptr<distributed::Transport> transport;
@@ -196,6 +196,7 @@ std::unique_ptr<State> make_multi_cuda_state(int num_qubits, Precision precision
   } else {
     transport = std::make_shared<cuda::PeerTransport<float>>(devices, min_sliced_qubits);
   }
+  transport->set_remark(remark);
   std::vector<std::unique_ptr<State>> shards;
   for (const int device : devices)
     shards.push_back(make_cuda_state(num_qubits - bits, precision, device, memory_fraction));

@@ -8,6 +8,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/placement.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/distributed/local_plan.h"
@@ -372,6 +373,7 @@ std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, i
                                           std::shared_ptr<runtime::Ranks> ranks, int cuda_device,
                                           int min_sliced_qubits) {
   const int bits = checked_shard_bits(ranks->size(), num_qubits);
+  const std::string hosts = runtime::remark_on_hosts(ranks->hosts());
   std::vector<std::unique_ptr<State>> shards;
   shards.push_back(cuda_device == kOnCpu
                        ? make_cpu_state(num_qubits - bits, precision, num_threads)
@@ -380,6 +382,10 @@ std::unique_ptr<State> make_process_state(int num_qubits, Precision precision, i
                        ? distributed::make_process_transport(std::move(ranks), precision)
                        : distributed::make_device_process_transport(std::move(ranks), precision,
                                                                     cuda_device, min_sliced_qubits);
+  if (!hosts.empty()) {
+    const std::string& way = transport->remark();
+    transport->set_remark(way.empty() ? hosts : way + "; " + hosts);
+  }
   return std::make_unique<distributed::DistributedState>(num_qubits, precision,
                                                          std::move(transport), std::move(shards));
 }
