@@ -12,13 +12,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
+
+#include "tilewave/base/complex.h"
 
 namespace tilewave::statevec::cpu {
 
 constexpr int kLowBits = 6;
 constexpr int kRowLength = 1 << kLowBits;
 constexpr int kMaxRowBits = 8;  ///< of a block, at most
+
+/// Memory of tables, in whole cache lines: no vector of one lies across two.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
+  bool operator==(const LineAllocator&) const = default;
+};
+template <class T>
+using Lines = std::vector<T, LineAllocator<T>>;
 
 /// The rows of one block.
 struct BlockRows {
@@ -83,13 +101,22 @@ struct PairStep {
   std::vector<T> coefficients;
 };
 
-/// Multiplies row r by  root * (product over bits j of r of bit_tables[j]) * scalars[r].  Tables
-/// are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
+/// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
+/// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
 template <class T>
 struct PhaseStep {
   const T* root = nullptr;
   const T* bit_tables[kMaxRowBits] = {};
   const T* scalars = nullptr;
+  const std::uint8_t* order = nullptr;  ///< rows, bits without a table first; null: as they are
+};
+
+/// scale * product over bits j of x of z[j], for numbers x; bits outside `used` have z = 1.
+template <class T>
+struct LinearPhases {
+  Complex<T> scale{1, 0};
+  Complex<T> z[kMaxRowBits] = {};
+  std::uint32_t used = 0;
 };
 
 /// Kernels compiled for one instruction set.
@@ -103,6 +130,9 @@ struct BlockKernels {
   void (*store)(const T* src, T* dst, std::size_t count, T scale_re, T scale_im);
   /// A phase block (unless null), then lifts.
   void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
+  /// Those of all x below 2^num_bits, times a table (unless null): real parts, then imaginary
+  /// parts.
+  void (*linear_phases)(const LinearPhases<T>& phases, int num_bits, const T* times, T* out);
   void (*row_flip)(T* tile, BlockRows rows, const RowFlip& step);
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*pair)(T* tile, BlockRows rows, const PairStep<T>& step);

@@ -1,7 +1,7 @@
 // A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
 // multiply-adds (on a bit inside a vector also 2 lane permutations), a phase block 8 (4 to build
-// the factor, 4 to apply it). The phase with the lifts inside rows, and every three lifts on rows,
+// the factor, 4 to apply it). The phase with the lifts inside rows, and every four lifts on rows,
 // load and store the block once. One loop for the phase and three rows with all their vectors in
 // registers was faster on a block that stays in the first-level cache and slower in a pass, where
 // blocks come from the second level.
@@ -85,8 +85,62 @@ struct LowLifts {
   }
 };
 
-// The phase block and the lifts inside rows, a row at a time. Rows in counting order: from row r-1
-// to r the bits below the lowest set bit t of r fall to zero and t rises, so the product of the
+// A table of linear phases, doubled bit by bit.
+template <class T>
+void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HWY_RESTRICT out) {
+  const Tag<T> d;
+  constexpr std::uint32_t kN = kLanes<T>;
+  constexpr int kLaneBits = log2_of(kLanes<T>);
+  const std::uint32_t count = 1u << num_bits;
+  T* re = out;
+  T* im = out + count;
+  if (count < kN) {
+    re[0] = p.scale.re, im[0] = p.scale.im;
+    for (int j = 0; j < num_bits; ++j) {
+      const Complex<T> z = p.used >> j & 1 ? p.z[j] : Complex<T>{1, 0};
+      for (std::uint32_t x = 0; x < 1u << j; ++x) {
+        const Complex<T> product = Complex<T>{re[x], im[x]} * z;
+        re[(1u << j) + x] = product.re, im[(1u << j) + x] = product.im;
+      }
+    }
+    for (std::uint32_t x = 0; times && x < count; ++x) {
+      const Complex<T> product = Complex<T>{re[x], im[x]} * Complex<T>{times[x], times[count + x]};
+      re[x] = product.re, im[x] = product.im;
+    }
+    return;
+  }
+  auto first_re = hn::Set(d, p.scale.re), first_im = hn::Set(d, p.scale.im);
+  const hn::RebindToUnsigned<Tag<T>> du;
+  using TU = hn::TFromD<decltype(du)>;
+  const auto lane = hn::Iota(du, 0);
+  for (int j = 0; j < kLaneBits; ++j) {
+    if (!(p.used >> j & 1)) continue;
+    const auto mine = hn::RebindMask(d, hn::TestBit(lane, hn::Set(du, static_cast<TU>(1u << j))));
+    multiply<T>(first_re, first_im, hn::IfThenElse(mine, hn::Set(d, p.z[j].re), hn::Set(d, T(1))),
+                hn::IfThenElseZero(mine, hn::Set(d, p.z[j].im)));
+  }
+  hn::StoreU(first_re, d, re);
+  hn::StoreU(first_im, d, im);
+  for (int j = kLaneBits; j < num_bits; ++j) {
+    const bool used = p.used >> j & 1;
+    const auto zr = hn::Set(d, p.z[j].re), zi = hn::Set(d, p.z[j].im);
+    for (std::uint32_t x = 0; x < 1u << j; x += kN) {
+      auto a = hn::LoadU(d, re + x), b = hn::LoadU(d, im + x);
+      if (used) multiply<T>(a, b, zr, zi);
+      hn::StoreU(a, d, re + (1u << j) + x);
+      hn::StoreU(b, d, im + (1u << j) + x);
+    }
+  }
+  for (std::uint32_t x = 0; times && x < count; x += kN) {
+    auto a = hn::LoadU(d, re + x), b = hn::LoadU(d, im + x);
+    multiply<T>(a, b, hn::LoadU(d, times + x), hn::LoadU(d, times + count + x));
+    hn::StoreU(a, d, re + x);
+    hn::StoreU(b, d, im + x);
+  }
+}
+
+// The phase block and the lifts inside rows, a row at a time. Rows in counting order: from number
+// k-1 to k the bits below the lowest set bit t of k fall to zero and t rises, so the product of the
 // tables above t is still there and one multiplication gives the next.
 template <class T>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
@@ -97,10 +151,11 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   const T* product[kMaxRowBits + 1] = {};  // product[j]: over the bits of the row from j up
   for (int j = 0; phase && j <= b.num_bits; ++j) product[j] = phase->root;
   const T* scalars = phase ? phase->scalars : nullptr;
+  const std::uint8_t* order = phase ? phase->order : nullptr;
   const std::uint32_t num_rows = 1u << b.num_bits;
-  for (std::uint32_t r = 0; r < num_rows; ++r) {
-    if (phase && r) {
-      const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(r));
+  for (std::uint32_t k = 0; k < num_rows; ++k) {
+    if (phase && k) {
+      const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k));
       const T* table = phase->bit_tables[t];
       const T* above = product[t + 1];
       if (table && above) {
@@ -111,6 +166,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
       }
       for (int j = 0; j <= t; ++j) product[j] = above;
     }
+    const std::uint32_t r = order ? order[k] : k;
     const T* factor = product[0];
     const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows + r] != 0);
     if (!factor && !scaled && !lifts.mask) continue;
@@ -178,9 +234,9 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
   std::uint32_t left = step.mask >> kLowBits;
   while (left) {
     const int all = static_cast<int>(hwy::PopCount(left));
-    const int count = all == 4 ? 2 : all > 3 ? 3 : all;
-    int bits[3];
-    T t[3];
+    const int count = all == 5 ? 3 : all > 4 ? 4 : all;
+    int bits[4];
+    T t[4];
     for (int j = 0; j < count; ++j) {
       bits[j] = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
       t[j] = step.t[kLowBits + bits[j]];
@@ -190,8 +246,10 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
       row_lifts_of<T, 1>(tile, b, bits, t);
     } else if (count == 2) {
       row_lifts_of<T, 2>(tile, b, bits, t);
-    } else {
+    } else if (count == 3) {
       row_lifts_of<T, 3>(tile, b, bits, t);
+    } else {
+      row_lifts_of<T, 4>(tile, b, bits, t);
     }
   }
 }
@@ -199,6 +257,7 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
   k.layer = run_layer<T>;
+  k.linear_phases = linear_phases<T>;
 }
 
 void fill_layer_f32(BlockKernels<float>& k) { fill_layer(k); }

@@ -59,8 +59,8 @@ const TurnTable& turn_table() {
 // Scratch tables of a phase block.
 template <class T>
 struct PhaseScratch {
-  T tables[kMaxRowBits + 1][2 * kRowLength];
-  T scalars[2 << kMaxRowBits];
+  alignas(64) T tables[kMaxRowBits + 1][2 * kRowLength];
+  alignas(64) T scalars[2 << kMaxRowBits];
 };
 
 // What a thread owns: a tile, and tables of phase blocks.
@@ -80,118 +80,109 @@ Workspace<T>& workspace(std::size_t tile_elements) {
   return w;
 }
 
+// Gathers phases that are linear in the bits of a number.
+class LinearSum {
+ public:
+  void join(Complex<double> z) { scale_ = scale_ * z; }
+  void join(int bit_index, Complex<double> z) {
+    z_[bit_index] = used_ >> bit_index & 1 ? z_[bit_index] * z : z;
+    used_ |= 1u << bit_index;
+  }
+  template <class T>
+  LinearPhases<T> phases() const {
+    LinearPhases<T> p;
+    const auto as_t = [](Complex<double> z) {
+      return Complex<T>{static_cast<T>(z.re), static_cast<T>(z.im)};
+    };
+    p.scale = as_t(scale_);
+    p.used = used_;
+    for (std::uint32_t left = used_; left; left &= left - 1) {
+      const int j = std::countr_zero(left);
+      p.z[j] = as_t(z_[j]);
+    }
+    return p;
+  }
+
+ private:
+  Complex<double> scale_{1, 0}, z_[kMaxRowBits];
+  std::uint32_t used_ = 0;
+};
+
 // The factor's table under the terms that hold at `index`: its own table where none does, otherwise
 // `out`; null when it is 1.
 template <class T>
-const T* factor_table(const typename PhaseProgram<T>::Factor& f, std::uint64_t index, T* out) {
-  std::uint64_t scalar = 0, linear[kLowBits] = {};
-  std::uint32_t used = 0;
-  bool general = false;
+const T* factor_table(const BlockKernels<T>& kernels, const typename PhaseProgram<T>::Factor& f,
+                      std::uint64_t index, T* out) {
+  LinearSum sum;
+  bool any = false, general = false;
   for (const auto& term : f.dynamic) {
     if ((index & term.outside) != term.outside) continue;
+    any = true;
     if (term.low == 0) {
-      scalar += term.turns;
+      sum.join(term.z);
     } else if (std::has_single_bit(term.low)) {
-      linear[std::countr_zero(term.low)] += term.turns;
-      used |= term.low;
+      sum.join(std::countr_zero(term.low), term.z);
     } else {
       general = true;
     }
   }
-  if (!scalar && !used && !general) return f.has_table ? f.table.data() : nullptr;
-  const TurnTable& turn = turn_table();
+  const T* table = f.has_table ? f.table.data() : nullptr;
+  if (!any) return table;
   if (general) {  // two low bits and one outside, or more: element by element
+    const TurnTable& turn = turn_table();
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      std::uint64_t sum = 0;
+      std::uint64_t turns = 0;
       for (const auto& term : f.dynamic) {
-        if ((index & term.outside) == term.outside && (a & term.low) == term.low) sum += term.turns;
+        if ((index & term.outside) == term.outside && (a & term.low) == term.low)
+          turns += term.turns;
       }
-      const Complex<double> z = turn(sum) * Complex<double>{f.table[a], f.table[kRowLength + a]};
+      const Complex<double> z = turn(turns) * Complex<double>{f.table[a], f.table[kRowLength + a]};
       out[a] = static_cast<T>(z.re);
       out[kRowLength + a] = static_cast<T>(z.im);
     }
     return out;
   }
-  // product over low bits, doubling
-  const Complex<double> s = turn(scalar);
-  T re[kRowLength], im[kRowLength];
-  re[0] = static_cast<T>(s.re);
-  im[0] = static_cast<T>(s.im);
-  for (int l = 0; l < kLowBits; ++l) {
-    const int size = 1 << l;
-    if (!(used >> l & 1)) {
-      std::memcpy(re + size, re, static_cast<std::size_t>(size) * sizeof(T));
-      std::memcpy(im + size, im, static_cast<std::size_t>(size) * sizeof(T));
-      continue;
-    }
-    const Complex<double> z = turn(linear[l]);
-    const T zr = static_cast<T>(z.re), zi = static_cast<T>(z.im);
-    for (int a = 0; a < size; ++a) {
-      re[size + a] = re[a] * zr - im[a] * zi;
-      im[size + a] = re[a] * zi + im[a] * zr;
-    }
-  }
-  if (f.has_table) {
-    for (int a = 0; a < kRowLength; ++a) {
-      out[a] = re[a] * f.table[a] - im[a] * f.table[kRowLength + a];
-      out[kRowLength + a] = re[a] * f.table[kRowLength + a] + im[a] * f.table[a];
-    }
-  } else {
-    std::memcpy(out, re, sizeof re);
-    std::memcpy(out + kRowLength, im, sizeof im);
-  }
+  kernels.linear_phases(sum.phases<T>(), kLowBits, table, out);
   return out;
 }
 
 // Factors of whole rows under the terms that hold at `index`.
 template <class T>
-const T* row_scalars(const PhaseProgram<T>& program, int num_bits, std::uint64_t index, T* out) {
-  std::uint64_t linear[kMaxRowBits] = {};
+const T* row_scalars(const BlockKernels<T>& kernels, const PhaseProgram<T>& program, int num_bits,
+                     std::uint64_t index, T* out) {
+  LinearSum linear;
   bool any = false, general = false;
   for (const auto& term : program.dynamic_scalars) {
     if ((index & term.outside) != term.outside) continue;
     any = true;
     if (std::has_single_bit(term.rows)) {
-      linear[std::countr_zero(term.rows)] += term.turns;
+      linear.join(std::countr_zero(term.rows), term.z);
     } else {
       general = true;
     }
   }
-  if (!any) return program.scalars.empty() ? nullptr : program.scalars.data();
+  const T* scalars = program.scalars.empty() ? nullptr : program.scalars.data();
+  if (!any) return scalars;
+  kernels.linear_phases(linear.phases<T>(), num_bits, scalars, out);
+  if (!general) return out;
   const std::uint32_t count = 1u << num_bits;
   T* re = out;
   T* im = out + count;
-  re[0] = 1;
-  im[0] = 0;
-  for (int b = 0; b < num_bits; ++b) {
-    const Complex<double> z = turn_table()(linear[b]);
-    const T zr = static_cast<T>(z.re), zi = static_cast<T>(z.im);
-    for (std::uint32_t r = 0; r < 1u << b; ++r) {
-      re[(1u << b) + r] = re[r] * zr - im[r] * zi;
-      im[(1u << b) + r] = re[r] * zi + im[r] * zr;
-    }
-  }
   const auto multiply = [&](std::uint32_t r, Complex<T> z) {
     const Complex<T> product = Complex<T>{re[r], im[r]} * z;
     re[r] = product.re;
     im[r] = product.im;
   };
-  if (!program.scalars.empty()) {
-    for (std::uint32_t r = 0; r < count; ++r)
-      multiply(r, {program.scalars[r], program.scalars[count + r]});
-  }
-  if (general) {
-    for (std::uint32_t r = 0; r < count; ++r) {
-      std::uint64_t sum = 0;
-      for (const auto& term : program.dynamic_scalars) {
-        if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
-            !std::has_single_bit(term.rows)) {
-          sum += term.turns;
-        }
+  for (std::uint32_t r = 0; r < count; ++r) {
+    std::uint64_t sum = 0;
+    for (const auto& term : program.dynamic_scalars) {
+      if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
+          !std::has_single_bit(term.rows)) {
+        sum += term.turns;
       }
-      const Complex<double> z = turn_table()(sum);
-      multiply(r, {static_cast<T>(z.re), static_cast<T>(z.im)});
     }
+    const Complex<double> z = turn_table()(sum);
+    multiply(r, {static_cast<T>(z.re), static_cast<T>(z.im)});
   }
   return out;
 }
@@ -207,16 +198,17 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
   PhaseStep<T> step;
   bool any = false;
   const auto table_of = [&](const typename PhaseProgram<T>::Factor& factor, T* out) -> const T* {
-    if (!factor.has_table && factor.dynamic.empty()) return nullptr;
-    const T* table = factor_table<T>(factor, index, out);
+    if (factor.is_one()) return nullptr;
+    const T* table = factor_table<T>(kernels, factor, index, out);
     any |= table != nullptr;
     return table;
   };
   step.root = table_of(program.root, scratch.tables[kMaxRowBits]);
   for (int b = 0; b < rows.num_bits; ++b)
-    step.bit_tables[b] = table_of(program.bits[b], scratch.tables[b]);
+    step.bit_tables[b] = table_of(program.bits[program.bit_order[b]], scratch.tables[b]);
+  step.order = program.order.data();
   if (program.has_scalars) {
-    step.scalars = row_scalars(program, rows.num_bits, index, scratch.scalars);
+    step.scalars = row_scalars(kernels, program, rows.num_bits, index, scratch.scalars);
     any |= step.scalars != nullptr;
   }
   // degree three and more inside the block

@@ -213,12 +213,16 @@ class Compiler {
     Program block;
     std::array<std::vector<std::uint64_t>, kMaxRowBits + 1> turns;  // of each factor's table
     std::vector<std::uint64_t> scalar_turns;
+    const auto unit = [](std::uint64_t value) {
+      const std::complex<double> z = turn(value);
+      return Complex<double>{z.real(), z.imag()};
+    };
     const auto join_factor = [&](typename Program::Factor& factor,
                                  std::vector<std::uint64_t>& table, const Split& s,
                                  std::uint64_t value) {
       if (s.low) factor.has_low = true;
       if (s.outside) {
-        factor.dynamic.push_back({s.outside, s.low, value});
+        factor.dynamic.push_back({s.outside, s.low, value, unit(value)});
         return;
       }
       factor.has_table = true;
@@ -237,7 +241,7 @@ class Compiler {
       } else if (s.low) {
         block.plain.push_back({s.outside, s.rows, s.low, t.turns});
       } else if (s.outside) {
-        block.dynamic_scalars.push_back({s.outside, s.rows, t.turns});
+        block.dynamic_scalars.push_back({s.outside, s.rows, t.turns, unit(t.turns)});
         block.has_scalars = true;
       } else {
         if (scalar_turns.empty()) scalar_turns.assign(bit(num_row_bits_), 0);
@@ -248,7 +252,7 @@ class Compiler {
       }
     }
     const auto to_table = [](const std::vector<std::uint64_t>& from) {
-      std::vector<T> table(2 * from.size());
+      Lines<T> table(2 * from.size());
       for (std::size_t a = 0; a < from.size(); ++a) {
         const std::complex<double> z = turn(from[a]);
         table[a] = static_cast<T>(z.real());
@@ -262,6 +266,19 @@ class Compiler {
       if (factor.has_table || !factor.dynamic.empty()) factor.table = to_table(turns[b]);
     }
     if (!scalar_turns.empty()) block.scalars = to_table(scalar_turns);
+    // Products of tables change seldom where the bits that have one are the last to change.
+    int count = 0;
+    for (const bool is_one : {true, false}) {
+      for (int b = 0; b < num_row_bits_; ++b) {
+        if (block.bits[b].is_one() == is_one)
+          block.bit_order[count++] = static_cast<std::uint8_t>(b);
+      }
+    }
+    block.order.resize(bit(num_row_bits_));
+    for (std::uint32_t k = 0; k < block.order.size(); ++k) {
+      for (int j = 0; j < num_row_bits_; ++j)
+        block.order[k] |= static_cast<std::uint8_t>((k >> j & 1) << block.bit_order[j]);
+    }
     return block;
   }
 
@@ -412,7 +429,8 @@ std::size_t bytes_of(const TileProgram<T>& program) {
     for (const BlockStep<T>& s : phase.steps) {
       if (const auto* layer = std::get_if<Layer<T>>(&s.step)) {
         const PhaseProgram<T>& p = layer->phase;
-        bytes += of_factor(p.root) + heap(p.scalars) + heap(p.dynamic_scalars) + heap(p.plain);
+        bytes += of_factor(p.root) + heap(p.order) + heap(p.scalars) + heap(p.dynamic_scalars) +
+                 heap(p.plain);
         for (const auto& factor : p.bits) bytes += of_factor(factor);
       } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
         bytes += heap(pair->coefficients);

@@ -30,22 +30,27 @@ struct PhaseProgram {
     std::uint64_t outside = 0;  // positions
     std::uint32_t low = 0;      // bits inside the row
     std::uint64_t turns = 0;
+    Complex<double> z{1, 0};  // e^{2 pi i turns / 2^64}
   };
   struct Factor {
     bool has_table = false;  // the table of terms inside the block is not 1
     bool has_low = false;    // some term has low bits
-    std::vector<T> table;    // 64 re, 64 im
+    Lines<T> table;          // 64 re, 64 im
     std::vector<Dynamic> dynamic;
+    bool is_one() const { return !has_table && dynamic.empty(); }
   };
   Factor root;
   std::array<Factor, kMaxRowBits> bits;
-  struct RowTerm {  // several row bits and bits outside
+  std::array<std::uint8_t, kMaxRowBits> bit_order{};  // those without a factor first
+  std::vector<std::uint8_t> order;                    // the rows, counted in that order
+  struct RowTerm {                                    // several row bits and bits outside
     std::uint64_t outside = 0;
     std::uint32_t rows = 0;
     std::uint64_t turns = 0;
+    Complex<double> z{1, 0};
   };
   bool has_scalars = false;  // some terms have several row bits, or row bits without low bits
-  std::vector<T> scalars;    // of terms with row bits only: 2^b re, 2^b im; empty when all 1
+  Lines<T> scalars;          // of terms with row bits only: 2^b re, 2^b im; empty when all 1
   std::vector<RowTerm> dynamic_scalars;
   struct PlainTerm {  // any term of degree three and more over rows and low bits
     std::uint64_t outside = 0;
