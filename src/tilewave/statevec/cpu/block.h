@@ -119,15 +119,31 @@ struct LinearPhases {
   std::uint32_t used = 0;
 };
 
+/// Runs of 2^bits amplitudes. Chunk c lies in the state at base ^ offset[c] (in amplitudes), in the
+/// tile at place[c] ^ shift (in elements) - or, where there is a table, its amplitude x is at
+/// place[c] ^ shift ^ table[x] there.
+struct Chunks {
+  std::uint64_t base = 0;
+  const std::uint64_t* offset = nullptr;
+  const std::uint32_t* place = nullptr;
+  std::uint32_t shift = 0;
+  std::size_t count = 0;
+  int bits = 0;
+  const std::int32_t* table = nullptr;
+  bool inside_row = false;  ///< table[x] < 64
+};
+
 /// Kernels compiled for one instruction set.
 template <class T>
 struct BlockKernels {
   const char* target;
   int lanes;  ///< elements of a vector
-  /// `count` interleaved complex numbers into real parts at dst and imaginary parts at dst + 64.
-  void (*load)(const T* src, T* dst, std::size_t count);
-  /// The reverse, times a complex scale.
-  void (*store)(const T* src, T* dst, std::size_t count, T scale_re, T scale_im);
+  /// Chunks of the state into the tile.
+  void (*load)(const T* state, T* tile, const Chunks& chunks);
+  /// Chunks of the tile into the state, times a complex scale, and meanwhile a request for the
+  /// chunks of the next tile.
+  void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,
+                T scale_im);
   /// A phase block (unless null), then lifts.
   void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
   /// Those of all x below 2^num_bits, times a table (unless null): real parts, then imaginary
@@ -137,13 +153,6 @@ struct BlockKernels {
   void (*masked_flip)(T* tile, BlockRows rows, const MaskedFlip& step);
   void (*pair)(T* tile, BlockRows rows, const PairStep<T>& step);
   void (*dense)(T* tile, BlockRows rows, const DenseStep<T>& step);
-  /// Stores amplitudes tile[place ^ table[x]] of one row interleaved, times a complex scale;
-  /// table[x] < 64.
-  void (*store_inside_row)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
-                           std::size_t count, T scale_re, T scale_im);
-  /// Gathers amplitudes tile[place ^ table[x]] and stores them interleaved, times a complex scale.
-  void (*store_gathered)(const T* tile, std::uint32_t place, const std::int32_t* table, T* dst,
-                         std::size_t count, T scale_re, T scale_im);
 };
 
 // Each unit of kernels adds its own.

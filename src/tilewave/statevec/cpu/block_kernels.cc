@@ -14,8 +14,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
 
+// A state's rows are 256 bytes: chunks of that size have a loop of known length.
 template <class T>
-void load(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count) {
+constexpr int kRowChunkBits = log2_of(256 / (2 * sizeof(T)));
+
+template <class T, bool kRow>
+constexpr bool kHasTail = !kRow || kLanes<T> == 1;
+
+template <class T, bool kRow>
+HWY_INLINE void load_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count) {
   const Tag<T> d;
   std::size_t i = 0;
   if constexpr (kLanes < T >> 1) {
@@ -26,15 +33,15 @@ void load(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count) {
       hn::StoreU(im, d, dst + kRowLength + i);
     }
   }
-  for (; i < count; ++i) {
+  for (; kHasTail<T, kRow> && i < count; ++i) {
     dst[i] = src[2 * i];
     dst[kRowLength + i] = src[2 * i + 1];
   }
 }
 
-template <class T>
-void store(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count, T scale_re,
-           T scale_im) {
+template <class T, bool kRow>
+HWY_INLINE void store_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count,
+                            T scale_re, T scale_im) {
   const Tag<T> d;
   const auto sr = hn::Set(d, scale_re), si = hn::Set(d, scale_im);
   std::size_t i = 0;
@@ -49,11 +56,24 @@ void store(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std::size_t count, T 
       }
     }
   }
-  for (; i < count; ++i) {
+  for (; kHasTail<T, kRow> && i < count; ++i) {
     const T re = src[i], im = src[kRowLength + i];
     dst[2 * i] = re * scale_re - im * scale_im;
     dst[2 * i + 1] = re * scale_im + im * scale_re;
   }
+}
+
+template <class T, bool kRow>
+void load_all(const T* HWY_RESTRICT state, T* HWY_RESTRICT tile, const Chunks& c) {
+  const std::size_t size = std::size_t{1} << (kRow ? kRowChunkBits<T> : c.bits);
+  for (std::size_t k = 0; k < c.count; ++k)
+    load_chunk<T, kRow>(state + 2 * (c.base ^ c.offset[k]), tile + (c.place[k] ^ c.shift), size);
+}
+
+template <class T>
+void load(const T* state, T* tile, const Chunks& chunks) {
+  return chunks.bits == kRowChunkBits<T> ? load_all<T, true>(state, tile, chunks)
+                                         : load_all<T, false>(state, tile, chunks);
 }
 
 template <class T>
@@ -120,10 +140,10 @@ void masked_flip(T* tile, BlockRows b, const MaskedFlip& step) {
 }
 
 // The elements of an output vector come from one or two vectors of the row most of the time.
-template <class T>
-void store_inside_row(const T* HWY_RESTRICT tile, std::uint32_t place,
-                      const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst,
-                      std::size_t count, T scale_re, T scale_im) {
+template <class T, bool kRow>
+HWY_INLINE void store_inside_row_chunk(const T* HWY_RESTRICT tile, std::uint32_t place,
+                                       const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst,
+                                       std::size_t count, T scale_re, T scale_im) {
   const Tag<T> d;
   using TI = hwy::MakeSigned<T>;
   constexpr std::size_t kN = static_cast<std::size_t>(kLanes<T>);
@@ -156,7 +176,7 @@ void store_inside_row(const T* HWY_RESTRICT tile, std::uint32_t place,
                             hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
     }
   }
-  for (; x < count; ++x) {
+  for (; kHasTail<T, kRow> && x < count; ++x) {
     const T* from = row + (column ^ table[x]);
     const T re = from[0], im = from[kRowLength];
     dst[2 * x] = re * scale_re - im * scale_im;
@@ -164,10 +184,10 @@ void store_inside_row(const T* HWY_RESTRICT tile, std::uint32_t place,
   }
 }
 
-template <class T>
-void store_gathered(const T* HWY_RESTRICT tile, std::uint32_t place,
-                    const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst, std::size_t count,
-                    T scale_re, T scale_im) {
+template <class T, bool kRow>
+HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t place,
+                                     const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst,
+                                     std::size_t count, T scale_re, T scale_im) {
   const Tag<T> d;
   using TI = hwy::MakeSigned<T>;
   const hn::Rebind<TI, Tag<T>> di;
@@ -190,12 +210,49 @@ void store_gathered(const T* HWY_RESTRICT tile, std::uint32_t place,
                             hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
     }
   }
-  for (; x < count; ++x) {
+  for (; kHasTail<T, kRow> && x < count; ++x) {
     const T* from = tile + (place ^ static_cast<std::uint32_t>(table[x]));
     const T re = from[0], im = from[kRowLength];
     dst[2 * x] = re * scale_re - im * scale_im;
     dst[2 * x + 1] = re * scale_im + im * scale_re;
   }
+}
+
+template <class T, class Store>
+HWY_INLINE void store_all(const Chunks& c, T* state, const Chunks& next, Store store_one) {
+  const std::size_t bytes = (std::size_t{2} << c.bits) * sizeof(T);
+  for (std::size_t k = 0; k < c.count; ++k) {
+    const char* ahead = reinterpret_cast<const char*>(state + 2 * (next.base ^ next.offset[k]));
+    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(ahead + b, 1, 2);
+    store_one(c.place[k] ^ c.shift, state + 2 * (c.base ^ c.offset[k]));
+  }
+}
+
+template <class T, bool kRow>
+HWY_INLINE void store_sized(const T* tile, T* state, const Chunks& c, const Chunks& next,
+                            T scale_re, T scale_im) {
+  const std::size_t size = std::size_t{1} << (kRow ? kRowChunkBits<T> : c.bits);
+  if (!c.table) {
+    store_all(c, state, next, [&](std::uint32_t from, T* to) {
+      store_chunk<T, kRow>(tile + from, to, size, scale_re, scale_im);
+    });
+  } else if (c.inside_row) {
+    store_all(c, state, next, [&](std::uint32_t from, T* to) {
+      store_inside_row_chunk<T, kRow>(tile, from, c.table, to, size, scale_re, scale_im);
+    });
+  } else {
+    store_all(c, state, next, [&](std::uint32_t from, T* to) {
+      store_gathered_chunk<T, kRow>(tile, from, c.table, to, size, scale_re, scale_im);
+    });
+  }
+}
+
+template <class T>
+void store(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,
+           T scale_im) {
+  return chunks.bits == kRowChunkBits<T>
+             ? store_sized<T, true>(tile, state, chunks, next, scale_re, scale_im)
+             : store_sized<T, false>(tile, state, chunks, next, scale_re, scale_im);
 }
 
 template <class T>
@@ -206,8 +263,6 @@ void fill_moves(BlockKernels<T>& k) {
   k.store = store<T>;
   k.row_flip = row_flip<T>;
   k.masked_flip = masked_flip<T>;
-  k.store_inside_row = store_inside_row<T>;
-  k.store_gathered = store_gathered<T>;
 }
 
 void fill_moves_f32(BlockKernels<float>& k) { fill_moves(k); }

@@ -270,45 +270,42 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
               const Addressing& at, Complex<T>* amps, std::uint64_t base, std::uint64_t next,
               T* tile, PhaseScratch<T>& scratch) {
   T* state = reinterpret_cast<T*>(amps);
-  const std::uint64_t place = Address<T>::of(base), next_place = Address<T>::of(next);
-  const std::size_t chunk = std::size_t{1} << at.load_bits;
-  const std::size_t num_chunks = at.load_offset.size();
-  const std::uint32_t load_shift = Addressing::sum(at.load_outside, base);
-  for (std::size_t c = 0; c < num_chunks; ++c) {
-    T* to = tile + (at.load_place[c] ^ load_shift);
-    if (at.load_zero[c]) {
-      std::memset(to, 0, chunk * sizeof(T));
-      std::memset(to + kRowLength, 0, chunk * sizeof(T));
-      continue;
-    }
-    kernels.load(state + 2 * (place ^ at.load_offset[c]), to, chunk);
-    if (at.low_zero) {
-      for (std::size_t x = 0; x < chunk; ++x) {
+  const std::size_t size = std::size_t{1} << at.load_bits;
+  Chunks from;
+  from.base = Address<T>::of(base);
+  from.offset = at.load_offset.data();
+  from.place = at.load_place.data();
+  from.shift = Addressing::sum(at.load_outside, base);
+  from.count = at.load_offset.size();
+  from.bits = at.load_bits;
+  if (pass.known_zero_before == 0) {
+    kernels.load(state, tile, from);
+  } else {
+    for (std::size_t c = 0; c < from.count; ++c) {
+      T* to = tile + (at.load_place[c] ^ from.shift);
+      if (at.load_zero[c]) {
+        std::memset(to, 0, size * sizeof(T));
+        std::memset(to + kRowLength, 0, size * sizeof(T));
+        continue;
+      }
+      Chunks one = from;
+      one.offset += c, one.place += c, one.count = 1;
+      kernels.load(state, tile, one);
+      for (std::size_t x = 0; at.low_zero && x < size; ++x) {
         if (x & at.low_zero) to[x] = to[kRowLength + x] = 0;
       }
     }
   }
   run_steps(kernels, tile, program, base, scratch);
-  const T scale_re = static_cast<T>(pass.scale.real()),
-          scale_im = static_cast<T>(pass.scale.imag());
-  const std::uint32_t store_shift = Addressing::sum(at.store_outside, base);
-  for (std::size_t c = 0; c < num_chunks; ++c) {
-    const char* ahead = reinterpret_cast<const char*>(state + 2 * (next_place ^ at.load_offset[c]));
-    for (std::size_t b = 0; b < chunk * 2 * sizeof(T); b += 64) __builtin_prefetch(ahead + b, 1, 2);
-    T* to = state + 2 * (place ^ at.store_offset[c]);
-    const std::uint32_t from = at.store_place[c] ^ store_shift;
-    switch (at.store) {
-      case Addressing::Store::kStraight:
-        kernels.store(tile + from, to, chunk, scale_re, scale_im);
-        break;
-      case Addressing::Store::kInsideRow:
-        kernels.store_inside_row(tile, from, at.inside.data(), to, chunk, scale_re, scale_im);
-        break;
-      case Addressing::Store::kGather:
-        kernels.store_gathered(tile, from, at.inside.data(), to, chunk, scale_re, scale_im);
-        break;
-    }
-  }
+  Chunks to = from, ahead = from;
+  to.offset = at.store_offset.data();
+  to.place = at.store_place.data();
+  to.shift = Addressing::sum(at.store_outside, base);
+  if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
+  to.inside_row = at.store == Addressing::Store::kInsideRow;
+  ahead.base = Address<T>::of(next);
+  kernels.store(tile, state, to, ahead, static_cast<T>(pass.scale.real()),
+                static_cast<T>(pass.scale.imag()));
 }
 
 // States below one row, and only these: every action directly on the amplitudes.
