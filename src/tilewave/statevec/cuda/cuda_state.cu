@@ -209,8 +209,12 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
 template <class T>
 std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass) {
   constexpr std::size_t kPadding = 512;  // of code and tables
-  return tile::lower_within(plan, pass, launcher_of(plan.passes[pass]).shape(),
-                            workspace_->program_bytes() - kPadding);
+  const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
+  // while the pass before runs, with time to spare
+  const double free_s = pass > 0 ? 0.5 * plan.passes[pass - 1].predicted_s : 0;
+  return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
+                            tile::chunk_limits(shape),
+                            tile::tries_within(plan.passes[pass], free_s));
 }
 
 template <class T>
@@ -233,8 +237,10 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     lowered_.epoch = workspace_->epoch();
   }
   double done_s = 0;
-  std::size_t next = 0;  // of the known steps
-  TileSums sums;         // of the last pass
+  std::size_t next = 0;                         // of the known steps
+  TileSums sums;                                // of the last pass
+  std::vector<tile::TilePass> programs, ahead;  // of this pass and of the next one
+  if (!known && !plan.passes.empty()) ahead = lower(plan, 0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
@@ -243,8 +249,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     if (p + 1 == plan.passes.size()) {
       sums = take_sums(lease, observer, launcher.shape().tile_qubits);
     }
-    std::vector<tile::TilePass> programs;
-    if (!known) programs = lower(plan, p);
+    programs = std::move(ahead);
     const auto launch = [&] {
       for (const tile::TilePass& program : programs) {
         lowered_.steps.push_back(upload(program, p));
@@ -255,14 +260,20 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
           start(launcher, lowered_.steps[next], amps_, sums);
       }
     };
+    const auto lower_next = [&] {  // while the device is busy
+      ahead.clear();
+      if (!known && p + 1 < plan.passes.size()) ahead = lower(plan, p + 1);
+    };
     if (observer.on_step) {
       rc::Event before, after;
       before.record(stream_);
       launch();
       after.record(stream_);
+      lower_next();
       observer.on_step({"pass", pass.predicted_s, after.seconds_since(before), pass.bytes});
     } else {
       launch();
+      lower_next();
     }
     known_zero_ = pass.known_zero_after;
     done_s += pass.predicted_s;

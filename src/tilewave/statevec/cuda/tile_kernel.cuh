@@ -2,10 +2,11 @@
 // in place.
 //
 // One block of 2^(K-R) threads holds a tile of 2^K amplitudes in registers, 2^R a thread, and walks
-// the program once. Tiles start in ascending order. Shared memory: the tile (exchanges only), the
-// factors and angles of this tile, the chunk of the program. The word of every operation is a
-// parameter, the same for all threads; one jump leads to its code (tile/apply.h). Bytes
-// moved: the state read once and written once. Barriers: two a tile, one an exchange.
+// the program once. Tiles start in ascending order. Shared memory: the tile (exchanges, and where
+// it arrives if loads_through_shared()), the factors and angles of this tile, the chunk of the
+// program. The word of every operation is a parameter, the same for all threads; one jump leads to
+// its code (tile/apply.h). Bytes moved: the state read once and written once. Barriers: two a tile,
+// one an exchange.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,6 +52,24 @@ __device__ __forceinline__ void store_amplitude(std::byte* p, Complex<T> a) {
   }
 }
 
+/// Memory to shared memory past the first-level cache, without a register; zeros where `zero`.
+__device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(from)
+               : "memory");
+}
+__device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from, bool zero) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(from), "r"(zero ? 0 : 16)
+               : "memory");
+}
+/// Waits for the copies of this thread.
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 /// Calls f(j, p + offset of amplitude j) for every amplitude of a thread: one addition each.
 template <int B, int J, class P, class F>
 __device__ __forceinline__ void for_each_amplitude(P* p, const std::uint64_t* column, const F& f) {
@@ -62,19 +81,12 @@ __device__ __forceinline__ void for_each_amplitude(P* p, const std::uint64_t* co
   }
 }
 
-/// Factors and angles of this tile and chunk into shared memory.
-template <class T, int ThreadBits>
-__device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std::byte* tables,
-                                              bool has_linear, Complex<T>* linear,
-                                              Complex<T>* general, std::uint64_t* rows,
-                                              std::uint32_t tile_number) {
+/// Rows of the general angles of this tile and chunk into shared memory.
+template <int ThreadBits>
+__device__ __forceinline__ void prepare_rows(const ChunkHead& chunk, const std::byte* tables,
+                                             std::uint64_t* rows, std::uint32_t tile_number) {
   constexpr std::uint32_t kWarps = 1u << (ThreadBits - tile::kLaneBits);
   constexpr std::uint32_t kRows = 1 + ThreadBits;
-  for (std::uint32_t i = threadIdx.x; !has_linear && i < chunk.num_linear * kWarps;
-       i += blockDim.x) {
-    linear[i] = tile::linear_value<T>(chunk, tables, i / kWarps, i % kWarps, kWarps, tile_number);
-  }
-  if (chunk.num_general == 0) return;
   const std::uint32_t num_rows = chunk.num_general * kRows;
   const auto* entries = tile::table<tile::GeneralEntry>(tables, chunk.general_entries);
   for (std::uint32_t e = threadIdx.x >> 5; e < chunk.num_general; e += kWarps) {
@@ -89,11 +101,6 @@ __device__ __forceinline__ void prepare_chunk(const ChunkHead& chunk, const std:
       rows[e * kRows + lane] = tile::general_row(chunk, e * kRows + lane, num_rows, tile_number) +
                                (lane == 0 ? angle : 0);
     }
-  }
-  __syncthreads();
-  for (std::uint32_t e = 0; e < chunk.num_general; ++e) {
-    general[(e << ThreadBits) + threadIdx.x] = tile::general_factor<T>(
-        entries[e], rows + e * kRows, tables, threadIdx.x, ThreadBits, tile_number);
   }
 }
 
@@ -117,29 +124,48 @@ struct Machine {
   std::uint32_t& here;  ///< address of amplitude 0
   std::byte *shared, *window;
   Complex<T>*linear, *general;
-  std::uint64_t* rows;
+  std::uint32_t rows_at;  ///< in shared memory; as a number that is known before the first jump
   const std::byte *code, *tables;
   std::uint32_t tile;
 
-  /// Makes the factors of the chunk in the window.
-  __device__ __forceinline__ void prepare(bool with_linear) const {
+  __device__ __forceinline__ std::uint64_t* rows() const {
+    return static_cast<std::uint64_t*>(__cvta_shared_to_generic(rows_at));
+  }
+
+  /// Makes the rows of the chunk in the window.
+  __device__ __forceinline__ void prepare() const {
     const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
-    if ((with_linear && chunk.num_linear) || chunk.num_general) {
-      prepare_chunk<T, K - RB>(chunk, tables, !with_linear, linear, general, rows, tile);
+    if (chunk.num_general) {
+      prepare_rows<K - RB>(chunk, tables, rows(), tile);
       __syncthreads();
     }
   }
 
+  /// Only its own thread reads a general factor.
+  __device__ __forceinline__ void make_general(std::uint32_t entry) const {
+    const ChunkHead& chunk = *reinterpret_cast<const ChunkHead*>(window);
+    const std::uint32_t thread = from_here(threadIdx.x);
+    general[thread] = tile::general_factor<T>(
+        tile::table<tile::GeneralEntry>(tables, chunk.general_entries)[entry],
+        rows() + entry * (1 + K - RB), tables, thread, K - RB, tile);
+  }
+
+  /// The next chunk and its linear factors, fetched together.
   __device__ __forceinline__ void next_chunk() const {
-    const auto* next =
-        reinterpret_cast<const uint4*>(code) + reinterpret_cast<const ChunkHead*>(window)->next16;
+    constexpr std::uint32_t kThreads = 1u << (K - RB), kWarps = kThreads >> tile::kLaneBits;
+    const ChunkHead head = *reinterpret_cast<const ChunkHead*>(window);
+    const std::uint32_t thread = from_here(threadIdx.x);
     __syncthreads();  // nobody reads the chunk of before any more
-    const std::uint32_t size16 = __ldg(reinterpret_cast<const std::uint32_t*>(next));
-    for (std::uint32_t i = from_here(threadIdx.x); i < size16; i += 1u << (K - RB)) {
-      reinterpret_cast<uint4*>(window)[i] = __ldg(next + i);
+    for (std::uint32_t i = thread; i < head.next_size16; i += kThreads) {
+      copy_async(window + 16 * i, code + 16 * std::size_t{head.next16 + i});
     }
+    if (thread < head.next_linear * kWarps) {
+      linear[thread] = tile::linear_value<T>(head.tile_bits, head.next_linear_tables, tables,
+                                             thread / kWarps, thread % kWarps, kWarps, tile);
+    }
+    wait_for_copies();
     __syncthreads();
-    prepare(true);
+    prepare();
   }
 
   __device__ __forceinline__ void exchange(const std::byte* payload) const {
@@ -265,13 +291,9 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
   std::byte* const tile_start =
       reinterpret_cast<std::byte*>(args.state) + tile::tile_offset(f.runs, f.num_runs, tile_number);
 
-  // fetch the program and the factors of this tile first: they would queue behind the amplitudes
-  constexpr std::uint32_t kAhead = 4;
-  uint4 code_ahead[kAhead];
-#pragma unroll
-  for (std::uint32_t k = 0; k < kAhead; ++k) {
-    const std::uint32_t i = thread + k * kThreads;
-    if (i < f.first_chunk16) code_ahead[k] = __ldg(reinterpret_cast<const uint4*>(args.code) + i);
+  // Fetch the program and the factors of this tile first: they would queue behind the amplitudes.
+  for (std::uint32_t i = thread; i < f.first_chunk16; i += kThreads) {
+    copy_async(window + 16 * i, args.code + 16 * i);
   }
   tile::LinearParts<T> parts;
   const bool makes_factor = thread < f.first_linear * kWarps;
@@ -283,43 +305,52 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
 
   // load the tile
   Complex<T> a[1 << RB];
-  {
-    const std::uint64_t own = columns<kThreadBits>(f.load_column + RB, thread);
+  std::uint32_t here = columns<kThreadBits>(f.first_column + RB, thread);  // of amplitude 0
+  const std::byte* const from = tile_start + columns<kThreadBits>(f.load_column + RB, thread);
+  if constexpr (tile::loads_through_shared(K, sizeof(Complex<T>))) {
+    const auto place = [&](int j) { return shared + (here ^ columns<RB>(f.first_column, j)); };
     if (f.zero_load == 0) {
-      for_each_amplitude<RB - 1, 0>(
-          tile_start + own, f.load_column,
-          [&](auto j, const std::byte* p) { a[decltype(j)::value] = load_amplitude<T>(p); });
+      for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
+        copy_async(place(decltype(j)::value), p);
+      });
     } else {
-      for_each_amplitude<RB - 1, 0>(
-          tile_start + own, f.load_column, [&](auto j, const std::byte* p) {
-            const bool zero = static_cast<std::uint64_t>(p - tile_start) & f.zero_load;
-            a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
-          });
+      for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
+        copy_async(place(decltype(j)::value), p,
+                   static_cast<std::uint64_t>(p - tile_start) & f.zero_load);
+      });
     }
-  }
-  std::uint32_t here = columns<kThreadBits>(f.first_column, thread);  // address of amplitude 0
-  asm volatile("" ::: "memory");
+    if (makes_factor) linear[thread] = parts.value();
+    wait_for_copies();
 #pragma unroll
-  for (std::uint32_t k = 0; k < kAhead; ++k) {
-    const std::uint32_t i = thread + k * kThreads;
-    if (i < f.first_chunk16) reinterpret_cast<uint4*>(window)[i] = code_ahead[k];
-  }
-  if (makes_factor) linear[thread] = parts.value();
-  for (std::uint32_t i = thread + kAhead * kThreads; i < f.first_chunk16; i += kThreads) {
-    reinterpret_cast<uint4*>(window)[i] = __ldg(reinterpret_cast<const uint4*>(args.code) + i);
+    for (int j = 0; j < 1 << RB; ++j) a[j] = *reinterpret_cast<const Complex<T>*>(place(j));
+  } else {
+    if (f.zero_load == 0) {
+      for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
+        a[decltype(j)::value] = load_amplitude<T>(p);
+      });
+    } else {
+      for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
+        const bool zero = static_cast<std::uint64_t>(p - tile_start) & f.zero_load;
+        a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
+      });
+    }
+    asm volatile("" ::: "memory");
+    if (makes_factor) linear[thread] = parts.value();
+    wait_for_copies();
   }
   __syncthreads();
-  const Machine<T, K, RB> machine{a,
-                                  here,
-                                  shared,
-                                  window,
-                                  linear,
-                                  general,
-                                  rows,
-                                  from_here(args.code),
-                                  from_here(args.tables),
-                                  tile_number};
-  machine.prepare(false);
+  const Machine<T, K, RB> machine{
+      a,
+      here,
+      shared,
+      window,
+      linear,
+      general,
+      from_here(static_cast<std::uint32_t>(__cvta_generic_to_shared(rows))),
+      from_here(args.code),
+      from_here(args.tables),
+      tile_number};
+  machine.prepare();
   const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
 #pragma unroll 1
   for (std::uint32_t k = 0; k < f.num_ops; ++k) {

@@ -3,16 +3,16 @@
 namespace tilewave::statevec::cuda {
 
 // On an H200, 32 amplitudes a thread beat 16 (fewer exchanges, half the decoding), and 2^12 a
-// block, two blocks a multiprocessor, beat 2^13 with one: loads and arithmetic of different blocks
-// overlap.
+// block, three blocks a multiprocessor, beat 2^13 with one: loads and arithmetic of different
+// blocks overlap. Kernels with rare operations need more registers than three blocks have.
 template <>
 std::span<const TileKernel<double>> tile_kernels<double>() {
   static const TileKernel<double> kKernels[] = {
       {12,
        5,
        "fp64 K=12",
-       {tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kLean>,
-        tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kMatrices>,
+       {tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kLean>,
+        tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kMatrices>,
         tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kAll>}},
       wide_double_kernel(),
   };

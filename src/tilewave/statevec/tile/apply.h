@@ -23,7 +23,8 @@
   "TW_OP_36, TW_OP_37, TW_OP_38, TW_OP_39, TW_OP_40, TW_OP_41, TW_OP_42, TW_OP_43, TW_OP_44, " \
   "TW_OP_45, TW_OP_46, TW_OP_47, TW_OP_48, TW_OP_49, TW_OP_50, TW_OP_51, TW_OP_52, TW_OP_53, " \
   "TW_OP_54, TW_OP_55, TW_OP_56, TW_OP_57, TW_OP_58, TW_OP_59, TW_OP_60, TW_OP_61, TW_OP_62, " \
-  "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70"
+  "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70, TW_OP_71, " \
+  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79"
 #define TW_JUMP(CODE)                                                                        \
   asm volatile("{\n.reg .b32 code;\nmov.b32 code, %0;\nTW_OPS: .branchtargets " TW_OP_LABELS \
                ";\nbrx.idx code, TW_OPS;\n}" ::"r"(CODE)                                     \
@@ -38,7 +39,8 @@
 namespace tilewave::statevec::tile {
 
 /// Applies one operation of the chunk at `chunk` to a thread's amplitudes; what all threads do
-/// together is the machine's: exchange(payload), shared_matrix(payload, acts, pairs), next_chunk().
+/// together is the machine's: exchange(payload), shared_matrix(payload, acts, pairs),
+/// make_general(entry), next_chunk().
 template <int RB, OpSet Set, class T, class Machine>
 TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk,
                     const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
@@ -55,6 +57,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
     return op_allowed(head, controls, context.thread, tile);
   };
   const auto numbers = [&]() { return reinterpret_cast<const T*>(payload()); };
+  LiftNumbers<T> first;
   TW_JUMP(now.code());
   switch (now.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
@@ -93,6 +96,10 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
       TW_LABEL(kExchange);
       machine.exchange(payload());
       break;
+    case kGeneral:
+      TW_LABEL(kGeneral);
+      machine.make_general(head.index());
+      break;
     case kMatrixShared:
       TW_LABEL(kMatrixShared);
       if constexpr (Set == OpSet::kAll) {
@@ -105,9 +112,26 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
       phase_all<RB>(a, phase_factor(head, payload(),
                                     reinterpret_cast<const Complex<T>*>(payload() + 16), context));
       break;
+    case kTable:
+      TW_LABEL(kTable);
+      first = lift_numbers<T>(payload());
+      factors<RB>(a, reinterpret_cast<const Complex<T>*>(payload() + 16 * RB));
+      goto lifts_of_layer;
+    case kTable + 1:
+      TW_LABEL(kTable + 1);
+      first = lift_numbers<T>(payload());
+      rotations<RB>(a, reinterpret_cast<const Complex<T>*>(payload() + 16 * RB));
+      goto lifts_of_layer;
+    case kTable + 2:
+      TW_LABEL(kTable + 2);
+      first = lift_numbers<T>(payload());
+      mirrored<RB>(a, reinterpret_cast<const Complex<T>*>(payload() + 16 * RB));
+      goto lifts_of_layer;
     case kLayer:
       TW_LABEL(kLayer);
-      layer<RB>(a, head, payload());
+      first = lift_numbers<T>(payload());
+    lifts_of_layer:
+      lifts<0, RB>(a, head.index(), payload(), first);
       break;
     case kPhaseSet:
       TW_LABEL(kPhaseSet);
@@ -116,6 +140,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
                                  reinterpret_cast<const Complex<T>*>(payload() + 16), context),
                     pairs());
       break;
+      TW_EACH_BIT(kLift, (lift<R, RB>(a, lift_numbers<T>(payload()))))
       TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload())))
       TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload())))
       TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload())))

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "tilewave/statevec/tile/emitter.h"
-#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile::detail {
 
@@ -33,9 +32,9 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   if (controls) append(code_, controls, sizeof *controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
-  last_bit_ = ~0u;
+  last_bit_ = last_lift_ = ~0u;
   layer_open_ = false;
-  cost_ += kOpCosts.decode;
+  cost_ += costs_.decode;
   const bool is_rare = code == kMatrixShared || (code >= kMatrix2 && code < kFactored2);
   const OpSet set = is_rare                              ? OpSet::kAll
                     : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
@@ -154,6 +153,16 @@ void Emitter::close_chunk() {
   f.max_chunk16 = std::max(f.max_chunk16, head.size16);
   f.max_linear = std::max(f.max_linear, head.num_linear);
   f.max_general = std::max(f.max_general, head.num_general);
+  if (f.num_chunks > 0) {
+    ChunkHead before;
+    std::byte* const at = out_.code.data() + last_chunk_;
+    std::memcpy(&before, at, sizeof before);
+    before.next_size16 = head.size16;
+    before.next_linear = head.num_linear;
+    before.next_linear_tables = head.linear_tables;
+    std::memcpy(at, &before, sizeof before);
+  }
+  last_chunk_ = out_.code.size();
   if (f.num_chunks == 0) {
     f.first_chunk16 = head.size16;
     f.first_linear = head.num_linear;
@@ -164,7 +173,7 @@ void Emitter::close_chunk() {
   append(out_.code, &head, sizeof head);
   append(out_.code, code_.data(), code_.size());
   code_.clear();
-  last_bit_ = ~0u;
+  last_bit_ = last_lift_ = ~0u;
   layer_open_ = false;
   linear_.clear();
   general_.clear();

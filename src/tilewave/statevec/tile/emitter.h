@@ -12,6 +12,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/ops.h"
 #include "tilewave/statevec/tile/program.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile::detail {
 
@@ -26,7 +27,8 @@ struct LocalTerm {
 struct EmitChoice {
   /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
   int flush_all_slots = 99;
-  bool fold = true;  ///< affine operations become part of exchanges
+  bool fold = true;        ///< affine operations become part of exchanges
+  std::uint32_t seed = 0;  ///< see schedule_phases()
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
@@ -37,12 +39,17 @@ class Emitter {
  public:
   Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
           EmitChoice choice)
-      : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice) {
+      : plan_(plan),
+        pass_(pass),
+        shape_(shape),
+        limits_(limits),
+        choice_(choice),
+        costs_(shape.precision == Precision::kDouble ? kDoubleCosts : kSingleCosts) {
     TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     for (double& m : magnitude_) m = 1;
   }
 
-  /// Time of the pass beyond its memory traffic, in lifts (tile_tuning.h).
+  /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
   bool flushed_all() const { return flushed_all_; }
 
@@ -77,6 +84,8 @@ class Emitter {
   void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                       const std::vector<std::uint64_t>& pairs);
   void lift(int slot, double t);
+  void remove_lift();
+  bool add_to_layer(std::uint32_t bit, const std::vector<std::byte>& numbers);
   void emit_tau(std::uint32_t code, int bit, double tau);
   void reset_magnitude(int slot);
   std::vector<cplx> scaled_matrix(const SlotOp& op) const;
@@ -131,6 +140,7 @@ class Emitter {
   const Shape shape_;
   const ChunkLimits limits_;
   const EmitChoice choice_;
+  const OpCosts& costs_;
   double cost_ = 0;
   bool flushed_all_ = false;
   SlotPass slots_;
@@ -138,14 +148,17 @@ class Emitter {
   const SlotLayout* layout_ = nullptr;
   std::vector<SlotTerm> pool_;
   std::uint32_t future_ = 0;  ///< slots mixed by later operations
+  std::uint32_t soon_ = 0;    ///< those mixed in this phase before another term of theirs comes
   std::vector<std::byte> code_;
+  std::size_t last_chunk_ = 0;  ///< where the last closed chunk starts in out_.code
   std::vector<LinearEntry> linear_;
   std::vector<General> general_;
   std::size_t last_bit_op_ = 0;   ///< where the last operation starts in code_, if it is a phase on
   std::uint32_t last_bit_ = ~0u;  ///< this register bit
   std::size_t last_layer_ = 0;    ///< where the last operation starts in code_, if it is kLayer
   bool layer_open_ = false;
-  std::uint64_t owed_ = 0;  ///< turns every amplitude still has to be multiplied by
+  std::uint32_t last_lift_ = ~0u;  ///< the register bit, if the last operation is a lift alone
+  std::uint64_t owed_ = 0;         ///< turns every amplitude still has to be multiplied by
   TilePass out_;
 };
 

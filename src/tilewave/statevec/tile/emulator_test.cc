@@ -51,7 +51,7 @@ class Emulator {
     const std::uint64_t base = tile_offset(f_.runs, f_.num_runs, tile);
     for (int t = 0; t < threads_; ++t) {
       const auto thread = static_cast<std::uint32_t>(t);
-      address_[t] = columns(f_.first_column, thread, bits_);
+      address_[t] = columns(f_.first_column + RB, thread, bits_);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         const std::uint64_t at =
             base ^ columns(f_.load_column + RB, thread, bits_) ^ columns(f_.load_column, j, RB);
@@ -95,7 +95,8 @@ class Emulator {
     const std::byte* tables = pass_.tables.data();
     std::vector<Complex<T>> linear;
     for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
-      linear.push_back(linear_value<T>(chunk, tables, i / warps, i % warps, warps, tile));
+      linear.push_back(linear_value<T>(chunk.tile_bits, chunk.linear_tables, tables, i / warps,
+                                       i % warps, warps, tile));
     }
     std::vector<std::uint64_t> angles;
     for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
@@ -107,17 +108,11 @@ class Emulator {
         if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
       }
     }
-    std::vector<Complex<T>> general;
-    for (std::uint32_t g = 0; g < chunk.num_general; ++g) {
-      for (int t = 0; t < threads_; ++t) {
-        general.push_back(general_factor<T>(table<GeneralEntry>(tables, chunk.general_entries)[g],
-                                            angles.data() + g * rows, tables,
-                                            static_cast<std::uint32_t>(t), bits_, tile));
-      }
-    }
+    std::vector<Complex<T>> general(static_cast<std::size_t>(threads_));
     struct Alone {  // what threads do together is done below
       void exchange(const std::byte*) const {}
       void shared_matrix(const std::byte*, bool, std::uint32_t) const {}
+      void make_general(std::uint32_t) const {}
       void next_chunk() const {}
     };
     for (;;) {
@@ -130,6 +125,13 @@ class Emulator {
       if (head.code() == kEnd) return;
       if (head.code() == kExchange) {
         exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
+      } else if (head.code() == kGeneral) {
+        const std::uint32_t g = head.index();
+        for (int t = 0; t < threads_; ++t) {
+          general[static_cast<std::size_t>(t)] = general_factor<T>(
+              table<GeneralEntry>(tables, chunk.general_entries)[g], angles.data() + g * rows,
+              tables, static_cast<std::uint32_t>(t), bits_, tile);
+        }
       } else if (head.code() == kMatrixShared) {
         shared_matrix(stored, controls,
                       *reinterpret_cast<const SharedMatrix*>(

@@ -56,8 +56,8 @@ enum OpCode : std::uint32_t {
       2,          ///< any number of targets anywhere, through shared memory. payload: SharedMatrix
   kPhaseAll = 3,  ///< all times W
   kPhaseSet = 4,  ///< amplitudes j with (j & pairs) == pairs times W
-  /// A table of phases (TableKind), then a lift on every bit of index, bit 0 first. payload: for
-  /// each register bit 16 bytes with a, s of its lift; the table
+  /// A lift on every bit of index, bit 0 first. payload: for each register bit 16 bytes with a, s
+  /// of its lift. With a table of phases before the lifts: kTable.
   kLayer = 5,
   kFlip = 6,
   kRotate = 11,     ///< [[1, p], [0, 1]] [[1, 0], [q, 1]] [[1, p], [0, 1]]. payload: p, q
@@ -74,7 +74,10 @@ enum OpCode : std::uint32_t {
   kPhase = 56,
   kPhaseUpper = 61,  ///< pairs with higher bits only
   kPhasePairs = 66,
-  kNumOpCodes = 71
+  kGeneral = 71,  ///< makes general factor `index` of the chunk, for the phase that follows
+  kLift = 72,     ///< payload: a, s
+  kTable = 77,    ///< kTable + TableKind - 1: the same as kLayer, then the table
+  kNumOpCodes = 80
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
 // values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the
@@ -202,8 +205,11 @@ struct ChunkHead {
   std::uint32_t general_turns = 0;    ///< in the chunk (units of 16 bytes): [tile bit][entry, row]
   std::uint32_t general_entries = 0;  ///< GeneralEntry array, in the tables
   std::uint32_t next16 = 0;           ///< where the next chunk starts (units of 16 bytes)
+  /// Of the next chunk, so that all of it is fetched at once.
+  std::uint32_t next_size16 = 0, next_linear = 0, next_linear_tables = 0;
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(ChunkHead) == 32);
+static_assert(sizeof(ChunkHead) == 48);
 
 /// A linear factor is a product over groups of tile bits, each a table of the group's values, and a
 /// factor of the warp: an entry is [groups][2^kGroupBits] and then [warps] complex numbers.
@@ -242,7 +248,7 @@ struct PassFrame {
   std::uint64_t zero_load = 0;   ///< byte offset bits that hold 0: not read
   std::uint64_t zero_store = 0;  ///< byte offset bits that hold 0 after the store: not written
   std::uint32_t
-      first_column[kMaxTileQubits]{};  ///< shared address columns of the thread bits at the load
+      first_column[kMaxTileQubits]{};  ///< shared address columns at the load, in the same order
   std::uint32_t num_runs = 0;
   TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;
@@ -263,15 +269,21 @@ struct PassFrame {
   double bit_scale[kMaxTileQubits]{};
 };
 
-/// Shared memory of a block beside the tile: linear factors /// general factors, their rows, then
-/// the chunk.
+/// Tiles of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level cache
+/// for loads: they arrive in shared memory by themselves.
+TW_HD constexpr bool loads_through_shared(int tile_qubits, std::size_t amplitude) {
+  return amplitude == 16 && tile_qubits == 12;
+}
+
+/// Shared memory of a block beside the tile: linear factors, the general factor of every thread,
+/// rows of all general factors, then the chunk.
 TW_HD constexpr std::uint32_t linear_bytes(const PassFrame& f, std::uint32_t amplitude,
                                            int num_warps) {
   return (f.max_linear * static_cast<std::uint32_t>(num_warps) * amplitude + 15u) / 16u * 16u;
 }
 TW_HD constexpr std::uint32_t general_bytes(const PassFrame& f, std::uint32_t amplitude,
                                             int thread_bits) {
-  return f.max_general * (amplitude << thread_bits);
+  return f.max_general ? amplitude << thread_bits : 0;
 }
 TW_HD constexpr std::uint32_t row_bytes(const PassFrame& f, int thread_bits) {
   return (f.max_general * static_cast<std::uint32_t>(1 + thread_bits) * 8u + 15u) / 16u * 16u;

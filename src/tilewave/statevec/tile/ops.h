@@ -64,27 +64,30 @@ TW_HD void shear(Complex<T> (&a)[1 << RB], T f) {
   }
 }
 
+template <class T>
+struct LiftNumbers {
+  T up, down;
+};
+
 /// The two numbers of a lift, read before the arithmetic that comes first: a read takes as long as
 /// half a lift. On a device they are in shared memory, and the compiler would move the read behind
 /// the test for the lift.
 template <class T>
-struct LiftNumbers {
-  T up, down;
-
-  TW_HD explicit LiftNumbers(const std::byte* payload) {
+TW_HD LiftNumbers<T> lift_numbers(const std::byte* payload) {
+  LiftNumbers<T> f;
 #if defined(__CUDA_ARCH__)
-    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(payload));
-    if constexpr (sizeof(T) == 8) {
-      asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(up), "=d"(down) : "r"(at));
-    } else {
-      asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(up), "=f"(down) : "r"(at));
-    }
-#else
-    up = reinterpret_cast<const T*>(payload)[0];
-    down = reinterpret_cast<const T*>(payload)[1];
-#endif
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(payload));
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(f.up), "=d"(f.down) : "r"(at));
+  } else {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(f.up), "=f"(f.down) : "r"(at));
   }
-};
+#else
+  f.up = reinterpret_cast<const T*>(payload)[0];
+  f.down = reinterpret_cast<const T*>(payload)[1];
+#endif
+  return f;
+}
 
 /// A lift without its real factor on the 1-half.
 template <int R, int RB, class T>
@@ -98,7 +101,7 @@ template <int R, int RB, class T>
 TW_HD void lifts(Complex<T> (&a)[1 << RB], std::uint32_t bits, const std::byte* payload,
                  const LiftNumbers<T>& now) {
   if constexpr (R + 1 < RB) {
-    const LiftNumbers<T> next(payload + 16 * (R + 1));
+    const LiftNumbers<T> next = lift_numbers<T>(payload + 16 * (R + 1));
     if (bits >> R & 1) lift<R, RB>(a, now);
     lifts<R + 1, RB>(a, bits, payload, next);
   } else if (bits >> R & 1) {
@@ -113,27 +116,26 @@ TW_HD void turn_by(Complex<T>& a, Complex<T> shears) {
   a.re += shears.re * a.im;
 }
 
-/// Phases of single amplitudes, then lifts.
+/// Phases of single amplitudes: as factors, as rotations, and as rotations with equal entries for j
+/// and ~j.
 template <int RB, class T>
-TW_HD void layer(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
-  const auto* entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
-  const TableKind kind = head.table();
-  const LiftNumbers<T> first(payload);
-  if (kind == TableKind::kMirrored) {
-    TW_UNROLL
-    for (int j = 0; j < 1 << (RB - 1); ++j) {
-      const Complex<T> shears = entry[j];
-      turn_by(a[j], shears);
-      turn_by(a[(1 << RB) - 1 - j], shears);
-    }
-  } else if (kind == TableKind::kRotations) {
-    TW_UNROLL
-    for (int j = 0; j < 1 << RB; ++j) turn_by(a[j], entry[j]);
-  } else if (kind == TableKind::kFactors) {
-    TW_UNROLL
-    for (int j = 1; j < 1 << RB; ++j) multiply(a[j], entry[j]);
+TW_HD void factors(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
+  TW_UNROLL
+  for (int j = 1; j < 1 << RB; ++j) multiply(a[j], entry[j]);
+}
+template <int RB, class T>
+TW_HD void rotations(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
+  TW_UNROLL
+  for (int j = 0; j < 1 << RB; ++j) turn_by(a[j], entry[j]);
+}
+template <int RB, class T>
+TW_HD void mirrored(Complex<T> (&a)[1 << RB], const Complex<T>* entry) {
+  TW_UNROLL
+  for (int j = 0; j < 1 << (RB - 1); ++j) {
+    const Complex<T> shears = entry[j];
+    turn_by(a[j], shears);
+    turn_by(a[(1 << RB) - 1 - j], shears);
   }
-  lifts<0, RB>(a, head.index(), payload, first);
 }
 
 /// Maps the 1-half: x = f(x).
@@ -347,7 +349,7 @@ TW_HD void factored2(Complex<T> (&a)[1 << RB], const Complex<T>* m, bool first_s
 template <class T>
 struct PhaseContext {
   const Complex<T>* linear;   ///< [entry * warps + warp]
-  const Complex<T>* general;  ///< [entry << thread bits + thread]
+  const Complex<T>* general;  ///< [thread]: the last one made
   std::uint32_t thread;
   int thread_bits;
 };
@@ -363,7 +365,8 @@ TW_HD Complex<T> general_factor(const GeneralEntry& entry, const std::uint64_t* 
                                 const std::byte* tables, std::uint32_t thread, int thread_bits,
                                 std::uint32_t tile) {
   std::uint64_t angle = row[0];
-  for (int b = 0; b < thread_bits; ++b) angle += thread >> b & 1 ? row[1 + b] : 0;
+  for (int b = 0; b < thread_bits; ++b)
+    angle += row[1 + b] & (std::uint64_t{0} - (thread >> b & 1));
   if (entry.thread_table != kNone) {
     angle += table<std::uint64_t>(tables, entry.thread_table)[thread];
   }
@@ -385,7 +388,7 @@ TW_HD Complex<T> phase_factor(OpWord head, const std::byte* payload, const Compl
   Complex<T> w = *reinterpret_cast<const Complex<T>*>(payload);
   if (kind != FactorClass::kConstant) {
     w = kind == FactorClass::kGeneral
-            ? c.general[(head.index() << c.thread_bits) + c.thread]
+            ? c.general[c.thread]
             : c.linear[(head.index() << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
     if (kind == FactorClass::kLinear) w = w * lanes[c.thread & 31];
   }
@@ -404,7 +407,7 @@ TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* pay
   const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
   const auto* lanes = reinterpret_cast<const Complex<T>*>(
       payload + 32 + (Kind == kPhase ? 0 : pair_bytes<RB, T>()));
-  const LiftNumbers<T> next(payload + 16);
+  const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
   const Complex<T> w = phase_factor(head, payload, lanes, c);
   if constexpr (Kind == kPhase) {
     phase_bit<R, RB>(a, w);
@@ -417,7 +420,7 @@ TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* pay
 template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
-  const LiftNumbers<T> next(payload + 16);
+  const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
   map_upper<R, RB>(a, [&](Complex<T> x) {
     if constexpr (Kind == kTauOne) {
       return Complex<T>{x.re - tau * x.im, x.im + tau * x.re};
@@ -450,13 +453,14 @@ TW_HD std::uint32_t exchange_shift(const std::uint32_t* tail, std::uint32_t tile
   return shift;
 }
 
-/// One factor of a tile: an entry of a chunk for one warp.
+/// One factor of a tile: an entry of the linear tables of a chunk for one warp.
 template <class T>
-TW_HD Complex<T> linear_value(const ChunkHead& chunk, const std::byte* tables, std::uint32_t entry,
-                              std::uint32_t warp, std::uint32_t num_warps, std::uint32_t tile) {
-  const std::uint32_t groups = num_groups(chunk.tile_bits);
+TW_HD Complex<T> linear_value(std::uint32_t tile_bits, std::uint32_t linear_tables,
+                              const std::byte* tables, std::uint32_t entry, std::uint32_t warp,
+                              std::uint32_t num_warps, std::uint32_t tile) {
+  const std::uint32_t groups = num_groups(tile_bits);
   const Complex<T>* at =
-      table<Complex<T>>(tables, chunk.linear_tables) + entry * ((groups << kGroupBits) + num_warps);
+      table<Complex<T>>(tables, linear_tables) + entry * ((groups << kGroupBits) + num_warps);
   Complex<T> value = at[(groups << kGroupBits) + warp];
   for (std::uint32_t g = 0; g < groups; ++g) {
     value = value * at[g << kGroupBits | (tile >> g * kGroupBits & ((1u << kGroupBits) - 1))];

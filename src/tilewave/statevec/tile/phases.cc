@@ -10,7 +10,6 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"
-#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile::detail {
 
@@ -82,7 +81,9 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     if (!mixed.empty()) entry.entry.mixed_first = place_array(mixed);
     entry.entry.mixed_count = static_cast<std::uint32_t>(mixed.size());
     kind = FactorClass::kGeneral;
-    head.word |= OpWord::index(general_.size());
+    OpHead make;
+    make.word = OpWord::index(general_.size());
+    emit(kGeneral, make, {}, {});
     general_.push_back(std::move(entry));
   }
   head.word |= OpWord::kind(static_cast<std::uint32_t>(kind));
@@ -109,15 +110,15 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, 1, lanes);
   append(payload, lanes.data(), lanes.size());
-  cost_ += (set == ~0u ? kOpCosts.phase_all : kOpCosts.phase_set);
-  if (OpWord{head.word}.factor() == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  cost_ += (set == ~0u ? costs_.phase_all : costs_.phase_set);
+  if (OpWord{head.word}.factor() == FactorClass::kGeneral) cost_ += costs_.general;
   emit(code, head, {}, std::move(payload));
 }
 
 void Emitter::emit_tau(std::uint32_t code, int bit, double tau) {
   std::vector<std::byte> payload;
   put(payload, tau);
-  cost_ += kOpCosts.tau;
+  cost_ += costs_.tau;
   emit_bit(code + static_cast<std::uint32_t>(bit), {}, std::move(payload));
 }
 
@@ -156,7 +157,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
   std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
   const auto kind = OpWord{head.word}.factor();
   if (kind == FactorClass::kConstant || kind == FactorClass::kLinear) magnitude = 1;
-  if (kind == FactorClass::kGeneral) cost_ += kOpCosts.general;
+  if (kind == FactorClass::kGeneral) cost_ += costs_.general;
   payload.resize(32);
   std::uint32_t code = kPhase;
   if (!pairs.empty()) {
@@ -166,13 +167,13 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     code = upper ? kPhaseUpper : kPhasePairs;
     for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
     pad16(payload);
-    cost_ += upper ? std::ldexp(kOpCosts.pairs, -bit) : kOpCosts.pairs;
+    cost_ += upper ? std::ldexp(costs_.pairs, -bit) : costs_.pairs;
   }
   if (kind == FactorClass::kLinear) {
     append(payload, lanes.data(), lanes.size());
-    cost_ += kOpCosts.lanes;
+    cost_ += costs_.lanes;
   }
-  cost_ += kOpCosts.bit_phase;
+  cost_ += costs_.bit_phase;
   emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
 }
 
@@ -234,21 +235,22 @@ std::uint32_t Emitter::flushed_before(const std::vector<const SlotOp*>& maps) co
 /// Phases of the 2^R amplitudes of a thread as one table.
 struct Emitter::PhaseTable {
   TableKind kind = TableKind::kFactors;
-  double cost = kOpCosts.phase_table;
+  double cost = 0;
   std::vector<std::uint64_t> turns;     ///< of each amplitude
   std::uint64_t offset = 0;             ///< taken off every entry (rotations)
-  std::vector<std::uint64_t> left_out;  ///< of each register bit: what a bit that needs an
-                                        ///< operation of its own anyway keeps as its linear term
+  std::vector<std::uint64_t> left_out;  ///< of each register bit: what goes on waiting
 };
 
-/// The cheapest table of the waiting terms on register bits alone; `dressed` bits have others too.
+/// The cheapest table of the waiting terms on register bits alone; `loose` bits may keep a part of
+/// their linear term.
 Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
-                                         std::uint32_t dressed) const {
+                                         std::uint32_t loose) const {
   const int bits = shape_.register_bits;
   const std::uint32_t size = 1u << bits;
   // Within the rounding of sums of angles.
   const auto is_zero = [](std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; };
   PhaseTable table;
+  table.cost = costs_.phase_table;
   table.turns.resize(size);
   std::vector<std::uint64_t> symmetric(static_cast<std::size_t>(bits));
   std::vector<std::uint64_t> linear = symmetric;
@@ -264,7 +266,7 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
   }
   // Pairs alone can be made to look the same from both ends.
   std::vector<std::uint64_t> mirrored = table.turns, left_out(static_cast<std::size_t>(bits));
-  for_each_bit(dressed, [&](int b) {
+  for_each_bit(loose, [&](int b) {
     const auto at = static_cast<std::size_t>(b);
     left_out[at] = linear[at] - symmetric[at];
     if (is_zero(left_out[at])) left_out[at] = 0;
@@ -283,12 +285,12 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
   const auto try_offset = [&](std::uint64_t offset) {
     if (mirror && fits(mirrored, offset)) {
       table.kind = TableKind::kMirrored;
-      table.cost = kOpCosts.mirrored_table;
+      table.cost = costs_.mirrored_table;
       table.turns = mirrored;
       table.left_out = left_out;
     } else if (fits(table.turns, offset)) {
       table.kind = TableKind::kRotations;
-      table.cost = kOpCosts.rotation_table;
+      table.cost = costs_.rotation_table;
     } else {
       return false;
     }
@@ -333,14 +335,15 @@ void Emitter::flush_table(std::uint32_t touched) {
   if (!any) return;
   // Only slots still mixed while they wait here would be written one by one.
   tied &= future_;
-  linear &= future_ & ~tied;
-  const double apart = std::popcount(tied & ~dressed) *
-                           (kOpCosts.bit_phase + 0.5 * kOpCosts.pairs + kOpCosts.decode) +
-                       std::popcount(tied & dressed) * 0.75 * kOpCosts.pairs +
-                       std::popcount(linear & ~dressed) * (kOpCosts.tau + kOpCosts.decode);
-  if (apart <= kOpCosts.mirrored_table + kOpCosts.decode) return;
-  PhaseTable table = phase_table(terms, local_bits(dressed));
-  if (apart <= table.cost + kOpCosts.decode) return;
+  linear &= soon_ & ~tied;
+  const double apart =
+      std::popcount(tied & ~dressed) * (costs_.bit_phase + 0.5 * costs_.pairs + costs_.decode) +
+      std::popcount(tied & dressed) * 0.75 * costs_.pairs +
+      std::popcount(linear & ~dressed) * (costs_.tau + costs_.decode);
+  if (apart <= costs_.mirrored_table + costs_.decode) return;
+  // Bits with an operation of their own, and bits that take another table before they are mixed.
+  PhaseTable table = phase_table(terms, local_bits(dressed | (future_ & ~soon_)));
+  if (apart <= table.cost + costs_.decode) return;
   std::erase_if(pool_, in_table);
   std::vector<std::byte> entries;
   if (table.kind == TableKind::kFactors) {

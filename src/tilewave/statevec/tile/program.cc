@@ -8,7 +8,6 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"
-#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
 
@@ -45,7 +44,7 @@ void Emitter::lift(int slot, double t) {
   m /= size;
   out_.frame.scale_re *= size;
   out_.frame.scale_im *= size;
-  cost_ += kOpCosts.lift;
+  cost_ += costs_.lift;
   const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
   if (last_bit_ == bit) {
     OpHead head;
@@ -57,17 +56,37 @@ void Emitter::lift(int slot, double t) {
     return;
   }
   // Lifts in a row, and the table before them, share an operation.
-  const std::uint32_t flag = OpWord::index(1u << bit);
-  OpHead head;
-  if (layer_open_) std::memcpy(&head, code_.data() + last_layer_, sizeof head);
-  if (!layer_open_ || head.word & flag) {
+  if (last_lift_ != ~0u && last_lift_ != bit) {
+    std::vector<std::byte> before(code_.end() - 16, code_.end());
+    const std::uint32_t other = last_lift_;
+    remove_lift();
     open_layer(TableKind::kNoTable, {});
-    std::memcpy(&head, code_.data() + last_layer_, sizeof head);
+    add_to_layer(other, before);
   }
-  head.word |= flag;
+  if (!layer_open_ || !add_to_layer(bit, payload)) {
+    emit(kLift + bit, {}, {}, std::move(payload));
+    last_lift_ = bit;
+  }
+}
+
+/// Takes back the lift that is the last operation.
+void Emitter::remove_lift() {
+  code_.resize(code_.size() - sizeof(OpHead) - 16);
+  --out_.num_operations;
+  cost_ -= costs_.decode;
+}
+
+/// False when the layer has a lift on this bit.
+bool Emitter::add_to_layer(std::uint32_t bit, const std::vector<std::byte>& numbers) {
   std::byte* const at = code_.data() + last_layer_;
+  const std::uint32_t flag = OpWord::index(std::size_t{1} << bit);
+  OpHead head;
+  std::memcpy(&head, at, sizeof head);
+  if (head.word & flag) return false;
+  head.word |= flag;
   std::memcpy(at, &head, sizeof head);
-  std::memcpy(at + sizeof head + std::size_t{16} * bit, payload.data(), 16);
+  std::memcpy(at + sizeof head + std::size_t{16} * bit, numbers.data(), 16);
+  return true;
 }
 
 /// Starts an operation that takes a table and lifts.
@@ -78,7 +97,9 @@ void Emitter::open_layer(TableKind kind, const std::vector<std::byte>& table) {
   append(payload, table.data(), table.size());
   pad16(payload);
   const std::size_t size = sizeof head + payload.size();
-  emit(kLayer, head, {}, std::move(payload));
+  const auto code = kind == TableKind::kNoTable ? std::uint32_t{kLayer}
+                                                : kTable + static_cast<std::uint32_t>(kind) - 1;
+  emit(code, head, {}, std::move(payload));
   last_layer_ = code_.size() - size;
   layer_open_ = true;
 }
@@ -135,7 +156,7 @@ bool Emitter::factored_matrix(const std::vector<cplx>& m, std::uint32_t code) {
   }
   std::vector<std::byte> payload;
   for (cplx z : f) put(payload, z);
-  cost_ += kOpCosts.factored2;
+  cost_ += costs_.factored2;
   emit(code, head, {}, std::move(payload));
   return true;
 }
@@ -171,7 +192,7 @@ void Emitter::operation(const SlotOp& op) {
       break;
     case OpKind::kFlip:
       reset_magnitude(op.targets[0]);
-      cost_ += kOpCosts.flip;
+      cost_ += costs_.flip;
       emit(kFlip + bit, head, controls, {});
       break;
     case OpKind::kRotate: {
@@ -181,18 +202,18 @@ void Emitter::operation(const SlotOp& op) {
       if (m0 >= 0 && std::abs(m0 - m3) < kRounding && std::abs(m0 * m3 - m1 * m2 - 1) < kRounding) {
         put(payload, m1 / (1 + m0));
         put(payload, m2);
-        cost_ += kOpCosts.rotate;
+        cost_ += costs_.rotate;
         emit(kRotate + bit, head, controls, std::move(payload));
         break;
       }
       for (cplx z : m) put(payload, z);
-      cost_ += kOpCosts.matrix1;
+      cost_ += costs_.matrix1;
       emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
     }
     case OpKind::kMatrix1:
       for (cplx z : scaled_matrix(op)) put(payload, z);
-      cost_ += kOpCosts.matrix1;
+      cost_ += costs_.matrix1;
       emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
     case OpKind::kMatrix2: {
@@ -209,7 +230,7 @@ void Emitter::operation(const SlotOp& op) {
       const std::uint32_t pair = high * (high - 1) / 2 + low;
       const bool controlled = set || controls.thread_mask || controls.tile_mask;
       if (!controlled && factored_matrix(ordered, kFactored2 + pair)) break;
-      cost_ += kOpCosts.matrix2;
+      cost_ += costs_.matrix2;
       for (int i = 0; i < 4; ++i) {
         for (int part = 0; part < 3; ++part) {
           for (int j = 0; j < 4; ++j) {
@@ -245,7 +266,7 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
   }
   append(payload, &tail, sizeof tail);
   append(payload, moved.data(), 4 * moved.size());
-  cost_ += kOpCosts.exchange;
+  cost_ += costs_.exchange;
   emit(kExchange, {}, {}, std::move(payload));
   ++out_.num_exchanges;
 }
@@ -293,7 +314,7 @@ TilePass Emitter::run() {
     }
   }
   const std::vector<Phase> phases =
-      schedule_phases(slots_, shape_, first_mask, last_mask, choice_.fold);
+      schedule_phases(slots_, shape_, first_mask, last_mask, choice_.fold, choice_.seed);
   const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, first_lanes, last_lanes);
   frame();
 
@@ -319,18 +340,27 @@ TilePass Emitter::run() {
   for (std::size_t f = 0; f < phases.size(); ++f) {
     layout_ = &layouts[f];
     if (f > 0) exchange(layouts[f - 1], layouts[f]);
-    for (const Item& item : phases[f].items) {
-      if (item.op < 0) {
-        pool_.push_back(slots_.terms[static_cast<std::size_t>(item.term)]);
+    const std::vector<Item>& items = phases[f].items;
+    std::vector<std::uint32_t> soon(items.size() + 1);
+    for (std::size_t i = items.size(); i-- > 0;) {
+      const bool is_op = items[i].op >= 0;
+      soon[i] = is_op ? soon[i + 1] | op_of(items[i].op).target_mask
+                      : soon[i + 1] & ~slots_.terms[static_cast<std::size_t>(items[i].term)].slots;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].op < 0) {
+        pool_.push_back(slots_.terms[static_cast<std::size_t>(items[i].term)]);
       } else {
         future_ = later[index++];
-        operation(op_of(item.op));
+        soon_ = soon[i];
+        operation(op_of(items[i].op));
       }
     }
     if (!phases[f].maps.empty()) {
       future_ = later[index];
       index += phases[f].maps.size();
     }
+    soon_ = ~0u;
     const std::uint32_t next = f + 1 < phases.size() ? phases[f + 1].registers : 0;
     std::uint32_t now = 0;  // targets of this phase's maps
     std::vector<const SlotOp*> maps;
@@ -397,9 +427,9 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
   fr.zero_load = fr.zero_load * amplitude_bytes(shape_.precision) & active;
   fr.zero_store = fr.zero_store * amplitude_bytes(shape_.precision) & active;
   fr.needs_barrier = moved && out_.num_exchanges == 0;
-  for (std::size_t b = 0; b < first.thread_slot.size(); ++b) {
-    fr.first_column[b] = first.column[first.thread_slot[b]];
-  }
+  std::uint32_t* to = fr.first_column;
+  for (int s : first.register_slot) *to++ = first.column[s];
+  for (int s : first.thread_slot) *to++ = first.column[s];
   bool scaled = false;
   for (int b = 0; b < k; ++b) {
     const bool in_register = b < shape_.register_bits;
@@ -417,8 +447,15 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
 
 }  // namespace detail
 
+ChunkLimits chunk_limits(const Shape& shape) {
+  // 3 x (64 KiB of tile, these, 384 bytes of sums, 1 KiB that the driver takes) in 228 KiB
+  const std::size_t amplitude = amplitude_bytes(shape.precision);
+  return loads_through_shared(shape.tile_qubits, amplitude) ? ChunkLimits{6976, 24, 4}
+                                                            : ChunkLimits{};
+}
+
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits) {
+                    const ChunkLimits& limits, int tries) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -438,11 +475,22 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     any = true;
     return emitter.flushed_all();
   };
-  for (bool fold : {true, false}) {
-    if (!fold && !has_flips) continue;
-    if (attempt({kManySlots, fold})) attempt({detail::EmitChoice{}.flush_all_slots, fold});
+  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(tries); ++seed) {
+    for (bool fold : {true, false}) {
+      if (!fold && !has_flips) continue;
+      if (attempt({kManySlots, fold, seed})) {
+        attempt({detail::EmitChoice{}.flush_all_slots, fold, seed});
+      }
+    }
   }
   return best;
+}
+
+int tries_within(const Pass& pass, double seconds) {
+  constexpr double kOfAnAction = 4e-6;  // of one core of a small server
+  constexpr double kMost = 16;
+  const double one = kOfAnAction * static_cast<double>(20 + pass.actions.size());
+  return static_cast<int>(std::clamp(seconds / one, 1.0, kMost));
 }
 
 }  // namespace tilewave::statevec::tile

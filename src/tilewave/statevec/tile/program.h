@@ -10,12 +10,16 @@
 
 namespace tilewave::statevec::tile {
 
-/// Limits of one chunk (shared memory of a block beside its tile).
+/// Limits of one chunk (shared memory of a block beside its tile); default: two tiles share a
+/// multiprocessor.
 struct ChunkLimits {
   std::uint32_t chunk_bytes = 32768;
   std::uint32_t num_linear = 32;
   std::uint32_t num_general = 4;
 };
+
+/// What a multiprocessor holds beside as many tiles as its kernel is compiled for.
+ChunkLimits chunk_limits(const Shape& shape);
 
 struct TilePass {
   Shape shape;
@@ -27,13 +31,18 @@ struct TilePass {
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
-/// zeros.
+/// zeros. The cheapest of `tries` choices of register bits is taken.
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits = {});
+                    const ChunkLimits& limits, int tries = 1);
+inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
+  return lower_pass(plan, pass, shape, chunk_limits(shape));
+}
+/// How many tries take less than `seconds`, at most 16.
+int tries_within(const Pass& pass, double seconds);
 
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
-                                   std::size_t max_bytes, const ChunkLimits& limits = {});
+                                   std::size_t max_bytes, const ChunkLimits& limits, int tries);
 
 namespace detail {
 
@@ -83,9 +92,11 @@ struct SlotPass {
 SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
 
 /// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
-/// and the last phase. With `fold`, affine operations wait for the end of their phase.
+/// and the last phase. With `fold`, affine operations wait for the end of their phase. A `seed`
+/// other than 0 adds noise to what a slot is worth as a register bit.
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold);
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold,
+                                   std::uint32_t seed);
 
 /// Where every slot is in one phase, and the columns of the shared address space.
 struct SlotLayout {

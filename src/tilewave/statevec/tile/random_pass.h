@@ -145,27 +145,25 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
   return plan;
 }
 
-/// Adds the kinds of operation (OpCode without its register bits; of layers the table) a program
-/// uses.
+/// Adds the kinds of operation (OpCode without its register bits) a program uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
-      kExchange, kMatrixShared, kPhaseAll, kPhaseSet, kLayer,   kFlip,  kRotate,     kMatrix1,
-      kMatrix2,  kFactored2,    kTauOne,   kTauI,     kTauReal, kPhase, kPhaseUpper, kPhasePairs};
+      kExchange,   kMatrixShared, kPhaseAll,  kPhaseSet, kLayer, kFlip,      kRotate,
+      kMatrix1,    kMatrix2,      kFactored2, kTauOne,   kTauI,  kTauReal,   kPhase,
+      kPhaseUpper, kPhasePairs,   kGeneral,   kLift,     kTable, kTable + 1, kTable + 2};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
     for (;;) {
       const OpWord head{reinterpret_cast<const OpHead*>(pass.code.data() + pc)->word};
       if (head.code() == kEnd) break;
-      if (head.code() == kLayer)
-        kinds.insert(kNumOpCodes + static_cast<std::uint32_t>(head.table()));
       kinds.insert(*(std::upper_bound(std::begin(kKinds), std::end(kKinds), head.code()) - 1));
       pc += head.extent();
     }
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 16 + 4;
+constexpr std::size_t kNumKinds = 21;
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {

@@ -116,7 +116,8 @@ std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>&
 
 std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& open,
                                std::uint32_t allowed, std::uint32_t fill_first,
-                               std::uint32_t fill_next, int num_registers, bool fold) {
+                               std::uint32_t fill_next, int num_registers, bool fold,
+                               std::mt19937* noise) {
   std::uint32_t chosen = 0;
   int done = work_under(pass, open, 0, fold);
   while (std::popcount(chosen) < num_registers) {
@@ -126,7 +127,8 @@ std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& op
     for (std::uint32_t more :
          wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen), fold)) {
       const int work = work_under(pass, open, chosen | more, fold);
-      const double gain = static_cast<double>(work - done) / std::popcount(more);
+      const double luck = noise ? 1 + static_cast<double>((*noise)()) * 0x1p-32 : 1;
+      const double gain = luck * static_cast<double>(work - done) / std::popcount(more);
       if (gain > best_gain) {
         best_gain = gain;
         best = more;
@@ -303,7 +305,10 @@ void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
 }  // namespace
 
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold) {
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold,
+                                   std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::mt19937* const noise = seed ? &random : nullptr;
   const std::uint32_t all = static_cast<std::uint32_t>(low_mask(shape.tile_qubits));
   std::vector<Item> open = pass.items, later;
   std::vector<Phase> phases;
@@ -312,7 +317,7 @@ std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
     const std::uint32_t allowed = phases.empty() ? all & ~first_lanes : all;
     const std::uint32_t before = phases.empty() ? 0 : phases.back().registers;
     phase.registers = choose_registers(pass, open, allowed, before & ~last_lanes, all & ~last_lanes,
-                                       shape.register_bits, fold);
+                                       shape.register_bits, fold, noise);
     Walk walk(pass, phase.registers, fold);
     later.clear();
     for (const Item& item : open) {
@@ -334,7 +339,7 @@ std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
       (phases.size() == 1 && first_lanes != last_lanes)) {
     Phase store;
     store.registers = choose_registers(pass, {}, all & ~last_lanes, phases.back().registers, all,
-                                       shape.register_bits, fold);
+                                       shape.register_bits, fold, nullptr);
     phases.push_back(std::move(store));
   }
   return phases;

@@ -1,31 +1,48 @@
-// What operations of a tile program cost on a device: milliseconds of a pass over 2^30 FP64
-// amplitudes on one NVIDIA H200, fitted to 70 passes of the benchmark circuits (2026-11-21; worst
-// error 7%); lift, tau and table by their number of multiply-adds since they run in place. Only
-// ratios matter: they choose between ways to write a pass.
+// What operations of a tile program cost on a device: milliseconds of a pass over 2^30 amplitudes
+// on one NVIDIA H200, fitted to the passes of the benchmark circuits (2026-11-22, 58 and 57
+// passes; root mean square error 6% and 3%). They choose between ways to write a pass.
 #pragma once
 
 namespace tilewave::statevec::tile {
 
 struct OpCosts {
-  double exchange = 0.63;
-  double decode = 0.08;
-  double lift = 0.17;
-  double tau = 0.15;             ///< a constant phase on one bit
-  double bit_phase = 0.24;       ///< any phase on one bit
-  double pairs = 0.12;           ///< more with pair factors
-  double lanes = 0.06;           ///< more with lane factors
-  double phase_table = 0.5;      ///< a constant factor an amplitude of a thread
-  double rotation_table = 0.4;   ///< the same as rotations
-  double mirrored_table = 0.28;  ///< half of them
-  double phase_all = 0.95;
+  double exchange = 0.68;
+  double decode = 0.1;
+  double lift = 0.12;
+  double tau = 0.06;             ///< a constant phase on one bit
+  double bit_phase = 0.12;       ///< any phase on one bit
+  double pairs = 0.11;           ///< more with pair factors
+  double lanes = 0.13;           ///< more with lane factors
+  double phase_table = 0.36;     ///< a constant factor an amplitude of a thread
+  double rotation_table = 0.3;   ///< the same as rotations
+  double mirrored_table = 0.24;  ///< half of them
+  double phase_all = 0.6;
   double phase_set = 0.3;
-  double general = 2.4;  ///< making a factor of every thread
-  double flip = 0.56;
-  double rotate = 0.62;
-  double matrix1 = 0.6;
+  double general = 1.9;  ///< making a factor of every thread
+  double flip = 0.52;
+  double rotate = 0.3;
+  double matrix1 = 0.5;
   double matrix2 = 1.5;
-  double factored2 = 1.05;
+  double factored2 = 1;
 };
-inline constexpr OpCosts kOpCosts;
+inline constexpr OpCosts kDoubleCosts;
+inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
+                                         .decode = 0.11,
+                                         .lift = 0.05,
+                                         .tau = 0.03,
+                                         .bit_phase = 0.05,
+                                         .pairs = 0.05,
+                                         .lanes = 0.02,
+                                         .phase_table = 0.22,
+                                         .rotation_table = 0.2,
+                                         .mirrored_table = 0.14,
+                                         .phase_all = 0.1,
+                                         .phase_set = 0.08,
+                                         .general = 0.8,
+                                         .flip = 0.19,
+                                         .rotate = 0.08,
+                                         .matrix1 = 0.2,
+                                         .matrix2 = 1.5,
+                                         .factored2 = 0.45};
 
 }  // namespace tilewave::statevec::tile
