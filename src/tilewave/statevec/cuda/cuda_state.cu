@@ -24,6 +24,9 @@ std::string named(int num_qubits, Precision precision) {
          (precision == Precision::kDouble ? "double" : "single") + " precision";
 }
 
+/// Of programs that do not all fit the workspace, kept on the host for the next run.
+constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
+
 /// A fingerprint of everything a lowered plan depends on.
 class Fingerprint {
  public:
@@ -230,17 +233,25 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   const std::uint64_t key = fingerprint(plan);
   Workspace::Lease lease(*workspace_, stream_);
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch();
+  std::vector<std::vector<tile::TilePass>> programs(plan.passes.size());  // of every pass
   if (!known) {
     workspace_->forget_programs(stream_);
+    if (lowered_.key == key && !lowered_.on_host.empty() &&
+        lowered_.most_bytes == workspace_->program_bytes()) {
+      programs = std::move(lowered_.on_host);
+    }
     lowered_ = {};
-    lowered_.key = key;
     lowered_.epoch = workspace_->epoch();
+    lowered_.most_bytes = workspace_->program_bytes();
   }
+  std::size_t program_bytes = 0;
   double done_s = 0;
-  std::size_t next = 0;                         // of the known steps
-  TileSums sums;                                // of the last pass
-  std::vector<tile::TilePass> programs, ahead;  // of this pass and of the next one
-  if (!known && !plan.passes.empty()) ahead = lower(plan, 0);
+  std::size_t next = 0;  // of the known steps
+  TileSums sums;         // of the last pass
+  const auto make = [&](std::size_t p) {
+    if (!known && p < programs.size() && programs[p].empty()) programs[p] = lower(plan, p);
+  };
+  make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const Pass& pass = plan.passes[p];
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
@@ -249,31 +260,28 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     if (p + 1 == plan.passes.size()) {
       sums = take_sums(lease, observer, launcher.shape().tile_qubits);
     }
-    programs = std::move(ahead);
     const auto launch = [&] {
-      for (const tile::TilePass& program : programs) {
+      for (const tile::TilePass& program : programs[p]) {
         lowered_.steps.push_back(upload(program, p));
         start(launcher, lowered_.steps.back(), amps_, sums);
+        program_bytes += program.code.size() + program.tables.size();
       }
+      if (program_bytes > kMostKeptBytes) programs[p].clear();
       if (known) {
         for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
           start(launcher, lowered_.steps[next], amps_, sums);
       }
-    };
-    const auto lower_next = [&] {  // while the device is busy
-      ahead.clear();
-      if (!known && p + 1 < plan.passes.size()) ahead = lower(plan, p + 1);
     };
     if (observer.on_step) {
       rc::Event before, after;
       before.record(stream_);
       launch();
       after.record(stream_);
-      lower_next();
+      make(p + 1);  // while the device is busy
       observer.on_step({"pass", pass.predicted_s, after.seconds_since(before), pass.bytes});
     } else {
       launch();
-      lower_next();
+      make(p + 1);
     }
     known_zero_ = pass.known_zero_after;
     done_s += pass.predicted_s;
@@ -285,6 +293,9 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   layout_ = plan.layout_after;
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
+  lowered_.key = key;
+  const bool all_stay = lowered_.epoch == workspace_->epoch();
+  if (!all_stay && program_bytes <= kMostKeptBytes) lowered_.on_host = std::move(programs);
 }
 
 template <class T>

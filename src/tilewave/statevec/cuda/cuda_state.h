@@ -22,9 +22,12 @@ struct LoweredPlan {
     std::size_t pass = 0;              ///< of the plan; a long one has several steps
     std::size_t code = 0, tables = 0;  ///< offsets in the workspace
   };
-  std::uint64_t key = 0,
-                epoch = 0;  ///< of the workspace: every program is there as long as it lasts
+  std::uint64_t key = 0,  ///< set once every pass has its programs
+      epoch = 0;          ///< of the workspace: every program is there as long as it lasts
   std::vector<Step> steps;
+  /// By pass, where not all fit the workspace at a time: they are copied there again.
+  std::vector<std::vector<tile::TilePass>> on_host;
+  std::size_t most_bytes = 0;  ///< of a program, when they were made
 };
 
 template <class T>
