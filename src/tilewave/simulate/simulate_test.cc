@@ -498,16 +498,16 @@ TEST(Topology, predicts_what_was_measured) {
   const struct {
     const char* family;
     double one_ms, two_ms;
-  } measured[] = {{"qft", 165, 131},
-                  {"invqft", 176, 121},
-                  {"ghz", 146, 102},
+  } measured[] = {{"qft", 155, 131},
+                  {"invqft", 177, 124},
+                  {"ghz", 148, 109},
                   {"ghz_qft", 264, 193},
-                  {"random", 454, 269},
-                  {"supremacy", 887, 497},
-                  {"quantum_volume", 1121, 656},
-                  {"ising", 695, 366},
-                  {"qaoa", 376, 240},
-                  {"bv", 138, 87}};
+                  {"random", 418, 245},
+                  {"supremacy", 814, 449},
+                  {"quantum_volume", 987, 589},
+                  {"ising", 618, 334},
+                  {"qaoa", 340, 225},
+                  {"bv", 125, 81}};
   std::printf("| circuit | 1 GPU (model) | 2 GPUs (model) | 1 to 2 (model) |\n");
   for (const auto& m : measured) {
     const circuit::Circuit c = circuit::make_family(m.family, 32);

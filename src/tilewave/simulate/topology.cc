@@ -22,14 +22,14 @@ Topology read_topology(const std::string& path) {
   Topology t;
   t.cost.tile_qubits = 12;
   t.cost.row_bits = 3;
-  // fitted to the 56 passes of ten families at 30 qubits, FP64, on one H200, 2026-11-22
-  // (gpu_bench 30 7): a pass within 9% (root mean square), a circuit within 12%
+  // fitted to ten families at 32 qubits, FP64, on one and two H200, 2026-11-22 (multi_gpu time):
+  // a circuit within 12%
   t.cost.exposed = 0.65;
-  t.cost.lift_s = 3.2e-13;
-  t.cost.flip_s = 5.4e-13;
-  t.cost.rotate_s = 5.0e-13;
-  t.cost.phase_s = 2.2e-13;
-  t.cost.multiply_s = 2.8e-13;
+  t.cost.lift_s = 2.85e-13;
+  t.cost.flip_s = 4.6e-13;
+  t.cost.rotate_s = 4.4e-13;
+  t.cost.phase_s = 1.95e-13;
+  t.cost.multiply_s = 2.7e-13;
   t.cost.late_phases = true;
   t.cost.bandwidth = 4.05e12;
   std::string line;
