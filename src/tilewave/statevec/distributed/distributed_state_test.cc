@@ -232,15 +232,23 @@ TEST(Distributed, what_streams_and_what_stays) {
   EXPECT_THROW(plan_stream(16, Precision::kDouble, 8 * kGib, 1), Error);
 }
 
+// A store before any exchange.
+distributed::ChunkStore new_store(int num_qubits, int chunk_qubits, int block_qubits) {
+  distributed::ChunkStore store;
+  store.layout.num_qubits = num_qubits;
+  store.layout.chunk_qubits = chunk_qubits;
+  store.layout.block_qubits = block_qubits;
+  store.layout.amplitude_bytes = 16;
+  store.layout.device_of_block.assign(bit(num_qubits - block_qubits), StreamLayout::kHostBlock);
+  store.reset();
+  return store;
+}
+
 // The places a kernel reads by itself are those of the store, whatever exchanges did to the bits.
 TEST(Distributed, places_of_scattered_chunks) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);
-    distributed::ChunkStore store;
-    store.layout.num_qubits = 12;
-    store.layout.chunk_qubits = 8;
-    store.layout.block_qubits = 6;
-    store.reset();
+    distributed::ChunkStore store = new_store(12, 8, 6);
     std::shuffle(store.address_bit.begin(), store.address_bit.end(), random);
     store.inverted = random() & 0xfff;
     const std::uint64_t known_zero = random() & random() & 0xff;
@@ -262,14 +270,8 @@ TEST(Distributed, pieces_of_chunks) {
   int with_rows = 0, with_planes = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
-    distributed::ChunkStore store;
-    store.layout.num_qubits = 14;
-    store.layout.chunk_qubits = 10;
-    store.layout.block_qubits = 8;
-    store.layout.amplitude_bytes = 16;
-    store.layout.device_of_block.assign(64, StreamLayout::kHostBlock);
+    distributed::ChunkStore store = new_store(14, 10, 8);
     for (std::size_t b = 0; b < 64; b += 3) store.layout.device_of_block[b] = 0;
-    store.reset();
     for (int k = 0; k < 4; ++k) {  // exchanges of a few neighbours
       const int at = static_cast<int>(random() % 8), from = static_cast<int>(10 + random() % 3);
       for (int j = 0; j < 2; ++j) std::swap(store.address_bit[at + j], store.address_bit[from + j]);

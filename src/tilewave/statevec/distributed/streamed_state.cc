@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "tilewave/base/bits.h"
