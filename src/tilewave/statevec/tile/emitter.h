@@ -27,8 +27,9 @@ struct LocalTerm {
 struct EmitChoice {
   /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
   int flush_all_slots = 99;
-  bool fold = true;        ///< affine operations become part of exchanges
+  bool fold = true;        ///< X under at most one control becomes part of exchanges
   std::uint32_t seed = 0;  ///< see schedule_phases()
+  std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
@@ -52,6 +53,8 @@ class Emitter {
   /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
   bool flushed_all() const { return flushed_all_; }
+  /// Operations that fold, and made phases be written that cost more than they would apart.
+  const std::vector<std::int32_t>& costly_folds() const { return costly_folds_; }
 
   TilePass run();
 
@@ -143,6 +146,7 @@ class Emitter {
   const OpCosts& costs_;
   double cost_ = 0;
   bool flushed_all_ = false;
+  std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];
   const SlotLayout* layout_ = nullptr;

@@ -178,10 +178,12 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
 }
 
 /// Moves terms past an X under one control, which comes after them: b_t becomes b_t + b_c - 2 b_t
-/// b_c. False when a term ties the target to other bits than the control, or the control wants a 0.
+/// b_c. False when a term ties the target to other bits than the control and is no sign, or the
+/// control wants a 0.
 bool Emitter::map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const {
   const std::uint32_t target = map.target_mask;
   const SlotTerm control{map.control_mask, map.tile_mask, 0};
+  constexpr std::uint64_t kHalfTurn = std::uint64_t{1} << 63;
   const bool plain = (control.slots || control.tile) && map.control_value == map.control_mask &&
                      map.tile_value == map.tile_mask;
   std::vector<SlotTerm> kept, moved;
@@ -199,6 +201,9 @@ bool Emitter::map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const {
     } else if (plain && slots == control.slots && t.tile == control.tile) {
       moved.push_back({control.slots, control.tile, t.turns});
       moved.push_back({both.slots, both.tile, ~t.turns + 1});
+    } else if (plain && t.turns == kHalfTurn) {
+      moved.push_back(t);
+      moved.push_back({slots | control.slots, t.tile | control.tile, kHalfTurn});
     } else {
       return false;
     }

@@ -296,6 +296,9 @@ void Emitter::frame() {
 TilePass Emitter::run() {
   out_.shape = shape_;
   slots_ = to_slots(plan_, pass_, shape_);
+  for (SlotOp& op : slots_.ops) op.folds = op.folds && choice_.fold;
+  for (std::int32_t index : choice_.apart)
+    slots_.ops[static_cast<std::size_t>(index)].folds = false;
   const int k = shape_.tile_qubits, q = shape_.row_bits;
   std::vector<int> first_lanes, last_lanes(static_cast<std::size_t>(q), -1);
   std::uint32_t first_mask = 0, last_mask = 0;
@@ -314,7 +317,7 @@ TilePass Emitter::run() {
     }
   }
   const std::vector<Phase> phases =
-      schedule_phases(slots_, shape_, first_mask, last_mask, choice_.fold, choice_.seed);
+      schedule_phases(slots_, shape_, first_mask, last_mask, choice_.seed);
   const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, first_lanes, last_lanes);
   frame();
 
@@ -369,7 +372,14 @@ TilePass Emitter::run() {
       now |= maps.back()->target_mask;
     }
     // a flush may write more than it has to, and with it what would have cancelled
-    while (const std::uint32_t touched = flushed_before(maps)) flush(touched);
+    while (const std::uint32_t touched = flushed_before(maps)) {
+      const double before = cost_;
+      flush(touched);
+      if (cost_ - before <= costs_.flip) continue;
+      for (std::int32_t map : phases[f].maps) {
+        if (op_of(map).target_mask & touched) costly_folds_.push_back(map);
+      }
+    }
     for (const SlotOp* map : maps) TW_CHECK(map_terms(*map, pool_), "a phase crosses a map");
     // An X needs the true halves of its target, which can be made only while it is a register bit.
     const std::uint32_t leaving = phases[f].registers & mapped[f] & (now | ~next);
@@ -465,6 +475,7 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   TilePass best;
   double best_cost = 0;
   bool any = false;
+  std::vector<std::int32_t> costly;
   const auto attempt = [&](const detail::EmitChoice& choice) {
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
@@ -473,15 +484,24 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
       best_cost = emitter.cost();
     }
     any = true;
+    costly = emitter.costly_folds();
     return emitter.flushed_all();
   };
+  const auto both_ways = [&](detail::EmitChoice choice) {
+    if (!attempt(choice)) return;
+    choice.flush_all_slots = detail::EmitChoice{}.flush_all_slots;
+    attempt(choice);
+  };
   for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(tries); ++seed) {
-    for (bool fold : {true, false}) {
-      if (!fold && !has_flips) continue;
-      if (attempt({kManySlots, fold, seed})) {
-        attempt({detail::EmitChoice{}.flush_all_slots, fold, seed});
-      }
-    }
+    // Those that cost more folded than apart leave the exchanges, while that gains anything.
+    std::vector<std::int32_t> apart;
+    double before = 0;
+    do {
+      before = best_cost;
+      both_ways({kManySlots, true, seed, apart});
+      apart.insert(apart.end(), costly.begin(), costly.end());
+    } while (!costly.empty() && (apart.size() == costly.size() || best_cost < before));
+    if (has_flips) both_ways({kManySlots, false, seed});
   }
   return best;
 }

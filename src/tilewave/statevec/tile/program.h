@@ -58,7 +58,8 @@ struct SlotOp {
   std::uint32_t register_mask = 0;  ///< slots that must be register bits
   std::uint32_t control_mask = 0, control_value = 0;
   std::uint32_t tile_mask = 0, tile_value = 0;
-  bool is_affine = false;  ///< X under at most one control: a linear map of the slots and an X
+  bool folds = false;  ///< becomes part of an exchange: X under at most one control is a linear map
+                       ///< of the slots and an X
 };
 
 struct SlotTerm {
@@ -92,10 +93,10 @@ struct SlotPass {
 SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
 
 /// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
-/// and the last phase. With `fold`, affine operations wait for the end of their phase. A `seed`
-/// other than 0 adds noise to what a slot is worth as a register bit.
+/// and the last phase. Operations that fold wait for the end of their phase. A `seed` other than 0
+/// adds noise to what a slot is worth as a register bit.
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold,
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
                                    std::uint32_t seed);
 
 /// Where every slot is in one phase, and the columns of the shared address space.

@@ -39,8 +39,7 @@ int weight_of(OpKind kind) {
 /// Walks the open items in order and finds those that can run while `registers` are register bits.
 class Walk {
  public:
-  Walk(const SlotPass& pass, std::uint32_t registers, bool fold)
-      : pass_(pass), registers_(registers), fold_(fold) {}
+  Walk(const SlotPass& pass, std::uint32_t registers) : pass_(pass), registers_(registers) {}
 
   /// True when the item can run now; otherwise what it blocks is remembered.
   bool take(const Item& item) {
@@ -52,7 +51,7 @@ class Walk {
     }
     const SlotOp& op = pass_.ops[static_cast<std::size_t>(item.op)];
     ready_ = !(op.target_mask & (mixed_ | diagonal_)) && !(op.control_mask & mixed_);
-    if (is_map(op)) {
+    if (op.folds) {
       if (ready_) {
         mapped_ |= op.target_mask;
         map_controls_ |= op.control_mask;
@@ -67,7 +66,6 @@ class Walk {
     diagonal_ |= op.control_mask;
     return false;
   }
-  bool is_map(const SlotOp& op) const { return fold_ && op.is_affine; }
   /// The last operation refused by take() lacked only register bits.
   bool ready() const { return ready_; }
   /// Nothing on the register bits can run any more.
@@ -78,15 +76,13 @@ class Walk {
  private:
   const SlotPass& pass_;
   std::uint32_t registers_;
-  bool fold_;
   std::uint32_t mixed_ = 0, diagonal_ = 0;       ///< slots of items put off
   std::uint32_t mapped_ = 0, map_controls_ = 0;  ///< slots of affine operations taken
   bool ready_ = false;
 };
 
-int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers,
-               bool fold) {
-  Walk walk(pass, registers, fold);
+int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers) {
+  Walk walk(pass, registers);
   int work = 0;
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end && !walk.exhausted(); ++i) {
@@ -99,10 +95,9 @@ int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_
 
 /// Register sets that ready operations ask for beyond `registers`, in order, without repetition.
 std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>& open,
-                                  std::uint32_t registers, std::uint32_t allowed, int room,
-                                  bool fold) {
+                                  std::uint32_t registers, std::uint32_t allowed, int room) {
   std::vector<std::uint32_t> sets;
-  Walk walk(pass, registers, fold);
+  Walk walk(pass, registers);
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end; ++i) {
     if (walk.take(open[i]) || open[i].op < 0 || !walk.ready()) continue;
@@ -116,17 +111,16 @@ std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>&
 
 std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& open,
                                std::uint32_t allowed, std::uint32_t fill_first,
-                               std::uint32_t fill_next, int num_registers, bool fold,
-                               std::mt19937* noise) {
+                               std::uint32_t fill_next, int num_registers, std::mt19937* noise) {
   std::uint32_t chosen = 0;
-  int done = work_under(pass, open, 0, fold);
+  int done = work_under(pass, open, 0);
   while (std::popcount(chosen) < num_registers) {
     std::uint32_t best = 0;
     double best_gain = 0;
     int best_work = done;
     for (std::uint32_t more :
-         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen), fold)) {
-      const int work = work_under(pass, open, chosen | more, fold);
+         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen))) {
+      const int work = work_under(pass, open, chosen | more);
       const double luck = noise ? 1 + static_cast<double>((*noise)()) * 0x1p-32 : 1;
       const double gain = luck * static_cast<double>(work - done) / std::popcount(more);
       if (gain > best_gain) {
@@ -232,8 +226,8 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
     }
     op.register_mask = op.kind == OpKind::kMatrixShared ? 0 : op.target_mask;
     split(controls, op.control_mask, op.tile_mask);
-    op.is_affine = op.kind == OpKind::kFlip &&
-                   std::popcount(op.control_mask) + std::popcount(op.tile_mask) <= 1;
+    op.folds = op.kind == OpKind::kFlip &&
+               std::popcount(op.control_mask) + std::popcount(op.tile_mask) <= 1;
     split(controls & action.control_value, op.control_value, op.tile_value);
     out.items.push_back({static_cast<std::int32_t>(out.ops.size()), -1});
     out.ops.push_back(op);
@@ -305,7 +299,7 @@ void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
 }  // namespace
 
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes, bool fold,
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
                                    std::uint32_t seed) {
   std::mt19937 random(seed);
   std::mt19937* const noise = seed ? &random : nullptr;
@@ -317,13 +311,13 @@ std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
     const std::uint32_t allowed = phases.empty() ? all & ~first_lanes : all;
     const std::uint32_t before = phases.empty() ? 0 : phases.back().registers;
     phase.registers = choose_registers(pass, open, allowed, before & ~last_lanes, all & ~last_lanes,
-                                       shape.register_bits, fold, noise);
-    Walk walk(pass, phase.registers, fold);
+                                       shape.register_bits, noise);
+    Walk walk(pass, phase.registers);
     later.clear();
     for (const Item& item : open) {
       if (!walk.take(item)) {
         later.push_back(item);
-      } else if (item.op >= 0 && walk.is_map(pass.ops[static_cast<std::size_t>(item.op)])) {
+      } else if (item.op >= 0 && pass.ops[static_cast<std::size_t>(item.op)].folds) {
         phase.maps.push_back(item.op);
       } else {
         phase.items.push_back(item);
@@ -339,7 +333,7 @@ std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
       (phases.size() == 1 && first_lanes != last_lanes)) {
     Phase store;
     store.registers = choose_registers(pass, {}, all & ~last_lanes, phases.back().registers, all,
-                                       shape.register_bits, fold, nullptr);
+                                       shape.register_bits, nullptr);
     phases.push_back(std::move(store));
   }
   return phases;
