@@ -442,18 +442,22 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     for (std::uint32_t slots : basis[f].tile) layout.tile_column.push_back(sum(column, slots));
     layout.register_mask = phases[f].registers;
     layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
-    // Register bits with the last used first: phases are tied to bits done before, and pairs with
-    // higher register bits are cheaper.
+    // Register bits with the last used first, and on top those that are not mixed: phases are tied
+    // to bits done before, and pairs with higher register bits are cheaper.
     std::uint32_t placed = 0;
     const auto place = [&](int s) {
       if (!(placed >> s & 1)) layout.register_slot.push_back(s);
       placed |= 1u << s;
     };
+    std::uint32_t mixed = 0;
+    for (const Item& item : phases[f].items) {
+      if (item.op >= 0) mixed |= pass.ops[static_cast<std::size_t>(item.op)].register_mask;
+    }
+    for_each_bit(phases[f].registers & ~mixed, place);
     for (const Item& item : phases[f].items) {
       if (item.op < 0) continue;
       for_each_bit(pass.ops[static_cast<std::size_t>(item.op)].register_mask, place);
     }
-    for_each_bit(phases[f].registers, place);
     std::reverse(layout.register_slot.begin(), layout.register_slot.end());
     for (int s = 0; s < k; ++s) {
       const auto& taken = layout.thread_slot;

@@ -1,6 +1,7 @@
 // What operations of a tile program cost on a device: milliseconds of a pass over 2^30 amplitudes
 // on one NVIDIA H200, fitted to the passes of the benchmark circuits (2026-11-22, 58 and 57
-// passes; root mean square error 6% and 3%). They choose between ways to write a pass.
+// passes; root mean square error 6% and 3%), but for `flip`, the best of 0.2 to 4 over three
+// circuits. They choose between ways to write a pass.
 #pragma once
 
 namespace tilewave::statevec::tile {
@@ -19,7 +20,7 @@ struct OpCosts {
   double phase_all = 0.6;
   double phase_set = 0.3;
   double general = 1.9;  ///< making a factor of every thread
-  double flip = 0.52;
+  double flip = 1;
   double rotate = 0.3;
   double matrix1 = 0.5;
   double matrix2 = 1.5;
@@ -39,7 +40,7 @@ inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
                                          .phase_all = 0.1,
                                          .phase_set = 0.08,
                                          .general = 0.8,
-                                         .flip = 0.19,
+                                         .flip = 1,
                                          .rotate = 0.08,
                                          .matrix1 = 0.2,
                                          .matrix2 = 1.5,
