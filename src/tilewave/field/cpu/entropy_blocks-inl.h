@@ -14,24 +14,18 @@
 // instructions a block and pixel, 40 to 60 for blocks with great counts.
 #include <cstring>
 
-#include "tilewave/field/cpu/entropy_sums-inl.h"
+#include "tilewave/field/cpu/entropy_quarters-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 HWY_PUSH_ATTRIBUTES("avx512vnni")  // the target has it, Highway 1.0 forgets to say so
 namespace tilewave::field::HWY_NAMESPACE {
 
-constexpr int kBatch = 16;    // pixels whose sums are added up together
-constexpr int kLookedUp = 8;  // of them: those whose counts are looked up, measured
+constexpr int kBatch = 16;  // pixels whose sums are added up together
 
 // Lane i: the sum of the lanes of rows[i].
 HWY_INLINE __m512i sum_rows(const __m512i* rows) {
   __m512i four[4];
-  for (int q = 0; q < 4; ++q) {
-    const __m512i a = rows[4 * q], b = rows[4 * q + 1], c = rows[4 * q + 2], d = rows[4 * q + 3];
-    const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-    four[q] = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-  }
+  for (int q = 0; q < 4; ++q) four[q] = sum_blocks(rows + 4 * q);
   const auto halve = [](__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD));
   };
@@ -71,34 +65,6 @@ struct Columns {
     for (std::size_t x = 0; x < num_columns; ++x, column += stride) {
       change(column, x, in[x], levels, 1);
       if (gone != nullptr) change(column, x, gone[x], levels, -1);
-    }
-  }
-  // The same for columns of 16 bytes: a cell is compared with all 16 classes. Codes of missing
-  // cells match none, and are counted where that is wanted.
-  HWY_INLINE void roll_group(const std::uint8_t* in, const std::uint8_t* gone, bool count_invalid) {
-    const __m512i classes =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    const __m512i spread =
-        _mm512_set_epi64(0x0303030303030303, 0x0303030303030303, 0x0202020202020202,
-                         0x0202020202020202, 0x0101010101010101, 0x0101010101010101, 0, 0);
-    const __m512i one = _mm512_set1_epi8(1);
-    const auto holds = [&](const std::uint8_t* codes) {
-      std::int32_t four;
-      std::memcpy(&four, codes, 4);
-      const __m512i each = _mm512_shuffle_epi8(_mm512_set1_epi32(four), spread);
-      return _mm512_cmpeq_epi8_mask(each, classes);
-    };
-    auto* column = reinterpret_cast<__m512i*>(counts);
-    for (std::size_t x = 0; x < num_columns; x += 4, ++column) {  // tiles are padded
-      __m512i n = _mm512_load_si512(column);
-      n = _mm512_mask_add_epi8(n, holds(in + x), n, one);
-      if (gone != nullptr) n = _mm512_mask_sub_epi8(n, holds(gone + x), n, one);
-      _mm512_store_si512(column, n);
-    }
-    if (!count_invalid) return;
-    for (std::size_t x = 0; x < num_columns; ++x) {
-      column_invalid[x] += in[x] >= 16;
-      if (gone != nullptr) column_invalid[x] -= gone[x] >= 16;
     }
   }
 
@@ -143,104 +109,38 @@ HWY_INLINE void roll_down(const EntropyTile<Code>& tile, Columns<Count>& s, Roll
   }
 }
 
-// 16 counts of a column as 32-bit ones, and those of two columns' difference.
-HWY_INLINE __m512i widen(const std::uint8_t* n) {
-  return _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(n)));
-}
-HWY_INLINE __m512i widen(const std::uint16_t* n) {
-  return _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(n)));
-}
-HWY_INLINE __m512i difference(const std::uint8_t* a, const std::uint8_t* b) {
-  return _mm512_cvtepi8_epi32(_mm_sub_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(a)),
-                                           _mm_load_si128(reinterpret_cast<const __m128i*>(b))));
-}
-HWY_INLINE __m512i difference(const std::uint16_t* a, const std::uint16_t* b) {
-  return _mm512_cvtepi16_epi32(
-      _mm256_sub_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(a)),
-                       _mm256_load_si256(reinterpret_cast<const __m256i*>(b))));
-}
-
-// At most 16 classes.
-template <class Count, class Code>
-void run_group(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+// At most 16 classes in windows too tall or too large for run_quarters.
+inline void run_group(const EntropyTile<std::uint8_t>& tile, EntropyScratch& scratch) {
   const EntropyTables& tables = tile.plan->tables();
   const int w = tile.plan->window().width();
-  Columns<Count> s(tile.width, w, 16, scratch);
-  const LookUp look_up(tables);
+  const auto levels = static_cast<std::size_t>(tile.plan->options().levels);
+  Columns<std::uint16_t> s(tile.width, w, 16, scratch);
   const Formula formula(tables);
-  const auto roll = [&](const Code* in, const Code* gone) {
-    if constexpr (sizeof(Count) == 1 && sizeof(Code) == 1) {
-      s.roll_group(in, gone, tile.pop_x == nullptr);
-    } else {
-      s.roll(in, gone, static_cast<std::size_t>(tile.plan->options().levels));
-    }
+  const auto column = [&](std::ptrdiff_t x) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(s.counts + 16 * x));
+  };
+  const auto roll = [&](const std::uint8_t* in, const std::uint8_t* gone) {
+    s.roll(in, gone, levels);
   };
   roll_down(tile, s, roll, [&] {
     __m512i window = _mm512_setzero_si512();
-    for (int x = 0; x < w - 1; ++x) window = _mm512_add_epi32(window, widen(s.counts + 16 * x));
+    for (int x = 0; x < w - 1; ++x)
+      window = _mm512_add_epi32(window, _mm512_cvtepu16_epi32(column(x)));
     for (int x = 0; x < tile.width; x += kBatch) {
-      // the column before the first is all zeros; those past the last pixel are of no interest
-      const Count* gone = s.counts + 16 * (x - 1);
-      const Count* in = s.counts + 16 * (x + w - 1);
       __m512i sums[kBatch];
       HWY_UNROLL(16)
       for (int i = 0; i < kBatch; ++i) {
-        window = _mm512_add_epi32(window, difference(in + 16 * i, gone + 16 * i));
-        const bool by_table = (i + 1) * kLookedUp / kBatch != i * kLookedUp / kBatch;
-        sums[i] = by_table ? look_up(VCount{window}).raw : formula(VCount{window}).raw;
+        // the column before the first is all zeros; those past the last pixel are of no interest
+        const __m256i by = _mm256_sub_epi16(column(x + i + w - 1), column(x + i - 1));
+        window = _mm512_add_epi32(window, _mm512_cvtepi16_epi32(by));
+        sums[i] = formula(VCount{window}).raw;
       }
       _mm512_store_si512(s.sum + x, sum_rows(sums));
     }
   });
 }
 
-// sums[n] of n < 128 in digits.
-struct Digits {
-  __m512i low[4], high[4];  // n < 64, n - 64
-  explicit Digits(const EntropyTables& t) {
-    alignas(64) std::uint8_t bytes[2][4][64] = {};
-    const int most = t.max_count < 127 ? t.max_count : 127;
-    for (int n = 0; n <= most; ++n) {
-      for (int k = 0; k < 4; ++k)
-        bytes[n / 64][k][n % 64] = static_cast<std::uint8_t>(t.sums[n] >> 8 * k);
-    }
-    for (int k = 0; k < 4; ++k) {
-      low[k] = _mm512_load_si512(bytes[0][k]);
-      high[k] = _mm512_load_si512(bytes[1][k]);
-    }
-  }
-};
-
-// Sums by digits, over the lanes of a vector and the blocks added.
-struct DigitSums {
-  __m512i digit[4];
-  HWY_INLINE DigitSums() {
-    for (auto& d : digit) d = _mm512_setzero_si512();
-  }
-  // counts below 64 in bytes
-  HWY_INLINE void add(__m512i n, const Digits& t) {
-    const __m512i ones = _mm512_set1_epi8(1);
-    for (int k = 0; k < 4; ++k)
-      digit[k] = _mm512_dpbusd_epi32(digit[k], _mm512_permutexvar_epi8(n, t.low[k]), ones);
-  }
-  // counts below 128
-  HWY_INLINE void add_high(__m512i n, const Digits& t) {
-    const __m512i ones = _mm512_set1_epi8(1);
-    const __mmask64 high = _mm512_test_epi8_mask(n, _mm512_set1_epi8(64));
-    for (int k = 0; k < 4; ++k) {
-      const __m512i low = _mm512_permutexvar_epi8(n, t.low[k]);
-      const __m512i both = _mm512_mask_permutexvar_epi8(low, high, n, t.high[k]);
-      digit[k] = _mm512_dpbusd_epi32(digit[k], both, ones);
-    }
-  }
-  HWY_INLINE __m512i total() const {
-    const __m512i low = _mm512_add_epi32(digit[0], _mm512_slli_epi32(digit[1], 8));
-    const __m512i high = _mm512_add_epi32(digit[2], _mm512_slli_epi32(digit[3], 8));
-    return _mm512_add_epi32(low, _mm512_slli_epi32(high, 16));
-  }
-};
-
-// A window of at most 127 cells: counts in bytes.
+// A window of at most 255 cells: counts in bytes.
 template <int kBlocks>
 struct ByteWindow {
   __m512i n[kBlocks];
@@ -259,10 +159,10 @@ struct ByteWindow {
     DigitSums sums;
     __m512i any = n[0];
     for (int b = 1; b < kBlocks; ++b) any = _mm512_or_si512(any, n[b]);
-    if (HWY_LIKELY(_mm512_test_epi8_mask(any, _mm512_set1_epi8(64)) == 0)) {
-      for (int b = 0; b < kBlocks; ++b) sums.add(n[b], digits);
+    if (HWY_LIKELY(_mm512_test_epi8_mask(any, _mm512_set1_epi8(static_cast<char>(0xC0))) == 0)) {
+      for (int b = 0; b < kBlocks; ++b) sums.add<1>(n[b], digits);
     } else {
-      for (int b = 0; b < kBlocks; ++b) sums.add_high(n[b], digits);
+      for (int b = 0; b < kBlocks; ++b) sums.add<4>(n[b], digits);
     }
     return sums.total();
   }
@@ -273,10 +173,9 @@ template <int kBlocks>
 struct WordWindow {
   __m512i even[kBlocks], odd[kBlocks];
   const Digits& digits;
-  const LookUp look_up;
   const Formula formula;
 
-  explicit WordWindow(const EntropyTables& t, const Digits& d) : digits(d), look_up(t), formula(t) {
+  explicit WordWindow(const EntropyTables& t, const Digits& d) : digits(d), formula(t) {
     for (int b = 0; b < kBlocks; ++b) even[b] = odd[b] = _mm512_setzero_si512();
   }
   HWY_INLINE void change(const std::uint8_t* in, const std::uint8_t* gone) {
@@ -291,33 +190,27 @@ struct WordWindow {
     DigitSums sums;
     __m512i any = _mm512_setzero_si512();
     for (int b = 0; b < kBlocks; ++b) any = _mm512_ternarylogic_epi32(any, even[b], odd[b], 0xFE);
-    if (HWY_LIKELY(small(any))) {
-      for (int b = 0; b < kBlocks; ++b) sums.add(bytes(b), digits);
+    if (HWY_LIKELY(all_below<6>(any))) {
+      for (int b = 0; b < kBlocks; ++b) sums.add<1>(bytes(b), digits);
       return sums.total();
     }
     __m512i great = _mm512_setzero_si512();
     for (int b = 0; b < kBlocks; ++b) {
-      if (small(_mm512_or_si512(even[b], odd[b]))) {
-        sums.add(bytes(b), digits);
+      const __m512i block = _mm512_or_si512(even[b], odd[b]);
+      if (all_below<6>(block)) {
+        sums.add<1>(bytes(b), digits);
+      } else if (all_below<8>(block)) {
+        sums.add<4>(bytes(b), digits);
       } else {
-        great = _mm512_add_epi32(great, sum_of_words(even[b], odd[b]));
+        great = _mm512_add_epi32(great, sum_of_words(even[b], odd[b], formula));
       }
     }
     return _mm512_add_epi32(great, sums.total());
   }
 
  private:
-  static HWY_INLINE bool small(__m512i words) {
-    return _mm512_test_epi16_mask(words, _mm512_set1_epi16(static_cast<short>(0xFFC0))) == 0;
-  }
   HWY_INLINE __m512i bytes(int b) const {
     return _mm512_or_si512(even[b], _mm512_slli_epi16(odd[b], 8));
-  }
-  HWY_INLINE __m512i sum_of_words(__m512i a, __m512i b) const {
-    const __m512i low = _mm512_set1_epi32(0xFFFF);
-    const VCount a0{_mm512_and_si512(a, low)}, a1{_mm512_srli_epi32(a, 16)};
-    const VCount b0{_mm512_and_si512(b, low)}, b1{_mm512_srli_epi32(b, 16)};
-    return hn::Add(hn::Add(look_up(a0), formula(a1)), hn::Add(look_up(b0), formula(b1))).raw;
   }
 };
 
@@ -349,7 +242,7 @@ void run_blocks(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
 
 template <class Code, int kBlocks>
 void run_blocks_of(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
-  if (tile.plan->tables().max_count <= 127) {
+  if (tile.plan->tables().max_count <= 255) {
     run_blocks<Code, ByteWindow<kBlocks>, kBlocks>(tile, scratch);
   } else {
     run_blocks<Code, WordWindow<kBlocks>, kBlocks>(tile, scratch);
@@ -363,9 +256,9 @@ void run_in_blocks(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
     return run_blocks_of<Code, 4>(tile, scratch);
   } else {
     const int levels = tile.plan->options().levels;
-    if (levels <= 16 && !tile.plan->tables().narrow) {
-      return tile.plan->window().height() <= 127 ? run_group<std::uint8_t>(tile, scratch)
-                                                 : run_group<std::uint16_t>(tile, scratch);
+    if (levels <= 16) {
+      const bool bytes = tile.plan->window().height() <= 127 && tile.plan->tables().max_count <= 65535;
+      return bytes ? run_quarters(tile, scratch) : run_group(tile, scratch);
     }
     switch ((levels + 63) / 64) {
       case 1:

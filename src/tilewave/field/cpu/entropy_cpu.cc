@@ -36,11 +36,12 @@ namespace {
 
 // Output pixels of a tile: wide enough to pay for the halo, small enough for the second-level
 // cache.
-int tile_side(EntropyAlgorithm algorithm, int window_side, bool horizontal) {
+int tile_side(EntropyAlgorithm algorithm, int levels, int window_side, bool horizontal) {
   switch (algorithm) {
     case EntropyAlgorithm::kPlane:  // counts of 16 classes in the first-level cache
       return horizontal ? 512 : std::max(512, 4 * window_side);
-    case EntropyAlgorithm::kColumn:  // a row starts with the columns of a window
+    case EntropyAlgorithm::kColumn:  // a row starts with the columns of a window, or of four
+      if (horizontal && levels <= 16) return std::max(2048, 32 * window_side);
       return std::max(512, (horizontal ? 8 : 4) * window_side);
     case EntropyAlgorithm::kNibble:
       return horizontal ? 1024 : 256;
@@ -139,9 +140,10 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
   if (region.width() == 0) return;
   const int threads = runtime::resolve_num_threads(plan.options().threads);
   const std::int64_t rows = region.height();
+  const int levels = plan.options().levels;
   const int tile_width = static_cast<int>(std::min<std::int64_t>(
-      tile_side(plan.cpu_algorithm(), plan.window().width(), true), region.width()));
-  std::int64_t tall = tile_side(plan.cpu_algorithm(), plan.window().height(), false);
+      tile_side(plan.cpu_algorithm(), levels, plan.window().width(), true), region.width()));
+  std::int64_t tall = tile_side(plan.cpu_algorithm(), levels, plan.window().height(), false);
   const std::int64_t across = (region.width() + tile_width - 1) / tile_width;
   if (across == 1)
     tall = std::max<std::int64_t>(tall, 16384 / tile_width);  // narrow images: tall tiles
