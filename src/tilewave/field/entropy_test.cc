@@ -295,6 +295,7 @@ TEST(Entropy, ColumnsOfSmallAndGreatCounts) {
   for (const int levels : {3, 10, 16, 17, 40, 64, 100, 128, 192, 255, 256}) {
     for (const Window window : {Window{7, 7},
                                 {11, 11},
+                                {15, 15},
                                 {127, 1},
                                 {128, 1},
                                 {23, 23},

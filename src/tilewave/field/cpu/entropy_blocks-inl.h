@@ -2,16 +2,14 @@
 // window's histogram stays in registers while it slides along a row, and each pixel's sum of
 // sums[n] is left as a vector whose lanes are added up 16 pixels at a time (sum_rows).
 //
-// Up to 16 classes (run_group): columns[x] is 16 counts, in bytes up to 127 rows, four columns
-// rolled at once; the window is 16 of 32 bits. Pixels take turns between the table and its formula,
-// so that loads and arithmetic are both busy. About 20 vector instructions a pixel.
+// Up to 16 classes: see entropy_quarters-inl.h. Windows of more than 127 rows or 65535 cells
+// (run_group): columns[x] is 16 counts of 16 bits, the window 16 of 32 bits.
 //
 // Up to 256 classes (run_blocks): columns[x] is blocks of 64 counts in bytes (at most 127 rows).
-// Windows of at most 127 cells count in bytes too; larger ones in 16 bits, classes of even and odd
-// number apart. Counts below 64, which is what textured images have, are looked up 64 at a time:
-// sums[n] in four digits of 8 bits, one byte shuffle and one dot product with ones for each. Blocks
-// with a greater count take a second shuffle, or go through run_group's two ways. About 15 vector
-// instructions a block and pixel, 40 to 60 for blocks with great counts.
+// Windows of at most 255 cells count in bytes too; larger ones in 16 bits, classes of even and odd
+// number apart. Counts below 64, which is what textured images have, and those below 256 are looked
+// up 64 at a time (Digits); blocks with a greater one take the formula. About 15 vector
+// instructions a block and pixel, 25 for counts from 64, 60 for counts from 256.
 #include <cstring>
 
 #include "tilewave/field/cpu/entropy_quarters-inl.h"

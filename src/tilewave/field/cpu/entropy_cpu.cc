@@ -42,7 +42,7 @@ int tile_side(EntropyAlgorithm algorithm, int levels, int window_side, bool hori
       return horizontal ? 512 : std::max(512, 4 * window_side);
     case EntropyAlgorithm::kColumn:  // a row starts with the columns of a window, or of four
       if (horizontal && levels <= 16) return std::max(2048, 32 * window_side);
-      return std::max(512, (horizontal ? 8 : 4) * window_side);
+      return std::max(levels <= 16 ? 1024 : 512, (horizontal ? 8 : 4) * window_side);
     case EntropyAlgorithm::kNibble:
       return horizontal ? 1024 : 256;
     default:

@@ -9,7 +9,7 @@
 // A quarter keeps the w - 1 columns beyond its last pixel itself, which the next one has too.
 // Windows of at most 255 cells count in bytes, larger ones in 16 bits, classes of even and odd
 // number apart; 16 pixels whose counts all fit bytes have them looked up (Digits), others take the
-// formula. 16 vector instructions a pixel at most, 6 with bytes; rolling takes 2 a column.
+// formula. 4 to 8 vector instructions a pixel with bytes, 18 by the formula, and 2 a column to roll.
 #include <cstring>
 
 #include "tilewave/field/cpu/entropy_digits-inl.h"
@@ -39,7 +39,7 @@ struct Quarters {
   }
 
   // A row of cells enters; one leaves if kFull. A cell is compared with all 16 classes; codes of
-  // missing cells match none. Reads up to 80 codes past the last column: tiles are padded.
+  // missing cells match none. Reads up to 30 codes past the last column: tiles are padded.
   template <bool kFull>
   HWY_INLINE void roll(const std::uint8_t* in, const std::uint8_t* gone) const {
     const __m512i classes =

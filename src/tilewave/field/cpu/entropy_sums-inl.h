@@ -1,12 +1,14 @@
 // sums[n] of a vector of counts, for each instruction set: included inside Highway's loop over
 // targets. A table lookup (gather) waits for loads, the formula behind the table (LogCurve) for
-// arithmetic, so kernels with AVX-512 mix the two.
+// arithmetic: with AVX-512 the plane kernel mixes the two, the column kernel takes the formula.
 #if defined(TILEWAVE_FIELD_CPU_ENTROPY_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TILEWAVE_FIELD_CPU_ENTROPY_SUMS_INL_H_
 #undef TILEWAVE_FIELD_CPU_ENTROPY_SUMS_INL_H_
 #else
 #define TILEWAVE_FIELD_CPU_ENTROPY_SUMS_INL_H_
 #endif
+
+#include <algorithm>
 
 #include "hwy/highway.h"
 #include "tilewave/field/entropy_tables.h"
@@ -57,12 +59,17 @@ using Formula = LookUp;
 #endif
 
 // H of a row of pixels: log_n[N] and inverse[N] of its populations, kept from row to row while
-// pop_y stays.
+// pop_y stays. Most pixels of a row have the same population: those take two numbers.
 class RowEntropy {
  public:
   RowEntropy(const EntropyTables& tables, const std::int32_t* pop_x, int width, double* log_n,
              double* inverse)
-      : tables_(tables), pop_x_(pop_x), width_(width), log_n_(log_n), inverse_(inverse) {}
+      : tables_(tables), pop_x_(pop_x), width_(width), log_n_(log_n), inverse_(inverse) {
+    if (pop_x == nullptr) return;
+    same_begin_ = static_cast<int>(std::max_element(pop_x, pop_x + width) - pop_x);
+    same_end_ = same_begin_;
+    while (same_end_ < width && pop_x[same_end_] == pop_x[same_begin_]) ++same_end_;
+  }
 
   // N = pop_x * pop_y.
   void operator()(const std::int32_t* sum, std::int32_t pop_y, float* out) {
@@ -73,14 +80,16 @@ class RowEntropy {
     if (pop_y != current_) {
       current_ = pop_y;
       for (int x = 0; x < width_; ++x) {
+        if (x > same_begin_ && x < same_end_) continue;
         log_n_[x] = tables_.log_n_wide[static_cast<std::size_t>(pop_x_[x] * current_)];
         inverse_[x] = tables_.inverse_wide[static_cast<std::size_t>(pop_x_[x] * current_)];
       }
     }
-    for (int x = 0; x < width_; ++x) {
-      const double part = static_cast<double>(sum[x]) * inverse_[x];
-      out[x] = static_cast<float>(log_n_[x] - part);
-    }
+    const double log_n = log_n_[same_begin_], inverse = inverse_[same_begin_];
+    for (int x = same_begin_; x < same_end_; ++x)
+      out[x] = entropy(static_cast<double>(sum[x]), log_n, inverse);
+    each(sum, 0, same_begin_, out);
+    each(sum, same_end_, width_, out);
   }
 
   // N counted: all cells but the invalid ones.
@@ -90,11 +99,21 @@ class RowEntropy {
   }
 
  private:
+  static float entropy(double sum, double log_n, double inverse) {
+    const double part = sum * inverse;
+    return static_cast<float>(log_n - part);
+  }
+  void each(const std::int32_t* sum, int begin, int end, float* out) const {
+    for (int x = begin; x < end; ++x)
+      out[x] = entropy(static_cast<double>(sum[x]), log_n_[x], inverse_[x]);
+  }
+
   const EntropyTables& tables_;
   const std::int32_t* pop_x_;
   const int width_;
   double *const log_n_, *const inverse_;
   std::int32_t current_ = -1;
+  int same_begin_ = 0, same_end_ = 0;  // pixels of the greatest population
 };
 #endif
 

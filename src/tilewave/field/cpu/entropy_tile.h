@@ -79,16 +79,18 @@ bool fill_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t
     }
     const Src* src = codes.data + (y - codes.row_begin) * codes.stride;
     any_invalid |= copy_codes(src + first + a, dst + a, b - a, o.levels, invalid);
-    const auto edge = [&](std::int64_t px) {
-      const std::int64_t x = border_index(first + px, codes.width, o.border);
-      if (x < 0) {
-        dst[px] = x == kConstant ? constant : invalid;
-      } else {
+    const auto edge = [&](std::int64_t from, std::int64_t to) {
+      if (o.border != Border::kReflect && o.border != Border::kNearest) {
+        std::fill_n(dst + from, to - from, o.border == Border::kConstant ? constant : invalid);
+        return;
+      }
+      for (std::int64_t px = from; px < to; ++px) {
+        const std::int64_t x = border_index(first + px, codes.width, o.border);
         any_invalid |= copy_codes(src + x, dst + px, 1, o.levels, invalid);
       }
     };
-    for (std::int64_t px = 0; px < a; ++px) edge(px);
-    for (std::int64_t px = b; px < padded_width; ++px) edge(px);
+    edge(0, a);
+    edge(b, padded_width);
   }
   return any_invalid;
 }

@@ -17,9 +17,12 @@ inline double cpu_cost_ns(EntropyAlgorithm algorithm, const Footprint& window, i
     case EntropyAlgorithm::kSliding:
       return 2.0 + 2.3 * spans;
     case EntropyAlgorithm::kPlane:
-      return 0.5 + 0.28 * levels;
+      return 0.5 + (blocks ? 0.4 : 0.28) * levels;
     case EntropyAlgorithm::kColumn:
-      if (blocks && levels <= 16) return 4.0;
+      if (blocks && levels <= 16) {  // counts that fit bytes; counts that may; counts that cannot
+        const auto cells = window.num_cells();
+        return cells <= 255 ? 1.4 : cells <= 255 * levels ? 3.0 : 4.0;
+      }
       if (blocks)
         return 2.0 + (window.num_cells() <= 127 ? 0.04 : 0.08) * ((levels + 63) / 64 * 64);
       return levels <= 16 ? 5.5 : 25.0 + 0.1 * levels;
