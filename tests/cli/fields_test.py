@@ -224,6 +224,7 @@ out = at("no.npy")
 fails(INPUT, ["3 channels", "--channel 0..2"], "entropy", rgb, "-o", out)
 works("entropy", rgb, "-o", at("out.npy"), "--channel", "1", "--range", "0:35", "--quiet")
 fails(USAGE, ["channel"], "entropy", rgb, "-o", out, "--channel", "3", "--range", "0:35")
+fails(USAGE, ["channel"], "entropy", rgb, "-o", out, "--channel", "-2", "--range", "0:35")
 fails(INPUT, ["rgb.png", "3"], "map", rgb, "-o", out, "--expr", "v")
 for name, data in (("empty.npy", b""), ("empty.pgm", b""), ("empty.png", b""), ("empty.tif", b""), ("empty.bin", b"")):
     fails(INPUT, [name], "entropy", write(name, data), "-o", at("no.csv") if name.endswith("bin") else out)
@@ -254,6 +255,48 @@ fails(USAGE, ["--size"], "entropy", raw, "-o", out)
 fails(USAGE, ["--size"], "entropy", sources["npy"], "-o", out, "--size", "3x3")
 fails(USAGE, ["--dtype u8"], "entropy", sources["npy"], "-o", at("no.png"))
 fails(RESOURCES, ["nowhere"], "entropy", sources["npy"], "-o", at("nowhere/no.npy"))
+fails(USAGE, ["--shape circle", "disk"], "entropy", sources["npy"], "-o", out, "--shape", "circle")
+fails(USAGE, ["empty"], "entropy", "", "-o", out)
+fails(INPUT, ["nowhere.csv", "No such file"], "entropy", sources["npy"], "-o", out, "--classes", at("nowhere.csv"))
+for ending in ("npy", "png", "tif", "pgm"):
+    os.mkdir(at(f"folder.{ending}"))
+    fails(INPUT, [f"folder.{ending}", "directory"], "entropy", at(f"folder.{ending}"), "-o", out)
+    fails(RESOURCES, [f"folder.{ending}", "directory"], "entropy", sources["npy"], "-o", at(f"folder.{ending}"),
+          "--dtype", "u8")
+
+# the picture: refused before anything is computed or written
+shown = png("shown.png", W, H, 1, codes)
+for name, code, words in (("shown.png", USAGE, "input"), ("no.png", USAGE, "output"), ("view.tif", USAGE, ".png"),
+                          ("nowhere/view.png", RESOURCES, "folder")):
+    fails(code, [name, words], "entropy", shown, "-o", at("no.png"), "--dtype", "u8", "--view", at(name))
+c.check(Path(shown).read_bytes() == Path(sources["png"]).read_bytes() and not os.path.exists(at("no.png")),
+        "a refused picture leaves the files as they were")
+works("entropy", png("pixel.png", 1, 1, 1, b"\3"), "-o", at("pixel.raw"), "--view", at("view.png"), "--quiet")
+c.check(floats(at("pixel.raw")) == (0.0,), "one pixel has one class")
+
+
+def tiff(name, *kinds):
+    """Images of 3 x 2 float32 values; kinds: the NewSubfileType of each."""
+    entries, size = 10, 6 + 10 * 12
+    data = b"II*\0" + struct.pack("<I", 8)
+    for i, kind in enumerate(kinds):
+        start = len(data)
+        values = start + size
+        following = values + 24 if i + 1 < len(kinds) else 0
+        tags = [(254, 4, kind), (256, 3, 3), (257, 3, 2), (258, 3, 32), (259, 3, 1), (262, 3, 1), (273, 4, values),
+                (278, 3, 2), (279, 4, 24), (339, 3, 3)]
+        data += struct.pack("<H", entries) + b"".join(struct.pack("<HHII", tag, kind_of, 1, v) for tag, kind_of, v in tags)
+        data += struct.pack("<I", following) + holes
+    return write(name, data)
+
+
+for kinds, pages in (((0,), 1), ((0, 1, 4), 1), ((0, 0, 2), 3)):  # overviews and masks are no pages
+    path = tiff("pages.tif", *kinds)
+    for command in (("entropy", "--nodata", "-9", "--window", "3x3"), ("map", "--expr", "v")):
+        done = works(command[0], path, "-o", at("out.raw"), *command[1:])
+        c.check(("pages" in done.out) == (pages > 1) and (pages == 1 or f"{pages} pages" in done.out), done.out)
+    works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3", "--quiet")
+    close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), "a float TIFF with NaN")
 
 # map: the study's numbers, division by zero, errors with column and caret
 values = []

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
@@ -43,6 +44,8 @@ field::Footprint to_window(const EntropyFlags& f) {
     if (w > 1 << 20 || h > 1 << 20) usage_error("--window " + f.window + ": too large");
     return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
   }
+  if (f.shape.find('.') == std::string::npos)
+    usage_error("--shape " + f.shape + ": use square, disk, or a picture (.png .pgm .tif .npy)");
   const auto reader = io::open_raster(f.shape);
   const io::RasterInfo& info = reader->info();
   if (info.channels != 1 || info.type != io::SampleType::kUint8 || info.width > 4096 ||
@@ -128,6 +131,24 @@ void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJ
   job.quantisation.high = range.high;
 }
 
+// Before anything is computed.
+void check_view(const EntropyFlags& f) {
+  if (f.view.empty()) return;
+  if (io::raster_format_of(f.view) != io::RasterFormat::kPng)
+    usage_error("--view " + f.view + ": a view is written as .png");
+  std::error_code ignored;
+  const auto same = [&](const std::string& other) {
+    return f.view == other || std::filesystem::equivalent(f.view, other, ignored);
+  };
+  if (same(f.in) || same(f.out)) {
+    usage_error("--view " + f.view + ": it would replace the " + (same(f.in) ? "input" : "output") +
+                ": name another file");
+  }
+  const auto folder = std::filesystem::path(f.view).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    throw Error(ExitCode::kResources, f.view + ": cannot write: there is no such folder");
+}
+
 void check_channels(const EntropyFlags& f, const io::RasterInfo& info) {
   if (info.channels == 1 || f.channel >= 0) return;
   throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(info.channels) +
@@ -189,6 +210,7 @@ void run(const EntropyFlags& f) {
   job.options.threads = f.threads;
   job.options.algorithm = to_algorithm(f.algorithm);
   set_border(f, job.options);
+  check_view(f);
   job.devices = field::parse_device_set("--device", f.device);
   job.channel = std::max(f.channel, 0);
   job.view_path = f.view;
@@ -217,6 +239,7 @@ void run(const EntropyFlags& f) {
   const auto raw = raw_info(f);
   const auto reader = io::open_raster(f.in, raw.get());
   check_channels(f, reader->info());
+  report_pages(f, reader->info());
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
   if (!f.range.empty()) set_range(f, raw.get(), job);
   io::RasterInfo info = reader->info();
@@ -260,7 +283,8 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--algorithm", f->algorithm,
                 "on the CPU: auto (default), naive, nibble, plane, sliding, column");
   c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");
-  c->add_option("--channel", f->channel, "which channel of several");
+  c->add_option("--channel", f->channel, "which channel of several, from 0")
+      ->check(CLI::Range(0, 65535));
   c->callback([f] { run(*f); });
 }
 

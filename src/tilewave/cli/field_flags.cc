@@ -46,6 +46,11 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
   command.add_flag("--quiet", f.quiet, "no summary, no progress");
 }
 
+void report_pages(const FieldFlags& f, const io::RasterInfo& info) {
+  if (info.pages > 1 && !f.quiet && !f.json)
+    std::printf("%s holds %d pages, the first is taken\n", f.in.c_str(), info.pages);
+}
+
 std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::string& text) {
   long long w = 0, h = 0;
   char rest = 0;

@@ -33,4 +33,7 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
 /// Throws Error(kUsage) where a flag is missing or has no meaning.
 std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& flags);
 
+/// Says that a file holds more images than the one taken, unless --quiet or --json.
+void report_pages(const FieldFlags& flags, const io::RasterInfo& info);
+
 }  // namespace tilewave::cli

@@ -81,6 +81,7 @@ void run(const MapFlags& f) {
                                       std::to_string(reader->info().channels) +
                                       " channels, a map takes one: split it first");
   }
+  report_pages(f, reader->info());
   if (f.source)
     std::fputs(field::make_map_kernel(job.expression, job.options.precision, reader->info().width,
                                       job.options.repeat == 1)

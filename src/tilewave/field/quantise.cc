@@ -1,8 +1,10 @@
 #include "tilewave/field/quantise.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <type_traits>
 
@@ -59,7 +61,9 @@ std::size_t table_index(T v) {
 
 std::map<double, int> read_class_table(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(ExitCode::kInput, path + ": cannot read the table of classes");
+  if (!file)
+    throw Error(ExitCode::kInput,
+                path + ": cannot read the table of classes: " + std::strerror(errno));
   std::map<double, int> classes;
   std::string line;
   for (int number_of_line = 1; std::getline(file, line); ++number_of_line) {

@@ -40,6 +40,7 @@ struct RasterInfo {
   SampleType type = SampleType::kUint8;
   std::optional<double> nodata;     ///< as the file declares it
   std::vector<RasterTag> geo_tags;  ///< TIFF only
+  int pages = 1;                    ///< images in a TIFF, of which the first is read
   std::int64_t row_bytes() const {
     return width * channels * static_cast<std::int64_t>(sample_bytes(type));
   }

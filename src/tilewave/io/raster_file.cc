@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "tilewave/base/error.h"
 
@@ -66,6 +67,7 @@ std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::siz
 const char* sample_name(SampleType type) { return kSamples[static_cast<std::size_t>(type)].name; }
 
 RasterFormat raster_format_of(const std::string& path) {
+  if (path.empty()) throw Error(ExitCode::kUsage, "a file name is empty: name a raster");
   struct Row {
     const char* ending;
     RasterFormat format;
@@ -87,7 +89,11 @@ RasterFormat raster_format_of(const std::string& path) {
 
 std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw) {
   std::unique_ptr<RasterReader> reader;
-  switch (raster_format_of(path)) {
+  const RasterFormat format = raster_format_of(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    detail::raster_input_error(path, "it is a directory: name a file");
+  switch (format) {
     case RasterFormat::kPng:
       reader = detail::open_png(path);
       break;
@@ -124,6 +130,9 @@ std::unique_ptr<RasterWriter> create_raster(const std::string& path, const Raste
                                       sample_name(info.type) +
                                       ": use --dtype u8, or a .tif or .npy file");
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))  // now, not when all is computed
+    throw Error(ExitCode::kResources, path + ": cannot write: it is a directory: name a file");
   switch (format) {
     case RasterFormat::kPng:
       return detail::create_png(path, info);

@@ -105,6 +105,7 @@ class TiffReader final : public RasterReader {
     info_.channels = channels;
     info_.type = sample_type(path, bits, format);
     read_tags();
+    count_pages();
     if (TIFFIsTiled(tiff_.get())) {
       TIFFGetField(tiff_.get(), TIFFTAG_TILEWIDTH, &tile_width_);
       TIFFGetField(tiff_.get(), TIFFTAG_TILELENGTH, &tile_height_);
@@ -146,6 +147,17 @@ class TiffReader final : public RasterReader {
                     static_cast<std::size_t>(columns * pixel_bytes));
       }
     }
+  }
+
+  // Overviews and masks of the first image are none.
+  void count_pages() {
+    while (TIFFReadDirectory(tiff_.get()) == 1) {
+      std::uint32_t kind = 0;
+      TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SUBFILETYPE, &kind);
+      if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0) ++info_.pages;
+    }
+    if (TIFFCurrentDirectory(tiff_.get()) != 0 && TIFFSetDirectory(tiff_.get(), 0) != 1)
+      fail("it is damaged or truncated");
   }
 
   void read_tags() {

@@ -255,7 +255,8 @@ void run_in_blocks(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
   } else {
     const int levels = tile.plan->options().levels;
     if (levels <= 16) {
-      const bool bytes = tile.plan->window().height() <= 127 && tile.plan->tables().max_count <= 65535;
+      const bool bytes =
+          tile.plan->window().height() <= 127 && tile.plan->tables().max_count <= 65535;
       return bytes ? run_quarters(tile, scratch) : run_group(tile, scratch);
     }
     switch ((levels + 63) / 64) {

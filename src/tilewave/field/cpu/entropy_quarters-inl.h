@@ -9,7 +9,8 @@
 // A quarter keeps the w - 1 columns beyond its last pixel itself, which the next one has too.
 // Windows of at most 255 cells count in bytes, larger ones in 16 bits, classes of even and odd
 // number apart; 16 pixels whose counts all fit bytes have them looked up (Digits), others take the
-// formula. 4 to 8 vector instructions a pixel with bytes, 18 by the formula, and 2 a column to roll.
+// formula. 4 to 8 vector instructions a pixel with bytes, 18 by the formula, and 2 a column to
+// roll.
 #include <cstring>
 
 #include "tilewave/field/cpu/entropy_digits-inl.h"
@@ -27,7 +28,8 @@ struct Quarters {
 
   Quarters(int width, int w, EntropyScratch& scratch) {
     quarter = (static_cast<std::size_t>(width) + 15) / 16 * 4;
-    num_columns = (quarter + static_cast<std::size_t>(w) - 1 + kTogether - 1) / kTogether * kTogether;
+    num_columns =
+        (quarter + static_cast<std::size_t>(w) - 1 + kTogether - 1) / kTogether * kTogether;
     const std::size_t pixels = 4 * quarter;
     auto* at = static_cast<unsigned char*>(scratch.reserve(64 * (num_columns + 1) + 24 * pixels));
     std::memset(at, 0, 64 * (num_columns + 1));
@@ -111,9 +113,7 @@ struct ByteCounts {
 struct WordCounts {
   struct State {
     __m512i even, odd;
-    HWY_INLINE __m512i bytes() const {
-      return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
-    }
+    HWY_INLINE __m512i bytes() const { return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8)); }
   };
   const Digits& digits;
   const Formula formula;
