@@ -19,11 +19,16 @@ namespace rc = runtime::cuda;
 template <class T>
 void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
   Workspace::Lease lease(*workspace_, stream_);
+  const std::uint64_t key = fingerprint(plan);
+  const auto kept = workspace_->store().find(key);
+  ProgramStore::Programs made;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
-    for (const tile::TilePass& program : lower(plan, p))
+    if (!kept) made.push_back(lower(plan, p));
+    for (const tile::TilePass& program : kept ? (*kept)[p] : made[p])
       start(launcher, upload(program, p), open_memory() + first, {});
   }
+  if (!kept) workspace_->store().keep(key, std::move(made));
 }
 
 namespace {

@@ -24,9 +24,6 @@ std::string named(int num_qubits, Precision precision) {
          (precision == Precision::kDouble ? "double" : "single") + " precision";
 }
 
-/// Of programs that do not all fit the workspace, kept on the host for the next run.
-constexpr std::size_t kMostKeptBytes = std::size_t{64} << 20;
-
 /// A fingerprint of everything a lowered plan depends on.
 class Fingerprint {
  public:
@@ -41,9 +38,12 @@ class Fingerprint {
   std::uint64_t state_ = 0x6a09e667f3bcc908u;
 };
 
+}  // namespace
+
 std::uint64_t fingerprint(const Plan& plan) {
   Fingerprint f;
-  f.add(static_cast<std::uint64_t>(plan.num_qubits));
+  f.add(static_cast<std::uint64_t>(plan.num_qubits) << 8 |
+        static_cast<std::uint64_t>(plan.precision));
   for (const Pass& pass : plan.passes) {
     for (std::size_t i = 0; i < pass.active.size(); ++i) {
       f.add(static_cast<std::uint64_t>(pass.active[i]) << 8 | pass.dest[i]);
@@ -75,8 +75,6 @@ std::uint64_t fingerprint(const Plan& plan) {
   }
   return f.value();
 }
-
-}  // namespace
 
 template <class T>
 CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> workspace)
@@ -233,23 +231,20 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   const std::uint64_t key = fingerprint(plan);
   Workspace::Lease lease(*workspace_, stream_);
   const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch();
-  std::vector<std::vector<tile::TilePass>> programs(plan.passes.size());  // of every pass
+  std::shared_ptr<const ProgramStore::Programs> kept;  // of an earlier run
+  ProgramStore::Programs made(plan.passes.size());     // or of this one
   if (!known) {
     workspace_->forget_programs(stream_);
-    if (lowered_.key == key && !lowered_.on_host.empty() &&
-        lowered_.most_bytes == workspace_->program_bytes()) {
-      programs = std::move(lowered_.on_host);
-    }
+    kept = workspace_->store().find(key);
     lowered_ = {};
     lowered_.epoch = workspace_->epoch();
-    lowered_.most_bytes = workspace_->program_bytes();
   }
   std::size_t program_bytes = 0;
   double done_s = 0;
   std::size_t next = 0;  // of the known steps
   TileSums sums;         // of the last pass
   const auto make = [&](std::size_t p) {
-    if (!known && p < programs.size() && programs[p].empty()) programs[p] = lower(plan, p);
+    if (!known && !kept && p < made.size()) made[p] = lower(plan, p);
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
@@ -261,12 +256,12 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
       sums = take_sums(lease, observer, launcher.shape().tile_qubits);
     }
     const auto launch = [&] {
-      for (const tile::TilePass& program : programs[p]) {
+      for (const tile::TilePass& program : kept ? (*kept)[p] : made[p]) {
         lowered_.steps.push_back(upload(program, p));
         start(launcher, lowered_.steps.back(), amps_, sums);
-        program_bytes += program.code.size() + program.tables.size();
+        program_bytes += ProgramStore::bytes_of(program);
       }
-      if (program_bytes > kMostKeptBytes) programs[p].clear();
+      if (program_bytes > workspace_->store().most_bytes()) made[p].clear();
       if (known) {
         for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
           start(launcher, lowered_.steps[next], amps_, sums);
@@ -294,8 +289,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
   lowered_.key = key;
-  const bool all_stay = lowered_.epoch == workspace_->epoch();
-  if (!all_stay && program_bytes <= kMostKeptBytes) lowered_.on_host = std::move(programs);
+  if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
+    workspace_->store().keep(key, std::move(made));
 }
 
 template <class T>

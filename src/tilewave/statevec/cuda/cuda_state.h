@@ -25,10 +25,10 @@ struct LoweredPlan {
   std::uint64_t key = 0,  ///< set once every pass has its programs
       epoch = 0;          ///< of the workspace: every program is there as long as it lasts
   std::vector<Step> steps;
-  /// By pass, where not all fit the workspace at a time: they are copied there again.
-  std::vector<std::vector<tile::TilePass>> on_host;
-  std::size_t most_bytes = 0;  ///< of a program, when they were made
 };
+
+/// A number that stands for everything that the programs of a plan depend on.
+std::uint64_t fingerprint(const Plan& plan);
 
 template <class T>
 class CudaState final : public State {

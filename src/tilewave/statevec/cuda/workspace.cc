@@ -39,6 +39,7 @@ void Workspace::resize() {
   program_bytes_ = program_bytes_of(wanted);
   programs_ = memory_.take<std::byte>(program_bytes_);
   if (staging_.num_bytes() != program_bytes_) {
+    store_.clear();  // some may be too long now
     staging_ = {};
     staging_ = rc::PinnedBuffer(program_bytes_);
   }

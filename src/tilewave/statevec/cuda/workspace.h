@@ -2,10 +2,11 @@
 // workspace and use it in turn, so that a state holds its amplitudes and nothing else, and a loop
 // of calls or of registers reserves nothing.
 //
-// In it: the programs of the passes last run, which stay as long as nobody else runs one, and
-// scratch memory, handed out as a stack for one operation at a time. Its size follows the largest
-// state it serves: 4 MiB, and a fortieth of that state in whole 2 MiB (what a driver reserves), at
-// most 208 MiB. Operations work in parts that fit.
+// In it: the programs of the passes last run, which stay as long as nobody else runs one (those of
+// earlier plans are kept on the host, 64 MiB at most), and scratch memory, handed out as a stack
+// for one operation at a time. Its size follows the largest state it serves: 4 MiB, and a fortieth
+// of that state in whole 2 MiB (what a driver reserves), at most 208 MiB. Operations work in parts
+// that fit.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <set>
 
 #include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/statevec/cuda/program_store.h"
 #include "tilewave/statevec/stream_layout.h"
 
 namespace tilewave::statevec::cuda {
@@ -86,6 +88,8 @@ class Workspace {
   std::size_t place(std::size_t num_bytes, const runtime::cuda::Stream& stream);
   /// Begins anew: the stream has run all programs.
   void forget_programs(const runtime::cuda::Stream& stream);
+  /// Programs on the host, none longer than program_bytes().
+  ProgramStore& store() { return store_; }
   /// Where on the host a program is put together, as long as it has its place on the device.
   std::byte* staged(std::size_t offset) const {
     return static_cast<std::byte*>(staging_.data()) + offset;
@@ -104,6 +108,7 @@ class Workspace {
   std::size_t program_bytes_ = 0, used_ = 0;
   runtime::cuda::PinnedBuffer staging_;  // mirrors the programs
   std::uint64_t epoch_ = 0;
+  ProgramStore store_{std::size_t{64} << 20};
   const runtime::cuda::Stream* last_ = nullptr;  // has used it since it was idle
 };
 

@@ -30,8 +30,10 @@ Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint
     pass.actions.clear();
     pass.known_zero_before = (pass.known_zero_before & here) | slice.mask;
     pass.known_zero_after = (pass.known_zero_after & here) | slice.mask;
-    pass.bytes = std::ldexp(from.bytes, -plan.shard_bits);
-    pass.flops = std::ldexp(from.flops, -plan.shard_bits);
+    const int parts = std::popcount(slice.mask);  // log2
+    pass.bytes = std::ldexp(from.bytes, -plan.shard_bits - parts);
+    pass.flops = std::ldexp(from.flops, -plan.shard_bits - parts);
+    pass.predicted_s = std::ldexp(from.predicted_s, -parts);
     std::uint64_t turns = 0;  // of the whole rank
     for (Action a : from.actions) {
       if (a.kind == ActionKind::kPhase) {

@@ -1,0 +1,41 @@
+#include "tilewave/statevec/cuda/program_store.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewave::statevec::cuda {
+namespace {
+
+ProgramStore::Programs programs(std::size_t code_bytes) {
+  tile::TilePass one;
+  one.code.resize(code_bytes);
+  return {{one}};
+}
+
+// Within the bytes: what was used longest ago goes, what is too long is not kept.
+TEST(ProgramStore, KeepsWhatWasUsedLast) {
+  const std::size_t each = 1000 + 2 * sizeof(tile::TilePass);
+  ProgramStore store(3 * each);
+  for (const std::uint64_t key : {1, 2, 3}) store.keep(key, programs(1000));
+  EXPECT_LE(store.num_bytes(), store.most_bytes());
+  ASSERT_TRUE(store.find(1));
+  EXPECT_EQ(store.find(1)->at(0).at(0).code.size(), 1000u);
+  const auto held = store.find(2);
+  store.find(1);
+  store.keep(4, programs(each));
+  EXPECT_FALSE(store.find(3));
+  EXPECT_TRUE(store.find(1));
+  EXPECT_TRUE(store.find(4));
+  EXPECT_EQ(held->at(0).at(0).code.size(), 1000u);  // who has them keeps them
+  store.keep(5, programs(4 * each));
+  EXPECT_FALSE(store.find(5));
+  EXPECT_TRUE(store.find(4));
+  store.keep(4, programs(10));  // known: the later ones
+  EXPECT_EQ(store.find(4)->at(0).at(0).code.size(), 10u);
+  EXPECT_LE(store.num_bytes(), store.most_bytes());
+  store.clear();
+  EXPECT_EQ(store.num_bytes(), 0u);
+  EXPECT_FALSE(store.find(4));
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::cuda
