@@ -61,7 +61,7 @@ class Placer {
     return end();
   }
 
-  Plan run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
+  Plan run_segments(const std::vector<Need>& needs, std::vector<Segment> segments,
                     const ScheduleOptions& limits);
 
  private:
@@ -266,10 +266,10 @@ class Placer {
 };
 
 // The segments of a sharded circuit: passes over the local wires of each, an exchange between two.
-Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segment>& segments,
+Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> segments,
                           const ScheduleOptions& limits) {
   for (std::size_t s = 0; s < segments.size(); ++s) {
-    const Segment& segment = segments[s];
+    const Segment segment = segments[s];
     const bool last_segment = s + 1 == segments.size();
     // when each wire is wanted next
     returns_.assign(static_cast<std::size_t>(n_), segments.size());
@@ -288,34 +288,15 @@ Plan Placer::run_segments(const std::vector<Need>& needs, const std::vector<Segm
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }
+    if (!last_segment) defer_passes(needs, limits, row_, s, segments, passes);
     passes = limit_growth(std::move(passes), in_.actions, options_.precision);
-    std::uint64_t leaving = 0, next_row = 0;
-    if (!last_segment && !passes.empty()) {
-      const std::uint64_t next_remote = segments[s + 1].remote;
-      leaving = next_remote & ~segment.remote;
-      WirePass& pass = passes.back();
-      std::uint64_t needed = pass.row, wanted = 0;
-      for (const std::uint32_t k : pass.actions) needed |= needs[k].x;
-      // wires that leave take the places of wires the last pass does not need
-      std::uint64_t spare = pass.active & ~needed & ~leaving;
-      for_each_bit(leaving & ~pass.active, [&](int w) {
-        if (!spare) return;
-        pass.active = (pass.active & ~(spare & (~spare + 1))) | bit(w);
-        spare &= spare - 1;
-      });
-      // the row of the next segment: wires it works on, then those on the row already
-      for (const std::uint32_t k : segments[s + 1].actions) wanted |= needs[k].x;
-      const std::uint64_t stay = pass.active & ~leaving;
-      for (const std::uint64_t pool : {stay & wanted & pass.row, stay & wanted, stay & pass.row}) {
-        for_each_bit(pool & ~next_row, [&](int w) {
-          if (std::popcount(next_row) < row_) next_row |= bit(w);
-        });
-      }
-    }
+    Handover over;
+    if (!last_segment && !passes.empty())
+      over = hand_over(needs, segment, segments[s + 1], row_, passes.back());
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
-      add_pass(passes[k], last ? next_row : passes[k + 1].row, last && last_segment,
-               last ? leaving : 0);
+      add_pass(passes[k], last ? over.next_row : passes[k + 1].row, last && last_segment,
+               last ? over.leaving : 0);
     }
   }
   return end();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -215,6 +216,99 @@ std::vector<Segment> split_shards(const std::vector<Need>& needs, const ShardOpt
                     std::to_string(1ull << std::max(0, options.num_wires - widest)));
   }
   return Splitter(needs, options).run();
+}
+
+Handover hand_over(const std::vector<Need>& needs, const Segment& segment, const Segment& next,
+                   int row, WirePass& last) {
+  Handover over;
+  over.leaving = next.remote & ~segment.remote;
+  std::uint64_t needed = last.row, wanted = 0;
+  for (const std::uint32_t k : last.actions) needed |= needs[k].x;
+  // wires that leave take the places of wires the last pass does not need
+  std::uint64_t spare = last.active & ~needed & ~over.leaving;
+  for_each_bit(over.leaving & ~last.active, [&](int w) {
+    if (!spare) return;
+    last.active = (last.active & ~(spare & (~spare + 1))) | bit(w);
+    spare &= spare - 1;
+  });
+  // the row of the next segment: wires it works on, then those on the row already
+  for (const std::uint32_t k : next.actions) wanted |= needs[k].x;
+  const std::uint64_t stay = last.active & ~over.leaving;
+  for (const std::uint64_t pool : {stay & wanted & last.row, stay & wanted, stay & last.row}) {
+    for_each_bit(pool & ~over.next_row, [&](int w) {
+      if (std::popcount(over.next_row) < row) over.next_row |= bit(w);
+    });
+  }
+  return over;
+}
+
+namespace {
+
+std::uint64_t targets_of(const std::vector<Need>& needs,
+                         const std::vector<std::uint32_t>& actions) {
+  std::uint64_t targets = 0;
+  for (const std::uint32_t k : actions) targets |= needs[k].x;
+  return targets;
+}
+
+float weight_of(const std::vector<Need>& needs, const WirePass& pass) {
+  float sum = 0;
+  for (const std::uint32_t k : pass.actions) sum += needs[k].weight;
+  return sum;
+}
+
+// Passes of a segment that follows a pass.
+std::size_t count_passes(const std::vector<Need>& needs, ScheduleOptions limits, int row,
+                         const Segment& segment, const Segment& next, WirePass last) {
+  std::vector<Need> own;
+  for (const std::uint32_t k : next.actions) own.push_back(needs[k]);
+  limits.wires = low_mask(limits.num_wires) & ~next.remote;
+  limits.first_row = hand_over(needs, segment, next, row, last).next_row;
+  return schedule(own, limits).size();
+}
+
+}  // namespace
+
+void defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
+                  std::size_t at, std::vector<Segment>& segments, std::vector<WirePass>& passes) {
+  const Segment& segment = segments[at];
+  const std::uint64_t all = low_mask(limits.num_wires);
+  const std::uint64_t later = at + 2 < segments.size() ? segments[at + 2].remote : all;
+  while (passes.size() > 1) {
+    const WirePass &last = passes.back(), &before = passes[passes.size() - 2];
+    if (weight_of(needs, last) > 0.6f * weight_of(needs, before)) return;
+    const Segment& next = segments[at + 1];
+    const std::uint64_t own = targets_of(needs, last.actions);
+    Segment merged;
+    std::merge(next.actions.begin(), next.actions.end(), last.actions.begin(), last.actions.end(),
+               std::back_inserter(merged.actions));
+    // wires that are remote or may be, best first: they need not move, or not again; the pass that
+    // is the last one then can move them up
+    std::uint64_t may = all & ~next.remote & ~own & ~targets_of(needs, next.actions);
+    merged.remote = next.remote & ~own;
+    const int wanted = std::popcount(next.remote);
+    for (const std::uint64_t pool :
+         {may & segment.remote, may & later & before.active & ~before.row, may & before.active,
+          may & later, may}) {
+      for (std::uint64_t left = pool & ~merged.remote;
+           left && std::popcount(merged.remote) < wanted;) {
+        const std::uint64_t w = bit(63 - std::countl_zero(left));
+        merged.remote |= w;
+        left &= ~w;
+      }
+    }
+    const auto moving = [&](std::uint64_t remote) {
+      return std::popcount(remote & ~segment.remote) + std::popcount(later & all & ~remote);
+    };
+    if (std::popcount(merged.remote) < wanted || moving(merged.remote) > moving(next.remote))
+      return;
+    if (count_passes(needs, limits, row, segment, merged, before) >
+        count_passes(needs, limits, row, segment, next, last)) {
+      return;
+    }
+    segments[at + 1] = std::move(merged);
+    passes.pop_back();
+  }
 }
 
 }  // namespace tilewave::statevec::detail

@@ -29,4 +29,19 @@ struct ShardOptions {
 /// an action has more targets than there are local wires.
 std::vector<Segment> split_shards(const std::vector<Need>& needs, const ShardOptions& options);
 
+/// How the last pass of a segment leaves its wires for the exchange and the next segment.
+struct Handover {
+  std::uint64_t leaving = 0;   ///< wires that become remote
+  std::uint64_t next_row = 0;  ///< wires on the low positions for the next segment
+};
+/// Makes room in the pass for wires that leave, where it has any.
+Handover hand_over(const std::vector<Need>& needs, const Segment& segment, const Segment& next,
+                   int row, WirePass& last);
+
+/// The last passes of a segment hold what fits no other: their actions go to the next segment where
+/// that needs no more passes for it, with other remote wires if it must, but no more of them that
+/// move. `passes` are those of segments[at] and name actions by their indices in `needs`.
+void defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
+                  std::size_t at, std::vector<Segment>& segments, std::vector<WirePass>& passes);
+
 }  // namespace tilewave::statevec::detail
