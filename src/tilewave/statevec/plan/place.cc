@@ -284,6 +284,11 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
     ScheduleOptions here = limits;
     here.wires = low_mask(n_) & ~segment.remote;
     here.first_row = wires_at(low_mask(row_));
+    if (!plan_.passes.empty()) {  // few positions on both sides of an exchange: more slices
+      std::uint64_t active = 0;
+      for (const int p : plan_.passes.back().active) active |= bit(p);
+      here.near = wires_at(active);
+    }
     std::vector<WirePass> passes = schedule(own, here);
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];

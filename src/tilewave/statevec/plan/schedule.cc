@@ -52,6 +52,7 @@ struct Growth {
   std::uint64_t previous;      // active wires of the pass before
   std::uint64_t previous_row;  // those on its low positions
   int tile, row;
+  std::uint64_t near;  // active rather than others where there is room
 
   // a set may hold at most tile - row wires that were not active before
   bool fits(std::uint64_t set) const {
@@ -141,9 +142,9 @@ struct Growth {
   }
 
   // Fills up: what is on the row stays there if it can, then wires of the pass before (no move
-  // needed), then any.
+  // needed), then those near, then any.
   std::uint64_t pad(std::uint64_t set) const {
-    for (std::uint64_t pool : {previous_row, previous, all}) {
+    for (std::uint64_t pool : {previous_row, previous, near & all, all}) {
       for_each_bit(pool & ~set, [&](int w) {
         if (fits(set | bit(w))) set |= bit(w);
       });
@@ -219,7 +220,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
       tasks.push_back({&node, start});
       if (width == 1) continue;
       const Growth growth{needs,          node->remaining, all, node->pass.active,
-                          node->pass.row, options.tile,    row};
+                          node->pass.row, options.tile,    row, options.near};
       std::uint64_t seen = 0, changed = 0, read = 0;
       std::size_t starts = 0;
       for (std::size_t k = 0; k < std::min(node->remaining.size(), kWindow) && starts < 2 * width;
@@ -241,7 +242,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Node& node = **tasks[t].node;
       const Growth growth{needs,         node.remaining, all, node.pass.active,
-                          node.pass.row, options.tile,   row};
+                          node.pass.row, options.tile,   row, options.near};
       tasks[t].set = growth.pad(growth.grow(tasks[t].set));
     }
     std::vector<Task> chosen;

@@ -29,6 +29,7 @@ struct ScheduleOptions {
           ///< pass chooses as many of its wires for the row of the next.
   std::uint64_t fixed = 0;                  ///< wires active in every pass
   std::uint64_t wires = ~std::uint64_t{0};  ///< those that may be active
+  std::uint64_t near = 0;                   ///< where a pass has room left, rather these
   std::size_t beam = 4;                     ///< schedules kept
 };
 
