@@ -17,14 +17,16 @@ namespace cuda {
 namespace rc = runtime::cuda;
 
 template <class T>
-void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first) {
+void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first, bool is_busy) {
   Workspace::Lease lease(*workspace_, stream_);
   const std::uint64_t key = fingerprint(plan);
   const auto kept = workspace_->store().find(key);
   ProgramStore::Programs made;
+  double busy_s = is_busy ? plan.passes.back().predicted_s : 0;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
-    if (!kept) made.push_back(lower(plan, p));
+    if (!kept) made.push_back(lower(plan, p, busy_s));
+    busy_s = plan.passes[p].predicted_s;
     for (const tile::TilePass& program : kept ? (*kept)[p] : made[p])
       start(launcher, upload(program, p), open_memory() + first, {});
   }
@@ -93,7 +95,7 @@ void CudaState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bit
 }
 
 #define TW_RUNS_OF(T)                                                                      \
-  template void CudaState<T>::start_passes(const Plan&, std::uint64_t);                    \
+  template void CudaState<T>::start_passes(const Plan&, std::uint64_t, bool);              \
   template void CudaState<T>::load_runs(std::span<const std::uint64_t>, const RunShape&,   \
                                         std::span<void* const>);                           \
   template void CudaState<T>::save_runs(std::span<const std::uint64_t>, const RunShape&,   \

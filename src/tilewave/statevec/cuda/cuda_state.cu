@@ -208,14 +208,12 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
 }
 
 template <class T>
-std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass) {
+std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, double busy_s) {
   constexpr std::size_t kPadding = 512;  // of code and tables
   const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
-  // while the pass before runs, with time to spare
-  const double free_s = pass > 0 ? 0.5 * plan.passes[pass - 1].predicted_s : 0;
   return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
                             tile::chunk_limits(shape),
-                            tile::tries_within(plan.passes[pass], free_s));
+                            tile::tries_within(plan.passes[pass], 0.5 * busy_s));  // to spare
 }
 
 template <class T>
@@ -244,7 +242,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   std::size_t next = 0;  // of the known steps
   TileSums sums;         // of the last pass
   const auto make = [&](std::size_t p) {
-    if (!known && !kept && p < made.size()) made[p] = lower(plan, p);
+    if (known || kept || p >= made.size()) return;
+    made[p] = lower(plan, p, p > 0 ? plan.passes[p - 1].predicted_s : 0);
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {

@@ -72,8 +72,8 @@ class CudaState final : public State {
   void apply_dense(const DenseOp& op, std::uint64_t first) override;
   int device_index() const { return info_.index; }
   /// Starts the passes of a plan on the memory from index `first` on; nothing is checked or
-  /// remembered, and the call does not wait.
-  void start_passes(const Plan& plan, std::uint64_t first);
+  /// remembered, and the call does not wait. `is_busy`: the device has as much to do already.
+  void start_passes(const Plan& plan, std::uint64_t first, bool is_busy);
   const runtime::cuda::Stream& stream() const { return stream_; }
   /// The workspace, for work on this state.
   Workspace::Lease lease() { return {*workspace_, stream_}; }
@@ -86,8 +86,9 @@ class CudaState final : public State {
  private:
   void move_blocks(const BlockMap& map, std::uint64_t known_zero, bool in) const;
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
-  /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
-  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass);
+  /// The programs of a pass, each small enough for the workspace, made while the device is busy for
+  /// so long. Under a lease, as what follows.
+  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, double busy_s);
   /// Copies a program of a pass to the device.
   LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
   /// What the last pass of a run sums up as it stores, see PassArguments.

@@ -177,7 +177,7 @@ class IpcTransport final : public ProcessTransport {
     const int blocks = overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1);
     for (std::size_t s = 0; s < slices; ++s) {
       if (sliced.before && !sliced.idle_before[own])
-        shard.start_passes(sliced.before(rank, s), sliced.values[s]);
+        shard.start_passes(sliced.before(rank, s), sliced.values[s], s > 0);
       group_->record(s, shard.stream());
       ranks().meet();
       for (const auto& stream : streams_) group_->hold(s, *stream);
@@ -192,7 +192,7 @@ class IpcTransport final : public ProcessTransport {
     ranks().meet();
     for (std::size_t s = 0; sliced.after && s < slices; ++s) {
       group_->hold(kSlices + s, shard.stream());
-      if (!sliced.idle_after[own]) shard.start_passes(sliced.after(rank, s), sliced.values[s]);
+      if (!sliced.idle_after[own]) shard.start_passes(sliced.after(rank, s), sliced.values[s], true);
     }
     finish(&shard.stream());
   }

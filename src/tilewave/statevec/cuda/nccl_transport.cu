@@ -94,7 +94,7 @@ class NcclTransport final : public ProcessTransport {
     Complex<T>* amplitudes = shard.open_memory();
     for (std::size_t s = 0; s < slices; ++s) {
       if (sliced.before && !sliced.idle_before[rank])
-        shard.start_passes(sliced.before(ranks().rank(), s), sliced.values[s]);
+        shard.start_passes(sliced.before(ranks().rank(), s), sliced.values[s], s > 0);
       passed[s].record(shard.stream());
     }
     for (std::size_t s = 0; s < slices; ++s) {
@@ -105,7 +105,7 @@ class NcclTransport final : public ProcessTransport {
     for (std::size_t s = 0; sliced.after && s < slices; ++s) {
       exchanged[s].hold(shard.stream());
       if (!sliced.idle_after[rank])
-        shard.start_passes(sliced.after(ranks().rank(), s), sliced.values[s]);
+        shard.start_passes(sliced.after(ranks().rank(), s), sliced.values[s], true);
     }
     finish();
     shard.stream().synchronize();

@@ -108,7 +108,7 @@ class PeerTransport final : public distributed::Transport {
       for (std::size_t s = 0; s < slices; ++s) {
         guarded([&] {
           if (sliced.before && !sliced.idle_before[rank])
-            shard.start_passes(sliced.before(k, s), sliced.values[s]);
+            shard.start_passes(sliced.before(k, s), sliced.values[s], s > 0);
           auto event = std::make_unique<rc::Event>();
           event->record(shard.stream());
           passed[rank][s] = std::move(event);
@@ -136,7 +136,7 @@ class PeerTransport final : public distributed::Transport {
               if (events[e]) events[e]->hold(shard.stream());
             }
           }
-          if (!sliced.idle_after[rank]) shard.start_passes(sliced.after(k, s), sliced.values[s]);
+          if (!sliced.idle_after[rank]) shard.start_passes(sliced.after(k, s), sliced.values[s], true);
         });
       }
       guarded([&] {
