@@ -14,7 +14,7 @@ constexpr int exchange_blocks(int num_peers) {
 }
 /// The same beside tile passes, which need the multiprocessors.
 constexpr int overlapped_blocks(int num_peers) {
-  return num_peers <= 1 ? 20 : num_peers <= 3 ? 12 : 6;
+  return num_peers <= 1 ? 32 : num_peers <= 3 ? 12 : 6;
 }
 constexpr int kSliceBits = 3;         ///< of an exchange that overlaps with passes
 constexpr int kMinSlicedQubits = 24;  ///< local qubits; smaller exchanges end before they overlap
