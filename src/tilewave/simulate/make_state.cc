@@ -19,8 +19,8 @@ namespace {
 
 using statevec::Precision;
 
-constexpr int kMinThreadedQubits = 14;  // below, waking a thread costs more than it does
-constexpr std::uint32_t kCostModelQubits = 22;
+constexpr int kMinThreadedQubits = 14;          // below, waking a thread costs more than it does
+constexpr std::uint32_t kCostModelQubits = 22;  // of a rank: its own rates are used from here on
 constexpr std::uint32_t kSurelyFits = 16;     // reading what is free costs more than running these
 constexpr std::uint32_t kMinCudaQubits = 20;  // smaller circuits end before a device has woken up
 
@@ -258,16 +258,27 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
 std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Precision precision,
                                                   int num_threads, const std::string& device,
                                                   const Distribution& distribution) {
-  const bool on_cpu = runs_on_cpu(num_qubits, precision, device);
-  const std::string kind = on_cpu || distribution.num_ranks() > 1 ? "cpu"
-                           : device == "auto"                     ? "cuda"
-                                                                  : device;
-  Distribution small = distribution;
-  if (!on_cpu) {  // asked about, not filled
-    small.memory_fraction = 0;
-    small.device_bytes = 0;
+  const bool several = distribution.num_ranks() > 1;
+  const std::vector<int> devices = several && device == "auto"
+                                       ? std::vector<int>{}
+                                       : choose_devices(num_qubits, precision, device);
+  if (devices.empty()) {
+    return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, "cpu",
+                      distribution);
   }
-  return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, kind, small);
+  std::string kind = device;
+  if (device == "auto") {
+    kind = "cuda:";
+    for (const int d : devices) kind += (d == devices[0] ? "" : ",") + std::to_string(d);
+  }
+  Distribution small = distribution;  // asked about, not filled
+  small.memory_fraction = 0;
+  small.device_bytes = 0;
+  const int ranks = count_ranks(num_qubits, precision, device, distribution);
+  const std::uint32_t wanted =
+      kCostModelQubits +
+      static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(ranks)) - 1);
+  return make_state(std::min(num_qubits, wanted), precision, num_threads, kind, small);
 }
 
 }  // namespace tilewave::simulate

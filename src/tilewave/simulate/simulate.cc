@@ -183,6 +183,7 @@ void plan_streamed(const Program& program, const Options& options, const State& 
   statevec::CostModel cost = small.cost_model();
   const std::uint64_t chunk_bytes = stream.amplitude_bytes << stream.chunk_qubits;
   cost.shard_bits = stream.num_qubits - stream.chunk_qubits;
+  cost.overlap = {};
   cost.exchange_bandwidth = static_cast<double>(chunk_bytes) / stream.stretch_s();
   result.device = std::to_string(stream.num_chunks()) + " chunks streamed from host memory on " +
                   small.device();

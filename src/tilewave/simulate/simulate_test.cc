@@ -498,16 +498,16 @@ TEST(Topology, predicts_what_was_measured) {
   const struct {
     const char* family;
     double one_ms, two_ms;
-  } measured[] = {{"qft", 155, 131},
-                  {"invqft", 177, 124},
-                  {"ghz", 148, 109},
-                  {"ghz_qft", 264, 193},
-                  {"random", 418, 245},
-                  {"supremacy", 814, 449},
-                  {"quantum_volume", 987, 589},
+  } measured[] = {{"qft", 155, 121},
+                  {"invqft", 177, 109},
+                  {"ghz", 148, 100},
+                  {"ghz_qft", 264, 182},
+                  {"random", 418, 233},
+                  {"supremacy", 814, 439},
+                  {"quantum_volume", 987, 560},
                   {"ising", 618, 334},
-                  {"qaoa", 340, 225},
-                  {"bv", 125, 81}};
+                  {"qaoa", 340, 205},
+                  {"bv", 125, 82}};
   std::printf("| circuit | 1 GPU (model) | 2 GPUs (model) | 1 to 2 (model) |\n");
   for (const auto& m : measured) {
     const circuit::Circuit c = circuit::make_family(m.family, 32);

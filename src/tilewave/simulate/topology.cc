@@ -8,13 +8,8 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/statevec/distributed/local_plan.h"
 
 namespace tilewave::simulate {
-
-namespace {
-constexpr int kSliceBits = 3;  // exchanges beside passes go in eight slices
-}  // namespace
 
 Topology read_topology(const std::string& path) {
   std::ifstream file(path);
@@ -32,6 +27,7 @@ Topology read_topology(const std::string& path) {
   t.cost.multiply_s = 2.7e-13;
   t.cost.late_phases = true;
   t.cost.bandwidth = 4.05e12;
+  t.cost.overlap = {3, 0, 0.6};  // exchanges beside passes go in eight slices
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const auto fail = [&](const std::string& problem) {
@@ -52,8 +48,9 @@ Topology read_topology(const std::string& path) {
       }
       t.cost.tile_qubits = tile, t.cost.row_bits = row;
     } else if (kind == "hidden") {
-      if (!(words >> t.hidden) || !(t.hidden >= 0 && t.hidden <= 1)) {
-        fail("hidden needs a share from 0 to 1: hidden 0.65");
+      double& hidden = t.cost.overlap.hidden;
+      if (!(words >> hidden) || !(hidden >= 0 && hidden <= 1)) {
+        fail("hidden needs a share from 0 to 1: hidden 0.6");
       }
     } else if (kind == "level") {
       int ranks = 0;
@@ -89,7 +86,6 @@ std::vector<double> price_exchanges(statevec::Plan& plan, const Topology& topolo
   std::vector<double> sent(topology.levels.size(), 0.0);
   plan.predicted_s = 0;
   for (const auto& pass : plan.passes) plan.predicted_s += pass.predicted_s;
-  std::size_t done = 0;  // passes
   for (auto& step : plan.exchanges) {
     const std::uint64_t group = bit(static_cast<int>(step.swaps.size()));
     if (!(step.bytes > 0)) continue;
@@ -108,13 +104,9 @@ std::vector<double> price_exchanges(statevec::Plan& plan, const Topology& topolo
       sent[l] += here[l];
       step.predicted_s = std::max(step.predicted_s, here[l] / topology.levels[l].bytes_per_s);
     }
-    const auto around = statevec::distributed::slices_around(plan, step, done, kSliceBits);
-    double beside_s = 0;
-    for (std::size_t p = around.first; around.mask && p < around.last; ++p)
-      beside_s += plan.passes[p].predicted_s;
-    done = around.mask ? around.last : step.before_pass;
-    plan.predicted_s += step.predicted_s - topology.hidden * std::min(step.predicted_s, beside_s);
+    plan.predicted_s += step.predicted_s;
   }
+  plan.predicted_s -= statevec::hidden_s(plan, topology.cost.overlap);
   return sent;
 }
 

@@ -3,7 +3,7 @@
 //   # comments and empty lines are skipped
 //   pass 4050              GB/s of a pass on one rank, read + written
 //   tile 12 3              active positions of a pass, low positions active in every one
-//   hidden 0.65            share of an exchange that passes beside it hide
+//   hidden 0.6             share of an exchange that passes beside it hide
 //   level nvlink 8 320     inside out: a name, how many of what is inside it joins, GB/s out of
 //   level network 128 45   each rank across it
 // The numbers of ranks are powers of two; their product is the number of ranks of the machine.
@@ -25,7 +25,6 @@ struct Topology {
   };
   std::vector<Level> levels;
   statevec::CostModel cost;  ///< of all ranks together
-  double hidden = 0.65;      ///< measured on two H200: 0.51 to 0.78
 
   int num_ranks() const { return 1 << cost.shard_bits; }
 };

@@ -6,6 +6,7 @@
 // It is used after a start-up exchange of known numbers came out right on all ranks. A shard is
 // opened at its first exchange, by all ranks at once, and closed by all before any gives it back.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
@@ -155,8 +156,10 @@ class IpcTransport final : public ProcessTransport {
   double bandwidth() const override { return kLinkBandwidth; }
   std::uint64_t ring_bytes() const override { return 0; }
 
-  int slice_bits(int local_qubits) const override {
-    return is_sliced(local_qubits) && is_shared(local_qubits) ? kSliceBits : 0;
+  Overlap overlap() const override {
+    int shared = 0;  // local qubits
+    while (!is_shared(shared)) ++shared;
+    return {kSliceBits, std::max(min_sliced_qubits(), shared), kHiddenShare};
   }
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
@@ -192,7 +195,8 @@ class IpcTransport final : public ProcessTransport {
     ranks().meet();
     for (std::size_t s = 0; sliced.after && s < slices; ++s) {
       group_->hold(kSlices + s, shard.stream());
-      if (!sliced.idle_after[own]) shard.start_passes(sliced.after(rank, s), sliced.values[s], true);
+      if (!sliced.idle_after[own])
+        shard.start_passes(sliced.after(rank, s), sliced.values[s], true);
     }
     finish(&shard.stream());
   }

@@ -67,9 +67,7 @@ class NcclTransport final : public ProcessTransport {
   double bandwidth() const override { return kNcclBandwidth; }
   std::uint64_t ring_bytes() const override { return 0; }  // it is in the workspace
 
-  int slice_bits(int local_qubits) const override {
-    return is_sliced(local_qubits) ? kSliceBits : 0;
-  }
+  Overlap overlap() const override { return {kSliceBits, min_sliced_qubits(), kHiddenShare}; }
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
     rc::use_device(device());

@@ -63,9 +63,7 @@ class PeerTransport final : public distributed::Transport {
   }
   void broadcast(int, void*, std::size_t) const override {}
 
-  int slice_bits(int local_qubits) const override {
-    return local_qubits >= min_sliced_qubits_ ? kSliceBits : 0;
-  }
+  Overlap overlap() const override { return {kSliceBits, min_sliced_qubits_, kHiddenShare}; }
 
   void exchange(distributed::Shards shards, const distributed::ShardSwap& swap) override {
     open_memory(shards);
@@ -136,7 +134,8 @@ class PeerTransport final : public distributed::Transport {
               if (events[e]) events[e]->hold(shard.stream());
             }
           }
-          if (!sliced.idle_after[rank]) shard.start_passes(sliced.after(k, s), sliced.values[s], true);
+          if (!sliced.idle_after[rank])
+            shard.start_passes(sliced.after(k, s), sliced.values[s], true);
         });
       }
       guarded([&] {

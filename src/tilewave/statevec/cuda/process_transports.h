@@ -50,7 +50,7 @@ class ProcessTransport : public distributed::Transport {
   runtime::Ranks& ranks() const { return *group_.ranks; }
   distributed::Transport& numbers() const { return *group_.numbers; }
   int device() const { return group_.device; }
-  bool is_sliced(int local_qubits) const { return local_qubits >= group_.min_sliced_qubits; }
+  int min_sliced_qubits() const { return group_.min_sliced_qubits; }
 
  private:
   ProcessGroup group_;

@@ -54,6 +54,7 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   cost_.multiply_s /= at_once;
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();
+  cost_.overlap = transport_->overlap();
   reset_names();
   known_zero_ = low_mask(num_qubits_);
 }
@@ -263,7 +264,7 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
     report("passes", predicted_s, bytes);
   };
   for (const Exchange& step : plan.exchanges) {
-    const Around around = slices_around(plan, step, done, transport_->slice_bits(local_qubits_));
+    const Around around = slices_around(plan, step, done, cost_.overlap.bits_for(local_qubits_));
     if (!around.mask) {
       run_until(step.before_pass);
       exchange(step);
@@ -272,7 +273,7 @@ void DistributedState::run(const Plan& plan, const RunObserver& observer) {
     }
     run_until(around.first);
     run_sliced(plan, step, around);
-    double predicted_s = step.predicted_s;
+    double predicted_s = step.predicted_s - hidden_s(plan, step, around, cost_.overlap);
     for (; done < around.last; ++done) predicted_s += plan.passes[done].predicted_s;
     report("exchange beside passes", predicted_s, step.bytes);
   }

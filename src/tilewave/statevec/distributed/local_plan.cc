@@ -9,11 +9,6 @@
 
 namespace tilewave::statevec::distributed {
 
-namespace {
-// Passes that take this many times as long as an exchange are enough to hide it.
-constexpr double kOverlapShare = 1.5;
-}  // namespace
-
 Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard,
                 Slice slice) {
   const int local = plan.num_qubits - plan.shard_bits;
@@ -72,45 +67,6 @@ Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint
   }
   if (!out.passes.empty()) out.known_zero_after = out.passes.back().known_zero_after;
   return out;
-}
-
-Around slices_around(const Plan& plan, const Exchange& step, std::size_t done, int slice_bits) {
-  const int local = plan.num_qubits - plan.shard_bits;
-  Around around;
-  const std::size_t at = step.before_pass;
-  around.first = around.last = at;
-  if (slice_bits == 0 || step.bytes == 0 || step.flips || !step.relabels.empty()) return around;
-  std::uint64_t taken = step.known_zero_before | step.known_zero_after;
-  for (const auto& [a, b] : step.swaps) taken |= bit(a);
-  // passes on both sides in turn, while enough positions are active in none of them and the
-  // exchange takes longer than they do
-  std::size_t end = plan.passes.size();
-  for (const Exchange& later : plan.exchanges) {
-    if (later.before_pass > at) end = std::min<std::size_t>(end, later.before_pass);
-  }
-  double passes_s = 0;
-  const auto add = [&](std::size_t p) {
-    const Pass& pass = plan.passes[p];
-    std::uint64_t with = taken | pass.known_zero_before | pass.known_zero_after;
-    for (const int position : pass.active) with |= bit(position);
-    if (std::popcount(low_mask(local) & ~with) < slice_bits) return false;
-    taken = with;
-    passes_s += pass.predicted_s;
-    return true;
-  };
-  bool more = true;
-  while (more && passes_s < kOverlapShare * step.predicted_s) {
-    more = false;
-    if (around.last < end && add(around.last)) ++around.last, more = true;
-    if (around.first > done && add(around.first - 1)) --around.first, more = true;
-  }
-  int left = around.first == around.last ? 0 : slice_bits;
-  for (int p = local - 1; p >= 0 && left > 0; --p) {
-    if (taken >> p & 1) continue;
-    around.mask |= bit(p);
-    --left;
-  }
-  return around;
 }
 
 }  // namespace tilewave::statevec::distributed

@@ -1,6 +1,6 @@
-// What one rank runs of a plan for all ranks, and what may run beside an exchange. The bits of the
-// rank are constants for it: controls on them hold or not, phase terms lose them or vanish. What is
-// left is a plan on the local positions.
+// What one rank runs of a plan for all ranks. The bits of the rank are constants for it: controls
+// on them hold or not, phase terms lose them or vanish. What is left is a plan on the local
+// positions.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,5 @@ struct Slice {
 };
 Plan local_plan(const Plan& plan, std::size_t first, std::size_t last, std::uint64_t shard,
                 Slice slice = {});
-
-/// What can run slice by slice around an exchange: passes [first, last), and the positions that
-/// number the slices; none when it cannot. Passes before `done` have run.
-struct Around {
-  std::size_t first = 0, last = 0;
-  std::uint64_t mask = 0;
-};
-Around slices_around(const Plan& plan, const Exchange& step, std::size_t done, int slice_bits);
 
 }  // namespace tilewave::statevec::distributed

@@ -97,8 +97,8 @@ class Transport {
   /// The shards of every rank and of its partner change places. For ranks in several processes;
   /// where all are in one, names change instead.
   virtual void swap_shards(Shards shards, const std::function<int(int rank)>& partner);
-  /// log2 of the slices that overlap best; 0 where exchanges do not overlap with passes.
-  virtual int slice_bits(int /*local_qubits*/) const { return 0; }
+  /// How exchanges run beside passes, by exchange_sliced().
+  virtual Overlap overlap() const { return {}; }
   virtual void exchange_sliced(Shards, const SlicedExchange&) {}
   /// Reads `theirs` of the peer rank for the k-th local shard, while the peer reads `mine` of this.
   virtual void fetch(Shards shards, int k, int peer, std::span<const std::uint64_t> mine,

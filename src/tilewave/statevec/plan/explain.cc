@@ -94,11 +94,19 @@ std::string explain(const Plan& plan) {
   if (plan.shard_bits) {
     double sent = 0;
     std::size_t moving = 0;
-    for (const Exchange& step : plan.exchanges) sent += step.bytes, moving += step.bytes > 0;
-    std::snprintf(line, sizeof line, "%llu ranks of %d qubits: %zu exchanges, %s sent\n",
+    double apart_s = 0;
+    for (const Exchange& step : plan.exchanges) {
+      sent += step.bytes, moving += step.bytes > 0;
+      apart_s += step.predicted_s;
+    }
+    for (const Pass& pass : plan.passes) apart_s += pass.predicted_s;
+    std::snprintf(line, sizeof line, "%llu ranks of %d qubits: %zu exchanges, %s sent",
                   1ull << plan.shard_bits, plan.num_qubits - plan.shard_bits, moving,
                   in_units(sent, "B").c_str());
     out += line;
+    const double hidden_s = apart_s - plan.predicted_s;
+    if (hidden_s > 1e-9 * apart_s) out += ", " + in_time(hidden_s) + " hidden beside passes";
+    out += '\n';
   }
   return out;
 }

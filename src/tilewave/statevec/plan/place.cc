@@ -474,6 +474,7 @@ void Placer::finish() {
   plan_.known_zero_after = known_;
   for (const Pass& pass : plan_.passes) plan_.predicted_s += pass.predicted_s;
   for (const Exchange& step : plan_.exchanges) plan_.predicted_s += step.predicted_s;
+  plan_.predicted_s -= hidden_s(plan_, options_.cost.overlap);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/statevec/plan/overlap.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec {
@@ -37,6 +38,7 @@ struct CostModel {
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
   double exchange_overhead_s = 2e-5;
+  Overlap overlap;  ///< of exchanges with passes
 };
 
 struct PlanOptions {

@@ -171,6 +171,56 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
   }
 }
 
+// What a segment has left over runs behind the exchange where it fits: two ranks need about the
+// passes that one needs.
+TEST(Shard, exchanges_cost_few_passes) {
+  for (const auto family : circuit::family_names()) {
+    for (const int bits : {1, 2}) {
+      PlanOptions options;
+      options.cost.tile_qubits = 12;
+      options.cost.row_bits = 3;
+      const circuit::Circuit c = circuit::make_family(family, 32);
+      const std::size_t one = make_plan(c, options).passes.size();
+      options.cost.shard_bits = bits;
+      EXPECT_LE(make_plan(c, options).passes.size(), one + 1) << family << " " << bits;
+    }
+  }
+}
+
+// Slices lie beside what the passes around an exchange touch; what they hide is not counted.
+TEST(Shard, passes_hide_exchanges) {
+  for (const auto family : circuit::family_names()) {
+    PlanOptions options;
+    options.cost.tile_qubits = 12;
+    options.cost.row_bits = 3;
+    options.cost.shard_bits = 1;
+    const circuit::Circuit c = circuit::make_family(family, 32);
+    const double apart_s = make_plan(c, options).predicted_s;
+    options.cost.overlap = {3, 32, 0.5};
+    EXPECT_EQ(make_plan(c, options).predicted_s, apart_s) << "31 local qubits are too few";
+    options.cost.overlap.min_local_qubits = 24;
+    const Plan plan = make_plan(c, options);
+    double hidden = 0;
+    std::size_t done = 0;
+    for (const Exchange& step : plan.exchanges) {
+      const Around around = slices_around(plan, step, done, 3);
+      ASSERT_EQ(std::popcount(around.mask), 3) << family;
+      ASSERT_LE(done, around.first);
+      ASSERT_LE(around.first, step.before_pass);
+      ASSERT_GE(around.last, step.before_pass);
+      double beside_s = 0;
+      for (std::size_t p = around.first; p < around.last; ++p) {
+        beside_s += plan.passes[p].predicted_s;
+        for (const int a : plan.passes[p].active) ASSERT_FALSE(around.mask >> a & 1);
+      }
+      for (const auto& [a, b] : step.swaps) ASSERT_FALSE(around.mask >> a & 1);
+      hidden += 0.5 * std::min(beside_s, step.predicted_s);
+      done = around.last;
+    }
+    EXPECT_NEAR(plan.predicted_s, apart_s - hidden, 1e-9 * apart_s) << family;
+  }
+}
+
 TEST(Shard, too_many_ranks_are_an_error) {
   circuit::Circuit c;
   c.add_qreg("q", 3);
