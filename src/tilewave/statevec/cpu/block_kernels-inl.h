@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tilewave/statevec/cpu/block.h"
 
@@ -44,6 +45,24 @@ HWY_INLINE T* row_at(T* tile, const BlockRows& b, std::uint32_t row) {
 HWY_INLINE std::uint32_t open_bit(std::uint32_t x, int k) {
   const std::uint32_t low = (1u << k) - 1;
   return ((x & ~low) << 1) | (x & low);
+}
+
+// The value, in a register from here on: GCC reads an operand that several instructions use from
+// memory for each of them, and computes a handful of addresses in vectors to take them apart again.
+template <class V>
+HWY_INLINE V in_register(V v) {
+#if HWY_ARCH_X86 && defined(__GNUC__) && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  if constexpr (std::is_pointer_v<V>) {
+    asm("" : "+r"(v));
+  } else {
+#if HWY_TARGET <= HWY_AVX3
+    asm("" : "+v"(v.raw));
+#else
+    asm("" : "+x"(v.raw));
+#endif
+  }
+#endif
+  return v;
 }
 
 template <class T>

@@ -38,6 +38,22 @@ HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
   im = hn::MulAdd(im, fr, hn::Mul(x, fi));
 }
 
+// Lane l of the result is lane l ^ (1 << kBit): by a shuffle that needs no indices where there is
+// one.
+template <class T, int kBit>
+HWY_INLINE Vec<T> lanes_exchanged(Vec<T> v) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  constexpr std::size_t kBytes = sizeof(T) << kBit;
+  if constexpr (kBytes == 4) return hn::Shuffle2301(v);
+  if constexpr (kBytes == 8 && sizeof(T) == 4) return hn::Shuffle1032(v);
+  if constexpr (kBytes == 8 && sizeof(T) == 8) return hn::Shuffle01(v);
+  if constexpr (kBytes == 16) return hn::SwapAdjacentBlocks(v);
+  if constexpr (kBytes == 32) return hn::ConcatLowerUpper(Tag<T>(), v, v);
+#else
+  return hn::TableLookupLanes(v, lane_xor_indices<T>(1 << kBit));
+#endif
+}
+
 // Lifts on the bits inside a row, all 2 kVectors vectors of which are in v.
 template <class T>
 struct LowLifts {
@@ -59,9 +75,8 @@ struct LowLifts {
     if constexpr (kBit < kLaneBits) {
       if (!(mask >> kBit & 1)) return;
       const auto c = hn::Load(d, coefficients[kBit]);
-      const auto index = lane_xor_indices<T>(1 << kBit);
       TW_UNROLL
-      for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, hn::TableLookupLanes(v[i], index), v[i]);
+      for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, lanes_exchanged<T, kBit>(v[i]), v[i]);
     } else if constexpr (kBit < kLowBits) {
       if (!(mask >> kBit & 1)) return;
       constexpr int kStride = 1 << (kBit - kLaneBits);
@@ -142,19 +157,19 @@ void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HW
 // The phase block and the lifts inside rows, a row at a time. Rows in counting order: from number
 // k-1 to k the bits below the lowest set bit t of k fall to zero and t rises, so the product of the
 // tables above t is still there and one multiplication gives the next.
-template <class T>
+template <class T, bool kPhase>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
   const Tag<T> d;
   constexpr int kN = kVectors<T>;
   const LowLifts<T> lifts(step);
   HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
   const T* product[kMaxRowBits + 1] = {};  // product[j]: over the bits of the row from j up
-  for (int j = 0; phase && j <= b.num_bits; ++j) product[j] = phase->root;
-  const T* scalars = phase ? phase->scalars : nullptr;
-  const std::uint8_t* order = phase ? phase->order : nullptr;
+  for (int j = 0; kPhase && j <= b.num_bits; ++j) product[j] = phase->root;
+  const T* scalars = kPhase ? phase->scalars : nullptr;
+  const std::uint8_t* order = kPhase ? phase->order : nullptr;
   const std::uint32_t num_rows = 1u << b.num_bits;
   for (std::uint32_t k = 0; k < num_rows; ++k) {
-    if (phase && k) {
+    if (kPhase && k) {
       const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k));
       const T* table = phase->bit_tables[t];
       const T* above = product[t + 1];
@@ -177,8 +192,8 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
     if (factor) {
       TW_UNROLL
       for (int i = 0; i < kN; ++i) {
-        multiply<T>(v[i], v[kN + i], hn::LoadU(d, factor + i * kLanes<T>),
-                    hn::LoadU(d, factor + kRowLength + i * kLanes<T>));
+        multiply<T>(v[i], v[kN + i], in_register(hn::Load(d, factor + i * kLanes<T>)),
+                    in_register(hn::Load(d, factor + kRowLength + i * kLanes<T>)));
       }
     }
     if (scaled) {
@@ -192,26 +207,34 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   }
 }
 
-template <class T, int R>
+// Lifts on R bits of the row number in one sweep, all by t > 0; where all are by 1 (kUnit) half of
+// the multiply-adds are additions, for which some cores have ports of their own. A lift by -t is
+// one by t with both rows exchanged.
+template <class T, int R, bool kUnit>
 void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
   const Tag<T> d;
   constexpr int kRows = 1 << R;
   Vec<T> t[R];
-  for (int k = 0; k < R; ++k) t[k] = hn::Set(d, lifts[k]);
+  std::uint32_t place[kRows];
+  for (int k = 0; k < R; ++k) t[k] = hn::Set(d, lifts[k] < 0 ? -lifts[k] : lifts[k]);
+  for (int j = 0; j < kRows; ++j) {
+    place[j] = b.outer;
+    for (int k = 0; k < R; ++k)
+      place[j] ^= ((j >> k & 1) != (lifts[k] < 0)) ? b.rows[1u << bits[k]] : 0;
+  }
   const std::uint32_t groups = 1u << (b.num_bits - R);
   for (std::uint32_t g = 0; g < groups; ++g) {
     std::uint32_t base = g;
     for (int k = 0; k < R; ++k) base = open_bit(base, bits[k]);
+    base = b.rows[base];
     T* HWY_RESTRICT p[kRows];
-    for (int j = 0; j < kRows; ++j) {
-      std::uint32_t row = base;
-      for (int k = 0; k < R; ++k) row |= static_cast<std::uint32_t>(j >> k & 1) << bits[k];
-      p[j] = row_at(tile, b, row);
-    }
+    TW_UNROLL
+    for (int j = 0; j < kRows; ++j)
+      p[j] = in_register(tile + (static_cast<std::size_t>(base ^ place[j]) << (kLowBits + 1)));
     for (int i = 0; i < 2 * kRowLength; i += kLanes<T>) {
       Vec<T> v[kRows];
       TW_UNROLL
-      for (int j = 0; j < kRows; ++j) v[j] = hn::Load(d, p[j] + i);
+      for (int j = 0; j < kRows; ++j) v[j] = in_register(hn::Load(d, p[j] + i));
       TW_UNROLL
       for (int k = 0; k < R; ++k) {
         TW_UNROLL
@@ -219,7 +242,7 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
           const int lo = ((j >> k) << (k + 1)) | (j & ((1 << k) - 1)), hi = lo | 1 << k;
           const auto x = v[lo], y = v[hi];
           v[lo] = hn::NegMulAdd(t[k], y, x);
-          v[hi] = hn::MulAdd(t[k], x, y);
+          v[hi] = kUnit ? hn::Add(x, y) : hn::MulAdd(t[k], x, y);
         }
       }
       TW_UNROLL
@@ -228,29 +251,42 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
   }
 }
 
+template <class T, bool kUnit>
+void row_lifts(T* tile, BlockRows b, int count, const int* bits, const T* t) {
+  switch (count) {
+    case 1:
+      return row_lifts_of<T, 1, kUnit>(tile, b, bits, t);
+    case 2:
+      return row_lifts_of<T, 2, kUnit>(tile, b, bits, t);
+    case 3:
+      return row_lifts_of<T, 3, kUnit>(tile, b, bits, t);
+    default:
+      return row_lifts_of<T, 4, kUnit>(tile, b, bits, t);
+  }
+}
+
 template <class T>
 void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase) {
-  if (phase || step.mask & ((1u << kLowBits) - 1)) inside_rows(tile, b, phase, step);
+  if (phase) {
+    inside_rows<T, true>(tile, b, phase, step);
+  } else if (step.mask & ((1u << kLowBits) - 1)) {
+    inside_rows<T, false>(tile, b, phase, step);
+  }
   std::uint32_t left = step.mask >> kLowBits;
   while (left) {
     const int all = static_cast<int>(hwy::PopCount(left));
     const int count = all == 5 ? 3 : all > 4 ? 4 : all;
     int bits[4];
     T t[4];
+    bool unit = true;
     for (int j = 0; j < count; ++j) {
       bits[j] = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
       t[j] = step.t[kLowBits + bits[j]];
+      unit &= t[j] == 1 || t[j] == -1;
       left &= left - 1;
     }
-    if (count == 1) {
-      row_lifts_of<T, 1>(tile, b, bits, t);
-    } else if (count == 2) {
-      row_lifts_of<T, 2>(tile, b, bits, t);
-    } else if (count == 3) {
-      row_lifts_of<T, 3>(tile, b, bits, t);
-    } else {
-      row_lifts_of<T, 4>(tile, b, bits, t);
-    }
+    unit ? row_lifts<T, true>(tile, b, count, bits, t)
+         : row_lifts<T, false>(tile, b, count, bits, t);
   }
 }
 
