@@ -22,6 +22,7 @@ namespace tilewave::statevec::cpu {
 constexpr int kLowBits = 6;
 constexpr int kRowLength = 1 << kLowBits;
 constexpr int kMaxRowBits = 8;  ///< of a block, at most
+constexpr int kScalarClasses = 8;
 
 /// Memory of tables, in whole cache lines: no vector of one lies across two.
 template <class T>
@@ -102,12 +103,14 @@ struct PairStep {
 };
 
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
-/// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null.
+/// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null; rows of
+/// one class (below kScalarClasses, or null) have the same one.
 template <class T>
 struct PhaseStep {
   const T* root = nullptr;
   const T* bit_tables[kMaxRowBits] = {};
   const T* scalars = nullptr;
+  const std::uint8_t* scalar_class = nullptr;
   const std::uint8_t* order = nullptr;  ///< rows, bits without a table first; null: as they are
 };
 

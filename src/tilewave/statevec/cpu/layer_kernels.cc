@@ -32,6 +32,17 @@ HWY_INLINE void multiply_row(const T* HWY_RESTRICT a, const T* b, T* out) {
 }
 
 template <class T>
+HWY_INLINE void scale_row(const T* HWY_RESTRICT a, T re, T im, T* out) {
+  const Tag<T> d;
+  const auto br = hn::Set(d, re), bi = hn::Set(d, im);
+  for (int i = 0; i < kRowLength; i += kLanes<T>) {
+    const auto ar = hn::LoadU(d, a + i), ai = hn::LoadU(d, a + kRowLength + i);
+    hn::StoreU(hn::NegMulAdd(ai, bi, hn::Mul(ar, br)), d, out + i);
+    hn::StoreU(hn::MulAdd(ai, br, hn::Mul(ar, bi)), d, out + kRowLength + i);
+  }
+}
+
+template <class T>
 HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
   const auto x = re;
   re = hn::NegMulAdd(im, fi, hn::Mul(x, fr));
@@ -154,37 +165,79 @@ void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HW
   }
 }
 
-// The phase block and the lifts inside rows, a row at a time. Rows in counting order: from number
-// k-1 to k the bits below the lowest set bit t of k fall to zero and t rises, so the product of the
-// tables above t is still there and one multiplication gives the next.
+// The factors of a phase block, row by row. Rows in counting order: from number k-1 to k the bits
+// below the lowest set bit t of k fall to zero and t rises, so the product of the tables above t is
+// still there and one multiplication gives the next.
+template <class T>
+class RowFactors {
+ public:
+  RowFactors(const PhaseStep<T>& phase, int num_bits) : phase_(phase), num_rows_(1u << num_bits) {
+    for (int j = 0; j <= num_bits; ++j) product_[j] = phase.root;
+  }
+
+  struct Factor {
+    const T* table;  // null: 1
+    bool scaled;     // and the scalar of the row is still to be multiplied
+  };
+
+  // Of row r, which is number k. Not inline: the caller's vectors stay in registers then.
+  HWY_NOINLINE Factor of(std::uint32_t k, std::uint32_t r) {
+    if (k) advance(static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k)));
+    const T* table = product_[0];
+    const T* scalars = phase_.scalars;
+    const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows_ + r] != 0);
+    if (!scaled || !table || !phase_.scalar_class) return {table, scaled};
+    const std::uint32_t c = phase_.scalar_class[r];
+    if (!(made_ >> c & 1)) scale_row(table, scalars[r], scalars[num_rows_ + r], scaled_[c]);
+    made_ |= 1u << c;
+    return {scaled_[c], false};
+  }
+
+ private:
+  void advance(int t) {
+    const T* table = phase_.bit_tables[t];
+    const T* above = product_[t + 1];
+    if (table && above) {
+      multiply_row(table, above, buffers_[t]);
+      above = buffers_[t];
+      made_ = 0;
+    } else if (table) {
+      above = table;
+    }
+    if (above != product_[0]) made_ = 0;
+    for (int j = 0; j <= t; ++j) product_[j] = above;
+  }
+
+  const PhaseStep<T>& phase_;
+  std::uint32_t num_rows_;
+  std::uint32_t made_ = 0;                  // classes of scalars that are in scaled_
+  const T* product_[kMaxRowBits + 1] = {};  // product_[j]: over the bits of the row from j up
+  HWY_ALIGN T buffers_[kMaxRowBits][2 * kRowLength];
+  HWY_ALIGN T scaled_[kScalarClasses][2 * kRowLength];  // product_[0] times a scalar
+};
+
+// The phase block and the lifts inside rows, a row at a time.
 template <class T, bool kPhase>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
   const Tag<T> d;
   constexpr int kN = kVectors<T>;
   const LowLifts<T> lifts(step);
-  HWY_ALIGN T buffers[kMaxRowBits][2 * kRowLength];
-  const T* product[kMaxRowBits + 1] = {};  // product[j]: over the bits of the row from j up
-  for (int j = 0; kPhase && j <= b.num_bits; ++j) product[j] = phase->root;
-  const T* scalars = kPhase ? phase->scalars : nullptr;
-  const std::uint8_t* order = kPhase ? phase->order : nullptr;
+  struct None {
+    None(const PhaseStep<T>&, int) {}
+  };
+  std::conditional_t<kPhase, RowFactors<T>, None> factors(*phase, b.num_bits);
   const std::uint32_t num_rows = 1u << b.num_bits;
   for (std::uint32_t k = 0; k < num_rows; ++k) {
-    if (kPhase && k) {
-      const int t = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k));
-      const T* table = phase->bit_tables[t];
-      const T* above = product[t + 1];
-      if (table && above) {
-        multiply_row(table, above, buffers[t]);
-        above = buffers[t];
-      } else if (table) {
-        above = table;
-      }
-      for (int j = 0; j <= t; ++j) product[j] = above;
+    std::uint32_t r = k;
+    const T* factor = nullptr;
+    bool scaled = false;
+    if constexpr (kPhase) {
+      if (phase->order) r = phase->order[k];
+      const auto f = factors.of(k, r);
+      factor = f.table;
+      scaled = f.scaled;
+      if (!factor && !scaled && !lifts.mask) continue;
     }
-    const std::uint32_t r = order ? order[k] : k;
-    const T* factor = product[0];
-    const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows + r] != 0);
-    if (!factor && !scaled && !lifts.mask) continue;
     T* HWY_RESTRICT p = row_at(tile, b, r);
     Vec<T> v[2 * kN];
     TW_UNROLL
@@ -197,7 +250,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
       }
     }
     if (scaled) {
-      const auto re = hn::Set(d, scalars[r]), im = hn::Set(d, scalars[num_rows + r]);
+      const auto re = hn::Set(d, phase->scalars[r]), im = hn::Set(d, phase->scalars[num_rows + r]);
       TW_UNROLL
       for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
     }

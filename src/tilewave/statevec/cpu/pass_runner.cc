@@ -15,6 +15,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/caches.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/addressing.h"
@@ -207,6 +208,7 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
   for (int b = 0; b < rows.num_bits; ++b)
     step.bit_tables[b] = table_of(program.bits[program.bit_order[b]], scratch.tables[b]);
   step.order = program.order.data();
+  if (!program.scalar_class.empty()) step.scalar_class = program.scalar_class.data();
   if (program.has_scalars) {
     step.scalars = row_scalars(kernels, program, rows.num_bits, index, scratch.scalars);
     any |= step.scalars != nullptr;
@@ -391,6 +393,15 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
+int block_row_bits(bool is_double) {
+  static const bool in_first_level = [] {
+    const std::size_t bytes = runtime::cache_sizes().first_level_bytes;
+    return bytes == 0 || bytes >= kFirstLevelOfBlocks;
+  }();
+  if (in_first_level) return is_double ? kBlockRowBitsDouble : kBlockRowBitsSingle;
+  return is_double ? kTileRowBitsDouble : kTileRowBitsSingle;
+}
+
 // The pass must be one of the plan's.
 template <class T>
 std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass) {
@@ -403,8 +414,7 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   auto made = std::make_shared<PreparedPass<T>>();
   Pass work = pass;  // what is left once the movement has taken its part
   made->at = make_addressing(work, plan.terms, kDouble);
-  made->program =
-      make_tile_program<T>(plan, work, kDouble ? kBlockRowBitsDouble : kBlockRowBitsSingle);
+  made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
   if (kept) kept->keep<PreparedPass<T>>(index, made, bytes_of(made->program) + bytes_of(made->at));
   return made;
 }

@@ -208,6 +208,19 @@ class Compiler {
     lifted_ = phased_ = 0;
   }
 
+  // A number for each different value; empty where there are more than a kernel keeps products of.
+  static std::vector<std::uint8_t> classes_of(const std::vector<std::uint64_t>& turns) {
+    std::vector<std::uint64_t> values;
+    std::vector<std::uint8_t> classes;
+    for (const std::uint64_t t : turns) {
+      const auto found = std::find(values.begin(), values.end(), t);
+      classes.push_back(static_cast<std::uint8_t>(found - values.begin()));
+      if (found == values.end()) values.push_back(t);
+      if (values.size() > kScalarClasses) return {};
+    }
+    return classes;
+  }
+
   PhaseProgram<T> make_phase(const std::vector<PhaseTerm>& terms) const {
     using Program = PhaseProgram<T>;
     Program block;
@@ -265,7 +278,10 @@ class Compiler {
       if (turns[b].empty()) turns[b].assign(kRowLength, 0);
       if (factor.has_table || !factor.dynamic.empty()) factor.table = to_table(turns[b]);
     }
-    if (!scalar_turns.empty()) block.scalars = to_table(scalar_turns);
+    if (!scalar_turns.empty()) {
+      block.scalars = to_table(scalar_turns);
+      if (block.dynamic_scalars.empty()) block.scalar_class = classes_of(scalar_turns);
+    }
     // Products of tables change seldom where the bits that have one are the last to change.
     int count = 0;
     for (const bool is_one : {true, false}) {
@@ -429,8 +445,8 @@ std::size_t bytes_of(const TileProgram<T>& program) {
     for (const BlockStep<T>& s : phase.steps) {
       if (const auto* layer = std::get_if<Layer<T>>(&s.step)) {
         const PhaseProgram<T>& p = layer->phase;
-        bytes += of_factor(p.root) + heap(p.order) + heap(p.scalars) + heap(p.dynamic_scalars) +
-                 heap(p.plain);
+        bytes += of_factor(p.root) + heap(p.order) + heap(p.scalars) + heap(p.scalar_class) +
+                 heap(p.dynamic_scalars) + heap(p.plain);
         for (const auto& factor : p.bits) bytes += of_factor(factor);
       } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
         bytes += heap(pair->coefficients);

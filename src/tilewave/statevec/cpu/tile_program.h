@@ -51,6 +51,7 @@ struct PhaseProgram {
   };
   bool has_scalars = false;  // some terms have several row bits, or row bits without low bits
   Lines<T> scalars;          // of terms with row bits only: 2^b re, 2^b im; empty when all 1
+  std::vector<std::uint8_t> scalar_class;  // of each row; empty where there are too many
   std::vector<RowTerm> dynamic_scalars;
   struct PlainTerm {  // any term of degree three and more over rows and low bits
     std::uint64_t outside = 0;
