@@ -25,7 +25,8 @@ void time_kernels(int n, int only_kernel, int only_kind) {
   rc::DeviceArena arena(state_bytes + (64u << 20), "a state");
   auto* state = arena.take<Complex<T>>(bit(n));
   auto* code = arena.take<std::byte>(48u << 20);
-  for (std::size_t kernel = 0; kernel < cuda::tile_kernels<T>().size(); ++kernel) {
+  const std::size_t num_kernels = cuda::num_tile_kernels<T>(runtime::cuda_devices().front());
+  for (std::size_t kernel = 0; kernel < num_kernels; ++kernel) {
     if (only_kernel >= 0 && only_kernel != static_cast<int>(kernel)) continue;
     cuda::TileLauncher<T> launcher(kernel);
     std::printf("== %s, %d qubits\n", launcher.name(), n);
@@ -47,9 +48,10 @@ void time_kernels(int n, int only_kernel, int only_kind) {
         if (repeat) ms.push_back(s * 1e3);
       }
       std::sort(ms.begin(), ms.end());
-      std::printf(" %7.2f ms (%4.0f GB/s, %d ops, %d exchanges, %u chunks)", ms[ms.size() / 2],
-                  2e-6 * static_cast<double>(state_bytes) / ms[ms.size() / 2], pass.num_operations,
-                  pass.num_exchanges, pass.frame.num_chunks);
+      std::printf(" %7.2f ms (%4.0f GB/s, %d ops, %d exchanges, %d crossings, %u chunks)",
+                  ms[ms.size() / 2], 2e-6 * static_cast<double>(state_bytes) / ms[ms.size() / 2],
+                  pass.num_operations, pass.num_exchanges, pass.num_crossings,
+                  pass.frame.num_chunks);
     };
     const int k = launcher.shape().tile_qubits, rows = launcher.shape().row_bits;
     for (int start : {0, n / 2 - 5, n - k + rows}) {

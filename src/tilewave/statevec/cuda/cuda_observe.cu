@@ -80,12 +80,12 @@ std::vector<double> CudaState<T>::by_qubit(double whole, std::span<const double>
 
 template <class T>
 auto CudaState<T>::take_sums(Workspace::Lease& lease, const RunObserver& observer,
-                             int tile_qubits) const -> TileSums {
+                             int block_qubits) const -> TileSums {
   if (!observer.makes_norm && !observer.makes_marginals) return {};
-  TileSums sums{nullptr, observer.makes_marginals, tile_qubits};
-  const std::uint64_t tiles = num_amplitudes() >> std::min(num_qubits_, tile_qubits);
+  TileSums sums{nullptr, observer.makes_marginals, block_qubits};
+  const std::uint64_t tiles = num_amplitudes() >> std::min(num_qubits_, block_qubits);
   const auto count = [&] {
-    return tiles * static_cast<unsigned>(num_tile_sums(tile_qubits, sums.of_slots));
+    return tiles * static_cast<unsigned>(num_tile_sums(block_qubits, sums.of_slots));
   };
   constexpr std::size_t kKept = sizeof(double) * kReduceBlocks * kTileSums + 4096;
   sums.of_slots = sums.of_slots && lease.num_fitting(sizeof(double), kKept) >= count();
@@ -102,7 +102,7 @@ void CudaState<T>::finish_sums(Workspace::Lease& lease, const TileSums& sums,
   }
   double* partial = lease.take<double>(kReduceBlocks * kTileSums);
   rc::launch(sum_tiles_kernel<double>, dim3(kReduceBlocks), dim3(kReduceThreads), 0, stream_,
-             sums.at, frame.num_tiles, num_tile_sums(sums.tile_qubits, true), partial);
+             sums.at, frame.num_tiles, num_tile_sums(sums.block_qubits, true), partial);
   const std::vector<double> all = to_host(partial, kReduceBlocks * kTileSums);
   const auto total = [&](std::uint32_t k) {
     return tree_sum(all.data() + k, kReduceBlocks, kTileSums);
@@ -113,11 +113,16 @@ void CudaState<T>::finish_sums(Workspace::Lease& lease, const TileSums& sums,
     const auto p = static_cast<std::size_t>(std::countr_zero(column / sizeof(Complex<T>)));
     if (p < ones.size()) ones[p] = one;
   };
-  for (int i = 0; i < sums.tile_qubits; ++i) {
+  for (int i = 0; i < sums.block_qubits; ++i) {
     const std::uint64_t column = frame.store_column[i];
     const bool added = column >> 63;  // X on store: the column of a register bit is negative
     const double one = total(1u + static_cast<unsigned>(i));
     put(added ? ~column + 1 : column, added || (frame.store_xor & column) ? whole - one : one);
+  }
+  if (const std::uint64_t second = frame.block_load) {  // bit 0 of the number of a tile
+    const double one = total(kFirstTileBit);
+    const bool flipped = frame.block_move[0] != 0;
+    put(flipped ? frame.block_move[0] : frame.block_move[1] + second, flipped ? whole - one : one);
   }
   for (std::uint32_t r = 0; r < frame.num_runs; ++r) {
     const tile::TileRun& run = frame.runs[r];

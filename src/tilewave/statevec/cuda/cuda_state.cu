@@ -85,7 +85,7 @@ CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> w
           info_, precision_,
           num_qubits >= kMeasureRatesFrom ? CostSource::kMeasured : CostSource::kShipped)),
       workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)) {
-  for (std::size_t k = 0; k < tile_kernels<T>().size(); ++k) launchers_.emplace_back(k, device);
+  for (std::size_t k = 0; k < num_tile_kernels<T>(info_); ++k) launchers_.emplace_back(k, device);
   memory_ =
       rc::DeviceArena(state_bytes(), named(num_qubits, precision_), workspace_->reservation());
   amps_ = memory_.template take<Complex<T>>(num_amplitudes());
@@ -252,7 +252,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
              "the plan takes positions for zero that are not");
     TileLauncher<T>& launcher = launcher_of(pass);
     if (p + 1 == plan.passes.size()) {
-      sums = take_sums(lease, observer, launcher.shape().tile_qubits);
+      sums = take_sums(lease, observer, launcher.shape().block_qubits());
     }
     const auto launch = [&] {
       for (const tile::TilePass& program : kept ? (*kept)[p] : made[p]) {

@@ -95,12 +95,12 @@ class CudaState final : public State {
   struct TileSums {
     double* at = nullptr;
     bool of_slots = false;
-    int tile_qubits = 0;
+    int block_qubits = 0;
   };
   void start(TileLauncher<T>& launcher, const LoweredPlan::Step& step, Complex<T>* amplitudes,
              const TileSums& sums);
   /// Room for what the observer asks of the last pass: marginals only where they fit.
-  TileSums take_sums(Workspace::Lease& lease, const RunObserver& observer, int tile_qubits) const;
+  TileSums take_sums(Workspace::Lease& lease, const RunObserver& observer, int block_qubits) const;
   /// The norm and, if they were made, the marginals from the sums of a pass that has started.
   void finish_sums(Workspace::Lease& lease, const TileSums& sums, const tile::PassFrame& frame);
   double sum(Workspace::Lease& lease, const double* values, std::uint64_t count);

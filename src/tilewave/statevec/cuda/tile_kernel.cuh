@@ -7,12 +7,17 @@
 // program. The word of every operation is a parameter, the same for all threads; one jump leads to
 // its code (tile/apply.h). Bytes moved: the state read once and written once. Barriers: two a tile,
 // one an exchange.
+//
+// A tile of 2^(K+1) amplitudes lies in the two blocks of a cluster, which run the same program on
+// neighbouring tile numbers; a crossing moves half of the amplitudes through the network between
+// multiprocessors, with two barriers of the cluster.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <type_traits>
 
+#include "tilewave/statevec/cuda/cluster.cuh"
 #include "tilewave/statevec/cuda/tile_kernel.h"
 #include "tilewave/statevec/tile/apply.h"
 
@@ -117,8 +122,8 @@ __device__ __forceinline__ const std::byte* from_here(const std::byte* p) {
   return same;
 }
 
-/// What the threads of a block do together.
-template <class T, int K, int RB>
+/// What the threads of a tile do together.
+template <class T, int K, int RB, int BlockBits>
 struct Machine {
   Complex<T> (&a)[1 << RB];
   std::uint32_t& here;  ///< address of amplitude 0
@@ -168,7 +173,7 @@ struct Machine {
     prepare();
   }
 
-  __device__ __forceinline__ void exchange(const std::byte* payload) const {
+  __device__ __forceinline__ void exchange(const std::byte* payload, bool crosses) const {
     constexpr int kThreadBits = K - RB;
     const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
     const std::uint32_t thread = from_here(threadIdx.x), old = from_here(here);
@@ -186,6 +191,39 @@ struct Machine {
     for (int j = 0; j < 1 << RB; ++j) {
       a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
     }
+    if constexpr (BlockBits > 0) {
+      if (crosses) arrive_at_cluster();
+    }
+  }
+
+  __device__ __forceinline__ void cross(bool arrived) const {
+    if constexpr (BlockBits > 0) {
+      if (!arrived) arrive_at_cluster();
+      if (from_here(tile) & 1) {
+        send_half<0>(0);
+      } else {
+        send_half<1>(1);
+      }
+    }
+  }
+
+  /// Sends the amplitudes whose highest bit is Half to block `to`, and takes its own. In memory the
+  /// amplitudes of a warp lie side by side: scattered ones take the network twice as long.
+  template <int Half>
+  __device__ __forceinline__ void send_half(std::uint32_t to) const {
+    constexpr int kThreads = 1 << (K - RB), kHalf = 1 << (RB - 1), kFirst = Half * kHalf;
+    std::byte* const own = shared + from_here(threadIdx.x) * sizeof(Complex<T>);
+    const std::uint32_t there =
+        in_block(static_cast<std::uint32_t>(__cvta_generic_to_shared(own)), to);
+    wait_for_cluster();  // every thread has read what it needs
+#pragma unroll
+    for (int j = 0; j < kHalf; ++j) send(there + j * kThreads * sizeof(Complex<T>), a[kFirst + j]);
+    synchronize_cluster();
+#pragma unroll
+    for (int j = 0; j < kHalf; ++j) {
+      a[kFirst + j] = *reinterpret_cast<const Complex<T>*>(own + j * kThreads * sizeof(Complex<T>));
+    }
+    __syncthreads();  // the next exchange writes elsewhere
   }
 
   __device__ __forceinline__ void shared_matrix(const std::byte* payload, bool allowed,
@@ -271,9 +309,8 @@ __device__ __forceinline__ void write_tile_sums(const Complex<T>* a, std::uint32
   out[thread] = total;
 }
 
-template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
-__global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
-    tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
+template <class T, int K, int RB, int BlockBits, tile::OpSet Set>
+__device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
   constexpr int kThreadBits = K - RB;
   constexpr std::uint32_t kThreads = 1u << kThreadBits;
   constexpr std::uint32_t kWarps = 1u << (kThreadBits - tile::kLaneBits);
@@ -288,8 +325,15 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
                                        tile::general_bytes(f, sizeof(Complex<T>), kThreadBits));
   std::byte* const window = reinterpret_cast<std::byte*>(rows) + tile::row_bytes(f, kThreadBits);
   const std::uint32_t tile_number = blockIdx.x;
-  std::byte* const tile_start =
+  const std::uint32_t block = BlockBits ? tile_number & 1 : 0;
+  std::byte* tile_start =
       reinterpret_cast<std::byte*>(args.state) + tile::tile_offset(f.runs, f.num_runs, tile_number);
+  if (BlockBits && block) tile_start += f.block_load;
+  const auto holds_zero = [&](const std::byte* p, std::uint64_t zero) {
+    const std::byte* const from =
+        BlockBits ? reinterpret_cast<const std::byte*>(args.state) : tile_start;
+    return (static_cast<std::uint64_t>(p - from) & zero) != 0;
+  };
 
   // Fetch the program and the factors of this tile first: they would queue behind the amplitudes.
   for (std::uint32_t i = thread; i < f.first_chunk16; i += kThreads) {
@@ -315,8 +359,7 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       });
     } else {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
-        copy_async(place(decltype(j)::value), p,
-                   static_cast<std::uint64_t>(p - tile_start) & f.zero_load);
+        copy_async(place(decltype(j)::value), p, holds_zero(p, f.zero_load));
       });
     }
     if (makes_factor) linear[thread] = parts.value();
@@ -330,8 +373,8 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       });
     } else {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
-        const bool zero = static_cast<std::uint64_t>(p - tile_start) & f.zero_load;
-        a[decltype(j)::value] = zero ? Complex<T>{0, 0} : load_amplitude<T>(p);
+        a[decltype(j)::value] =
+            holds_zero(p, f.zero_load) ? Complex<T>{0, 0} : load_amplitude<T>(p);
       });
     }
     asm volatile("" ::: "memory");
@@ -339,7 +382,7 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     wait_for_copies();
   }
   __syncthreads();
-  const Machine<T, K, RB> machine{
+  const Machine<T, K, RB, BlockBits> machine{
       a,
       here,
       shared,
@@ -351,13 +394,22 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       from_here(args.tables),
       tile_number};
   machine.prepare();
+  if constexpr (BlockBits > 0) {
+    if (f.arrives) arrive_at_cluster();
+  }
   const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
 #pragma unroll 1
   for (std::uint32_t k = 0; k < f.num_ops; ++k) {
     const OpWord now{k < tile::kInlineOps ? f.first_words[k] : far_word(args, k)};
     tile::apply_op<RB, Set, T>(a, now, window, context, tile_number, machine);
   }
-  if (f.needs_barrier) __syncthreads();  // every load before any permuted store
+  if (f.needs_barrier) {  // every load before any permuted store
+    if constexpr (BlockBits > 0) {
+      synchronize_cluster();
+    } else {
+      __syncthreads();
+    }
+  }
   // store the tile
   if (f.scale_kind == tile::ScaleKind::kReal) {
     const T s = static_cast<T>(f.scale_re);
@@ -369,6 +421,7 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     for (int b = 0; b < kThreadBits; ++b) {
       s *= thread >> b & 1 ? static_cast<T>(f.bit_scale[RB + b]) : T{1};
     }
+    if (BlockBits && block) s *= static_cast<T>(f.bit_scale[K]);
     tile::with_bit_scale<RB - 1, 0>(a, s, f.bit_scale, [](Complex<T>& x, T scale) {
       x = {x.re * scale, x.im * scale};
     });
@@ -387,6 +440,7 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
       write_tile_sums<false, K, RB>(a, thread, out);
     }
   }
+  if (BlockBits) tile_start += f.block_move[block];
   const std::uint64_t own =
       (columns<kThreadBits>(f.store_column + RB, thread) ^ f.store_xor) + f.store_add;
   if (f.zero_store == 0) {
@@ -395,10 +449,22 @@ __global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
     });
   } else {
     for_each_amplitude<RB - 1, 0>(tile_start + own, f.store_column, [&](auto j, std::byte* p) {
-      const bool zero = static_cast<std::uint64_t>(p - tile_start) & f.zero_store;
-      if (!zero) store_amplitude(p, a[decltype(j)::value]);
+      if (!holds_zero(p, f.zero_store)) store_amplitude(p, a[decltype(j)::value]);
     });
   }
+}
+
+template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
+__global__ void __launch_bounds__(1 << (K - RB), MinBlocks)
+    tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
+  run_tile_pass<T, K, RB, 0, Set>(args);
+}
+
+/// The same on tiles of two blocks.
+template <class T, int K, int RB, int MinBlocks, tile::OpSet Set>
+__global__ void TW_CLUSTER_OF(2) __launch_bounds__(1 << (K - RB), MinBlocks)
+    wide_tile_pass_kernel(const __grid_constant__ PassArguments<T> args) {
+  run_tile_pass<T, K, RB, 1, Set>(args);
 }
 
 }  // namespace tilewave::statevec::cuda

@@ -10,6 +10,7 @@ std::span<const TileKernel<double>> tile_kernels<double>() {
   static const TileKernel<double> kKernels[] = {
       {12,
        5,
+       0,
        "fp64 K=12",
        {tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kLean>,
         tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kMatrices>,

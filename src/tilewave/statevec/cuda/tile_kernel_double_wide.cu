@@ -2,15 +2,15 @@
 
 namespace tilewave::statevec::cuda {
 
-// A tile of 128 KiB leaves room for one block a multiprocessor: slower than 2^12 amplitudes, but
-// large states need fewer passes.
+// Two blocks of 2^12 amplitudes: as many share a multiprocessor as with tiles of one block.
 TileKernel<double> wide_double_kernel() {
   return {13,
           5,
+          1,
           "fp64 K=13",
-          {tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kLean>,
-           tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kMatrices>,
-           tile_pass_kernel<double, 13, 5, 1, tile::OpSet::kAll>}};
+          {wide_tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kLean>,
+           wide_tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kMatrices>,
+           wide_tile_pass_kernel<double, 12, 5, 2, tile::OpSet::kAll>}};
 }
 
 }  // namespace tilewave::statevec::cuda

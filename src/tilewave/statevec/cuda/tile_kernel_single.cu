@@ -2,12 +2,15 @@
 
 namespace tilewave::statevec::cuda {
 
-// On an H200, 2^13 amplitudes a block need fewer passes than 2^12 at the same time a pass.
+// On an H200, 2^13 amplitudes a block need fewer passes than 2^12 at the same time a pass. 2^14
+// over two blocks would need fewer still, but with two blocks a multiprocessor a crossing takes too
+// long.
 template <>
 std::span<const TileKernel<float>> tile_kernels<float>() {
   static const TileKernel<float> kKernels[] = {
       {13,
        5,
+       0,
        "fp32 K=13",
        {tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kLean>,
         tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kMatrices>,

@@ -31,7 +31,7 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
                              double* sums, bool sums_of_slots) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
-  const std::size_t shared = (sizeof(Complex<T>) << s.tile_qubits) +
+  const std::size_t shared = (sizeof(Complex<T>) << s.block_qubits()) +
                              tile::linear_bytes(frame, sizeof(Complex<T>), s.num_warps()) +
                              tile::general_bytes(frame, sizeof(Complex<T>), s.thread_bits()) +
                              tile::row_bytes(frame, s.thread_bits()) +

@@ -18,7 +18,7 @@ class TileLauncher {
 
   tile::Shape shape() const {
     return {kernel_.tile_qubits, kernel_.register_bits, sizeof(T) == 8 ? 3 : 4,
-            sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle};
+            sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle, kernel_.block_bits};
   }
   const char* name() const { return kernel_.name; }
 

@@ -24,7 +24,7 @@
   "TW_OP_45, TW_OP_46, TW_OP_47, TW_OP_48, TW_OP_49, TW_OP_50, TW_OP_51, TW_OP_52, TW_OP_53, " \
   "TW_OP_54, TW_OP_55, TW_OP_56, TW_OP_57, TW_OP_58, TW_OP_59, TW_OP_60, TW_OP_61, TW_OP_62, " \
   "TW_OP_63, TW_OP_64, TW_OP_65, TW_OP_66, TW_OP_67, TW_OP_68, TW_OP_69, TW_OP_70, TW_OP_71, " \
-  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79"
+  "TW_OP_72, TW_OP_73, TW_OP_74, TW_OP_75, TW_OP_76, TW_OP_77, TW_OP_78, TW_OP_79, TW_OP_80"
 #define TW_JUMP(CODE)                                                                        \
   asm volatile("{\n.reg .b32 code;\nmov.b32 code, %0;\nTW_OPS: .branchtargets " TW_OP_LABELS \
                ";\nbrx.idx code, TW_OPS;\n}" ::"r"(CODE)                                     \
@@ -39,8 +39,8 @@
 namespace tilewave::statevec::tile {
 
 /// Applies one operation of the chunk at `chunk` to a thread's amplitudes; what all threads do
-/// together is the machine's: exchange(payload), shared_matrix(payload, acts, pairs),
-/// make_general(entry), next_chunk().
+/// together is the machine's: exchange(payload, crosses), cross(arrived), shared_matrix(payload,
+/// acts, pairs), make_general(entry), next_chunk().
 template <int RB, OpSet Set, class T, class Machine>
 TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk,
                     const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
@@ -94,7 +94,11 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
       break;
     case kExchange:
       TW_LABEL(kExchange);
-      machine.exchange(payload());
+      machine.exchange(payload(), head.index() != 0);
+      break;
+    case kCross:
+      TW_LABEL(kCross);
+      machine.cross(head.index() != 0);
       break;
     case kGeneral:
       TW_LABEL(kGeneral);

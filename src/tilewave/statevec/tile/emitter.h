@@ -60,7 +60,8 @@ class Emitter {
 
  private:
   void frame();
-  void exchange(const SlotLayout& from, const SlotLayout& to);
+  void exchange(const SlotLayout& from, const SlotLayout& to, bool arrives);
+  void cross(bool arrived);
   void operation(const SlotOp& op);
   void shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls);
   void flush(std::uint32_t slots);

@@ -1,6 +1,8 @@
 #include "tilewave/statevec/tile/emulator_test.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/apply.h"
@@ -27,13 +29,12 @@ class Emulator {
         f_(pass.frame),
         state_(state),
         threads_(pass.shape.num_threads()),
-        bits_(pass.shape.thread_bits()),
-        registers_(static_cast<std::size_t>(threads_)),
-        address_(static_cast<std::size_t>(threads_)),
-        shared_(sizeof(Complex<T>) << pass.shape.tile_qubits) {}
+        bits_(pass.shape.thread_bits()) {
+    for (int b = 0; b < 1 << pass.shape.block_bits; ++b) blocks_.emplace_back(pass.shape);
+  }
 
   void run() {
-    for (std::uint64_t tile = 0; tile < f_.num_tiles; ++tile)
+    for (std::uint64_t tile = 0; tile < f_.num_tiles; tile += blocks_.size())
       run_tile(static_cast<std::uint32_t>(tile));
   }
 
@@ -41,143 +42,198 @@ class Emulator {
   struct Registers {
     Amplitudes a;
   };
-  Complex<T>& shared(std::uint32_t address) {
-    return *reinterpret_cast<Complex<T>*>(shared_.data() + address);
-  }
+  /// A block of threads, of one or two that work on a tile.
+  struct Block {
+    explicit Block(const Shape& shape)
+        : registers(static_cast<std::size_t>(shape.num_threads())),
+          address(static_cast<std::size_t>(shape.num_threads())),
+          memory(sizeof(Complex<T>) << shape.block_qubits()),
+          general(static_cast<std::size_t>(shape.num_threads())) {}
+    Complex<T>& shared(std::uint32_t at) { return *reinterpret_cast<Complex<T>*>(&memory.at(at)); }
+
+    std::uint32_t tile = 0;
+    std::vector<Registers> registers;
+    std::vector<std::uint32_t> address;
+    std::vector<std::byte> memory;
+    std::vector<Complex<T>> linear, general;
+    std::vector<std::uint64_t> angles;
+  };
 
   Complex<T>& state(std::uint64_t offset) { return state_[offset / sizeof(Complex<T>)]; }
 
   void run_tile(std::uint32_t tile) {
-    const std::uint64_t base = tile_offset(f_.runs, f_.num_runs, tile);
-    for (int t = 0; t < threads_; ++t) {
-      const auto thread = static_cast<std::uint32_t>(t);
-      address_[t] = columns(f_.first_column + RB, thread, bits_);
-      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
-        const std::uint64_t at =
-            base ^ columns(f_.load_column + RB, thread, bits_) ^ columns(f_.load_column, j, RB);
-        registers_[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state(at);
-      }
+    const std::uint64_t start = tile_offset(f_.runs, f_.num_runs, tile);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      blocks_[b].tile = tile + static_cast<std::uint32_t>(b);
+      load(blocks_[b], start + (b ? f_.block_load : 0));
     }
     const std::byte* chunk = pass_.code.data();
     for (std::uint32_t c = 0; c < f_.num_chunks; ++c) {
       ChunkHead head;
       std::memcpy(&head, chunk, sizeof head);
-      run_chunk(*reinterpret_cast<const ChunkHead*>(chunk), chunk + sizeof head, tile);
+      run_chunk(*reinterpret_cast<const ChunkHead*>(chunk), chunk + sizeof head);
       chunk += static_cast<std::size_t>(head.size16) * 16;
     }
     TW_CHECK(chunk == pass_.code.data() + pass_.code.size(), "chunks do not fill the program");
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      store(blocks_[b], start + (b ? f_.block_load : 0) + f_.block_move[b]);
+  }
+
+  void load(Block& block, std::uint64_t base) {
+    for (int t = 0; t < threads_; ++t) {
+      const auto thread = static_cast<std::uint32_t>(t);
+      block.address[t] = columns(f_.first_column + RB, thread, bits_);
+      for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        const std::uint64_t at =
+            base ^ columns(f_.load_column + RB, thread, bits_) ^ columns(f_.load_column, j, RB);
+        block.registers[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state(at);
+      }
+    }
+  }
+
+  void store(Block& block, std::uint64_t base) {
     const Complex<T> s{static_cast<T>(f_.scale_re), static_cast<T>(f_.scale_im)};
     for (int t = 0; t < threads_; ++t) {
-      if (f_.scale_kind == ScaleKind::kBits) scale_bits(t);
+      if (f_.scale_kind == ScaleKind::kBits) scale_bits(block, t);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         std::uint64_t at = (base ^ f_.store_xor ^
                             columns(f_.store_column + RB, static_cast<std::uint32_t>(t), bits_)) +
                            f_.store_add;
         for (int b = 0; b < RB; ++b) at += j >> b & 1 ? f_.store_column[b] : 0;
-        if (!(at & f_.zero_store)) state(at) = registers_[t].a[j] * s;
+        if (!(at & f_.zero_store)) state(at) = block.registers[t].a[j] * s;
       }
     }
   }
 
-  void scale_bits(int thread) {
-    T scale = 1;
+  void scale_bits(Block& block, int thread) {
+    T scale = blocks_.size() > 1 && block.tile & 1 ? static_cast<T>(f_.bit_scale[RB + bits_]) : 1;
     for (int b = 0; b < bits_; ++b) {
       if (thread >> b & 1) scale *= static_cast<T>(f_.bit_scale[RB + b]);
     }
-    with_bit_scale<RB - 1, 0>(registers_[thread].a, scale, f_.bit_scale, [](Complex<T>& a, T s) {
-      a = {a.re * s, a.im * s};
-    });
+    with_bit_scale<RB - 1, 0>(block.registers[thread].a, scale, f_.bit_scale,
+                              [](Complex<T>& a, T s) {
+                                a = {a.re * s, a.im * s};
+                              });
   }
 
-  void run_chunk(const ChunkHead& chunk, const std::byte* code, std::uint32_t tile) {
+  void prepare(Block& block, const ChunkHead& chunk) {
     const auto warps = static_cast<std::uint32_t>(pass_.shape.num_warps());
     const auto rows = static_cast<std::uint32_t>(1 + bits_);
     const std::byte* tables = pass_.tables.data();
-    std::vector<Complex<T>> linear;
+    block.linear.clear();
     for (std::uint32_t i = 0; i < chunk.num_linear * warps; ++i) {
-      linear.push_back(linear_value<T>(chunk.tile_bits, chunk.linear_tables, tables, i / warps,
-                                       i % warps, warps, tile));
+      block.linear.push_back(linear_value<T>(chunk.tile_bits, chunk.linear_tables, tables,
+                                             i / warps, i % warps, warps, block.tile));
     }
-    std::vector<std::uint64_t> angles;
+    block.angles.clear();
     for (std::uint32_t r = 0; r < chunk.num_general * rows; ++r) {
-      angles.push_back(general_row(chunk, r, chunk.num_general * rows, tile));
+      block.angles.push_back(general_row(chunk, r, chunk.num_general * rows, block.tile));
       if (r % rows != 0) continue;
       const GeneralEntry& entry = table<GeneralEntry>(tables, chunk.general_entries)[r / rows];
       const auto* term = table<MixedTerm>(tables, entry.tile_first);
       for (std::uint32_t k = 0; k < entry.tile_count; ++k) {
-        if ((tile & term[k].tile_mask) == term[k].tile_mask) angles.back() += term[k].turns;
+        if ((block.tile & term[k].tile_mask) == term[k].tile_mask) {
+          block.angles.back() += term[k].turns;
+        }
       }
     }
-    std::vector<Complex<T>> general(static_cast<std::size_t>(threads_));
+  }
+
+  void run_chunk(const ChunkHead& chunk, const std::byte* code) {
+    for (Block& block : blocks_) prepare(block, chunk);
+    for (;;) {
+      const std::byte* const at = code;
+      const OpWord head{reinterpret_cast<const OpHead*>(code)->word};
+      code += head.extent();
+      if (head.code() == kEnd) return;
+      if (head.code() == kCross) {
+        cross();
+        continue;
+      }
+      for (Block& block : blocks_) run_operation(block, chunk, head, at);
+    }
+  }
+
+  void run_operation(Block& block, const ChunkHead& chunk, OpWord head, const std::byte* at) {
+    const auto rows = static_cast<std::uint32_t>(1 + bits_);
+    const std::byte* tables = pass_.tables.data();
     struct Alone {  // what threads do together is done below
-      void exchange(const std::byte*) const {}
+      void exchange(const std::byte*, bool) const {}
+      void cross(bool) const {}
       void shared_matrix(const std::byte*, bool, std::uint32_t) const {}
       void make_general(std::uint32_t) const {}
       void next_chunk() const {}
     };
-    for (;;) {
-      const OpHead& stored = *reinterpret_cast<const OpHead*>(code);
-      const OpWord head{stored.word};
-      const std::byte* at = code;
-      const std::byte* payload = code + sizeof stored;
-      const auto& controls = *reinterpret_cast<const OpControls*>(payload);
-      code += head.extent();
-      if (head.code() == kEnd) return;
-      if (head.code() == kExchange) {
-        exchange(reinterpret_cast<const std::uint32_t*>(payload), tile);
-      } else if (head.code() == kGeneral) {
-        const std::uint32_t g = head.index();
-        for (int t = 0; t < threads_; ++t) {
-          general[static_cast<std::size_t>(t)] = general_factor<T>(
-              table<GeneralEntry>(tables, chunk.general_entries)[g], angles.data() + g * rows,
-              tables, static_cast<std::uint32_t>(t), bits_, tile);
-        }
-      } else if (head.code() == kMatrixShared) {
-        shared_matrix(stored, controls,
-                      *reinterpret_cast<const SharedMatrix*>(
-                          payload + (head.controlled() ? sizeof controls : 0)),
-                      tile);
-      } else {
-        for (int t = 0; t < threads_; ++t) {
-          const PhaseContext<T> context{linear.data(), general.data(),
-                                        static_cast<std::uint32_t>(t), bits_};
-          apply_op<RB, OpSet::kAll, T>(registers_[t].a, head.at(0), at, context, tile, Alone{});
-        }
+    const OpHead& stored = *reinterpret_cast<const OpHead*>(at);
+    const std::byte* payload = at + sizeof stored;
+    const auto& controls = *reinterpret_cast<const OpControls*>(payload);
+    if (head.code() == kExchange) {
+      exchange(block, reinterpret_cast<const std::uint32_t*>(payload));
+    } else if (head.code() == kGeneral) {
+      const std::uint32_t g = head.index();
+      for (int t = 0; t < threads_; ++t) {
+        block.general[static_cast<std::size_t>(t)] = general_factor<T>(
+            table<GeneralEntry>(tables, chunk.general_entries)[g], block.angles.data() + g * rows,
+            tables, static_cast<std::uint32_t>(t), bits_, block.tile);
+      }
+    } else if (head.code() == kMatrixShared) {
+      shared_matrix(block, stored, controls,
+                    *reinterpret_cast<const SharedMatrix*>(
+                        payload + (head.controlled() ? sizeof controls : 0)));
+    } else {
+      for (int t = 0; t < threads_; ++t) {
+        const PhaseContext<T> context{block.linear.data(), block.general.data(),
+                                      static_cast<std::uint32_t>(t), bits_};
+        apply_op<RB, OpSet::kAll, T>(block.registers[t].a, head.at(0), at, context, block.tile,
+                                     Alone{});
       }
     }
   }
 
-  void exchange(const std::uint32_t* column, std::uint32_t tile) {
-    const std::uint32_t shift = exchange_shift(column + 2 * RB + bits_, tile);
+  void exchange(Block& block, const std::uint32_t* column) {
+    const std::uint32_t shift = exchange_shift(column + 2 * RB + bits_, block.tile);
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
-        shared(address_[t] ^ columns(column, j, RB)) = registers_[t].a[j];
+        block.shared(block.address[t] ^ columns(column, j, RB)) = block.registers[t].a[j];
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      address_[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_) ^ shift;
+      block.address[t] = columns(column + 2 * RB, static_cast<std::uint32_t>(t), bits_) ^ shift;
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
-        registers_[t].a[j] = shared(address_[t] ^ columns(column + RB, j, RB));
+        block.registers[t].a[j] = block.shared(block.address[t] ^ columns(column + RB, j, RB));
       }
     }
   }
 
-  void shared_matrix(const OpHead& head, const OpControls& controls, const SharedMatrix& m,
-                     std::uint32_t tile) {
+  /// The threads of both blocks exchange what is not their block's by the highest register bit.
+  void cross() {
+    constexpr std::uint32_t kHalf = 1u << (RB - 1);
+    for (int t = 0; t < threads_; ++t) {
+      for (std::uint32_t j = 0; j < kHalf; ++j) {
+        std::swap(blocks_[0].registers[t].a[j | kHalf], blocks_[1].registers[t].a[j]);
+      }
+    }
+  }
+
+  void shared_matrix(Block& block, const OpHead& head, const OpControls& controls,
+                     const SharedMatrix& m) {
     for (int t = 0; t < threads_; ++t) {
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
-        shared(address_[t] ^ columns(m.register_column, j, RB)) = registers_[t].a[j];
+        block.shared(block.address[t] ^ columns(m.register_column, j, RB)) =
+            block.registers[t].a[j];
       }
     }
     for (int t = 0; t < threads_; ++t) {
-      if (!op_allowed(OpWord{head.word}, controls, static_cast<std::uint32_t>(t), tile)) continue;
+      if (!op_allowed(OpWord{head.word}, controls, static_cast<std::uint32_t>(t), block.tile)) {
+        continue;
+      }
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
         if (!(head.pairs >> j & 1)) continue;
         std::uint32_t row, clear;
         shared_matrix_place(m, static_cast<std::uint32_t>(t), j, row, clear);
-        const std::uint32_t base = address_[t] ^ columns(m.register_column, j, RB) ^ clear;
-        registers_[t].a[j] =
-            shared_matrix_row<T>(m, pass_.tables.data(), row, base, shared_.data());
+        const std::uint32_t base = block.address[t] ^ columns(m.register_column, j, RB) ^ clear;
+        block.registers[t].a[j] =
+            shared_matrix_row<T>(m, pass_.tables.data(), row, base, block.memory.data());
       }
     }
   }
@@ -186,9 +242,7 @@ class Emulator {
   const PassFrame& f_;
   std::span<Complex<T>> state_;
   int threads_, bits_;
-  std::vector<Registers> registers_;
-  std::vector<std::uint32_t> address_;
-  std::vector<std::byte> shared_;
+  std::vector<Block> blocks_;
 };
 
 template <class T>

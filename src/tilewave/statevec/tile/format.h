@@ -16,6 +16,12 @@
 // the XOR of the columns of its 1 bits. A thread writes at an exchange exactly where it read at the
 // one before, so one barrier an exchange is enough. An X under one control is a linear map of the
 // slots: it changes the columns of the next read, and costs nothing.
+//
+// A tile may lie in two blocks of threads that read each other's shared memory (a cluster). One
+// slot then says which block: to everything else it is bit 0 of the tile's number, and no operation
+// mixes it. A *crossing* gives it the place of the highest register bit and makes that one the slot
+// of the block: each thread sends half of its amplitudes to the same thread of the other block.
+// Where amplitudes are written at the next exchange stays as it was.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +44,10 @@ struct Shape {
   int register_bits = 4;
   int row_bits = 3;  ///< low slots that are lanes at the first load and the last store
   Precision precision = Precision::kDouble;
+  int block_bits = 0;  ///< a tile lies in 2^block_bits blocks of threads: 0 or 1
 
-  int thread_bits() const { return tile_qubits - register_bits; }
+  int block_qubits() const { return tile_qubits - block_bits; }
+  int thread_bits() const { return block_qubits() - register_bits; }  ///< of one block
   int num_threads() const { return 1 << thread_bits(); }
   int num_warps() const { return 1 << (thread_bits() - kLaneBits); }
 };
@@ -77,7 +85,10 @@ enum OpCode : std::uint32_t {
   kGeneral = 71,  ///< makes general factor `index` of the chunk, for the phase that follows
   kLift = 72,     ///< payload: a, s
   kTable = 77,    ///< kTable + TableKind - 1: the same as kLayer, then the table
-  kNumOpCodes = 80
+  /// A crossing. Index 1 where the operations since the last exchange or the load (index 1 of that
+  /// one, PassFrame::arrives) need no shared memory: the other block may write as soon as it can.
+  kCross = 80,
+  kNumOpCodes = 81
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
 // values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the
@@ -245,6 +256,9 @@ struct PassFrame {
   std::uint64_t store_xor = 0;  ///< X on store: of the thread's part of the offset
   std::uint64_t store_add =
       0;  ///< of register bits: their columns are then negative, and this is their sum
+  /// Of the second of two blocks of a tile: bytes from the tile, and from there to where block b
+  /// stores.
+  std::uint64_t block_load = 0, block_move[2]{};
   std::uint64_t zero_load = 0;   ///< byte offset bits that hold 0: not read
   std::uint64_t zero_store = 0;  ///< byte offset bits that hold 0 after the store: not written
   std::uint32_t
@@ -255,6 +269,7 @@ struct PassFrame {
   std::uint32_t num_chunks = 0;
   std::uint32_t num_ops = 0;        ///< of all chunks, with the ends of all but the last
   std::uint32_t words = 0;          ///< OpWord array, in the tables
+  std::uint32_t arrives = 0;        ///< a crossing comes before any exchange, see kCross
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
   std::uint32_t max_chunk16 = 0;
   std::uint32_t max_linear = 0;
@@ -265,14 +280,15 @@ struct PassFrame {
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
   std::uint32_t first_words[kInlineOps]{};  ///< the first OpWords
-  /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first.
+  /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first, that of the
+  /// block last.
   double bit_scale[kMaxTileQubits]{};
 };
 
-/// Tiles of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level cache
-/// for loads: they arrive in shared memory by themselves.
-TW_HD constexpr bool loads_through_shared(int tile_qubits, std::size_t amplitude) {
-  return amplitude == 16 && tile_qubits == 12;
+/// Blocks of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level
+/// cache for loads: they arrive in shared memory by themselves.
+TW_HD constexpr bool loads_through_shared(int block_qubits, std::size_t amplitude) {
+  return amplitude == 16 && block_qubits == 12;
 }
 
 /// Shared memory of a block beside the tile: linear factors, the general factor of every thread,

@@ -411,6 +411,8 @@ void Emitter::flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next
       const int b = layout_->bit_of[s];
       if (b < 16) {
         local.set |= 1u << b;
+      } else if (b == kBlockBit) {
+        local.tile |= 1;
       } else {
         local.thread |= 1u << (b - 16);
       }

@@ -174,6 +174,9 @@ void Emitter::operation(const SlotOp& op) {
     if (b < 16) {
       set |= 1u << b;
       value |= on << b;
+    } else if (b == kBlockBit) {
+      controls.tile_mask |= 1;
+      controls.tile_value |= on;
     } else {
       controls.thread_mask |= 1u << (b - 16);
       controls.thread_value |= on << (b - 16);
@@ -250,7 +253,7 @@ void Emitter::operation(const SlotOp& op) {
   }
 }
 
-void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
+void Emitter::exchange(const SlotLayout& from, const SlotLayout& to, bool arrives) {
   std::vector<std::byte> payload;
   for (int s : from.register_slot) append(payload, &from.column[s], 4);
   for (int s : to.register_slot) append(payload, &to.column[s], 4);
@@ -267,8 +270,18 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to) {
   append(payload, &tail, sizeof tail);
   append(payload, moved.data(), 4 * moved.size());
   cost_ += costs_.exchange;
-  emit(kExchange, {}, {}, std::move(payload));
+  OpHead head;
+  head.word = OpWord::index(arrives);
+  emit(kExchange, head, {}, std::move(payload));
   ++out_.num_exchanges;
+}
+
+void Emitter::cross(bool arrived) {
+  cost_ += costs_.crossing;
+  OpHead head;
+  head.word = OpWord::index(arrived);
+  emit(kCross, head, {}, {});
+  ++out_.num_crossings;
 }
 
 void Emitter::frame() {
@@ -281,6 +294,7 @@ void Emitter::frame() {
   const auto shift =
       static_cast<std::uint32_t>(std::countr_zero(amplitude_bytes(shape_.precision)));
   for (std::size_t b = 0; b < slots_.tile_position.size(); ++b) {
+    if (slots_.tile_position[b] == kSlotOfBlock) continue;
     const std::uint32_t to = static_cast<std::uint32_t>(slots_.tile_position[b]) + shift;
     if (f.num_runs && f.runs[f.num_runs - 1].to + f.runs[f.num_runs - 1].width == to) {
       ++f.runs[f.num_runs - 1].width;
@@ -339,10 +353,23 @@ TilePass Emitter::run() {
     for (std::int32_t map : phases[f].maps) mapped[f] |= op_of(map).target_mask;
   }
 
+  // A crossing follows, and nothing before it needs shared memory.
+  const auto arrives = [&](std::size_t f) {
+    return f + 1 < phases.size() && phases[f + 1].block != phases[f].block &&
+           std::none_of(phases[f].items.begin(), phases[f].items.end(), [&](const Item& item) {
+             return item.op >= 0 && op_of(item.op).kind == OpKind::kMatrixShared;
+           });
+  };
   std::size_t index = 0;
   for (std::size_t f = 0; f < phases.size(); ++f) {
     layout_ = &layouts[f];
-    if (f > 0) exchange(layouts[f - 1], layouts[f]);
+    if (f > 0 && layouts[f].block_slot != layouts[f - 1].block_slot) {
+      cross(arrives(f - 1));
+    } else if (f > 0) {
+      exchange(layouts[f - 1], layouts[f], arrives(f));
+    } else {
+      out_.frame.arrives = arrives(f);
+    }
     const std::vector<Item>& items = phases[f].items;
     std::vector<std::uint32_t> soon(items.size() + 1);
     for (std::size_t i = items.size(); i-- > 0;) {
@@ -400,7 +427,7 @@ TilePass Emitter::run() {
 
 /// Addresses and scale of load and store.
 void Emitter::store(const std::vector<SlotLayout>& layouts) {
-  const int k = shape_.tile_qubits;
+  const int k = shape_.block_qubits();
   PassFrame& fr = out_.frame;
   const SlotLayout &first = layouts.front(), &last = layouts.back();
   bool moved = false;
@@ -427,8 +454,22 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
       fr.store_xor |= column;
     }
   }
+  if (shape_.block_bits) {
+    const auto of_block = [&](const SlotLayout& l, const std::vector<int>& position) {
+      return bit(position[static_cast<std::size_t>(l.block_slot)]) *
+             amplitude_bytes(shape_.precision);
+    };
+    fr.block_load = of_block(first, slots_.slot_position);
+    const std::uint64_t stored = of_block(last, slots_.dest_position);
+    const bool flipped = flips & stored;
+    flips &= ~stored;
+    moved = moved || flipped || stored != fr.block_load;
+    fr.block_move[0] = flipped ? stored : 0;
+    fr.block_move[1] = (flipped ? 0 : stored) - fr.block_load;
+    fr.bit_scale[k] = magnitude_[last.block_slot];
+  }
   TW_CHECK(flips == 0, "X on store of a position that is not active");
-  std::uint64_t active = 0;
+  std::uint64_t active = fr.block_load;
   for (int i = 0; i < k; ++i) {
     moved = moved || fr.load_column[i] != fr.store_column[i];
     active |= fr.load_column[i];
@@ -436,11 +477,12 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
   // As byte offsets; inactive ones are not numbered by tiles.
   fr.zero_load = fr.zero_load * amplitude_bytes(shape_.precision) & active;
   fr.zero_store = fr.zero_store * amplitude_bytes(shape_.precision) & active;
-  fr.needs_barrier = moved && out_.num_exchanges == 0;
+  const bool block_moves = fr.block_move[0] || fr.block_move[1];
+  fr.needs_barrier = out_.num_crossings == 0 && moved && (out_.num_exchanges == 0 || block_moves);
   std::uint32_t* to = fr.first_column;
   for (int s : first.register_slot) *to++ = first.column[s];
   for (int s : first.thread_slot) *to++ = first.column[s];
-  bool scaled = false;
+  bool scaled = shape_.block_bits && magnitude_[last.block_slot] != 1;
   for (int b = 0; b < k; ++b) {
     const bool in_register = b < shape_.register_bits;
     const int s = in_register
@@ -460,8 +502,8 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
 ChunkLimits chunk_limits(const Shape& shape) {
   // 3 x (64 KiB of tile, these, 384 bytes of sums, 1 KiB that the driver takes) in 228 KiB
   const std::size_t amplitude = amplitude_bytes(shape.precision);
-  return loads_through_shared(shape.tile_qubits, amplitude) ? ChunkLimits{6976, 24, 4}
-                                                            : ChunkLimits{};
+  return loads_through_shared(shape.block_qubits(), amplitude) ? ChunkLimits{6976, 24, 4}
+                                                               : ChunkLimits{};
 }
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,

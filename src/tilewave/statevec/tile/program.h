@@ -27,6 +27,7 @@ struct TilePass {
   std::vector<std::byte> code;    ///< chunks
   std::vector<std::byte> tables;  ///< large constants
   int num_exchanges = 0;
+  int num_crossings = 0;
   int num_operations = 0;
 };
 
@@ -73,8 +74,13 @@ struct Item {
   std::int32_t term = -1;
 };
 
+/// In SlotPass::tile_position: the tile bit that stands for the slot of the block.
+constexpr int kSlotOfBlock = -1;
+
 struct Phase {
   std::uint32_t registers = 0;  ///< slots
+  std::uint32_t block = 0;  ///< the slot of the block, if any; another than in the phase before:
+                            ///< a crossing leads here
   std::vector<Item> items;
   std::vector<std::int32_t> maps;  ///< affine operations after the items, in order: part of the
                                    ///< exchange that follows
@@ -87,14 +93,14 @@ struct SlotPass {
   std::vector<Item> items;         ///< in the order of the plan
   std::vector<int> slot_position;  ///< slot -> position
   std::vector<int> dest_position;  ///< slot -> position after the store
-  std::vector<int> tile_position;  ///< tile bit -> position
+  std::vector<int> tile_position;  ///< tile bit -> position; kSlotOfBlock for that bit
 };
 
 SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
 
 /// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
-/// and the last phase. Operations that fold wait for the end of their phase. A `seed` other than 0
-/// adds noise to what a slot is worth as a register bit.
+/// and the last phase, nor the slot of the block. Operations that fold wait for the end of their
+/// phase. A `seed` other than 0 adds noise to what a slot is worth as a register bit.
 std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
                                    std::uint32_t first_lanes, std::uint32_t last_lanes,
                                    std::uint32_t seed);
@@ -106,9 +112,11 @@ struct SlotLayout {
   std::vector<std::uint32_t> tile_column;  ///< tile bit -> address
   std::vector<int> register_slot;          ///< register bit -> slot
   std::vector<int> thread_slot;            ///< thread bit -> slot
+  int block_slot = -1;                     ///< slot of the block, if any
   std::uint32_t register_mask = 0;
-  int bit_of[kMaxTileQubits]{};  ///< slot -> register bit, or 16 + thread bit
+  int bit_of[kMaxTileQubits]{};  ///< slot -> register bit, 16 + thread bit, or kBlockBit
 };
+constexpr int kBlockBit = 32;
 
 /// Columns, and thread bits of every phase such that the lowest `row_bits` lanes never meet in a
 /// bank.

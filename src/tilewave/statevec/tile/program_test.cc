@@ -53,11 +53,10 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
 class TileProgram : public ::testing::TestWithParam<int> {};
 
 TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
-  const Shape shapes[] = {{12, 4, 3, Precision::kDouble},
-                          {12, 5, 3, Precision::kDouble},
-                          {13, 5, 3, Precision::kDouble},
-                          {12, 5, 4, Precision::kSingle},
-                          {13, 5, 4, Precision::kSingle}};
+  const Shape shapes[] = {{12, 4, 3, Precision::kDouble},   {12, 5, 3, Precision::kDouble},
+                          {13, 5, 3, Precision::kDouble},   {12, 5, 4, Precision::kSingle},
+                          {13, 5, 4, Precision::kSingle},   {13, 5, 3, Precision::kDouble, 1},
+                          {12, 4, 4, Precision::kSingle, 1}};
   const Shape& shape = shapes[GetParam()];
   for (int n : {3, 9, 12, 15}) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -156,7 +155,7 @@ TEST(TileProgramOfCircuits, long_programs_are_split) {
   EXPECT_GT(most_parts, 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, ::testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Shapes, TileProgram, ::testing::Range(0, 7));
 
 }  // namespace
 }  // namespace tilewave::statevec::tile

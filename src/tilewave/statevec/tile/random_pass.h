@@ -148,9 +148,9 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
 /// Adds the kinds of operation (OpCode without its register bits) a program uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
-      kExchange,   kMatrixShared, kPhaseAll,  kPhaseSet, kLayer, kFlip,      kRotate,
-      kMatrix1,    kMatrix2,      kFactored2, kTauOne,   kTauI,  kTauReal,   kPhase,
-      kPhaseUpper, kPhasePairs,   kGeneral,   kLift,     kTable, kTable + 1, kTable + 2};
+      kExchange, kMatrixShared, kPhaseAll, kPhaseSet,  kLayer,     kFlip,  kRotate,     kMatrix1,
+      kMatrix2,  kFactored2,    kTauOne,   kTauI,      kTauReal,   kPhase, kPhaseUpper, kPhasePairs,
+      kGeneral,  kLift,         kTable,    kTable + 1, kTable + 2, kCross};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
@@ -163,7 +163,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 21;
+constexpr std::size_t kNumKinds = 22;
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {

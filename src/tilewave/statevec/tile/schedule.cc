@@ -39,7 +39,8 @@ int weight_of(OpKind kind) {
 /// Walks the open items in order and finds those that can run while `registers` are register bits.
 class Walk {
  public:
-  Walk(const SlotPass& pass, std::uint32_t registers) : pass_(pass), registers_(registers) {}
+  Walk(const SlotPass& pass, std::uint32_t registers, std::uint32_t block)
+      : pass_(pass), registers_(registers), block_(block) {}
 
   /// True when the item can run now; otherwise what it blocks is remembered.
   bool take(const Item& item) {
@@ -50,7 +51,7 @@ class Walk {
       return false;
     }
     const SlotOp& op = pass_.ops[static_cast<std::size_t>(item.op)];
-    ready_ = !(op.target_mask & (mixed_ | diagonal_)) && !(op.control_mask & mixed_);
+    ready_ = !(op.target_mask & (mixed_ | diagonal_ | block_)) && !(op.control_mask & mixed_);
     if (op.folds) {
       if (ready_) {
         mapped_ |= op.target_mask;
@@ -75,14 +76,15 @@ class Walk {
 
  private:
   const SlotPass& pass_;
-  std::uint32_t registers_;
+  std::uint32_t registers_, block_;
   std::uint32_t mixed_ = 0, diagonal_ = 0;       ///< slots of items put off
   std::uint32_t mapped_ = 0, map_controls_ = 0;  ///< slots of affine operations taken
   bool ready_ = false;
 };
 
-int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers) {
-  Walk walk(pass, registers);
+int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_t registers,
+               std::uint32_t block) {
+  Walk walk(pass, registers, block);
   int work = 0;
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end && !walk.exhausted(); ++i) {
@@ -95,9 +97,10 @@ int work_under(const SlotPass& pass, const std::vector<Item>& open, std::uint32_
 
 /// Register sets that ready operations ask for beyond `registers`, in order, without repetition.
 std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>& open,
-                                  std::uint32_t registers, std::uint32_t allowed, int room) {
+                                  std::uint32_t registers, std::uint32_t block,
+                                  std::uint32_t allowed, int room) {
   std::vector<std::uint32_t> sets;
-  Walk walk(pass, registers);
+  Walk walk(pass, registers, block);
   const std::size_t end = std::min(open.size(), kWindow);
   for (std::size_t i = 0; i < end; ++i) {
     if (walk.take(open[i]) || open[i].op < 0 || !walk.ready()) continue;
@@ -109,18 +112,19 @@ std::vector<std::uint32_t> wanted(const SlotPass& pass, const std::vector<Item>&
   return sets;
 }
 
+/// `chosen`: those that must be among them.
 std::uint32_t choose_registers(const SlotPass& pass, const std::vector<Item>& open,
-                               std::uint32_t allowed, std::uint32_t fill_first,
-                               std::uint32_t fill_next, int num_registers, std::mt19937* noise) {
-  std::uint32_t chosen = 0;
-  int done = work_under(pass, open, 0);
+                               std::uint32_t chosen, std::uint32_t block, std::uint32_t allowed,
+                               std::uint32_t fill_first, std::uint32_t fill_next, int num_registers,
+                               std::mt19937* noise) {
+  int done = work_under(pass, open, chosen, block);
   while (std::popcount(chosen) < num_registers) {
     std::uint32_t best = 0;
     double best_gain = 0;
     int best_work = done;
     for (std::uint32_t more :
-         wanted(pass, open, chosen, allowed, num_registers - std::popcount(chosen))) {
-      const int work = work_under(pass, open, chosen | more);
+         wanted(pass, open, chosen, block, allowed, num_registers - std::popcount(chosen))) {
+      const int work = work_under(pass, open, chosen | more, block);
       const double luck = noise ? 1 + static_cast<double>((*noise)()) * 0x1p-32 : 1;
       const double gain = luck * static_cast<double>(work - done) / std::popcount(more);
       if (gain > best_gain) {
@@ -156,6 +160,7 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
   for (int p = 0; std::popcount(active) < k; ++p) active |= bit(p);
 
   SlotPass out;
+  out.tile_position.assign(static_cast<std::size_t>(shape.block_bits), kSlotOfBlock);
   std::array<int, 64> slot_of{}, tile_bit_of{};
   slot_of.fill(-1);
   tile_bit_of.fill(-1);
@@ -296,47 +301,178 @@ void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = keyed[i].item;
 }
 
-}  // namespace
+/// Chooses the phases of a pass one after the other.
+class Scheduler {
+ public:
+  Scheduler(const SlotPass& pass, const Shape& shape, std::uint32_t first_lanes,
+            std::uint32_t last_lanes, std::uint32_t seed)
+      : pass_(pass),
+        num_registers_(shape.register_bits),
+        all_(static_cast<std::uint32_t>(low_mask(shape.tile_qubits))),
+        first_lanes_(first_lanes),
+        last_lanes_(last_lanes),
+        random_(seed),
+        noise_(seed ? &random_ : nullptr),
+        open_(pass.items) {
+    if (shape.block_bits) block_ = first_block(seed);
+  }
 
-std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
-                                   std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::mt19937* const noise = seed ? &random : nullptr;
-  const std::uint32_t all = static_cast<std::uint32_t>(low_mask(shape.tile_qubits));
-  std::vector<Item> open = pass.items, later;
-  std::vector<Phase> phases;
-  while (!open.empty() || phases.empty()) {
+  std::vector<Phase> run() {
+    while (!open_.empty() || phases_.empty()) {
+      if (block_ && !phases_.empty() && !goes_on()) {
+        cross();
+        continue;
+      }
+      const std::uint32_t allowed = (phases_.empty() ? all_ & ~first_lanes_ : all_) & ~block_;
+      const std::uint32_t before = phases_.empty() ? 0 : phases_.back().registers;
+      const std::size_t left = open_.size();
+      add(choose_registers(pass_, open_, 0, block_, allowed, before & ~last_lanes_,
+                           all_ & ~last_lanes_, num_registers_, noise_));
+      if (open_.size() < left || phases_.size() == 1) continue;
+      TW_CHECK(block_, "a phase without work");
+      phases_.pop_back();  // what could run is far away
+      cross();
+    }
+    if (block_ & last_lanes_) cross();
+    // The store wants its rows as lanes, and every map done.
+    std::size_t first = phases_.size() - 1;  // of those since the last exchange
+    std::uint32_t used = phases_[first].registers;
+    while (first > 0 && phases_[first].block != phases_[first - 1].block) {
+      used |= phases_[--first].registers;
+    }
+    if ((used & last_lanes_) || !phases_.back().maps.empty() ||
+        (first == 0 && first_lanes_ != last_lanes_)) {
+      add(choose_registers(pass_, {}, 0, block_, all_ & ~last_lanes_ & ~block_,
+                           phases_.back().registers, all_, num_registers_, nullptr));
+    }
+    return std::move(phases_);
+  }
+
+ private:
+  /// A phase with what can run under these registers.
+  void add(std::uint32_t registers) {
     Phase phase;
-    const std::uint32_t allowed = phases.empty() ? all & ~first_lanes : all;
-    const std::uint32_t before = phases.empty() ? 0 : phases.back().registers;
-    phase.registers = choose_registers(pass, open, allowed, before & ~last_lanes, all & ~last_lanes,
-                                       shape.register_bits, noise);
-    Walk walk(pass, phase.registers);
-    later.clear();
-    for (const Item& item : open) {
+    phase.registers = registers;
+    phase.block = block_;
+    Walk walk(pass_, registers, block_);
+    std::vector<Item> later;
+    for (const Item& item : open_) {
       if (!walk.take(item)) {
         later.push_back(item);
-      } else if (item.op >= 0 && pass.ops[static_cast<std::size_t>(item.op)].folds) {
+      } else if (item.op >= 0 && op(item).folds) {
         phase.maps.push_back(item.op);
       } else {
         phase.items.push_back(item);
       }
     }
-    TW_CHECK(later.size() < open.size() || phases.empty() || later.empty(), "a phase without work");
-    open.swap(later);
-    order_in_rounds(pass, phase.items);
-    phases.push_back(std::move(phase));
+    open_.swap(later);
+    order_in_rounds(pass_, phase.items);
+    phases_.push_back(std::move(phase));
   }
-  // The store wants its rows as lanes, and every map done.
-  if ((phases.back().registers & last_lanes) || !phases.back().maps.empty() ||
-      (phases.size() == 1 && first_lanes != last_lanes)) {
-    Phase store;
-    store.registers = choose_registers(pass, {}, all & ~last_lanes, phases.back().registers, all,
-                                       shape.register_bits, nullptr);
-    phases.push_back(std::move(store));
+
+  const SlotOp& op(const Item& item) const { return pass_.ops[static_cast<std::size_t>(item.op)]; }
+
+  /// Slots that open operations mix, those aside that could run if all other slots than `block`
+  /// were register bits; `any`: whether there are such items.
+  std::uint32_t mixed_beyond(std::uint32_t block, bool* any = nullptr) const {
+    Walk walk(pass_, all_ & ~block, block);
+    std::uint32_t mixed = 0;
+    for (const Item& item : open_) {
+      const bool runs = walk.take(item);
+      if (any) *any = *any || runs;
+      if (!runs && item.op >= 0) mixed |= op(item).target_mask;
+    }
+    return mixed;
   }
-  return phases;
+  bool goes_on() const {
+    bool any = false;
+    mixed_beyond(block_, &any);
+    return any;
+  }
+
+  /// The slot of the block at the load: one that needs no crossing, or one crossing, with as much
+  /// work as possible before it. The others have their turn with other seeds.
+  std::uint32_t first_block(std::uint32_t seed) const {
+    struct Choice {
+      int crossings, work;
+      std::uint32_t slot;
+    };
+    std::vector<Choice> choices;
+    for_each_bit(all_ & ~first_lanes_, [&](int s) {
+      const std::uint32_t slot = 1u << s, mixed = mixed_beyond(slot);
+      const bool stays = !mixed && !(slot & last_lanes_);
+      const bool once = (all_ & ~(mixed | slot | last_lanes_)) != 0;
+      choices.push_back({stays  ? 0
+                         : once ? 1
+                                : 2,
+                         work_under(pass_, open_, all_ & ~slot, slot), slot});
+    });
+    std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+      return a.crossings != b.crossings ? a.crossings < b.crossings : a.work > b.work;
+    });
+    const auto as_good = std::count_if(choices.begin(), choices.end(), [&](const Choice& c) {
+      return c.crossings == choices[0].crossings;
+    });
+    return choices[seed % static_cast<std::size_t>(as_good)].slot;
+  }
+
+  /// Gives the slot of the block the place of a register bit, best of one that nothing mixes any
+  /// more. Where the last phase has none to give, an exchange brings it.
+  void cross() {
+    std::uint32_t mixed = 0, next = 0;  // targets of all that is open, and of the first
+    for (const Item& item : open_) {
+      if (item.op < 0) continue;
+      if (!next) next = op(item).target_mask;
+      mixed |= op(item).target_mask;
+    }
+    const Phase& last = phases_.back();
+    const bool came_by_crossing =
+        phases_.size() > 1 && last.block != phases_[phases_.size() - 2].block;
+    const std::uint32_t before = block_;
+    const auto registers_with = [&](std::uint32_t slot) {
+      return (last.registers & ~slot) | before;
+    };
+    std::uint32_t best = 0;
+    int best_work = -1;
+    if (!came_by_crossing && last.maps.empty()) {
+      for_each_bit(last.registers & ~(mixed | last_lanes_), [&](int s) {
+        const std::uint32_t slot = 1u << s;
+        const int work = work_under(pass_, open_, registers_with(slot), slot);
+        if (work > best_work) best_work = work, best = slot;
+      });
+    }
+    std::uint32_t after = registers_with(best);
+    if (!best) {
+      const std::uint32_t others = all_ & ~before;
+      for (std::uint32_t from : {others & ~(mixed | last_lanes_), others & ~mixed,
+                                 others & ~(next | last_lanes_), others & ~next}) {
+        if (!best) best = from & (~from + 1);
+      }
+      TW_CHECK(best, "no slot can change places with that of the block");
+      after = choose_registers(pass_, open_, before, best, all_ & ~best, all_ & ~last_lanes_, all_,
+                               num_registers_, noise_);
+      add((after & ~before) | best);
+    }
+    block_ = best;
+    add(after);
+  }
+
+  const SlotPass& pass_;
+  const int num_registers_;
+  const std::uint32_t all_, first_lanes_, last_lanes_;
+  std::mt19937 random_;
+  std::mt19937* const noise_;
+  std::vector<Item> open_;
+  std::vector<Phase> phases_;
+  std::uint32_t block_ = 0;
+};
+
+}  // namespace
+
+std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
+                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
+                                   std::uint32_t seed) {
+  return Scheduler(pass, shape, first_lanes, last_lanes, seed).run();
 }
 
 namespace {
@@ -378,14 +514,23 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     std::vector<std::uint32_t> tile;
   };
   std::vector<Basis> basis(phases.size());
-  for (int s = 0; s < k; ++s) basis[0].slot[s] = 1u << s;
+  const auto slot_of_block = [&](std::size_t f) {
+    return phases[f].block ? std::countr_zero(phases[f].block) : kMaxTileQubits;
+  };
+  const auto crossed = [&](std::size_t f) {
+    return f > 0 && f < phases.size() && phases[f].block != phases[f - 1].block;
+  };
+  for (int s = 0; s < k; ++s) basis[0].slot[s] = s == slot_of_block(0) ? 0 : 1u << s;
   basis[0].tile.resize(pass.tile_position.size());
   for (std::size_t f = 1; f < phases.size(); ++f) {
     basis[f] = basis[f - 1];
+    if (crossed(f)) std::swap(basis[f].slot[slot_of_block(f)], basis[f].slot[slot_of_block(f - 1)]);
     for (std::int32_t index : phases[f - 1].maps) {
       const SlotOp& op = pass.ops[static_cast<std::size_t>(index)];
       const std::uint32_t target = basis[f].slot[op.targets[0]];
-      for_each_bit(op.control_mask, [&](int c) { basis[f].slot[c] ^= target; });
+      for_each_bit(op.control_mask, [&](int c) {
+        (c == slot_of_block(f) ? basis[f].tile[0] : basis[f].slot[c]) ^= target;
+      });
       for_each_bit(op.tile_mask,
                    [&](int c) { basis[f].tile[static_cast<std::size_t>(c)] ^= target; });
       const bool wants_one = (op.control_mask | op.tile_mask) != 0 &&
@@ -413,13 +558,18 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
       std::uint32_t now[kMaxTileQubits];
       for (int s = 0; s < k; ++s) now[s] = sum(vector, basis[f].slot[s]);
       std::vector<int> threads;
-      const bool first = f == 0, last = f + 1 == phases.size();
+      const bool first = f == 0,
+                 last = f + 1 == phases.size() || (f + 2 == phases.size() && crossed(f + 1));
+      if (crossed(f)) {
+        lanes[f] = lanes[f - 1];
+        continue;
+      }
       if (first || last) {
         threads = first ? first_lanes : last_lanes;
         lanes[f] = independent(threads, now, std::min(q, banks));
       } else {
         for (int s = 0; s < k; ++s) {
-          if (!(phases[f].registers >> s & 1)) threads.push_back(s);
+          if (!((phases[f].registers | phases[f].block) >> s & 1)) threads.push_back(s);
         }
         lanes[f] = independent(threads, now, banks);
       }
@@ -432,7 +582,10 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
   }
   const std::uint32_t bytes = static_cast<std::uint32_t>(amplitude_bytes(shape.precision));
   std::uint32_t column[kMaxTileQubits];
-  for (int s = 0; s < k; ++s) column[s] = ((s < banks ? 0 : 1u << s) | vector[s]) * bytes;
+  for (int s = 0; s < k; ++s) {
+    const std::uint32_t own = 1u << s >> (s > slot_of_block(0));  // its bit in the address
+    column[s] = ((s < banks ? 0 : own) | vector[s]) * bytes;
+  }
 
   std::vector<SlotLayout> layouts;
   for (std::size_t f = 0; f < phases.size(); ++f) {
@@ -441,27 +594,38 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     layout.constant = sum(column, basis[f].constant);
     for (std::uint32_t slots : basis[f].tile) layout.tile_column.push_back(sum(column, slots));
     layout.register_mask = phases[f].registers;
-    layout.thread_slot = f == 0 ? first_lanes : f + 1 == phases.size() ? last_lanes : lanes[f];
+    layout.thread_slot = lanes[f];
+    layout.block_slot = phases[f].block ? slot_of_block(f) : -1;
     // Register bits with the last used first, and on top those that are not mixed: phases are tied
-    // to bits done before, and pairs with higher register bits are cheaper.
+    // to bits done before, and pairs with higher register bits are cheaper. A crossing keeps all
+    // but the highest bit.
     std::uint32_t placed = 0;
     const auto place = [&](int s) {
       if (!(placed >> s & 1)) layout.register_slot.push_back(s);
       placed |= 1u << s;
     };
-    std::uint32_t mixed = 0;
-    for (const Item& item : phases[f].items) {
-      if (item.op >= 0) mixed |= pass.ops[static_cast<std::size_t>(item.op)].register_mask;
+    if (crossed(f)) {
+      layout.register_slot = layouts.back().register_slot;
+      layout.register_slot.back() = slot_of_block(f - 1);
+    } else {
+      if (crossed(f + 1)) place(slot_of_block(f + 1));
+      std::vector<std::uint32_t> mixed;  // one operation after the other
+      for (std::size_t g = f; g == f || (g == f + 1 && crossed(g)); ++g) {
+        for (const Item& item : phases[g].items) {
+          if (item.op < 0) continue;
+          mixed.push_back(pass.ops[static_cast<std::size_t>(item.op)].register_mask &
+                          phases[f].registers);
+        }
+      }
+      std::uint32_t idle = phases[f].registers;
+      for (std::uint32_t slots : mixed) idle &= ~slots;
+      for_each_bit(idle, place);
+      for (std::uint32_t slots : mixed) for_each_bit(slots, place);
+      std::reverse(layout.register_slot.begin(), layout.register_slot.end());
     }
-    for_each_bit(phases[f].registers & ~mixed, place);
-    for (const Item& item : phases[f].items) {
-      if (item.op < 0) continue;
-      for_each_bit(pass.ops[static_cast<std::size_t>(item.op)].register_mask, place);
-    }
-    std::reverse(layout.register_slot.begin(), layout.register_slot.end());
     for (int s = 0; s < k; ++s) {
       const auto& taken = layout.thread_slot;
-      if (!(phases[f].registers >> s & 1) &&
+      if (!((phases[f].registers | phases[f].block) >> s & 1) &&
           std::find(taken.begin(), taken.end(), s) == taken.end()) {
         layout.thread_slot.push_back(s);
       }
@@ -472,6 +636,7 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     for (std::size_t b = 0; b < layout.thread_slot.size(); ++b) {
       layout.bit_of[layout.thread_slot[b]] = 16 + static_cast<int>(b);
     }
+    if (layout.block_slot >= 0) layout.bit_of[layout.block_slot] = kBlockBit;
     layouts.push_back(std::move(layout));
   }
   return layouts;

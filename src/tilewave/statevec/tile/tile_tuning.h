@@ -8,6 +8,7 @@ namespace tilewave::statevec::tile {
 
 struct OpCosts {
   double exchange = 0.68;
+  double crossing = 1.1;
   double decode = 0.1;
   double lift = 0.12;
   double tau = 0.06;             ///< a constant phase on one bit
