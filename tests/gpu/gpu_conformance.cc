@@ -75,6 +75,20 @@ TEST_P(Gpu, every_gate_at_every_place) {
   std::printf("%d gates\n", checked);
 }
 
+// The state's own options, or such that every plan of several passes has the largest tiles.
+PlanOptions options_of(const State& state, bool wide) {
+  PlanOptions options = state.plan_options();
+  if (wide) {
+    options.cost.wide_from_s = 0;
+    options.cost.wide_bandwidth = 1e3 * options.cost.bandwidth;
+    options.cost.wide_exposed = 0;
+    options.cost.lift_s = options.cost.rotate_s = options.cost.flip_s = options.cost.phase_s =
+        options.cost.multiply_s = 1e-18;
+    options.cost.mixed_tiles = false;
+  }
+  return options;
+}
+
 TEST_P(Gpu, random_circuits_from_zero_and_from_random_states) {
   for (int n : {1, 2, 5, 9, 12, 13, 14, 15, 16}) {
     for (std::uint64_t seed = 0; seed < (n < 13 ? 8u : 4u); ++seed) {
@@ -90,8 +104,8 @@ TEST_P(Gpu, random_circuits_from_zero_and_from_random_states) {
       }
       const std::size_t half =
           c.ops().size() / 2;  // two plans: the layout of the first enters the second
-      state->apply(c, c.ops().first(half));
-      state->apply(c, c.ops().subspan(half));
+      for (const auto ops : {c.ops().first(half), c.ops().subspan(half)})
+        state->run(make_plan(c, ops, options_of(*state, seed >= 2)));
       testing::apply_circuit(expected, c);
       double largest = 1;
       for (const cplx& z : expected) largest = std::max(largest, std::abs(z));
@@ -242,7 +256,8 @@ TEST_P(Gpu, product_states_and_repeated_plans) {
 TEST_P(Gpu, norms_and_marginals_made_on_the_way) {
   const double close = GetParam() == Precision::kDouble ? 1e-13 : 1e-6;
   for (int n : {3, 12, 14, 17, 20}) {
-    for (const bool from_zeros : {true, false}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      const bool from_zeros = kind % 2 == 0, wide = kind >= 2;
       std::mt19937_64 random(static_cast<std::uint64_t>(n));
       circuit::Circuit c = testing::random_circuit(static_cast<std::uint32_t>(n), 60, random);
       c.add_matrix({}, 0, std::vector<circuit::Qubit>{0}, std::vector<cplx>{0.5, 0, 0, 0.75});
@@ -253,7 +268,7 @@ TEST_P(Gpu, norms_and_marginals_made_on_the_way) {
       RunObserver observer;
       observer.makes_norm = true;
       observer.makes_marginals = n % 4 != 0 || from_zeros;
-      state->run(make_plan(c, c.ops(), state->plan_options()), observer);
+      state->run(make_plan(c, c.ops(), options_of(*state, wide)), observer);
       const double on_the_way = state->norm();
       const std::vector<double> marginals = state->marginals();
       auto copy = state->clone();  // knows no norm and no marginals yet

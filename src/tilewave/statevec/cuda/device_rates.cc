@@ -86,7 +86,7 @@ template <class T>
 DeviceRates measure(const runtime::CudaDevice& device) {
   rc::use_device(device.index);
   Probe<T> probe(device.index);
-  const std::size_t wide = tile_kernels<T>().size() - 1;
+  const std::size_t wide = num_tile_kernels<T>(device) - 1;
   for (int k = 0; k < 4; ++k) probe.pass_s(0, ProbeKind::kLift, 0);  // clocks rise
   DeviceRates r{};
   const double empty_s = probe.pass_s(0, ProbeKind::kLift, 0);
@@ -94,8 +94,6 @@ DeviceRates measure(const runtime::CudaDevice& device) {
   r.bandwidth = probe.bytes() / empty_s;
   r.wide_bandwidth = probe.bytes() / wide_s;
   r.lift_s = probe.action_s(0, ProbeKind::kLift, empty_s, &r.exposed);
-  r.wide_exposed = r.exposed;
-  if (wide) probe.action_s(wide, ProbeKind::kLift, wide_s, &r.wide_exposed);
   r.rotate_s = probe.action_s(0, ProbeKind::kRotate);
   r.phase_s = std::max(probe.action_s(0, ProbeKind::kLinear) - r.lift_s, r.lift_s);
   r.multiply_s = probe.action_s(0, ProbeKind::kDense2) / 4;  // a row of four
@@ -145,7 +143,7 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
     return is_double ? cuda::TileLauncher<double>(k).shape() : cuda::TileLauncher<float>(k).shape();
   };
   const std::size_t num_kernels =
-      is_double ? cuda::tile_kernels<double>().size() : cuda::tile_kernels<float>().size();
+      is_double ? cuda::num_tile_kernels<double>(device) : cuda::num_tile_kernels<float>(device);
   CostModel cost;
   cost.tile_qubits = shape(0).tile_qubits;
   cost.row_bits = shape(0).row_bits;
@@ -154,8 +152,9 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   if (num_kernels > 1) {
     cost.wide_tile_qubits = shape(1).tile_qubits;
     cost.wide_bandwidth = rates.wide_bandwidth;
-    cost.wide_exposed = rates.wide_exposed;
+    cost.wide_exposed = rates.exposed + cuda::kCrossingShare;
     cost.wide_from_s = cuda::kWideFrom_s;
+    cost.mixed_tiles = true;
   }
   cost.lift_s = rates.lift_s;
   cost.flip_s = cuda::kFlipLifts * rates.lift_s;

@@ -460,9 +460,12 @@ void Placer::price(Pass& pass) const {
     }
   }
   pass.flops = flops * worked;
-  pass.predicted_s = std::max(pass.bytes / cost.bandwidth,
-                              cost.exposed * pass.bytes / cost.bandwidth + seconds * worked) +
-                     cost.pass_overhead_s;
+  const bool wide =
+      cost.mixed_tiles && static_cast<int>(pass.active.size()) == cost.wide_tile_qubits;
+  const double memory_s = pass.bytes / (wide ? cost.wide_bandwidth : cost.bandwidth);
+  pass.predicted_s =
+      std::max(memory_s, (wide ? cost.wide_exposed : cost.exposed) * memory_s + seconds * worked) +
+      cost.pass_overhead_s;
 }
 
 void Placer::finish() {

@@ -84,10 +84,13 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
       if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
     }
     if (chosen.cost.shard_bits == 0) {
+      std::vector<detail::WirePass> passes = detail::schedule(needs, limits);
+      if (chosen.cost.mixed_tiles && tile == chosen.cost.wide_tile_qubits) {
+        detail::narrow(passes, needs, tile - 1);
+      }
       return detail::place(
-          lowered,
-          detail::limit_growth(detail::schedule(needs, limits), lowered.actions, chosen.precision),
-          n, chosen);
+          lowered, detail::limit_growth(std::move(passes), lowered.actions, chosen.precision), n,
+          chosen);
     }
     detail::ShardOptions shards;
     shards.num_wires = n;
@@ -105,13 +108,16 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   Plan plan = plan_with(options);
   if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
       options.cost.tile_qubits < local && plan.passes.size() > 1 &&
-      plan.predicted_s >= options.cost.wide_from_s) {
+      plan.predicted_s >= options.cost.wide_from_s * static_cast<double>(plan.passes.size())) {
     PlanOptions wide = options;
     wide.cost.tile_qubits = options.cost.wide_tile_qubits;
-    wide.cost.bandwidth = options.cost.wide_bandwidth;
-    wide.cost.exposed = options.cost.wide_exposed;
+    if (!options.cost.mixed_tiles) {
+      wide.cost.bandwidth = options.cost.wide_bandwidth;
+      wide.cost.exposed = options.cost.wide_exposed;
+    }
     Plan other = plan_with(wide);
-    if (other.predicted_s < plan.predicted_s) return other;
+    constexpr double kClearly = 0.995;  // predictions are not better than that
+    if (other.predicted_s < kClearly * plan.predicted_s) return other;
   }
   return plan;
 }

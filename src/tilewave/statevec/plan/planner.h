@@ -26,8 +26,9 @@ struct CostModel {
   double wide_bandwidth = 0;
   double exposed = 0.35;  ///< share of a pass's traffic that arithmetic does not hide
   double wide_exposed = 0.35;
-  double wide_from_s = 0;  ///< plans predicted to take less are not tried with the larger tile
-  double lift_s = 4e-11;   ///< a lift on one amplitude
+  double wide_from_s = 0;    ///< plans whose passes take less are not tried with the larger tile
+  bool mixed_tiles = false;  ///< passes that can do with the smaller tile have it in every plan
+  double lift_s = 4e-11;     ///< a lift on one amplitude
   double flip_s = 4e-11;
   double rotate_s = 8e-11;    ///< without controls
   double phase_s = 1.2e-10;   ///< a phase block of any size

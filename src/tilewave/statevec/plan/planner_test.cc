@@ -67,6 +67,7 @@ void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_6
 }
 
 TEST(Planner, random_circuits_give_the_state_of_their_gates) {
+  std::size_t num_wide = 0, num_narrow = 0;  // of plans that may have both
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -82,9 +83,22 @@ TEST(Planner, random_circuits_give_the_state_of_their_gates) {
       std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
       options.layout.flips = random() & low_mask(n);
     }
+    if (seed % 2) {  // larger tiles for all passes, or for those that need them
+      options.cost.wide_tile_qubits = options.cost.tile_qubits + 1;
+      options.cost.wide_bandwidth = 1e3 * options.cost.bandwidth;
+      options.cost.mixed_tiles = seed % 4 == 1;
+    }
     check(c, options, random, "random circuit");
     if (::testing::Test::HasFailure()) return;
+    if (!options.cost.mixed_tiles) continue;
+    const Plan plan = make_plan(c, options);
+    if (plan.tile_qubits < options.cost.wide_tile_qubits) continue;
+    for (const Pass& pass : plan.passes) {
+      ++(static_cast<int>(pass.active.size()) == plan.tile_qubits ? num_wide : num_narrow);
+    }
   }
+  EXPECT_GT(num_wide, 4u);
+  EXPECT_GT(num_narrow, 4u);
 }
 
 TEST(Planner, every_gate_alone_on_every_order_of_qubits) {

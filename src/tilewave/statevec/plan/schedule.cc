@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "tilewave/base/bits.h"
@@ -282,6 +283,51 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
                next.end());
     if (next.size() > width) next.resize(width);
     beam = std::move(next);
+  }
+}
+
+// The actions of a pass that have to wait when those on `wire` do.
+static std::vector<std::uint32_t> waiting_with(const WirePass& pass, const std::vector<Need>& needs,
+                                               std::uint64_t wire) {
+  std::vector<std::uint32_t> waiting;
+  std::uint64_t changed = 0, read = 0;
+  for (std::uint32_t k : pass.actions) {
+    const Need& a = needs[k];
+    if (!(a.x & (wire | changed | read)) && !(a.z & changed)) continue;
+    waiting.push_back(k);
+    changed |= a.x;
+    read |= a.z;
+  }
+  return waiting;
+}
+
+void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int tile) {
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    WirePass& pass = passes[p];
+    WirePass* const next = p + 1 < passes.size() ? &passes[p + 1] : nullptr;
+    while (std::popcount(pass.active) > tile) {
+      std::uint64_t best = 0;
+      std::vector<std::uint32_t> fewest;
+      for_each_bit(pass.active & ~pass.row & ~(next ? next->row : 0), [&](int w) {
+        std::vector<std::uint32_t> waiting = waiting_with(pass, needs, bit(w));
+        const bool can_wait = std::all_of(waiting.begin(), waiting.end(), [&](std::uint32_t k) {
+          return next && !(needs[k].x & ~next->active);
+        });
+        if (!can_wait || (best && waiting.size() >= fewest.size())) return;
+        best = bit(w);
+        fewest = std::move(waiting);
+      });
+      if (!best || fewest.size() == pass.actions.size()) break;
+      pass.active &= ~best;
+      if (fewest.empty()) continue;
+      std::vector<std::uint32_t> stay, later;
+      std::set_difference(pass.actions.begin(), pass.actions.end(), fewest.begin(), fewest.end(),
+                          std::back_inserter(stay));
+      std::merge(next->actions.begin(), next->actions.end(), fewest.begin(), fewest.end(),
+                 std::back_inserter(later));
+      pass.actions = std::move(stay);
+      next->actions = std::move(later);
+    }
   }
 }
 

@@ -37,6 +37,10 @@ struct ScheduleOptions {
 /// with.
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
 
+/// Takes a wire out of passes with more than `tile` of them where what the pass does on it can wait
+/// for the next pass.
+void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int tile);
+
 /// Splits passes in which lifts grow amplitudes so much before the scale of the pass that they
 /// would leave the range of the numbers; the parts have the same wires. actions: what the passes
 /// name.
