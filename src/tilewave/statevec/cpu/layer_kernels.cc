@@ -171,8 +171,8 @@ void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HW
 template <class T>
 class RowFactors {
  public:
-  RowFactors(const PhaseStep<T>& phase, int num_bits) : phase_(phase), num_rows_(1u << num_bits) {
-    for (int j = 0; j <= num_bits; ++j) product_[j] = phase.root;
+  RowFactors(const PhaseStep<T>* phase, int num_bits) : phase_(*phase), num_rows_(1u << num_bits) {
+    for (int j = 0; j <= num_bits; ++j) product_[j] = phase_.root;
   }
 
   struct Factor {
@@ -223,9 +223,9 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   constexpr int kN = kVectors<T>;
   const LowLifts<T> lifts(step);
   struct None {
-    None(const PhaseStep<T>&, int) {}
+    None(const PhaseStep<T>*, int) {}
   };
-  std::conditional_t<kPhase, RowFactors<T>, None> factors(*phase, b.num_bits);
+  std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits);
   const std::uint32_t num_rows = 1u << b.num_bits;
   for (std::uint32_t k = 0; k < num_rows; ++k) {
     std::uint32_t r = k;
