@@ -133,8 +133,7 @@ struct Chunks {
   std::size_t count = 0;
   int bits = 0;
   const std::int32_t* table = nullptr;
-  bool inside_row = false;   ///< table[x] < 64
-  bool past_caches = false;  ///< stored without a place in the caches
+  bool inside_row = false;  ///< table[x] < 64
 };
 
 /// Kernels compiled for one instruction set.

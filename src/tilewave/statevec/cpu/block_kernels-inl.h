@@ -7,7 +7,6 @@
 #define TILEWAVE_STATEVEC_CPU_BLOCK_KERNELS_INL_H_
 #endif
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #include <cstddef>

@@ -9,15 +9,14 @@
 // clang-format off: the kernels' header comes after
 #include "tilewave/statevec/cpu/block_kernels-inl.h"
 // clang-format on
-#include "tilewave/statevec/cpu/address.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
 
-// Chunks of a state's row have a loop of known length.
+// A state's rows are 256 bytes: chunks of that size have a loop of known length.
 template <class T>
-constexpr int kRowChunkBits = Address<T>::kRowBits;
+constexpr int kRowChunkBits = log2_of(256 / (2 * sizeof(T)));
 
 template <class T, bool kRow>
 constexpr bool kHasTail = !kRow || kLanes<T> == 1;
@@ -219,26 +218,14 @@ HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t p
   }
 }
 
-// Whole lines past the caches go by way of a row in the first level.
 template <class T, class Store>
 HWY_INLINE void store_all(const Chunks& c, T* state, const Chunks& next, Store store_one) {
-  const Tag<T> d;
-  constexpr std::size_t kLine = 64;
-  const std::size_t count = std::size_t{2} << c.bits, bytes = count * sizeof(T);
-  const bool past_caches = c.past_caches && bytes >= kLine;
-  HWY_ALIGN T row[2 << Address<T>::kRowBits];
+  const std::size_t bytes = (std::size_t{2} << c.bits) * sizeof(T);
   for (std::size_t k = 0; k < c.count; ++k) {
     const char* ahead = reinterpret_cast<const char*>(state + 2 * (next.base ^ next.offset[k]));
-    for (std::size_t b = 0; b < bytes; b += kLine) __builtin_prefetch(ahead + b, 1, 2);
-    T* to = state + 2 * (c.base ^ c.offset[k]);
-    if (!past_caches) {
-      store_one(c.place[k] ^ c.shift, to);
-      continue;
-    }
-    store_one(c.place[k] ^ c.shift, row);
-    for (std::size_t i = 0; i < count; i += kLanes<T>) hn::Stream(hn::Load(d, row + i), d, to + i);
+    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(ahead + b, 1, 2);
+    store_one(c.place[k] ^ c.shift, state + 2 * (c.base ^ c.offset[k]));
   }
-  if (past_caches) hwy::FlushStream();
 }
 
 template <class T, bool kRow>

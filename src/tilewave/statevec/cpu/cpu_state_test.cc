@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <random>
 
 #include "tilewave/circuit/random_circuit.h"
-#include "tilewave/runtime/memory.h"
-#include "tilewave/statevec/cpu/address.h"
-#include "tilewave/statevec/cpu/addressing.h"
-#include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -221,41 +216,6 @@ TEST(KeptPasses, RoomAndTypes) {
     EXPECT_EQ(*room, 40);
   }
   EXPECT_EQ(*room, 100);
-}
-
-// A tile stored past the caches is the tile.
-template <class T>
-void expect_the_same_store(int bits) {
-  constexpr std::uint32_t kRows = 8;
-  const std::size_t chunk = std::size_t{1} << bits, count = kRows * (cpu::kRowLength / chunk);
-  runtime::HostBuffer tile(kRows * 2 * cpu::kRowLength * sizeof(T));
-  T* values = tile.as<T>();
-  for (std::size_t k = 0; k < kRows * 2 * cpu::kRowLength; ++k) values[k] = static_cast<T>(k) / 7;
-  std::vector<std::uint64_t> offset;
-  std::vector<std::uint32_t> place;
-  for (std::size_t c = 0; c < count; ++c) {
-    const std::size_t first = c * chunk;
-    offset.push_back(first ^ chunk);
-    place.push_back(cpu::place_of(first, sizeof(T) == 8));
-  }
-  cpu::Chunks chunks;
-  chunks.offset = offset.data();
-  chunks.place = place.data();
-  chunks.count = count;
-  chunks.bits = bits;
-  runtime::HostBuffer straight(tile.num_bytes()), past(tile.num_bytes());
-  const auto& kernels = cpu::block_kernels(T{});
-  kernels.store(values, straight.as<T>(), chunks, chunks, T(0.5), T(0.25));
-  chunks.past_caches = true;
-  kernels.store(values, past.as<T>(), chunks, chunks, T(0.5), T(0.25));
-  EXPECT_EQ(std::memcmp(straight.as<T>(), past.as<T>(), tile.num_bytes()), 0) << bits << " bits";
-}
-
-TEST(CpuKernels, StoresPastTheCachesWriteTheSame) {
-  for (int bits = 0; bits <= cpu::Address<double>::kRowBits; ++bits)
-    expect_the_same_store<double>(bits);
-  for (int bits = 0; bits <= cpu::Address<float>::kRowBits; ++bits)
-    expect_the_same_store<float>(bits);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CpuState,

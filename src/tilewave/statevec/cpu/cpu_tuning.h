@@ -18,10 +18,6 @@ constexpr int kStateRowBitsSingle = 5;
 constexpr std::size_t kFirstLevelOfBlocks = std::size_t{48} << 10;
 constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 8;
 constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 8;
-/// A tile is stored past the caches where the rows it came from, those of the next one and its
-/// buffer crowd the second level, in states no cache holds (Zen 4 as above: 1.02 to 1.14 times).
-constexpr std::size_t kSecondLevelOfRows = std::size_t{2} << 20;
-constexpr std::size_t kPastCachesFrom = std::size_t{128} << 20;
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;

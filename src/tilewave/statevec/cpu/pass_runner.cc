@@ -270,7 +270,7 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
 template <class T>
 void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgram<T>& program,
               const Addressing& at, Complex<T>* amps, std::uint64_t base, std::uint64_t next,
-              bool past_caches, T* tile, PhaseScratch<T>& scratch) {
+              T* tile, PhaseScratch<T>& scratch) {
   T* state = reinterpret_cast<T*>(amps);
   const std::size_t size = std::size_t{1} << at.load_bits;
   Chunks from;
@@ -304,7 +304,6 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   to.place = at.store_place.data();
   to.shift = Addressing::sum(at.store_outside, base);
   if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
-  to.past_caches = past_caches;
   to.inside_row = at.store == Addressing::Store::kInsideRow;
   ahead.base = Address<T>::of(next);
   kernels.store(tile, state, to, ahead, static_cast<T>(pass.scale.real()),
@@ -394,20 +393,12 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
-const runtime::CacheSizes& cache_sizes() {
-  static const runtime::CacheSizes sizes = runtime::cache_sizes();
-  return sizes;
-}
-
-bool stores_past_caches(std::uint64_t state_bytes) {
-  const std::size_t second_level = cache_sizes().second_level_bytes;
-  return second_level && second_level < kSecondLevelOfRows && state_bytes >= kPastCachesFrom;
-}
-
 int block_row_bits(bool is_double) {
-  const std::size_t first_level = cache_sizes().first_level_bytes;
-  if (first_level == 0 || first_level >= kFirstLevelOfBlocks)
-    return is_double ? kBlockRowBitsDouble : kBlockRowBitsSingle;
+  static const bool in_first_level = [] {
+    const std::size_t bytes = runtime::cache_sizes().first_level_bytes;
+    return bytes == 0 || bytes >= kFirstLevelOfBlocks;
+  }();
+  if (in_first_level) return is_double ? kBlockRowBitsDouble : kBlockRowBitsSingle;
   return is_double ? kTileRowBitsDouble : kTileRowBitsSingle;
 }
 
@@ -456,7 +447,6 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   // by whoever is done (4% over 7 measurements of 23 qubits; 32 shares are slower on ghz).
   const std::uint64_t share =
       std::max<std::uint64_t>(1, num_tiles / (8 * static_cast<std::uint64_t>(threads)));
-  const bool past_caches = stores_past_caches(sizeof(Complex<T>) << plan.num_qubits);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
@@ -473,7 +463,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
       if (failure) continue;
       const std::uint64_t next = t + 1 < num_tiles ? t + 1 : t;
       run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), deposit_bits(next, free),
-               past_caches, w->tile.template as<T>(), w->scratch);
+               w->tile.template as<T>(), w->scratch);
     }
   }
   if (failure) std::rethrow_exception(failure);
