@@ -610,17 +610,21 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
     } else {
       if (crossed(f + 1)) place(slot_of_block(f + 1));
       std::vector<std::uint32_t> mixed;  // one operation after the other
+      bool matrices = false;             // faster on high bits
       for (std::size_t g = f; g == f || (g == f + 1 && crossed(g)); ++g) {
         for (const Item& item : phases[g].items) {
           if (item.op < 0) continue;
           mixed.push_back(pass.ops[static_cast<std::size_t>(item.op)].register_mask &
                           phases[f].registers);
+          matrices =
+              matrices || pass.ops[static_cast<std::size_t>(item.op)].kind == OpKind::kMatrix2;
         }
       }
       std::uint32_t idle = phases[f].registers;
       for (std::uint32_t slots : mixed) idle &= ~slots;
-      for_each_bit(idle, place);
+      if (!matrices) for_each_bit(idle, place);
       for (std::uint32_t slots : mixed) for_each_bit(slots, place);
+      for_each_bit(idle, place);
       std::reverse(layout.register_slot.begin(), layout.register_slot.end());
     }
     for (int s = 0; s < k; ++s) {
