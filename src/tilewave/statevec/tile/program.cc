@@ -1,4 +1,5 @@
-// From the phases of schedule.cc to the bytes of a tile program: operations, exchanges, frame.
+// From the phases of schedule.cc, laid out by layout.cc, to the bytes of a tile program:
+// operations, exchanges, frame.
 #include "tilewave/statevec/tile/program.h"
 
 #include <algorithm>
