@@ -538,12 +538,13 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(tries); ++seed) {
     // Those that cost more folded than apart leave the exchanges, while that gains anything.
     std::vector<std::int32_t> apart;
-    double before = 0;
-    do {
-      before = best_cost;
+    for (bool again = true; again;) {
+      const bool is_first = apart.empty();
+      const double before = best_cost;
       both_ways({kManySlots, true, seed, apart});
+      again = !costly.empty() && (is_first || best_cost < before);
       apart.insert(apart.end(), costly.begin(), costly.end());
-    } while (!costly.empty() && (apart.size() == costly.size() || best_cost < before));
+    }
     if (has_flips) both_ways({kManySlots, false, seed});
   }
   return best;
