@@ -26,6 +26,12 @@ struct Fused {
 Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                  const CostModel& cost);
 
+/// Whether an element is cx with control value 1.
+bool is_cx(const Element& e);
+
+/// H before and after a cx on a wire: the cx becomes a cz or turns round, both H go.
+void cancel_hadamards(Fused& fused, const circuit::Circuit& circuit);
+
 /// A qubit that is the target of several cx in a row becomes their common parity: H on it, cz with
 /// every control, H. The cz are one phase block, where each cx was a step.
 void gather_parities(Fused& fused, const circuit::Circuit& circuit);

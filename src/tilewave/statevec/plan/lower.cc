@@ -538,6 +538,7 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
   }
   Lowering lowering(n, flips, zero_wires);
   Fused fused = fuse_pairs(circuit, ops, cost);
+  cancel_hadamards(fused, circuit);
   gather_parities(fused, circuit);
   for (const Element& e : fused.elements) {
     if (e.matrix >= 0) {

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kWorthwhile = 4;  // cx in a row; two h and a phase block cost about three
 
+}  // namespace
+
 bool is_cx(const Element& e) {
   if (!e.op || e.op->kind != circuit::OpKind::kGate) return false;
   const bool is_x = e.op->gate == circuit::GateId::kX || e.op->gate == circuit::GateId::kCx;
   return is_x && e.op->num_controls == 1 && e.op->num_targets == 1 && (e.op->control_values & 1);
 }
-
-}  // namespace
 
 void gather_parities(Fused& fused, const circuit::Circuit& circuit) {
   const std::size_t num_elements = fused.elements.size();

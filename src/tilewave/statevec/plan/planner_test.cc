@@ -101,6 +101,67 @@ TEST(Planner, random_circuits_give_the_state_of_their_gates) {
   EXPECT_GT(num_narrow, 4u);
 }
 
+std::size_t num_lifts(const circuit::Circuit& c) {
+  const Plan plan = make_plan(c, {});
+  std::size_t lifts = 0;
+  for (const Pass& pass : plan.passes) {
+    for (const Action& a : pass.actions) lifts += a.kind == ActionKind::kLift;
+  }
+  return lifts;
+}
+
+// H before and after gates that turn into others between them.
+TEST(Planner, hadamards_cancel_around_cx_and_cz) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 2 + static_cast<int>(random() % 6);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    for (int k = 0; k < 40; ++k) {
+      const auto a = static_cast<circuit::Qubit>(random() % n);
+      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
+      switch (random() % 12) {
+        case 0:
+          c.add_gate(GateId::kX, {a});
+          break;
+        case 1:
+          c.add_gate(GateId::kS, {a});
+          break;
+        case 2:
+          c.add_gate(GateId::kRy, {a}, {0.1 + 0.2 * static_cast<double>(random() % 9)});
+          break;
+        case 3:
+        case 4:
+          c.add_gate(GateId::kCz, {a, b});
+          break;
+        case 5:
+        case 6:
+          c.add_gate(GateId::kCx, {a, b});
+          break;
+        default:
+          c.add_gate(GateId::kH, {a});
+      }
+    }
+    PlanOptions options;
+    options.cost.tile_qubits = 5;
+    options.cost.row_bits = 1;
+    options.from_zeros = random() % 2;
+    if (!options.from_zeros) options.layout.flips = random() & low_mask(n);
+    check(c, options, random, "many H");
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_EQ(num_lifts(circuit::make_family("bv", 12)), 1u);  // the ancilla stays in |->
+  circuit::Circuit cz;
+  cz.add_qreg("q", 2);
+  cz.add_gate(GateId::kT, {1});
+  cz.add_gate(GateId::kH, {1});
+  cz.add_gate(GateId::kCx, {0, 1});
+  cz.add_gate(GateId::kH, {1});
+  EXPECT_EQ(num_lifts(cz), 0u);
+}
+
 TEST(Planner, every_gate_alone_on_every_order_of_qubits) {
   std::mt19937_64 random(5);
   for (const circuit::GateInfo& g : circuit::gate_table()) {
