@@ -367,6 +367,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
                     " qubits is a state of " + std::to_string(n) +
                     " (--engine trajectories needs no more than a state vector): " + error.what());
   }
+  if (options.plans) state->keep_shared_memory();
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
@@ -422,6 +423,7 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   check_has_qubits(circuit);
   std::unique_ptr<State> state =
       make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
+  if (options.plans) state->keep_shared_memory();
   BranchOptions branch_options;
   if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
   branch_options.plans = options.plans.get();

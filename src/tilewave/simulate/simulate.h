@@ -54,7 +54,8 @@ struct Options {
   std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
   bool record_shots = false;  ///< fill Result::shot_bits
   bool record_steps = false;  ///< fill Result::steps
-  std::shared_ptr<PlanCache> plans;  ///< kept from run to run by the caller; may be null
+  /// Kept from run to run by the caller, as is then what the states of a device share; may be null.
+  std::shared_ptr<PlanCache> plans;
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
