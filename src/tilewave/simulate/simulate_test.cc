@@ -506,8 +506,7 @@ TEST(Topology, predicts_what_was_measured) {
                   {"supremacy", 814, 439},
                   {"quantum_volume", 987, 560},
                   {"ising", 618, 334},
-                  {"qaoa", 340, 205},
-                  {"bv", 125, 82}};
+                  {"qaoa", 340, 205}};
   std::printf("| circuit | 1 GPU (model) | 2 GPUs (model) | 1 to 2 (model) |\n");
   for (const auto& m : measured) {
     const circuit::Circuit c = circuit::make_family(m.family, 32);
