@@ -500,7 +500,7 @@ TEST(Topology, predicts_what_was_measured) {
     double one_ms, two_ms;
   } measured[] = {{"qft", 155, 121},
                   {"invqft", 177, 109},
-                  {"ghz", 148, 100},
+                  {"ghz", 148, 88},
                   {"ghz_qft", 264, 182},
                   {"random", 418, 233},
                   {"supremacy", 814, 439},

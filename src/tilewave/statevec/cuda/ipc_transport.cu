@@ -177,7 +177,8 @@ class IpcTransport final : public ProcessTransport {
     const auto own = static_cast<std::size_t>(rank);
     const std::size_t slices = sliced.values.size();
     TW_CHECK(slices <= kSlices, "more slices than shared events");
-    const int blocks = overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1);
+    const int blocks =
+        overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1, sliced.flops_per_byte);
     for (std::size_t s = 0; s < slices; ++s) {
       if (sliced.before && !sliced.idle_before[own])
         shard.start_passes(sliced.before(rank, s), sliced.values[s], s > 0);

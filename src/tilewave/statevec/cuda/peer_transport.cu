@@ -79,7 +79,8 @@ class PeerTransport final : public distributed::Transport {
                        const distributed::SlicedExchange& sliced) override {
     const std::size_t slices = sliced.values.size(), ranks = devices_.size();
     open_memory(shards);
-    const int blocks = overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1);
+    const int blocks =
+        overlapped_blocks(static_cast<int>(bit(sliced.swap.num_bits())) - 1, sliced.flops_per_byte);
     using Events = std::vector<std::unique_ptr<rc::Event>>;
     // by rank, of full size: threads read one another's
     const std::size_t each = ranks - 1;

@@ -154,6 +154,15 @@ std::uint64_t swap_bits(std::uint64_t mask, int a, int b) {
   return (mask & ~(bit(a) | bit(b))) | (mask >> a & 1) << b | (mask >> b & 1) << a;
 }
 
+double flops_per_byte(const Plan& plan, const Around& around) {
+  double flops = 0, bytes = 0;
+  for (std::size_t p = around.first; p < around.last; ++p) {
+    flops += plan.passes[p].flops;
+    bytes += plan.passes[p].bytes;
+  }
+  return flops / bytes;
+}
+
 }  // namespace
 
 ShardSwap DistributedState::swap_of(const Exchange& step) const {
@@ -198,6 +207,7 @@ void DistributedState::exchange(const Exchange& step) {
 void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const Around& around) {
   SlicedExchange sliced;
   sliced.mask = around.mask;
+  sliced.flops_per_byte = flops_per_byte(plan, around);
   for (std::uint64_t v = 0; v < bit(std::popcount(around.mask)); ++v)
     sliced.values.push_back(deposit_bits(v, around.mask));
   const auto passes_of = [&](std::size_t first, std::size_t last) {

@@ -48,6 +48,7 @@ struct SlicedExchange {
   /// The passes of a rank over a slice; null: none on that side.
   std::function<Plan(int rank, std::size_t slice)> before, after;
   std::vector<bool> idle_before, idle_after;  ///< ranks
+  double flops_per_byte = 0;                  ///< of the passes on both sides
 };
 
 /// The runs of one part, slice by slice.
