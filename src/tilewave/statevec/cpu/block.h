@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "tilewave/base/complex.h"
@@ -23,6 +24,8 @@ constexpr int kLowBits = 6;
 constexpr int kRowLength = 1 << kLowBits;
 constexpr int kMaxRowBits = 8;  ///< of a block, at most
 constexpr int kScalarClasses = 8;
+constexpr int kMaxLinks = 8;   ///< after one layer
+constexpr int kSweepBits = 3;  ///< row bits of a sweep, at most
 
 /// Memory of tables, in whole cache lines: no vector of one lies across two.
 template <class T>
@@ -51,6 +54,30 @@ template <class T>
 struct LayerStep {
   std::uint32_t mask = 0;
   T t[kLowBits + kMaxRowBits] = {};
+};
+
+/// What else is done to a row after a layer's lifts inside rows: times a table of columns (64 re,
+/// 64 im; null: 1), then lifts inside rows.
+template <class T>
+struct RowLink {
+  const T* table = nullptr;
+  std::uint64_t columns = 0;  ///< whose factor is not 1
+  const LayerStep<T>* lifts = nullptr;
+};
+
+/// Lifts on different bits of the row number, one after the other: every row times its factor
+/// `before`, then for each k the lift on bits[k] by t[k], and times after[k]. Tables are real
+/// parts, then imaginary parts; null ones are 1. That of `before` goes over the rows of the block,
+/// those of `after` over numbers whose bit k is the row's bit bits[k].
+template <class T>
+struct SweepStep {
+  int num_bits = 0;
+  int bits[kSweepBits] = {};
+  T t[kSweepBits] = {};
+  const T* before = nullptr;
+  const T* after[kSweepBits] = {};
+  /// Such numbers, as bits, for which the factor is not always 1.
+  std::uint32_t before_used = 0, after_used[kSweepBits] = {};
 };
 
 /// Exchanges rows that differ in bit `target`, where (row & control_mask) == control_value.
@@ -147,8 +174,11 @@ struct BlockKernels {
   /// chunks of the next tile.
   void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,
                 T scale_im);
-  /// A phase block (unless null), then lifts.
-  void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase);
+  /// A phase block (unless null), then lifts inside rows and links (at most kMaxLinks), then lifts
+  /// on rows.
+  void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase,
+                std::span<const RowLink<T>> links);
+  void (*sweep)(T* tile, BlockRows rows, const SweepStep<T>& step);
   /// Those of all x below 2^num_bits, times a table (unless null): real parts, then imaginary
   /// parts.
   void (*linear_phases)(const LinearPhases<T>& phases, int num_bits, const T* times, T* out);
@@ -163,6 +193,8 @@ void add_move_kernels(BlockKernels<float>& kernels);
 void add_move_kernels(BlockKernels<double>& kernels);
 void add_layer_kernels(BlockKernels<float>& kernels);
 void add_layer_kernels(BlockKernels<double>& kernels);
+void add_sweep_kernels(BlockKernels<float>& kernels);
+void add_sweep_kernels(BlockKernels<double>& kernels);
 void add_dense_kernels(BlockKernels<float>& kernels);
 void add_dense_kernels(BlockKernels<double>& kernels);
 

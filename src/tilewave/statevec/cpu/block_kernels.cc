@@ -289,6 +289,7 @@ const BlockKernels<T>& all_kernels() {
     BlockKernels<T> k{};
     add_move_kernels(k);
     add_layer_kernels(k);
+    add_sweep_kernels(k);
     add_dense_kernels(k);
     return k;
   }();

@@ -48,7 +48,7 @@ double measure_lift() {
   for (int round = 0; round < 5; ++round) {
     const runtime::Timer timer;
     for (int k = 0; k < kRepeats; ++k)
-      kernels.layer(buffer.as<double>(), {rows, kBits, 0}, step, nullptr);
+      kernels.layer(buffer.as<double>(), {rows, kBits, 0}, step, nullptr, {});
     best_s = std::min(best_s, timer.elapsed_s());
   }
   return best_s / (kRepeats * 2.0 * (kRowLength << kBits));

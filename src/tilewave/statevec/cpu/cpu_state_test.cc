@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <numbers>
 #include <random>
 
 #include "tilewave/circuit/random_circuit.h"
@@ -99,6 +100,57 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
     state->apply(c, c.ops());
     testing::apply_circuit(expected, c);
     ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance());
+  }
+}
+
+// One gate on a qubit, then phases that tie it to others, qubit after qubit: sweeps over several
+// such layers, and links inside rows. States of several tiles and of less than one.
+TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed + 7000);
+    const int n = 7 + static_cast<int>(random() % 11);
+    const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6283); };
+    std::vector<circuit::Qubit> order(n);
+    for (int q = 0; q < n; ++q) order[q] = static_cast<circuit::Qubit>(q);
+    if (seed % 3) std::shuffle(order.begin(), order.end(), random);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    const std::uint64_t ties = 1 + random() % 10, others = seed % 2 ? 4 : 0;
+    for (int round = 0; round < 2; ++round) {
+      for (int k = n - 1; k >= 0; --k) {
+        const circuit::Qubit q = order[k];
+        switch (random() % 4) {
+          case 0:
+            c.add_gate(GateId::kU3, {q}, {angle(), angle(), angle()});
+            break;
+          case 1:  // lifts by 1 and by -1
+            c.add_gate(GateId::kRy, {q}, {(random() % 2 ? 0.5 : -0.5) * std::numbers::pi});
+            break;
+          default:
+            c.add_gate(GateId::kH, {q});
+        }
+        for (int j = 0; j < n; ++j) {
+          const circuit::Qubit r = order[j];
+          if (r == q || random() % 10 >= ties) continue;
+          const std::uint64_t kind = random() % 100;
+          if (kind < others) {
+            c.add_gate(GateId::kCx, {q, r});
+          } else if (kind < 2 * others && order[0] != q && order[0] != r) {
+            c.add_gate(GateId::kCcz, {q, r, order[0]});
+          } else {
+            c.add_gate(GateId::kCp, {q, r}, {angle()});
+          }
+        }
+      }
+    }
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 2));
+    Amplitudes expected = testing::random_state(n, random);
+    state->set_amplitudes(expected);
+    state->apply(c, c.ops());
+    testing::apply_circuit(expected, c);
+    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << "n = " << n;
   }
 }
 

@@ -72,6 +72,7 @@ struct LowLifts {
   const T* t;
   HWY_ALIGN T coefficients[4][kLanes<T>];  // bits inside a vector: of a lane's partner
 
+  LowLifts() : mask(0), t(nullptr) {}
   explicit LowLifts(const LayerStep<T>& step)
       : mask(step.mask & ((1u << kLowBits) - 1)), t(step.t) {
     for (int l = 0; l < log2_of(kLanes<T>); ++l) {
@@ -108,6 +109,29 @@ struct LowLifts {
     lift<3>(v);
     lift<4>(v);
     lift<5>(v);
+  }
+};
+
+// A link of the chain that a row goes through.
+template <class T>
+struct Link {
+  const T* table = nullptr;
+  std::uint64_t columns = 0;
+  LowLifts<T> lifts;
+
+  HWY_INLINE void operator()(Vec<T>* v) const {
+    const Tag<T> d;
+    constexpr int kN = kVectors<T>;
+    constexpr std::uint64_t kColumns = (std::uint64_t{1} << (kLanes<T> & 63)) - 1;
+    if (table) {
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) {
+        if (!(columns >> i * kLanes<T> & kColumns)) continue;
+        multiply<T>(v[i], v[kN + i], in_register(hn::Load(d, table + i * kLanes<T>)),
+                    in_register(hn::Load(d, table + kRowLength + i * kLanes<T>)));
+      }
+    }
+    if (lifts.mask) lifts(v);
   }
 };
 
@@ -216,12 +240,17 @@ class RowFactors {
   HWY_ALIGN T scaled_[kScalarClasses][2 * kRowLength];  // product_[0] times a scalar
 };
 
-// The phase block and the lifts inside rows, a row at a time.
-template <class T, bool kPhase>
-void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step) {
+// The phase block, the lifts inside rows and the links, a row at a time.
+template <class T, bool kPhase, bool kLinked>
+void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
+                 std::span<const RowLink<T>> links) {
   const Tag<T> d;
   constexpr int kN = kVectors<T>;
   const LowLifts<T> lifts(step);
+  Link<T> chain[kLinked ? kMaxLinks : 1];
+  const std::size_t num_links = kLinked ? links.size() : 0;
+  for (std::size_t l = 0; l < num_links; ++l)
+    chain[l] = {links[l].table, links[l].columns, LowLifts<T>(*links[l].lifts)};
   struct None {
     None(const PhaseStep<T>*, int) {}
   };
@@ -236,7 +265,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
       const auto f = factors.of(k, r);
       factor = f.table;
       scaled = f.scaled;
-      if (!factor && !scaled && !lifts.mask) continue;
+      if (!factor && !scaled && !lifts.mask && !kLinked) continue;
     }
     T* HWY_RESTRICT p = row_at(tile, b, r);
     Vec<T> v[2 * kN];
@@ -255,6 +284,9 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
       for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
     }
     if (lifts.mask) lifts(v);
+    if constexpr (kLinked) {
+      for (std::size_t l = 0; l < num_links; ++l) chain[l](v);
+    }
     TW_UNROLL
     for (int i = 0; i < 2 * kN; ++i) hn::Store(v[i], d, p + i * kLanes<T>);
   }
@@ -319,11 +351,15 @@ void row_lifts(T* tile, BlockRows b, int count, const int* bits, const T* t) {
 }
 
 template <class T>
-void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase) {
-  if (phase) {
-    inside_rows<T, true>(tile, b, phase, step);
+void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase,
+               std::span<const RowLink<T>> links) {
+  if (!links.empty()) {
+    phase ? inside_rows<T, true, true>(tile, b, phase, step, links)
+          : inside_rows<T, false, true>(tile, b, phase, step, links);
+  } else if (phase) {
+    inside_rows<T, true, false>(tile, b, phase, step, links);
   } else if (step.mask & ((1u << kLowBits) - 1)) {
-    inside_rows<T, false>(tile, b, phase, step);
+    inside_rows<T, false, false>(tile, b, phase, step, links);
   }
   std::uint32_t left = step.mask >> kLowBits;
   while (left) {

@@ -20,49 +20,12 @@
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/layer_runner.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 
 namespace tilewave::statevec::cpu {
 
 namespace {
-
-// e^{2 pi i turns / 2^64}: two table lookups of 2^10 entries and a short series for the rest (below
-// 6e-6 rad).
-class TurnTable {
- public:
-  TurnTable() {
-    for (int k = 0; k < kSize; ++k) {
-      coarse_[k] = exact(static_cast<long double>(k) / kSize);
-      fine_[k] = exact(static_cast<long double>(k) / kSize / kSize);
-    }
-  }
-  Complex<double> operator()(std::uint64_t turns) const {
-    const double rest =
-        static_cast<double>(turns & low_mask(44)) * (0x1p-64 * 2 * std::numbers::pi);
-    const Complex<double> c = coarse_[turns >> 54] * fine_[turns >> 44 & (kSize - 1)];
-    return c * Complex<double>{1 - 0.5 * rest * rest, rest * (1 - rest * rest / 6)};
-  }
-
- private:
-  static constexpr int kSize = 1024;
-  static Complex<double> exact(long double turn) {
-    const long double angle = 2 * std::numbers::pi_v<long double> * turn;
-    return {static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
-  }
-  std::array<Complex<double>, kSize> coarse_, fine_;
-};
-
-const TurnTable& turn_table() {
-  static const TurnTable table;
-  return table;
-}
-
-// Scratch tables of a phase block.
-template <class T>
-struct PhaseScratch {
-  alignas(64) T tables[kMaxRowBits + 1][2 * kRowLength];
-  alignas(64) T scalars[2 << kMaxRowBits];
-};
 
 // What a thread owns: a tile, and tables of phase blocks.
 template <class T>
@@ -81,160 +44,6 @@ Workspace<T>& workspace(std::size_t tile_elements) {
   return w;
 }
 
-// Gathers phases that are linear in the bits of a number.
-class LinearSum {
- public:
-  void join(Complex<double> z) { scale_ = scale_ * z; }
-  void join(int bit_index, Complex<double> z) {
-    z_[bit_index] = used_ >> bit_index & 1 ? z_[bit_index] * z : z;
-    used_ |= 1u << bit_index;
-  }
-  template <class T>
-  LinearPhases<T> phases() const {
-    LinearPhases<T> p;
-    const auto as_t = [](Complex<double> z) {
-      return Complex<T>{static_cast<T>(z.re), static_cast<T>(z.im)};
-    };
-    p.scale = as_t(scale_);
-    p.used = used_;
-    for (std::uint32_t left = used_; left; left &= left - 1) {
-      const int j = std::countr_zero(left);
-      p.z[j] = as_t(z_[j]);
-    }
-    return p;
-  }
-
- private:
-  Complex<double> scale_{1, 0}, z_[kMaxRowBits];
-  std::uint32_t used_ = 0;
-};
-
-// The factor's table under the terms that hold at `index`: its own table where none does, otherwise
-// `out`; null when it is 1.
-template <class T>
-const T* factor_table(const BlockKernels<T>& kernels, const typename PhaseProgram<T>::Factor& f,
-                      std::uint64_t index, T* out) {
-  LinearSum sum;
-  bool any = false, general = false;
-  for (const auto& term : f.dynamic) {
-    if ((index & term.outside) != term.outside) continue;
-    any = true;
-    if (term.low == 0) {
-      sum.join(term.z);
-    } else if (std::has_single_bit(term.low)) {
-      sum.join(std::countr_zero(term.low), term.z);
-    } else {
-      general = true;
-    }
-  }
-  const T* table = f.has_table ? f.table.data() : nullptr;
-  if (!any) return table;
-  if (general) {  // two low bits and one outside, or more: element by element
-    const TurnTable& turn = turn_table();
-    for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      std::uint64_t turns = 0;
-      for (const auto& term : f.dynamic) {
-        if ((index & term.outside) == term.outside && (a & term.low) == term.low)
-          turns += term.turns;
-      }
-      const Complex<double> z = turn(turns) * Complex<double>{f.table[a], f.table[kRowLength + a]};
-      out[a] = static_cast<T>(z.re);
-      out[kRowLength + a] = static_cast<T>(z.im);
-    }
-    return out;
-  }
-  kernels.linear_phases(sum.phases<T>(), kLowBits, table, out);
-  return out;
-}
-
-// Factors of whole rows under the terms that hold at `index`.
-template <class T>
-const T* row_scalars(const BlockKernels<T>& kernels, const PhaseProgram<T>& program, int num_bits,
-                     std::uint64_t index, T* out) {
-  LinearSum linear;
-  bool any = false, general = false;
-  for (const auto& term : program.dynamic_scalars) {
-    if ((index & term.outside) != term.outside) continue;
-    any = true;
-    if (std::has_single_bit(term.rows)) {
-      linear.join(std::countr_zero(term.rows), term.z);
-    } else {
-      general = true;
-    }
-  }
-  const T* scalars = program.scalars.empty() ? nullptr : program.scalars.data();
-  if (!any) return scalars;
-  kernels.linear_phases(linear.phases<T>(), num_bits, scalars, out);
-  if (!general) return out;
-  const std::uint32_t count = 1u << num_bits;
-  T* re = out;
-  T* im = out + count;
-  const auto multiply = [&](std::uint32_t r, Complex<T> z) {
-    const Complex<T> product = Complex<T>{re[r], im[r]} * z;
-    re[r] = product.re;
-    im[r] = product.im;
-  };
-  for (std::uint32_t r = 0; r < count; ++r) {
-    std::uint64_t sum = 0;
-    for (const auto& term : program.dynamic_scalars) {
-      if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
-          !std::has_single_bit(term.rows)) {
-        sum += term.turns;
-      }
-    }
-    const Complex<double> z = turn_table()(sum);
-    multiply(r, {static_cast<T>(z.re), static_cast<T>(z.im)});
-  }
-  return out;
-}
-
-template <class T>
-void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const Layer<T>& layer,
-               std::uint64_t index, PhaseScratch<T>& scratch) {
-  if (!layer.has_phase) {
-    kernels.layer(tile, rows, layer.lifts, nullptr);
-    return;
-  }
-  const PhaseProgram<T>& program = layer.phase;
-  PhaseStep<T> step;
-  bool any = false;
-  const auto table_of = [&](const typename PhaseProgram<T>::Factor& factor, T* out) -> const T* {
-    if (factor.is_one()) return nullptr;
-    const T* table = factor_table<T>(kernels, factor, index, out);
-    any |= table != nullptr;
-    return table;
-  };
-  step.root = table_of(program.root, scratch.tables[kMaxRowBits]);
-  for (int b = 0; b < rows.num_bits; ++b)
-    step.bit_tables[b] = table_of(program.bits[program.bit_order[b]], scratch.tables[b]);
-  step.order = program.order.data();
-  if (!program.scalar_class.empty()) step.scalar_class = program.scalar_class.data();
-  if (program.has_scalars) {
-    step.scalars = row_scalars(kernels, program, rows.num_bits, index, scratch.scalars);
-    any |= step.scalars != nullptr;
-  }
-  // degree three and more inside the block
-  for (std::uint32_t r = 0; !program.plain.empty() && r < 1u << rows.num_bits; ++r) {
-    T* row = tile + (static_cast<std::size_t>(rows.rows[r] ^ rows.outer) << (kLowBits + 1));
-    for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      std::uint64_t sum = 0;
-      for (const auto& term : program.plain) {
-        if ((index & term.outside) == term.outside && (r & term.rows) == term.rows &&
-            (a & term.low) == term.low) {
-          sum += term.turns;
-        }
-      }
-      if (!sum) continue;
-      const Complex<double> z = turn_table()(sum);
-      const Complex<T> product = Complex<T>{row[a], row[kRowLength + a]} *
-                                 Complex<T>{static_cast<T>(z.re), static_cast<T>(z.im)};
-      row[a] = product.re;
-      row[kRowLength + a] = product.im;
-    }
-  }
-  if (any || layer.lifts.mask) kernels.layer(tile, rows, layer.lifts, any ? &step : nullptr);
-}
-
 template <class T>
 void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& program,
                std::uint64_t tile_index, PhaseScratch<T>& scratch) {
@@ -247,6 +56,9 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
         switch (s.step.index()) {
           case 0:
             run_layer(kernels, tile, rows, std::get<0>(s.step), index, scratch);
+            break;
+          case 5:
+            run_sweep(kernels, tile, rows, std::get<5>(s.step), index, scratch);
             break;
           case 1:
             kernels.row_flip(tile, rows, std::get<1>(s.step));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <numbers>
 #include <span>
 #include <utility>
 
@@ -28,12 +26,6 @@ std::uint32_t swizzle(std::uint32_t row, bool is_double) {
 }
 
 namespace {
-
-std::complex<double> turn(std::uint64_t turns) {
-  const double angle =
-      static_cast<double>(static_cast<std::int64_t>(turns)) * 0x1p-63 * std::numbers::pi;
-  return {std::cos(angle), std::sin(angle)};
-}
 
 template <class T>
 class Compiler {
@@ -122,34 +114,23 @@ class Compiler {
     }
     steps_ = &phase.steps;
     for (std::uint32_t a : wires.actions) add_action(pass_.actions[a]);
-    write_layer();
+    write(stages_.take());
     program_.phases.push_back(std::move(phase));
   }
 
   void add_action(const Action& a) {
-    // A layer is phase terms, then lifts. What comes after joins it, or goes before it, where it
-    // commutes with all that would then be on its other side.
     if (a.kind == ActionKind::kLift) {
-      const int slot = slot_of_[a.targets[0]];
-      if (lifted_ >> slot & 1) write_layer();
-      lifted_ |= bit(slot);
       const PhaseTerm pre{bit(a.targets[0]), a.pre_turns};
       if (a.pre_turns) add_terms({&pre, 1});
-      const int place = slot < kLowBits ? slot : kLowBits + row_of_[slot];
-      lifts_.mask |= 1u << place;
-      lifts_.t[place] = static_cast<T>(a.m[0]);
+      const int slot = slot_of_[a.targets[0]];
+      stages_.add_lift(slot < kLowBits ? slot : kLowBits + row_of_[slot], a.m[0]);
       return;
     }
     if (a.kind == ActionKind::kPhase) {
-      const std::span<const PhaseTerm> terms{plan_.terms.data() + a.first, a.count};
-      std::uint64_t touched = 0;
-      for (const PhaseTerm& t : terms) touched |= slots(t.mask);
-      if (touched & lifted_) write_layer();
-      add_terms(terms);
+      add_terms({plan_.terms.data() + a.first, a.count});
       return;
     }
-    if ((slots(a.target_mask() | a.control_mask) & lifted_) || (slots(a.target_mask()) & phased_))
-      write_layer();
+    write(stages_.take_before(inside(a.target_mask()), inside(a.control_mask)));
     switch (a.kind) {
       case ActionKind::kFlip: {
         const Split target = split(bit(a.targets[0])), controls = split(a.control_mask);
@@ -192,110 +173,82 @@ class Compiler {
     steps_->push_back(std::move(s));
   }
 
+  // Low bits, then row bits, of those in the block.
+  std::uint32_t inside(std::uint64_t positions) const {
+    const Split s = split(positions);
+    return s.low | s.rows << kLowBits;
+  }
+
   void add_terms(std::span<const PhaseTerm> terms) {
-    for (const PhaseTerm& t : terms) phased_ |= slots(t.mask);
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
-  }
-
-  void write_layer() {
-    if (terms_.empty() && !lifts_.mask) return;
-    Layer<T> layer;
-    layer.has_phase = !terms_.empty();
-    if (layer.has_phase) layer.phase = make_phase(terms_);
-    layer.lifts = std::exchange(lifts_, {});
-    steps_->push_back({0, 0, std::move(layer)});
-    terms_.clear();
-    lifted_ = phased_ = 0;
-  }
-
-  // A number for each different value; empty where there are more than a kernel keeps products of.
-  static std::vector<std::uint8_t> classes_of(const std::vector<std::uint64_t>& turns) {
-    std::vector<std::uint64_t> values;
-    std::vector<std::uint8_t> classes;
-    for (const std::uint64_t t : turns) {
-      const auto found = std::find(values.begin(), values.end(), t);
-      classes.push_back(static_cast<std::uint8_t>(found - values.begin()));
-      if (found == values.end()) values.push_back(t);
-      if (values.size() > kScalarClasses) return {};
-    }
-    return classes;
-  }
-
-  PhaseProgram<T> make_phase(const std::vector<PhaseTerm>& terms) const {
-    using Program = PhaseProgram<T>;
-    Program block;
-    std::array<std::vector<std::uint64_t>, kMaxRowBits + 1> turns;  // of each factor's table
-    std::vector<std::uint64_t> scalar_turns;
-    const auto unit = [](std::uint64_t value) {
-      const std::complex<double> z = turn(value);
-      return Complex<double>{z.real(), z.imag()};
-    };
-    const auto join_factor = [&](typename Program::Factor& factor,
-                                 std::vector<std::uint64_t>& table, const Split& s,
-                                 std::uint64_t value) {
-      if (s.low) factor.has_low = true;
-      if (s.outside) {
-        factor.dynamic.push_back({s.outside, s.low, value, unit(value)});
-        return;
-      }
-      factor.has_table = true;
-      if (table.empty()) table.assign(kRowLength, 0);
-      for (std::uint32_t a = 0; a < kRowLength; ++a) {
-        if ((a & s.low) == s.low) table[a] += value;
-      }
-    };
+    SplitTerms split_terms;
     for (const PhaseTerm& t : terms) {
       const Split s = split(t.mask);
-      if (s.rows == 0) {
-        join_factor(block.root, turns[kMaxRowBits], s, t.turns);
-      } else if (s.low && std::has_single_bit(s.rows)) {
-        const int b = std::countr_zero(s.rows);
-        join_factor(block.bits[b], turns[b], s, t.turns);
-      } else if (s.low) {
-        block.plain.push_back({s.outside, s.rows, s.low, t.turns});
-      } else if (s.outside) {
-        block.dynamic_scalars.push_back({s.outside, s.rows, t.turns, unit(t.turns)});
-        block.has_scalars = true;
-      } else {
-        if (scalar_turns.empty()) scalar_turns.assign(bit(num_row_bits_), 0);
-        for (std::uint32_t r = 0; r < scalar_turns.size(); ++r) {
-          if ((r & s.rows) == s.rows) scalar_turns[r] += t.turns;
-        }
-        block.has_scalars = true;
+      split_terms.push_back({s.low, s.rows, s.outside, t.turns});
+    }
+    stages_.add(split_terms);
+  }
+
+  static LayerStep<T> lifts_of(const LayerStep<double>& lifts) {
+    LayerStep<T> out;
+    out.mask = lifts.mask;
+    for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
+    return out;
+  }
+
+  void write(const std::vector<Stage>& stages) {
+    for (const Stage& stage : stages) {
+      if (stage.has_inside() || stage.lifts.mask) {
+        Layer<T> layer;
+        layer.has_phase = !stage.terms.empty();
+        if (layer.has_phase) layer.phase = make_phase_program<T>(stage.terms, num_row_bits_);
+        layer.lifts = lifts_of(stage.lifts);
+        for (const StageLink& link : stage.links) layer.links.push_back(link_of(link));
+        steps_->push_back({0, 0, std::move(layer)});
+      }
+      for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
+    }
+  }
+
+  static LinkProgram<T> link_of(const StageLink& link) {
+    LinkProgram<T> out{make_column_phases<T>(link.terms), 0, lifts_of(link.lifts)};
+    for (std::uint32_t a = 0; a < kRowLength; ++a) {
+      for (const SplitTerm& t : link.terms) {
+        if ((a & t.low) == t.low) out.columns |= bit(static_cast<int>(a));
       }
     }
-    const auto to_table = [](const std::vector<std::uint64_t>& from) {
-      Lines<T> table(2 * from.size());
-      for (std::size_t a = 0; a < from.size(); ++a) {
-        const std::complex<double> z = turn(from[a]);
-        table[a] = static_cast<T>(z.real());
-        table[from.size() + a] = static_cast<T>(z.imag());
-      }
-      return table;
+    return out;
+  }
+
+  SweepProgram<T> sweep_of(const StageSweep& sweep) const {
+    SweepProgram<T> out;
+    SweepStep<T>& step = out.step;
+    step.num_bits = sweep.num_bits;
+    // of the rows that differ in the sweep's bits only
+    const auto in_group = [&](std::uint32_t rows) {
+      std::uint32_t mask = 0;
+      for (int k = 0; k < sweep.num_bits; ++k) mask |= (rows >> sweep.bits[k] & 1) << k;
+      return mask;
     };
-    for (int b = 0; b <= kMaxRowBits; ++b) {
-      auto& factor = b == kMaxRowBits ? block.root : block.bits[b];
-      if (turns[b].empty()) turns[b].assign(kRowLength, 0);
-      if (factor.has_table || !factor.dynamic.empty()) factor.table = to_table(turns[b]);
-    }
-    if (!scalar_turns.empty()) {
-      block.scalars = to_table(scalar_turns);
-      if (block.dynamic_scalars.empty()) block.scalar_class = classes_of(scalar_turns);
-    }
-    // Products of tables change seldom where the bits that have one are the last to change.
-    int count = 0;
-    for (const bool is_one : {true, false}) {
-      for (int b = 0; b < num_row_bits_; ++b) {
-        if (block.bits[b].is_one() == is_one)
-          block.bit_order[count++] = static_cast<std::uint8_t>(b);
+    const auto used = [&](const SplitTerms& terms) {
+      std::uint32_t numbers = 0;
+      for (std::uint32_t j = 0; j < 1u << sweep.num_bits; ++j) {
+        for (const SplitTerm& t : terms) {
+          if ((in_group(t.rows) & ~j) == 0) numbers |= 1u << j;
+        }
       }
+      return numbers;
+    };
+    out.before = make_row_phases<T>(sweep.before, num_row_bits_);
+    step.before_used = used(sweep.before);
+    for (int k = 0; k < sweep.num_bits; ++k) {
+      step.bits[k] = sweep.bits[k];
+      step.t[k] = static_cast<T>(sweep.t[k]);
+      SplitTerms after = sweep.after[k];
+      step.after_used[k] = used(after);
+      for (SplitTerm& t : after) t.rows = in_group(t.rows);
+      out.after[k] = make_row_phases<T>(after, sweep.num_bits);
     }
-    block.order.resize(bit(num_row_bits_));
-    for (std::uint32_t k = 0; k < block.order.size(); ++k) {
-      for (int j = 0; j < num_row_bits_; ++j)
-        block.order[k] |= static_cast<std::uint8_t>((k >> j & 1) << block.bit_order[j]);
-    }
-    return block;
+    return out;
   }
 
   // A matrix on one or two targets with registers for all its inputs; false where it does not fit.
@@ -425,10 +378,7 @@ class Compiler {
   std::array<int, 64> row_of_;
   TileProgram<T> program_;
   std::vector<BlockStep<T>>* steps_ = nullptr;
-  // the layer being gathered
-  LayerStep<T> lifts_;
-  std::vector<PhaseTerm> terms_;
-  std::uint64_t lifted_ = 0, phased_ = 0;  // slots of its lifts and of its terms
+  Stages stages_;
 };
 
 }  // namespace
@@ -436,18 +386,16 @@ class Compiler {
 template <class T>
 std::size_t bytes_of(const TileProgram<T>& program) {
   const auto heap = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  const auto of_factor = [&](const typename PhaseProgram<T>::Factor& f) {
-    return heap(f.table) + heap(f.dynamic);
-  };
   std::size_t bytes = sizeof program + heap(program.phases);
   for (const BlockPhase<T>& phase : program.phases) {
     bytes += heap(phase.rows) + heap(phase.outer) + heap(phase.outer_index) + heap(phase.steps);
     for (const BlockStep<T>& s : phase.steps) {
       if (const auto* layer = std::get_if<Layer<T>>(&s.step)) {
-        const PhaseProgram<T>& p = layer->phase;
-        bytes += of_factor(p.root) + heap(p.order) + heap(p.scalars) + heap(p.scalar_class) +
-                 heap(p.dynamic_scalars) + heap(p.plain);
-        for (const auto& factor : p.bits) bytes += of_factor(factor);
+        bytes += heap_bytes(layer->phase) + heap(layer->links);
+        for (const LinkProgram<T>& link : layer->links) bytes += heap_bytes(link.phases);
+      } else if (const auto* sweep = std::get_if<SweepProgram<T>>(&s.step)) {
+        bytes += heap_bytes(sweep->before);
+        for (const RowPhases<T>& after : sweep->after) bytes += heap_bytes(after);
       } else if (const auto* pair = std::get_if<PairStep<T>>(&s.step)) {
         bytes += heap(pair->coefficients);
       } else if (const auto* dense = std::get_if<DenseStep<T>>(&s.step)) {

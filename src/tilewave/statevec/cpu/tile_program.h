@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tilewave/statevec/cpu/block.h"
+#include "tilewave/statevec/cpu/phase_program.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec::cpu {
@@ -20,45 +21,12 @@ namespace tilewave::statevec::cpu {
 /// Place of a row in the tile: XOR-linear, spreads rows over cache sets.
 std::uint32_t swizzle(std::uint32_t row, bool is_double);
 
-/// A phase block on one block of rows: tables of the terms inside the block, and the terms that
-/// depend on where the block lies. Terms are sorted by their row bits: none, one, or several.
-/// Several row bits together with low bits (degree three and more) do not fit this form and make a
-/// second, plain program.
+/// Terms without row bits, then lifts inside rows.
 template <class T>
-struct PhaseProgram {
-  struct Dynamic {              // a term with bits outside the block
-    std::uint64_t outside = 0;  // positions
-    std::uint32_t low = 0;      // bits inside the row
-    std::uint64_t turns = 0;
-    Complex<double> z{1, 0};  // e^{2 pi i turns / 2^64}
-  };
-  struct Factor {
-    bool has_table = false;  // the table of terms inside the block is not 1
-    bool has_low = false;    // some term has low bits
-    Lines<T> table;          // 64 re, 64 im
-    std::vector<Dynamic> dynamic;
-    bool is_one() const { return !has_table && dynamic.empty(); }
-  };
-  Factor root;
-  std::array<Factor, kMaxRowBits> bits;
-  std::array<std::uint8_t, kMaxRowBits> bit_order{};  // those without a factor first
-  std::vector<std::uint8_t> order;                    // the rows, counted in that order
-  struct RowTerm {                                    // several row bits and bits outside
-    std::uint64_t outside = 0;
-    std::uint32_t rows = 0;
-    std::uint64_t turns = 0;
-    Complex<double> z{1, 0};
-  };
-  bool has_scalars = false;  // some terms have several row bits, or row bits without low bits
-  Lines<T> scalars;          // of terms with row bits only: 2^b re, 2^b im; empty when all 1
-  std::vector<std::uint8_t> scalar_class;  // of each row; empty where there are too many
-  std::vector<RowTerm> dynamic_scalars;
-  struct PlainTerm {  // any term of degree three and more over rows and low bits
-    std::uint64_t outside = 0;
-    std::uint32_t rows = 0, low = 0;
-    std::uint64_t turns = 0;
-  };
-  std::vector<PlainTerm> plain;
+struct LinkProgram {
+  ColumnPhases<T> phases;
+  std::uint64_t columns = 0;  // whose factor is not 1
+  LayerStep<T> lifts;
 };
 
 template <class T>
@@ -66,10 +34,20 @@ struct Layer {
   bool has_phase = false;
   PhaseProgram<T> phase;  // before the lifts
   LayerStep<T> lifts;
+  std::vector<LinkProgram<T>> links;  // before the lifts on rows
+};
+
+/// Lifts on row bits with phases of rows between them: see SweepStep.
+template <class T>
+struct SweepProgram {
+  SweepStep<T> step;  // without tables
+  RowPhases<T> before;
+  std::array<RowPhases<T>, kSweepBits> after;
 };
 
 template <class T>
-using AnyStep = std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>>;
+using AnyStep =
+    std::variant<Layer<T>, RowFlip, MaskedFlip, PairStep<T>, DenseStep<T>, SweepProgram<T>>;
 
 template <class T>
 struct BlockStep {
