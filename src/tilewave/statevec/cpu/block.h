@@ -26,6 +26,7 @@ constexpr int kMaxRowBits = 8;  ///< of a block, at most
 constexpr int kScalarClasses = 8;
 constexpr int kMaxLinks = 8;   ///< after one layer
 constexpr int kSweepBits = 3;  ///< row bits of a sweep, at most
+constexpr int kPairBit = 4;    ///< low bits from here on choose a vector, for every vector length
 
 /// Memory of tables, in whole cache lines: no vector of one lies across two.
 template <class T>
@@ -50,9 +51,13 @@ struct BlockRows {
 };
 
 /// Lifts: bit l (of a row below kLowBits, of the row number from there) by t[l] if mask has it.
+/// Two lifts by the same t are together cheaper as the rotation (1 + t^2)^-1 [[1, -t], [t, 1]] x
+/// [[1, -t], [t, 1]]. With `low_pair` those on the bits kPairBit and kPairBit + 1 are one, with
+/// `row_pairs` all on rows are, two and two; one may be left over, and is a lift as before.
 template <class T>
 struct LayerStep {
   std::uint32_t mask = 0;
+  bool low_pair = false, row_pairs = false;
   T t[kLowBits + kMaxRowBits] = {};
 };
 

@@ -154,6 +154,37 @@ TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
   }
 }
 
+// One rotation on many qubits, then phases: lifts by one t are taken in pairs.
+TEST_P(CpuState, layers_of_equal_lifts_agree_with_their_gates) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed + 9000);
+    const int n = 6 + static_cast<int>(random() % 12);
+    const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6283) - 3.1; };
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    for (int layer = 0; layer < 6; ++layer) {
+      const double theta = angle();
+      const std::uint64_t some = random() % 3 ? ~std::uint64_t{0} : random();
+      for (int k = 0; k < n; ++k) {
+        const auto q = static_cast<circuit::Qubit>(k);
+        if (some >> k & 1) c.add_gate(layer % 2 ? GateId::kRx : GateId::kRy, {q}, {theta});
+      }
+      for (int k = 0; k + 1 < n; ++k) {
+        const auto q = static_cast<circuit::Qubit>(k);
+        if (random() % 3) c.add_gate(GateId::kRzz, {q, q + 1}, {angle()});
+      }
+    }
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 2));
+    Amplitudes expected = testing::random_state(n, random);
+    state->set_amplitudes(expected);
+    state->apply(c, c.ops());
+    testing::apply_circuit(expected, c);
+    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << "n = " << n;
+  }
+}
+
 TEST_P(CpuState, observations_agree_with_the_amplitudes) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed + 1000);

@@ -1,10 +1,10 @@
 // A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
-// multiply-adds (on a bit inside a vector also 2 lane permutations), a phase block 8 (4 to build
-// the factor, 4 to apply it). The phase with the lifts inside rows, and every four lifts on rows,
-// load and store the block once. One loop for the phase and three rows with all their vectors in
-// registers was faster on a block that stays in the first-level cache and slower in a pass, where
-// blocks come from the second level.
+// multiply-adds (on a bit inside a vector also 2 lane permutations; by 1 additions; two by one
+// t 2.5 and 2.5 additions), a phase block 8 (4 to build the factor, 4 to apply it). The phase with
+// the lifts inside rows, and every four lifts on rows, load and store the block once. One loop for
+// the phase and three rows with all their vectors in registers was faster on a block that stays in
+// the first-level cache and slower in a pass, where blocks come from the second level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/layer_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -49,6 +49,32 @@ HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
   im = hn::MulAdd(im, fr, hn::Mul(x, fi));
 }
 
+// Two lifts by one t on four vectors, divided by 1 + t^2. Sums and differences of opposite corners
+// are enough:  d = x00 - x11 and u = x01 + x10 give  e = (t^2 d + t u) / (1 + t^2)  and
+// f = (t d - t^2 u) / (1 + t^2),  and x00 - e, x01 + f, x10 + f, x11 + e are the results: 4
+// multiply-adds and 6 additions for 8 multiply-adds, 5 and 5 as written.
+template <class T>
+struct PairedLifts {
+  T a, b;
+
+  explicit PairedLifts(T t) {
+    const double square = static_cast<double>(t) * static_cast<double>(t);
+    a = static_cast<T>(square / (1 + square));
+    b = static_cast<T>(static_cast<double>(t) / (1 + square));
+  }
+  HWY_INLINE void operator()(Vec<T>& x00, Vec<T>& x01, Vec<T>& x10, Vec<T>& x11) const {
+    const Tag<T> tag;
+    const auto av = hn::Set(tag, a), bv = hn::Set(tag, b);
+    const auto one = in_register(hn::Set(tag, T(1)));
+    const auto d = hn::Sub(x00, x11), u = hn::Add(x01, x10);
+    const auto e = hn::MulAdd(bv, u, hn::Mul(av, d)), f = hn::NegMulAdd(av, u, hn::Mul(bv, d));
+    x00 = hn::NegMulAdd(one, e, x00);
+    x01 = hn::Add(x01, f);
+    x10 = hn::Add(x10, f);
+    x11 = hn::Add(x11, e);
+  }
+};
+
 // Lane l of the result is lane l ^ (1 << kBit): by a shuffle that needs no indices where there is
 // one.
 template <class T, int kBit>
@@ -70,11 +96,16 @@ template <class T>
 struct LowLifts {
   std::uint32_t mask;
   const T* t;
+  bool paired = false;
+  PairedLifts<T> pair{T(0)};
   HWY_ALIGN T coefficients[4][kLanes<T>];  // bits inside a vector: of a lane's partner
 
   LowLifts() : mask(0), t(nullptr) {}
   explicit LowLifts(const LayerStep<T>& step)
-      : mask(step.mask & ((1u << kLowBits) - 1)), t(step.t) {
+      : mask(step.mask & ((1u << kLowBits) - 1)),
+        t(step.t),
+        paired(step.low_pair),
+        pair(step.t[kPairBit]) {
     for (int l = 0; l < log2_of(kLanes<T>); ++l) {
       for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = (i >> l & 1) ? t[l] : -t[l];
     }
@@ -92,6 +123,16 @@ struct LowLifts {
     } else if constexpr (kBit < kLowBits) {
       if (!(mask >> kBit & 1)) return;
       constexpr int kStride = 1 << (kBit - kLaneBits);
+      if (t[kBit] == 1) {
+        TW_UNROLL
+        for (int i = 0; i < kN / 2; ++i) {
+          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
+          const auto x = v[lo], y = v[hi];
+          v[lo] = hn::Sub(x, y);
+          v[hi] = hn::Add(x, y);
+        }
+        return;
+      }
       const auto tv = hn::Set(d, t[kBit]);
       TW_UNROLL
       for (int i = 0; i < kN / 2; ++i) {
@@ -102,13 +143,25 @@ struct LowLifts {
       }
     }
   }
+  HWY_INLINE void lift_pair(Vec<T>* v) const {
+    constexpr int kN = 2 * kVectors<T>, kStride = (1 << kPairBit) / kLanes<T>;
+    TW_UNROLL
+    for (int i = 0; i < kN / 4; ++i) {
+      Vec<T>* x = v + (((i / kStride) * 4 * kStride) | (i % kStride));
+      pair(x[0], x[kStride], x[2 * kStride], x[3 * kStride]);
+    }
+  }
   HWY_INLINE void operator()(Vec<T>* v) const {
     lift<0>(v);
     lift<1>(v);
     lift<2>(v);
     lift<3>(v);
-    lift<4>(v);
-    lift<5>(v);
+    if (paired) {
+      lift_pair(v);
+    } else {
+      lift<4>(v);
+      lift<5>(v);
+    }
   }
 };
 
@@ -292,10 +345,16 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   }
 }
 
-// Lifts on R bits of the row number in one sweep, all by t > 0; where all are by 1 (kUnit) half of
-// the multiply-adds are additions, for which some cores have ports of their own. A lift by -t is
-// one by t with both rows exchanged.
-template <class T, int R, bool kUnit>
+enum class Lifts {
+  kAny,
+  kUnit,    // all by 1 or -1: half of the multiply-adds are additions, for which some cores have
+            // ports of their own
+  kPaired,  // all by one t: two and two
+};
+
+// Lifts on R bits of the row number in one sweep, all by t > 0. A lift by -t is one by t with both
+// rows exchanged.
+template <class T, int R, Lifts kLifts>
 void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
   const Tag<T> d;
   constexpr int kRows = 1 << R;
@@ -307,6 +366,7 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
     for (int k = 0; k < R; ++k)
       place[j] ^= ((j >> k & 1) != (lifts[k] < 0)) ? b.rows[1u << bits[k]] : 0;
   }
+  const PairedLifts<T> pair(lifts[0] < 0 ? -lifts[0] : lifts[0]);
   const std::uint32_t groups = 1u << (b.num_bits - R);
   for (std::uint32_t g = 0; g < groups; ++g) {
     std::uint32_t base = g;
@@ -320,14 +380,23 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
       Vec<T> v[kRows];
       TW_UNROLL
       for (int j = 0; j < kRows; ++j) v[j] = in_register(hn::Load(d, p[j] + i));
+      constexpr int kPaired = kLifts == Lifts::kPaired ? R / 2 * 2 : 0;  // bits
       TW_UNROLL
-      for (int k = 0; k < R; ++k) {
+      for (int k = 0; k < kPaired; k += 2) {
+        TW_UNROLL
+        for (int j = 0; j < kRows / 4; ++j) {
+          const int x = ((j >> k) << (k + 2)) | (j & ((1 << k) - 1)), low = 1 << k, high = 2 << k;
+          pair(v[x], v[x | low], v[x | high], v[x | low | high]);
+        }
+      }
+      TW_UNROLL
+      for (int k = kPaired; k < R; ++k) {
         TW_UNROLL
         for (int j = 0; j < kRows / 2; ++j) {
           const int lo = ((j >> k) << (k + 1)) | (j & ((1 << k) - 1)), hi = lo | 1 << k;
           const auto x = v[lo], y = v[hi];
           v[lo] = hn::NegMulAdd(t[k], y, x);
-          v[hi] = kUnit ? hn::Add(x, y) : hn::MulAdd(t[k], x, y);
+          v[hi] = kLifts == Lifts::kUnit ? hn::Add(x, y) : hn::MulAdd(t[k], x, y);
         }
       }
       TW_UNROLL
@@ -336,17 +405,17 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
   }
 }
 
-template <class T, bool kUnit>
+template <class T, Lifts kLifts>
 void row_lifts(T* tile, BlockRows b, int count, const int* bits, const T* t) {
   switch (count) {
     case 1:
-      return row_lifts_of<T, 1, kUnit>(tile, b, bits, t);
+      return row_lifts_of<T, 1, kLifts>(tile, b, bits, t);
     case 2:
-      return row_lifts_of<T, 2, kUnit>(tile, b, bits, t);
+      return row_lifts_of<T, 2, kLifts>(tile, b, bits, t);
     case 3:
-      return row_lifts_of<T, 3, kUnit>(tile, b, bits, t);
+      return row_lifts_of<T, 3, kLifts>(tile, b, bits, t);
     default:
-      return row_lifts_of<T, 4, kUnit>(tile, b, bits, t);
+      return row_lifts_of<T, 4, kLifts>(tile, b, bits, t);
   }
 }
 
@@ -374,8 +443,13 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
       unit &= t[j] == 1 || t[j] == -1;
       left &= left - 1;
     }
-    unit ? row_lifts<T, true>(tile, b, count, bits, t)
-         : row_lifts<T, false>(tile, b, count, bits, t);
+    if (step.row_pairs) {
+      row_lifts<T, Lifts::kPaired>(tile, b, count, bits, t);
+    } else if (unit) {
+      row_lifts<T, Lifts::kUnit>(tile, b, count, bits, t);
+    } else {
+      row_lifts<T, Lifts::kAny>(tile, b, count, bits, t);
+    }
   }
 }
 

@@ -118,8 +118,8 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
   to.inside_row = at.store == Addressing::Store::kInsideRow;
   ahead.base = Address<T>::of(next);
-  kernels.store(tile, state, to, ahead, static_cast<T>(pass.scale.real()),
-                static_cast<T>(pass.scale.imag()));
+  const cplx scale = pass.scale * program.scale;
+  kernels.store(tile, state, to, ahead, static_cast<T>(scale.real()), static_cast<T>(scale.imag()));
 }
 
 // States below one row, and only these: every action directly on the amplitudes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -188,10 +189,25 @@ class Compiler {
     stages_.add(split_terms);
   }
 
-  static LayerStep<T> lifts_of(const LayerStep<double>& lifts) {
+  // Lifts by one t are taken two and two where that divides them by a number, which the tile's
+  // scale makes good.
+  LayerStep<T> lifts_of(const LayerStep<double>& lifts) {
     LayerStep<T> out;
     out.mask = lifts.mask;
     for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
+    const auto take_pairs = [&](std::uint32_t mask) {
+      if (std::popcount(mask) < 2) return false;
+      const T t = out.t[std::countr_zero(mask)];
+      if (std::abs(t) == 1) return false;
+      for (std::uint32_t left = mask; left; left &= left - 1) {
+        if (out.t[std::countr_zero(left)] != t) return false;
+      }
+      const double square = static_cast<double>(t) * static_cast<double>(t);
+      program_.scale *= std::pow(1 + square, std::popcount(mask) / 2);
+      return true;
+    };
+    out.low_pair = take_pairs(lifts.mask & 3u << kPairBit);
+    out.row_pairs = take_pairs(lifts.mask >> kLowBits << kLowBits);
     return out;
   }
 
@@ -209,7 +225,7 @@ class Compiler {
     }
   }
 
-  static LinkProgram<T> link_of(const StageLink& link) {
+  LinkProgram<T> link_of(const StageLink& link) {
     LinkProgram<T> out{make_column_phases<T>(link.terms), 0, lifts_of(link.lifts)};
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
       for (const SplitTerm& t : link.terms) {

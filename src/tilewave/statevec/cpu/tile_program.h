@@ -67,6 +67,7 @@ struct BlockPhase {
 template <class T>
 struct TileProgram {
   int num_slots = 0;
+  double scale = 1;  ///< what its result is still to be multiplied by
   std::vector<BlockPhase<T>> phases;
 };
 
