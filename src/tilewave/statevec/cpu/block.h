@@ -168,6 +168,14 @@ struct Chunks {
   bool inside_row = false;  ///< table[x] < 64
 };
 
+/// Rows of a state that change places: of each cycle, the row at base ^ offset[j] (in amplitudes)
+/// goes to where the next one is, the last one's to the first.
+struct RowCycles {
+  const std::uint64_t* offset = nullptr;
+  const std::uint32_t* length = nullptr;
+  std::size_t count = 0;
+};
+
 /// Kernels compiled for one instruction set.
 template <class T>
 struct BlockKernels {
@@ -179,6 +187,10 @@ struct BlockKernels {
   /// chunks of the next tile.
   void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,
                 T scale_im);
+  /// Moves rows of 256 bytes, times a number, and meanwhile a request for those of the tile at
+  /// `next`.
+  void (*move_rows)(T* state, std::uint64_t base, std::uint64_t next, const RowCycles& cycles,
+                    T scale);
   /// A phase block (unless null), then lifts inside rows and links (at most kMaxLinks), then lifts
   /// on rows.
   void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase,

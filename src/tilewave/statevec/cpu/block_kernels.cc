@@ -256,11 +256,40 @@ void store(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T 
 }
 
 template <class T>
+void move_rows(T* state, std::uint64_t base, std::uint64_t next, const RowCycles& cycles, T scale) {
+  const Tag<T> d;
+  constexpr int kElements = 2 << kRowChunkBits<T>, kN = kElements / kLanes<T>;
+  const auto sv = hn::Set(d, scale);
+  const auto row = [&](std::uint64_t offset) { return state + 2 * (base ^ offset); };
+  const std::uint64_t* offset = cycles.offset;
+  for (std::size_t c = 0; c < cycles.count; offset += cycles.length[c], ++c) {
+    const std::uint32_t length = cycles.length[c];
+    if (length == 1 && scale == T(1)) continue;
+    Vec<T> carried[kN];
+    const T* last = row(offset[length - 1]);
+    TW_UNROLL
+    for (int i = 0; i < kN; ++i) carried[i] = hn::Load(d, last + i * kLanes<T>);
+    for (std::uint32_t j = 0; j < length; ++j) {
+      const char* ahead = reinterpret_cast<const char*>(state + 2 * (next ^ offset[j]));
+      for (int b = 0; b < 256; b += 64) __builtin_prefetch(ahead + b, 1, 2);
+      T* to = row(offset[j]);
+      TW_UNROLL
+      for (int i = 0; i < kN; ++i) {
+        const auto here = hn::Load(d, to + i * kLanes<T>);
+        hn::Store(hn::Mul(carried[i], sv), d, to + i * kLanes<T>);
+        carried[i] = here;
+      }
+    }
+  }
+}
+
+template <class T>
 void fill_moves(BlockKernels<T>& k) {
   k.target = hwy::TargetName(HWY_TARGET);
   k.lanes = kLanes<T>;
   k.load = load<T>;
   k.store = store<T>;
+  k.move_rows = move_rows<T>;
   k.row_flip = row_flip<T>;
   k.masked_flip = masked_flip<T>;
 }

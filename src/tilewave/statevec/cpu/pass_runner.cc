@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/layer_runner.h"
+#include "tilewave/statevec/cpu/row_moves.h"
 #include "tilewave/statevec/cpu/tile_program.h"
 
 namespace tilewave::statevec::cpu {
@@ -197,6 +199,7 @@ template <class T>
 struct PreparedPass {
   Addressing at;
   TileProgram<T> program;
+  std::optional<RowMoves> moves;  // all it does
 };
 
 std::size_t bytes_of(const Addressing& at) {
@@ -227,7 +230,12 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   Pass work = pass;  // what is left once the movement has taken its part
   made->at = make_addressing(work, plan.terms, kDouble);
   made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
-  if (kept) kept->keep<PreparedPass<T>>(index, made, bytes_of(made->program) + bytes_of(made->at));
+  made->moves = RowMoves::of(made->at, pass, !work.actions.empty(), kDouble);
+  if (kept) {
+    kept->keep<PreparedPass<T>>(index, made,
+                                bytes_of(made->program) + bytes_of(made->at) +
+                                    (made->moves ? made->moves->num_bytes() : 0));
+  }
   return made;
 }
 
@@ -273,9 +281,15 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
 #pragma omp for schedule(dynamic, share)
     for (std::uint64_t t = 0; t < num_tiles; ++t) {
       if (failure) continue;
-      const std::uint64_t next = t + 1 < num_tiles ? t + 1 : t;
-      run_tile(kernels, pass, program, at, amps, deposit_bits(t, free), deposit_bits(next, free),
-               w->tile.template as<T>(), w->scratch);
+      const std::uint64_t base = deposit_bits(t, free),
+                          next = deposit_bits(t + 1 < num_tiles ? t + 1 : t, free);
+      if (prepared->moves) {
+        kernels.move_rows(reinterpret_cast<T*>(amps), Address<T>::of(base), Address<T>::of(next),
+                          prepared->moves->cycles(at, base), static_cast<T>(pass.scale.real()));
+      } else {
+        run_tile(kernels, pass, program, at, amps, base, next, w->tile.template as<T>(),
+                 w->scratch);
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);
