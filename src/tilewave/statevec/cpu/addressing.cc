@@ -138,18 +138,15 @@ Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool
     a.store_offset.push_back(in_memory(offset));
     a.store_place.push_back(store_place(offset));
   }
-  bool straight = true, inside_row = true;
+  bool straight = true;
   for (std::uint32_t x = 0; x < low + 1; ++x) {
     const std::uint32_t place = store_place(x) ^ store_zero;
     a.inside.push_back(static_cast<std::int32_t>(place));
     straight &= place == x;
-    inside_row &= place < kRowLength;
   }
   for (std::uint32_t place : a.store_place) straight &= !(place & low);
   for (const auto& [bit, adds] : a.store_outside) straight &= !(adds & low);
-  a.store = straight     ? Addressing::Store::kStraight
-            : inside_row ? Addressing::Store::kInsideRow
-                         : Addressing::Store::kGather;
+  a.store = straight ? Addressing::Store::kStraight : Addressing::Store::kGather;
   return a;
 }
 

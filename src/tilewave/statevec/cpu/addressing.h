@@ -20,8 +20,7 @@ std::uint32_t place_of(std::uint64_t slot_index, bool is_double);
 
 struct Addressing {
   enum class Store : std::uint8_t {
-    kStraight,   ///< an output chunk is a chunk of the tile
-    kInsideRow,  ///< its elements come from one row
+    kStraight,  ///< an output chunk is a chunk of the tile
     kGather,
   };
   /// (bit outside the tile, what it adds to places)

@@ -165,7 +165,6 @@ struct Chunks {
   std::size_t count = 0;
   int bits = 0;
   const std::int32_t* table = nullptr;
-  bool inside_row = false;  ///< table[x] < 64
 };
 
 /// Rows of a state that change places: of each cycle, the row at base ^ offset[j] (in amplitudes)

@@ -139,51 +139,6 @@ void masked_flip(T* tile, BlockRows b, const MaskedFlip& step) {
   }
 }
 
-// The elements of an output vector come from one or two vectors of the row most of the time.
-template <class T, bool kRow>
-HWY_INLINE void store_inside_row_chunk(const T* HWY_RESTRICT tile, std::uint32_t place,
-                                       const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst,
-                                       std::size_t count, T scale_re, T scale_im) {
-  const Tag<T> d;
-  using TI = hwy::MakeSigned<T>;
-  constexpr std::size_t kN = static_cast<std::size_t>(kLanes<T>);
-  const T* row = tile + (place & ~static_cast<std::uint32_t>(kRowLength - 1));
-  const auto column = static_cast<TI>(place & (kRowLength - 1));
-  std::size_t x = 0;
-  if constexpr (kLanes < T >> 1) {
-    const hn::Rebind<TI, Tag<T>> di;
-    const auto sr = hn::Set(d, scale_re), si = hn::Set(d, scale_im);
-    for (; x + kN <= count; x += kN) {
-      hn::Vec<decltype(di)> index;
-      if constexpr (sizeof(TI) == 4) {
-        index = hn::LoadU(di, table + x);
-      } else {
-        const hn::Rebind<std::int32_t, Tag<T>> narrow;
-        index = hn::PromoteTo(di, hn::LoadU(narrow, table + x));
-      }
-      index = hn::Xor(index, hn::Set(di, column));
-      const auto lane = hn::IndicesFromVec(d, hn::And(index, hn::Set(di, static_cast<TI>(kN - 1))));
-      const auto vector = hn::ShiftRight<log2_of(kLanes<T>)>(index);
-      auto re = hn::Zero(d), im = hn::Zero(d);
-      for (int v = 0; v < kVectors<T>; ++v) {
-        const auto mine = hn::RebindMask(d, hn::Eq(vector, hn::Set(di, static_cast<TI>(v))));
-        if (hn::AllFalse(d, mine)) continue;
-        const T* from = row + v * kLanes<T>;
-        re = hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from), lane), re);
-        im = hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from + kRowLength), lane), im);
-      }
-      hn::StoreInterleaved2(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
-                            hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
-    }
-  }
-  for (; kHasTail<T, kRow> && x < count; ++x) {
-    const T* from = row + (column ^ table[x]);
-    const T re = from[0], im = from[kRowLength];
-    dst[2 * x] = re * scale_re - im * scale_im;
-    dst[2 * x + 1] = re * scale_im + im * scale_re;
-  }
-}
-
 template <class T, bool kRow>
 HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t place,
                                      const std::int32_t* HWY_RESTRICT table, T* HWY_RESTRICT dst,
@@ -218,6 +173,67 @@ HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t p
   }
 }
 
+// The amplitudes of a chunk whose places are table[x] ^ place, by shuffles of the few vectors they
+// are in.
+template <class T>
+class ChunkShuffle {
+ public:
+  /// False where the places are in too many vectors.
+  bool make(const std::int32_t* table) {
+    for (int o = 0; o < kOut; ++o) {
+      count_[o] = 0;
+      for (int l = 0; l < kN; ++l) {
+        const std::int32_t place = table[o * kN + l], vector = place & ~(kN - 1);
+        int s = 0;
+        while (s < count_[o] && offset_[o][s] != vector) ++s;
+        if (s == kMost) return false;
+        if (s == count_[o]) {
+          ++count_[o];
+          offset_[o][s] = vector;
+          for (T& m : mine_[o][s]) m = 0;
+        }
+        mine_[o][s][l] = 1;
+        lane_[o][l] = static_cast<TI>(place & (kN - 1));
+      }
+    }
+    return true;
+  }
+
+  HWY_INLINE void store(const T* HWY_RESTRICT tile, std::uint32_t place, T* HWY_RESTRICT dst,
+                        Vec<T> scale_re, Vec<T> scale_im) const {
+    const Tag<T> d;
+    const hn::Rebind<TI, Tag<T>> di;
+    const auto turned = hn::Set(di, static_cast<TI>(place & (kN - 1)));
+    const std::uint32_t first = place & ~static_cast<std::uint32_t>(kN - 1);
+    TW_UNROLL
+    for (int o = 0; o < kOut; ++o) {
+      const auto lane = hn::IndicesFromVec(d, hn::Xor(hn::Load(di, lane_[o]), turned));
+      const auto from = [&](int s) {
+        return tile + (first ^ static_cast<std::uint32_t>(offset_[o][s]));
+      };
+      auto re = hn::TableLookupLanes(hn::Load(d, from(0)), lane),
+           im = hn::TableLookupLanes(hn::Load(d, from(0) + kRowLength), lane);
+      for (int s = 1; s < count_[o]; ++s) {
+        const auto mine = hn::Ne(hn::Load(d, mine_[o][s]), hn::Zero(d));
+        re = hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from(s)), lane), re);
+        im =
+            hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from(s) + kRowLength), lane), im);
+      }
+      hn::StoreInterleaved2(hn::NegMulAdd(im, scale_im, hn::Mul(re, scale_re)),
+                            hn::MulAdd(im, scale_re, hn::Mul(re, scale_im)), d, dst + 2 * o * kN);
+    }
+  }
+
+ private:
+  using TI = hwy::MakeSigned<T>;
+  static constexpr int kN = kLanes<T>, kMost = 8;
+  static constexpr int kOut = (1 << kRowChunkBits<T>) / kN;
+  int count_[kOut];
+  std::int32_t offset_[kOut][kMost];
+  HWY_ALIGN TI lane_[kOut][kN];
+  HWY_ALIGN T mine_[kOut][kMost][kN];
+};
+
 template <class T, class Store>
 HWY_INLINE void store_all(const Chunks& c, T* state, const Chunks& next, Store store_one) {
   const std::size_t bytes = (std::size_t{2} << c.bits) * sizeof(T);
@@ -236,15 +252,20 @@ HWY_INLINE void store_sized(const T* tile, T* state, const Chunks& c, const Chun
     store_all(c, state, next, [&](std::uint32_t from, T* to) {
       store_chunk<T, kRow>(tile + from, to, size, scale_re, scale_im);
     });
-  } else if (c.inside_row) {
-    store_all(c, state, next, [&](std::uint32_t from, T* to) {
-      store_inside_row_chunk<T, kRow>(tile, from, c.table, to, size, scale_re, scale_im);
-    });
-  } else {
-    store_all(c, state, next, [&](std::uint32_t from, T* to) {
-      store_gathered_chunk<T, kRow>(tile, from, c.table, to, size, scale_re, scale_im);
-    });
+    return;
   }
+  if constexpr (kRow && kLanes < T >> 1) {
+    ChunkShuffle<T> shuffle;
+    if (shuffle.make(c.table)) {
+      const auto re = hn::Set(Tag<T>(), scale_re), im = hn::Set(Tag<T>(), scale_im);
+      store_all(c, state, next,
+                [&](std::uint32_t from, T* to) { shuffle.store(tile, from, to, re, im); });
+      return;
+    }
+  }
+  store_all(c, state, next, [&](std::uint32_t from, T* to) {
+    store_gathered_chunk<T, kRow>(tile, from, c.table, to, size, scale_re, scale_im);
+  });
 }
 
 template <class T>

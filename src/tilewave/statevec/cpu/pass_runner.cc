@@ -118,7 +118,6 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   to.place = at.store_place.data();
   to.shift = Addressing::sum(at.store_outside, base);
   if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
-  to.inside_row = at.store == Addressing::Store::kInsideRow;
   ahead.base = Address<T>::of(next);
   const cplx scale = pass.scale * program.scale;
   kernels.store(tile, state, to, ahead, static_cast<T>(scale.real()), static_cast<T>(scale.imag()));
