@@ -51,12 +51,14 @@ struct BlockRows {
 };
 
 /// Lifts: bit l (of a row below kLowBits, of the row number from there) by t[l] if mask has it.
+/// Those of `reflected`, by 1, are Hadamard gates instead, sqrt(2) times: [[1, 1], [1, -1]]; of the
+/// row bits all or none.
 /// Two lifts by the same t are together cheaper as the rotation (1 + t^2)^-1 [[1, -t], [t, 1]] x
 /// [[1, -t], [t, 1]]. With `low_pair` those on the bits kPairBit and kPairBit + 1 are one, with
 /// `row_pairs` all on rows are, two and two; one may be left over, and is a lift as before.
 template <class T>
 struct LayerStep {
-  std::uint32_t mask = 0;
+  std::uint32_t mask = 0, reflected = 0;
   bool low_pair = false, row_pairs = false;
   T t[kLowBits + kMaxRowBits] = {};
 };
@@ -71,7 +73,8 @@ struct RowLink {
 };
 
 /// Lifts on different bits of the row number, one after the other: every row times its factor
-/// `before`, then for each k the lift on bits[k] by t[k], and times after[k]. Tables are real
+/// `before`, then for each k the lift on bits[k] by t[k] (a Hadamard gate as in LayerStep where bit
+/// k of `reflected` is 1), and times after[k]. Tables are real
 /// parts, then imaginary parts; null ones are 1. That of `before` goes over the rows of the block,
 /// those of `after` over numbers whose bit k is the row's bit bits[k].
 template <class T>
@@ -79,6 +82,7 @@ struct SweepStep {
   int num_bits = 0;
   int bits[kSweepBits] = {};
   T t[kSweepBits] = {};
+  std::uint32_t reflected = 0;
   const T* before = nullptr;
   const T* after[kSweepBits] = {};
   /// Such numbers, as bits, for which the factor is not always 1.

@@ -94,7 +94,7 @@ HWY_INLINE Vec<T> lanes_exchanged(Vec<T> v) {
 // Lifts on the bits inside a row, all 2 kVectors vectors of which are in v.
 template <class T>
 struct LowLifts {
-  std::uint32_t mask;
+  std::uint32_t mask, reflected = 0;
   const T* t;
   bool paired = false;
   PairedLifts<T> pair{T(0)};
@@ -103,11 +103,13 @@ struct LowLifts {
   LowLifts() : mask(0), t(nullptr) {}
   explicit LowLifts(const LayerStep<T>& step)
       : mask(step.mask & ((1u << kLowBits) - 1)),
+        reflected(step.reflected),
         t(step.t),
         paired(step.low_pair),
         pair(step.t[kPairBit]) {
     for (int l = 0; l < log2_of(kLanes<T>); ++l) {
-      for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = (i >> l & 1) ? t[l] : -t[l];
+      const T sign = reflected >> l & 1 ? T(-1) : T(1);
+      for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = ((i >> l & 1) ? t[l] : -t[l]) * sign;
     }
   }
 
@@ -118,11 +120,26 @@ struct LowLifts {
     if constexpr (kBit < kLaneBits) {
       if (!(mask >> kBit & 1)) return;
       const auto c = hn::Load(d, coefficients[kBit]);
+      if (reflected >> kBit & 1) {
+        TW_UNROLL
+        for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, v[i], lanes_exchanged<T, kBit>(v[i]));
+        return;
+      }
       TW_UNROLL
       for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, lanes_exchanged<T, kBit>(v[i]), v[i]);
     } else if constexpr (kBit < kLowBits) {
       if (!(mask >> kBit & 1)) return;
       constexpr int kStride = 1 << (kBit - kLaneBits);
+      if (reflected >> kBit & 1) {
+        TW_UNROLL
+        for (int i = 0; i < kN / 2; ++i) {
+          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
+          const auto x = v[lo], y = v[hi];
+          v[lo] = hn::Add(x, y);
+          v[hi] = hn::Sub(x, y);
+        }
+        return;
+      }
       if (t[kBit] == 1) {
         TW_UNROLL
         for (int i = 0; i < kN / 2; ++i) {
@@ -347,8 +364,9 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
 
 enum class Lifts {
   kAny,
-  kUnit,    // all by 1 or -1: half of the multiply-adds are additions, for which some cores have
-            // ports of their own
+  kUnit,  // all by 1 or -1: half of the multiply-adds are additions, for which some cores have
+          // ports of their own
+  kHadamard,
   kPaired,  // all by one t: two and two
 };
 
@@ -395,8 +413,12 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
         for (int j = 0; j < kRows / 2; ++j) {
           const int lo = ((j >> k) << (k + 1)) | (j & ((1 << k) - 1)), hi = lo | 1 << k;
           const auto x = v[lo], y = v[hi];
-          v[lo] = hn::NegMulAdd(t[k], y, x);
-          v[hi] = kLifts == Lifts::kUnit ? hn::Add(x, y) : hn::MulAdd(t[k], x, y);
+          const auto difference = hn::NegMulAdd(t[k], y, x);
+          const auto sum = kLifts == Lifts::kUnit || kLifts == Lifts::kHadamard
+                               ? hn::Add(x, y)
+                               : hn::MulAdd(t[k], x, y);
+          v[lo] = kLifts == Lifts::kHadamard ? sum : difference;
+          v[hi] = kLifts == Lifts::kHadamard ? difference : sum;
         }
       }
       TW_UNROLL
@@ -443,7 +465,9 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
       unit &= t[j] == 1 || t[j] == -1;
       left &= left - 1;
     }
-    if (step.row_pairs) {
+    if (step.reflected >> kLowBits) {
+      row_lifts<T, Lifts::kHadamard>(tile, b, count, bits, t);
+    } else if (step.row_pairs) {
       row_lifts<T, Lifts::kPaired>(tile, b, count, bits, t);
     } else if (unit) {
       row_lifts<T, Lifts::kUnit>(tile, b, count, bits, t);

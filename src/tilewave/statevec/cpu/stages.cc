@@ -39,6 +39,7 @@ bool is_thin(const LayerStep<double>& lifts) {
 
 LayerStep<double> low_part(LayerStep<double> lifts) {
   lifts.mask &= kLowMask;
+  lifts.reflected &= kLowMask;
   return lifts;
 }
 
@@ -51,8 +52,9 @@ std::uint32_t StageSweep::mask() const {
 }
 
 bool StageSweep::is_plain() const {
-  return before.empty() && std::all_of(after.begin(), after.end(),
-                                       [](const SplitTerms& terms) { return terms.empty(); });
+  return before.empty() && !reflected &&
+         std::all_of(after.begin(), after.end(),
+                     [](const SplitTerms& terms) { return terms.empty(); });
 }
 
 bool Stage::has_inside() const {
@@ -88,8 +90,9 @@ void Stages::add_lift(int place, double t) {
 }
 
 void Stages::close_layer() {
-  const LayerStep<double> lifts = std::exchange(lifts_, {});
+  LayerStep<double> lifts = std::exchange(lifts_, {});
   if (!lifts.mask) return;
+  reflect(lifts);
   SplitTerms due =
       extract(waiting_, [&](const SplitTerm& t) { return (t.inside() & lifts.mask) != 0; });
   if (!stages_.empty() && joins(due, lifts)) {
@@ -97,6 +100,25 @@ void Stages::close_layer() {
   } else {
     open(std::move(due), lifts);
   }
+}
+
+// Half a turn of a bit before its lift by 1 is a Hadamard gate. In thick layers all lifts on rows
+// are, or none.
+void Stages::reflect(LayerStep<double>& lifts) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  for (std::uint32_t left = lifts.mask; left; left &= left - 1) {
+    const int place = std::countr_zero(left);
+    if (lifts.t[place] != 1) continue;
+    std::uint64_t turns = 0;
+    for (const SplitTerm& t : waiting_) {
+      if (t.inside() == 1u << place && !t.outside) turns += t.turns;
+    }
+    if (turns == kHalf) lifts.reflected |= 1u << place;
+  }
+  if (!is_thin(lifts) && (lifts.mask & ~lifts.reflected) >> kLowBits) lifts.reflected &= kLowMask;
+  extract(waiting_, [&](const SplitTerm& t) {
+    return std::has_single_bit(t.inside()) && !t.outside && (t.inside() & lifts.reflected);
+  });
 }
 
 std::vector<Stage> Stages::take_before(std::uint32_t targets, std::uint32_t controls) {
@@ -124,7 +146,8 @@ std::vector<Stage> Stages::take() {
 std::vector<Stage> Stages::take_stages() {
   for (Stage& stage : stages_) {
     while (!stage.sweeps.empty() && stage.sweeps.front().is_plain() &&
-           !(stage.sweeps.front().mask() << kLowBits & stage.lifts.mask)) {
+           !(stage.sweeps.front().mask() << kLowBits & stage.lifts.mask) &&
+           !(stage.lifts.reflected >> kLowBits)) {
       const StageSweep& sweep = stage.sweeps.front();
       for (int k = 0; k < sweep.num_bits; ++k) {
         stage.lifts.mask |= 1u << (kLowBits + sweep.bits[k]);
@@ -210,6 +233,7 @@ void Stages::add_sweeps(SplitTerms terms, const LayerStep<double>& lifts) {
     for (const SplitTerm& t : due)
       (t.rows & sweep.mask() ? sweep.after[sweep.num_bits - 1] : sweep.before).push_back(t);
     sweep.bits[sweep.num_bits] = b;
+    sweep.reflected |= (lifts.reflected >> (kLowBits + b) & 1) << sweep.num_bits;
     sweep.t[sweep.num_bits++] = lifts.t[kLowBits + b];
   }
 }

@@ -41,10 +41,11 @@ struct StageSweep {
   int num_bits = 0;
   std::array<int, kSweepBits> bits{};
   std::array<double, kSweepBits> t{};
+  std::uint32_t reflected = 0;  ///< bit k: the lift on bits[k]
   std::array<SplitTerms, kSweepBits> after;
 
   std::uint32_t mask() const;  ///< of its bits, over row bits
-  bool is_plain() const;       ///< no terms
+  bool is_plain() const;       ///< no terms, no Hadamard gates
 };
 
 struct Stage {
@@ -71,6 +72,7 @@ class Stages {
 
  private:
   void close_layer();
+  void reflect(LayerStep<double>& lifts);
   bool joins(const SplitTerms& due, const LayerStep<double>& lifts) const;
   void join(const SplitTerms& due, const LayerStep<double>& lifts);
   void open(SplitTerms due, const LayerStep<double>& lifts);

@@ -26,19 +26,19 @@ void run_on(Vector& v, const SplitTerms& terms) {
   }
 }
 
-void apply_lift(Vector& v, int place, double t) {
+void apply_lift(Vector& v, int place, double t, bool reflected = false) {
   for (std::uint64_t x = 0; x < v.size(); ++x) {
     const std::uint64_t y = x | std::uint64_t{1} << place;
     if (x == y) continue;
     const auto a = v[x], b = v[y];
-    v[x] = a - t * b;
-    v[y] = t * a + b;
+    v[x] = reflected ? a + b : a - t * b;
+    v[y] = reflected ? a - b : t * a + b;
   }
 }
 
 void run_on(Vector& v, const LayerStep<double>& lifts) {
   for (int k = 0; k < kInside; ++k) {
-    if (lifts.mask >> k & 1) apply_lift(v, k, lifts.t[k]);
+    if (lifts.mask >> k & 1) apply_lift(v, k, lifts.t[k], lifts.reflected >> k & 1);
   }
 }
 
@@ -53,6 +53,8 @@ void apply_flip(Vector& v, int target, int control) {
 void run_on(Vector& v, const std::vector<Stage>& stages) {
   for (const Stage& stage : stages) {
     run_on(v, stage.terms);
+    const std::uint32_t reflected = stage.lifts.reflected >> kLowBits;
+    ASSERT_TRUE(!reflected || reflected == stage.lifts.mask >> kLowBits) << "of rows all or none";
     run_on(v, stage.lifts);
     ASSERT_LE(stage.links.size(), static_cast<std::size_t>(kMaxLinks));
     for (const StageLink& link : stage.links) {
@@ -66,7 +68,7 @@ void run_on(Vector& v, const std::vector<Stage>& stages) {
       for (const SplitTerm& t : sweep.before) ASSERT_EQ(t.low, 0u);
       run_on(v, sweep.before);
       for (int k = 0; k < sweep.num_bits; ++k) {
-        apply_lift(v, kLowBits + sweep.bits[k], sweep.t[k]);
+        apply_lift(v, kLowBits + sweep.bits[k], sweep.t[k], sweep.reflected >> k & 1);
         for (const SplitTerm& t : sweep.after[k]) {
           ASSERT_EQ(t.low, 0u);
           ASSERT_EQ(t.rows & ~sweep.mask(), 0u);
@@ -113,6 +115,13 @@ TEST(Stages, do_what_their_layers_do) {
       } else if (kind < flips + lifts) {
         place = as_in_qft ? (place + kInside - 1) % kInside : static_cast<int>(random() % kInside);
         const double t = random() % 2 ? 1 : 0.01 * static_cast<double>(random() % 200) - 1;
+        if (random() % 2) {  // a Hadamard gate where t is 1
+          const SplitTerms half = {
+              place < kLowBits ? SplitTerm{1u << place, 0, 0, std::uint64_t{1} << 63}
+                               : SplitTerm{0, 1u << (place - kLowBits), 0, std::uint64_t{1} << 63}};
+          run_on(expected, half);
+          stages.add(half);
+        }
         apply_lift(expected, place, t);
         stages.add_lift(place, t);
       } else {

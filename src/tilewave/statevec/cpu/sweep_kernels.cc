@@ -38,7 +38,17 @@ struct GroupFactors {
 
 // Lift on bit K of the rows' numbers in their group, of both components.
 template <class T, int R, int K, bool kUnit>
-HWY_INLINE void lift(Vec<T>* v, Vec<T> t) {
+HWY_INLINE void lift(Vec<T>* v, Vec<T> t, std::uint32_t reflected) {
+  if (reflected >> K & 1) {
+    TW_UNROLL
+    for (int j = 0; j < 1 << R; ++j) {
+      const int lo = ((j >> K) << (K + 1)) | (j & ((1 << K) - 1)), hi = lo | 1 << K;
+      const auto x = v[lo], y = v[hi];
+      v[lo] = hn::Add(x, y);
+      v[hi] = hn::Sub(x, y);
+    }
+    return;
+  }
   TW_UNROLL
   for (int j = 0; j < 1 << R; ++j) {
     const int lo = ((j >> K) << (K + 1)) | (j & ((1 << K) - 1)), hi = lo | 1 << K;
@@ -101,14 +111,14 @@ void sweep_of(T* tile, BlockRows b, const SweepStep<T>& step) {
         v[kRows + j] = in_register(hn::Load(d, p[j] + kRowLength + i));
       }
       before(v);
-      lift<T, R, 0, kUnit>(v, t[0]);
+      lift<T, R, 0, kUnit>(v, t[0], step.reflected);
       after[0](v);
       if constexpr (R > 1) {
-        lift<T, R, 1, kUnit>(v, t[1]);
+        lift<T, R, 1, kUnit>(v, t[1], step.reflected);
         after[1](v);
       }
       if constexpr (R > 2) {
-        lift<T, R, 2, kUnit>(v, t[2]);
+        lift<T, R, 2, kUnit>(v, t[2], step.reflected);
         after[2](v);
       }
       TW_UNROLL

@@ -194,6 +194,7 @@ class Compiler {
   LayerStep<T> lifts_of(const LayerStep<double>& lifts) {
     LayerStep<T> out;
     out.mask = lifts.mask;
+    out.reflected = lifts.reflected;
     for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
     const auto take_pairs = [&](std::uint32_t mask) {
       if (std::popcount(mask) < 2) return false;
@@ -239,6 +240,7 @@ class Compiler {
     SweepProgram<T> out;
     SweepStep<T>& step = out.step;
     step.num_bits = sweep.num_bits;
+    step.reflected = sweep.reflected;
     // of the rows that differ in the sweep's bits only
     const auto in_group = [&](std::uint32_t rows) {
       std::uint32_t mask = 0;
