@@ -130,33 +130,32 @@ struct LowLifts {
     } else if constexpr (kBit < kLowBits) {
       if (!(mask >> kBit & 1)) return;
       constexpr int kStride = 1 << (kBit - kLaneBits);
-      if (reflected >> kBit & 1) {
+      const auto each_two = [v](auto lift_two) {
         TW_UNROLL
         for (int i = 0; i < kN / 2; ++i) {
-          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
-          const auto x = v[lo], y = v[hi];
-          v[lo] = hn::Add(x, y);
-          v[hi] = hn::Sub(x, y);
+          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride);
+          lift_two(v[lo], v[lo + kStride]);
         }
-        return;
-      }
-      if (t[kBit] == 1) {
-        TW_UNROLL
-        for (int i = 0; i < kN / 2; ++i) {
-          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
-          const auto x = v[lo], y = v[hi];
-          v[lo] = hn::Sub(x, y);
-          v[hi] = hn::Add(x, y);
-        }
-        return;
-      }
+      };
       const auto tv = hn::Set(d, t[kBit]);
-      TW_UNROLL
-      for (int i = 0; i < kN / 2; ++i) {
-        const int lo = ((i / kStride) * 2 * kStride) | (i % kStride), hi = lo + kStride;
-        const auto x = v[lo], y = v[hi];
-        v[lo] = hn::NegMulAdd(tv, y, x);
-        v[hi] = hn::MulAdd(tv, x, y);
+      if (reflected >> kBit & 1) {
+        each_two([](Vec<T>& x, Vec<T>& y) {
+          const auto difference = hn::Sub(x, y);
+          x = hn::Add(x, y);
+          y = difference;
+        });
+      } else if (t[kBit] == 1) {
+        each_two([](Vec<T>& x, Vec<T>& y) {
+          const auto sum = hn::Add(x, y);
+          x = hn::Sub(x, y);
+          y = sum;
+        });
+      } else {
+        each_two([tv](Vec<T>& x, Vec<T>& y) {
+          const auto sum = hn::MulAdd(tv, x, y);
+          x = hn::NegMulAdd(tv, y, x);
+          y = sum;
+        });
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
 #include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/cpu/tile_program.h"

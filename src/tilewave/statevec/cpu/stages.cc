@@ -52,9 +52,18 @@ std::uint32_t StageSweep::mask() const {
 }
 
 bool StageSweep::is_plain() const {
-  return before.empty() && !reflected &&
-         std::all_of(after.begin(), after.end(),
-                     [](const SplitTerms& terms) { return terms.empty(); });
+  return before.empty() && std::all_of(after.begin(), after.end(),
+                                       [](const SplitTerms& terms) { return terms.empty(); });
+}
+
+LayerStep<double> StageSweep::lifts() const {
+  LayerStep<double> lifts;
+  for (int k = 0; k < num_bits; ++k) {
+    lifts.mask |= 1u << (kLowBits + bits[k]);
+    lifts.reflected |= (reflected >> k & 1) << (kLowBits + bits[k]);
+    lifts.t[kLowBits + bits[k]] = t[k];
+  }
+  return lifts;
 }
 
 bool Stage::has_inside() const {
@@ -142,16 +151,20 @@ std::vector<Stage> Stages::take() {
   return take_stages();
 }
 
-// A sweep without phases right after the lifts inside rows is more lifts of the stage.
+// A sweep without phases right after the lifts inside rows is more lifts of the stage, unless some
+// of its rows' lifts were Hadamard gates and others not.
 std::vector<Stage> Stages::take_stages() {
   for (Stage& stage : stages_) {
-    while (!stage.sweeps.empty() && stage.sweeps.front().is_plain() &&
-           !(stage.sweeps.front().mask() << kLowBits & stage.lifts.mask) &&
-           !(stage.lifts.reflected >> kLowBits)) {
-      const StageSweep& sweep = stage.sweeps.front();
-      for (int k = 0; k < sweep.num_bits; ++k) {
-        stage.lifts.mask |= 1u << (kLowBits + sweep.bits[k]);
-        stage.lifts.t[kLowBits + sweep.bits[k]] = sweep.t[k];
+    while (!stage.sweeps.empty() && stage.sweeps.front().is_plain()) {
+      const LayerStep<double> lifts = stage.sweeps.front().lifts();
+      if (stage.lifts.mask & lifts.mask) break;
+      const std::uint32_t mask = (stage.lifts.mask | lifts.mask) >> kLowBits,
+                          reflected = (stage.lifts.reflected | lifts.reflected) >> kLowBits;
+      if (reflected && reflected != mask) break;
+      stage.lifts.mask |= lifts.mask;
+      stage.lifts.reflected |= lifts.reflected;
+      for (int k = kLowBits; k < kLowBits + kMaxRowBits; ++k) {
+        if (lifts.mask >> k & 1) stage.lifts.t[k] = lifts.t[k];
       }
       stage.sweeps.erase(stage.sweeps.begin());
     }

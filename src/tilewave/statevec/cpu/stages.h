@@ -45,7 +45,8 @@ struct StageSweep {
   std::array<SplitTerms, kSweepBits> after;
 
   std::uint32_t mask() const;  ///< of its bits, over row bits
-  bool is_plain() const;       ///< no terms, no Hadamard gates
+  bool is_plain() const;       ///< no terms
+  LayerStep<double> lifts() const;
 };
 
 struct Stage {
