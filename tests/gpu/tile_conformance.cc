@@ -16,7 +16,7 @@ namespace {
 namespace rc = tilewave::runtime::cuda;
 
 template <class T>
-void run_kernels(const std::vector<int>& sizes, int num_seeds) {
+void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = false) {
   std::set<std::uint32_t> kinds;
   std::uint32_t most_ops = 0;
   rc::use_device(0);
@@ -41,6 +41,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds) {
         options.max_targets = seed == 5 ? 8 : 4;
         options.max_degree = seed % 2 ? 2 : 4;
         options.known_zeros = seed % 4 == 3;
+        options.turned = turned;
         tile::ChunkLimits limits;
         if (seed % 3 == 2) limits = {2600, 3, 2};
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
@@ -84,6 +85,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds) {
     }
     std::printf("%s: worst relative error %.2e\n", launcher.name(), worst_of_kernel);
   }
+  if (turned) return;
   EXPECT_GT(most_ops, tile::kInlineOps);
   EXPECT_EQ(kinds.size(), tile::kNumKinds - (crosses ? 0 : 1))
       << "the passes do not use every kind of operation";
@@ -100,6 +102,11 @@ class TileConformance : public testing::Test {
 // Small enough for compute-sanitizer, with every kind of operation.
 TEST_F(TileConformance, short_double_precision) { run_kernels<double>({12, 15}, 24); }
 TEST_F(TileConformance, short_single_precision) { run_kernels<float>({12, 15}, 24); }
+// Lifts, quarter and half turns, beside little else.
+TEST_F(TileConformance, short_turned_layers) {
+  run_kernels<double>({12, 15}, 12, true);
+  run_kernels<float>({12, 15}, 12, true);
+}
 TEST_F(TileConformance, double_precision) { run_kernels<double>({3, 12, 14, 16}, 24); }
 TEST_F(TileConformance, single_precision) { run_kernels<float>({3, 12, 14, 16}, 24); }
 

@@ -140,7 +140,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     std::uint64_t turns = 0;
     for (const LocalTerm& t : terms) turns += t.turns;
     const cplx w = factor_of(turns);
-    constexpr double kRounding = 1e-16;  // of a quarter turn
+    constexpr double kRounding = 4e-16;  // of half a turn
     if (std::abs(w.real()) >= std::abs(w.imag())) {
       magnitude *= w.real();
       const double tau = w.imag() / w.real();

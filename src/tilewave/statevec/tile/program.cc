@@ -163,6 +163,9 @@ bool Emitter::factored_matrix(const std::vector<cplx>& m, std::uint32_t code) {
 }
 
 void Emitter::operation(const SlotOp& op) {
+  if (choice_.turned && op.kind == OpKind::kLift && turned_lift(op.targets[0], op.action->m[0])) {
+    return;
+  }
   flush(op.target_mask);
   OpHead head;
   OpControls controls;
@@ -331,24 +334,32 @@ TilePass Emitter::run() {
       }
     }
   }
-  const std::vector<Phase> phases =
-      schedule_phases(slots_, shape_, first_mask, last_mask, choice_.seed);
+  std::vector<Phase> phases = schedule_phases(slots_, shape_, first_mask, last_mask, choice_.seed);
   const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, first_lanes, last_lanes);
+  for (std::size_t f = 0; choice_.turned && f < phases.size(); ++f)
+    order_in_layers(slots_, layouts[f], phases[f].items);
   frame();
 
   // Slots mixed by operations after each one, for the choice of flush(); targets of maps from each
   // phase on.
-  std::vector<std::uint32_t> later, mapped(phases.size() + 1);
+  std::vector<std::uint32_t> later, lifted_later, mapped(phases.size() + 1);
   const auto op_of = [&](std::int32_t index) -> const SlotOp& {
     return slots_.ops[static_cast<std::size_t>(index)];
   };
   for (const Phase& phase : phases) {
     for (const Item& item : phase.items) {
-      if (item.op >= 0) later.push_back(op_of(item.op).target_mask);
+      if (item.op < 0) continue;
+      later.push_back(op_of(item.op).target_mask);
+      lifted_later.push_back(op_of(item.op).kind == OpKind::kLift ? later.back() : 0);
     }
     for (std::int32_t map : phase.maps) later.push_back(op_of(map).target_mask);
+    lifted_later.resize(later.size());
   }
-  for (std::size_t i = later.size(); i-- > 1;) later[i - 1] |= later[i];
+  for (std::size_t i = later.size(); i-- > 1;) {
+    later[i - 1] |= later[i];
+    lifted_later[i - 1] |= lifted_later[i];
+  }
+  lifted_later.push_back(0);
   for (std::size_t f = phases.size(); f-- > 0;) {
     mapped[f] = mapped[f + 1];
     for (std::int32_t map : phases[f].maps) mapped[f] |= op_of(map).target_mask;
@@ -380,9 +391,10 @@ TilePass Emitter::run() {
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (items[i].op < 0) {
-        pool_.push_back(slots_.terms[static_cast<std::size_t>(items[i].term)]);
+        wait(slots_.terms[static_cast<std::size_t>(items[i].term)]);
       } else {
         future_ = later[index++];
+        lifted_later_ = lifted_later[index];
         soon_ = soon[i];
         operation(op_of(items[i].op));
       }
@@ -416,6 +428,7 @@ TilePass Emitter::run() {
       if (leaving >> s & 1) reset_magnitude(s);
     }
   }
+  if (choice_.turned) write_last_signs();
   flush_terms(pool_, 0);
   close_chunk();
   const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * factor_of(owed_);
@@ -513,8 +526,11 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
   constexpr int kManySlots = 7;
+  constexpr double kTurnedMargin = 1.03;  // as good as predictions are
   const bool has_flips = std::any_of(chosen.actions.begin(), chosen.actions.end(),
                                      [](const Action& a) { return a.kind == ActionKind::kFlip; });
+  const bool has_lifts = std::any_of(chosen.actions.begin(), chosen.actions.end(),
+                                     [](const Action& a) { return a.kind == ActionKind::kLift; });
   TilePass best;
   double best_cost = 0;
   bool any = false;
@@ -522,9 +538,10 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   const auto attempt = [&](const detail::EmitChoice& choice) {
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
-    if (!any || emitter.cost() < best_cost) {
+    const double cost = emitter.cost() * (choice.turned ? kTurnedMargin : 1);
+    if (!any || cost < best_cost) {
       best = std::move(written);
-      best_cost = emitter.cost();
+      best_cost = cost;
     }
     any = true;
     costly = emitter.costly_folds();
@@ -535,17 +552,25 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     choice.flush_all_slots = detail::EmitChoice{}.flush_all_slots;
     attempt(choice);
   };
-  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(tries); ++seed) {
+  const auto all_folds = [&](bool turned, std::uint32_t seed) {
     // Those that cost more folded than apart leave the exchanges, while that gains anything.
     std::vector<std::int32_t> apart;
     for (bool again = true; again;) {
       const bool is_first = apart.empty();
       const double before = best_cost;
-      both_ways({kManySlots, true, seed, apart});
+      both_ways({kManySlots, true, turned, seed, apart});
       again = !costly.empty() && (is_first || best_cost < before);
       apart.insert(apart.end(), costly.begin(), costly.end());
     }
-    if (has_flips) both_ways({kManySlots, false, seed});
+    if (has_flips) both_ways({kManySlots, false, turned, seed});
+  };
+  // Signs that wait beside lifts, or phases written before them: what is cheaper at first.
+  all_folds(false, 0);
+  const double written = best_cost;
+  if (has_lifts) all_folds(true, 0);
+  const bool turned = best_cost < written;
+  for (std::uint32_t seed = 1; seed < static_cast<std::uint32_t>(tries); ++seed) {
+    all_folds(turned, seed);
   }
   return best;
 }

@@ -124,5 +124,8 @@ std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& 
                                 const Shape& shape, const std::vector<int>& first_lanes,
                                 const std::vector<int>& last_lanes);
 
+/// Orders the items of a phase for turned layers (turned.cc).
+void order_in_layers(const SlotPass& pass, const SlotLayout& layout, std::vector<Item>& items);
+
 }  // namespace detail
 }  // namespace tilewave::statevec::tile

@@ -59,7 +59,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
                           {12, 4, 4, Precision::kSingle, 1}};
   const Shape& shape = shapes[GetParam()];
   for (int n : {3, 9, 12, 15}) {
-    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
       RandomPassOptions options;
       options.num_qubits = n;
       options.tile_qubits = shape.tile_qubits;
@@ -69,6 +69,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.max_targets = seed == 5 ? 8 : 4;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
+      options.turned = seed >= 12;
       ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2};
       const double error = shape.precision == Precision::kDouble
@@ -142,7 +143,7 @@ TEST(TileProgramOfCircuits, long_programs_are_split) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     RandomPassOptions options;
     options.num_qubits = 14;
-    options.num_actions = 120;
+    options.num_actions = 160;
     options.max_targets = 6;
     options.known_zeros = seed % 2;
     std::size_t parts = 0;

@@ -22,6 +22,7 @@ struct RandomPassOptions {
   int max_targets = 4;  ///< of matrices
   int max_degree = 3;   ///< of phase terms
   bool known_zeros = false;
+  bool turned = false;  ///< lifts and phases, most of them quarter and half turns
   Precision precision = Precision::kDouble;
 };
 
@@ -73,11 +74,13 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       a.control_value &= a.control_mask;
     };
     a.kind = static_cast<ActionKind>(below(5));
+    if (o.turned && below(10)) a.kind = below(3) ? ActionKind::kLift : ActionKind::kPhase;
     switch (a.kind) {
       case ActionKind::kLift:
         take_target();
         a.m[0] = real();
         a.pre_turns = below(2) ? rng() : 0;
+        if (below(2)) a.pre_turns &= std::uint64_t{7} << 61;
         break;
       case ActionKind::kFlip:
         take_target();
@@ -104,15 +107,19 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       case ActionKind::kPhase: {
         a.first = static_cast<std::uint32_t>(plan.terms.size());
         a.count = static_cast<std::uint32_t>(1 + below(below(2) ? 40 : 6));
-        const int style = below(3);  // any angles, small ones, parities
+        const int style =
+            o.turned && below(10)
+                ? 3
+                : below(4);  // any angles, small ones, parities, quarter and half turns
         for (std::uint32_t t = 0; t < a.count; ++t) {
           PhaseTerm term;
-          const int degree = below(o.max_degree + 1);
+          const int degree = below(o.turned && below(40) ? 3 : o.max_degree + 1);
           for (int d = 0; d < degree; ++d) term.mask |= bit(below(o.num_qubits));
           term.turns = rng();
           if (style == 1)
             term.turns = static_cast<std::uint64_t>(static_cast<std::int64_t>(rng()) >> 6);
           if (style == 2) term.turns >>= 7;
+          if (style == 3) term.turns &= std::uint64_t{std::popcount(term.mask) > 1 ? 2u : 3u} << 62;
           plan.terms.push_back(term);
           if (style == 2) {  // a parity: symmetric under the flip of all bits
             const std::uint64_t one = bit(below(o.num_qubits)), other = bit(below(o.num_qubits));
@@ -150,7 +157,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
       kExchange, kMatrixShared, kPhaseAll, kPhaseSet,  kLayer,     kFlip,  kRotate,     kMatrix1,
       kMatrix2,  kFactored2,    kTauOne,   kTauI,      kTauReal,   kPhase, kPhaseUpper, kPhasePairs,
-      kGeneral,  kLift,         kTable,    kTable + 1, kTable + 2, kCross};
+      kGeneral,  kLift,         kTable,    kTable + 1, kTable + 2, kCross, kTurnedLayer};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
@@ -163,7 +170,7 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 22;
+constexpr std::size_t kNumKinds = 23;
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {

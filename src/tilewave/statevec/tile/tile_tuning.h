@@ -26,6 +26,11 @@ struct OpCosts {
   double matrix1 = 0.5;
   double matrix2 = 1.5;
   double factored2 = 1;
+  double turned = 0.07;       ///< the tests of a turned layer
+  double turned_lift = 0.02;  ///< and of each lift in it
+  double ties = 0.09;         ///< more of a lift in it with ties
+  double signs = 0.15;        ///< more with signs
+  double sign_row = 0.02;
 };
 inline constexpr OpCosts kDoubleCosts;
 inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
@@ -45,6 +50,11 @@ inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
                                          .rotate = 0.08,
                                          .matrix1 = 0.2,
                                          .matrix2 = 1.5,
-                                         .factored2 = 0.45};
+                                         .factored2 = 0.45,
+                                         .turned = 0.09,
+                                         .turned_lift = 0.02,
+                                         .ties = 0.08,
+                                         .signs = 0.15,
+                                         .sign_row = 0.01};
 
 }  // namespace tilewave::statevec::tile
