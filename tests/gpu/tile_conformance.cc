@@ -43,7 +43,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         options.known_zeros = seed % 4 == 3;
         options.turned = turned;
         tile::ChunkLimits limits;
-        if (seed % 3 == 2) limits = {2600, 3, 2};
+        if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
         std::mt19937_64 rng(static_cast<std::uint64_t>(1000 * seed + n));
         const Plan plan = tile::random_pass(options, rng);
         const Pass& pass = plan.passes[0];
@@ -58,7 +58,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
           host[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
         }
         tile::reference_pass(plan, pass, reference);
-        const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits);
+        const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
         tile::add_kinds(program, kinds);
         most_ops = std::max(most_ops, program.frame.num_ops);
         rc::DeviceArena::Mark mark(arena);

@@ -243,7 +243,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   TileSums sums;         // of the last pass
   const auto make = [&](std::size_t p) {
     if (known || kept || p >= made.size()) return;
-    made[p] = lower(plan, p, p > 0 ? plan.passes[p - 1].predicted_s : 0);
+    made[p] =
+        lower(plan, p, p > 0 ? plan.passes[p - 1].predicted_s : 0.2 * plan.passes[p].predicted_s);
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {

@@ -57,18 +57,21 @@ __device__ __forceinline__ void store_amplitude(std::byte* p, Complex<T> a) {
   }
 }
 
-/// Memory to shared memory past the first-level cache, without a register; zeros where `zero`.
-__device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(from)
-               : "memory");
-}
-__device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from, bool zero) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(from), "r"(zero ? 0 : 16)
-               : "memory");
+/// Memory to shared memory without a register, 16 bytes past the first-level cache; zeros where
+/// `zero`.
+template <int Bytes = 16>
+__device__ __forceinline__ void copy_async(std::byte* shared, const std::byte* from,
+                                           bool zero = false) {
+  const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  const int read = zero ? 0 : Bytes;
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(read)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(read),
+                 "n"(Bytes)
+                 : "memory");
+  }
 }
 /// Waits for the copies of this thread.
 __device__ __forceinline__ void wait_for_copies() {
@@ -349,23 +352,28 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
 
   // load the tile
   Complex<T> a[1 << RB];
-  std::uint32_t here = columns<kThreadBits>(f.first_column + RB, thread);  // of amplitude 0
   const std::byte* const from = tile_start + columns<kThreadBits>(f.load_column + RB, thread);
-  if constexpr (tile::loads_through_shared(K, sizeof(Complex<T>))) {
-    const auto place = [&](int j) { return shared + (here ^ columns<RB>(f.first_column, j)); };
+  std::uint32_t here = columns<kThreadBits>(f.first_column + RB, thread);  // of amplitude 0
+  if (tile::loads_through_shared(K, sizeof(Complex<T>)) || f.through_shared) {
+    here ^= tile::exchange_shift(f.first_shift, tile_number);
+    const std::uint32_t to = columns<kThreadBits>(f.place_column + RB, thread);
+    const auto place = [&](int j) { return shared + (to ^ columns<RB>(f.place_column, j)); };
     if (f.zero_load == 0) {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
-        copy_async(place(decltype(j)::value), p);
+        copy_async<sizeof(Complex<T>)>(place(decltype(j)::value), p);
       });
     } else {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
-        copy_async(place(decltype(j)::value), p, holds_zero(p, f.zero_load));
+        copy_async<sizeof(Complex<T>)>(place(decltype(j)::value), p, holds_zero(p, f.zero_load));
       });
     }
     if (makes_factor) linear[thread] = parts.value();
     wait_for_copies();
+    __syncthreads();
 #pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) a[j] = *reinterpret_cast<const Complex<T>*>(place(j));
+    for (int j = 0; j < 1 << RB; ++j) {
+      a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(f.first_column, j)));
+    }
   } else {
     if (f.zero_load == 0) {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
@@ -380,8 +388,8 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
     asm volatile("" ::: "memory");
     if (makes_factor) linear[thread] = parts.value();
     wait_for_copies();
+    __syncthreads();
   }
-  __syncthreads();
   const Machine<T, K, RB, BlockBits> machine{
       a,
       here,

@@ -33,6 +33,8 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   if (controls) append(code_, controls, sizeof *controls);
   append(code_, payload.data(), payload.size());
   ++out_.num_operations;
+  if (!codes_[code]) code_bytes_ += code_bytes(code);
+  codes_[code] = true;
   last_bit_ = last_lift_ = ~0u;
   layer_open_ = false;
   cost_ += costs_.decode;
@@ -157,6 +159,7 @@ void Emitter::close_chunk() {
   f.max_linear = std::max(f.max_linear, head.num_linear);
   f.max_general = std::max(f.max_general, head.num_general);
   if (f.num_chunks > 0) {
+    cost_ += costs_.chunk;
     ChunkHead before;
     std::byte* const at = out_.code.data() + last_chunk_;
     std::memcpy(&before, at, sizeof before);

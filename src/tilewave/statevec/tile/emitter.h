@@ -6,6 +6,7 @@
 // and phases of the slot take it in; what is left is part of the scale on store.
 #pragma once
 
+#include <bitset>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,9 +29,12 @@ struct LocalTerm {
 struct EmitChoice {
   /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
   int flush_all_slots = 99;
-  bool fold = true;        ///< X under at most one control becomes part of exchanges
-  bool turned = false;     ///< quarter and half turns wait beside lifts
-  std::uint32_t seed = 0;  ///< see schedule_phases()
+  bool fold = true;             ///< X under at most one control becomes part of exchanges
+  bool turned = false;          ///< quarter and half turns wait beside lifts
+  std::uint32_t seed = 0;       ///< see schedule_phases()
+  bool through_shared = false;  ///< see Arrival
+  bool tables = true;           ///< constant phases of several register bits may be one table
+  bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
 };
 
@@ -56,6 +60,7 @@ class Emitter {
   /// Time of the pass beyond its memory traffic (tile_tuning.h).
   double cost() const { return cost_; }
   bool flushed_all() const { return flushed_all_; }
+  bool is_too_long() const { return too_long_; }  ///< for the instruction cache
   /// Operations that fold, and made phases be written that cost more than they would apart.
   const std::vector<std::int32_t>& costly_folds() const { return costly_folds_; }
 
@@ -72,7 +77,8 @@ class Emitter {
   PhaseTable phase_table(const std::vector<LocalTerm>& terms, std::uint32_t dressed) const;
   void flush_table(std::uint32_t slots);
   void open_layer(TableKind kind, const std::vector<std::byte>& table);
-  bool factored_matrix(const std::vector<cplx>& m, std::uint32_t code);
+  void matrix2(const SlotOp& op, const OpHead& head, const OpControls& controls);
+  bool factored_matrix(std::vector<cplx> f, std::uint32_t code);
   bool map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const;
   std::uint32_t flushed_before(const std::vector<const SlotOp*>& maps) const;
   void flush_terms(const std::vector<SlotTerm>& terms, std::uint32_t next_slots);
@@ -86,7 +92,9 @@ class Emitter {
   void append_op(std::uint32_t code, OpHead head, const OpControls* controls,
                  const std::vector<std::byte>& payload);
   void emit_bit(std::uint32_t code, OpHead head, std::vector<std::byte> payload);
-  void make_room();
+  void make_room(const std::vector<LocalTerm>& terms);
+  void put_lanes(OpHead& head, const std::vector<LocalTerm>& terms, double magnitude,
+                 std::vector<std::byte>& lane_factors) const;
   void emit_phase(std::uint32_t code, std::uint32_t set, const std::vector<LocalTerm>& terms);
   void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                       const std::vector<std::uint64_t>& pairs);
@@ -108,7 +116,10 @@ class Emitter {
   void emit_tau(std::uint32_t code, int bit, double tau);
   void reset_magnitude(int slot);
   std::vector<cplx> scaled_matrix(const SlotOp& op) const;
-  void store(const std::vector<SlotLayout>& layouts);
+  std::vector<Phase> schedule(Arrival& arrival);
+  std::vector<std::uint32_t> shift_of(const SlotLayout& layout) const;
+  void load(const SlotLayout& before, const SlotLayout& first);
+  void store(const SlotLayout& first, const SlotLayout& last);
   void close_chunk();
   void list_words();
   void put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const;
@@ -161,7 +172,9 @@ class Emitter {
   const EmitChoice choice_;
   const OpCosts& costs_;
   double cost_ = 0;
-  bool flushed_all_ = false;
+  std::bitset<kNumOpCodes> codes_;  ///< in the program, and their
+  int code_bytes_ = 0;
+  bool flushed_all_ = false, too_long_ = false;
   std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];

@@ -79,11 +79,28 @@ class Emulator {
       store(blocks_[b], start + (b ? f_.block_load : 0) + f_.block_move[b]);
   }
 
+  /// The tile arrives in shared memory, every amplitude copied by some thread, or in registers.
   void load(Block& block, std::uint64_t base) {
+    if (f_.through_shared) {
+      for (std::uint32_t t = 0; t < static_cast<std::uint32_t>(threads_); ++t) {
+        for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+          const std::uint64_t at =
+              base ^ columns(f_.load_column + RB, t, bits_) ^ columns(f_.load_column, j, RB);
+          block.shared(columns(f_.place_column + RB, t, bits_) ^ columns(f_.place_column, j, RB)) =
+              at & f_.zero_load ? Complex<T>{0, 0} : state(at);
+        }
+      }
+    }
     for (int t = 0; t < threads_; ++t) {
       const auto thread = static_cast<std::uint32_t>(t);
-      block.address[t] = columns(f_.first_column + RB, thread, bits_);
+      block.address[t] =
+          columns(f_.first_column + RB, thread, bits_) ^ exchange_shift(f_.first_shift, block.tile);
       for (std::uint32_t j = 0; j < 1u << RB; ++j) {
+        if (f_.through_shared) {
+          block.registers[t].a[j] =
+              block.shared(block.address[t] ^ columns(f_.first_column, j, RB));
+          continue;
+        }
         const std::uint64_t at =
             base ^ columns(f_.load_column + RB, thread, bits_) ^ columns(f_.load_column, j, RB);
         block.registers[t].a[j] = at & f_.zero_load ? Complex<T>{0, 0} : state(at);

@@ -35,6 +35,7 @@ namespace tilewave::statevec::tile {
 
 constexpr int kMaxTileQubits = 13;
 constexpr int kMaxRegisterBits = 5;
+constexpr int kMaxTileBits = 31;
 constexpr int kLaneBits = 5;
 constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -78,7 +79,7 @@ enum OpCode : std::uint32_t {
   kTauI = 46,
   kTauReal = 51,
   /// The 1-half times W and a factor for each other register bit that is 1. payload: 16 bytes with
-  /// W if it is constant, a lift, pair factors (not kPhase), 32 lane factors (kLinear)
+  /// W if it is constant, a lift, pair factors (not kPhase), lane factors (kLinear)
   kPhase = 56,
   kPhaseUpper = 61,  ///< pairs with higher bits only
   kPhasePairs = 66,
@@ -138,7 +139,8 @@ struct SignRow {
 };
 
 /// How the factor W of a phase is found. Payload of kPhaseAll and kPhaseSet: 16 bytes with the
-/// constant W; for kLinear, 32 lane factors.
+/// constant W; for kLinear, lane factors: one for each value of the low two bits of the lane and
+/// one for each value of the others, 12 in all; or, with kWholeLanes in the index, 32 and a one.
 enum class FactorClass : std::uint32_t {
   kConstant,  ///< W in the payload
   kScalar,    ///< one factor a warp and tile: linear[index * warps + warp]
@@ -146,6 +148,9 @@ enum class FactorClass : std::uint32_t {
   kGeneral,   ///< e^{2 pi i angle}, the angle summed from rows (tile), a thread table and mixed
               ///< terms
 };
+
+constexpr std::uint32_t kWholeLanes = 32;
+constexpr int kLaneSplit = 2;
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {
@@ -186,7 +191,7 @@ struct OpWord {
   TW_HD constexpr FactorClass factor() const { return static_cast<FactorClass>(word >> 9 & 3); }
   TW_HD constexpr TableKind table() const { return static_cast<TableKind>(word >> 9 & 3); }
   TW_HD constexpr bool then_lift() const { return word >> 11 & 1; }
-  /// Phases: entry of the factors or angles. Layers: bits to lift.
+  /// Phases: entry of the factors or angles, and kWholeLanes. Layers: bits to lift.
   TW_HD constexpr std::uint32_t index() const { return word >> 12 & 63; }
   /// Size or place in bytes.
   TW_HD constexpr std::uint32_t extent() const { return word >> kExtentShift << 4; }
@@ -296,8 +301,13 @@ struct PassFrame {
   std::uint64_t block_load = 0, block_move[2]{};
   std::uint64_t zero_load = 0;   ///< byte offset bits that hold 0: not read
   std::uint64_t zero_store = 0;  ///< byte offset bits that hold 0 after the store: not written
-  std::uint32_t
-      first_column[kMaxTileQubits]{};  ///< shared address columns at the load, in the same order
+  /// Shared address columns: where a tile that arrives in shared memory is copied to, in the order
+  /// of load_column, and of the first phase, register bits first; then what is XORed into every
+  /// address of that phase, see exchange_shift().
+  std::uint32_t place_column[kMaxTileQubits]{}, first_column[kMaxTileQubits]{};
+  std::uint32_t first_shift[2 + 2 * kMaxTileBits]{};
+  std::uint32_t through_shared =
+      0;  ///< the tile arrives in shared memory, see loads_through_shared()
   std::uint32_t num_runs = 0;
   TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;
@@ -321,9 +331,13 @@ struct PassFrame {
 };
 
 /// Blocks of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level
-/// cache for loads: they arrive in shared memory by themselves.
+/// cache for loads: all their tiles arrive in shared memory by themselves. Others may, and have any
+/// slots as register bits in the first phase then.
 TW_HD constexpr bool loads_through_shared(int block_qubits, std::size_t amplitude) {
   return amplitude == 16 && block_qubits == 12;
+}
+inline bool loads_through_shared(const Shape& shape) {
+  return loads_through_shared(shape.block_qubits(), amplitude_bytes(shape.precision));
 }
 
 /// Shared memory of a block beside the tile: linear factors, the general factor of every thread,

@@ -389,8 +389,13 @@ TW_HD Complex<T> phase_factor(OpWord head, const std::byte* payload, const Compl
   if (kind != FactorClass::kConstant) {
     w = kind == FactorClass::kGeneral
             ? c.general[c.thread]
-            : c.linear[(head.index() << (c.thread_bits - kLaneBits)) + (c.thread >> kLaneBits)];
-    if (kind == FactorClass::kLinear) w = w * lanes[c.thread & 31];
+            : c.linear[((head.index() & ~kWholeLanes) << (c.thread_bits - kLaneBits)) +
+                       (c.thread >> kLaneBits)];
+    if (kind == FactorClass::kLinear) {
+      const bool whole = head.index() & kWholeLanes;
+      w = w * lanes[c.thread & (whole ? 31 : (1 << kLaneSplit) - 1)];
+      w = w * lanes[whole ? 32 : (1 << kLaneSplit) + (c.thread >> kLaneSplit & 7)];
+    }
   }
   return w;
 }

@@ -13,48 +13,83 @@
 
 namespace tilewave::statevec::tile::detail {
 
+namespace {
+
+constexpr std::uint32_t kLaneMask = (1u << kLaneBits) - 1;
+
+FactorClass class_of(const std::vector<LocalTerm>& terms) {
+  FactorClass kind = FactorClass::kConstant;
+  for (const LocalTerm& t : terms) {
+    if (!t.thread && !t.tile) continue;
+    const bool warp_only = !t.tile && !(t.thread & kLaneMask);
+    const bool tile_bit = !t.thread && std::popcount(t.tile) == 1;
+    const bool lane_only = !t.tile && !(t.thread & ~kLaneMask);
+    kind = std::max(kind, warp_only || tile_bit ? FactorClass::kScalar
+                          : lane_only           ? FactorClass::kLinear
+                                                : FactorClass::kGeneral);
+  }
+  return kind;
+}
+
+}  // namespace
+
+/// Lane factors: a product of two tables unless a term ties bits of both.
+void Emitter::put_lanes(OpHead& head, const std::vector<LocalTerm>& terms, double magnitude,
+                        std::vector<std::byte>& lane_factors) const {
+  constexpr std::uint32_t kLow = (1u << kLaneSplit) - 1;
+  const bool whole = std::any_of(terms.begin(), terms.end(), [](const LocalTerm& t) {
+    return (t.thread & kLow) && (t.thread & ~kLow);
+  });
+  const auto put_table = [&](std::uint32_t bits, double scale) {
+    const std::uint32_t step = bits & (~bits + 1);
+    for (std::uint32_t lane = 0; lane <= bits; lane += step) {
+      std::uint64_t turns = 0;
+      for (const LocalTerm& t : terms) {
+        const bool is_own = !(t.thread & ~bits);
+        turns += is_own && (lane & t.thread) == t.thread ? t.turns : 0;
+      }
+      put(lane_factors, scale * factor_of(turns));
+    }
+  };
+  if (whole) {
+    head.word |= OpWord::index(kWholeLanes);
+    put_table(kLaneMask, magnitude);
+    put(lane_factors, cplx(1));
+  } else {
+    put_table(kLow, magnitude);
+    put_table(kLaneMask & ~kLow, 1);
+  }
+  pad16(lane_factors);
+}
+
 std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm>& terms,
                                        double magnitude, std::vector<std::byte>& lane_factors) {
   std::vector<std::byte> payload;
-  const std::uint32_t lane_mask = (1u << kLaneBits) - 1;
-  bool constant = true, linear = true;
-  FactorClass kind = FactorClass::kConstant;
-  for (const LocalTerm& t : terms) {
-    constant = constant && !t.thread && !t.tile;
-    const bool lane_only = !t.tile && !(t.thread & ~lane_mask);
-    const bool warp_only = !t.tile && !(t.thread & lane_mask);
-    const bool tile_bit = !t.thread && std::popcount(t.tile) == 1;
-    linear = linear && (lane_only || warp_only || tile_bit);
-  }
+  const FactorClass kind = class_of(terms);
   const auto holds = [](std::uint32_t value, std::uint32_t mask) { return (value & mask) == mask; };
   const std::size_t tile_bits = slots_.tile_position.size();
-  if (constant) {
+  if (kind == FactorClass::kConstant) {
     std::uint64_t turns = 0;
     for (const LocalTerm& t : terms) turns += t.turns;
     put(payload, magnitude * factor_of(turns));
-  } else if (linear) {
+  } else if (kind != FactorClass::kGeneral) {
     LinearEntry entry;
     entry.tile.resize(tile_bits);
     entry.warp.resize(static_cast<std::size_t>(shape_.num_warps()));
-    std::uint64_t lane[32] = {};
-    bool lanes = false;
+    std::vector<LocalTerm> of_lanes;
     for (const LocalTerm& t : terms) {
       if (t.tile) {
         entry.tile[static_cast<std::size_t>(std::countr_zero(t.tile))] += t.turns;
-      } else if (t.thread & lane_mask) {
-        lanes = true;
-        for (std::uint32_t l = 0; l < 32; ++l) lane[l] += holds(l, t.thread) ? t.turns : 0;
+      } else if (t.thread & kLaneMask) {
+        of_lanes.push_back(t);
       } else {
         for (std::uint32_t w = 0; w < entry.warp.size(); ++w) {
           entry.warp[w] += holds(w, t.thread >> kLaneBits) ? t.turns : 0;
         }
       }
     }
-    kind = lanes ? FactorClass::kLinear : FactorClass::kScalar;
     head.word |= OpWord::index(linear_.size());
-    if (lanes) {
-      for (std::uint64_t turns : lane) put(lane_factors, magnitude * factor_of(turns));
-    }
+    if (kind == FactorClass::kLinear) put_lanes(head, of_lanes, magnitude, lane_factors);
     linear_.push_back(std::move(entry));
   } else {
     General entry;
@@ -80,7 +115,6 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
     if (threads) entry.entry.thread_table = place_array(thread);
     if (!mixed.empty()) entry.entry.mixed_first = place_array(mixed);
     entry.entry.mixed_count = static_cast<std::uint32_t>(mixed.size());
-    kind = FactorClass::kGeneral;
     OpHead make;
     make.word = OpWord::index(general_.size());
     emit(kGeneral, make, {}, {});
@@ -92,19 +126,25 @@ std::vector<std::byte> Emitter::factor(OpHead& head, const std::vector<LocalTerm
 }
 
 /// Closes the chunk unless it can take another phase operation with its factor.
-void Emitter::make_room() {
-  constexpr std::size_t kLargestPhase = 1024;  // head, pairs, lane factors
-  if (linear_.size() + 1 > limits_.num_linear || general_.size() + 1 > limits_.num_general ||
-      chunk_bytes() + kLargestPhase +
-              8 * slots_.tile_position.size() * static_cast<std::size_t>(1 + shape_.thread_bits()) >
-          limits_.chunk_bytes) {
-    close_chunk();
+void Emitter::make_room(const std::vector<LocalTerm>& terms) {
+  const FactorClass kind = class_of(terms);
+  const auto amplitude = static_cast<std::size_t>(amplitude_bytes(shape_.precision));
+  std::size_t bytes = sizeof(OpHead) + 32 + 4 * amplitude;  // with pairs
+  bool full = false;
+  if (kind == FactorClass::kGeneral) {
+    bytes += sizeof(OpHead) +
+             8 * slots_.tile_position.size() * static_cast<std::size_t>(1 + shape_.thread_bits());
+    full = general_.size() + 1 > limits_.num_general;
+  } else if (kind != FactorClass::kConstant) {
+    bytes += kind == FactorClass::kLinear ? 34 * amplitude : 0;
+    full = linear_.size() + 1 > limits_.num_linear;
   }
+  if (full || chunk_bytes() + bytes > limits_.chunk_bytes) close_chunk();
 }
 
 void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
                          const std::vector<LocalTerm>& terms) {
-  make_room();
+  make_room(terms);
   OpHead head;
   head.pairs = set;
   std::vector<std::byte> lanes;
@@ -151,7 +191,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     }
     return;
   }
-  make_room();
+  make_room(terms);
   OpHead head;
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
@@ -378,7 +418,7 @@ void Emitter::flush_table(std::uint32_t touched) {
 }
 
 void Emitter::flush(std::uint32_t touched) {
-  flush_table(touched);
+  if (choice_.tables) flush_table(touched);
   std::uint32_t waiting = 0;
   bool any = false;
   for (const SlotTerm& t : pool_) {

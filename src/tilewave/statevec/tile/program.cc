@@ -14,24 +14,6 @@ namespace tilewave::statevec::tile {
 
 namespace detail {
 
-void Emitter::shared_matrix(const SlotOp& op, const OpHead& head, const OpControls& controls) {
-  SharedMatrix m;
-  std::vector<std::byte> entries;
-  for (cplx z : scaled_matrix(op)) put(entries, z);
-  m.matrix = place(entries);
-  m.num_targets = op.num_targets;
-  for (int t = 0; t < op.num_targets; ++t) {
-    m.target_column[t] = layout_->column[op.targets[t]];
-    m.target_bit[t] = static_cast<std::uint32_t>(layout_->bit_of[op.targets[t]]);
-  }
-  for (int b = 0; b < shape_.register_bits; ++b) {
-    m.register_column[b] = layout_->column[layout_->register_slot[static_cast<std::size_t>(b)]];
-  }
-  std::vector<std::byte> payload;
-  append(payload, &m, sizeof m);
-  emit(kMatrixShared, head, controls, std::move(payload));
-}
-
 /// [[1, -t], [t, 1]] on diag(1, m), without the factors 1 + t^2 and m / (1 + t^2) of its result.
 void Emitter::lift(int slot, double t) {
   double& m = magnitude_[slot];
@@ -105,63 +87,6 @@ void Emitter::open_layer(TableKind kind, const std::vector<std::byte>& table) {
   layer_open_ = true;
 }
 
-/// The matrix of an operation on stored amplitudes: D^-1 M D with D the magnitudes of its targets.
-std::vector<cplx> Emitter::scaled_matrix(const SlotOp& op) const {
-  const std::size_t dim = std::size_t{1} << op.num_targets;
-  std::vector<double> d(dim, 1);
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (int t = 0; t < op.num_targets; ++t) d[i] *= i >> t & 1 ? magnitude_[op.targets[t]] : 1;
-  }
-  std::vector<cplx> m(dim * dim);
-  for (std::size_t i = 0; i < dim; ++i) {
-    for (std::size_t j = 0; j < dim; ++j) {
-      const std::size_t at = i * dim + j;
-      m[at] = op.kind == OpKind::kRotate ? cplx(op.action->m[at])
-                                         : plan_.matrices[op.action->first + at];
-      m[at] *= d[j] / d[i];
-    }
-  }
-  return m;
-}
-
-/// Writes a 4x4 matrix as L D U when no pivot is small; the first pivot becomes part of the scale.
-bool Emitter::factored_matrix(const std::vector<cplx>& m, std::uint32_t code) {
-  const double largest = shape_.precision == Precision::kDouble ? 100 : 8;
-  std::vector<cplx> f = m;
-  const auto at = [&f](int i, int j) -> cplx& { return f[static_cast<std::size_t>(4 * i + j)]; };
-  for (int k = 0; k < 4; ++k) {
-    const cplx pivot = at(k, k);
-    for (int i = k + 1; i < 4; ++i) {
-      if (!(std::abs(at(i, k)) <= largest * std::abs(pivot)) ||
-          !(std::abs(at(k, i)) <= largest * std::abs(pivot)) || pivot == cplx{}) {
-        return false;
-      }
-      at(i, k) /= pivot;
-    }
-    for (int i = k + 1; i < 4; ++i) {
-      for (int j = k + 1; j < 4; ++j) at(i, j) -= at(i, k) * at(k, j);
-    }
-    for (int j = k + 1; j < 4; ++j) at(k, j) /= pivot;
-  }
-  // Many small pivots in a row may not take the stored amplitudes out of the range of a float.
-  constexpr double kRange = 1e12;
-  const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * f[0];
-  OpHead head;
-  if (std::abs(scale) > 1 / kRange && std::abs(scale) < kRange) {
-    out_.frame.scale_re = scale.real();
-    out_.frame.scale_im = scale.imag();
-    for (int k = 1; k < 4; ++k) at(k, k) /= f[0];
-    f[0] = 1;
-  } else {
-    head.word |= OpWord::index(1);
-  }
-  std::vector<std::byte> payload;
-  for (cplx z : f) put(payload, z);
-  cost_ += costs_.factored2;
-  emit(code, head, {}, std::move(payload));
-  return true;
-}
-
 void Emitter::operation(const SlotOp& op) {
   if (choice_.turned && op.kind == OpKind::kLift && turned_lift(op.targets[0], op.action->m[0])) {
     return;
@@ -223,38 +148,25 @@ void Emitter::operation(const SlotOp& op) {
       cost_ += costs_.matrix1;
       emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
-    case OpKind::kMatrix2: {
-      const auto bit1 = static_cast<std::uint32_t>(layout_->bit_of[op.targets[1]]);
-      const bool swapped = bit > bit1;
-      const std::vector<cplx> m = scaled_matrix(op);
-      const auto at = [&](int i) { return swapped ? (i >> 1 | (i & 1) << 1) : i; };
-      std::vector<cplx> ordered(16);
-      for (int k = 0; k < 16; ++k) {
-        ordered[static_cast<std::size_t>(k)] =
-            m[static_cast<std::size_t>(at(k / 4) * 4 + at(k % 4))];
-      }
-      const std::uint32_t low = std::min(bit, bit1), high = std::max(bit, bit1);
-      const std::uint32_t pair = high * (high - 1) / 2 + low;
-      const bool controlled = set || controls.thread_mask || controls.tile_mask;
-      if (!controlled && factored_matrix(ordered, kFactored2 + pair)) break;
-      cost_ += costs_.matrix2;
-      for (int i = 0; i < 4; ++i) {
-        for (int part = 0; part < 3; ++part) {
-          for (int j = 0; j < 4; ++j) {
-            const cplx z = ordered[static_cast<std::size_t>(i * 4 + j)];
-            put(payload, part == 0   ? z.real()
-                         : part == 1 ? z.real() + z.imag()
-                                     : z.imag() - z.real());
-          }
-        }
-      }
-      emit(kMatrix2 + pair, head, controls, std::move(payload));
+    case OpKind::kMatrix2:
+      matrix2(op, head, controls);
       break;
-    }
     case OpKind::kMatrixShared:
       shared_matrix(op, head, controls);
       break;
   }
+}
+
+/// An ExchangeTail and what follows it.
+std::vector<std::uint32_t> Emitter::shift_of(const SlotLayout& layout) const {
+  std::vector<std::uint32_t> shift = {layout.constant, 0};
+  for (std::size_t b = 0; b < layout.tile_column.size(); ++b) {
+    if (!layout.tile_column[b]) continue;
+    ++shift[1];
+    shift.push_back(static_cast<std::uint32_t>(b));
+    shift.push_back(layout.tile_column[b]);
+  }
+  return shift;
 }
 
 void Emitter::exchange(const SlotLayout& from, const SlotLayout& to, bool arrives) {
@@ -262,17 +174,8 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to, bool arrive
   for (int s : from.register_slot) append(payload, &from.column[s], 4);
   for (int s : to.register_slot) append(payload, &to.column[s], 4);
   for (int s : to.thread_slot) append(payload, &to.column[s], 4);
-  ExchangeTail tail;
-  tail.constant = to.constant;
-  std::vector<std::uint32_t> moved;
-  for (std::size_t b = 0; b < to.tile_column.size(); ++b) {
-    if (!to.tile_column[b]) continue;
-    ++tail.num_tile_columns;
-    moved.push_back(static_cast<std::uint32_t>(b));
-    moved.push_back(to.tile_column[b]);
-  }
-  append(payload, &tail, sizeof tail);
-  append(payload, moved.data(), 4 * moved.size());
+  const std::vector<std::uint32_t> shift = shift_of(to);
+  append(payload, shift.data(), 4 * shift.size());
   cost_ += costs_.exchange;
   OpHead head;
   head.word = OpWord::index(arrives);
@@ -311,32 +214,41 @@ void Emitter::frame() {
   f.scale_im = pass_.scale.imag();
 }
 
+/// The phases, with maps in front of the first one where the terms that wait can move past them.
+std::vector<Phase> Emitter::schedule(Arrival& arrival) {
+  arrival.through_shared = choice_.through_shared;
+  arrival.maps = arrival.through_shared;
+  for (int r = 0; r < shape_.row_bits; ++r) {
+    // The slots whose destinations are the lowest active positions.
+    const auto from = std::find(slots_.dest_position.begin(), slots_.dest_position.end(),
+                                slots_.slot_position[static_cast<std::size_t>(r)]);
+    arrival.rows.push_back(r);
+    arrival.last_rows.push_back(static_cast<int>(from - slots_.dest_position.begin()));
+  }
+  std::vector<Phase> phases = schedule_phases(slots_, shape_, arrival, choice_.seed);
+  if (phases[0].registers) return phases;
+  std::vector<SlotTerm> terms;
+  for (const Item& item : phases[0].items)
+    terms.push_back(slots_.terms[static_cast<std::size_t>(item.term)]);
+  for (std::int32_t map : phases[0].maps) {
+    if (map_terms(slots_.ops[static_cast<std::size_t>(map)], terms)) continue;
+    arrival.maps = false;
+    return schedule_phases(slots_, shape_, arrival, choice_.seed);
+  }
+  return phases;
+}
+
 TilePass Emitter::run() {
   out_.shape = shape_;
   slots_ = to_slots(plan_, pass_, shape_);
   for (SlotOp& op : slots_.ops) op.folds = op.folds && choice_.fold;
   for (std::int32_t index : choice_.apart)
     slots_.ops[static_cast<std::size_t>(index)].folds = false;
-  const int k = shape_.tile_qubits, q = shape_.row_bits;
-  std::vector<int> first_lanes, last_lanes(static_cast<std::size_t>(q), -1);
-  std::uint32_t first_mask = 0, last_mask = 0;
-  for (int s = 0; s < k; ++s) {
-    if (s < q) {
-      first_lanes.push_back(s);
-      first_mask |= 1u << s;
-    }
-    // The slots whose destinations are the q lowest active positions.
-    for (int r = 0; r < q; ++r) {
-      if (slots_.dest_position[static_cast<std::size_t>(s)] ==
-          slots_.slot_position[static_cast<std::size_t>(r)]) {
-        last_lanes[static_cast<std::size_t>(r)] = s;
-        last_mask |= 1u << s;
-      }
-    }
-  }
-  std::vector<Phase> phases = schedule_phases(slots_, shape_, first_mask, last_mask, choice_.seed);
-  const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, first_lanes, last_lanes);
-  for (std::size_t f = 0; choice_.turned && f < phases.size(); ++f)
+  Arrival arrival;
+  std::vector<Phase> phases = schedule(arrival);
+  const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, arrival, choice_.compact);
+  const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
+  for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
     order_in_layers(slots_, layouts[f], phases[f].items);
   frame();
 
@@ -377,7 +289,7 @@ TilePass Emitter::run() {
     layout_ = &layouts[f];
     if (f > 0 && layouts[f].block_slot != layouts[f - 1].block_slot) {
       cross(arrives(f - 1));
-    } else if (f > 0) {
+    } else if (f > start) {
       exchange(layouts[f - 1], layouts[f], arrives(f));
     } else {
       out_.frame.arrives = arrives(f);
@@ -423,38 +335,65 @@ TilePass Emitter::run() {
     for (const SlotOp* map : maps) TW_CHECK(map_terms(*map, pool_), "a phase crosses a map");
     // An X needs the true halves of its target, which can be made only while it is a register bit.
     const std::uint32_t leaving = phases[f].registers & mapped[f] & (now | ~next);
-    for (int b = 0; b < shape_.register_bits; ++b) {
-      const int s = layout_->register_slot[static_cast<std::size_t>(b)];
+    for (int s : layout_->register_slot) {
       if (leaving >> s & 1) reset_magnitude(s);
     }
   }
   if (choice_.turned) write_last_signs();
+  future_ = ~0u;
+  flush_table(~0u);
   flush_terms(pool_, 0);
   close_chunk();
   const cplx scale = cplx(out_.frame.scale_re, out_.frame.scale_im) * factor_of(owed_);
   out_.frame.scale_re = scale.real();
   out_.frame.scale_im = scale.imag();
-  store(layouts);
+  // Passes with matrices have not been seen to suffer.
+  too_long_ = costs_.code_kib > 0 && out_.frame.op_set == OpSet::kLean && code_bytes_ > kCodeBytes;
+  if (too_long_) cost_ += costs_.code_kib * (code_bytes_ - kCodeBytes) / 1024;
+  load(layouts.front(), layouts[start]);
+  store(layouts[start], layouts.back());
   list_words();
   return std::move(out_);
 }
 
-/// Addresses and scale of load and store.
-void Emitter::store(const std::vector<SlotLayout>& layouts) {
+/// Byte offsets of slots at `position`, register bits first.
+static void offset_columns(const SlotLayout& l, const std::vector<int>& position,
+                           Precision precision, std::uint64_t* to) {
+  for (const std::vector<int>* slots : {&l.register_slot, &l.thread_slot}) {
+    for (int s : *slots)
+      *to++ = bit(position[static_cast<std::size_t>(s)]) * amplitude_bytes(precision);
+  }
+}
+
+/// Where the amplitudes come from, and where they are in shared memory in the first phase. A tile
+/// on its way there has its lowest slots as thread bits, whatever the phase has.
+void Emitter::load(const SlotLayout& before, const SlotLayout& first) {
+  PassFrame& fr = out_.frame;
+  offset_columns(first, slots_.slot_position, shape_.precision, fr.load_column);
+  std::uint32_t* to = fr.first_column;
+  for (int s : first.register_slot) *to++ = first.column[s];
+  for (int s : first.thread_slot) *to++ = first.column[s];
+  fr.through_shared = choice_.through_shared;
+  if (!fr.through_shared) return;
+  cost_ += costs_.arrival;
+  const std::vector<std::uint32_t> shift = shift_of(first);
+  std::copy(shift.begin(), shift.end(), fr.first_shift);
+  int place = shape_.register_bits;
+  for (int s = 0; s < shape_.tile_qubits; ++s) {
+    if (s == first.block_slot) continue;
+    fr.load_column[place] =
+        bit(slots_.slot_position[static_cast<std::size_t>(s)]) * amplitude_bytes(shape_.precision);
+    fr.place_column[place] = before.column[s];
+    place = (place + 1) % shape_.block_qubits();
+  }
+}
+
+/// Addresses and scale of the store.
+void Emitter::store(const SlotLayout& first, const SlotLayout& last) {
   const int k = shape_.block_qubits();
   PassFrame& fr = out_.frame;
-  const SlotLayout &first = layouts.front(), &last = layouts.back();
   bool moved = false;
-  const auto columns = [&](const SlotLayout& l, const std::vector<int>& position,
-                           std::uint64_t* to) {
-    std::size_t i = 0;
-    for (int s : l.register_slot)
-      to[i++] = bit(position[static_cast<std::size_t>(s)]) * amplitude_bytes(shape_.precision);
-    for (int s : l.thread_slot)
-      to[i++] = bit(position[static_cast<std::size_t>(s)]) * amplitude_bytes(shape_.precision);
-  };
-  columns(first, slots_.slot_position, fr.load_column);
-  columns(last, slots_.dest_position, fr.store_column);
+  offset_columns(last, slots_.dest_position, shape_.precision, fr.store_column);
   std::uint64_t flips = pass_.store_flips * amplitude_bytes(shape_.precision);
   for (int i = 0; i < k; ++i) {
     std::uint64_t& column = fr.store_column[i];
@@ -492,10 +431,8 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
   fr.zero_load = fr.zero_load * amplitude_bytes(shape_.precision) & active;
   fr.zero_store = fr.zero_store * amplitude_bytes(shape_.precision) & active;
   const bool block_moves = fr.block_move[0] || fr.block_move[1];
-  fr.needs_barrier = out_.num_crossings == 0 && moved && (out_.num_exchanges == 0 || block_moves);
-  std::uint32_t* to = fr.first_column;
-  for (int s : first.register_slot) *to++ = first.column[s];
-  for (int s : first.thread_slot) *to++ = first.column[s];
+  const bool no_barrier = out_.num_exchanges == 0 && !fr.through_shared;
+  fr.needs_barrier = out_.num_crossings == 0 && moved && (no_barrier || block_moves);
   bool scaled = shape_.block_bits && magnitude_[last.block_slot] != 1;
   for (int b = 0; b < k; ++b) {
     const bool in_register = b < shape_.register_bits;
@@ -516,7 +453,7 @@ void Emitter::store(const std::vector<SlotLayout>& layouts) {
 ChunkLimits chunk_limits(const Shape& shape) {
   // 3 x (64 KiB of tile, these, 384 bytes of sums, 1 KiB that the driver takes) in 228 KiB
   const std::size_t amplitude = amplitude_bytes(shape.precision);
-  return loads_through_shared(shape.block_qubits(), amplitude) ? ChunkLimits{6976, 24, 4}
+  return loads_through_shared(shape.block_qubits(), amplitude) ? ChunkLimits{6976, 24, 4, 9280}
                                                                : ChunkLimits{};
 }
 
@@ -533,51 +470,74 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                                      [](const Action& a) { return a.kind == ActionKind::kLift; });
   TilePass best;
   double best_cost = 0;
-  bool any = false;
+  bool any = false, best_turned = false, too_long = false;
   std::vector<std::int32_t> costly;
   const auto attempt = [&](const detail::EmitChoice& choice) {
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
-    const double cost = emitter.cost() * (choice.turned ? kTurnedMargin : 1);
+    double cost = emitter.cost();
+    if (written.frame.num_chunks > 1 && written.frame.max_general == 0) {
+      ChunkLimits longer = limits;
+      longer.chunk_bytes = limits.plain_chunk_bytes;
+      detail::Emitter again(plan, chosen, shape, longer, choice);
+      written = again.run();
+      cost = again.cost();
+    }
+    cost *= choice.turned ? kTurnedMargin : 1;
     if (!any || cost < best_cost) {
       best = std::move(written);
       best_cost = cost;
+      best_turned = choice.turned;
     }
     any = true;
+    too_long = emitter.is_too_long();
     costly = emitter.costly_folds();
     return emitter.flushed_all();
   };
   const auto both_ways = [&](detail::EmitChoice choice) {
-    if (!attempt(choice)) return;
+    const bool flushed_all = attempt(choice);
+    if (too_long) {
+      choice.compact = true;
+      attempt(choice);
+    }
+    if (!flushed_all) return;
     choice.flush_all_slots = detail::EmitChoice{}.flush_all_slots;
     attempt(choice);
   };
-  const auto all_folds = [&](bool turned, std::uint32_t seed) {
+  const auto with_folds = [&](std::uint32_t seed, bool through_shared, bool tables, bool turned) {
     // Those that cost more folded than apart leave the exchanges, while that gains anything.
     std::vector<std::int32_t> apart;
     for (bool again = true; again;) {
       const bool is_first = apart.empty();
       const double before = best_cost;
-      both_ways({kManySlots, true, turned, seed, apart});
+      both_ways({kManySlots, true, turned, seed, through_shared, tables, false, apart});
       again = !costly.empty() && (is_first || best_cost < before);
       apart.insert(apart.end(), costly.begin(), costly.end());
     }
-    if (has_flips) both_ways({kManySlots, false, turned, seed});
+    if (has_flips) both_ways({kManySlots, false, turned, seed, through_shared, tables});
   };
-  // Signs that wait beside lifts, or phases written before them: what is cheaper at first.
-  all_folds(false, 0);
-  const double written = best_cost;
-  if (has_lifts) all_folds(true, 0);
-  const bool turned = best_cost < written;
-  for (std::uint32_t seed = 1; seed < static_cast<std::uint32_t>(tries); ++seed) {
-    all_folds(turned, seed);
+  // How the tile arrives, where there is a choice, with phases written before lifts or signs that
+  // wait beside them, then without tables, then with noise.
+  const bool always = loads_through_shared(shape);
+  std::vector<bool> arrivals = {true};
+  if (!always) arrivals = {false, true};
+  const int num_arrivals = static_cast<int>(arrivals.size());
+  for (int k = 0; k < tries; ++k) {
+    if (k < num_arrivals) {
+      with_folds(0, arrivals[static_cast<std::size_t>(k)], true, false);
+      if (has_lifts) with_folds(0, arrivals[static_cast<std::size_t>(k)], true, true);
+    } else if (k == num_arrivals) {
+      with_folds(0, best.frame.through_shared, false, best_turned);
+    } else {
+      with_folds(static_cast<std::uint32_t>(k), always || k % 2, true, best_turned);
+    }
   }
   return best;
 }
 
 int tries_within(const Pass& pass, double seconds) {
   constexpr double kOfAnAction = 4e-6;  // of one core of a small server
-  constexpr double kMost = 16;
+  constexpr double kMost = 18;
   const double one = kOfAnAction * static_cast<double>(20 + pass.actions.size());
   return static_cast<int>(std::clamp(seconds / one, 1.0, kMost));
 }

@@ -16,6 +16,7 @@ struct ChunkLimits {
   std::uint32_t chunk_bytes = 32768;
   std::uint32_t num_linear = 32;
   std::uint32_t num_general = 4;
+  std::uint32_t plain_chunk_bytes = 32768;  ///< in a pass without general factors
 };
 
 /// What a multiprocessor holds beside as many tiles as its kernel is compiled for.
@@ -32,13 +33,13 @@ struct TilePass {
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
-/// zeros. The cheapest of `tries` choices of register bits is taken.
+/// zeros. The cheapest of `tries` ways to write it is taken.
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                     const ChunkLimits& limits, int tries = 1);
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
 }
-/// How many tries take less than `seconds`, at most 16.
+/// How many tries take less than `seconds`, at most 18.
 int tries_within(const Pass& pass, double seconds);
 
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
@@ -78,7 +79,7 @@ struct Item {
 constexpr int kSlotOfBlock = -1;
 
 struct Phase {
-  std::uint32_t registers = 0;  ///< slots
+  std::uint32_t registers = 0;  ///< slots; none: maps and terms of a tile before the first phase
   std::uint32_t block = 0;  ///< the slot of the block, if any; another than in the phase before:
                             ///< a crossing leads here
   std::vector<Item> items;
@@ -98,11 +99,18 @@ struct SlotPass {
 
 SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape);
 
-/// Chooses the phases. `first_lanes` and `last_lanes` (slots) may not be register bits in the first
-/// and the last phase, nor the slot of the block. Operations that fold wait for the end of their
-/// phase. A `seed` other than 0 adds noise to what a slot is worth as a register bit.
-std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
+/// How the tile of a pass arrives, and the slots of rows at the load and the store.
+struct Arrival {
+  bool through_shared = false;  ///< otherwise in registers
+  bool maps = false;  ///< maps that come first are part of it (through shared memory only)
+  std::vector<int> rows, last_rows;
+};
+
+/// Chooses the phases. The rows of the store (slots) may not be register bits in the last phase,
+/// those of the load not in the first one of a tile that arrives in registers, and neither the slot
+/// of the block. Operations that fold wait for the end of their phase. A `seed` other than 0 adds
+/// noise to what a slot is worth as a register bit.
+std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape, const Arrival& arrival,
                                    std::uint32_t seed);
 
 /// Where every slot is in one phase, and the columns of the shared address space.
@@ -118,11 +126,11 @@ struct SlotLayout {
 };
 constexpr int kBlockBit = 32;
 
-/// Columns, and thread bits of every phase such that the lowest `row_bits` lanes never meet in a
-/// bank.
+/// Columns, and thread bits of every phase such that the lowest lanes never meet in a bank.
+/// Register bits in the order that ties phases to higher ones or, with `compact`, that needs less
+/// code.
 std::vector<SlotLayout> lay_out(const SlotPass& pass, const std::vector<Phase>& phases,
-                                const Shape& shape, const std::vector<int>& first_lanes,
-                                const std::vector<int>& last_lanes);
+                                const Shape& shape, const Arrival& arrival, bool compact);
 
 /// Orders the items of a phase for turned layers (turned.cc).
 void order_in_layers(const SlotPass& pass, const SlotLayout& layout, std::vector<Item>& items);

@@ -18,7 +18,7 @@ namespace {
 template <class T>
 double worst_error(const RandomPassOptions& options, const Shape& shape, const ChunkLimits& limits,
                    std::uint64_t seed, std::size_t max_bytes = ~std::size_t{0},
-                   std::size_t* num_parts = nullptr) {
+                   std::size_t* num_parts = nullptr, TilePass* first = nullptr) {
   std::mt19937_64 rng(seed);
   const Plan plan = random_pass(options, rng);
   const Pass& pass = plan.passes[0];
@@ -40,6 +40,7 @@ double worst_error(const RandomPassOptions& options, const Shape& shape, const C
     emulate_pass(program, std::span<Complex<T>>(state));
   }
   if (num_parts) *num_parts = programs.size();
+  if (first) *first = programs[0];
   double worst = 0, largest = 0;
   for (std::uint64_t x = 0; x < reference.size(); ++x) {
     if (x & pass.known_zero_after) continue;
@@ -71,7 +72,7 @@ TEST_P(TileProgram, random_passes_agree_with_their_meaning) {
       options.known_zeros = seed % 4 == 3;
       options.turned = seed >= 12;
       ChunkLimits limits;
-      if (seed % 3 == 2) limits = {2600, 3, 2};
+      if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
       const double error = shape.precision == Precision::kDouble
                                ? worst_error<double>(options, shape, limits, 1000 * seed + n)
                                : worst_error<float>(options, shape, limits, 1000 * seed + n);
@@ -134,6 +135,39 @@ TEST(TileProgramOfCircuits, ladders_with_phases_agree_with_their_meaning) {
     for (std::uint64_t x = 0; x < reference.size(); ++x)
       worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
     EXPECT_LT(worst, 1e-11) << "round " << round;
+  }
+}
+
+// X under one control at the start of a pass, on slots and tile bits, with and without terms to
+// move past: in some programs they are part of the arrival in shared memory.
+TEST(TileProgramOfCircuits, first_maps_are_part_of_the_arrival) {
+  const Shape shapes[] = {{12, 5, 3, Precision::kDouble},
+                          {13, 5, 4, Precision::kSingle},
+                          {13, 5, 3, Precision::kDouble, 1}};
+  for (const Shape& shape : shapes) {
+    int arrive = 0, move = 0, move_by_tile = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      RandomPassOptions options;
+      options.num_qubits = 15;
+      options.tile_qubits = shape.tile_qubits;
+      options.row_bits = shape.row_bits;
+      options.precision = shape.precision;
+      options.num_actions = 1 + static_cast<int>(seed % 12);
+      options.num_first_maps = 1 + static_cast<int>(seed % 7);
+      TilePass program;
+      const double error =
+          shape.precision == Precision::kDouble
+              ? worst_error<double>(options, shape, {}, seed, ~std::size_t{0}, nullptr, &program)
+              : worst_error<float>(options, shape, {}, seed, ~std::size_t{0}, nullptr, &program);
+      EXPECT_LT(error, shape.precision == Precision::kDouble ? 1e-12 : 1e-4) << "seed " << seed;
+      const PassFrame& f = program.frame;
+      arrive += f.through_shared;
+      move += f.first_shift[0] != 0;
+      move_by_tile += f.first_shift[1] != 0;
+    }
+    EXPECT_GT(arrive, 10);
+    EXPECT_GT(move, 3);
+    EXPECT_GT(move_by_tile, 3);
   }
 }
 

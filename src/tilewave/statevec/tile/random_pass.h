@@ -19,8 +19,9 @@ struct RandomPassOptions {
   int tile_qubits = 12;
   int row_bits = 3;
   int num_actions = 30;
-  int max_targets = 4;  ///< of matrices
-  int max_degree = 3;   ///< of phase terms
+  int max_targets = 4;     ///< of matrices
+  int max_degree = 3;      ///< of phase terms
+  int num_first_maps = 0;  ///< X under one control before everything else
   bool known_zeros = false;
   bool turned = false;  ///< lifts and phases, most of them quarter and half turns
   Precision precision = Precision::kDouble;
@@ -52,6 +53,18 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
     for (int p = 0; p < o.num_qubits; ++p) pass.known_zero_before |= below(4) ? 0 : bit(p);
   }
   std::uint64_t mixed = 0;
+  for (int i = 0; i < o.num_first_maps; ++i) {
+    Action a;
+    a.kind = ActionKind::kFlip;
+    a.num_targets = 1;
+    a.targets[0] = static_cast<std::uint8_t>(position[rng() % position.size()]);
+    const int control = below(o.num_qubits);
+    if (control == a.targets[0]) continue;
+    a.control_mask = bit(control);
+    a.control_value = below(3) ? bit(control) : 0;
+    mixed |= a.target_mask();
+    pass.actions.push_back(a);
+  }
   const int num_actions = below(o.num_actions + 1);
   for (int i = 0; i < num_actions; ++i) {
     Action a;

@@ -173,7 +173,7 @@ SlotPass to_slots(const Plan& plan, const Pass& pass, const Shape& shape) {
       out.tile_position.push_back(p);
     }
   }
-  TW_CHECK(out.tile_position.size() <= 31, "more than 2^31 tiles");
+  TW_CHECK(out.tile_position.size() <= kMaxTileBits, "more than 2^31 tiles");
   out.dest_position = out.slot_position;
   for (std::size_t i = 0; i < pass.active.size(); ++i) {
     out.dest_position[static_cast<std::size_t>(slot_of[pass.active[i]])] = pass.dest[i];
@@ -304,17 +304,18 @@ void order_in_rounds(const SlotPass& pass, std::vector<Item>& items) {
 /// Chooses the phases of a pass one after the other.
 class Scheduler {
  public:
-  Scheduler(const SlotPass& pass, const Shape& shape, std::uint32_t first_lanes,
-            std::uint32_t last_lanes, std::uint32_t seed)
+  Scheduler(const SlotPass& pass, const Shape& shape, const Arrival& arrival, std::uint32_t seed)
       : pass_(pass),
         num_registers_(shape.register_bits),
         all_(static_cast<std::uint32_t>(low_mask(shape.tile_qubits))),
-        first_lanes_(first_lanes),
-        last_lanes_(last_lanes),
+        rows_(mask_of(arrival.rows)),
+        first_lanes_(arrival.through_shared ? 0 : rows_),
+        last_lanes_(mask_of(arrival.last_rows)),
         random_(seed),
         noise_(seed ? &random_ : nullptr),
         open_(pass.items) {
     if (shape.block_bits) block_ = first_block(seed);
+    if (arrival.maps) take_first_maps();
   }
 
   std::vector<Phase> run() {
@@ -341,14 +342,43 @@ class Scheduler {
       used |= phases_[--first].registers;
     }
     if ((used & last_lanes_) || !phases_.back().maps.empty() ||
-        (first == 0 && first_lanes_ != last_lanes_)) {
+        (first == 0 && first_lanes_ && first_lanes_ != last_lanes_)) {
       add(choose_registers(pass_, {}, 0, block_, all_ & ~last_lanes_ & ~block_,
                            phases_.back().registers, all_, num_registers_, nullptr));
     }
+    if (!before_.maps.empty()) phases_.insert(phases_.begin(), std::move(before_));
     return std::move(phases_);
   }
 
  private:
+  static std::uint32_t mask_of(const std::vector<int>& slots) {
+    std::uint32_t mask = 0;
+    for (int s : slots) mask |= 1u << s;
+    return mask;
+  }
+
+  /// Maps that nothing must come before, with the terms in front of them.
+  void take_first_maps() {
+    Phase phase;
+    phase.block = block_;
+    Walk walk(pass_, 0, block_);
+    std::vector<Item> later;
+    for (const Item& item : open_) {
+      if (!walk.take(item)) {
+        later.push_back(item);
+      } else if (item.op < 0) {
+        phase.items.push_back(item);
+      } else if (op(item).folds) {
+        phase.maps.push_back(item.op);
+      } else {
+        return;  // a matrix through shared memory needs no registers either
+      }
+    }
+    if (phase.maps.empty()) return;
+    before_ = std::move(phase);
+    open_.swap(later);
+  }
+
   /// A phase with what can run under these registers.
   void add(std::uint32_t registers) {
     Phase phase;
@@ -398,7 +428,7 @@ class Scheduler {
       std::uint32_t slot;
     };
     std::vector<Choice> choices;
-    for_each_bit(all_ & ~first_lanes_, [&](int s) {
+    for_each_bit(all_ & ~rows_, [&](int s) {
       const std::uint32_t slot = 1u << s, mixed = mixed_beyond(slot);
       const bool stays = !mixed && !(slot & last_lanes_);
       const bool once = (all_ & ~(mixed | slot | last_lanes_)) != 0;
@@ -459,20 +489,22 @@ class Scheduler {
 
   const SlotPass& pass_;
   const int num_registers_;
-  const std::uint32_t all_, first_lanes_, last_lanes_;
+  const std::uint32_t all_;
+  const std::uint32_t rows_;                      ///< of the load
+  const std::uint32_t first_lanes_, last_lanes_;  ///< no register bits then
   std::mt19937 random_;
   std::mt19937* const noise_;
   std::vector<Item> open_;
   std::vector<Phase> phases_;
+  Phase before_;
   std::uint32_t block_ = 0;
 };
 
 }  // namespace
 
-std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape,
-                                   std::uint32_t first_lanes, std::uint32_t last_lanes,
+std::vector<Phase> schedule_phases(const SlotPass& pass, const Shape& shape, const Arrival& arrival,
                                    std::uint32_t seed) {
-  return Scheduler(pass, shape, first_lanes, last_lanes, seed).run();
+  return Scheduler(pass, shape, arrival, seed).run();
 }
 
 }  // namespace tilewave::statevec::tile::detail

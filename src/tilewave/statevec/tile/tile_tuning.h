@@ -4,11 +4,18 @@
 // circuits. They choose between ways to write a pass.
 #pragma once
 
+#include <cstdint>
+
+#include "tilewave/statevec/tile/format.h"
+
 namespace tilewave::statevec::tile {
 
 struct OpCosts {
+  double arrival = 0;  ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
+  double chunk = 0.55;    ///< another chunk
+  double code_kib = 0.3;  ///< a KiB of code beyond kCodeBytes
   double decode = 0.1;
   double lift = 0.12;
   double tau = 0.06;             ///< a constant phase on one bit
@@ -33,7 +40,10 @@ struct OpCosts {
   double sign_row = 0.02;
 };
 inline constexpr OpCosts kDoubleCosts;
-inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
+inline constexpr OpCosts kSingleCosts = {.arrival = 0.25,
+                                         .exchange = 0.49,
+                                         .chunk = 0.2,
+                                         .code_kib = 0,
                                          .decode = 0.11,
                                          .lift = 0.05,
                                          .tau = 0.03,
@@ -56,5 +66,27 @@ inline constexpr OpCosts kSingleCosts = {.exchange = 0.49,
                                          .ties = 0.08,
                                          .signs = 0.15,
                                          .sign_row = 0.01};
+
+/// What the instruction cache holds of the code of operations beside that of load and store: passes
+/// that run more took 2 to 10 ms longer than their operations in double precision.
+inline constexpr int kCodeBytes = 64 << 10;
+
+/// Bytes of machine code (sm_90) of an operation.
+inline int code_bytes(std::uint32_t code) {
+  struct Size {
+    std::uint32_t first;
+    int bytes;
+  };
+  constexpr Size kSizes[] = {{kEnd, 6700},        {kExchange, 6960},   {kMatrixShared, 8000},
+                             {kPhaseAll, 4020},   {kPhaseSet, 4610},   {kLayer, 5500},
+                             {kFlip, 5460},       {kRotate, 4960},     {kMatrix1, 8000},
+                             {kMatrix2, 13000},   {kFactored2, 15000}, {kTauOne, 2320},
+                             {kTauReal, 1810},    {kPhase, 2700},      {kPhaseUpper, 3200},
+                             {kPhasePairs, 4140}, {kGeneral, 7840},    {kLift, 1260},
+                             {kTable, 3000},      {kCross, 2000},      {kTurnedLayer, 12000}};
+  int bytes = 0;
+  for (const Size& size : kSizes) bytes = code >= size.first ? size.bytes : bytes;
+  return bytes;
+}
 
 }  // namespace tilewave::statevec::tile
