@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 template <class T, int R>
 struct GroupFactors {
   std::uint32_t used = 0;
-  T re[1 << R], im[1 << R];
+  T re[1 << R] = {}, im[1 << R] = {};
 
   HWY_INLINE void operator()(Vec<T>* v) const {
     const Tag<T> d;

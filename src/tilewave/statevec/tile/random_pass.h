@@ -161,6 +161,9 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
   for (int p : position) {
     if (below(6) == 0 && !(pass.known_zero_after >> p & 1)) pass.store_flips |= bit(p);
   }
+  for (const Action& a : pass.actions) {  // many lifts: the scale that plans give them
+    if (o.turned && a.kind == ActionKind::kLift) pass.scale /= std::sqrt(1 + a.m[0] * a.m[0]);
+  }
   plan.passes.push_back(std::move(pass));
   return plan;
 }
