@@ -197,9 +197,9 @@ class TcpRanks final : public Ranks {
     std::strncpy(word.text.data(), message.c_str(), word.text.size() - 1);
     (void)control_[0].send_all(&word, sizeof word, 1);
     const Timer timer;
-    while (timer.elapsed_s() < kFarewellS && !root_is_gone_ && !control_[0].is_closed())
-      usleep(20'000);
-    if (rank_ > 1 && root_is_gone_) std::_Exit(word.code);  // rank 1 speaks for it
+    const auto is_alone = [&] { return root_is_gone_ || control_[0].is_closed(); };
+    while (timer.elapsed_s() < kFarewellS && !is_alone()) usleep(20'000);
+    if (rank_ > 1 && is_alone()) std::_Exit(word.code);  // rank 1 speaks for it
   }
 
   void abort(int code) noexcept override {
