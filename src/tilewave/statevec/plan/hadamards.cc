@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "tilewave/statevec/plan/fuse.h"
 
@@ -40,23 +41,15 @@ bool is_monomial(const Single& a) {
          (is_phase(a.m[1]) && is_phase(a.m[2]) && is_zero(a.m[0]) && is_zero(a.m[3]));
 }
 
-// The matrix of a gate on one qubit.
-bool single_of(const circuit::Circuit& circuit, const Fused& fused, const Element& e, Single& out) {
-  if (e.matrix >= 0) {
-    if (e.num_qubits != 1) return false;
-    std::ranges::copy(fused.matrices[e.matrix], out.m.begin());
-    return true;
-  }
+bool is_single(const Element& e) {
+  if (e.matrix >= 0) return e.num_qubits == 1;
   const bool gate = e.op->kind == circuit::OpKind::kGate || e.op->kind == circuit::OpKind::kMatrix;
-  if (!gate || e.op->num_controls != 0 || e.op->num_targets != 1) return false;
-  std::ranges::copy(circuit.matrix(*e.op), out.m.begin());
-  return true;
+  return gate && e.op->num_controls == 0 && e.op->num_targets == 1;
 }
 
-std::vector<Qubit> qubits_of(const circuit::Circuit& circuit, const Element& e) {
-  if (!e.op) return {e.qubits, e.qubits + e.num_qubits};
-  const auto qubits = circuit.qubits(*e.op);
-  return {qubits.begin(), qubits.end()};
+std::span<const Qubit> qubits_of(const circuit::Circuit& circuit, const Element& e) {
+  if (e.op) return circuit.qubits(*e.op);
+  return {e.qubits, static_cast<std::size_t>(e.num_qubits)};
 }
 
 class Mover {
@@ -65,66 +58,55 @@ class Mover {
       : fused_(fused), circuit_(circuit), waiting_(circuit.num_qubits()) {}
 
   void run() {
-    find_after();
+    find_next();
     for (std::size_t k = 0; k < fused_.elements.size(); ++k) take(k);
     for (Qubit q = 0; q < waiting_.size(); ++q) write(q);
     if (moved_) fused_.elements = std::move(out_);
   }
 
  private:
-  // Gates on one qubit since the last on several.
+  // Gates on one qubit since the last on several, after an H that was moved here.
   struct Waiting {
-    Single product;
     std::vector<Element> elements;
-    bool rewritten = false;  // the product stands for them
+    bool moved = false;
   };
 
-  // For each gate on two qubits, what follows on each of them before the next gate on several.
-  void find_after() {
-    after_.resize(fused_.elements.size());
-    std::vector<Single> next(circuit_.num_qubits());
+  // The next element on each of the first two qubits of an element; -1: none.
+  void find_next() {
+    next_.resize(fused_.elements.size());
+    std::vector<std::int32_t> next(circuit_.num_qubits(), -1);
     for (std::size_t k = fused_.elements.size(); k-- > 0;) {
-      const Element& e = fused_.elements[k];
-      const std::vector<Qubit> qubits = qubits_of(circuit_, e);
-      Single m;
-      if (single_of(circuit_, fused_, e, m)) {
-        next[qubits[0]] = next[qubits[0]] * m;
-        continue;
+      const auto qubits = qubits_of(circuit_, fused_.elements[k]);
+      for (std::size_t j = 0; j < qubits.size(); ++j) {
+        if (j < 2) next_[k][j] = next[qubits[j]];
+        next[qubits[j]] = static_cast<std::int32_t>(k);
       }
-      if (qubits.size() == 2) after_[k] = {next[qubits[0]], next[qubits[1]]};
-      for (Qubit q : qubits) next[q] = {};
     }
   }
 
   void take(std::size_t k) {
     const Element& e = fused_.elements[k];
-    const std::vector<Qubit> qubits = qubits_of(circuit_, e);
-    Single m;
-    if (single_of(circuit_, fused_, e, m)) {
-      Waiting& w = waiting_[qubits[0]];
-      w.product = m * w.product;
-      w.elements.push_back(e);
+    const auto qubits = qubits_of(circuit_, e);
+    if (is_single(e)) {
+      waiting_[qubits[0]].elements.push_back(e);
       return;
     }
-    if (qubits.size() == 2 && move_behind(k, qubits[0], qubits[1])) return;
+    if (is_cx(e) && move_behind(k, qubits[0], qubits[1])) return;
     for (Qubit q : qubits) write(q);
     out_.push_back(e);
   }
 
-  bool move_behind(std::size_t k, Qubit a, Qubit b) {
-    if (!is_cx(fused_.elements[k])) return false;
-    const bool before_a = is_monomial(kHadamardGate * waiting_[a].product),
-               before_b = is_monomial(kHadamardGate * waiting_[b].product),
-               after_a = is_monomial(after_[k][0] * kHadamardGate),
-               after_b = is_monomial(after_[k][1] * kHadamardGate);
-    if (before_a && before_b && (after_a || after_b)) {
-      take_hadamard(a);
-      take_hadamard(b);
-      write_pair(b, a, kCx);
-    } else if (before_b && after_b) {
-      write(a);
-      take_hadamard(b);
-      write_pair(a, b, kCz);
+  bool move_behind(std::size_t k, Qubit control, Qubit target) {
+    if (!has_hadamard_before(target)) return false;
+    const bool after_target = has_hadamard_after(k, 1);
+    if (has_hadamard_before(control) && (after_target || has_hadamard_after(k, 0))) {
+      take_hadamard(control);
+      take_hadamard(target);
+      write_pair(target, control, kCx);
+    } else if (after_target) {
+      write(control);
+      take_hadamard(target);
+      write_pair(control, target, kCz);
     } else {
       return false;
     }
@@ -132,31 +114,63 @@ class Mover {
     return true;
   }
 
+  // Whether what waits on q is an H after phases and an X.
+  bool has_hadamard_before(Qubit q) const {
+    const Waiting& w = waiting_[q];
+    return (w.moved || !w.elements.empty()) && is_monomial(kHadamardGate * product(w));
+  }
+  // Whether what follows element k on its qubit j, before a gate on several, is one before them.
+  bool has_hadamard_after(std::size_t k, std::size_t j) const {
+    Single product;
+    std::int32_t at = next_[k][j];
+    if (at < 0 || !is_single(fused_.elements[static_cast<std::size_t>(at)])) return false;
+    for (; at >= 0 && is_single(fused_.elements[static_cast<std::size_t>(at)]);
+         at = next_[static_cast<std::size_t>(at)][0]) {
+      product = matrix_of(fused_.elements[static_cast<std::size_t>(at)]) * product;
+    }
+    return is_monomial(product * kHadamardGate);
+  }
+  Single product(const Waiting& w) const {
+    Single product = w.moved ? kHadamardGate : Single{};
+    for (const Element& e : w.elements) product = matrix_of(e) * product;
+    return product;
+  }
+
   // Writes what waits on q but for an H that goes on waiting.
   void take_hadamard(Qubit q) {
-    Waiting& w = waiting_[q];
-    w.product = kHadamardGate * w.product;
-    w.rewritten = true;
-    write(q);
-    w.product = kHadamardGate;
-    w.rewritten = true;
+    write_product(q, kHadamardGate * product(waiting_[q]));
+    waiting_[q].moved = true;
   }
 
   void write(Qubit q) {
     Waiting& w = waiting_[q];
-    if (w.rewritten) {
-      if (is_monomial(w.product)) {  // exactly
-        for (cplx& z : w.product.m) z = std::abs(z) < 0.5 ? cplx{} : z / std::abs(z);
-      }
-      out_.push_back({nullptr, {q, q}, 1, matrix({w.product.m.begin(), w.product.m.end()})});
-    } else {
-      out_.insert(out_.end(), w.elements.begin(), w.elements.end());
+    if (w.moved) return write_product(q, product(w));
+    out_.insert(out_.end(), w.elements.begin(), w.elements.end());
+    w.elements.clear();
+  }
+
+  void write_product(Qubit q, Single m) {
+    if (is_monomial(m)) {  // exactly
+      for (cplx& z : m.m) z = std::abs(z) < 0.5 ? cplx{} : z / std::abs(z);
     }
-    w = {};
+    out_.push_back({nullptr, {q, q}, 1, matrix({m.m.begin(), m.m.end()})});
+    waiting_[q] = {};
   }
 
   void write_pair(Qubit control, Qubit target, const std::vector<cplx>& m) {
     out_.push_back({nullptr, {control, target}, 2, matrix(m)});
+  }
+
+  Single matrix_of(const Element& e) const {
+    if (e.op && e.op->kind == circuit::OpKind::kGate && e.op->gate == circuit::GateId::kH)
+      return kHadamardGate;
+    Single out;
+    if (e.matrix >= 0) {
+      std::ranges::copy(fused_.matrices[static_cast<std::size_t>(e.matrix)], out.m.begin());
+    } else {
+      std::ranges::copy(circuit_.matrix(*e.op), out.m.begin());
+    }
+    return out;
   }
 
   std::int32_t matrix(std::vector<cplx> m) {
@@ -170,7 +184,7 @@ class Mover {
   Fused& fused_;
   const circuit::Circuit& circuit_;
   std::vector<Waiting> waiting_;
-  std::vector<std::array<Single, 2>> after_;
+  std::vector<std::array<std::int32_t, 2>> next_;
   std::vector<Element> out_;
   bool moved_ = false;
 };
