@@ -498,15 +498,15 @@ TEST(Topology, predicts_what_was_measured) {
   const struct {
     const char* family;
     double one_ms, two_ms;
-  } measured[] = {{"qft", 155, 121},
-                  {"invqft", 177, 109},
-                  {"ghz", 148, 88},
-                  {"ghz_qft", 264, 182},
-                  {"random", 418, 233},
-                  {"supremacy", 814, 439},
-                  {"quantum_volume", 987, 560},
-                  {"ising", 618, 334},
-                  {"qaoa", 340, 205}};
+  } measured[] = {{"qft", 136, 119},
+                  {"invqft", 146, 94},
+                  {"ghz", 116, 91},
+                  {"ghz_qft", 225, 180},
+                  {"random", 398, 229},
+                  {"supremacy", 654, 361},
+                  {"quantum_volume", 953, 538},
+                  {"ising", 584, 320},
+                  {"qaoa", 313, 196}};
   std::printf("| circuit | 1 GPU (model) | 2 GPUs (model) | 1 to 2 (model) |\n");
   for (const auto& m : measured) {
     const circuit::Circuit c = circuit::make_family(m.family, 32);

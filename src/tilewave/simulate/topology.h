@@ -1,7 +1,7 @@
 // Machines that are not here: ranks joined by levels of links, described in a file, for
 // predictions.
 //   # comments and empty lines are skipped
-//   pass 4050              GB/s of a pass on one rank, read + written
+//   pass 4200              GB/s of a pass on one rank, read + written
 //   tile 12 3              active positions of a pass, low positions active in every one
 //   hidden 0.6             share of an exchange that passes beside it hide
 //   level nvlink 8 320     inside out: a name, how many of what is inside it joins, GB/s out of
