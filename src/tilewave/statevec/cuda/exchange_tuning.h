@@ -22,7 +22,7 @@ constexpr int overlapped_blocks(int num_peers, double flops_per_byte) {
 }
 constexpr int kSliceBits = 3;         ///< of an exchange that overlaps with passes
 constexpr int kMinSlicedQubits = 24;  ///< local qubits; smaller exchanges end before they overlap
-constexpr double kHiddenShare = 0.6;  ///< of an exchange; measured on two: 0.54 to 0.74
+constexpr double kHiddenShare = 0.6;  ///< of an exchange; measured on two: 0.5 to 0.74
 constexpr double kLinkBandwidth = 330e9;  ///< bytes a second out of each device in an exchange
 
 // Between processes: from so many bytes of a shard on in each other's memory. Smaller allocations
