@@ -26,6 +26,17 @@ Amplitudes read_all(State& state) {
 class CpuState : public ::testing::TestWithParam<Precision> {
  protected:
   double tolerance() const { return GetParam() == Precision::kDouble ? 1e-11 : 2e-4; }
+
+  // Runs a circuit on a random state, with one thread or two.
+  void expect_state_of(const circuit::Circuit& c, std::mt19937_64& random) const {
+    const int n = static_cast<int>(c.num_qubits());
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 2));
+    Amplitudes expected = testing::random_state(n, random);
+    state->set_amplitudes(expected);
+    state->apply(c, c.ops());
+    testing::apply_circuit(expected, c);
+    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << "n = " << n;
+  }
 };
 
 TEST_P(CpuState, random_circuits_give_the_state_of_their_gates) {
@@ -93,13 +104,30 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
     for (circuit::Qubit q = 0; q < options.num_qubits; ++q) {
       if (q != target && random() % 2) c.add_gate(GateId::kCx, {q, target});
     }
-    const int n = static_cast<int>(options.num_qubits);
-    auto state = make_cpu_state(n, GetParam(), 2);
-    Amplitudes expected = testing::random_state(n, random);
-    state->set_amplitudes(expected);
-    state->apply(c, c.ops());
-    testing::apply_circuit(expected, c);
-    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance());
+    expect_state_of(c, random);
+    if (HasFailure()) return;
+  }
+}
+
+// Passes of such flips alone move rows in the state's own memory.
+TEST_P(CpuState, flips_of_high_bits_move_rows) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed + 500);
+    const int n = 12 + static_cast<int>(random() % 7);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    const auto high = [&] { return static_cast<circuit::Qubit>(5 + random() % (n - 5)); };
+    for (int k = 0; k < 20; ++k) {
+      const circuit::Qubit a = high(), b = high();
+      if (random() % 6 == 0) c.add_gate(GateId::kX, {a});
+      if (a == b) continue;
+      random() % 5 ? c.add_gate(GateId::kCx, {a, b}) : c.add_gate(GateId::kSwap, {a, b});
+    }
+    if (seed % 3 == 0) c.add_gate(GateId::kSx, {0});  // a global phase and another pass
+    expect_state_of(c, random);
+    if (HasFailure()) return;
   }
 }
 
@@ -145,12 +173,8 @@ TEST_P(CpuState, layers_of_single_lifts_agree_with_their_gates) {
         }
       }
     }
-    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 2));
-    Amplitudes expected = testing::random_state(n, random);
-    state->set_amplitudes(expected);
-    state->apply(c, c.ops());
-    testing::apply_circuit(expected, c);
-    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << "n = " << n;
+    expect_state_of(c, random);
+    if (HasFailure()) return;
   }
 }
 
@@ -176,12 +200,8 @@ TEST_P(CpuState, layers_of_equal_lifts_agree_with_their_gates) {
         if (random() % 3) c.add_gate(GateId::kRzz, {q, q + 1}, {angle()});
       }
     }
-    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 2));
-    Amplitudes expected = testing::random_state(n, random);
-    state->set_amplitudes(expected);
-    state->apply(c, c.ops());
-    testing::apply_circuit(expected, c);
-    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << "n = " << n;
+    expect_state_of(c, random);
+    if (HasFailure()) return;
   }
 }
 
