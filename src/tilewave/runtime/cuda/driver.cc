@@ -1,6 +1,8 @@
 #include "tilewave/runtime/cuda/driver.h"
 
 #include <cstdio>
+#include <map>
+#include <mutex>
 
 #include "tilewave/base/error.h"
 
@@ -8,9 +10,21 @@ namespace tilewave::runtime::cuda {
 
 cudaError_t Driver::device_count(int* count) { return cudaGetDeviceCount(count); }
 cudaError_t Driver::driver_version(int* version) { return cudaDriverGetVersion(version); }
+
+// Asking takes up to a millisecond, and the answer stays.
 cudaError_t Driver::device_properties(cudaDeviceProp* properties, int device) {
-  return cudaGetDeviceProperties(properties, device);
+  static std::mutex mutex;
+  static auto* const known = new std::map<int, cudaDeviceProp>;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known->find(device); found != known->end()) {
+    *properties = found->second;
+    return cudaSuccess;
+  }
+  const cudaError_t status = cudaGetDeviceProperties(properties, device);
+  if (status == cudaSuccess) (*known)[device] = *properties;
+  return status;
 }
+
 cudaError_t Driver::set_device(int device) { return cudaSetDevice(device); }
 cudaError_t Driver::memory_info(std::size_t* free_bytes, std::size_t* total_bytes) {
   return cudaMemGetInfo(free_bytes, total_bytes);
