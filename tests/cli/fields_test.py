@@ -258,6 +258,8 @@ fails(INPUT, ["16"], "entropy", npy("large.npy", (1, 2), "|u1", bytes([16, 3])),
 for flags, words in ((("--device", "gpu"), "cpu"), (("--device", "cuda:x"), "cuda:"), (("--radius", "-1"), "radius"),
                      (("--window", "5"), "WIDTHxHEIGHT"), (("--window", "0x3"), "--window"), (("--levels", "1"), "levels"),
                      (("--levels", "70000"), "levels"), (("--base", "1"), "base"), (("--base", "x"), "--base"),
+                     (("--base", "0"), "above 1"), (("--base", "inf"), "above 1"), (("--base", "nan"), "above 1"),
+                     (("--radius", "2", "--window", "3x3"), "--radius"), (("--shape", "a.png", "--window", "3x3"), "--window"),
                      (("--border", "wrap"), "--border"), (("--border", "constant:16"), "0..15"),
                      (("--min-valid", "2"), "0..1"), (("--range", "3"), "--range"), (("--algorithm", "best"), "--algorithm"),
                      (("--shape", "disk", "--window", "3x3"), "--window"), (("--dtype", "f64"), "dtype")):
