@@ -213,6 +213,17 @@ works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3",
 close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), "NaN and nodata are missing")
 works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3", "--min-valid", "0.4", "--quiet")
 close(floats(at("out.raw"))[:1], [math.nan], "too few valid cells")
+for code, size in ("<f4", "f"), ("<f2", "e"):  # a value that the samples only hold rounded, as every tool writes it
+    for value in "-9999.9", "0.1", *(["-3.4028235e38"] if size == "f" else []):
+        path = npy("rounded.npy", (2, 3), code, struct.pack("<6" + size, 1, float(value), 2, 2, float(value), 1))
+        for flags in (), ("--range", "0:16"):
+            works("entropy", path, "-o", at("out.raw"), f"--nodata={value}", "--window", "3x3", "--quiet", *flags)
+            close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), f"{value} in {code} is missing")
+path = npy("tenths.npy", (1, 3), "<f4", struct.pack("<3f", 0.1, 0.2, 0.1))
+works("entropy", path, "-o", at("out.raw"), "--classes", write("tenths.csv", b"0.1,0\n0.2,1\n"), "--window", "3x1", "--quiet")
+close(floats(at("out.raw")), plain([0, 1, 0], 3, 1, 3, 1, 16), "classes of rounded values")
+path = npy("wide.npy", (1, 2), "<f8", struct.pack("<2d", -1e308, 1e308))
+fails(USAGE, ["too wide"], "entropy", path, "-o", at("no.npy"), "--range", "auto")
 path = npy("none.npy", (2, 2), "<f4", struct.pack("<4f", *[math.nan] * 4))
 done = works("entropy", path, "-o", at("out.raw"), "--json")
 close(floats(at("out.raw")), [math.nan] * 4, "nothing valid")
@@ -247,6 +258,8 @@ fails(INPUT, ["16"], "entropy", npy("large.npy", (1, 2), "|u1", bytes([16, 3])),
 for flags, words in ((("--device", "gpu"), "cpu"), (("--device", "cuda:x"), "cuda:"), (("--radius", "-1"), "radius"),
                      (("--window", "5"), "WIDTHxHEIGHT"), (("--window", "0x3"), "--window"), (("--levels", "1"), "levels"),
                      (("--levels", "70000"), "levels"), (("--base", "1"), "base"), (("--base", "x"), "--base"),
+                     (("--base", "0"), "above 1"), (("--base", "inf"), "above 1"), (("--base", "nan"), "above 1"),
+                     (("--radius", "2", "--window", "3x3"), "--radius"), (("--shape", "a.png", "--window", "3x3"), "--window"),
                      (("--border", "wrap"), "--border"), (("--border", "constant:16"), "0..15"),
                      (("--min-valid", "2"), "0..1"), (("--range", "3"), "--range"), (("--algorithm", "best"), "--algorithm"),
                      (("--shape", "disk", "--window", "3x3"), "--window"), (("--dtype", "f64"), "dtype")):

@@ -159,6 +159,8 @@ TEST(Reports, TextAndRecord) {
   int controls[2] = {0, 1};
   multiControlledPhaseFlip(s.q, controls, 2);
   measure(s.q, 2);
+  // almost a phase: the entries beside the diagonal are rounding, and so are their angles
+  unitary(s.q, 0, ComplexMatrix2{{{1, 0}, {qreal(0x1p-38), 0}}, {{0, 0}, {0, 1}}});
   stopRecordingQASM(s.q);
   hadamard(s.q, 0);
   const std::string name = testing::TempDir() + "quest_record.qasm";
@@ -167,7 +169,8 @@ TEST(Reports, TextAndRecord) {
   syncQuESTEnv(environment());  // rank 0 has written
   EXPECT_EQ(file_text(name),
             "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[3];\ncreg c[3];\nh q[0];\ncx "
-            "q[0],q[1];\nrx(0.5) q[2];\ncz q[0],q[1];\nmeasure q[2] -> c[2];\n");
+            "q[0],q[1];\nrx(0.5) q[2];\ncz q[0],q[1];\nmeasure q[2] -> "
+            "c[2];\nu3(7.275957614183426e-12,0,1.5707963267948966) q[0];\n");
   syncQuESTEnv(environment());
   const bool is_root = environment().rank == 0;  // which alone prints
   if (is_root) std::remove(name.c_str());

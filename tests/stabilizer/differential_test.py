@@ -119,7 +119,8 @@ def random_noisy_circuit(rng, n):
         for _ in range(count):
             r = rng.random()
             a, b = rng.sample(range(n), 2)
-            heralds = {"HERALDED_ERASE(0.1)": 1, "HERALDED_PAULI_CHANNEL_1(0.1, 0.05, 0.02, 0.01)": 1}
+            heralds = {"HERALDED_ERASE(0.1)": 1, "HERALDED_PAULI_CHANNEL_1(0.1, 0.05, 0.02, 0.01)": 1,
+                       "HERALDED_PAULI_CHANNEL_1(0, 0.1, 0, 0)": 1}
             if r < 0.2:
                 lines.append(f"{rng.choice(ONE)} {a}")
             elif r < 0.4:

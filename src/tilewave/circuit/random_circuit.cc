@@ -82,9 +82,12 @@ class Builder {
     return circuit_.add_controlled_gate(g.id, controls, values, rest, params);
   }
 
-  // Often a multiple of pi/4, where gates degenerate.
+  // Often a multiple of pi/4, where gates degenerate, at times almost zero, where their matrices
+  // do.
   double random_angle() {
-    if (below(3) == 0) return (static_cast<int>(below(17)) - 8) * pi / 4;
+    const std::uint32_t kind = below(9);
+    if (kind < 3) return (static_cast<int>(below(17)) - 8) * pi / 4;
+    if (kind == 3) return std::pow(10, -static_cast<int>(below(18)));
     return (2 * static_cast<double>(bits() >> 11) * 0x1p-53 - 1) * 2 * pi;
   }
 

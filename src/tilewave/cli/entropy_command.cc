@@ -44,6 +44,7 @@ field::Footprint to_window(const EntropyFlags& f) {
     if (w > 1 << 20 || h > 1 << 20) usage_error("--window " + f.window + ": too large");
     return field::Footprint::rectangle(static_cast<int>(w), static_cast<int>(h));
   }
+  if (!f.window.empty()) usage_error("--window is for squares: a picture has its own size");
   if (f.shape.find('.') == std::string::npos)
     usage_error("--shape " + f.shape + ": use square, disk, or a picture (.png .pgm .tif .npy)");
   const auto reader = io::open_raster(f.shape);
@@ -62,7 +63,10 @@ field::Footprint to_window(const EntropyFlags& f) {
 
 double to_base(const EntropyFlags& f) {
   if (f.base == "e") return 0;
-  return f.base == "K" ? f.levels : to_number("--base", f.base);
+  const double base = f.base == "K" ? f.levels : to_number("--base", f.base);
+  if (!(base > 1) || std::isinf(base))
+    usage_error("--base " + f.base + ": a base is a number above 1");
+  return base;
 }
 
 void set_border(const EntropyFlags& f, field::EntropyOptions& o) {
@@ -264,9 +268,9 @@ void add_entropy_command(CLI::App& app) {
   auto f = std::make_shared<EntropyFlags>();
   add_field_flags(*c, *f, ".png .tif .npy .pgm .raw, or .bin (the study's container)",
                   ".tif .npy .raw, .png .pgm with --dtype u8, .csv for .bin", "u8");
-  c->add_option("--radius", f->radius, "window of 2r + 1 pixels (default 2)")
-      ->check(CLI::Range(0, 2047));
-  c->add_option("--window", f->window, "window of WxH pixels instead");
+  CLI::Option* radius = c->add_option("--radius", f->radius, "window of 2r + 1 pixels (default 2)")
+                            ->check(CLI::Range(0, 2047));
+  c->add_option("--window", f->window, "window of WxH pixels instead")->excludes(radius);
   c->add_option("--shape", f->shape,
                 "square (default), disk, or a picture whose non-zero pixels are the window");
   c->add_option("--levels", f->levels, "number of classes K (default 16)");

@@ -49,6 +49,15 @@ void with_type(io::SampleType type, const void* data, F&& f) {
   }
 }
 
+// The value as a sample of the type holds it: -9999.9 in 32-bit floats is -9999.900390625. What
+// would become infinite stays, and is no sample.
+double as_sample(io::SampleType type, double value) {
+  double rounded = value;
+  if (type == io::SampleType::kFloat16) rounded = as_double(to_half(static_cast<float>(value)));
+  if (type == io::SampleType::kFloat32) rounded = static_cast<double>(static_cast<float>(value));
+  return std::isfinite(rounded) ? rounded : value;
+}
+
 // Index of a value in a table of all values of its type; only for 8 and 16-bit integers.
 template <class T>
 constexpr bool kTabled = std::is_integral_v<T> && sizeof(T) <= 2;
@@ -97,14 +106,24 @@ std::map<double, int> read_class_table(const std::string& path) {
 
 Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info, int channel)
     : how_(how), info_(info), channel_(channel) {
-  if (how.kind == Quantisation::Kind::kRange && !(how.high > how.low)) {
-    throw Error(ExitCode::kUsage, "the range " + number(how.low) + ":" + number(how.high) +
-                                      " is empty: give low:high");
+  if (how.kind == Quantisation::Kind::kRange) {
+    const std::string range = "the range " + number(how.low) + ":" + number(how.high);
+    if (!(how.high > how.low)) {
+      throw Error(ExitCode::kUsage, range + " is empty: give low:high");
+    }
+    if (!std::isfinite((how.high - how.low) * how.levels)) {
+      throw Error(ExitCode::kUsage, range + " is too wide: its bins overflow");
+    }
   }
   if (channel < 0 || channel >= info.channels) {
     throw Error(ExitCode::kUsage, "the image has " + std::to_string(info.channels) +
                                       " channels: --channel " + std::to_string(channel) +
                                       " is not one of 0.." + std::to_string(info.channels - 1));
+  }
+  if (how.nodata) how_.nodata = as_sample(info.type, *how.nodata);
+  how_.classes.clear();
+  for (const auto& [value, code] : how.classes) {
+    how_.classes.emplace(as_sample(info.type, value), code);
   }
   with_type(info.type, nullptr, [&](const auto* p) {
     using T = std::remove_cv_t<std::remove_reference_t<decltype(*p)>>;
@@ -169,6 +188,7 @@ void Quantiser::convert(const void* row, std::int64_t y, std::uint16_t* codes) c
 ValueRange find_range(io::RasterReader& reader, int channel, std::optional<double> nodata,
                       double percent_low, double percent_high) {
   const io::RasterInfo& info = reader.info();
+  if (nodata) nodata = as_sample(info.type, *nodata);
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 22;
   const std::int64_t keep_every = info.width * info.height / kMostSamples + 1;
   std::vector<std::byte> row(static_cast<std::size_t>(info.row_bytes()));

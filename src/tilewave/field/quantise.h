@@ -20,7 +20,7 @@ struct Quantisation {
   double low = 0, high = 0;
   /// kClasses: value -> class; a class >= levels means no data.
   std::map<double, int> classes;
-  /// This value (besides NaN) means no data.
+  /// This value (besides NaN) means no data, rounded as the file's samples are.
   std::optional<double> nodata;
 };
 

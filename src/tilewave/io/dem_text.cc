@@ -31,6 +31,40 @@ DemTarget read_target(StimScanner& in) {
   return t;
 }
 
+void read_targets(StimScanner& in, DemInstruction& op) {
+  while (true) {
+    const std::size_t before = in.position();
+    in.skip(false);
+    if (in.at_line_end()) return;
+    const std::size_t at = in.position();
+    if (at == before) in.fail("targets are separated by spaces");
+    const DemTarget t = read_target(in);
+    const bool wrong =
+        (op.kind == DemKind::kDetector && t.kind != DemTarget::Kind::kDetector) ||
+        (op.kind == DemKind::kLogicalObservable && t.kind != DemTarget::Kind::kObservable) ||
+        op.kind == DemKind::kShiftDetectors;
+    if (wrong)
+      in.fail_at(at, std::string(kNames[static_cast<int>(op.kind)]) + " does not take this target");
+    const bool separator = t.kind == DemTarget::Kind::kSeparator;
+    if (separator &&
+        (op.targets.empty() || op.targets.back().kind == DemTarget::Kind::kSeparator)) {
+      in.fail_at(at, "nothing stands before this ^");
+    }
+    op.targets.push_back(t);
+  }
+}
+
+// What the targets are in number, and which instructions have arguments.
+void check_counts(StimScanner& in, const DemInstruction& op, std::size_t first) {
+  const bool declares = op.kind == DemKind::kDetector || op.kind == DemKind::kLogicalObservable;
+  const std::string name = kNames[static_cast<int>(op.kind)];
+  if (declares && op.targets.size() != 1) in.fail_at(first, name + " takes one target");
+  if (op.kind == DemKind::kLogicalObservable && !op.args.empty())
+    in.fail_at(first, name + " takes no arguments");
+  if (!op.targets.empty() && op.targets.back().kind == DemTarget::Kind::kSeparator)
+    in.fail_at(first, "nothing stands behind the last ^");
+}
+
 void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, std::size_t opened) {
   while (in.next_instruction(depth, opened)) {
     const std::size_t first = in.position();
@@ -68,20 +102,8 @@ void read_block(StimScanner& in, std::vector<DemInstruction>& out, int depth, st
       in.skip(false);
       op.count = in.read_uint(kMaxDetector, "by how many detectors to shift");
     }
-    while (true) {
-      in.skip(false);
-      if (in.at_line_end()) break;
-      const std::size_t at = in.position();
-      const DemTarget t = read_target(in);
-      const bool wrong =
-          (op.kind == DemKind::kDetector && t.kind != DemTarget::Kind::kDetector) ||
-          (op.kind == DemKind::kLogicalObservable && t.kind != DemTarget::Kind::kObservable) ||
-          op.kind == DemKind::kShiftDetectors;
-      if (wrong)
-        in.fail_at(at,
-                   std::string(kNames[static_cast<int>(op.kind)]) + " does not take this target");
-      op.targets.push_back(t);
-    }
+    read_targets(in, op);
+    check_counts(in, op, first);
     out.push_back(std::move(op));
   }
 }

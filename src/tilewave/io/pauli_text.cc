@@ -47,6 +47,11 @@ class PauliParser {
       if (peek() == '+' || peek() == '-') {
         sign = text_[next_++] == '-' ? -1 : 1;
         skip_blanks_and_lines();  // a sum may be broken after its sign
+        if (line_has_term && peek() == '-') {  // as programs print: 0.5 ZZ + -0.2 XX
+          sign = -sign;
+          ++next_;
+          skip_blanks();
+        }
       } else if (line_has_term) {
         fail("expected '+' or '-' between terms");
       }

@@ -40,6 +40,14 @@ TEST(PauliText, reads_dense_and_sparse_strings_in_one_sum) {
   EXPECT_EQ(s[3].x | s[3].z, 0u);
 }
 
+TEST(PauliText, a_sum_as_programs_print_it) {
+  const PauliSum s = pauli_sum("0.5 ZZI + -0.2 X0 - -3 Y0 +\n -1e-3 I");
+  ASSERT_EQ(s.size(), 4u);
+  EXPECT_EQ(s[1].coefficient, -0.2);
+  EXPECT_EQ(s[2].coefficient, 3);
+  EXPECT_EQ(s[3].coefficient, -1e-3);
+}
+
 TEST(PauliText, the_order_says_which_end_is_qubit_0) {
   EXPECT_EQ(pauli_sum("XIZ", PauliOrder::kLastIsQubit0)[0].x, 0b100u);
   EXPECT_EQ(pauli_sum("XIZ", PauliOrder::kFirstIsQubit0)[0].x, 0b001u);
@@ -80,6 +88,8 @@ TEST(PauliText, errors_point_at_their_place) {
   EXPECT_EQ(pauli_error("1e999 Z"), "sum:1:1: a coefficient must be a finite number");
   EXPECT_EQ(pauli_error("nan Z"),
             "sum:1:1: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
+  EXPECT_EQ(pauli_error("ZZ - --2 XX"),
+            "sum:1:7: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
   EXPECT_EQ(pauli_error("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
   EXPECT_EQ(pauli_error("X0 + "),
             "sum:1:6: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");

@@ -102,6 +102,13 @@ TEST(DemText, prints_what_it_reads) {
   EXPECT_THROW(parse_dem("error(2) D0"), Error);
   EXPECT_THROW(parse_dem("detector L0"), Error);
   EXPECT_THROW(parse_dem("repeat 2 {"), Error);
+  for (const char* wrong :
+       {"detector", "detector D1 D2", "logical_observable", "logical_observable L0 L1",
+        "logical_observable(1) L0", "error(0.1) ^", "error(0.1) ^ D0", "error(0.1) D0 ^",
+        "error(0.1) D0 ^ ^ D1", "error(0.1) D0L1", "error(0.1) D0^D1", "error(0.1)D0",
+        "shift_detectors 1 D0"}) {
+    EXPECT_THROW(parse_dem(wrong), Error) << wrong;
+  }
 }
 
 TEST(Shots, every_format_reads_back) {

@@ -99,7 +99,9 @@ class Analyzer : public SensitivityVisitor {
         if (!p.flag) close_chain();
         break;
       }
-      case P::kHerald:
+      case P::kHerald: {
+        const auto only_branch =
+            std::count_if(probability, probability + 4, [](double x) { return x > 0; }) <= 1;
         for (std::uint32_t k = 0; k < p.count; ++k) {
           // Branches that flip the same count together.
           const Pauli paulis[4] = {Pauli::kI, Pauli::kX, Pauli::kY, Pauli::kZ};
@@ -107,7 +109,10 @@ class Analyzer : public SensitivityVisitor {
           for (int j = 0; j < 4; ++j) {
             SymptomSet set = walk.record(p.count - k);
             toggle(set, walk.flips(paulis[j], list[k]));
-            check_disjoint(probability[j], p.flag ? "HERALDED_ERASE" : "HERALDED_PAULI_CHANNEL_1");
+            if (!only_branch) {
+              check_disjoint(probability[j],
+                             p.flag ? "HERALDED_ERASE" : "HERALDED_PAULI_CHANNEL_1");
+            }
             const auto it = std::find_if(branches.begin(), branches.end(),
                                          [&](const auto& b) { return b.first == set; });
             if (it == branches.end())
@@ -118,6 +123,7 @@ class Analyzer : public SensitivityVisitor {
           for (const auto& [set, probability_of] : branches) add(probability_of, set, {});
         }
         break;
+      }
       default:
         break;
     }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <numbers>
 
 namespace tilewave::quest {
 namespace {
@@ -93,6 +94,12 @@ void QasmLog::matrix(std::span<const circuit::Qubit> controls, std::uint64_t con
     if (std::abs(m[2]) > 1e-12) {
       phi = std::arg(m[2]) - g;
       lambda = std::arg(-m[1]) - g;
+      // a small entry may have any angle: what counts is that of m[3]
+      const double turn = 2 * std::numbers::pi;
+      const double missing = std::remainder(std::arg(m[3]) - g - phi - lambda, turn);
+      if (std::abs(m[2]) < 0.5 && std::abs(missing) > 1e-14) {
+        lambda = std::remainder(lambda + missing, turn);
+      }
     } else {
       lambda = std::arg(m[3]) - g;
     }

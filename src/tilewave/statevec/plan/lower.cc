@@ -112,6 +112,25 @@ class Lowering {
 
 double arg(cplx z) { return std::atan2(z.imag(), z.real()); }
 
+// m = e^{ig} diag(1, e^{i post}) [[c, -s], [s, c]] diag(1, e^{i pre}) with c, s >= 0: the three
+// angles in turns.
+struct EulerTurns {
+  std::uint64_t g, post, pre;
+};
+constexpr std::uint64_t kRoundingTurns = 8 * kNegligibleTurns;  // of a sum of angles of entries
+
+EulerTurns euler_turns(const Matrix2& m) {
+  const std::uint64_t g = turns_of(arg(m.m[0]));
+  const std::uint64_t post = turns_of(arg(m.m[2])) - g;
+  std::uint64_t pre = turns_of(arg(-m.m[1])) - g;
+  if (std::abs(m.m[2]) <= std::abs(m.m[0])) {
+    // a product's small entry may have any angle: what counts is that of m[3]
+    const std::uint64_t missing = turns_of(arg(m.m[3])) - (g + post + pre);
+    if (missing + kRoundingTurns >= 2 * kRoundingTurns) pre += missing;
+  }
+  return {g, post, pre};
+}
+
 void Lowering::touch(int index, std::uint64_t x, std::uint64_t z) {
   for_each_bit(x, [&](int w) { last_any_[w] = last_x_[w] = index; });
   for_each_bit(z, [&](int w) { last_any_[w] = index; });
@@ -190,15 +209,14 @@ void Lowering::write_pending(int w) {
     flips_ ^= bit(w);
     d_.flip(w);  // D X = X D'
   }
-  const double gamma = arg(m.m[0]);
-  const std::uint64_t g = turns_of(gamma);
-  d_.add(0, g);
   if (small(m.m[1]) && small(m.m[2])) {
+    const std::uint64_t g = turns_of(arg(m.m[0]));
+    d_.add(0, g);
     add_phase(bit(w), turns_of(arg(m.m[3])) - g);
     return;
   }
-  const std::uint64_t post = turns_of(arg(m.m[2])) - g;
-  const std::uint64_t pre = turns_of(arg(-m.m[1])) - g;
+  const auto [g, post, pre] = euler_turns(m);
+  d_.add(0, g);
   if (!(zero_ & bit(w))) write_phase(bit(w), pre);
   Action action;
   action.kind = ActionKind::kLift;
@@ -329,9 +347,7 @@ void Lowering::apply_controlled_single(int w, const Matrix2& u, std::uint64_t po
   }
   // phases . [[c, -s], [s, c]] . phases; the pre-phase is uncontrolled and undone after, so that it
   // joins 1-qubit phases
-  const double gamma = arg(u.m[0]);
-  const std::uint64_t g = turns_of(gamma);
-  const std::uint64_t post = turns_of(arg(u.m[2])) - g, pre = turns_of(arg(-u.m[1])) - g;
+  const auto [g, post, pre] = euler_turns(u);
   add_phase(bit(w), pre);
   for_each_bit(positive | negative | bit(w), [&](int v) { write_pending(v); });
   write_terms(w);

@@ -101,6 +101,36 @@ TEST(Planner, random_circuits_give_the_state_of_their_gates) {
   EXPECT_GT(num_narrow, 4u);
 }
 
+// Products of gates that are almost diagonal, or almost X: entries that are rounding have any
+// angle.
+TEST(Planner, angles_near_zero) {
+  using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kU2, GateId::kU3, GateId::kRy,  GateId::kRx,
+                                      GateId::kRz, GateId::kH,  GateId::kSy,  GateId::kCry,
+                                      GateId::kCp, GateId::kCx, GateId::kCu3, GateId::kR};
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::uint64_t n = 2 + random() % 4;
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    for (int k = 0; k < 40; ++k) {
+      const circuit::GateInfo& gate = circuit::gate_info(kGates[random() % std::size(kGates)]);
+      const auto a = static_cast<circuit::Qubit>(random() % n);
+      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
+      std::vector<double> params(static_cast<std::size_t>(gate.num_params));
+      for (double& p : params) {
+        p = std::pow(10, -static_cast<double>(random() % 18)) * (random() % 2 ? 1 : -1);
+      }
+      const circuit::Qubit qubits[] = {a, b};
+      const auto arity = static_cast<std::size_t>(gate.num_controls + gate.num_targets);
+      c.add_controlled_gate(gate.id, {}, 0, std::span(qubits).first(arity), params);
+    }
+    check(c, {}, random, "angles near zero");
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 std::size_t num_lifts(const circuit::Circuit& c) {
   const Plan plan = make_plan(c, {});
   std::size_t lifts = 0;

@@ -220,8 +220,9 @@ inline circuit::Circuit random_circuit(int num_qubits, int num_gates, std::mt199
     const int extra = random() % 6 == 0 ? static_cast<int>(random() % (std::min(room, 3) + 1)) : 0;
     std::vector<double> params(info.num_params);
     for (double& p : params) {
-      p = random() % 3 == 0 ? std::numbers::pi / 2 * static_cast<double>(random() % 5)
-                            : angle(random);
+      p = random() % 3 == 0   ? std::numbers::pi / 2 * static_cast<double>(random() % 5)
+          : random() % 6 == 0 ? std::pow(10, -static_cast<double>(random() % 18))
+                              : angle(random);
     }
     c.add_controlled_gate(info.id, std::span(order).first(extra), random(),
                           std::span(order).subspan(extra, arity), params);
