@@ -37,6 +37,36 @@ __device__ __forceinline__ I columns(const I* column, std::uint32_t index) {
   return sum;
 }
 
+/// sum ^= column where index & mask is not zero.
+__device__ __forceinline__ void add_column(std::uint32_t& sum, std::uint32_t column,
+                                           std::uint32_t index, std::uint32_t mask) {
+  asm("{\n.reg .pred p;\n.reg .b32 x;\nand.b32 x, %2, %3;\nsetp.ne.u32 p, x, 0;\n"
+      "@p xor.b32 %0, %0, %1;\n}"
+      : "+r"(sum)
+      : "r"(column), "r"(index), "r"(mask));
+}
+__device__ __forceinline__ void add_column(std::uint64_t& sum, std::uint64_t column,
+                                           std::uint32_t index, std::uint32_t mask) {
+  asm("{\n.reg .pred p;\n.reg .b32 x;\nand.b32 x, %2, %3;\nsetp.ne.u32 p, x, 0;\n"
+      "@p xor.b64 %0, %0, %1;\n}"
+      : "+l"(sum)
+      : "l"(column), "r"(index), "r"(mask));
+}
+
+/// columns() of the bits of a thread, which the compiler does not know. In single precision, where
+/// a pass takes as long as its instructions, under predicates: half as many of them as with masks.
+template <class T, int Count, class I>
+__device__ __forceinline__ I thread_columns(const I* column, std::uint32_t thread) {
+  if constexpr (sizeof(T) == 8) {
+    return columns<Count>(column, thread);
+  } else {
+    I sum = 0;
+#pragma unroll
+    for (int b = 0; b < Count; ++b) add_column(sum, column[b], thread, 1u << b);
+    return sum;
+  }
+}
+
 template <class T>
 __device__ __forceinline__ Complex<T> load_amplitude(const std::byte* p) {
   if constexpr (sizeof(T) == 8) {
@@ -187,7 +217,7 @@ struct Machine {
     for (int j = 0; j < 1 << RB; ++j) {
       *reinterpret_cast<Complex<T>*>(shared + (old ^ columns<RB>(write, j))) = a[j];
     }
-    here = columns<kThreadBits>(column + 2 * RB, thread) ^
+    here = thread_columns<T, kThreadBits>(column + 2 * RB, thread) ^
            tile::exchange_shift(column + 2 * RB + kThreadBits, tile);
     __syncthreads();
 #pragma unroll
@@ -352,11 +382,13 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
 
   // load the tile
   Complex<T> a[1 << RB];
-  const std::byte* const from = tile_start + columns<kThreadBits>(f.load_column + RB, thread);
-  std::uint32_t here = columns<kThreadBits>(f.first_column + RB, thread);  // of amplitude 0
+  const std::byte* const from =
+      tile_start + thread_columns<T, kThreadBits>(f.load_column + RB, thread);
+  std::uint32_t here =
+      thread_columns<T, kThreadBits>(f.first_column + RB, thread);  // of amplitude 0
   if (tile::loads_through_shared(K, sizeof(Complex<T>)) || f.through_shared) {
     here ^= tile::exchange_shift(f.first_shift, tile_number);
-    const std::uint32_t to = columns<kThreadBits>(f.place_column + RB, thread);
+    const std::uint32_t to = thread_columns<T, kThreadBits>(f.place_column + RB, thread);
     const auto place = [&](int j) { return shared + (to ^ columns<RB>(f.place_column, j)); };
     if (f.zero_load == 0) {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
@@ -420,24 +452,23 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
   }
   // store the tile
   if (f.scale_kind == tile::ScaleKind::kReal) {
-    const T s = static_cast<T>(f.scale_re);
+    const T s = args.scale.re;
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = {a[j].re * s, a[j].im * s};
   } else if (f.scale_kind == tile::ScaleKind::kBits) {
-    T s = f.scale_im == 0 ? static_cast<T>(f.scale_re) : T{1};
+    T s = f.scale_im == 0 ? args.scale.re : T{1};
 #pragma unroll
     for (int b = 0; b < kThreadBits; ++b) {
-      s *= thread >> b & 1 ? static_cast<T>(f.bit_scale[RB + b]) : T{1};
+      s *= thread >> b & 1 ? args.bit_scale[RB + b] : T{1};
     }
-    if (BlockBits && block) s *= static_cast<T>(f.bit_scale[K]);
-    tile::with_bit_scale<RB - 1, 0>(a, s, f.bit_scale, [](Complex<T>& x, T scale) {
+    if (BlockBits && block) s *= args.bit_scale[K];
+    tile::with_bit_scale<RB - 1, 0>(a, s, args.bit_scale, [](Complex<T>& x, T scale) {
       x = {x.re * scale, x.im * scale};
     });
   }
   if (f.scale_im != 0) {
-    const Complex<T> s{static_cast<T>(f.scale_re), static_cast<T>(f.scale_im)};
 #pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * s;
+    for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * args.scale;
   }
   if (args.sums) {
     double* const out =
@@ -450,7 +481,7 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
   }
   if (BlockBits) tile_start += f.block_move[block];
   const std::uint64_t own =
-      (columns<kThreadBits>(f.store_column + RB, thread) ^ f.store_xor) + f.store_add;
+      (thread_columns<T, kThreadBits>(f.store_column + RB, thread) ^ f.store_xor) + f.store_add;
   if (f.zero_store == 0) {
     for_each_amplitude<RB - 1, 0>(tile_start + own, f.store_column, [&](auto j, std::byte* p) {
       store_amplitude(p, a[decltype(j)::value]);

@@ -18,6 +18,9 @@ struct PassArguments {
   const std::byte* tables;
   double* sums;        ///< tile after tile, of |a|^2 as it is stored; null: not asked for
   bool sums_of_slots;  ///< 1 + K sums a tile instead of one, see num_tile_sums()
+  /// Those of the frame, so that threads need not convert them.
+  Complex<T> scale;
+  T bit_scale[tile::kMaxTileQubits];
 };
 
 /// Sums a tile: all of it, and, for every slot, the amplitudes whose bit of that slot is 1 before

@@ -1,5 +1,6 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -40,8 +41,11 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
   if (shared > allowed_[set]) allowed_[set] = allow(device_, function, shared);
   const auto grid = static_cast<unsigned>(frame.num_tiles);
+  PassArguments<T> arguments{frame, state, code, tables, sums, sums_of_slots, {}, {}};
+  arguments.scale = {static_cast<T>(frame.scale_re), static_cast<T>(frame.scale_im)};
+  std::copy_n(frame.bit_scale, tile::kMaxTileQubits, arguments.bit_scale);
   rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
-             shared, stream, PassArguments<T>{frame, state, code, tables, sums, sums_of_slots});
+             shared, stream, arguments);
 }
 
 template class TileLauncher<double>;

@@ -439,8 +439,8 @@ TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* paylo
 }
 
 /// Calls f(amplitude, factor of its register bits) for every amplitude: a product tree.
-template <int B, int J, class T, int N, class F>
-TW_HD void with_bit_scale(Complex<T> (&a)[N], T scale, const double* bit_scale, const F& f) {
+template <int B, int J, class T, class S, int N, class F>
+TW_HD void with_bit_scale(Complex<T> (&a)[N], T scale, const S* bit_scale, const F& f) {
   if constexpr (B < 0) {
     f(a[J], scale);
   } else {

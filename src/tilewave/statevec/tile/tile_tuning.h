@@ -1,7 +1,8 @@
 // What operations of a tile program cost on a device: milliseconds of a pass over 2^30 amplitudes
 // on one NVIDIA H200, fitted to the passes of the benchmark circuits (2026-11-22, 58 and 57
 // passes; root mean square error 6% and 3%), but for `flip`, the best of 0.2 to 4 over three
-// circuits. They choose between ways to write a pass.
+// circuits, and for `ties` and `signs` in single precision, from passes before and after a change
+// of both. They choose between ways to write a pass.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +64,8 @@ inline constexpr OpCosts kSingleCosts = {.arrival = 0.25,
                                          .factored2 = 0.45,
                                          .turned = 0.09,
                                          .turned_lift = 0.02,
-                                         .ties = 0.08,
-                                         .signs = 0.15,
+                                         .ties = 0.03,
+                                         .signs = 0.1,
                                          .sign_row = 0.01};
 
 /// What the instruction cache holds of the code of operations beside that of load and store: passes

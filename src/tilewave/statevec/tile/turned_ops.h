@@ -53,6 +53,16 @@ TW_HD Complex<T> with_sign(Complex<T> x, std::uint32_t word) {
   return {with_sign(x.re, word), with_sign(x.im, word)};
 }
 
+/// Another sign where bit k of `set` is 1.
+template <class T>
+TW_HD void negate_where(Complex<T>& x, std::uint32_t set, int k) {
+  if constexpr (sizeof(T) == 8) {
+    x = with_sign(x, set << (31 - k));
+  } else if (set >> k & 1) {  // by the units of multiply-adds: those of integers are half as wide
+    x = {-x.re, -x.im};
+  }
+}
+
 /// The parity of the key under a mask as the highest bit. Stays where it is written: beside the
 /// arithmetic of the lift before.
 TW_HD std::uint32_t sign_word(std::uint32_t mask, std::uint32_t key) {
@@ -108,8 +118,7 @@ TW_HD void turned_lift(Complex<T> (&a)[1 << RB], std::uint32_t flags, const Turn
   if (flags >> (TurnedLayer::kTies + R) & 1) {
     TW_UNROLL
     for (int k = 0; k < 1 << (RB - 1); ++k) {
-      Complex<T>& x = a[without_bit<R>(k) | 1 << R];
-      x = with_sign(x, f.ties << (31 - k));
+      negate_where(a[without_bit<R>(k) | 1 << R], f.ties, k);
     }
   }
   if (flags >> (TurnedLayer::kTaus + R) & 1) {
@@ -155,7 +164,7 @@ template <int RB, class T>
 TW_HD void change_signs(Complex<T> (&a)[1 << RB], std::uint32_t set) {
   TW_UNROLL
   for (int j = 0; j < 1 << RB; ++j) {
-    a[j] = with_sign(a[j], set << (31 - j));
+    negate_where(a[j], set, j);
   }
 }
 
