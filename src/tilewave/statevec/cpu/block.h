@@ -22,11 +22,11 @@ namespace tilewave::statevec::cpu {
 
 constexpr int kLowBits = 6;
 constexpr int kRowLength = 1 << kLowBits;
-constexpr int kMaxRowBits = 8;  ///< of a block, at most
-constexpr int kScalarClasses = 8;
-constexpr int kMaxLinks = 8;   ///< after one layer
-constexpr int kSweepBits = 3;  ///< row bits of a sweep, at most
-constexpr int kPairBit = 4;    ///< low bits from here on choose a vector, for every vector length
+constexpr int kMaxRowBits = 10;   ///< of a block, at most
+constexpr int kMostRowLifts = 4;  ///< of a layer in one sweep
+constexpr int kMaxLinks = 8;      ///< after one layer
+constexpr int kSweepBits = 3;     ///< row bits of a sweep, at most
+constexpr int kPairBit = 4;  ///< low bits from here on choose a vector, for every vector length
 
 /// Memory of tables, in whole cache lines: no vector of one lies across two.
 template <class T>
@@ -56,10 +56,13 @@ struct BlockRows {
 /// Two lifts by the same t are together cheaper as the rotation (1 + t^2)^-1 [[1, -t], [t, 1]] x
 /// [[1, -t], [t, 1]]. With `low_pair` those on the bits kPairBit and kPairBit + 1 are one, with
 /// `row_pairs` all on rows are, two and two; one may be left over, and is a lift as before.
+/// The lift on row bit `beside` (unless -1) is done with those inside rows, where two rows fit the
+/// registers, and is not one of the pairs.
 template <class T>
 struct LayerStep {
   std::uint32_t mask = 0, reflected = 0;
   bool low_pair = false, row_pairs = false;
+  int beside = -1;
   T t[kLowBits + kMaxRowBits] = {};
 };
 
@@ -139,15 +142,19 @@ struct PairStep {
 };
 
 /// Multiplies row order[k] by  root * (product over bits j of k of bit_tables[j]) * scalars[row].
-/// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null; rows of
-/// one class (below kScalarClasses, or null) have the same one.
+/// Tables are 64 re, then 64 im; null ones are 1. scalars: 2^b re, then 2^b im, or null. The rows
+/// come in runs that share the product of tables and, with `alike`, the scalar. Where the layer has
+/// a bit `beside`, the rows without it are listed; each stands for two, and beside_table belongs to
+/// the other.
 template <class T>
 struct PhaseStep {
   const T* root = nullptr;
   const T* bit_tables[kMaxRowBits] = {};
+  const T* beside_table = nullptr;
   const T* scalars = nullptr;
-  const std::uint8_t* scalar_class = nullptr;
-  const std::uint8_t* order = nullptr;  ///< rows, bits without a table first; null: as they are
+  bool alike = false;
+  const std::uint16_t* order = nullptr;
+  const std::uint16_t* runs = nullptr;  ///< how many listed rows each has
 };
 
 /// scale * product over bits j of x of z[j], for numbers x; bits outside `used` have z = 1.
@@ -183,7 +190,8 @@ struct RowCycles {
 template <class T>
 struct BlockKernels {
   const char* target;
-  int lanes;  ///< elements of a vector
+  int lanes;      ///< elements of a vector
+  bool two_rows;  ///< two rows fit the registers: a layer may have a bit `beside`
   /// Chunks of the state into the tile.
   void (*load)(const T* state, T* tile, const Chunks& chunks);
   /// Chunks of the tile into the state, times a complex scale, and meanwhile a request for the

@@ -14,10 +14,12 @@ constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass:
 constexpr int kStateRowBitsSingle = 5;
 /// Rows of a block, 2^bits: 32 KiB that stay in a first-level cache of 48 KiB. Smaller than that it
 /// was found on a 2-core Zen 4 (32 KiB first, 1 MiB second level), 2026-11-22, where a sweep costs
-/// the same from the second level: a block is the whole tile there (half of one in FP32).
+/// the same from the second level: a block is the whole tile there.
 constexpr std::size_t kFirstLevelOfBlocks = std::size_t{48} << 10;
-constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 8;
-constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 8;
+constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 10;
+constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
+/// Rows (or twos) with the same factors, on average, from which these are made as tables.
+constexpr std::size_t kRowsOfProduct = 2;
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 // clang-format off: the kernels' header comes after
 #include "tilewave/statevec/cpu/block_kernels-inl.h"
+#include "tilewave/statevec/cpu/row_lifts-inl.h"
 // clang-format on
 
 #include <type_traits>
@@ -41,168 +42,6 @@ HWY_INLINE void scale_row(const T* HWY_RESTRICT a, T re, T im, T* out) {
     hn::StoreU(hn::MulAdd(ai, br, hn::Mul(ar, bi)), d, out + kRowLength + i);
   }
 }
-
-template <class T>
-HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
-  const auto x = re;
-  re = hn::NegMulAdd(im, fi, hn::Mul(x, fr));
-  im = hn::MulAdd(im, fr, hn::Mul(x, fi));
-}
-
-// Two lifts by one t on four vectors, divided by 1 + t^2. Sums and differences of opposite corners
-// are enough:  d = x00 - x11 and u = x01 + x10 give  e = (t^2 d + t u) / (1 + t^2)  and
-// f = (t d - t^2 u) / (1 + t^2),  and x00 - e, x01 + f, x10 + f, x11 + e are the results: 4
-// multiply-adds and 6 additions for 8 multiply-adds, 5 and 5 as written.
-template <class T>
-struct PairedLifts {
-  T a, b;
-
-  explicit PairedLifts(T t) {
-    const double square = static_cast<double>(t) * static_cast<double>(t);
-    a = static_cast<T>(square / (1 + square));
-    b = static_cast<T>(static_cast<double>(t) / (1 + square));
-  }
-  HWY_INLINE void operator()(Vec<T>& x00, Vec<T>& x01, Vec<T>& x10, Vec<T>& x11) const {
-    const Tag<T> tag;
-    const auto av = hn::Set(tag, a), bv = hn::Set(tag, b);
-    const auto one = in_register(hn::Set(tag, T(1)));
-    const auto d = hn::Sub(x00, x11), u = hn::Add(x01, x10);
-    const auto e = hn::MulAdd(bv, u, hn::Mul(av, d)), f = hn::NegMulAdd(av, u, hn::Mul(bv, d));
-    x00 = hn::NegMulAdd(one, e, x00);
-    x01 = hn::Add(x01, f);
-    x10 = hn::Add(x10, f);
-    x11 = hn::Add(x11, e);
-  }
-};
-
-// Lane l of the result is lane l ^ (1 << kBit): by a shuffle that needs no indices where there is
-// one.
-template <class T, int kBit>
-HWY_INLINE Vec<T> lanes_exchanged(Vec<T> v) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  constexpr std::size_t kBytes = sizeof(T) << kBit;
-  if constexpr (kBytes == 4) return hn::Shuffle2301(v);
-  if constexpr (kBytes == 8 && sizeof(T) == 4) return hn::Shuffle1032(v);
-  if constexpr (kBytes == 8 && sizeof(T) == 8) return hn::Shuffle01(v);
-  if constexpr (kBytes == 16) return hn::SwapAdjacentBlocks(v);
-  if constexpr (kBytes == 32) return hn::ConcatLowerUpper(Tag<T>(), v, v);
-#else
-  return hn::TableLookupLanes(v, lane_xor_indices<T>(1 << kBit));
-#endif
-}
-
-// Lifts on the bits inside a row, all 2 kVectors vectors of which are in v.
-template <class T>
-struct LowLifts {
-  std::uint32_t mask, reflected = 0;
-  const T* t;
-  bool paired = false;
-  PairedLifts<T> pair{T(0)};
-  HWY_ALIGN T coefficients[4][kLanes<T>];  // bits inside a vector: of a lane's partner
-
-  LowLifts() : mask(0), t(nullptr) {}
-  explicit LowLifts(const LayerStep<T>& step)
-      : mask(step.mask & ((1u << kLowBits) - 1)),
-        reflected(step.reflected),
-        t(step.t),
-        paired(step.low_pair),
-        pair(step.t[kPairBit]) {
-    for (int l = 0; l < log2_of(kLanes<T>); ++l) {
-      const T sign = reflected >> l & 1 ? T(-1) : T(1);
-      for (int i = 0; i < kLanes<T>; ++i) coefficients[l][i] = ((i >> l & 1) ? t[l] : -t[l]) * sign;
-    }
-  }
-
-  template <int kBit>
-  HWY_INLINE void lift(Vec<T>* v) const {
-    const Tag<T> d;
-    constexpr int kLaneBits = log2_of(kLanes<T>), kN = 2 * kVectors<T>;
-    if constexpr (kBit < kLaneBits) {
-      if (!(mask >> kBit & 1)) return;
-      const auto c = hn::Load(d, coefficients[kBit]);
-      if (reflected >> kBit & 1) {
-        TW_UNROLL
-        for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, v[i], lanes_exchanged<T, kBit>(v[i]));
-        return;
-      }
-      TW_UNROLL
-      for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, lanes_exchanged<T, kBit>(v[i]), v[i]);
-    } else if constexpr (kBit < kLowBits) {
-      if (!(mask >> kBit & 1)) return;
-      constexpr int kStride = 1 << (kBit - kLaneBits);
-      const auto each_two = [v](auto lift_two) {
-        TW_UNROLL
-        for (int i = 0; i < kN / 2; ++i) {
-          const int lo = ((i / kStride) * 2 * kStride) | (i % kStride);
-          lift_two(v[lo], v[lo + kStride]);
-        }
-      };
-      const auto tv = hn::Set(d, t[kBit]);
-      if (reflected >> kBit & 1) {
-        each_two([](Vec<T>& x, Vec<T>& y) {
-          const auto difference = hn::Sub(x, y);
-          x = hn::Add(x, y);
-          y = difference;
-        });
-      } else if (t[kBit] == 1) {
-        each_two([](Vec<T>& x, Vec<T>& y) {
-          const auto sum = hn::Add(x, y);
-          x = hn::Sub(x, y);
-          y = sum;
-        });
-      } else {
-        each_two([tv](Vec<T>& x, Vec<T>& y) {
-          const auto sum = hn::MulAdd(tv, x, y);
-          x = hn::NegMulAdd(tv, y, x);
-          y = sum;
-        });
-      }
-    }
-  }
-  HWY_INLINE void lift_pair(Vec<T>* v) const {
-    constexpr int kN = 2 * kVectors<T>, kStride = (1 << kPairBit) / kLanes<T>;
-    TW_UNROLL
-    for (int i = 0; i < kN / 4; ++i) {
-      Vec<T>* x = v + (((i / kStride) * 4 * kStride) | (i % kStride));
-      pair(x[0], x[kStride], x[2 * kStride], x[3 * kStride]);
-    }
-  }
-  HWY_INLINE void operator()(Vec<T>* v) const {
-    lift<0>(v);
-    lift<1>(v);
-    lift<2>(v);
-    lift<3>(v);
-    if (paired) {
-      lift_pair(v);
-    } else {
-      lift<4>(v);
-      lift<5>(v);
-    }
-  }
-};
-
-// A link of the chain that a row goes through.
-template <class T>
-struct Link {
-  const T* table = nullptr;
-  std::uint64_t columns = 0;
-  LowLifts<T> lifts;
-
-  HWY_INLINE void operator()(Vec<T>* v) const {
-    const Tag<T> d;
-    constexpr int kN = kVectors<T>;
-    constexpr std::uint64_t kColumns = (std::uint64_t{1} << (kLanes<T> & 63)) - 1;
-    if (table) {
-      TW_UNROLL
-      for (int i = 0; i < kN; ++i) {
-        if (!(columns >> i * kLanes<T> & kColumns)) continue;
-        multiply<T>(v[i], v[kN + i], in_register(hn::Load(d, table + i * kLanes<T>)),
-                    in_register(hn::Load(d, table + kRowLength + i * kLanes<T>)));
-      }
-    }
-    if (lifts.mask) lifts(v);
-  }
-};
 
 // A table of linear phases, doubled bit by bit.
 template <class T>
@@ -258,32 +97,47 @@ void linear_phases(const LinearPhases<T>& p, int num_bits, const T* times, T* HW
   }
 }
 
-// The factors of a phase block, row by row. Rows in counting order: from number k-1 to k the bits
+// Two rows fit the registers: the lift on the bit in which they differ costs no sweep of its own.
+template <class T>
+constexpr bool kTwoRows = kLanes<T> > 1 && 4 * kVectors<T> <= 16;
+
+// What a run of rows is multiplied by.
+template <class T>
+struct RowFactor {
+  const T* table = nullptr;  // null: 1
+  bool scaled = false;       // and the scalars of the rows are still to be multiplied
+};
+
+// The factors of a phase block, run by run. Rows in counting order: from number k-1 to k the bits
 // below the lowest set bit t of k fall to zero and t rises, so the product of the tables above t is
-// still there and one multiplication gives the next.
+// still there and one multiplication gives the next. Bits that change inside a run have no table.
 template <class T>
 class RowFactors {
  public:
-  RowFactors(const PhaseStep<T>* phase, int num_bits) : phase_(*phase), num_rows_(1u << num_bits) {
+  RowFactors(const PhaseStep<T>* phase, int num_bits, int beside)
+      : phase_(*phase), num_rows_(1u << num_bits), other_(beside < 0 ? 0 : 1u << beside) {
     for (int j = 0; j <= num_bits; ++j) product_[j] = phase_.root;
   }
 
-  struct Factor {
-    const T* table;  // null: 1
-    bool scaled;     // and the scalar of the row is still to be multiplied
-  };
+  using Factor = RowFactor<T>;
 
-  // Of row r, which is number k. Not inline: the caller's vectors stay in registers then.
-  HWY_NOINLINE Factor of(std::uint32_t k, std::uint32_t r) {
+  // Of the rows of the run that starts at number k. Not inline: what it keeps in registers is not
+  // needed between runs.
+  HWY_NOINLINE Factor of(std::uint32_t k) {
     if (k) advance(static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(k)));
-    const T* table = product_[0];
-    const T* scalars = phase_.scalars;
-    const bool scaled = scalars && (scalars[r] != 1 || scalars[num_rows_ + r] != 0);
-    if (!scaled || !table || !phase_.scalar_class) return {table, scaled};
-    const std::uint32_t c = phase_.scalar_class[r];
-    if (!(made_ >> c & 1)) scale_row(table, scalars[r], scalars[num_rows_ + r], scaled_[c]);
-    made_ |= 1u << c;
-    return {scaled_[c], false};
+    return scaled(product_[0], k, false);
+  }
+
+  // Of the rows beside them.
+  HWY_NOINLINE Factor beside(std::uint32_t k) {
+    const T* table = phase_.beside_table;
+    if (table && product_[0]) {
+      multiply_row(table, product_[0], beside_);
+      table = beside_;
+    } else if (!table) {
+      table = product_[0];
+    }
+    return scaled(table, k, true);
   }
 
  private:
@@ -293,71 +147,136 @@ class RowFactors {
     if (table && above) {
       multiply_row(table, above, buffers_[t]);
       above = buffers_[t];
-      made_ = 0;
     } else if (table) {
       above = table;
     }
-    if (above != product_[0]) made_ = 0;
     for (int j = 0; j <= t; ++j) product_[j] = above;
   }
 
+  Factor scaled(const T* table, std::uint32_t k, bool is_beside) {
+    if (!phase_.scalars || !phase_.alike) return {table, phase_.scalars != nullptr};
+    return scale(table, phase_.order[k] | (is_beside ? other_ : 0), scaled_[is_beside]);
+  }
+
+  HWY_NOINLINE Factor scale(const T* table, std::uint32_t row, T* out) const {
+    const T re = phase_.scalars[row], im = phase_.scalars[num_rows_ + row];
+    if (re == 1 && im == 0) return {table, false};
+    if (!table) return {nullptr, true};
+    scale_row(table, re, im, out);
+    return {out, false};
+  }
+
   const PhaseStep<T>& phase_;
-  std::uint32_t num_rows_;
-  std::uint32_t made_ = 0;                  // classes of scalars that are in scaled_
-  const T* product_[kMaxRowBits + 1] = {};  // product_[j]: over the bits of the row from j up
+  std::uint32_t num_rows_, other_;
+  const T* product_[kMaxRowBits + 1] = {};  // product_[j]: over the bits of the number from j up
   HWY_ALIGN T buffers_[kMaxRowBits][2 * kRowLength];
-  HWY_ALIGN T scaled_[kScalarClasses][2 * kRowLength];  // product_[0] times a scalar
+  HWY_ALIGN T beside_[2 * kRowLength];
+  HWY_ALIGN T scaled_[2][2 * kRowLength];  // a product times a scalar
 };
 
-// The phase block, the lifts inside rows and the links, a row at a time.
-template <class T, bool kPhase, bool kLinked>
-void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
-                 std::span<const RowLink<T>> links) {
+// The lift on the bit in which two rows in registers differ.
+template <class T>
+HWY_INLINE void lift_beside(Vec<T>* v, T t, bool reflected) {
+  constexpr int kN = 2 * kVectors<T>;
+  const auto tv = hn::Set(Tag<T>(), t);
+  TW_UNROLL
+  for (int i = 0; i < kN; ++i) {
+    const auto x = v[i], y = v[kN + i];
+    const auto difference = reflected ? hn::Sub(x, y) : hn::NegMulAdd(tv, y, x);
+    const auto sum = reflected ? hn::Add(x, y) : hn::MulAdd(tv, x, y);
+    v[i] = reflected ? sum : difference;
+    v[kN + i] = reflected ? difference : sum;
+  }
+}
+
+// Row r, times its factor. scalars: of num_rows rows.
+template <class T>
+HWY_INLINE void load_row(const T* HWY_RESTRICT p, RowFactor<T> factor, const T* scalars,
+                         std::uint32_t num_rows, std::uint32_t r, Vec<T>* v) {
   const Tag<T> d;
   constexpr int kN = kVectors<T>;
+  TW_UNROLL
+  for (int i = 0; i < 2 * kN; ++i) v[i] = hn::Load(d, p + i * kLanes<T>);
+  if (factor.table) {
+    TW_UNROLL
+    for (int i = 0; i < kN; ++i) {
+      multiply<T>(v[i], v[kN + i], in_register(hn::Load(d, factor.table + i * kLanes<T>)),
+                  in_register(hn::Load(d, factor.table + kRowLength + i * kLanes<T>)));
+    }
+  }
+  if (factor.scaled) {
+    const auto re = hn::Set(d, scalars[r]), im = hn::Set(d, scalars[num_rows + r]);
+    TW_UNROLL
+    for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
+  }
+}
+
+template <class T>
+HWY_INLINE void store_row(const Vec<T>* v, T* HWY_RESTRICT p) {
+  TW_UNROLL
+  for (int i = 0; i < 2 * kVectors<T>; ++i) hn::Store(v[i], Tag<T>(), p + i * kLanes<T>);
+}
+
+// The phase block, the lifts inside rows and the links, one row or two at a time; of two the lift
+// on the bit in which they differ.
+template <class T, bool kPhase, bool kLinked, int kRows>
+void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
+                 std::span<const RowLink<T>> links) {
+  constexpr int kN = 2 * kVectors<T>;
   const LowLifts<T> lifts(step);
   Link<T> chain[kLinked ? kMaxLinks : 1];
   const std::size_t num_links = kLinked ? links.size() : 0;
   for (std::size_t l = 0; l < num_links; ++l)
     chain[l] = {links[l].table, links[l].columns, LowLifts<T>(*links[l].lifts)};
   struct None {
-    None(const PhaseStep<T>*, int) {}
+    None(const PhaseStep<T>*, int, int) {}
   };
-  std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits);
-  const std::uint32_t num_rows = 1u << b.num_bits;
-  for (std::uint32_t k = 0; k < num_rows; ++k) {
-    std::uint32_t r = k;
-    const T* factor = nullptr;
-    bool scaled = false;
+  std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits, step.beside);
+  RowFactor<T> factor, factor_beside;
+  const T* scalars = kPhase ? phase->scalars : nullptr;
+  const std::uint32_t num_rows = 1u << b.num_bits, other = kRows == 2 ? 1u << step.beside : 0;
+  for (std::uint32_t k = 0, end = num_rows / kRows, run = 0; k < num_rows / kRows; k = end) {
     if constexpr (kPhase) {
-      if (phase->order) r = phase->order[k];
-      const auto f = factors.of(k, r);
-      factor = f.table;
-      scaled = f.scaled;
-      if (!factor && !scaled && !lifts.mask && !kLinked) continue;
+      end = k + phase->runs[run++];
+      factor = factors.of(k);
+      if constexpr (kRows == 2) factor_beside = factors.beside(k);
+      if (kRows == 1 && !factor.table && !factor.scaled && !lifts.mask && !kLinked) continue;
     }
-    T* HWY_RESTRICT p = row_at(tile, b, r);
-    Vec<T> v[2 * kN];
-    TW_UNROLL
-    for (int i = 0; i < 2 * kN; ++i) v[i] = hn::Load(d, p + i * kLanes<T>);
-    if (factor) {
-      TW_UNROLL
-      for (int i = 0; i < kN; ++i) {
-        multiply<T>(v[i], v[kN + i], in_register(hn::Load(d, factor + i * kLanes<T>)),
-                    in_register(hn::Load(d, factor + kRowLength + i * kLanes<T>)));
+    for (std::uint32_t j = k; j < end; ++j) {
+      const std::uint32_t r = kPhase ? phase->order[j] : kRows == 2 ? open_bit(j, step.beside) : j;
+      T* const p = row_at(tile, b, r);
+      T* const q = row_at(tile, b, r | other);
+      Vec<T> v[kRows * kN];
+      load_row<T>(p, factor, scalars, num_rows, r, v);
+      if constexpr (kRows == 2) {
+        load_row<T>(q, factor_beside, scalars, num_rows, r | other, v + kN);
+        const int bit = kLowBits + step.beside;
+        if (step.reflected >> bit & 1) {
+          lift_beside<T>(v, T(1), true);
+        } else {
+          lift_beside<T>(v, step.t[bit], false);
+        }
       }
+      if (lifts.mask) lifts.template run<kRows>(v);
+      if constexpr (kLinked) {
+        for (std::size_t l = 0; l < num_links; ++l) chain[l].template run<kRows>(v);
+      }
+      store_row<T>(v, p);
+      if constexpr (kRows == 2) store_row<T>(v + kN, q);
     }
-    if (scaled) {
-      const auto re = hn::Set(d, phase->scalars[r]), im = hn::Set(d, phase->scalars[num_rows + r]);
-      TW_UNROLL
-      for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
-    }
-    if (lifts.mask) lifts(v);
-    if constexpr (kLinked) {
-      for (std::size_t l = 0; l < num_links; ++l) chain[l](v);
-    }
-    TW_UNROLL
-    for (int i = 0; i < 2 * kN; ++i) hn::Store(v[i], d, p + i * kLanes<T>);
+  }
+}
+
+template <class T, int kRows>
+void inside(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
+            std::span<const RowLink<T>> links) {
+  if (!links.empty()) {
+    phase ? inside_rows<T, true, true, kRows>(tile, b, phase, step, links)
+          : inside_rows<T, false, true, kRows>(tile, b, phase, step, links);
+  } else if (phase) {
+    inside_rows<T, true, false, kRows>(tile, b, phase, step, links);
+  } else if (kRows == 2 || (step.mask & ((1u << kLowBits) - 1))) {
+    inside_rows<T, false, false, kRows>(tile, b, phase, step, links);
   }
 }
 
@@ -443,20 +362,21 @@ void row_lifts(T* tile, BlockRows b, int count, const int* bits, const T* t) {
 template <class T>
 void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase,
                std::span<const RowLink<T>> links) {
-  if (!links.empty()) {
-    phase ? inside_rows<T, true, true>(tile, b, phase, step, links)
-          : inside_rows<T, false, true>(tile, b, phase, step, links);
-  } else if (phase) {
-    inside_rows<T, true, false>(tile, b, phase, step, links);
-  } else if (step.mask & ((1u << kLowBits) - 1)) {
-    inside_rows<T, false, false>(tile, b, phase, step, links);
-  }
   std::uint32_t left = step.mask >> kLowBits;
+  bool two_rows = false;
+  if constexpr (kTwoRows<T>) {
+    two_rows = step.beside >= 0;
+    if (two_rows) {
+      inside<T, 2>(tile, b, phase, step, links);
+      left &= ~(1u << step.beside);
+    }
+  }
+  if (!two_rows) inside<T, 1>(tile, b, phase, step, links);
   while (left) {
     const int all = static_cast<int>(hwy::PopCount(left));
-    const int count = all == 5 ? 3 : all > 4 ? 4 : all;
-    int bits[4];
-    T t[4];
+    const int count = all == kMostRowLifts + 1 ? 3 : all > kMostRowLifts ? kMostRowLifts : all;
+    int bits[kMostRowLifts];
+    T t[kMostRowLifts];
     bool unit = true;
     for (int j = 0; j < count; ++j) {
       bits[j] = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
@@ -478,6 +398,7 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
+  k.two_rows = kTwoRows<T>;
   k.layer = run_layer<T>;
   k.linear_phases = linear_phases<T>;
 }

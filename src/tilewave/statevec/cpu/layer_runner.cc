@@ -161,10 +161,14 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
     return table;
   };
   step.root = table_of(program.root, scratch.tables[kMaxRowBits]);
-  for (int b = 0; b < rows.num_bits; ++b)
-    step.bit_tables[b] = table_of(program.bits[program.bit_order[b]], scratch.tables[b]);
-  step.order = program.order.data();
-  if (!program.scalar_class.empty()) step.scalar_class = program.scalar_class.data();
+  const RowOrder& order = program.order;
+  for (int j = 0; j < order.num_bits; ++j)
+    step.bit_tables[j] = table_of(program.bits[order.bits[j]], scratch.tables[order.bits[j]]);
+  if (order.beside >= 0)
+    step.beside_table = table_of(program.bits[order.beside], scratch.tables[order.beside]);
+  step.order = order.rows.data();
+  step.runs = order.runs.data();
+  step.alike = order.alike;
   step.scalars = row_scalars(kernels, program.scalars, rows.num_bits, index, scratch.scalars);
   any |= step.scalars != nullptr;
   // degree three and more inside the block

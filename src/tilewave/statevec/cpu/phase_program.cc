@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <complex>
 #include <numbers>
+#include <utility>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -57,34 +60,67 @@ RowPhases<T> row_phases(const SplitTerms& terms, const Turns& turns) {
   return phases;
 }
 
-// A number for each different value; empty where there are more than a kernel keeps products of.
-std::vector<std::uint8_t> classes_of(const Turns& turns) {
-  Turns values;
-  std::vector<std::uint8_t> classes;
-  for (const std::uint64_t t : turns) {
-    const auto found = std::find(values.begin(), values.end(), t);
-    classes.push_back(static_cast<std::uint8_t>(found - values.begin()));
-    if (found == values.end()) values.push_back(t);
-    if (values.size() > kScalarClasses) return {};
-  }
-  return classes;
-}
+// What the scalar of a row is made of: rows with the same key have the same scalar wherever the
+// block lies.
+struct ScalarKey {
+  std::uint64_t turns = 0, terms = 0;  // terms: which of those that depend on the place
+  auto operator<=>(const ScalarKey&) const = default;
+};
 
-// Products of tables change seldom where the bits that have one are the last to change.
 template <class T>
-void set_order(PhaseProgram<T>& program, int num_row_bits) {
-  int count = 0;
-  for (const bool is_one : {true, false}) {
-    for (int b = 0; b < num_row_bits; ++b) {
-      if (program.bits[b].is_one() == is_one)
-        program.bit_order[count++] = static_cast<std::uint8_t>(b);
+std::vector<ScalarKey> scalar_keys(const RowPhases<T>& scalars, const Turns& turns,
+                                   int num_row_bits) {
+  std::vector<ScalarKey> keys(bit(num_row_bits));
+  for (std::size_t r = 0; r < keys.size(); ++r) {
+    if (!turns.empty()) keys[r].turns = turns[r];
+    for (std::size_t k = 0; k < scalars.dynamic.size(); ++k) {
+      const std::uint32_t rows = scalars.dynamic[k].rows;
+      if ((r & rows) == rows) keys[r].terms |= bit(static_cast<int>(k));
     }
   }
-  program.order.resize(bit(num_row_bits));
-  for (std::uint32_t k = 0; k < program.order.size(); ++k) {
-    for (int j = 0; j < num_row_bits; ++j)
-      program.order[k] |= static_cast<std::uint8_t>((k >> j & 1) << program.bit_order[j]);
+  return keys;
+}
+
+// The rows without the bit `beside`, counted, in runs of one product of tables.
+RowOrder order_by_tables(std::uint32_t with_table, int num_row_bits, int beside) {
+  RowOrder order;
+  order.beside = beside;
+  int num_free = 0;
+  for (const bool has_table : {false, true}) {
+    for (int b = 0; b < num_row_bits; ++b) {
+      if (b != beside && (with_table >> b & 1) == has_table)
+        order.bits[order.num_bits++] = static_cast<std::uint8_t>(b);
+    }
+    if (!has_table) num_free = order.num_bits;
   }
+  order.rows.resize(bit(order.num_bits));
+  for (std::uint32_t k = 0; k < order.rows.size(); ++k) {
+    for (int j = 0; j < order.num_bits; ++j)
+      order.rows[k] |= static_cast<std::uint16_t>((k >> j & 1) << order.bits[j]);
+  }
+  order.runs.assign(order.rows.size() >> num_free, static_cast<std::uint16_t>(bit(num_free)));
+  return order;
+}
+
+// Rows with the same scalars follow each other, where there are enough of them.
+void sort_by_scalars(RowOrder& order, const std::vector<ScalarKey>& keys) {
+  const std::uint32_t other = order.beside < 0 ? 0 : 1u << order.beside;
+  const auto key = [&](std::uint16_t row) { return std::pair(keys[row], keys[row | other]); };
+  std::vector<std::uint16_t> sorted = order.rows, runs;
+  auto first = sorted.begin();
+  for (const std::uint16_t size : order.runs) {
+    std::stable_sort(first, first + size,
+                     [&](std::uint16_t a, std::uint16_t b) { return key(a) < key(b); });
+    for (int k = 0; k < size; ++k) {
+      if (k == 0 || key(first[k]) != key(first[k - 1])) runs.push_back(0);
+      ++runs.back();
+    }
+    first += size;
+  }
+  order.alike = kRowsOfProduct * runs.size() <= sorted.size();
+  if (!order.alike) return;
+  order.rows = std::move(sorted);
+  order.runs = std::move(runs);
 }
 
 template <class V>
@@ -117,7 +153,7 @@ RowPhases<T> make_row_phases(const SplitTerms& terms, int num_row_bits) {
 }
 
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits) {
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside) {
   std::uint32_t with_table = 0;  // row bits
   for (const SplitTerm& t : terms) {
     if (t.low && std::has_single_bit(t.rows)) with_table |= t.rows;
@@ -149,9 +185,29 @@ PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits) {
   for (int b = 0; b < kMaxRowBits; ++b) program.bits[b] = make_column_phases<T>(of_factor[b]);
   const Turns turns = turns_of_rows(scalars, num_row_bits);
   program.scalars = row_phases<T>(scalars, turns);
-  if (program.scalars.dynamic.empty()) program.scalar_class = classes_of(turns);
-  set_order(program, num_row_bits);
+  with_table = 0;
+  for (int b = 0; b < num_row_bits; ++b)
+    with_table |= static_cast<std::uint32_t>(!program.bits[b].is_one()) << b;
+  program.order = order_by_tables(with_table, num_row_bits, beside);
+  if (!program.scalars.is_one() && program.scalars.dynamic.size() <= 64)
+    sort_by_scalars(program.order, scalar_keys(program.scalars, turns, num_row_bits));
   return program;
+}
+
+int choose_beside(const SplitTerms& terms, std::uint32_t lifted) {
+  int best = -1;
+  std::size_t fewest = 0;
+  for (std::uint32_t left = lifted; left; left &= left - 1) {
+    const int b = std::countr_zero(left);
+    std::size_t count = 0;
+    for (const SplitTerm& t : terms) {
+      if (t.rows >> b & 1) count += t.low ? terms.size() : 1;
+    }
+    if (best >= 0 && count >= fewest) continue;
+    best = b;
+    fewest = count;
+  }
+  return best;
 }
 
 template <class T>
@@ -166,19 +222,19 @@ std::size_t heap_bytes(const RowPhases<T>& phases) {
 
 template <class T>
 std::size_t heap_bytes(const PhaseProgram<T>& program) {
-  std::size_t bytes = heap_bytes(program.root) + heap_bytes(program.scalars) + heap(program.order) +
-                      heap(program.scalar_class) + heap(program.plain);
+  std::size_t bytes = heap_bytes(program.root) + heap_bytes(program.scalars) +
+                      heap(program.order.rows) + heap(program.order.runs) + heap(program.plain);
   for (const ColumnPhases<T>& factor : program.bits) bytes += heap_bytes(factor);
   return bytes;
 }
 
-template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int);
+template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int, int);
 template ColumnPhases<float> make_column_phases<float>(const SplitTerms&);
 template RowPhases<float> make_row_phases<float>(const SplitTerms&, int);
 template std::size_t heap_bytes<float>(const ColumnPhases<float>&);
 template std::size_t heap_bytes<float>(const RowPhases<float>&);
 template std::size_t heap_bytes<float>(const PhaseProgram<float>&);
-template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int);
+template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int, int);
 template ColumnPhases<double> make_column_phases<double>(const SplitTerms&);
 template RowPhases<double> make_row_phases<double>(const SplitTerms&, int);
 template std::size_t heap_bytes<double>(const ColumnPhases<double>&);

@@ -40,6 +40,17 @@ struct RowPhases {
   bool is_one() const { return table.empty() && dynamic.empty(); }
 };
 
+/// The order in which a phase block goes through its rows: counting, the bits of the number sorted
+/// such that those without a table change first; within one product of tables sorted by scalar
+/// where enough rows have the same one. See PhaseStep.
+struct RowOrder {
+  int beside = -1;                                  ///< not a bit of the number
+  std::array<std::uint8_t, kMaxRowBits> bits = {};  ///< of the number
+  int num_bits = 0;
+  std::vector<std::uint16_t> rows, runs;
+  bool alike = false;
+};
+
 /// A phase block on one block of rows. Terms are sorted by their row bits: none, one, or several.
 /// Several row bits together with low bits (degree three and more) do not fit this form and make a
 /// second, plain program.
@@ -47,10 +58,8 @@ template <class T>
 struct PhaseProgram {
   ColumnPhases<T> root;
   std::array<ColumnPhases<T>, kMaxRowBits> bits;
-  std::array<std::uint8_t, kMaxRowBits> bit_order{};  // those without a factor first
-  std::vector<std::uint8_t> order;                    // the rows, counted in that order
-  RowPhases<T> scalars;                    // of terms without low bits that no table has taken
-  std::vector<std::uint8_t> scalar_class;  // of each row; empty where there are too many
+  RowPhases<T> scalars;  // of terms without low bits that no table has taken
+  RowOrder order;
   struct PlainTerm {  // any term of degree three and more over rows and low bits
     std::uint64_t outside = 0;
     std::uint32_t rows = 0, low = 0;
@@ -59,8 +68,12 @@ struct PhaseProgram {
   std::vector<PlainTerm> plain;
 };
 
+/// beside: that of the layer's lifts.
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits);
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside);
+
+/// The row bit of `lifted` whose rows need the fewest different factors.
+int choose_beside(const SplitTerms& terms, std::uint32_t lifted);
 
 /// Of terms without row bits.
 template <class T>

@@ -191,8 +191,9 @@ class Compiler {
 
   // Lifts by one t are taken two and two where that divides them by a number, which the tile's
   // scale makes good.
-  LayerStep<T> lifts_of(const LayerStep<double>& lifts) {
+  LayerStep<T> lifts_of(const LayerStep<double>& lifts, int beside = -1) {
     LayerStep<T> out;
+    out.beside = beside;
     out.mask = lifts.mask;
     out.reflected = lifts.reflected;
     for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
@@ -208,7 +209,8 @@ class Compiler {
       return true;
     };
     out.low_pair = take_pairs(lifts.mask & 3u << kPairBit);
-    out.row_pairs = take_pairs(lifts.mask >> kLowBits << kLowBits);
+    const std::uint32_t single = beside < 0 ? 0 : 1u << (kLowBits + beside);
+    out.row_pairs = take_pairs((lifts.mask & ~single) >> kLowBits << kLowBits);
     return out;
   }
 
@@ -216,14 +218,24 @@ class Compiler {
     for (const Stage& stage : stages) {
       if (stage.has_inside() || stage.lifts.mask) {
         Layer<T> layer;
+        const int beside = beside_of(stage);
         layer.has_phase = !stage.terms.empty();
-        if (layer.has_phase) layer.phase = make_phase_program<T>(stage.terms, num_row_bits_);
-        layer.lifts = lifts_of(stage.lifts);
+        if (layer.has_phase)
+          layer.phase = make_phase_program<T>(stage.terms, num_row_bits_, beside);
+        layer.lifts = lifts_of(stage.lifts, beside);
         for (const StageLink& link : stage.links) layer.links.push_back(link_of(link));
         steps_->push_back({0, 0, std::move(layer)});
       }
       for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
     }
+  }
+
+  // A lift on rows goes with those inside rows where the others then take a sweep less.
+  static int beside_of(const Stage& stage) {
+    const std::uint32_t rows = stage.lifts.mask >> kLowBits;
+    const bool sweep_less = std::popcount(rows) % kMostRowLifts == 1;
+    if (!block_kernels(T{}).two_rows || !stage.has_inside() || !sweep_less) return -1;
+    return choose_beside(stage.terms, rows);
   }
 
   LinkProgram<T> link_of(const StageLink& link) {

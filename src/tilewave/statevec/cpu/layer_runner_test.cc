@@ -1,0 +1,151 @@
+#include "tilewave/statevec/cpu/layer_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <complex>
+#include <memory>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tilewave/runtime/memory.h"
+
+namespace tilewave::statevec::cpu {
+namespace {
+
+using Vector = std::vector<std::complex<double>>;  // [bits inside rows, row bits]
+
+void apply_to(Vector& v, const SplitTerms& terms, std::uint64_t index) {
+  for (const SplitTerm& t : terms) {
+    if ((index & t.outside) != t.outside) continue;
+    const auto z = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(t.turns) * 0x1p-64);
+    for (std::uint64_t x = 0; x < v.size(); ++x) {
+      if ((x & t.inside()) == t.inside()) v[x] *= z;
+    }
+  }
+}
+
+template <class T>
+void apply_to(Vector& v, const LayerStep<T>& lifts) {
+  for (std::uint32_t left = lifts.mask; left; left &= left - 1) {
+    const int k = std::countr_zero(left);
+    const double t = lifts.t[k];
+    for (std::uint64_t x = 0; x < v.size(); ++x) {
+      const std::uint64_t y = x | std::uint64_t{1} << k;
+      if (x == y) continue;
+      const auto a = v[x], b = v[y];
+      v[x] = lifts.reflected >> k & 1 ? a + b : a - t * b;
+      v[y] = lifts.reflected >> k & 1 ? a - b : t * a + b;
+    }
+  }
+}
+
+// Terms as of a chain or of random pairs, most with one angle: few different factors of rows.
+SplitTerms random_terms(std::mt19937_64& random, int num_row_bits) {
+  const int inside = kLowBits + num_row_bits, all = inside + 2;
+  const std::uint64_t angle = random();
+  const bool chain = random() % 2, alike = random() % 4;
+  SplitTerms terms;
+  for (int k = 0; k + 1 < all; ++k) {
+    if (random() % 8 == 0) continue;
+    const int a = chain ? k : static_cast<int>(random() % static_cast<std::uint64_t>(all)),
+              b = chain ? k + 1 : static_cast<int>(random() % static_cast<std::uint64_t>(all));
+    const std::uint64_t mask = std::uint64_t{1} << a | std::uint64_t{1} << b;
+    SplitTerm t;
+    t.low = mask & (kRowLength - 1);
+    t.rows = static_cast<std::uint32_t>(mask >> kLowBits) & ((1u << num_row_bits) - 1);
+    t.outside = mask >> inside;
+    t.turns = alike ? angle : random();
+    terms.push_back(t);
+  }
+  return terms;
+}
+
+template <class T>
+void check_layer(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const int num_row_bits = 1 + static_cast<int>(seed % kMaxRowBits);
+  const std::uint32_t num_rows = 1u << num_row_bits, all_rows = num_rows - 1;
+  const auto number = [&] { return 0.001 * static_cast<double>(random() % 2000) - 1; };
+  Layer<T> layer;
+  LayerStep<T>& lifts = layer.lifts;
+  lifts.mask = random() & (kRowLength * num_rows - 1);
+  if (random() % 2) lifts.mask |= all_rows << kLowBits;
+  const std::uint64_t kind = random() % 4;
+  const T same = static_cast<T>(number());
+  for (T& t : lifts.t) t = kind == 0 ? same : kind == 1 ? T(1) : static_cast<T>(number());
+  if (kind == 1) {
+    lifts.reflected = lifts.mask & random() & (kRowLength - 1);
+    if (random() % 2) lifts.reflected |= lifts.mask & all_rows << kLowBits;
+  }
+  const SplitTerms terms = random_terms(random, num_row_bits);
+  layer.has_phase = random() % 4 != 0;
+  const std::uint32_t rows = lifts.mask >> kLowBits;
+  const BlockKernels<T>& kernels = block_kernels(T{});
+  if (kernels.two_rows && rows && random() % 4) lifts.beside = choose_beside(terms, rows);
+  if (layer.has_phase) layer.phase = make_phase_program<T>(terms, num_row_bits, lifts.beside);
+
+  const runtime::HostBuffer buffer(sizeof(T) * 2 * kRowLength * num_rows);
+  T* tile = buffer.as<T>();
+  std::vector<std::uint32_t> places;
+  Vector expected(std::size_t{kRowLength} * num_rows);
+  const auto at = [&](std::size_t x) { return 2 * (x & ~std::size_t{63}) + (x & 63); };
+  for (std::uint32_t r = 0; r < num_rows; ++r) places.push_back(r);
+  for (std::size_t x = 0; x < expected.size(); ++x) {
+    tile[at(x)] = static_cast<T>(number());
+    tile[at(x) + kRowLength] = static_cast<T>(number());
+    expected[x] = {tile[at(x)], tile[at(x) + kRowLength]};
+  }
+  const auto scratch = std::make_unique<PhaseScratch<T>>();
+  for (std::uint64_t index = 0; index < 4; ++index) {  // bits outside the block
+    run_layer(kernels, tile, {places.data(), num_row_bits, 0}, layer, index, *scratch);
+    if (layer.has_phase) apply_to(expected, terms, index);
+    apply_to(expected, lifts);
+  }
+  double size = 0, worst = 0;
+  for (std::size_t x = 0; x < expected.size(); ++x) {
+    const std::complex<double> got(tile[at(x)], tile[at(x) + kRowLength]);
+    size = std::max(size, std::abs(expected[x]));
+    worst = std::max(worst, std::abs(got - expected[x]));
+  }
+  ASSERT_LT(worst, (sizeof(T) == 8 ? 1e-13 : 1e-5) * size);
+}
+
+TEST(Layers, agree_with_their_terms_and_lifts) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    check_layer<double>(seed);
+    check_layer<float>(seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// A chain of equal phases has few different factors of rows: runs are long, and every row is in
+// one.
+TEST(Layers, rows_with_equal_factors_follow_each_other) {
+  constexpr int kRowBits = 8;
+  SplitTerms terms;
+  for (int k = 0; k + 1 < kRowBits; ++k) terms.push_back({0, 3u << k, 0, 12345});
+  terms.push_back({1u << 5, 1, 0, 12345});
+  for (const int beside : {-1, 3}) {
+    const PhaseProgram<double> program = make_phase_program<double>(terms, kRowBits, beside);
+    const RowOrder& order = program.order;
+    EXPECT_TRUE(order.alike);
+    std::size_t rows = 0;
+    for (const std::uint16_t run : order.runs) rows += run;
+    EXPECT_EQ(rows, order.rows.size());
+    std::uint32_t seen = 0;
+    for (const std::uint16_t row : order.rows) seen += beside < 0 || !(row >> beside & 1);
+    EXPECT_EQ(seen, beside < 0 ? 256u : 128u);
+    EXPECT_LE(order.runs.size(), beside < 0 ? 16u : 48u);
+    std::vector<std::uint16_t> sorted = order.rows;
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::cpu
