@@ -30,7 +30,8 @@ void add_analyze_errors_command(CLI::App& app) {
           "--approximate_disjoint_errors", o.approximate_disjoint_errors,
           "treat disjoint branches up to this probability as independent (1 when given alone)")
       ->expected(0, 1)
-      ->default_str("1");
+      ->default_str("1")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_flag("--ignore_decomposition_failures", o.ignore_decomposition_failures,
                     "keep errors that cannot be split");
   command->add_flag("--block_decompose_from_introducing_remnant_edges", o.block_remnant_edges,

@@ -120,7 +120,9 @@ void add_sample_flags(CLI::App& command, SampleFlags& f) {
                   "pairs (ones of both bits of a pair)")
       ->capture_default_str();
   command.add_option("--engine", f.engine, "auto, frame or sparse")->capture_default_str();
-  command.add_option("--threads", f.threads, "CPU threads, 0 for all")->capture_default_str();
+  command.add_option("--threads", f.threads, "CPU threads, 0 for all")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096));
   command
       .add_option(
           "--device", f.device,

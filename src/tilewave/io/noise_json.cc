@@ -483,6 +483,8 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
   } catch (const json::parse_error& error) {
     const std::size_t at = std::min(error.byte ? error.byte - 1 : 0, text.size());
     fail_at({name, text}, at, "this is no JSON");
+  } catch (const json::out_of_range&) {
+    throw Error(ExitCode::kInput, name + ": a number is too large for a double");
   }
   const Node top{root, name};
   top.need_object();

@@ -82,6 +82,7 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
     std::string found, wanted;
   } cases[] = {
       {error_of("{\"channels\": [}"), "m.json:1:15: this is no JSON"},
+      {error_of("{\"channels\": [1e999]}"), "m.json: a number is too large for a double"},
       {error_of("[]"), "m.json: must be an object {...}"},
       {error_of(R"({"chanels": []})"), "did you mean 'channels'?"},
       {error_of(R"({"channels": {}})"), "m.json: channels: must be a list of objects"},

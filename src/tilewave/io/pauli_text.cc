@@ -46,8 +46,9 @@ class PauliParser {
       double sign = 1;
       if (peek() == '+' || peek() == '-') {
         sign = text_[next_++] == '-' ? -1 : 1;
-        skip_blanks_and_lines();  // a sum may be broken after its sign
-        if (line_has_term && peek() == '-') {  // as programs print: 0.5 ZZ + -0.2 XX
+        // a sum may be broken after its sign, or go on as programs print: 0.5 ZZ + -0.2 XX
+        skip_blanks_and_lines();
+        if (line_has_term && peek() == '-') {
           sign = -sign;
           ++next_;
           skip_blanks();

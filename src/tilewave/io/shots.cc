@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "tilewave/base/error.h"
@@ -14,6 +15,8 @@ constexpr std::array<std::string_view, 9> kNames = {"01",   "b8",     "r8",     
                                                     "dets", "sparse", "counts", "pairs"};
 
 constexpr std::uint64_t kMostPairBits = 32768;  // 4 GiB of counters
+
+constexpr bool is_digit(int c) { return c >= '0' && c <= '9'; }
 
 // Calls f(bit) for the ones of a row, lowest first.
 template <class F>
@@ -255,15 +258,30 @@ void ShotReader::fail(const std::string& problem) const {
   throw Error(ExitCode::kInput, name_ + ": shot " + std::to_string(shot_) + ": " + problem);
 }
 
+void ShotReader::check_read() const {
+  if (std::ferror(file_))
+    throw Error(ExitCode::kInput, name_ + ": cannot read: " + std::strerror(errno));
+}
+
+std::uint64_t ShotReader::read_number(int& c) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  std::uint64_t value = 0;
+  for (; is_digit(c); c = get()) {
+    value = value > kMost / 10 - 1 ? kMost : value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return value;
+}
+
 std::size_t ShotReader::read(std::size_t max_shots, std::vector<std::uint8_t>& rows) {
   const std::uint64_t bytes = layout_.bytes();
   std::size_t count = 0;
   if (format_ == ShotFormat::kPtb64) {
     std::vector<std::uint64_t> group(layout_.bits());
     while (count + 64 <= max_shots) {
-      const std::size_t got = std::fread(group.data(), 8, group.size(), file_);
-      if (got == 0 && std::feof(file_)) break;
-      if (got != group.size()) fail("the file ends inside a group of 64 shots");
+      const std::size_t got = std::fread(group.data(), 1, 8 * group.size(), file_);
+      check_read();
+      if (got == 0) break;
+      if (got != 8 * group.size()) fail("the file ends inside a group of 64 shots");
       const std::size_t at = rows.size();
       rows.resize(at + 64 * bytes);
       for (std::uint64_t b = 0; b < layout_.bits(); ++b) {
@@ -279,7 +297,9 @@ std::size_t ShotReader::read(std::size_t max_shots, std::vector<std::uint8_t>& r
   while (count < max_shots) {
     const std::size_t at = rows.size();
     rows.resize(at + bytes);
-    if (!read_one(rows.data() + at)) {
+    const bool found = read_one(rows.data() + at);
+    check_read();
+    if (!found) {
       rows.resize(at);
       break;
     }
@@ -339,17 +359,17 @@ bool ShotReader::read_one(std::uint8_t* row) {
     case ShotFormat::kHits:
       c = get();
       if (c == EOF) return false;
-      while (c != '\n' && c != EOF) {
-        if (c == '\r' || c == ',') {
-          c = get();
-          continue;
+      while (c != '\n') {
+        if (!is_digit(c)) {
+          if (c == '\r' && (c = get()) == '\n') break;
+          fail("expected numbers separated by commas, and the end of the line");
         }
-        std::uint64_t b = 0;
-        if (c < '0' || c > '9') fail("expected numbers separated by commas");
-        for (; c >= '0' && c <= '9'; c = get()) b = b * 10 + static_cast<std::uint64_t>(c - '0');
+        const std::uint64_t b = read_number(c);
         if (b >= bits)
           fail("bit " + std::to_string(b) + " is out of range: a shot has " + std::to_string(bits));
         toggle(b);
+        if (c == EOF) fail("the file ends inside a shot");
+        if (c == ',' && !is_digit(c = get())) fail("expected a number behind the comma");
       }
       return true;
     case ShotFormat::kDets: {
@@ -361,16 +381,14 @@ bool ShotReader::read_one(std::uint8_t* row) {
         if (c != *want) fail("expected 'shot'");
       }
       while (c != '\n' && c != EOF) {
-        if (c == ' ' || c == '\r') {
-          c = get();
-          continue;
-        }
+        const bool apart = c == ' ' || c == '\r';
+        while (c == ' ' || c == '\r') c = get();
+        if (c == '\n' || c == EOF) break;
         const int kind = c;
-        std::uint64_t index = 0, offset = 0, size = 0;
         c = get();
-        if (c < '0' || c > '9') fail("expected M, D or L and a number");
-        for (; c >= '0' && c <= '9'; c = get())
-          index = index * 10 + static_cast<std::uint64_t>(c - '0');
+        if (!apart || !is_digit(c)) fail("expected M, D or L and a number, with a space before");
+        const std::uint64_t index = read_number(c);
+        std::uint64_t offset = 0, size = 0;
         if (kind == 'M')
           size = layout_.measurements;
         else if (kind == 'D')
@@ -378,7 +396,7 @@ bool ShotReader::read_one(std::uint8_t* row) {
         else if (kind == 'L')
           offset = layout_.measurements + layout_.detectors, size = layout_.observables;
         else
-          fail("expected M, D or L and a number");
+          fail("expected M, D or L and a number, with a space before");
         if (index >= size)
           fail(std::string(1, static_cast<char>(kind)) + std::to_string(index) +
                " is out of range");

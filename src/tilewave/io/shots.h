@@ -92,6 +92,9 @@ class ShotReader {
  private:
   bool read_one(std::uint8_t* row);
   [[noreturn]] void fail(const std::string& problem) const;
+  void check_read() const;  ///< throws where the file could not be read
+  /// The digits from c on, as much as 64 bits hold; c becomes what follows them.
+  std::uint64_t read_number(int& c);
   int get() { return std::getc(file_); }
 
   std::FILE* file_;

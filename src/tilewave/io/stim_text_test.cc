@@ -134,6 +134,39 @@ TEST(Shots, every_format_reads_back) {
   }
 }
 
+// What is cut off, out of range or no number is an error, never other bits or fewer shots.
+TEST(Shots, damaged_files_are_refused) {
+  ShotLayout layout;
+  layout.measurements = 3;
+  const std::string group(24, '1');
+  const std::pair<ShotFormat, std::string> files[] = {
+      {ShotFormat::k01, "01"},           {ShotFormat::k01, "0101\n"},
+      {ShotFormat::k01, "012\n"},        {ShotFormat::kR8, "\x05"},
+      {ShotFormat::kR8, "\x02"},         {ShotFormat::kPtb64, "12345"},
+      {ShotFormat::kPtb64, group + "1"}, {ShotFormat::kPtb64, group + "12345678"},
+      {ShotFormat::kHits, "3\n"},        {ShotFormat::kHits, "18446744073709551616\n"},
+      {ShotFormat::kHits, "1"},          {ShotFormat::kHits, "1,\n"},
+      {ShotFormat::kHits, ",1\n"},       {ShotFormat::kHits, "0,,1\n"},
+      {ShotFormat::kHits, "0 1\n"},      {ShotFormat::kHits, "1\r2\n"},
+      {ShotFormat::kDets, "sho"},        {ShotFormat::kDets, "shotM0\n"},
+      {ShotFormat::kDets, "shot M0M1"},  {ShotFormat::kDets, "shot M3\n"},
+      {ShotFormat::kDets, "shot D0\n"},  {ShotFormat::kDets, "shot M18446744073709551616\n"}};
+  for (const auto& [format, text] : files) {
+    std::FILE* file = std::tmpfile();
+    ASSERT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
+    std::rewind(file);
+    std::vector<std::uint8_t> rows;
+    ShotReader reader(file, "shots", format, layout);
+    EXPECT_THROW(reader.read(1024, rows), Error) << static_cast<int>(format) << ' ' << text;
+    std::fclose(file);
+  }
+  std::FILE* folder = std::fopen(".", "rb");
+  std::vector<std::uint8_t> rows;
+  ShotReader reader(folder, "folder", ShotFormat::kB8, layout);
+  EXPECT_THROW(reader.read(1024, rows), Error);
+  std::fclose(folder);
+}
+
 TEST(Shots, r8_ends_every_shot_with_a_terminator) {
   ShotLayout layout;
   layout.detectors = 256;
