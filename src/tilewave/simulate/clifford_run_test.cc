@@ -139,6 +139,8 @@ TEST(CliffordRun, correlated_errors_on_three_qubits) {
   for (const auto& [key, p] : expected) {
     EXPECT_NEAR(static_cast<double>(r.counts.at(key)) / 100000, p, 5 * std::sqrt(p / 100000));
   }
+  options.distribution.num_logical_ranks = 2;  // would do nothing
+  EXPECT_THROW(simulate(c, options), Error);
 }
 
 TEST(CliffordRun, is_chosen_for_pauli_noise_by_its_cost) {

@@ -218,6 +218,11 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     }
     return std::nullopt;
   }
+  if (options.distribution.num_ranks() != 1) {
+    throw Error(ExitCode::kUsage,
+                "the stabilizer engine holds no state to spread over ranks: run it in one process, "
+                "whose threads or --device share the shots");
+  }
   std::string why_not;
   auto clifford = to_clifford(program, readout, &why_not);
   if (!clifford && forced) {
