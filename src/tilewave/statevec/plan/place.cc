@@ -17,6 +17,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/plan/phase_state.h"
+#include "tilewave/statevec/plan/search.h"
 
 namespace tilewave::statevec::detail {
 
@@ -289,7 +290,7 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
       for (const int p : plan_.passes.back().active) active |= bit(p);
       here.near = wires_at(active);
     }
-    std::vector<WirePass> passes = schedule(own, here);
+    std::vector<WirePass> passes = kept_schedule(own, here);
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }

@@ -8,6 +8,7 @@
 #include "tilewave/statevec/plan/lower.h"
 #include "tilewave/statevec/plan/place.h"
 #include "tilewave/statevec/plan/schedule.h"
+#include "tilewave/statevec/plan/search.h"
 #include "tilewave/statevec/plan/shard.h"
 
 namespace tilewave::statevec {
@@ -16,6 +17,15 @@ namespace {
 
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
+
+// Steps of a search for fewer passes: as much time of one core as two passes less would save.
+std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
+  constexpr double kStep_s = 0.4e-6;
+  double most_bytes = 0;
+  for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
+  const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
+  return static_cast<std::uint64_t>(std::min(2 * saved_s / kStep_s, 1e5));
+}
 
 }  // namespace
 
@@ -74,17 +84,18 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     needs.push_back(need);
   }
-  const auto plan_with = [&](const PlanOptions& chosen) {
+  const auto plan_once = [&](const PlanOptions& chosen, std::uint64_t search_steps) {
     const int tile = std::min(chosen.cost.tile_qubits, local);
     const int row = std::min(chosen.cost.row_bits, tile);
     detail::ScheduleOptions limits;
     limits.num_wires = n;
     limits.tile = tile;
+    limits.search_steps = search_steps;
     for (int q = 0; q < n; ++q) {
       if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
     }
     if (chosen.cost.shard_bits == 0) {
-      std::vector<detail::WirePass> passes = detail::schedule(needs, limits);
+      std::vector<detail::WirePass> passes = detail::kept_schedule(needs, limits);
       if (chosen.cost.mixed_tiles && tile == chosen.cost.wide_tile_qubits) {
         detail::narrow(passes, needs, tile - 1);
       }
@@ -104,6 +115,13 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     }
     return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits,
                                 chosen);
+  };
+  const auto plan_with = [&](const PlanOptions& chosen) {
+    Plan plan = plan_once(chosen, 0);
+    const std::uint64_t steps = search_steps(plan, chosen);
+    if (plan.passes.size() < 2 || steps == 0) return plan;
+    Plan other = plan_once(chosen, steps);
+    return other.predicted_s < plan.predicted_s ? other : plan;
   };
   Plan plan = plan_with(options);
   if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&

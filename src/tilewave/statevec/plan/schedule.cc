@@ -14,6 +14,7 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -284,6 +285,28 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
     if (next.size() > width) next.resize(width);
     beam = std::move(next);
   }
+}
+
+std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const ScheduleOptions& options,
+                                    const std::vector<std::uint64_t>& sets) {
+  const int row = std::popcount(options.first_row);
+  const std::uint64_t all = low_mask(options.num_wires) & options.wires;
+  Remaining remaining(needs.size());
+  std::iota(remaining.begin(), remaining.end(), 0u);
+  std::vector<WirePass> passes;
+  WirePass before;
+  before.active = before.row = options.first_row;
+  for (const std::uint64_t set : sets) {
+    const Growth growth{needs,      remaining,    all, before.active,
+                        before.row, options.tile, row, options.near};
+    WirePass pass = take(needs, remaining, growth.pad(set));
+    pass.row = choose_row(pass.active, before.active, before.row, row);
+    before = {pass.active, pass.row, {}};
+    passes.push_back(std::move(pass));
+  }
+  TW_CHECK(remaining.empty(), "a schedule leaves actions out");
+  std::erase_if(passes, [](const WirePass& pass) { return pass.actions.empty(); });
+  return passes;
 }
 
 // The actions of a pass that have to wait when those on `wire` do.

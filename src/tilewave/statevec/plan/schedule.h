@@ -13,6 +13,8 @@ struct Need {
   std::uint64_t x = 0;  ///< changed
   std::uint64_t z = 0;  ///< read in the Z basis
   float weight = 1;
+
+  bool operator==(const Need&) const = default;
 };
 
 struct WirePass {
@@ -31,11 +33,19 @@ struct ScheduleOptions {
   std::uint64_t wires = ~std::uint64_t{0};  ///< those that may be active
   std::uint64_t near = 0;                   ///< where a pass has room left, rather these
   std::size_t beam = 4;                     ///< schedules kept
+  std::uint64_t search_steps = 0;           ///< of the search for fewer passes; 0: none
+
+  bool operator==(const ScheduleOptions&) const = default;
 };
 
 /// Splits needs into passes. Every action runs once, after all earlier actions it does not commute
 /// with.
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
+
+/// The passes with these wires, and others where there is room, in order; together they must run
+/// all needs. sets[0] holds options.first_row, and each set has room for the row.
+std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const ScheduleOptions& options,
+                                    const std::vector<std::uint64_t>& sets);
 
 /// Takes a wire out of passes with more than `tile` of them where what the pass does on it can wait
 /// for the next pass.

@@ -1,0 +1,22 @@
+// A search for fewer passes than a greedy schedule has.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tilewave/statevec/plan/schedule.h"
+
+namespace tilewave::statevec::detail {
+
+/// `passes`, which run all of `needs` under `options`, or a schedule with fewer of them if
+/// simulated annealing over the wires of each pass finds one within options.search_steps trials.
+/// The same result for any number of threads.
+std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
+                                   std::vector<WirePass> passes);
+
+/// The schedule of these needs, searched for if options say so. Those of several passes are kept: a
+/// circuit of the same structure (other angles, say) finds its schedule again. Safe to call from
+/// several threads.
+std::vector<WirePass> kept_schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
+
+}  // namespace tilewave::statevec::detail
