@@ -18,13 +18,13 @@ namespace {
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
 
-// Steps of a search for fewer passes: as much time of one core as two passes less would save.
+// Steps of a search for fewer passes: as much time of one core as four passes less would save.
 std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
-  constexpr double kStep_s = 0.4e-6;
+  constexpr double kStep_s = 0.35e-6;
   double most_bytes = 0;
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
-  return static_cast<std::uint64_t>(std::min(2 * saved_s / kStep_s, 1e5));
+  return static_cast<std::uint64_t>(std::min(4 * saved_s / kStep_s, 4e5));
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ namespace {
 constexpr std::size_t kChains = 4;
 constexpr std::size_t kMostMovers = 4096;
 constexpr std::uint64_t kFewestSteps = 400;  // of a chain
-constexpr double kHot = 3, kCold = 0.3;      // temperatures, in mean weights of an action
-constexpr int kSlices = 8;                   // of the cooling, after which the chains are looked at
+constexpr int kCandidates = 4;           // of the wires to send away the one that least is done on
+constexpr double kHot = 4, kCold = 0.3;  // temperatures, in mean weights of an action
+constexpr int kSlices = 8;               // of the cooling, after which the chains are looked at
 constexpr double kInBetween = 0.1;
 
 std::size_t number_of_movers(const std::vector<Need>& needs) {
@@ -112,9 +113,10 @@ struct Graph {
 // Which actions are done between two passes.
 struct Progress {
   std::vector<std::uint16_t> awaits;
-  std::vector<std::uint16_t> ready;  // not done, waiting for wires alone
-  std::uint64_t done = 0;            // keys of those done
-  double left = 0;                   // weight
+  std::vector<std::uint16_t> ready;  // num_ready of them: not done, waiting for wires alone
+  std::size_t num_ready = 0;
+  std::uint64_t done = 0;  // keys of those done
+  double left = 0;         // weight
 };
 
 class Chain {
@@ -130,17 +132,23 @@ class Chain {
         at_(sets_.size() + 1),
         tried_(sets_.size() + 1),
         use_(sets_.size()),
-        tried_use_(sets_.size()) {
+        tried_use_(sets_.size()),
+        open_(graph.size() + 1) {
     make_valid();
-    at_[0].awaits = graph.awaits;
+    for (auto* all : {&at_, &tried_}) {
+      for (Progress& at : *all) {
+        at.awaits = graph.awaits;
+        at.ready.resize(graph.size() + 1);
+      }
+    }
     at_[0].left = graph.total;
     for (std::size_t m = 0; m < graph.size(); ++m) {
-      if (graph.awaits[m] == 0) at_[0].ready.push_back(static_cast<std::uint16_t>(m));
+      if (graph.awaits[m] == 0) at_[0].ready[at_[0].num_ready++] = static_cast<std::uint16_t>(m);
     }
     for (std::size_t p = 0; p < sets_.size(); ++p) run(at_[p], sets_[p], at_[p + 1], use_[p]);
   }
 
-  bool is_complete() const { return at_.back().ready.empty(); }
+  bool is_complete() const { return at_.back().num_ready == 0; }
 
   // Of each set the wires that something is done on, and those that the next pass keeps.
   std::vector<std::uint64_t> needed() const {
@@ -200,28 +208,37 @@ class Chain {
     }
   }
 
+  // What is done in a pass with these wires. Whether an action is ready and has its wires is
+  // anyone's guess, so it is written to both lists and counts in one or none.
   void run(const Progress& from, std::uint64_t set, Progress& to, Use& use) {
-    to.awaits.assign(from.awaits.begin(), from.awaits.end());
-    to.ready.clear();
-    to.done = from.done;
-    to.left = from.left;
+    std::copy(from.awaits.begin(), from.awaits.end(), to.awaits.begin());
+    std::uint16_t* const ready = to.ready.data();
+    std::uint16_t* const open = open_.data();
+    std::size_t num_ready = 0, num_open = 0;
+    const auto offer = [&](std::uint16_t m, bool is_ready) {
+      const bool has_wires = (graph_.targets[m] & ~set) == 0;
+      open[num_open] = ready[num_ready] = m;
+      num_open += is_ready & has_wires;
+      num_ready += is_ready & !has_wires;
+    };
+    for (std::size_t k = 0; k < from.num_ready; ++k) offer(from.ready[k], true);
+    std::uint64_t done = from.done;
+    double left = from.left;
     use.fill(0);
-    open_.assign(from.ready.begin(), from.ready.end());
-    while (!open_.empty()) {
-      const std::uint16_t m = open_.back();
-      open_.pop_back();
-      if (graph_.targets[m] & ~set) {
-        to.ready.push_back(m);
-        continue;
-      }
-      to.done ^= graph_.key[m];
-      to.left -= graph_.weight[m];
+    while (num_open > 0) {
+      const std::uint16_t m = open[--num_open];
+      done ^= graph_.key[m];
+      left -= graph_.weight[m];
       for_each_bit(graph_.targets[m],
                    [&](int w) { use[w] += static_cast<float>(graph_.weight[m]); });
       for (std::uint32_t k = graph_.next_at[m]; k < graph_.next_at[m + 1]; ++k) {
-        if (--to.awaits[graph_.next[k]] == 0) open_.push_back(graph_.next[k]);
+        const std::uint16_t follower = graph_.next[k];
+        offer(follower, --to.awaits[follower] == 0);
       }
     }
+    to.num_ready = num_ready;
+    to.done = done;
+    to.left = left;
   }
 
   // -ln of a number in (0, 1), to a few per cent and the same on every machine.
@@ -235,9 +252,11 @@ class Chain {
   // Another set for a pass, or 0.
   std::uint64_t other_set(std::size_t pass) {
     const std::uint64_t set = sets_[pass];
-    const auto& waiting = at_[pass + 1].ready;
+    const Progress& after = at_[pass + 1];
     std::uint64_t enter = 0;
-    if (!waiting.empty() && below(8)) enter = graph_.targets[waiting[below(waiting.size())]] & ~set;
+    if (after.num_ready > 0 && below(8)) {
+      enter = graph_.targets[after.ready[below(after.num_ready)]] & ~set;
+    }
     if (!enter) {
       if (!(all_ & ~set)) return 0;
       enter = any_of(all_ & ~set);
@@ -246,9 +265,12 @@ class Chain {
     for (int k = std::popcount(enter); k > 0; --k) {
       const std::uint64_t leaving = result & ~enter & ~options_.fixed;
       if (!leaving) return 0;
-      const std::uint64_t a = any_of(leaving), b = any_of(leaving);
-      const Use& use = use_[pass];
-      result &= ~(use[std::countr_zero(a)] <= use[std::countr_zero(b)] ? a : b);
+      std::uint64_t least = any_of(leaving);
+      for (int other = 1; other < kCandidates; ++other) {
+        const std::uint64_t wire = any_of(leaving);
+        if (use_[pass][std::countr_zero(wire)] < use_[pass][std::countr_zero(least)]) least = wire;
+      }
+      result &= ~least;
     }
     if (!follows(result, before(pass))) return 0;
     if (pass + 1 < sets_.size() && !follows(sets_[pass + 1], result)) return 0;
