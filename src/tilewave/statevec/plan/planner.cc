@@ -91,14 +91,14 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     limits.num_wires = n;
     limits.tile = tile;
     limits.search_steps = search_steps;
+    const bool is_mixed = chosen.cost.mixed_tiles && tile == chosen.cost.wide_tile_qubits;
+    if (is_mixed && search_steps > 0) limits.narrow_tile = tile - 1;
     for (int q = 0; q < n; ++q) {
       if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
     }
     if (chosen.cost.shard_bits == 0) {
       std::vector<detail::WirePass> passes = detail::kept_schedule(needs, limits);
-      if (chosen.cost.mixed_tiles && tile == chosen.cost.wide_tile_qubits) {
-        detail::narrow(passes, needs, tile - 1);
-      }
+      if (is_mixed) detail::narrow(passes, needs, tile - 1);
       return detail::place(
           lowered, detail::limit_growth(std::move(passes), lowered.actions, chosen.precision), n,
           chosen);

@@ -297,8 +297,10 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
   WirePass before;
   before.active = before.row = options.first_row;
   for (const std::uint64_t set : sets) {
-    const Growth growth{needs,      remaining,    all, before.active,
-                        before.row, options.tile, row, options.near};
+    const bool is_narrow = std::popcount(set) <= options.narrow_tile &&
+                           std::popcount(set & ~before.active) <= options.narrow_tile - row;
+    const int tile = is_narrow ? options.narrow_tile : options.tile;
+    const Growth growth{needs, remaining, all, before.active, before.row, tile, row, options.near};
     WirePass pass = take(needs, remaining, growth.pad(set));
     pass.row = choose_row(pass.active, before.active, before.row, row);
     before = {pass.active, pass.row, {}};

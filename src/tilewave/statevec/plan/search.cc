@@ -28,9 +28,9 @@ namespace {
 constexpr std::size_t kChains = 4;
 constexpr std::size_t kMostMovers = 4096;
 constexpr std::uint64_t kFewestSteps = 400;  // of a chain
-constexpr int kCandidates = 4;           // of the wires to send away the one that least is done on
-constexpr double kHot = 4, kCold = 0.3;  // temperatures, in mean weights of an action
-constexpr int kSlices = 8;               // of the cooling, after which the chains are looked at
+constexpr int kCandidates = 4;  // of the wires to send away the one that least is done on
+constexpr double kHot = 4, kWarm = 1.5, kCold = 0.3;  // temperatures, in mean weights of actions
+constexpr int kSlices = 8;  // of the cooling, after which the chains are looked at
 constexpr double kInBetween = 0.1;
 
 std::size_t number_of_movers(const std::vector<Need>& needs) {
@@ -121,14 +121,16 @@ struct Progress {
 
 class Chain {
  public:
+  // sizes: wires of each pass
   Chain(const Graph& graph, const ScheduleOptions& options, std::vector<std::uint64_t> sets,
-        std::uint64_t seed)
-      : graph_(graph),
-        options_(options),
+        std::vector<int> sizes, std::uint64_t seed)
+      : graph_(&graph),
+        options_(&options),
         all_(low_mask(options.num_wires) & options.wires),
-        new_wires_(options.tile - std::popcount(options.first_row)),
+        row_(std::popcount(options.first_row)),
         random_(seed),
         sets_(std::move(sets)),
+        sizes_(std::move(sizes)),
         at_(sets_.size() + 1),
         tried_(sets_.size() + 1),
         use_(sets_.size()),
@@ -149,20 +151,41 @@ class Chain {
   }
 
   bool is_complete() const { return at_.back().num_ready == 0; }
+  const std::vector<std::uint64_t>& sets() const { return sets_; }
+  const std::vector<int>& sizes() const { return sizes_; }
 
-  // Of each set the wires that something is done on, and those that the next pass keeps.
+  // The wire of a pass that least is done on, of those that no row needs; 0: there is none.
+  std::uint64_t least_used(std::size_t pass) const {
+    std::uint64_t least = 0;
+    for_each_bit(sets_[pass] & ~options_->fixed, [&](int w) {
+      const std::uint64_t others = sets_[pass] & ~bit(w);
+      if (!keeps_row(others, before(pass))) return;
+      if (pass + 1 < sets_.size() && !keeps_row(sets_[pass + 1], others)) return;
+      if (!least || use_[pass][w] < use_[pass][std::countr_zero(least)]) least = bit(w);
+    });
+    return least;
+  }
+  double use(std::size_t pass, std::uint64_t wire) const {
+    return use_[pass][std::countr_zero(wire)];
+  }
+
+  // The sets without wires that nothing is done on and that the next pass does not keep.
   std::vector<std::uint64_t> needed() const {
     std::vector<std::uint64_t> sets(sets_.size());
     for (std::size_t p = sets.size(); p-- > 0;) {
       for_each_bit(sets_[p], [&](int w) {
         if (use_[p][w] > 0) sets[p] |= bit(w);
       });
-      sets[p] |= options_.fixed;
+      sets[p] |= options_->fixed;
       if (p + 1 == sets.size()) continue;
-      std::uint64_t kept = sets_[p] & sets[p + 1] & ~sets[p];
-      for (; !follows(sets[p + 1], sets[p]); kept &= kept - 1) sets[p] |= kept & -kept;
+      const auto has_room = [&] {
+        return std::popcount(sets[p + 1] & ~sets[p]) <= sizes_[p + 1] - row_;
+      };
+      for (std::uint64_t kept = sets_[p] & sets[p + 1] & ~sets[p]; !has_room(); kept &= kept - 1) {
+        sets[p] |= kept & -kept;
+      }
     }
-    sets[0] |= options_.first_row;
+    sets[0] |= options_->first_row;
     return sets;
   }
 
@@ -188,11 +211,11 @@ class Chain {
   }
 
   std::uint64_t before(std::size_t pass) const {
-    return pass ? sets_[pass - 1] : options_.first_row;
+    return pass ? sets_[pass - 1] : options_->first_row;
   }
 
-  bool follows(std::uint64_t set, std::uint64_t previous) const {
-    return std::popcount(set & ~previous) <= new_wires_;
+  bool keeps_row(std::uint64_t set, std::uint64_t previous) const {
+    return std::popcount(set & previous) >= row_;
   }
 
   // Full sets that keep as many wires from pass to pass as a row needs.
@@ -200,8 +223,10 @@ class Chain {
     for (std::size_t p = 0; p < sets_.size(); ++p) {
       std::uint64_t& set = sets_[p];
       const std::uint64_t previous = before(p);
-      while (!follows(set, previous)) set &= ~any_of(set & ~previous & ~options_.fixed);
-      while (std::popcount(set) < std::min(options_.tile, std::popcount(all_))) {
+      while (std::popcount(set) > sizes_[p] || std::popcount(set & ~previous) > sizes_[p] - row_) {
+        set &= ~any_of(set & ~previous & ~options_->fixed);
+      }
+      while (std::popcount(set) < std::min(sizes_[p], std::popcount(all_))) {
         const std::uint64_t kept = previous & ~set & all_;
         set |= any_of(kept ? kept : all_ & ~set);
       }
@@ -216,7 +241,7 @@ class Chain {
     std::uint16_t* const open = open_.data();
     std::size_t num_ready = 0, num_open = 0;
     const auto offer = [&](std::uint16_t m, bool is_ready) {
-      const bool has_wires = (graph_.targets[m] & ~set) == 0;
+      const bool has_wires = (graph_->targets[m] & ~set) == 0;
       open[num_open] = ready[num_ready] = m;
       num_open += is_ready & has_wires;
       num_ready += is_ready & !has_wires;
@@ -227,12 +252,12 @@ class Chain {
     use.fill(0);
     while (num_open > 0) {
       const std::uint16_t m = open[--num_open];
-      done ^= graph_.key[m];
-      left -= graph_.weight[m];
-      for_each_bit(graph_.targets[m],
-                   [&](int w) { use[w] += static_cast<float>(graph_.weight[m]); });
-      for (std::uint32_t k = graph_.next_at[m]; k < graph_.next_at[m + 1]; ++k) {
-        const std::uint16_t follower = graph_.next[k];
+      done ^= graph_->key[m];
+      left -= graph_->weight[m];
+      for_each_bit(graph_->targets[m],
+                   [&](int w) { use[w] += static_cast<float>(graph_->weight[m]); });
+      for (std::uint32_t k = graph_->next_at[m]; k < graph_->next_at[m + 1]; ++k) {
+        const std::uint16_t follower = graph_->next[k];
         offer(follower, --to.awaits[follower] == 0);
       }
     }
@@ -255,7 +280,7 @@ class Chain {
     const Progress& after = at_[pass + 1];
     std::uint64_t enter = 0;
     if (after.num_ready > 0 && below(8)) {
-      enter = graph_.targets[after.ready[below(after.num_ready)]] & ~set;
+      enter = graph_->targets[after.ready[below(after.num_ready)]] & ~set;
     }
     if (!enter) {
       if (!(all_ & ~set)) return 0;
@@ -263,7 +288,7 @@ class Chain {
     }
     std::uint64_t result = set | enter;
     for (int k = std::popcount(enter); k > 0; --k) {
-      const std::uint64_t leaving = result & ~enter & ~options_.fixed;
+      const std::uint64_t leaving = result & ~enter & ~options_->fixed;
       if (!leaving) return 0;
       std::uint64_t least = any_of(leaving);
       for (int other = 1; other < kCandidates; ++other) {
@@ -272,8 +297,8 @@ class Chain {
       }
       result &= ~least;
     }
-    if (!follows(result, before(pass))) return 0;
-    if (pass + 1 < sets_.size() && !follows(sets_[pass + 1], result)) return 0;
+    if (!keeps_row(result, before(pass))) return 0;
+    if (pass + 1 < sets_.size() && !keeps_row(sets_[pass + 1], result)) return 0;
     return result;
   }
 
@@ -300,12 +325,13 @@ class Chain {
     }
   }
 
-  const Graph& graph_;
-  const ScheduleOptions& options_;
+  const Graph* graph_;
+  const ScheduleOptions* options_;
   std::uint64_t all_;
-  int new_wires_;  // that a pass may have which the one before did not
+  int row_;  // wires that a pass shares with the one before, at least
   std::mt19937_64 random_;
   std::vector<std::uint64_t> sets_;
+  std::vector<int> sizes_;
   std::vector<Progress> at_, tried_;
   std::vector<Use> use_, tried_use_;
   std::vector<std::uint16_t> open_;
@@ -329,15 +355,14 @@ std::vector<std::uint64_t> sets_without(const std::vector<WirePass>& passes, std
   return sets;
 }
 
-// Sets of wires that run everything in a pass less, if they are found.
-std::optional<std::vector<std::uint64_t>> one_pass_less(const Graph& graph,
-                                                        const ScheduleOptions& options,
-                                                        const std::vector<WirePass>& passes,
-                                                        std::uint64_t& steps) {
+// A chain that runs everything in a pass less, if one is found.
+std::optional<Chain> one_pass_less(const Graph& graph, const ScheduleOptions& options,
+                                   const std::vector<WirePass>& passes, std::uint64_t& steps) {
   std::vector<Chain> chains;
   for (std::size_t c = 0; c < kChains; ++c) {
     const std::size_t left_out = passes.size() - 1 - c % std::min<std::size_t>(3, passes.size());
-    chains.emplace_back(graph, options, sets_without(passes, left_out), c + 1);
+    chains.emplace_back(graph, options, sets_without(passes, left_out),
+                        std::vector<int>(passes.size() - 1, options.tile), c + 1);
   }
   const double mean = graph.total / static_cast<double>(graph.size());
   const std::uint64_t slice = steps / (kChains * kSlices);
@@ -350,11 +375,48 @@ std::optional<std::vector<std::uint64_t>> one_pass_less(const Graph& graph,
       chains[c].anneal(slice, temperature, temperature * cooling);
     }
     steps -= kChains * slice;
-    for (const Chain& chain : chains) {
-      if (chain.is_complete()) return chain.needed();
+    for (Chain& chain : chains) {
+      if (chain.is_complete()) return std::move(chain);
     }
   }
   return std::nullopt;
+}
+
+// A complete chain of which as many passes as can be have options.narrow_tile wires.
+Chain narrowed(const Graph& graph, const ScheduleOptions& options, Chain best) {
+  const double mean = graph.total / static_cast<double>(graph.size());
+  const std::uint64_t slice = options.search_steps / (kChains * kSlices);
+  std::vector<int> failures(best.sets().size());
+  for (int round = 0; round < 2 * kSlices; ++round) {
+    std::vector<std::pair<double, std::size_t>> wide;  // those that lose least first
+    for (std::size_t p = 0; p < failures.size(); ++p) {
+      if (best.sizes()[p] <= options.narrow_tile || failures[p] == 2) continue;
+      if (const std::uint64_t wire = best.least_used(p)) {
+        wide.emplace_back(best.use(p, wire) + 1e3 * failures[p], p);
+      }
+    }
+    std::sort(wide.begin(), wide.end());
+    if (wide.size() > kChains) wide.resize(kChains);
+    if (wide.empty()) break;
+    std::vector<Chain> chains;
+    for (const auto& [use, p] : wide) {
+      auto sets = best.sets();
+      auto sizes = best.sizes();
+      sets[p] &= ~best.least_used(p);
+      sizes[p] = options.narrow_tile;
+      chains.emplace_back(graph, options, std::move(sets), std::move(sizes),
+                          static_cast<std::uint64_t>(round) * kChains + p);
+    }
+    const int count = static_cast<int>(chains.size());
+#pragma omp parallel for schedule(dynamic) num_threads(std::min(count, omp_get_max_threads()))
+    for (int c = 0; c < count; ++c) chains[c].anneal(slice, kWarm * mean, kCold * mean);
+    bool found = false;
+    for (int c = 0; c < count; ++c) {
+      if (!chains[c].is_complete()) ++failures[wide[c].second];
+      if (chains[c].is_complete() && !std::exchange(found, true)) best = std::move(chains[c]);
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -366,10 +428,19 @@ std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const Schedul
   if (steps < kChains * kFewestSteps || movers == 0 || movers > kMostMovers) return passes;
   const Graph graph(needs, movers);
   const std::size_t fewest = fewest_passes(graph, options);
+  std::optional<Chain> found;
   while (passes.size() > fewest && steps >= kChains * kFewestSteps) {
-    const auto sets = one_pass_less(graph, options, passes, steps);
-    if (!sets) break;
-    passes = schedule_with(needs, options, *sets);
+    auto less = one_pass_less(graph, options, passes, steps);
+    if (!less) break;
+    found = std::move(less);
+    passes = schedule_with(needs, options, found->needed());
+  }
+  if (options.narrow_tile > 0 && passes.size() > 1) {
+    if (!found) {
+      found.emplace(graph, options, sets_without(passes, passes.size()),
+                    std::vector<int>(passes.size(), options.tile), 1);
+    }
+    passes = schedule_with(needs, options, narrowed(graph, options, std::move(*found)).needed());
   }
   return passes;
 }

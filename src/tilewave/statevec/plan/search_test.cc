@@ -98,6 +98,7 @@ TEST(Search, schedules_of_random_actions_are_valid_and_no_longer) {
     options.tile = row + 3 + static_cast<int>(random() % 3);
     options.first_row = low_mask(row);
     options.search_steps = 8000;
+    if (random() % 2) options.narrow_tile = options.tile - 1;
     if (random() % 3 == 0) options.wires = ~(std::uint64_t{3} << (options.num_wires - 3));
     if (random() % 4 == 0) options.near = random();
     if (random() % 4 == 0) options.fixed = bit(row);
