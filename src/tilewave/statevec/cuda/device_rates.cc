@@ -163,6 +163,7 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   cost.multiply_s = rates.multiply_s;
   cost.pass_overhead_s = 4e-6;
   cost.late_phases = true;
+  cost.tile_programs = true;
   return cost;
 }
 

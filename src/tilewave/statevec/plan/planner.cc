@@ -1,8 +1,14 @@
 #include "tilewave/statevec/plan/planner.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/lower.h"
@@ -10,6 +16,7 @@
 #include "tilewave/statevec/plan/schedule.h"
 #include "tilewave/statevec/plan/search.h"
 #include "tilewave/statevec/plan/shard.h"
+#include "tilewave/statevec/tile/price.h"
 
 namespace tilewave::statevec {
 
@@ -18,13 +25,14 @@ namespace {
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
 
-// Steps of a search for fewer passes: as much time of one core as four passes less would save.
+// Steps of a search for fewer passes: about as much time of one core as four passes less would
+// save, a power of two so that the same plan is found whenever rates are measured.
 std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
-  constexpr double kStep_s = 0.35e-6;
+  constexpr double kStep_s = 0.2e-6;
   double most_bytes = 0;
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
-  return static_cast<std::uint64_t>(std::min(4 * saved_s / kStep_s, 4e5));
+  return std::bit_floor(static_cast<std::uint64_t>(std::min(4 * saved_s / kStep_s, 5e5)));
 }
 
 }  // namespace
@@ -55,89 +63,217 @@ bool Layout::is_identity(int num_qubits) const {
   return flips == 0;
 }
 
-Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
-               const PlanOptions& options) {
-  const int n = static_cast<int>(circuit.num_qubits());
-  std::uint64_t zero_wires = 0;
-  if (options.from_zeros) {
-    zero_wires = low_mask(n);
-  } else if (options.known_zero) {
-    for (int q = 0; q < n && q < 64; ++q) {
-      if (options.known_zero >> options.layout.position[q] & 1) zero_wires |= bit(q);
-    }
-  }
-  detail::Lowered lowered =
-      detail::lower(circuit, ops, options.layout.flips, zero_wires, options.cost);
+namespace {
 
-  const int local = n - options.cost.shard_bits;
-  std::vector<detail::Need> needs;
-  needs.reserve(lowered.actions.size());
-  for (const Action& a : lowered.actions) {
-    detail::Need need;
-    if (a.kind == ActionKind::kPhase) {
-      need.z = lowered.terms[a.first].mask;
-      need.weight = 0.05f;
-    } else {
-      need.x = a.target_mask();
-      need.z = a.control_mask;
-      need.weight = a.kind == ActionKind::kMatrix ? 2.0f * static_cast<float>(a.num_targets) : 1.0f;
-    }
-    needs.push_back(need);
+std::uint64_t zero_wires_of(const PlanOptions& options, int num_qubits) {
+  if (options.from_zeros) return low_mask(num_qubits);
+  std::uint64_t wires = 0;
+  for (int q = 0; q < num_qubits && options.known_zero; ++q) {
+    if (options.known_zero >> options.layout.position[q] & 1) wires |= bit(q);
   }
-  const auto plan_once = [&](const PlanOptions& chosen, std::uint64_t search_steps) {
-    const int tile = std::min(chosen.cost.tile_qubits, local);
-    const int row = std::min(chosen.cost.row_bits, tile);
+  return wires;
+}
+
+// How a plan is made.
+struct Way {
+  bool wide = false;               // with tiles of wide_tile_qubits
+  bool narrowed = false;           // and as few of them as the search finds
+  std::uint64_t search_steps = 0;  // for fewer passes
+};
+
+// The ways that were chosen before, each under a number that stands for all it depends on.
+class KeptWays {
+ public:
+  std::optional<Way> find(std::uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = ways_.find(key);
+    return found == ways_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void keep(std::uint64_t key, const Way& way) {
+    const std::lock_guard lock(mutex_);
+    if (ways_.size() >= kMostWays) ways_.clear();
+    ways_[key] = way;
+  }
+
+ private:
+  static constexpr std::size_t kMostWays = 4096;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Way> ways_;
+};
+
+// The plans of one circuit.
+class Planner {
+ public:
+  Planner(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+          const PlanOptions& options)
+      : options_(options),
+        n_(static_cast<int>(circuit.num_qubits())),
+        zero_wires_(zero_wires_of(options, n_)),
+        lowered_(detail::lower(circuit, ops, options.layout.flips, zero_wires_, options.cost)) {
+    needs_.reserve(lowered_.actions.size());
+    for (const Action& a : lowered_.actions) {
+      detail::Need need;
+      if (a.kind == ActionKind::kPhase) {
+        need.z = lowered_.terms[a.first].mask;
+        need.weight = 0.05f;
+      } else {
+        need.x = a.target_mask();
+        need.z = a.control_mask;
+        need.weight =
+            a.kind == ActionKind::kMatrix ? 2.0f * static_cast<float>(a.num_targets) : 1.0f;
+      }
+      needs_.push_back(need);
+    }
+  }
+
+  // The plan made so.
+  Plan plan(const Way& way) const {
+    PlanOptions options = options_;
+    if (way.wide) {
+      options.cost.tile_qubits = options.cost.wide_tile_qubits;
+      if (!options.cost.mixed_tiles) {
+        options.cost.bandwidth = options.cost.wide_bandwidth;
+        options.cost.exposed = options.cost.wide_exposed;
+      }
+    }
+    const bool is_mixed = way.wide && options.cost.mixed_tiles;
     detail::ScheduleOptions limits;
-    limits.num_wires = n;
-    limits.tile = tile;
-    limits.search_steps = search_steps;
-    const bool is_mixed = chosen.cost.mixed_tiles && tile == chosen.cost.wide_tile_qubits;
-    if (is_mixed && search_steps > 0) limits.narrow_tile = tile - 1;
-    for (int q = 0; q < n; ++q) {
-      if (chosen.layout.position[q] < row) limits.first_row |= bit(q);
+    limits.num_wires = n_;
+    limits.tile = std::min(options.cost.tile_qubits, local());
+    const int row = std::min(options.cost.row_bits, limits.tile);
+    for (int q = 0; q < n_; ++q) {
+      if (options.layout.position[q] < row) limits.first_row |= bit(q);
     }
-    if (chosen.cost.shard_bits == 0) {
-      std::vector<detail::WirePass> passes = detail::kept_schedule(needs, limits);
-      if (is_mixed) detail::narrow(passes, needs, tile - 1);
-      return detail::place(
-          lowered, detail::limit_growth(std::move(passes), lowered.actions, chosen.precision), n,
-          chosen);
+    limits.search_steps = way.search_steps;
+    if (way.narrowed) limits.narrow_tile = limits.tile - 1;
+    if (options.cost.shard_bits > 0) return sharded(options, limits);
+    std::vector<detail::WirePass> passes = detail::kept_schedule(needs_, limits);
+    if (is_mixed) detail::narrow(passes, needs_, limits.tile - 1);
+    return detail::place(
+        lowered_, detail::limit_growth(std::move(passes), lowered_.actions, options.precision), n_,
+        options);
+  }
+
+  // Ways beside plain greed, whose plan this is.
+  std::vector<Way> other_ways(const Plan& greedy) const {
+    std::vector<Way> ways;
+    const CostModel& cost = options_.cost;
+    if (greedy.passes.size() < 2) return ways;
+    const std::uint64_t steps = search_steps(greedy, options_);
+    if (steps > 0) ways.push_back({.search_steps = steps});
+    const bool has_wide =
+        cost.wide_tile_qubits > cost.tile_qubits && cost.tile_qubits < local() &&
+        greedy.predicted_s >= cost.wide_from_s * static_cast<double>(greedy.passes.size());
+    if (!has_wide) return ways;
+    ways.push_back({.wide = true, .search_steps = steps});
+    if (steps > 0 && cost.mixed_tiles) {
+      ways.push_back({.wide = true, .narrowed = true, .search_steps = steps});
     }
+    return ways;
+  }
+
+  // A number that stands for what the choice between ways depends on.
+  std::uint64_t key() const {
+    std::uint64_t key = 0;
+    const auto add = [&key](std::uint64_t word) {
+      key = (key ^ word) * 0x9E3779B97F4A7C15u;
+      key ^= key >> 29;
+    };
+    for (const detail::Need& need : needs_) {
+      add(need.x);
+      add(need.z);
+      add(std::bit_cast<std::uint32_t>(need.weight));
+    }
+    for (int q = 0; q < n_; ++q) add(options_.layout.position[q]);
+    add(zero_wires_);
+    add(static_cast<std::uint64_t>(options_.precision));
+    const CostModel& cost = options_.cost;
+    for (int size : {n_, cost.tile_qubits, cost.wide_tile_qubits, cost.row_bits, cost.shard_bits}) {
+      add(static_cast<std::uint64_t>(size));
+    }
+    for (double rate : {cost.bandwidth, cost.exposed, cost.lift_s, cost.phase_s, cost.multiply_s,
+                        cost.exchange_bandwidth}) {
+      add(std::bit_cast<std::uint64_t>(rate));
+    }
+    return key;
+  }
+
+ private:
+  int local() const { return n_ - options_.cost.shard_bits; }
+
+  Plan sharded(const PlanOptions& options, const detail::ScheduleOptions& limits) const {
     detail::ShardOptions shards;
-    shards.num_wires = n;
-    shards.shard_bits = chosen.cost.shard_bits;
-    shards.zero_wires = zero_wires;
-    for (int q = 0; q < n; ++q) {
-      if (chosen.layout.position[q] >= local) shards.remote |= bit(q);
-      if (chosen.layout.position[q] < std::min(kMinExchangePosition, local / 2)) {
+    shards.num_wires = n_;
+    shards.shard_bits = options.cost.shard_bits;
+    shards.zero_wires = zero_wires_;
+    for (int q = 0; q < n_; ++q) {
+      if (options.layout.position[q] >= local()) shards.remote |= bit(q);
+      if (options.layout.position[q] < std::min(kMinExchangePosition, local() / 2)) {
         shards.low |= bit(q);
       }
     }
-    return detail::place_shards(lowered, needs, detail::split_shards(needs, shards), limits,
-                                chosen);
-  };
-  const auto plan_with = [&](const PlanOptions& chosen) {
-    Plan plan = plan_once(chosen, 0);
-    const std::uint64_t steps = search_steps(plan, chosen);
-    if (plan.passes.size() < 2 || steps == 0) return plan;
-    Plan other = plan_once(chosen, steps);
-    return other.predicted_s < plan.predicted_s ? other : plan;
-  };
-  Plan plan = plan_with(options);
-  if (options.cost.wide_tile_qubits > options.cost.tile_qubits &&
-      options.cost.tile_qubits < local && plan.passes.size() > 1 &&
-      plan.predicted_s >= options.cost.wide_from_s * static_cast<double>(plan.passes.size())) {
-    PlanOptions wide = options;
-    wide.cost.tile_qubits = options.cost.wide_tile_qubits;
-    if (!options.cost.mixed_tiles) {
-      wide.cost.bandwidth = options.cost.wide_bandwidth;
-      wide.cost.exposed = options.cost.wide_exposed;
-    }
-    Plan other = plan_with(wide);
-    constexpr double kClearly = 0.995;  // predictions are not better than that
-    if (other.predicted_s < kClearly * plan.predicted_s) return other;
+    return detail::place_shards(lowered_, needs_, detail::split_shards(needs_, shards), limits,
+                                options);
   }
-  return plan;
+
+  const PlanOptions& options_;
+  int n_;
+  std::uint64_t zero_wires_;
+  detail::Lowered lowered_;
+  std::vector<detail::Need> needs_;
+};
+
+}  // namespace
+
+namespace {
+
+struct PricedPlan {
+  Plan plan;
+  double seconds = 0;
+};
+
+// The plans of several ways, one after the other or, where there are cores enough, side by side:
+// each may use four.
+template <class Make>
+std::vector<PricedPlan> make_all(const std::vector<Way>& ways, bool side_by_side,
+                                 const Make& make) {
+  std::vector<std::future<PricedPlan>> made;
+  const auto policy = side_by_side ? std::launch::async : std::launch::deferred;
+  for (const Way& way : ways) made.push_back(std::async(policy, make, way));
+  std::vector<PricedPlan> plans;
+  for (auto& plan : made) plans.push_back(plan.get());
+  return plans;
+}
+
+}  // namespace
+
+Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+               const PlanOptions& options) {
+  static KeptWays kept;
+  const Planner planner(circuit, ops, options);
+  const std::uint64_t key = planner.key();
+  if (const auto way = kept.find(key)) return planner.plan(*way);
+  Plan greedy = planner.plan({});
+  std::vector<Way> ways = planner.other_ways(greedy);
+  if (ways.empty()) return greedy;
+  const bool by_programs = options.cost.tile_programs && options.cost.shard_bits == 0;
+  const auto make = [&](const Way& way) {
+    PricedPlan made{planner.plan(way), 0};
+    made.seconds = by_programs ? tile::programs_s(made.plan, options.cost) : made.plan.predicted_s;
+    return made;
+  };
+  ways.insert(ways.begin(), Way{});
+  constexpr int kManyCores = 8;
+  std::vector<PricedPlan> plans =
+      make_all(ways, by_programs && omp_get_num_procs() >= kManyCores, make);
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < plans.size(); ++k) {
+    constexpr double kClearly = 0.995;  // predictions are not better than that
+    const double least = ways[k].wide ? kClearly : 1;
+    if (plans[k].seconds < least * plans[best].seconds) best = k;
+  }
+  kept.keep(key, ways[best]);
+  return std::move(plans[best].plan);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

@@ -387,7 +387,7 @@ Chain narrowed(const Graph& graph, const ScheduleOptions& options, Chain best) {
   const double mean = graph.total / static_cast<double>(graph.size());
   const std::uint64_t slice = options.search_steps / (kChains * kSlices);
   std::vector<int> failures(best.sets().size());
-  for (int round = 0; round < 2 * kSlices; ++round) {
+  for (int round = 0; round < kSlices; ++round) {
     std::vector<std::pair<double, std::size_t>> wide;  // those that lose least first
     for (std::size_t p = 0; p < failures.size(); ++p) {
       if (best.sizes()[p] <= options.narrow_tile || failures[p] == 2) continue;

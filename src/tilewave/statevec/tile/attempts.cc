@@ -45,6 +45,7 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     cost *= choice.turned ? kTurnedMargin : 1;
     if (!any || cost < best_cost) {
       best = std::move(written);
+      best.cost_ms = cost;
       best_cost = cost;
       best_turned = choice.turned;
     }

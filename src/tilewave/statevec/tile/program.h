@@ -30,6 +30,7 @@ struct TilePass {
   int num_exchanges = 0;
   int num_crossings = 0;
   int num_operations = 0;
+  double cost_ms = 0;  ///< of its arithmetic, exchanges and code on an H200, for 2^30 amplitudes
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known

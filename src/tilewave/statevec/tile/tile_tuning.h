@@ -12,7 +12,9 @@
 namespace tilewave::statevec::tile {
 
 struct OpCosts {
-  double arrival = 0;  ///< more through shared memory than in registers
+  double unhidden = 0.56;     ///< share of a pass without operations that is added to them
+  double lift_s = 1.087e-13;  ///< CostModel::lift_s of that device
+  double arrival = 0;         ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
   double chunk = 0.55;    ///< another chunk
@@ -41,7 +43,9 @@ struct OpCosts {
   double sign_row = 0.02;
 };
 inline constexpr OpCosts kDoubleCosts;
-inline constexpr OpCosts kSingleCosts = {.arrival = 0.25,
+inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
+                                         .lift_s = 6.338e-14,
+                                         .arrival = 0.25,
                                          .exchange = 0.49,
                                          .chunk = 0.2,
                                          .code_kib = 0,

@@ -1,0 +1,14 @@
+// What the passes of a plan take as tile programs.
+#pragma once
+
+#include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/planner.h"
+
+namespace tilewave::statevec::tile {
+
+/// Seconds that the passes of `plan` take on a device of these rates: every pass is lowered, and
+/// the costs of its operations and exchanges (tile_tuning.h) are added up. For plans with tiles of
+/// cost.tile_qubits, or of one more over two blocks. Milliseconds of a few cores.
+double programs_s(const Plan& plan, const CostModel& cost);
+
+}  // namespace tilewave::statevec::tile
