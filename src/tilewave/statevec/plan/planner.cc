@@ -1,11 +1,8 @@
 #include "tilewave/statevec/plan/planner.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -16,6 +13,7 @@
 #include "tilewave/statevec/plan/schedule.h"
 #include "tilewave/statevec/plan/search.h"
 #include "tilewave/statevec/plan/shard.h"
+#include "tilewave/statevec/plan/side_by_side.h"
 #include "tilewave/statevec/tile/price.h"
 
 namespace tilewave::statevec {
@@ -225,28 +223,6 @@ class Planner {
 
 }  // namespace
 
-namespace {
-
-struct PricedPlan {
-  Plan plan;
-  double seconds = 0;
-};
-
-// The plans of several ways, one after the other or, where there are cores enough, side by side:
-// each may use four.
-template <class Make>
-std::vector<PricedPlan> make_all(const std::vector<Way>& ways, bool side_by_side,
-                                 const Make& make) {
-  std::vector<std::future<PricedPlan>> made;
-  const auto policy = side_by_side ? std::launch::async : std::launch::deferred;
-  for (const Way& way : ways) made.push_back(std::async(policy, make, way));
-  std::vector<PricedPlan> plans;
-  for (auto& plan : made) plans.push_back(plan.get());
-  return plans;
-}
-
-}  // namespace
-
 Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const PlanOptions& options) {
   static KeptWays kept;
@@ -257,23 +233,30 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   std::vector<Way> ways = planner.other_ways(greedy);
   if (ways.empty()) return greedy;
   const bool by_programs = options.cost.tile_programs && options.cost.shard_bits == 0;
-  const auto make = [&](const Way& way) {
-    PricedPlan made{planner.plan(way), 0};
-    made.seconds = by_programs ? tile::programs_s(made.plan, options.cost) : made.plan.predicted_s;
-    return made;
+  const auto price = [&](const Plan& plan) {
+    return by_programs ? tile::programs_s(plan, options.cost) : plan.predicted_s;
   };
   ways.insert(ways.begin(), Way{});
-  constexpr int kManyCores = 8;
-  std::vector<PricedPlan> plans =
-      make_all(ways, by_programs && omp_get_num_procs() >= kManyCores, make);
+  std::vector<Plan> plans(ways.size());
+  std::vector<double> seconds(ways.size());
+  detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
+    const auto k = static_cast<std::size_t>(number);
+    if (ways[k].narrowed) return;  // by the search for the one before
+    plans[k] = planner.plan(ways[k]);
+    seconds[k] = price(plans[k]);
+    if (k + 1 < ways.size() && ways[k + 1].narrowed) {
+      plans[k + 1] = planner.plan(ways[k + 1]);
+      seconds[k + 1] = price(plans[k + 1]);
+    }
+  });
   std::size_t best = 0;
-  for (std::size_t k = 1; k < plans.size(); ++k) {
+  for (std::size_t k = 1; k < ways.size(); ++k) {
     constexpr double kClearly = 0.995;  // predictions are not better than that
     const double least = ways[k].wide ? kClearly : 1;
-    if (plans[k].seconds < least * plans[best].seconds) best = k;
+    if (seconds[k] < least * seconds[best]) best = k;
   }
   kept.keep(key, ways[best]);
-  return std::move(plans[best].plan);
+  return std::move(plans[best]);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

@@ -6,8 +6,6 @@
 // after it depend on. Several chains cool down side by side, with random numbers of their own.
 #include "tilewave/statevec/plan/search.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,12 +18,13 @@
 #include <utility>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/statevec/plan/side_by_side.h"
 
 namespace tilewave::statevec::detail {
 
 namespace {
 
-constexpr std::size_t kChains = 4;
+constexpr int kChains = 4;
 constexpr std::size_t kMostMovers = 4096;
 constexpr std::uint64_t kFewestSteps = 400;  // of a chain
 constexpr int kCandidates = 4;  // of the wires to send away the one that least is done on
@@ -359,7 +358,7 @@ std::vector<std::uint64_t> sets_without(const std::vector<WirePass>& passes, std
 std::optional<Chain> one_pass_less(const Graph& graph, const ScheduleOptions& options,
                                    const std::vector<WirePass>& passes, std::uint64_t& steps) {
   std::vector<Chain> chains;
-  for (std::size_t c = 0; c < kChains; ++c) {
+  for (std::uint64_t c = 0; c < kChains; ++c) {
     const std::size_t left_out = passes.size() - 1 - c % std::min<std::size_t>(3, passes.size());
     chains.emplace_back(graph, options, sets_without(passes, left_out),
                         std::vector<int>(passes.size() - 1, options.tile), c + 1);
@@ -369,11 +368,9 @@ std::optional<Chain> one_pass_less(const Graph& graph, const ScheduleOptions& op
   const double cooling = std::pow(kCold / kHot, 1.0 / kSlices);
   double temperature = kHot * mean;
   for (int k = 0; k < kSlices; ++k, temperature *= cooling) {
-#pragma omp parallel for schedule(dynamic) \
-    num_threads(std::min <int>(kChains, omp_get_max_threads()))
-    for (std::size_t c = 0; c < kChains; ++c) {
-      chains[c].anneal(slice, temperature, temperature * cooling);
-    }
+    side_by_side(kChains, [&](int c) {
+      chains[static_cast<std::size_t>(c)].anneal(slice, temperature, temperature * cooling);
+    });
     steps -= kChains * slice;
     for (Chain& chain : chains) {
       if (chain.is_complete()) return std::move(chain);
@@ -408,8 +405,9 @@ Chain narrowed(const Graph& graph, const ScheduleOptions& options, Chain best) {
                           static_cast<std::uint64_t>(round) * kChains + p);
     }
     const int count = static_cast<int>(chains.size());
-#pragma omp parallel for schedule(dynamic) num_threads(std::min(count, omp_get_max_threads()))
-    for (int c = 0; c < count; ++c) chains[c].anneal(slice, kWarm * mean, kCold * mean);
+    side_by_side(count, [&](int c) {
+      chains[static_cast<std::size_t>(c)].anneal(slice, kWarm * mean, kCold * mean);
+    });
     bool found = false;
     for (int c = 0; c < count; ++c) {
       if (!chains[c].is_complete()) ++failures[wide[c].second];
@@ -428,21 +426,23 @@ std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const Schedul
   if (steps < kChains * kFewestSteps || movers == 0 || movers > kMostMovers) return passes;
   const Graph graph(needs, movers);
   const std::size_t fewest = fewest_passes(graph, options);
-  std::optional<Chain> found;
   while (passes.size() > fewest && steps >= kChains * kFewestSteps) {
-    auto less = one_pass_less(graph, options, passes, steps);
-    if (!less) break;
-    found = std::move(less);
+    const auto found = one_pass_less(graph, options, passes, steps);
+    if (!found) break;
     passes = schedule_with(needs, options, found->needed());
   }
-  if (options.narrow_tile > 0 && passes.size() > 1) {
-    if (!found) {
-      found.emplace(graph, options, sets_without(passes, passes.size()),
-                    std::vector<int>(passes.size(), options.tile), 1);
-    }
-    passes = schedule_with(needs, options, narrowed(graph, options, std::move(*found)).needed());
-  }
   return passes;
+}
+
+std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
+                                      const ScheduleOptions& options,
+                                      std::vector<WirePass> passes) {
+  const std::size_t movers = number_of_movers(needs);
+  if (passes.size() < 2 || movers == 0 || movers > kMostMovers) return passes;
+  const Graph graph(needs, movers);
+  const Chain wide(graph, options, sets_without(passes, passes.size()),
+                   std::vector<int>(passes.size(), options.tile), 1);
+  return schedule_with(needs, options, narrowed(graph, options, wide).needed());
 }
 
 namespace {
@@ -491,7 +491,14 @@ std::vector<WirePass> kept_schedule(const std::vector<Need>& needs,
   if (is_worth_it) {
     if (const auto sets = kept.find(needs, options)) return schedule_with(needs, options, *sets);
   }
-  std::vector<WirePass> passes = fewer_passes(needs, options, schedule(needs, options));
+  std::vector<WirePass> passes;
+  if (options.narrow_tile > 0) {
+    ScheduleOptions wide = options;
+    wide.narrow_tile = 0;
+    passes = narrower_passes(needs, options, kept_schedule(needs, wide));
+  } else {
+    passes = fewer_passes(needs, options, schedule(needs, options));
+  }
   if (is_worth_it) kept.keep(needs, options, passes);
   return passes;
 }

@@ -14,6 +14,11 @@ namespace tilewave::statevec::detail {
 std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
                                    std::vector<WirePass> passes);
 
+/// The same with as many passes of options.narrow_tile wires as annealing finds, in as many steps
+/// again.
+std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
+                                      const ScheduleOptions& options, std::vector<WirePass> passes);
+
 /// The schedule of these needs, searched for if options say so. Those of several passes are kept: a
 /// circuit of the same structure (other angles, say) finds its schedule again. Safe to call from
 /// several threads.

@@ -1,10 +1,11 @@
 #include "tilewave/statevec/tile/price.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
+#include "tilewave/statevec/plan/side_by_side.h"
 #include "tilewave/statevec/tile/program.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
@@ -14,14 +15,11 @@ double programs_s(const Plan& plan, const CostModel& cost) {
   constexpr int kTries = 3;
   const bool is_double = plan.precision == Precision::kDouble;
   const OpCosts& costs = is_double ? kDoubleCosts : kSingleCosts;
-  const int count = static_cast<int>(plan.passes.size());
   // operations take as much longer than on the device the costs are from as a lift does
   const double slower = cost.lift_s / costs.lift_s;
   const double whole = 2 * std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), 30);
-  double seconds = 0;
-#pragma omp parallel for schedule(dynamic) reduction(+ : seconds) \
-    num_threads(std::min({count, 8, omp_get_max_threads()}))
-  for (int p = 0; p < count; ++p) {
+  std::vector<double> seconds(plan.passes.size());
+  statevec::detail::side_by_side(static_cast<int>(plan.passes.size()), [&](int p) {
     const Pass& pass = plan.passes[static_cast<std::size_t>(p)];
     Shape shape;
     shape.precision = plan.precision;
@@ -31,10 +29,10 @@ double programs_s(const Plan& plan, const CostModel& cost) {
     shape.register_bits = kMaxRegisterBits;
     const TilePass program =
         lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), kTries);
-    seconds += costs.unhidden * pass.bytes / cost.bandwidth +
-               1e-3 * program.cost_ms * slower * pass.bytes / whole;
-  }
-  return seconds;
+    seconds[static_cast<std::size_t>(p)] = costs.unhidden * pass.bytes / cost.bandwidth +
+                                           1e-3 * program.cost_ms * slower * pass.bytes / whole;
+  });
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
 }  // namespace tilewave::statevec::tile
