@@ -29,7 +29,8 @@ constexpr std::size_t kMostMovers = 4096;
 constexpr std::uint64_t kFewestSteps = 400;  // of a chain
 constexpr int kCandidates = 4;  // of the wires to send away the one that least is done on
 constexpr double kHot = 4, kWarm = 1.5, kCold = 0.3;  // temperatures, in mean weights of actions
-constexpr int kSlices = 8;  // of the cooling, after which the chains are looked at
+constexpr int kSlices = 8;       // of the cooling, after which the chains are looked at
+constexpr double kHopeless = 4;  // temperatures that a step is behind after two passes
 constexpr double kInBetween = 0.1;
 
 std::size_t number_of_movers(const std::vector<Need>& needs) {
@@ -308,6 +309,7 @@ class Chain {
     run(at_[first], set, tried_[first + 1], tried_use_[first]);
     std::size_t last = first + 1;  // where the two ways meet, or the end
     while (last < sets_.size() && tried_[last].done != at_[last].done) {
+      if (last > first + 1 && tried_[last].left - at_[last].left > kHopeless * temperature) return;
       run(tried_[last], sets_[last], tried_[last + 1], tried_use_[last]);
       ++last;
     }

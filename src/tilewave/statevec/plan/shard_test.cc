@@ -172,17 +172,19 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
 }
 
 // What a segment has left over runs behind the exchange where it fits: two ranks need about the
-// passes that one needs (the search for fewer has more to choose from where nothing is exchanged).
+// passes that one needs. Greedy plans, for the search for fewer passes has more to choose from where
+// nothing is exchanged.
 TEST(Shard, exchanges_cost_few_passes) {
   for (const auto family : circuit::family_names()) {
     for (const int bits : {1, 2}) {
       PlanOptions options;
       options.cost.tile_qubits = 12;
       options.cost.row_bits = 3;
+      options.cost.exposed = 0;  // a pass less saves nothing: no search
       const circuit::Circuit c = circuit::make_family(family, 32);
       const std::size_t one = make_plan(c, options).passes.size();
       options.cost.shard_bits = bits;
-      EXPECT_LE(make_plan(c, options).passes.size(), one + 2) << family << " " << bits;
+      EXPECT_LE(make_plan(c, options).passes.size(), one + 1) << family << " " << bits;
     }
   }
 }
