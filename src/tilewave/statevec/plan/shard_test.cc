@@ -172,8 +172,8 @@ TEST(Shard, exchanges_at_thirty_two_qubits_stay_few) {
 }
 
 // What a segment has left over runs behind the exchange where it fits: two ranks need about the
-// passes that one needs. Greedy plans, for the search for fewer passes has more to choose from where
-// nothing is exchanged.
+// passes that one needs. Greedy plans, for the search for fewer passes has more to choose from
+// where nothing is exchanged.
 TEST(Shard, exchanges_cost_few_passes) {
   for (const auto family : circuit::family_names()) {
     for (const int bits : {1, 2}) {
