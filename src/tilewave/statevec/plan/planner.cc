@@ -26,7 +26,7 @@ constexpr int kMinExchangePosition =
 // Steps of a search for fewer passes: about as much time of one core as four passes less would
 // save, a power of two so that the same plan is found whenever rates are measured.
 std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
-  constexpr double kStep_s = 0.8e-6;
+  constexpr double kStep_s = 0.4e-6;
   double most_bytes = 0;
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;

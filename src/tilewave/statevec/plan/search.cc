@@ -1,9 +1,10 @@
 // Simulated annealing over schedules with a given number of passes. A state is the set of active
 // wires of each pass; what it is worth is the weight of the actions that are left after the last
 // one, and a little of what is left in between. A step brings into one pass the wires that a
-// waiting action misses and sends as many away, rather those that little is done on. Only actions
-// that change wires count: a phase runs once those before it did, and is part of what the actions
-// after it depend on. Several chains cool down side by side, with random numbers of their own.
+// waiting action misses and sends as many away, rather those that little is done on; only actions
+// on these wires are looked at again, and those that wait for one that moved. Only actions that
+// change wires count: a phase runs once those before it did, and is part of what the actions after
+// it depend on. Several chains cool down side by side, with random numbers of their own.
 #include "tilewave/statevec/plan/search.h"
 
 #include <algorithm>
@@ -13,8 +14,10 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
@@ -25,12 +28,12 @@ namespace tilewave::statevec::detail {
 namespace {
 
 constexpr int kChains = 4;
-constexpr std::size_t kMostMovers = 4096;
+constexpr std::size_t kMostMovers = 4096, kMostPasses = 60;
 constexpr std::uint64_t kFewestSteps = 400;  // of a chain
 constexpr int kCandidates = 4;  // of the wires to send away the one that least is done on
 constexpr double kHot = 4, kWarm = 1.5, kCold = 0.3;  // temperatures, in mean weights of actions
-constexpr int kSlices = 8;       // of the cooling, after which the chains are looked at
-constexpr double kHopeless = 4;  // temperatures that a step is behind after two passes
+constexpr int kSlices = 8;    // of the cooling, after which the chains are looked at
+constexpr double kSlack = 3;  // temperatures by which a step may be too bad on the way
 constexpr double kInBetween = 0.1;
 
 std::size_t number_of_movers(const std::vector<Need>& needs) {
@@ -38,87 +41,92 @@ std::size_t number_of_movers(const std::vector<Need>& needs) {
       std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x != 0; }));
 }
 
-// Actions that change wires, and who has to wait for whom.
+// Lists of numbers side by side.
+class Lists {
+ public:
+  explicit Lists(const std::vector<std::vector<std::uint16_t>>& lists) {
+    for (const auto& list : lists) {
+      first_.push_back(static_cast<std::uint32_t>(all_.size()));
+      all_.insert(all_.end(), list.begin(), list.end());
+    }
+    first_.push_back(static_cast<std::uint32_t>(all_.size()));
+  }
+  std::span<const std::uint16_t> operator[](std::size_t k) const {
+    return std::span(all_).subspan(first_[k], first_[k + 1] - first_[k]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint16_t> all_;
+};
+
+// Actions that change wires, and who has to wait for whom: always for one with a lower number.
 struct Graph {
   std::vector<std::uint64_t> targets;
-  std::vector<double> weight;
-  std::vector<std::uint64_t> key;      // random, to tell sets of actions apart
-  std::vector<std::uint16_t> awaits;   // number of actions that each waits for
-  std::vector<std::uint32_t> next_at;  // of action m: next[next_at[m]] to next[next_at[m + 1]]
-  std::vector<std::uint16_t> next;     // those that wait for it
-  double total = 0;
+  std::vector<float> weight;
+  float total = 0;
+  Lists before, after, on_wire;
 
-  Graph(const std::vector<Need>& needs, std::size_t movers) {
-    std::array<int, 64> changer;  // the last action that changes a wire
-    changer.fill(-1);
-    std::array<std::vector<int>, 64> before_change;  // what the next one waits for besides
-    std::vector<std::vector<std::uint16_t>> followers;
-    std::vector<std::vector<std::uint64_t>> ancestors;  // bit sets
-    std::vector<int> waits_for;
-    const auto wait_for = [&waits_for](int m) {
-      if (m >= 0 && std::find(waits_for.begin(), waits_for.end(), m) == waits_for.end()) {
-        waits_for.push_back(m);
-      }
-    };
-    std::mt19937_64 random(1);
-    for (const Need& need : needs) {
-      waits_for.clear();
-      for_each_bit(need.x | need.z, [&](int w) { wait_for(changer[w]); });
-      if (!need.x) {
-        for_each_bit(need.z, [&](int w) {
-          auto& list = before_change[w];
-          for (int m : waits_for) {
-            if (std::find(list.begin(), list.end(), m) == list.end()) list.push_back(m);
-          }
-        });
-        continue;
-      }
-      for_each_bit(need.x, [&](int w) {
-        for (int m : before_change[w]) wait_for(m);
-      });
-      const int self = static_cast<int>(targets.size());
-      targets.push_back(need.x);
-      weight.push_back(need.weight);
-      total += need.weight;
-      key.push_back(random());
-      // only those that no other of them waits for
-      std::sort(waits_for.begin(), waits_for.end(), std::greater<>());
-      auto& earlier = ancestors.emplace_back((movers + 63) / 64);
-      followers.emplace_back();
-      awaits.push_back(0);
-      for (int m : waits_for) {
-        if (earlier[m / 64] >> m % 64 & 1) continue;
-        for (std::size_t k = 0; k <= static_cast<std::size_t>(m) / 64; ++k) {
-          earlier[k] |= ancestors[m][k];
-        }
-        earlier[m / 64] |= std::uint64_t{1} << m % 64;
-        followers[m].push_back(static_cast<std::uint16_t>(self));
-        ++awaits[self];
-      }
-      for_each_bit(need.x, [&](int w) {
-        changer[w] = self;
-        before_change[w].clear();
-      });
-      for_each_bit(need.z & ~need.x, [&](int w) { before_change[w].push_back(self); });
-    }
-    for (const auto& list : followers) {
-      next_at.push_back(static_cast<std::uint32_t>(next.size()));
-      next.insert(next.end(), list.begin(), list.end());
-    }
-    next_at.push_back(static_cast<std::uint32_t>(next.size()));
-  }
+  static Graph of(const std::vector<Need>& needs, std::size_t movers);
   std::size_t size() const { return targets.size(); }
 };
 
-// Which actions are done between two passes.
-struct Progress {
-  std::vector<std::uint16_t> awaits;
-  std::vector<std::uint16_t> ready;  // num_ready of them: not done, waiting for wires alone
-  std::size_t num_ready = 0;
-  std::uint64_t done = 0;  // keys of those done
-  double left = 0;         // weight
-};
+Graph Graph::of(const std::vector<Need>& needs, std::size_t movers) {
+  std::vector<std::uint64_t> targets;
+  std::vector<float> weight;
+  std::vector<std::vector<std::uint16_t>> before, after, on_wire(64);
+  std::array<int, 64> changer;  // the last action that changes a wire
+  changer.fill(-1);
+  std::array<std::vector<int>, 64> before_change;     // what the next one waits for besides
+  std::vector<std::vector<std::uint64_t>> ancestors;  // bit sets
+  std::vector<int> waits_for;
+  const auto add_to = [](std::vector<int>& list, int m) {
+    if (m >= 0 && std::find(list.begin(), list.end(), m) == list.end()) list.push_back(m);
+  };
+  for (const Need& need : needs) {
+    waits_for.clear();
+    for_each_bit(need.x | need.z, [&](int w) { add_to(waits_for, changer[w]); });
+    if (!need.x) {
+      for_each_bit(need.z, [&](int w) {
+        for (int m : waits_for) add_to(before_change[w], m);
+      });
+      continue;
+    }
+    for_each_bit(need.x, [&](int w) {
+      for (int m : before_change[w]) add_to(waits_for, m);
+    });
+    const int self = static_cast<int>(targets.size());
+    targets.push_back(need.x);
+    weight.push_back(need.weight);
+    // only those that no other of them waits for
+    std::sort(waits_for.begin(), waits_for.end(), std::greater<>());
+    auto& earlier = ancestors.emplace_back((movers + 63) / 64);
+    before.emplace_back();
+    after.emplace_back();
+    for (int m : waits_for) {
+      if (earlier[m / 64] >> m % 64 & 1) continue;
+      for (std::size_t k = 0; k <= static_cast<std::size_t>(m) / 64; ++k) {
+        earlier[k] |= ancestors[m][k];
+      }
+      earlier[m / 64] |= std::uint64_t{1} << m % 64;
+      before[self].push_back(static_cast<std::uint16_t>(m));
+      after[m].push_back(static_cast<std::uint16_t>(self));
+    }
+    for_each_bit(need.x, [&](int w) {
+      changer[w] = self;
+      before_change[w].clear();
+      on_wire[w].push_back(static_cast<std::uint16_t>(self));
+    });
+    for_each_bit(need.z & ~need.x, [&](int w) { before_change[w].push_back(self); });
+  }
+  const float total = std::accumulate(weight.begin(), weight.end(), 0.0f);
+  return {std::move(targets), std::move(weight), total,
+          Lists(before),      Lists(after),      Lists(on_wire)};
+}
 
+// A schedule that changes step by step. Actions run in the first pass that has their wires and
+// comes not before those of the actions they wait for, or are left (pass number: how many there
+// are).
 class Chain {
  public:
   // sizes: wires of each pass
@@ -131,26 +139,26 @@ class Chain {
         random_(seed),
         sets_(std::move(sets)),
         sizes_(std::move(sizes)),
-        at_(sets_.size() + 1),
-        tried_(sets_.size() + 1),
-        use_(sets_.size()),
-        tried_use_(sets_.size()),
-        open_(graph.size() + 1) {
+        use_(sets_.size() + 1),
+        pass_(graph.size()),
+        to_look_at_((graph.size() + 63) / 64) {
     make_valid();
-    for (auto* all : {&at_, &tried_}) {
-      for (Progress& at : *all) {
-        at.awaits = graph.awaits;
-        at.ready.resize(graph.size() + 1);
-      }
+    passes_of_.fill(0);
+    for (std::size_t p = 0; p < sets_.size(); ++p) {
+      for_each_bit(sets_[p], [&](int w) { passes_of_[w] |= bit(static_cast<int>(p)); });
     }
-    at_[0].left = graph.total;
+    const int left = static_cast<int>(sets_.size());
+    for (int p = 0; p <= left; ++p) {
+      const int between = std::min(p, left - 1);
+      worth_.push_back((p == left ? 1 : 0) + kInBetween * between / left);
+    }
     for (std::size_t m = 0; m < graph.size(); ++m) {
-      if (graph.awaits[m] == 0) at_[0].ready[at_[0].num_ready++] = static_cast<std::uint16_t>(m);
+      pass_[m] = static_cast<std::uint8_t>(earliest(m));
+      count(m, pass_[m], 1);
     }
-    for (std::size_t p = 0; p < sets_.size(); ++p) run(at_[p], sets_[p], at_[p + 1], use_[p]);
   }
 
-  bool is_complete() const { return at_.back().num_ready == 0; }
+  bool is_complete() const { return num_left_ == 0; }
   const std::vector<std::uint64_t>& sets() const { return sets_; }
   const std::vector<int>& sizes() const { return sizes_; }
 
@@ -198,7 +206,7 @@ class Chain {
   }
 
  private:
-  using Use = std::array<float, 64>;
+  using Use = std::array<float, 64>;  // weight of the actions on each wire
 
   std::uint64_t below(std::uint64_t limit) { return (random_() >> 32) * limit >> 32; }
 
@@ -233,60 +241,77 @@ class Chain {
     }
   }
 
-  // What is done in a pass with these wires. Whether an action is ready and has its wires is
-  // anyone's guess, so it is written to both lists and counts in one or none.
-  void run(const Progress& from, std::uint64_t set, Progress& to, Use& use) {
-    std::copy(from.awaits.begin(), from.awaits.end(), to.awaits.begin());
-    std::uint16_t* const ready = to.ready.data();
-    std::uint16_t* const open = open_.data();
-    std::size_t num_ready = 0, num_open = 0;
-    const auto offer = [&](std::uint16_t m, bool is_ready) {
-      const bool has_wires = (graph_->targets[m] & ~set) == 0;
-      open[num_open] = ready[num_ready] = m;
-      num_open += is_ready & has_wires;
-      num_ready += is_ready & !has_wires;
-    };
-    for (std::size_t k = 0; k < from.num_ready; ++k) offer(from.ready[k], true);
-    std::uint64_t done = from.done;
-    double left = from.left;
-    use.fill(0);
-    while (num_open > 0) {
-      const std::uint16_t m = open[--num_open];
-      done ^= graph_->key[m];
-      left -= graph_->weight[m];
-      for_each_bit(graph_->targets[m],
-                   [&](int w) { use[w] += static_cast<float>(graph_->weight[m]); });
-      for (std::uint32_t k = graph_->next_at[m]; k < graph_->next_at[m + 1]; ++k) {
-        const std::uint16_t follower = graph_->next[k];
-        offer(follower, --to.awaits[follower] == 0);
+  // The first pass that the actions before this one allow.
+  int allowed(std::size_t m) const {
+    int pass = 0;
+    for (const std::uint16_t other : graph_->before[m]) pass = std::max<int>(pass, pass_[other]);
+    return pass;
+  }
+
+  // The first of them that has its wires.
+  int earliest(std::size_t m) const {
+    std::uint64_t passes = ~std::uint64_t{0} << allowed(m);
+    for_each_bit(graph_->targets[m], [&](int w) { passes &= passes_of_[w]; });
+    return passes ? std::countr_zero(passes) : static_cast<int>(sets_.size());
+  }
+
+  void count(std::size_t m, std::size_t pass, int sign) {
+    for_each_bit(graph_->targets[m],
+                 [&](int w) { use_[pass][w] += static_cast<float>(sign) * graph_->weight[m]; });
+    if (pass == sets_.size()) num_left_ += sign;
+  }
+
+  void move(std::size_t m, int pass) {
+    count(m, pass_[m], -1);
+    count(m, static_cast<std::size_t>(pass), 1);
+    pass_[m] = static_cast<std::uint8_t>(pass);
+  }
+
+  void look_at(std::size_t m) { to_look_at_[m / 64] |= std::uint64_t{1} << m % 64; }
+
+  // Moves the actions to be looked at, and those that wait for them, to the passes where they now
+  // run. Returns by how much less the schedule is worth, or that it is more than `most` at some
+  // point.
+  double settle(double most) {
+    double change = 0;
+    moved_.clear();
+    for (std::size_t word = 0; word < to_look_at_.size(); ++word) {
+      while (to_look_at_[word]) {
+        const std::size_t m =
+            word * 64 + static_cast<std::size_t>(std::countr_zero(to_look_at_[word]));
+        to_look_at_[word] &= to_look_at_[word] - 1;
+        const int pass = earliest(m);
+        if (pass == pass_[m]) continue;
+        change += graph_->weight[m] * (worth_[static_cast<std::size_t>(pass)] - worth_[pass_[m]]);
+        moved_.emplace_back(static_cast<std::uint16_t>(m), pass_[m]);
+        move(m, pass);
+        if (change > most) {
+          std::fill(to_look_at_.begin() + static_cast<std::ptrdiff_t>(word), to_look_at_.end(), 0);
+          return change;
+        }
+        for (const std::uint16_t other : graph_->after[m]) look_at(other);
       }
     }
-    to.num_ready = num_ready;
-    to.done = done;
-    to.left = left;
+    return change;
   }
 
-  // -ln of a number in (0, 1), to a few per cent and the same on every machine.
-  double exponential() {
-    const std::uint64_t bits = random_() | 1;
-    const int zeros = std::countl_zero(bits);
-    const double rest = static_cast<double>(bits << zeros << 1) * 0x1p-64;
-    return 0.6931471805599453 * (zeros + 1 - rest);
+  // A pass and wires that it does not have: those of an action that waits only for them, or any.
+  std::uint64_t wires_to_enter(std::size_t& pass) {
+    constexpr int kTrials = 8;
+    for (int k = 0; k < kTrials; ++k) {
+      const std::size_t m = below(graph_->size());
+      const auto first = static_cast<std::uint64_t>(allowed(m));
+      if (first >= pass_[m]) continue;
+      pass = first + below(pass_[m] - first);
+      return graph_->targets[m] & ~sets_[pass];
+    }
+    pass = below(sets_.size());
+    return any_of(all_ & ~sets_[pass]);
   }
 
-  // Another set for a pass, or 0.
-  std::uint64_t other_set(std::size_t pass) {
-    const std::uint64_t set = sets_[pass];
-    const Progress& after = at_[pass + 1];
-    std::uint64_t enter = 0;
-    if (after.num_ready > 0 && below(8)) {
-      enter = graph_->targets[after.ready[below(after.num_ready)]] & ~set;
-    }
-    if (!enter) {
-      if (!(all_ & ~set)) return 0;
-      enter = any_of(all_ & ~set);
-    }
-    std::uint64_t result = set | enter;
+  // The set of a pass with other wires, or 0.
+  std::uint64_t with(std::size_t pass, std::uint64_t enter) {
+    std::uint64_t result = sets_[pass] | enter;
     for (int k = std::popcount(enter); k > 0; --k) {
       const std::uint64_t leaving = result & ~enter & ~options_->fixed;
       if (!leaving) return 0;
@@ -302,28 +327,34 @@ class Chain {
     return result;
   }
 
+  // -ln of a number in (0, 1), to a few per cent and the same on every machine.
+  double exponential() {
+    const std::uint64_t bits = random_() | 1;
+    const int zeros = std::countl_zero(bits);
+    const double rest = static_cast<double>(bits << zeros << 1) * 0x1p-64;
+    return 0.6931471805599453 * (zeros + 1 - rest);
+  }
+
   void step(double temperature) {
-    const std::size_t first = below(sets_.size());
-    const std::uint64_t set = other_set(first);
+    std::size_t pass = 0;
+    const std::uint64_t enter = wires_to_enter(pass);
+    const std::uint64_t set = enter ? with(pass, enter) : 0;
     if (!set) return;
-    run(at_[first], set, tried_[first + 1], tried_use_[first]);
-    std::size_t last = first + 1;  // where the two ways meet, or the end
-    while (last < sets_.size() && tried_[last].done != at_[last].done) {
-      if (last > first + 1 && tried_[last].left - at_[last].left > kHopeless * temperature) return;
-      run(tried_[last], sets_[last], tried_[last + 1], tried_use_[last]);
-      ++last;
+    const std::uint64_t exchanged = set ^ sets_[pass], here = bit(static_cast<int>(pass));
+    for_each_bit(exchanged, [&](int w) {
+      const bool enters = (set >> w & 1) != 0;
+      passes_of_[w] ^= here;
+      for (const std::uint16_t m : graph_->on_wire[static_cast<std::size_t>(w)]) {
+        if (enters ? pass_[m] > pass : pass_[m] == pass) look_at(m);
+      }
+    });
+    const double most = temperature * exponential();
+    if (settle(most + kSlack * temperature) <= most) {
+      sets_[pass] = set;
+      return;
     }
-    double change = 0;
-    for (std::size_t p = first + 1; p <= last; ++p) {
-      const double share = p == sets_.size() ? 1 : kInBetween / static_cast<double>(sets_.size());
-      change += share * (tried_[p].left - at_[p].left);
-    }
-    if (change > 0 && change > temperature * exponential()) return;
-    sets_[first] = set;
-    for (std::size_t p = first + 1; p <= last; ++p) {
-      std::swap(at_[p], tried_[p]);
-      use_[p - 1] = tried_use_[p - 1];
-    }
+    for_each_bit(exchanged, [&](int w) { passes_of_[w] ^= here; });
+    for (auto m = moved_.rbegin(); m != moved_.rend(); ++m) move(m->first, m->second);
   }
 
   const Graph* graph_;
@@ -333,9 +364,13 @@ class Chain {
   std::mt19937_64 random_;
   std::vector<std::uint64_t> sets_;
   std::vector<int> sizes_;
-  std::vector<Progress> at_, tried_;
-  std::vector<Use> use_, tried_use_;
-  std::vector<std::uint16_t> open_;
+  std::array<std::uint64_t, 64> passes_of_;  // of each wire, as bits
+  std::vector<double> worth_;                // lost by a unit of weight in each pass, or left
+  std::vector<Use> use_;                     // in each pass, and left
+  std::vector<std::uint8_t> pass_;           // of each action
+  int num_left_ = 0;
+  std::vector<std::uint64_t> to_look_at_;                      // bits
+  std::vector<std::pair<std::uint16_t, std::uint8_t>> moved_;  // and where they were
 };
 
 // No schedule has fewer passes: each brings in so many wires at most.
@@ -425,8 +460,10 @@ std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const Schedul
                                    std::vector<WirePass> passes) {
   std::uint64_t steps = options.search_steps;
   const std::size_t movers = number_of_movers(needs);
-  if (steps < kChains * kFewestSteps || movers == 0 || movers > kMostMovers) return passes;
-  const Graph graph(needs, movers);
+  if (steps < kChains * kFewestSteps || movers == 0 || movers > kMostMovers ||
+      passes.size() > kMostPasses)
+    return passes;
+  const Graph graph = Graph::of(needs, movers);
   const std::size_t fewest = fewest_passes(graph, options);
   while (passes.size() > fewest && steps >= kChains * kFewestSteps) {
     const auto found = one_pass_less(graph, options, passes, steps);
@@ -440,8 +477,9 @@ std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
                                       const ScheduleOptions& options,
                                       std::vector<WirePass> passes) {
   const std::size_t movers = number_of_movers(needs);
-  if (passes.size() < 2 || movers == 0 || movers > kMostMovers) return passes;
-  const Graph graph(needs, movers);
+  if (passes.size() < 2 || movers == 0 || movers > kMostMovers || passes.size() > kMostPasses)
+    return passes;
+  const Graph graph = Graph::of(needs, movers);
   const Chain wide(graph, options, sets_without(passes, passes.size()),
                    std::vector<int>(passes.size(), options.tile), 1);
   return schedule_with(needs, options, narrowed(graph, options, wide).needed());
