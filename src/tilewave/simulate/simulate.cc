@@ -132,6 +132,7 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       plan_options.precision = options.precision;
       plan_options.from_zeros = first;
       plan_options.cost = cost;
+      plan_options.only_look = true;
       statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
       std::vector<double> sent;
       if (topology) sent = price_exchanges(plan, *topology);

@@ -23,14 +23,15 @@ namespace {
 constexpr int kMinExchangePosition =
     12;  // runs of at least 2^12 amplitudes where there is a choice
 
-// Steps of a search for fewer passes: about as much time of one core as four passes less would
-// save, a power of two so that the same plan is found whenever rates are measured.
+// Steps of a search for fewer passes: as much time of one core as some passes less would save, a
+// power of two so that the same plan is found whenever rates are measured.
 std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
-  constexpr double kStep_s = 0.4e-6;
+  constexpr double kStep_s = 0.2e-6;
   double most_bytes = 0;
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
-  return std::bit_floor(static_cast<std::uint64_t>(std::min(4 * saved_s / kStep_s, 5e5)));
+  const double share = options.cost.shard_bits > 0 ? 0.5 : 4;  // of a pass
+  return std::bit_floor(static_cast<std::uint64_t>(std::min(share * saved_s / kStep_s, 3e5)));
 }
 
 }  // namespace
@@ -82,21 +83,25 @@ struct Way {
 // The ways that were chosen before, each under a number that stands for all it depends on.
 class KeptWays {
  public:
-  std::optional<Way> find(std::uint64_t key) {
+  struct Kept {
+    Way way;
+    bool is_final = false;  // nothing better is looked for
+  };
+  std::optional<Kept> find(std::uint64_t key) {
     const std::lock_guard lock(mutex_);
     const auto found = ways_.find(key);
     return found == ways_.end() ? std::nullopt : std::optional(found->second);
   }
-  void keep(std::uint64_t key, const Way& way) {
+  void keep(std::uint64_t key, const Kept& kept) {
     const std::lock_guard lock(mutex_);
     if (ways_.size() >= kMostWays) ways_.clear();
-    ways_[key] = way;
+    ways_[key] = kept;
   }
 
  private:
   static constexpr std::size_t kMostWays = 4096;
   std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Way> ways_;
+  std::unordered_map<std::uint64_t, Kept> ways_;
 };
 
 // The plans of one circuit.
@@ -153,11 +158,11 @@ class Planner {
   }
 
   // Ways beside plain greed, whose plan this is.
-  std::vector<Way> other_ways(const Plan& greedy) const {
+  std::vector<Way> other_ways(const Plan& greedy, bool searching) const {
     std::vector<Way> ways;
     const CostModel& cost = options_.cost;
     if (greedy.passes.size() < 2) return ways;
-    const std::uint64_t steps = search_steps(greedy, options_);
+    const std::uint64_t steps = searching ? search_steps(greedy, options_) : 0;
     if (steps > 0) ways.push_back({.search_steps = steps});
     const bool has_wide =
         cost.wide_tile_qubits > cost.tile_qubits && cost.tile_qubits < local() &&
@@ -225,14 +230,21 @@ class Planner {
 
 Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const PlanOptions& options) {
-  static KeptWays kept;
+  static KeptWays kept_ways;
   const Planner planner(circuit, ops, options);
   const std::uint64_t key = planner.key();
-  if (const auto way = kept.find(key)) return planner.plan(*way);
+  const auto kept = kept_ways.find(key);
+  if (kept && (kept->is_final || options.only_look)) return planner.plan(kept->way);
+  // Circuits that run once do not pay for a search. Ranks have to make the same plan whatever else
+  // each of them planned before.
+  const bool searching = kept || options.cost.shard_bits > 0;
   Plan greedy = planner.plan({});
-  std::vector<Way> ways = planner.other_ways(greedy);
-  if (ways.empty()) return greedy;
-  const bool by_programs = options.cost.tile_programs && options.cost.shard_bits == 0;
+  std::vector<Way> ways = planner.other_ways(greedy, searching);
+  if (ways.empty()) {
+    if (!options.only_look) kept_ways.keep(key, {Way{}, searching});
+    return greedy;
+  }
+  const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
   const auto price = [&](const Plan& plan) {
     return by_programs ? tile::programs_s(plan, options.cost) : plan.predicted_s;
   };
@@ -255,7 +267,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     const double least = ways[k].wide ? kClearly : 1;
     if (seconds[k] < least * seconds[best]) best = k;
   }
-  kept.keep(key, ways[best]);
+  if (!options.only_look) kept_ways.keep(key, {ways[best], searching});
   return std::move(plans[best]);
 }
 

@@ -232,6 +232,67 @@ TEST(Planner, long_passes_stay_in_the_range_of_the_numbers) {
   }
 }
 
+// Looking at a plan changes nothing; the second time that a circuit of this structure is to run its
+// plan is searched for, and stays.
+TEST(Planner, circuits_that_come_again_get_better_plans) {
+  const circuit::Circuit c = circuit::make_family("random", 30);
+  PlanOptions options;
+  options.cost.tile_qubits = 13;
+  const auto num_passes = [&](bool only_look) {
+    options.only_look = only_look;
+    const Plan plan = make_plan(c, options);
+    check_structure(plan);
+    return plan.passes.size();
+  };
+  const std::size_t greedy = num_passes(true);
+  EXPECT_EQ(num_passes(true), greedy);
+  EXPECT_EQ(num_passes(false), greedy);
+  EXPECT_EQ(num_passes(true), greedy);
+  const std::size_t searched = num_passes(false);
+  EXPECT_LT(searched, greedy);
+  EXPECT_EQ(num_passes(false), searched);
+  EXPECT_EQ(num_passes(true), searched);
+}
+
+// Searched plans give the state that the circuit gives gate by gate too.
+TEST(Planner, searched_plans_are_right) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int trial = 0; trial < 20; ++trial) {
+    const int n = 9 + static_cast<int>(random() % 3);
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    for (int k = 0; k < 150; ++k) {
+      const auto a = static_cast<circuit::Qubit>(random() % n);
+      const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (n - 1)) % n);
+      const double angle = 0.1 + 0.2 * static_cast<double>(random() % 9);
+      switch (random() % 5) {
+        case 0:
+          c.add_gate(circuit::GateId::kCx, {a, b});
+          break;
+        case 1:
+          c.add_gate(circuit::GateId::kCz, {a, b});
+          break;
+        case 2:
+          c.add_gate(circuit::GateId::kRzz, {a, b}, {angle});
+          break;
+        default:
+          c.add_gate(circuit::GateId::kRx, {a}, {angle});
+      }
+    }
+    PlanOptions options;
+    options.cost.tile_qubits = 5;
+    options.cost.row_bits = 1;
+    options.cost.bandwidth = 1e5;  // a pass takes as long as one over 30 qubits
+    options.cost.wide_tile_qubits = random() % 2 ? 6 : 0;
+    options.cost.wide_bandwidth = 1e5;
+    options.cost.mixed_tiles = random() % 2;
+    options.from_zeros = random() % 2;
+    for (int again = 0; again < 3; ++again) check(c, options, random, "searched");
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(Planner, passes_at_thirty_qubits_do_not_exceed_the_greedy_ones) {
   const std::pair<const char*, std::size_t> kLimits[] = {
       {"qft", 3},    {"ghz", 3},        {"ghz_qft", 5},
