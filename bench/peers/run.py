@@ -445,7 +445,7 @@ def main():
         circuits = {}
         for size in (CHECK_QUBITS, arguments.qubits):
             subprocess.run([arguments.tilewave, "bench", *families, "--qubits", str(size), "--write", folder],
-                           check=True)
+                           check=True, stdout=subprocess.DEVNULL)
             for family in families:
                 path = Path(folder) / f"{family}_{size}.qasm"
                 circuits[family, size] = (*read_qasm(path), path)

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/stim_text.h"
 
@@ -35,6 +36,7 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command->callback([f] {
+    need_distinct_files({f->circuit, f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
     io::ShotLayout layout;
     layout.measurements = f->measurements + f->bits;
     layout.detectors = f->detectors;

@@ -13,6 +13,7 @@
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/noise_json.h"
@@ -118,6 +119,9 @@ void run(RunFlags& flags) {
   }
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
+  const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
+  need_distinct_files({flags.file, flags.expect, flags.noise}, {state, page});
+  if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
   if (!flags.expect.empty()) {
@@ -162,7 +166,9 @@ void add_run_command(CLI::App& app) {
       [](std::string& text) { return std::string(text.empty() ? "needs a value" : ""); }, "");
   CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
   auto flags = std::make_shared<RunFlags>();
-  c->add_option("FILE", flags->file, "OpenQASM 2 or 3, or qsim's text format")->required();
+  c->add_option("FILE", flags->file,
+                "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
+      ->required();
   c->add_option("--input", flags->inputs, "name=number: an input of an OpenQASM 3 program")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");

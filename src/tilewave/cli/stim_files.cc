@@ -58,7 +58,7 @@ bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& 
 
 StimFile::StimFile(const std::string& path, const char* mode) {
   const bool reading = mode[0] == 'r';
-  owned_ = !path.empty();
+  owned_ = !path.empty() && path != "-";
   name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
   file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
   if (!file_) {

@@ -8,7 +8,7 @@
 namespace tilewave::io {
 
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs) {
-  return parse_circuit(read_text_file(path), path, inputs);
+  return parse_circuit(read_text_file(path), path == "-" ? "<stdin>" : path, inputs);
 }
 
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,

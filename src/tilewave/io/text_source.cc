@@ -42,7 +42,7 @@ std::string read_text_file(const std::string& path) {
   const auto fail = [&](const std::string& why) {
     throw Error(ExitCode::kInput, concat({path, ": cannot read the file: ", why}));
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(std::strerror(errno));
   struct Closer {
     int fd;

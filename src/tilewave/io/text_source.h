@@ -17,7 +17,8 @@ struct TextSource {
   std::string_view text;
 };
 
-/// Reads a whole file. Throws Error(kInput) for a missing or unreadable file or a directory.
+/// Reads a whole file, the standard input for "-". Throws Error(kInput) for a missing or unreadable
+/// file or a directory.
 std::string read_text_file(const std::string& path);
 
 /// The path of a file that `current` includes: beside it unless `name` is absolute.
