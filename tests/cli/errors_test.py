@@ -56,6 +56,18 @@ fails(USAGE, "bogus", "help", "bogus")
 fails(USAGE, "family", "bench", "bogus", "--qubits", "4")
 fails(USAGE, "--shots 1", "run", EXAMPLES / "teleport.qasm", "--amplitudes", "0")
 
+STIM = ("--in", "/dev/null")
+for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
+    for command in ("sample", "detect"):
+        for flag in ("--shots", "--seed", "--first_shot"):
+            fails(USAGE, f"{flag} {value}: not a whole number", command, *STIM, flag, value)
+    fails(USAGE, f"--bits_per_shot {value}", "convert", *STIM, "--in_format", "01", "--out_format", "b8",
+          "--bits_per_shot", value)
+    for flag, other in (("--distance", "--rounds"), ("--rounds", "--distance")):
+        fails(USAGE, f"{flag} {value}", "gen", "--code", "surface_code", "--task", "rotated_memory_z", other, 3,
+              flag, value)
+c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
+
 # files
 fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")
 fails(INPUT, "directory", "run", EXAMPLES)

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include <CLI/CLI.hpp>
+
 #include "tilewave/base/error.h"
 
 namespace tilewave::cli {
@@ -43,6 +45,19 @@ std::uint64_t parse_number(const std::string& flag, const std::string& text, std
     fail(flag, text, want);
   }
   return value;
+}
+
+CLI::Option* add_number_flag(CLI::App& command, const std::string& flag,
+                             const std::function<void(std::uint64_t)>& set, const std::string& help,
+                             std::uint64_t least, std::uint64_t most) {
+  const auto read = [=](const std::string& text) { set(parse_number(flag, text, least, most)); };
+  return command.add_option_function<std::string>(flag, read, help)->type_name("UINT");
+}
+
+CLI::Option* add_number_flag(CLI::App& command, const std::string& flag, std::uint64_t& value,
+                             const std::string& help) {
+  return add_number_flag(
+      command, flag, [&value](std::uint64_t v) { value = v; }, help);
 }
 
 double parse_share(const std::string& flag, const std::string& text) {
