@@ -13,6 +13,7 @@ circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs&
 
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs) {
+  text = without_byte_order_mark(text);
   if (is_qasm3(text)) return parse_qasm3(text, name, inputs);
   if (!inputs.empty()) {
     throw Error(ExitCode::kInput, concat({name, ": only programs in OpenQASM 3 have inputs: '",
