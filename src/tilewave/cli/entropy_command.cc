@@ -249,10 +249,7 @@ void run(const EntropyFlags& f) {
   io::RasterInfo info = reader->info();
   info.channels = 1;
   info.type = field::sample_type(job.output);
-  std::erase_if(info.geo_tags, [](const io::RasterTag& tag) { return tag.tag == 42113; });
-  if (!info.geo_tags.empty()) {  // "no data" of the result, in the way of geographic tools
-    info.geo_tags.push_back({42113, {}, job.output == field::OutputType::kUint8 ? "255" : "nan"});
-  }
+  io::declare_nodata(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
   const auto writer = io::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
   writer->close();

@@ -27,6 +27,7 @@ void report(const MapFlags& f, const field::MapSummary& s) {
     nlohmann::ordered_json out;
     out["width"] = s.width;
     out["height"] = s.height;
+    out["missing"] = s.missing;
     out["nonfinite"] = s.nonfinite;
     out["processors"] = s.processors;
     if (f.verify) {
@@ -57,6 +58,10 @@ void report(const MapFlags& f, const field::MapSummary& s) {
   std::printf("%lld x %lld pixels, computed in %.3f s (%.2f ns a pixel)\n",
               static_cast<long long>(s.width), static_cast<long long>(s.height), s.compute_s,
               s.compute_s * 1e9 / pixels);
+  if (s.missing > 0) {
+    std::printf("%lld pixels have no data: %s in the output\n", static_cast<long long>(s.missing),
+                f.dtype == "u8" ? "0" : "NaN");
+  }
   if (s.nonfinite > 0)
     std::printf("%lld results are infinite or no number\n", static_cast<long long>(s.nonfinite));
 }
@@ -89,6 +94,7 @@ void run(const MapFlags& f) {
                stdout);
   io::RasterInfo info = reader->info();
   info.type = job.output;
+  io::declare_nodata(info, job.output == io::SampleType::kUint8 ? "" : "nan");
   const auto writer = io::create_raster(f.out, info);
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   job.on_progress = [&bar](double fraction, double remaining_s) {
