@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/field/entropy_stream.h"
@@ -160,6 +161,13 @@ void check_channels(const EntropyFlags& f, const io::RasterInfo& info) {
                                     std::to_string(info.channels - 1));
 }
 
+// What a logarithm to this base counts in.
+std::string unit_of(const EntropyFlags& f) {
+  if (f.base == "e") return "nats";
+  if (f.base == "2") return "bits";
+  return "(base " + f.base + ")";
+}
+
 void report(const EntropyFlags& f, const field::EntropySummary& s) {
   const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
   if (f.json) {
@@ -177,11 +185,11 @@ void report(const EntropyFlags& f, const field::EntropySummary& s) {
   }
   if (f.explain) std::printf("%s\n", s.plan.c_str());
   if (f.quiet) return;
-  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f, mean %.5f\n",
+  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f %s, mean %.5f\n",
               static_cast<long long>(s.width), static_cast<long long>(s.height),
-              static_cast<long long>(s.valid_pixels), s.least, s.most, s.mean);
-  std::printf("read %.3f s, computed %.3f s (%.2f ns a pixel), wrote %.3f s\n", s.read_s,
-              s.compute_s, s.compute_s * 1e9 / pixels, s.write_s);
+              static_cast<long long>(s.valid_pixels), s.least, s.most, unit_of(f).c_str(), s.mean);
+  std::printf("read %s, computed %s (%.2f ns a pixel), wrote %s\n", in_time(s.read_s).c_str(),
+              in_time(s.compute_s).c_str(), s.compute_s * 1e9 / pixels, in_time(s.write_s).c_str());
 }
 
 void run_container(const EntropyFlags& f, field::EntropyJob& job) {

@@ -35,7 +35,8 @@ void print_bars(std::vector<Row> rows, const char* what) {
   for (std::size_t k = 0; k < shown; ++k) {
     const Row& row = rows[k];
     const double relative = rows[0].share > 0 ? row.share / rows[0].share : 0;
-    const int length = std::max(1, static_cast<int>(relative * kBarWidth + 0.5));
+    const int length =
+        row.share > 0 ? std::max(1, static_cast<int>(relative * kBarWidth + 0.5)) : 0;
     std::printf("%s  %*s  %5.1f%%  %s\n", row.label.c_str(), static_cast<int>(value_width),
                 row.value.c_str(), 100 * row.share,
                 std::string(static_cast<std::size_t>(length), '#').c_str());
@@ -136,10 +137,11 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
                 in_time(r.plan.predicted_s).c_str(), in_bytes(r.memory_bytes).c_str());
     if (r.num_ranks > 1) {
       const auto ranks = static_cast<std::uint64_t>(r.num_ranks);
-      std::printf("a rank: %s of memory, %s sent in %llu exchanges\n",
+      std::printf("a rank: %s of memory, %s sent in %llu exchange%s\n",
                   in_bytes(r.memory_bytes / ranks).c_str(),
                   in_bytes(static_cast<std::uint64_t>(r.plan.exchange_bytes) / ranks).c_str(),
-                  static_cast<unsigned long long>(r.plan.exchanges));
+                  static_cast<unsigned long long>(r.plan.exchanges),
+                  r.plan.exchanges == 1 ? "" : "s");
     }
     return;
   }

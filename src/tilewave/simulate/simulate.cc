@@ -170,8 +170,9 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
     first = false;
   }
   if (!program.deferred.empty()) {
-    result.plan.text +=
-        std::to_string(program.deferred.size()) + " measurements read off the final state\n";
+    result.plan.text += std::to_string(program.deferred.size()) +
+                        (program.deferred.size() == 1 ? " measurement" : " measurements") +
+                        " read off the final state\n";
   }
   result.timings.plan_s = timer.elapsed_s();
 }
