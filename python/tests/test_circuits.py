@@ -180,7 +180,7 @@ def test_run_answers_everything_at_once():
     np.testing.assert_allclose(result.probabilities, [0.5, 0.5])
     np.testing.assert_allclose(result.joint_probabilities, [0.5, 0, 0, 0.5], atol=1e-15)
     np.testing.assert_allclose(result.expectations, [0.5, 0], atol=1e-15)
-    assert result.norm == pytest.approx(1) and result.steps and "passes" in result.plan["text"]
+    assert result.norm == pytest.approx(1) and result.steps and "total: 1 pass," in result.plan["text"]
 
 
 def test_plan_explains_itself():
@@ -226,6 +226,15 @@ def test_inverse():
         tw.Circuit(1, 1).measure(0, 0).inverse()
 
 
+def test_observables_and_results_for_people():
+    bell = tw.Circuit(2).h(0).cx(0, 1)
+    assert tw.expectation(bell, ["ZZ", "XX"]) == pytest.approx(2)
+    assert tw.expectation(bell, ["ZZ", ("XX", -0.5)]) == pytest.approx(0.5)
+    assert repr(tw.State(bell)) == "<tilewave.State: 2 qubits>"
+    assert repr(tw.run(bell, 100, seed=1, observables="ZZ")) == \
+        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectations, statevector on cpu>"
+
+
 @pytest.mark.parametrize("wrong, exception, message", [
     (lambda: tw.Circuit(2).h(2), ValueError, "out of range"),
     (lambda: tw.Circuit(2).cx(1, 1), ValueError, "named twice"),
@@ -250,6 +259,12 @@ def test_inverse():
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
     (lambda: tw.run(tw.Circuit(2), observables={"ZZ": 1j}), ValueError, "Hermitian"),
     (lambda: tw.sample(tw.Circuit(2), -1), ValueError, "-1 shots cannot be taken"),
+    (lambda: tw.sample(tw.Circuit(2), 1, seed=-1), ValueError, "seed -1 is out of range"),
+    (lambda: tw.simulate(tw.Circuit(2), seed=2**64), ValueError, "out of range"),
+    (lambda: tw.compile_sampler("M 0", seed=-1), ValueError, "seed -1 is out of range"),
+    (lambda: tw.simulate(tw.Circuit(2), threads=-1), ValueError, "threads=-1: use 0"),
+    (lambda: tw.amplitudes(tw.Circuit(3), ["01"]), ValueError, "'01' is no basis state of 3 qubits"),
+    (lambda: tw.amplitudes(tw.Circuit(2), ["0x"]), ValueError, "write 2 characters"),
 ])
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):

@@ -50,6 +50,9 @@ Options base_options(const PyCircuit& circuit, const std::string& precision,
   Options options;
   options.precision = parse_precision(precision);
   options.device = device;
+  if (threads < 0 || threads > 4096) {
+    throw Error(ExitCode::kUsage, "threads=" + std::to_string(threads) + ": use 0 (all) to 4096");
+  }
   options.num_threads = threads;
   options.seed = seed;
   options.plans = circuit.plans(options.precision, threads, device);
@@ -150,6 +153,9 @@ void bind_state(nb::module_& m) {
       },
       "circuit"_a, "precision"_a = "double", "device"_a = "auto", "threads"_a = 0,
       "seed"_a = nb::none());
+  c.def("__repr__", [](const PyState& self) {
+    return "<tilewave.State: " + std::to_string(self.num_qubits()) + " qubits>";
+  });
   c.def_prop_ro("num_qubits", &PyState::num_qubits);
   c.def(
       "norm", [](PyState& self) { return self.ask([](auto& s) { return s.norm(); }); },
@@ -214,6 +220,17 @@ nb::dict step_dict(const statevec::StepTime& step) {
 
 void bind_result(nb::module_& m) {
   nb::class_<Result> c(m, "Result", "What a run found, with what it cost.");
+  c.def("__repr__", [](const Result& r) {
+    std::string text = "<tilewave.Result: " + std::to_string(r.num_qubits) + " qubits";
+    if (!r.counts.empty()) {
+      text += ", " + std::to_string(r.shots) + " shots with " + std::to_string(r.counts.size()) +
+              " outcomes";
+    }
+    if (!r.expectations.empty()) {
+      text += ", " + std::to_string(r.expectations.size()) + " expectations";
+    }
+    return text + ", " + r.engine + " on " + r.device + ">";
+  });
   c.def_ro("num_qubits", &Result::num_qubits);
   c.def_prop_ro("precision", [](const Result& r) {
     return r.precision == Precision::kDouble ? "double" : "single";
