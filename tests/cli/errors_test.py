@@ -43,6 +43,9 @@ for flag, value in (("--seed", "-5"), ("--seed", "abc"), ("--threads", "0"), ("-
 fails(USAGE, "indices 0 to 3", "run", BELL, "--amplitudes", "4")
 fails(USAGE, "qubit 2", "run", BELL, "--probabilities", "0,2")
 fails(USAGE, "twice", "run", BELL, "--probabilities", "1,1")
+fails(USAGE, "--probabilities q0: not all or a list of qubits", "run", BELL, "--probabilities", "q0")
+fails(USAGE, "has a value already", "run", BELL, "--input", "a=1", "--input", "a=2")
+fails(INPUT, "/dev/null: the file is empty", "run", BELL, "--noise", "/dev/null")
 fails(USAGE, "unknown device", "run", BELL, "--device", "gpu")
 for value in ("0", "1.5", "-0.1", "half"):
     fails(USAGE, "0.925", "run", BELL, "--memory-fraction", value)

@@ -65,6 +65,10 @@ for precision, kind, size in (("double", "<c16", "d"), ("single", "<c8", "f")):
 # text
 done = tilewave("run", BELL, "--seed", "1", "--shots", "100")
 c.check(done.code == 0 and "###" in done.out and "2 qubits, double" in done.out, done.out)
+done = tilewave("run", "FILE", text=HEAD + "qreg q[1];\nh q[0];\n")
+c.check("\n1 qubit, double" in done.out and "1 pass" in done.out, done.out)
+done = tilewave("run", "FILE", "--dry-run", text=HEAD + "qreg q[39];\nh q; t q;\n")
+c.check(done.code == 0 and "the run would be refused" in done.out, f"a dry run says what would not fit: {done.out!r}")
 quiet = tilewave("run", BELL, "--seed", "1", "--shots", "100", "--quiet")
 c.check("qubits" not in quiet.out and "###" in quiet.out and quiet.err == "", quiet.out)
 c.check(done.err == "", f"no progress line in a pipe: {done.err!r}")

@@ -69,8 +69,8 @@ double parse_share(const std::string& flag, const std::string& text) {
   return value;
 }
 
-std::vector<Span> parse_spans(const std::string& flag, const std::string& text) {
-  const std::string want = "first:N or a list of indices such as 0,5,8-11";
+std::vector<Span> parse_spans(const std::string& flag, const std::string& text,
+                              const std::string& want) {
   std::vector<Span> spans;
   if (text.compare(0, 6, "first:") == 0) {
     std::uint64_t count = 0;
@@ -97,7 +97,7 @@ std::vector<Span> parse_spans(const std::string& flag, const std::string& text) 
 std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text) {
   if (text == "all") return {};
   std::vector<std::uint32_t> qubits;
-  for (const Span& span : parse_spans(flag, text)) {
+  for (const Span& span : parse_spans(flag, text, "all or a list of qubits such as 0,3,8-11")) {
     if (span.first + span.count > 1'000'000 || span.count > 1'000'000) {
       fail(flag, text, "qubits of any circuit this program can hold");
     }

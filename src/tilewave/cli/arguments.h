@@ -37,8 +37,11 @@ struct Span {
   std::uint64_t count = 1;
 };
 
-/// "first:10", or a list of numbers and ranges such as "3,8,10-19".
-std::vector<Span> parse_spans(const std::string& flag, const std::string& text);
+/// "first:10", or a list of numbers and ranges such as "3,8,10-19"; `want` is what an error asks
+/// for.
+std::vector<Span> parse_spans(
+    const std::string& flag, const std::string& text,
+    const std::string& want = "first:N or a list of indices such as 0,5,8-11");
 
 /// "all" (an empty list) or qubits as in parse_spans.
 std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text);

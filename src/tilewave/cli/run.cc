@@ -64,7 +64,9 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
     if (equal == 0 || number.empty() || *end != '\0' || !std::isfinite(value)) {
       throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=0.5");
     }
-    inputs[text.substr(0, equal)] = value;
+    if (!inputs.emplace(text.substr(0, equal), value).second) {
+      throw Error(ExitCode::kUsage, "--input " + text + ": this input has a value already");
+    }
   }
   return inputs;
 }
