@@ -22,6 +22,8 @@ c.check((r["num_qubits"], r["precision"], r["device"], r["seed"], r["shots"], r[
 c.check(set(r["counts"]) == {"00", "11"} and sum(r["counts"].values()) == 1000, f"counts {r['counts']}")
 c.check(all(abs(p - 0.5) < 1e-12 for p in r["probabilities"]), f"probabilities {r['probabilities']}")
 c.check([a["index"] for a in r["amplitudes"]] == [0, 1, 2, 3], "indices")
+few = tilewave("run", BELL, "--json", "--amplitudes", "first:10").json()["amplitudes"]
+c.check(few == r["amplitudes"], f"the first ten of four are four: {few}")
 c.check(abs(r["amplitudes"][3]["re"] - math.sqrt(0.5)) < 1e-12, "amplitude 3")
 c.check([round(v, 12) for v in r["expectations"]] == [0.5, 2.0, 1.0], f"expectations {r['expectations']}")
 c.check(abs(r["expectation_sum"] - 3.5) < 1e-12, "sum")

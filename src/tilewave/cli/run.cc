@@ -1,4 +1,5 @@
 // tilewave run FILE: the main job. RunFlags in, simulate, results out.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -126,6 +127,10 @@ void run(RunFlags& flags) {
   if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
+  if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
+    auto& count = options.amplitudes.front().count;  // as many as there are
+    count = std::min(count, std::uint64_t{1} << circuit.num_qubits());
+  }
   if (!flags.expect.empty()) {
     options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
   }
