@@ -203,6 +203,26 @@ def test_qasm_from_text_and_file(tmp_path):
             assert sum(tw.sample(tw.Circuit.from_qasm(example), 10).values()) == 10
 
 
+def test_files_of_other_people(tmp_path):
+    path = tmp_path / "a name with blanks, gr\u00f6\u00dfe.qasm"
+    path.write_bytes(b"// caf\xe9, as Latin-1 writes it\r\nOPENQASM 2.0;\r\nqreg q[1];\r\nh q[0];\r\n")
+    for source in (path, str(path)):
+        assert len(tw.Circuit.from_qasm(source)) == 1
+        np.testing.assert_allclose(tw.State(source).marginals(), [0.5])
+    with pytest.raises(FileNotFoundError):
+        tw.simulate(str(tmp_path / "no such file.qasm"))
+    path.write_text("h 0", encoding="utf-16")
+    with pytest.raises(ValueError, match="not a text file|NUL"):
+        tw.simulate(path)
+
+
+def test_matrices_of_any_kind():
+    circuit = tw.Circuit(1)
+    assert circuit.unitary([[0, 1], [1, 0]], [0]) is circuit
+    np.testing.assert_allclose(tw.simulate(circuit), [0, 1])
+    assert "norm" in tw.run(circuit.unitary(np.ones((2, 2)), [0]), 1, seed=1).warnings[0]
+
+
 def test_stim_circuits_as_states():
     text = "H 0\nCX 0 1 0 2\nM 0 !1\nMPP X1*X2\nCX rec[-3] 2\nMR 2\nREPEAT 2 {\n    MX 0\n}\nDETECTOR rec[-1]\n"
     bits = tw.sample_bits(tw.Circuit.from_stim(text), 300, seed=2)
@@ -263,6 +283,9 @@ def test_observables_and_results_for_people():
     (lambda: tw.simulate(tw.Circuit(2), seed=2**64), ValueError, "out of range"),
     (lambda: tw.compile_sampler("M 0", seed=-1), ValueError, "seed -1 is out of range"),
     (lambda: tw.simulate(tw.Circuit(2), threads=-1), ValueError, "threads=-1: use 0"),
+    (lambda: tw.compile_sampler("M 0", threads=-1), ValueError, "threads=-1"),
+    (lambda: tw.entropy(np.zeros((3, 3), np.uint8), threads=5000), ValueError, "threads=5000"),
+    (lambda: tw.map(np.zeros((3, 3), np.float32), "v", threads=-2), ValueError, "threads=-2"),
     (lambda: tw.amplitudes(tw.Circuit(3), ["01"]), ValueError, "'01' is no basis state of 3 qubits"),
     (lambda: tw.amplitudes(tw.Circuit(2), ["0x"]), ValueError, "write 2 characters"),
 ])

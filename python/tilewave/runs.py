@@ -199,6 +199,15 @@ def _real_terms(observables, num_qubits, pauli_order):
     return [(float(c.real), x, z) for c, (_, x, z) in zip(coefficients, terms)]
 
 
+class State(_core.State):
+    """The final state of a circuit (of one shot, when it measures in the middle), kept to be asked again and again.
+    Trailing measurements are left out."""
+
+    def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+                 seed: Seed = None) -> None:
+        super().__init__(circuit_of(circuit), precision, device, threads, seed_of(seed))
+
+
 class Plan:
     """How a circuit would run: passes over the state, their bytes and times."""
 

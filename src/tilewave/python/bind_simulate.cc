@@ -50,10 +50,7 @@ Options base_options(const PyCircuit& circuit, const std::string& precision,
   Options options;
   options.precision = parse_precision(precision);
   options.device = device;
-  if (threads < 0 || threads > 4096) {
-    throw Error(ExitCode::kUsage, "threads=" + std::to_string(threads) + ": use 0 (all) to 4096");
-  }
-  options.num_threads = threads;
+  options.num_threads = checked_threads(threads);
   options.seed = seed;
   options.plans = circuit.plans(options.precision, threads, device);
   return options;
