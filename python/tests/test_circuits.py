@@ -1,7 +1,9 @@
 """Building circuits, running them, and everything that is wrong with them."""
 import gc
 import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +135,30 @@ def test_the_interpreter_runs_while_a_circuit_does():
         ticks += 1
     thread.join()
     assert ticks > 3
+
+
+@pytest.mark.parametrize("ask", [tw.simulate, lambda c: tw.run(c, 10, seed=1).counts,
+                                 lambda c: tw.sample(c, 2, seed=1, engine="trajectories", noise={
+                                     "channels": [{"after": "h", "channel": "depolarizing", "p": 1e-5}]})],
+                         ids=["simulate", "run", "trajectories"])
+def test_an_interrupt_ends_a_run(ask):
+    circuit = tw.Circuit(21)
+    for k in range(150):  # a pass and more each
+        for q in range(21):
+            circuit.h(q).t(q)
+            circuit.cx(q, (q + 1 + k % 19) % 21)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(circuit)
+    stopped_s = time.monotonic() - start
+    start = time.monotonic()
+    again = ask(circuit)  # what was under way has left nothing behind
+    whole_s = time.monotonic() - start
+    assert stopped_s < 0.2 + 0.7 * whole_s, (stopped_s, whole_s)
+    if ask is tw.simulate:
+        np.testing.assert_array_equal(again, ask(circuit.copy()))
 
 
 def test_shots():

@@ -9,6 +9,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <functional>
+
 #include "tilewave/base/error.h"
 #include "tilewave/io/pauli_text.h"
 #include "tilewave/python/arrays-inl.h"
@@ -45,6 +48,19 @@ circuit::PauliSum to_sum(const Terms& terms) {
   return sum;
 }
 
+// Lets Ctrl-C end a long run between two passes: asks for signals every tenth of a second. Called
+// without the interpreter's lock.
+std::function<void(double, double)> interruptible() {
+  using Clock = std::chrono::steady_clock;
+  return [last = Clock::now()](double, double) mutable {
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::milliseconds(100)) return;
+    last = now;
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+}
+
 Options base_options(const PyCircuit& circuit, const std::string& precision,
                      const std::string& device, int threads, const Seed& seed) {
   Options options;
@@ -52,6 +68,7 @@ Options base_options(const PyCircuit& circuit, const std::string& precision,
   options.device = device;
   options.num_threads = checked_threads(threads);
   options.seed = seed;
+  options.on_progress = interruptible();
   options.plans = circuit.plans(options.precision, threads, device);
   return options;
 }

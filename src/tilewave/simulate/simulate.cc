@@ -423,6 +423,21 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   return result;
 }
 
+namespace {
+
+// Progress over the passes of one plan.
+statevec::RunObserver progress_of(const Options& options) {
+  statevec::RunObserver observer;
+  if (options.on_progress) {
+    observer.on_progress = [&options](double done_s, double total_s) {
+      options.on_progress(total_s > 0 ? done_s / total_s : 1, total_s - done_s);
+    };
+  }
+  return observer;
+}
+
+}  // namespace
+
 std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options,
                                    bool in_order) {
   const Program program = prepare(circuit);
@@ -435,7 +450,7 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   branch_options.plans = options.plans.get();
   branch_options.in_order = in_order;
   Result ignored;
-  run_branches(program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  run_branches(program, state, branch_options, progress_of(options), ignored, [](const Leaf&) {});
   return state;
 }
 
@@ -458,7 +473,8 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   BranchOptions branch_options;
   branch_options.in_order = true;
   Result ignored;
-  run_branches(density.program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  run_branches(density.program, state, branch_options, progress_of(options), ignored,
+               [](const Leaf&) {});
   return state;
 }
 
