@@ -57,6 +57,9 @@ with tempfile.TemporaryDirectory() as name:
     done = tilewave("detect", "--in", circuit, "--out", "/dev/null", "--obs_out", "/dev/null")
     c.check(done.code == 0, f"devices may be named twice: {done.err!r}")
 
+    for flag in ("--state", "--report"):  # pages and arrays go to files
+        refused(USAGE, f"{flag} -: give the name", "run", BELL, flag, "-")
+
     # outputs that cannot be written are found before the work
     for flag in ("--report", "--state"):
         refused(RESOURCES, "nowhere", "run", BELL, flag, folder / "nowhere" / "x")

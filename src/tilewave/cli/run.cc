@@ -124,6 +124,11 @@ void run(RunFlags& flags) {
                                                           : circuit::PauliOrder::kLastIsQubit0;
   const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
   need_distinct_files({flags.file, flags.expect, flags.noise}, {state, page});
+  for (const OutputFile& file : {state, page}) {
+    if (file.path == "-") {
+      throw Error(ExitCode::kUsage, std::string(file.flag) + " -: give the name of a file");
+    }
+  }
   if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
