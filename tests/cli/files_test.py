@@ -66,6 +66,7 @@ with tempfile.TemporaryDirectory() as name:
         refused(RESOURCES, str(folder), "run", BELL, flag, folder)
     done = tilewave("bench", "bv", "--qubits", "5", "--no-limit", "--json", folder / "nowhere" / "x.json")
     c.check(done.code == RESOURCES and "nowhere" in done.err and not done.out, f"bench --json: {done.err!r}")
+    refused(RESOURCES, "there is no folder", "bench", "bv", "--qubits", "5", "--write", circuit)
     done = tilewave("bench", "bv", "--qubits", "5", "--write", folder / "new")
     c.check(done.out == f"{folder}/new/bv_5.qasm\n", f"bench --write says what it wrote: {done.out!r}")
 

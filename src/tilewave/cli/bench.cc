@@ -71,6 +71,7 @@ void write_circuits(const std::vector<Subject>& subjects, const std::string& fol
   std::filesystem::create_directories(folder, problem);
   for (const auto& s : subjects) {
     const std::string path = folder + "/" + s.name + ".qasm";
+    need_writable({"--write", path});
     std::ofstream out(path);
     out << io::to_qasm2(s.circuit);
     out.close();

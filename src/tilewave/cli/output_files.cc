@@ -57,10 +57,10 @@ void need_writable(const OutputFile& output) {
     if (access(output.path.c_str(), W_OK) != 0) fail(output, std::strerror(errno));
     return;
   }
-  const std::string folder = fs::path(output.path).parent_path().string();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-    fail(output, std::strerror(errno));
-  }
+  const std::string parent = fs::path(output.path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (!fs::is_directory(folder, ignored)) fail(output, "there is no folder '" + folder + "'");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) fail(output, std::strerror(errno));
 }
 
 }  // namespace tilewave::cli
