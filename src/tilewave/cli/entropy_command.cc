@@ -284,7 +284,8 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--base", f->base, "of the logarithm: e (default), 2, 10, K, or a number");
   c->add_option("--border", f->border,
                 "crop (default), reflect, nearest, constant:<class>, valid, study2020");
-  c->add_option("--nodata", f->nodata, "value of missing pixels (NaN always is)");
+  c->add_option("--nodata", f->nodata,
+                "value of missing pixels, instead of what a TIFF declares (NaN always is)");
   c->add_option("--min-valid", f->min_valid, "least share of the window that must be valid");
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
