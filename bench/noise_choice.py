@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """noise_choice.py TILEWAVE [--json FILE]: what the choice between the noisy engines predicts, against what they take.
 
 Brickwork circuits of rotations (or of Clifford gates) and cx with a channel after every gate, over a grid of sizes, error

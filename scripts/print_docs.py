@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"(<!-- output: \./tw (?P<words>.*?) -->\n)(?P<body>.*?)(<!-- end -->)", re.S)
-VARIES = re.compile(r"^\d+ qubits, .*\n", re.M)
+VARIES = re.compile(r"^\d+ qubits?, .*\n", re.M)
 
 
 def main():

@@ -338,7 +338,7 @@ def markdown(report, short=False):
     peers = [p for p, _ in RATIOS if any(p in r["times"] for r in rows)]
     titles = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
               "qulacs": "Qulacs FP64"}
-    ms = lambda entry: f"{1e3 * entry['median_s']:.3g}"
+    ms = lambda entry: f"{1e3 * entry['median_s']:{'.3g' if entry['median_s'] < 0.9995 else '.0f'}}"
     machine = report["machine"]
     head = [f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; in-place pass "
              f"{machine['in_place_bytes_per_s'] / 1e9:.1f} GB/s; {report['date']}. Milliseconds, medians; in brackets how "
@@ -445,7 +445,7 @@ def main():
         circuits = {}
         for size in (CHECK_QUBITS, arguments.qubits):
             subprocess.run([arguments.tilewave, "bench", *families, "--qubits", str(size), "--write", folder],
-                           check=True)
+                           check=True, stdout=subprocess.DEVNULL)
             for family in families:
                 path = Path(folder) / f"{family}_{size}.qasm"
                 circuits[family, size] = (*read_qasm(path), path)

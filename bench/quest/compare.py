@@ -10,6 +10,8 @@ import statistics
 import subprocess
 import sys
 
+if len(sys.argv) < 4:
+    sys.exit(__doc__)
 BENCH, TILEWAVE, DATA = sys.argv[1:4]
 OTHER = sys.argv[4] if len(sys.argv) > 4 else None
 REPEATS = 6

@@ -1,7 +1,9 @@
 """Building circuits, running them, and everything that is wrong with them."""
 import gc
 import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +137,30 @@ def test_the_interpreter_runs_while_a_circuit_does():
     assert ticks > 3
 
 
+@pytest.mark.parametrize("ask", [tw.simulate, lambda c: tw.run(c, 10, seed=1).counts,
+                                 lambda c: tw.sample(c, 2, seed=1, engine="trajectories", noise={
+                                     "channels": [{"after": "h", "channel": "depolarizing", "p": 1e-5}]})],
+                         ids=["simulate", "run", "trajectories"])
+def test_an_interrupt_ends_a_run(ask):
+    circuit = tw.Circuit(21)
+    for k in range(150):  # a pass and more each
+        for q in range(21):
+            circuit.h(q).t(q)
+            circuit.cx(q, (q + 1 + k % 19) % 21)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(circuit)
+    stopped_s = time.monotonic() - start
+    start = time.monotonic()
+    again = ask(circuit)  # what was under way has left nothing behind
+    whole_s = time.monotonic() - start
+    assert stopped_s < 0.2 + 0.7 * whole_s, (stopped_s, whole_s)
+    if ask is tw.simulate:
+        np.testing.assert_array_equal(again, ask(circuit.copy()))
+
+
 def test_shots():
     circuit = tw.Circuit(3, 3).h(0).cx(0, 1).measure(0, 2).measure(1, 0)
     bits = tw.sample_bits(circuit, 500, seed=7)
@@ -180,7 +206,7 @@ def test_run_answers_everything_at_once():
     np.testing.assert_allclose(result.probabilities, [0.5, 0.5])
     np.testing.assert_allclose(result.joint_probabilities, [0.5, 0, 0, 0.5], atol=1e-15)
     np.testing.assert_allclose(result.expectations, [0.5, 0], atol=1e-15)
-    assert result.norm == pytest.approx(1) and result.steps and "passes" in result.plan["text"]
+    assert result.norm == pytest.approx(1) and result.steps and "total: 1 pass," in result.plan["text"]
 
 
 def test_plan_explains_itself():
@@ -201,6 +227,26 @@ def test_qasm_from_text_and_file(tmp_path):
     for example in sorted((ROOT / "examples").glob("*.qasm")):
         if "24" not in example.name:
             assert sum(tw.sample(tw.Circuit.from_qasm(example), 10).values()) == 10
+
+
+def test_files_of_other_people(tmp_path):
+    path = tmp_path / "a name with blanks, gr\u00f6\u00dfe.qasm"
+    path.write_bytes(b"// caf\xe9, as Latin-1 writes it\r\nOPENQASM 2.0;\r\nqreg q[1];\r\nh q[0];\r\n")
+    for source in (path, str(path)):
+        assert len(tw.Circuit.from_qasm(source)) == 1
+        np.testing.assert_allclose(tw.State(source).marginals(), [0.5])
+    with pytest.raises(FileNotFoundError):
+        tw.simulate(str(tmp_path / "no such file.qasm"))
+    path.write_text("h 0", encoding="utf-16")
+    with pytest.raises(ValueError, match="not a text file|NUL"):
+        tw.simulate(path)
+
+
+def test_matrices_of_any_kind():
+    circuit = tw.Circuit(1)
+    assert circuit.unitary([[0, 1], [1, 0]], [0]) is circuit
+    np.testing.assert_allclose(tw.simulate(circuit), [0, 1])
+    assert "norm" in tw.run(circuit.unitary(np.ones((2, 2)), [0]), 1, seed=1).warnings[0]
 
 
 def test_stim_circuits_as_states():
@@ -224,6 +270,15 @@ def test_inverse():
     assert isinstance(circuit.inverse(), tw.Circuit)
     with pytest.raises(ValueError):
         tw.Circuit(1, 1).measure(0, 0).inverse()
+
+
+def test_observables_and_results_for_people():
+    bell = tw.Circuit(2).h(0).cx(0, 1)
+    assert tw.expectation(bell, ["ZZ", "XX"]) == pytest.approx(2)
+    assert tw.expectation(bell, ["ZZ", ("XX", -0.5)]) == pytest.approx(0.5)
+    assert repr(tw.State(bell)) == "<tilewave.State: 2 qubits>"
+    assert repr(tw.run(bell, 100, seed=1, observables="ZZ")) == \
+        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectations, statevector on cpu>"
 
 
 @pytest.mark.parametrize("wrong, exception, message", [
@@ -250,6 +305,15 @@ def test_inverse():
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
     (lambda: tw.run(tw.Circuit(2), observables={"ZZ": 1j}), ValueError, "Hermitian"),
     (lambda: tw.sample(tw.Circuit(2), -1), ValueError, "-1 shots cannot be taken"),
+    (lambda: tw.sample(tw.Circuit(2), 1, seed=-1), ValueError, "seed -1 is out of range"),
+    (lambda: tw.simulate(tw.Circuit(2), seed=2**64), ValueError, "out of range"),
+    (lambda: tw.compile_sampler("M 0", seed=-1), ValueError, "seed -1 is out of range"),
+    (lambda: tw.simulate(tw.Circuit(2), threads=-1), ValueError, "threads=-1: use 0"),
+    (lambda: tw.compile_sampler("M 0", threads=-1), ValueError, "threads=-1"),
+    (lambda: tw.entropy(np.zeros((3, 3), np.uint8), threads=5000), ValueError, "threads=5000"),
+    (lambda: tw.map(np.zeros((3, 3), np.float32), "v", threads=-2), ValueError, "threads=-2"),
+    (lambda: tw.amplitudes(tw.Circuit(3), ["01"]), ValueError, "'01' is no basis state of 3 qubits"),
+    (lambda: tw.amplitudes(tw.Circuit(2), ["0x"]), ValueError, "write 2 characters"),
 ])
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):

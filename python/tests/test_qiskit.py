@@ -162,6 +162,13 @@ def test_backend_counts_and_memory():
     assert result.get_counts(circuit) == counts
 
 
+def test_backend_says_what_a_person_forgot():
+    with pytest.warns(UserWarning, match="measures nothing"):
+        TilewaveBackend().run(QuantumCircuit(1, 1), shots=3)
+    with pytest.raises(TypeError, match="takes a QuantumCircuit or a list of them, not str"):
+        TilewaveBackend().run("h 0")
+
+
 def test_backend_is_a_target_for_the_transpiler():
     backend = TilewaveBackend()
     circuit = QuantumCircuit(4)

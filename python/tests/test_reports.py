@@ -62,13 +62,57 @@ def check_page(path, data):
 def test_page_of_the_command_line(tmp_path):
     page = tmp_path / "run.html"
     done = subprocess.run([os.environ["TILEWAVE"], "run", ROOT / "examples" / "qft_20.qasm", "--shots", "500", "--seed",
-                           "3", "--probabilities", "0,3,7", "--expect", "Z0 + 0.5 X1", "--json", "--report", page],
+                           "3", "--probabilities", "0,3,7", "--expect", "Z0 + 0.5 X1", "--amplitudes", "0-3", "--json", "--report", page],
                           capture_output=True, text=True, check=True)
     data = json.loads(done.stdout)
     assert embedded(page.read_text())["counts"] == data["counts"]
     dom, keys = check_page(page, data)
-    assert {"probabilities.2", "expectations.1", "expectation_sum", "limit_bytes_per_s"} <= keys
+    assert {"probabilities.2", "joint_probabilities.7", "expectations.1", "expectation_sum", "limit_bytes_per_s"} <= keys
+    assert "0.5 IIIIIIIIIIIIIIIIIIXI" in dom and "statevector" in dom and "1 - " in dom  # term, engine, norm
+    assert dom.count("0.250000 + ") == 4  # amplitudes
     assert "<svg" in dom and dom.count("<rect") == 2 * len(data["steps"]) and "qft_20.qasm" in dom
+
+
+def shown_text(path):
+    """What a person can read on the page."""
+    dom, console = render(path)
+    assert not console, console
+    return re.sub(r"<script.*?</script>", "", dom, flags=re.S)
+
+
+@needs_browser
+def test_page_of_other_engines(tmp_path):
+    page = tmp_path / "run.html"
+    seed = 2**64 - 1  # more digits than a script's numbers have
+    run = [os.environ["TILEWAVE"], "run", "--seed", str(seed), "--quiet", "--report", page]
+    subprocess.run([*run, ROOT / "examples" / "ghz_24.qasm"], capture_output=True, check=True)
+    text = shown_text(page)
+    assert "undefined" not in text and ">stabilizer<" in text and f">{seed}<" in text
+    subprocess.run([*run, ROOT / "examples" / "bell.qasm", "--noise", ROOT / "examples" / "noise" / "device.json",
+                    "--engine", "trajectories", "--shots", "200", "--expect", "ZZ", "--probabilities", "all"],
+                   capture_output=True, check=True)
+    text = shown_text(page)
+    assert "undefined" not in text and "NaN" not in text and text.count("\u00b1") == 4  # two qubits, a term, the sum
+
+
+@needs_browser
+def test_page_of_many_outcomes(tmp_path):
+    page = tmp_path / "run.html"
+    circuit = tw.Circuit(18)
+    for q in range(18):
+        circuit.h(q).t(q)
+    assert len(tw.report(circuit, page, 300000, seed=1).counts) > 150000
+    assert "further rows are in the JSON" in shown_text(page)
+
+
+def test_page_of_a_noisy_run(tmp_path):
+    page = tmp_path / "run.html"
+    noise = {"channels": [{"after": "all", "channel": "depolarizing", "p": 0.1}]}
+    result = tw.report(tw.Circuit(3).h(0).cx(0, 2), page, 50, seed=2**63, noise=noise, engine="trajectories",
+                       observables="0.5 XIY")
+    data = embedded(page.read_text())
+    assert data["seed"] == str(2**63) and data["observables"] == ["0.5 XIY"] and data["trajectories"] == 50
+    assert data["engine"] == "trajectories" and data["expectation_errors"] == list(result.expectation_errors)
 
 
 @needs_browser
@@ -103,7 +147,7 @@ def test_page_without_a_browser(tmp_path):
     assert "prefers-color-scheme: dark" in text and 'name="viewport"' in text
     done = subprocess.run([os.environ["TILEWAVE"], "run", ROOT / "examples" / "bell.qasm", "--report",
                            tmp_path / "no" / "such.html"], capture_output=True, text=True)
-    assert done.returncode == 3 and "cannot write the report" in done.stderr
+    assert done.returncode == 3 and "cannot write the file" in done.stderr
     done = subprocess.run([os.environ["TILEWAVE"], "run", ROOT / "examples" / "bell.qasm", "--report", page,
                            "--dry-run"], capture_output=True, text=True)
     assert done.returncode == 2

@@ -8,16 +8,18 @@ Circuits::
     tw.sample(bell.measure_all(), 1000)   # {'00': 503, '11': 497}
 
 Basis states are numbered with qubit 0 as the least significant bit; strings of bits show it rightmost, as in Qiskit.
-Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit.
+Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit and
+for a device that is not there.
 """
 from typing import TYPE_CHECKING, Any
 
-from ._core import Result, State, __version__, built_with_cuda, gate_names
+from ._core import Result, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
 from .circuits import Circuit
 from .fields import entropy, map
 from .noise import NoiseModel, noise_model
-from .runs import Plan, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits, simulate
+from .runs import (Plan, State, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits,
+                   simulate)
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 

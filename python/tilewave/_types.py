@@ -13,8 +13,8 @@ PauliOrder = Literal["last", "first"]
 NoiseEngine = Literal["auto", "statevector", "stabilizer", "density", "trajectories"]
 Device = str  # auto, cpu, cuda, cuda:<index>, cuda:0-3
 Path = Union[str, "os.PathLike[str]"]
-#: A text, a mapping or a list of Pauli strings and coefficients, Qiskit's SparsePauliOp or Pauli.
-Observable = Union[str, Mapping[str, complex], Iterable[tuple[str, complex]], Any]
+#: A text, a mapping or a list of Pauli strings and coefficients, a list of strings, Qiskit's SparsePauliOp or Pauli.
+Observable = Union[str, Mapping[str, complex], Iterable[Union[str, tuple[str, complex]]], Any]
 #: What tilewave.noise_model takes: its own, a dictionary, JSON, a path, Aer's NoiseModel.
 Noise = Union[Mapping[str, Any], Path, Any, None]
 #: A tilewave.Circuit, Qiskit's QuantumCircuit, a stim.Circuit without noise, or OpenQASM: a text or a path.

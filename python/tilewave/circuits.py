@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._types import AnyCircuit, Path, StimCircuit
@@ -11,16 +14,18 @@ from ._types import AnyCircuit, Path, StimCircuit
 
 def read_text(source: Path) -> tuple[str, str]:
     """A text and its name: of a file (a path, or a short string that names one), or the string itself."""
-    if isinstance(source, os.PathLike):
-        with open(source, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(), os.fspath(source)
-    if not isinstance(source, str):
+    if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"expected a text or a path, not {type(source).__name__}")
-    if "\n" not in source and ";" not in source and len(source) < 4096 and " " not in source.strip() and source.strip():
-        if os.path.exists(source) or os.path.splitext(source)[1] in (".qasm", ".stim", ".txt", ".dem"):
-            with open(source, encoding="utf-8", errors="surrogateescape") as file:
-                return file.read(), source
-    return source, "<text>"
+    if isinstance(source, str) and not _names_a_file(source):
+        return source, "<text>"
+    with open(source, encoding="utf-8", errors="replace") as file:  # what is wrong in a comment does no harm
+        return file.read(), os.fspath(source)
+
+
+def _names_a_file(source):
+    if "\n" in source or ";" in source or len(source) >= 4096 or not source.strip():
+        return False
+    return os.path.exists(source) or os.path.splitext(source)[1] in (".qasm", ".stim", ".txt", ".dem")
 
 
 def circuit_of(circuit: AnyCircuit) -> _core.Circuit:
@@ -72,6 +77,13 @@ class Circuit(_core.Circuit):
     def copy(self) -> Circuit:
         """A circuit of its own with the same operations."""
         return type(self)(self)
+
+    def unitary(self, matrix: ArrayLike, targets: Sequence[int], controls: Sequence[int] = (),
+                control_values: Optional[int] = None) -> Circuit:
+        """Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k]. It need not be unitary: the
+        norm is then no longer 1, nothing is rescaled, and `Result.warnings` says so."""
+        super().unitary(np.ascontiguousarray(matrix, np.complex128), targets, controls, control_values)
+        return self
 
     def inverse(self) -> Circuit:
         """The circuit that undoes this one, which must be unitary."""

@@ -28,6 +28,7 @@ def plot_counts(counts: Union[Mapping[str, int], Result], ax: Any = None, *, mos
     ax.bar(range(len(shown)), [counts[key] for key in shown])
     ax.set_xticks(range(len(shown)), shown, rotation=90 if len(shown) > 4 else 0, family="monospace")
     ax.set_ylabel("shots")
+    ax.set_xlabel("outcome")
     if len(shown) < len(counts):
         ax.set_title(f"{len(shown)} of {len(counts)} outcomes", fontsize="small")
     return ax
@@ -42,6 +43,7 @@ def plot_probabilities(probabilities: ArrayLike, ax: Any = None) -> Any:
     ax.bar(range(len(values)), values)
     ax.set_ylim(0, 1)
     ax.set_xlabel("qubit")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel("P(1)")
     return ax
 

@@ -37,11 +37,11 @@ def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: De
     if on_device:
         if noise is not None:
             raise ValueError("a density matrix lies on the host: leave on_device out")
-        return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed)
+        return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed_of(seed))
     if noise is not None:
         elements = _core._density(circuit, core_of(noise), precision, device, threads)
         return elements.reshape(2**circuit.num_qubits, -1).T
-    return _core._simulate(circuit, precision, device, threads, seed)
+    return _core._simulate(circuit, precision, device, threads, seed_of(seed))
 
 
 def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
@@ -57,7 +57,7 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
     elif probabilities is False:
         probabilities = None
     terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
-    return _core._run(circuit, _count(shots), seed, precision, device, threads, probabilities, terms, record_shots,
+    return _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, probabilities, terms, record_shots,
                       record_steps, explain, False, core_of(noise), engine)
 
 
@@ -66,7 +66,7 @@ def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precisi
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
     circuit = circuit_of(circuit)
-    return _core._run(circuit, _count(shots), seed, precision, device, threads, None, [], False, False, False, False,
+    return _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, [], False, False, False, False,
                       core_of(noise), engine).counts
 
 
@@ -76,9 +76,29 @@ def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bi
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
     circuit = circuit_of(circuit)
-    result = _core._run(circuit, _count(shots), seed, precision, device, threads, None, [], True, False, False, False,
+    result = _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, [], True, False, False, False,
                         core_of(noise), engine)
     return _bits_of(result, bit_packed)
+
+
+def _indices(chosen, num_qubits):
+    for item in chosen:
+        if not isinstance(item, str):
+            yield index(item)
+            continue
+        if len(item) != num_qubits or set(item) - {"0", "1"}:
+            raise ValueError(f"'{item}' is no basis state of {num_qubits} qubits: write {num_qubits} characters 0 or 1")
+        yield int(item, 2)
+
+
+def seed_of(seed: Seed) -> Optional[int]:
+    """The seed as the compiled part takes it."""
+    if seed is None:
+        return None
+    seed = index(seed)
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed {seed} is out of range: use 0 to 2^64 - 1, or None to draw one")
+    return seed
 
 
 def _count(shots):
@@ -100,14 +120,14 @@ def probabilities(circuit: AnyCircuit, qubits: Optional[Sequence[int]] = None, *
                   device: Device = "auto", threads: int = 0, seed: Seed = None) -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, precision, device, threads, seed).probabilities(qubits)
+    return _core.State(circuit, precision, device, threads, seed_of(seed)).probabilities(qubits)
 
 
 def marginals(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
               seed: Seed = None) -> NDArray[np.float64]:
     """P(qubit = 1) of every qubit."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, precision, device, threads, seed).marginals()
+    return _core.State(circuit, precision, device, threads, seed_of(seed)).marginals()
 
 
 def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
@@ -117,8 +137,8 @@ def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]]
     circuit = circuit_of(circuit)
     if indices is None:
         return simulate(circuit, precision=precision, device=device, threads=threads, seed=seed)
-    chosen = [int(index, 2) if isinstance(index, str) else int(index) for index in indices]
-    return _core.State(circuit, precision, device, threads, seed).amplitudes(chosen)
+    chosen = list(_indices(indices, circuit.num_qubits))
+    return _core.State(circuit, precision, device, threads, seed_of(seed)).amplitudes(chosen)
 
 
 def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
@@ -126,18 +146,18 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
                 noise: Noise = None, engine: NoiseEngine = "auto") -> Any:
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
     string is qubit 0; ``pauli_order="first"`` reads the other way), a dictionary string -> coefficient, a list of
-    (string, coefficient), or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
+    (string, coefficient) or of strings, or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
     over which the expectation is averaged; a noisy one is exact or averaged over trajectories (``shots`` of them, 1000
     when none are given): `run` tells which, and the standard errors."""
     circuit = circuit_of(circuit)
     coefficients, terms = pauli_terms(observable, circuit.num_qubits, pauli_order)
     if shots or noise is not None or engine != "auto":
-        values = _core._run(circuit, _count(shots), seed, precision, device, threads, None, terms, False, False, False,
+        values = _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, terms, False, False, False,
                             False, core_of(noise), engine).expectations
     else:
         if circuit.is_dynamic:
             raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")
-        values = _core.State(circuit, precision, device, threads, seed)._expectations(terms)
+        values = _core.State(circuit, precision, device, threads, seed_of(seed))._expectations(terms)
     total = np.dot(coefficients, values)
     return float(total.real) if np.isrealobj(coefficients) or not np.any(coefficients.imag) else complex(total)
 
@@ -157,7 +177,8 @@ def pauli_terms(observable: Observable, num_qubits: int,
         return np.array([c for c, _, _ in terms]), [(1.0, x, z) for _, x, z in terms]
     items = list(observable.items()) if hasattr(observable, "items") else list(observable)
     coefficients, terms = [], []
-    for string, coefficient in items:
+    for item in items:
+        string, coefficient = (item, 1.0) if isinstance(item, str) else item
         (factor, x, z), *more = _core._parse_pauli_sum(string, pauli_order, num_qubits)
         if more:
             raise ValueError(f"'{string}' is a sum: give one Pauli string for each coefficient")
@@ -176,6 +197,15 @@ def _real_terms(observables, num_qubits, pauli_order):
     if np.iscomplexobj(coefficients) and np.any(coefficients.imag):
         raise ValueError("the observable is not Hermitian: a coefficient is complex")
     return [(float(c.real), x, z) for c, (_, x, z) in zip(coefficients, terms)]
+
+
+class State(_core.State):
+    """The final state of a circuit (of one shot, when it measures in the middle), kept to be asked again and again.
+    Trailing measurements are left out."""
+
+    def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+                 seed: Seed = None) -> None:
+        super().__init__(circuit_of(circuit), precision, device, threads, seed_of(seed))
 
 
 class Plan:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimCircuit
 from .circuits import read_text
+from .runs import seed_of
 
 
 ShotEngine = Literal["auto", "frame", "sparse"]
@@ -53,7 +54,7 @@ class CompiledSampler:
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._sampler = _core._Sampler(*_text_of(circuit), False, seed, not skip_reference_sample, engine, threads,
+        self._sampler = _core._Sampler(*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads,
                                        device)
 
     @property
@@ -94,7 +95,7 @@ class CompiledDetectorSampler:
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
-        self._sampler = _core._Sampler(*_text_of(circuit), True, seed, True, engine, threads, device)
+        self._sampler = _core._Sampler(*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
 
     @property
     def num_detectors(self) -> int:

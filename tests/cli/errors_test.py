@@ -43,6 +43,9 @@ for flag, value in (("--seed", "-5"), ("--seed", "abc"), ("--threads", "0"), ("-
 fails(USAGE, "indices 0 to 3", "run", BELL, "--amplitudes", "4")
 fails(USAGE, "qubit 2", "run", BELL, "--probabilities", "0,2")
 fails(USAGE, "twice", "run", BELL, "--probabilities", "1,1")
+fails(USAGE, "--probabilities q0: not all or a list of qubits", "run", BELL, "--probabilities", "q0")
+fails(USAGE, "has a value already", "run", BELL, "--input", "a=1", "--input", "a=2")
+fails(INPUT, "/dev/null: the file is empty", "run", BELL, "--noise", "/dev/null")
 fails(USAGE, "unknown device", "run", BELL, "--device", "gpu")
 for value in ("0", "1.5", "-0.1", "half"):
     fails(USAGE, "0.925", "run", BELL, "--memory-fraction", value)
@@ -51,10 +54,31 @@ fails(USAGE, "--ranks", "run", BELL, "--ranks", "2", "--memory-fraction", "0.5")
 fails(USAGE, "0.925", "bench", "ghz", "--qubits", "4", "--memory-fraction", "2")
 fails(USAGE, "--bogus", "run", BELL, "--bogus")
 fails(USAGE, "FILE", "run")
-fails(USAGE, "bogus", "bogus")
+fails(USAGE, "no command 'bogus': see 'tilewave help'", "bogus")
+fails(USAGE, "no command 'runn' (did you mean 'run'?)", "runn", BELL)
+fails(USAGE, f"'tilewave run {BELL}'", BELL)
+fails(USAGE, "no flag '--shot' (did you mean '--shots'?): see 'tilewave help run'", "run", BELL, "--shot", "10")
+fails(USAGE, "no flag '--shot' (did you mean '--shots'?)", "run", BELL, "--shot=10")
+fails(USAGE, "no flag '--Version' (did you mean '--version'?)", "--Version")
+fails(USAGE, f"'{BELL}' is not expected here: see", "run", BELL, BELL)
+fails(USAGE, "write --in x.stim: see 'tilewave help sample'", "sample", "x.stim")
+fails(USAGE, "--shots needs a value: see 'tilewave help run'", "run", BELL, "--shots")
+fails(USAGE, "--seed is given twice", "run", BELL, "--seed", "1", "--seed", "2")
 fails(USAGE, "bogus", "help", "bogus")
 fails(USAGE, "family", "bench", "bogus", "--qubits", "4")
 fails(USAGE, "--shots 1", "run", EXAMPLES / "teleport.qasm", "--amplitudes", "0")
+
+STIM = ("--in", "/dev/null")
+for value in ("-1", "x", "1.5", "1e40", "99999999999999999999"):
+    for command in ("sample", "detect"):
+        for flag in ("--shots", "--seed", "--first_shot"):
+            fails(USAGE, f"{flag} {value}: not a whole number", command, *STIM, flag, value)
+    fails(USAGE, f"--bits_per_shot {value}", "convert", *STIM, "--in_format", "01", "--out_format", "b8",
+          "--bits_per_shot", value)
+    for flag, other in (("--distance", "--rounds"), ("--rounds", "--distance")):
+        fails(USAGE, f"{flag} {value}", "gen", "--code", "surface_code", "--task", "rotated_memory_z", other, 3,
+              flag, value)
+c.check(tilewave("sample", *STIM, "--shots", "1e2").out == 100 * "\n", "a power of ten")
 
 # files
 fails(INPUT, "nowhere.qasm", "run", "/nowhere.qasm")

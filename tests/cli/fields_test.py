@@ -311,6 +311,40 @@ for kinds, pages in (((0,), 1), ((0, 1, 4), 1), ((0, 0, 2), 3)):  # overviews an
     works("entropy", path, "-o", at("out.raw"), "--nodata", "-9", "--window", "3x3", "--quiet")
     close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), "a float TIFF with NaN")
 
+# map: what a TIFF declares as no data is none in the output either
+def with_nodata(name, declared, pixels):
+    """A TIFF of bytes, one row, that declares its value of missing pixels (up to three digits)."""
+    tags = [(256, 3, 1, len(pixels)), (257, 3, 1, 1), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 134),
+            (278, 3, 1, 1), (279, 4, 1, len(pixels)), (339, 3, 1, 1),
+            (42113, 2, 4, int.from_bytes(declared.encode().ljust(4, b"\0"), "little"))]
+    data = b"II*\0" + struct.pack("<IH", 8, len(tags)) + b"".join(struct.pack("<HHII", *t) for t in tags)
+    return write(name, data + bytes(4) + bytes(pixels))
+
+
+def declared_nodata(path):
+    data = Path(path).read_bytes()
+    first = struct.unpack_from("<I", data, 4)[0]
+    for k in range(struct.unpack_from("<H", data, first)[0]):
+        tag, kind, count, value = struct.unpack_from("<HHII", data, first + 2 + 12 * k)
+        if tag == 42113:
+            return (value.to_bytes(4, "little") if count <= 4 else data[value:value + count])[:count].rstrip(b"\0").decode()
+    return None
+
+
+path = with_nodata("nodata.tif", "255", [1, 255, 127, 0])
+done = works("map", path, "-o", at("out.raw"), "--expr", "2 * v + 1")
+c.check("1 pixels have no data: NaN" in done.out and "infinite" not in done.out, f"missing pixels are told: {done.out!r}")
+got = floats(at("out.raw"))
+c.check(math.isnan(got[1]) and got[:1] + got[2:] == (3.0, 255.0, 1.0), f"a missing pixel stays missing, 255 is a value: {got}")
+done = works("map", path, "-o", at("out.tif"), "--expr", "1 / v", "--json", "--verify")
+c.check((done.json()["missing"], done.json()["nonfinite"]) == (1, 1), f"counted apart: {done.out!r}")
+c.check(declared_nodata(at("out.tif")) == "nan", f"the output declares its own: {declared_nodata(at('out.tif'))}")
+works("map", path, "-o", at("out.tif"), "--expr", "2 * v", "--dtype", "u8")
+c.check(declared_nodata(at("out.tif")) is None and Path(at("out.tif")).read_bytes()[8:12] == bytes([2, 0, 254, 0]),
+        "bytes have no value to spare")
+works("entropy", path, "-o", at("out.tif"), "--levels", "128", "--window", "1x1")
+c.check(declared_nodata(at("out.tif")) == "nan", "entropy declares NaN")
+
 # map: the study's numbers, division by zero, errors with column and caret
 values = []
 state = 1

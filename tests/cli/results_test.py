@@ -22,6 +22,8 @@ c.check((r["num_qubits"], r["precision"], r["device"], r["seed"], r["shots"], r[
 c.check(set(r["counts"]) == {"00", "11"} and sum(r["counts"].values()) == 1000, f"counts {r['counts']}")
 c.check(all(abs(p - 0.5) < 1e-12 for p in r["probabilities"]), f"probabilities {r['probabilities']}")
 c.check([a["index"] for a in r["amplitudes"]] == [0, 1, 2, 3], "indices")
+few = tilewave("run", BELL, "--json", "--amplitudes", "first:10").json()["amplitudes"]
+c.check(few == r["amplitudes"], f"the first ten of four are four: {few}")
 c.check(abs(r["amplitudes"][3]["re"] - math.sqrt(0.5)) < 1e-12, "amplitude 3")
 c.check([round(v, 12) for v in r["expectations"]] == [0.5, 2.0, 1.0], f"expectations {r['expectations']}")
 c.check(abs(r["expectation_sum"] - 3.5) < 1e-12, "sum")
@@ -65,6 +67,10 @@ for precision, kind, size in (("double", "<c16", "d"), ("single", "<c8", "f")):
 # text
 done = tilewave("run", BELL, "--seed", "1", "--shots", "100")
 c.check(done.code == 0 and "###" in done.out and "2 qubits, double" in done.out, done.out)
+done = tilewave("run", "FILE", text=HEAD + "qreg q[1];\nh q[0];\n")
+c.check("\n1 qubit, double" in done.out and "1 pass" in done.out, done.out)
+done = tilewave("run", "FILE", "--dry-run", text=HEAD + "qreg q[39];\nh q; t q;\n")
+c.check(done.code == 0 and "the run would be refused" in done.out, f"a dry run says what would not fit: {done.out!r}")
 quiet = tilewave("run", BELL, "--seed", "1", "--shots", "100", "--quiet")
 c.check("qubits" not in quiet.out and "###" in quiet.out and quiet.err == "", quiet.out)
 c.check(done.err == "", f"no progress line in a pipe: {done.err!r}")

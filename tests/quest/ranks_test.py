@@ -83,6 +83,8 @@ refused(["hadamard", "targetQubit is 99"], mpirun([PROGRAM, "invalid"]), "an inv
 refused(["TILEWAVE_RANKS"], mpirun([PROGRAM], env={"TILEWAVE_RANKS": "2"}), "ranks within ranks")
 refused(["power of two"], run([PROGRAM], {"TILEWAVE_RANKS": "3"}), "three ranks inside a process")
 refused(["TILEWAVE_RANKS is 'many'"], run([PROGRAM], {"TILEWAVE_RANKS": "many"}), "a word as ranks")
+refused(["createQuESTEnv: TILEWAVE_DEVICE is 'gpu': use auto, cpu"], run([PROGRAM], {"TILEWAVE_DEVICE": "gpu"}), "no device")
+refused(["createQuESTEnv: TILEWAVE_DEVICE is 'gpu'"], mpirun([PROGRAM], env={"TILEWAVE_DEVICE": "gpu"}), "no device, ranks")
 refused(["TILEWAVE_DEVICE"], run([PROGRAM], {"TILEWAVE_RANKS": "2", "TILEWAVE_DEVICE": "cuda:0"}), "ranks on a device")
 if RANKS > 2:
     refused(["createQureg", f"{RANKS} ranks share"], mpirun([PROGRAM, "small"]), "fewer amplitudes than ranks")

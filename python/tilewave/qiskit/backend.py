@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional, Union
@@ -97,6 +98,9 @@ class TilewaveBackend(BackendV2):
             parameter_binds: Optional[Sequence[Mapping[Any, Sequence[float]]]] = None, **options: Any) -> TilewaveJob:
         """A job under way; its result() counts the outcomes of every circuit."""
         circuits = [run_input] if isinstance(run_input, QuantumCircuit) else list(run_input)
+        for circuit in circuits:
+            if not isinstance(circuit, QuantumCircuit):
+                raise TypeError(f"run takes a QuantumCircuit or a list of them, not {type(circuit).__name__}")
         unknown = sorted(set(options) - set(vars(self.options).get("_fields", self._default_options()._fields)))
         if unknown:
             raise ValueError(f"unknown option {unknown[0]}: use shots, seed_simulator, memory, precision, device, "
@@ -110,6 +114,9 @@ class TilewaveBackend(BackendV2):
         seeds = np.random.default_rng(seed).integers(1 << 63, size=len(circuits))
         # what cannot be converted is told here, not from the job
         ready = [(circuit, from_qiskit(circuit), int(s)) for circuit, s in zip(circuits, seeds)]
+
+        if not all(converted.records for _, converted, _ in ready):
+            warnings.warn("a circuit measures nothing, its counts are all zeros: add measurements")
 
         def work():
             results = [_experiment(circuit, converted, s, options) for circuit, converted, s in ready]

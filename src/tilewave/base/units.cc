@@ -3,14 +3,23 @@
 #include <cstdio>
 
 namespace tilewave {
+namespace {
+
+// Three digits, and all of those before the point: 1.23, 12.3, 1023.
+std::string in_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value < 999.5 ? "%.3g" : "%.0f", value);
+  return text;
+}
+
+}  // namespace
 
 std::string in_units(double value, const char* unit) {
   const char* prefixes[] = {"", "k", "M", "G", "T", "P"};
   int k = 0;
-  for (; value >= 1000 && k < 5; ++k) value /= 1000;
-  char text[48];
-  std::snprintf(text, sizeof text, "%.3g %s%s", value, prefixes[k], unit);
-  return text;
+  for (; value >= 999.5 && k < 5; ++k) value /= 1000;
+  const std::string prefixed = std::string(prefixes[k]) + unit;
+  return in_digits(value) + (prefixed.empty() ? "" : " ") + prefixed;
 }
 
 std::string in_bytes(std::uint64_t bytes) {
@@ -18,21 +27,13 @@ std::string in_bytes(std::uint64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   int k = 0;
   for (; value >= 1024 && k < 5; ++k) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g %s", value, units[k]);
-  return text;
+  return in_digits(value) + " " + units[k];
 }
 
 std::string in_time(double seconds) {
-  char text[32];
-  if (seconds < 1e-3) {
-    std::snprintf(text, sizeof text, "%.3g us", seconds * 1e6);
-  } else if (seconds < 1) {
-    std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
-  } else {
-    std::snprintf(text, sizeof text, "%.3g s", seconds);
-  }
-  return text;
+  if (seconds < 0.9995e-3) return in_digits(seconds * 1e6) + " us";
+  if (seconds < 0.9995) return in_digits(seconds * 1e3) + " ms";
+  return in_digits(seconds) + " s";
 }
 
 }  // namespace tilewave

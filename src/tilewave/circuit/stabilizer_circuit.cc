@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
@@ -101,14 +102,16 @@ void check_args(const StabOpInfo& info, std::string_view name, std::span<const d
     std::string takes = std::to_string(info.min_args);
     if (info.max_args < 0) takes += " or more";
     if (info.max_args > info.min_args) takes += " to " + std::to_string(info.max_args);
-    fail(std::string(name) + " takes " + takes + " arguments, not " + std::to_string(n));
+    const char* noun = takes == "1" ? " argument, not " : " arguments, not ";
+    fail(std::string(name) + " takes " + takes + noun + std::to_string(n));
   }
   double sum = 0;
   for (double a : args) {
     if (!std::isfinite(a)) fail(std::string(name) + ": an argument is not a finite number");
     if (info.probabilities && (a < 0 || a > 1)) {
-      fail(std::string(name) + ": argument " + std::to_string(a) +
-           " is not a probability in [0, 1]");
+      char value[32];
+      std::snprintf(value, sizeof value, "%.6g", a);
+      fail(std::string(name) + ": argument " + value + " is not a probability in [0, 1]");
     }
     sum += a;
   }
@@ -233,6 +236,20 @@ StabName find_stabilizer_op(std::string_view upper) {
     return {true, it->second, GateId::kId};
   if (const GateInfo* g = find_gate(Language::kStim, upper)) return {true, K::kGate, g->id};
   return {};
+}
+
+std::vector<std::string_view> stabilizer_names() {
+  std::vector<std::string_view> names;
+  const auto add = [&](std::string_view words) {
+    while (!words.empty()) {
+      const std::size_t blank = std::min(words.find(' '), words.size());
+      names.push_back(words.substr(0, blank));
+      words.remove_prefix(std::min(blank + 1, words.size()));
+    }
+  };
+  for (const StabOpInfo& op : kOps) add(op.name), add(op.aliases);
+  for (const GateInfo& g : gate_table()) add(g.stim);
+  return names;
 }
 
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {

@@ -173,6 +173,8 @@ struct StabName {
 };
 /// Finds a name or alias; `upper` is in upper case.
 StabName find_stabilizer_op(std::string_view upper);
+/// Every name and alias, for suggestions.
+std::vector<std::string_view> stabilizer_names();
 
 /// Records that one instruction with these targets adds.
 std::uint64_t count_measurements(StabKind kind, std::span<const StabTarget> targets);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/stabilizer/error_analysis.h"
@@ -39,6 +40,7 @@ void add_analyze_errors_command(CLI::App& app) {
   command->callback([f, command] {
     if (command->get_option("--approximate_disjoint_errors")->count() == 0)
       f->options.approximate_disjoint_errors = 0;
+    need_distinct_files({f->in}, {{"--out", f->out}});
     const stabilizer::StabProgram program = read_program(f->in);
     StimFile out(f->out, "wb");
     io::DemWriter writer([&](std::string_view text) { out.write(text.data(), text.size()); });

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include <CLI/CLI.hpp>
+
 #include "tilewave/base/error.h"
 
 namespace tilewave::cli {
@@ -45,6 +47,19 @@ std::uint64_t parse_number(const std::string& flag, const std::string& text, std
   return value;
 }
 
+CLI::Option* add_number_flag(CLI::App& command, const std::string& flag,
+                             const std::function<void(std::uint64_t)>& set, const std::string& help,
+                             std::uint64_t least, std::uint64_t most) {
+  const auto read = [=](const std::string& text) { set(parse_number(flag, text, least, most)); };
+  return command.add_option_function<std::string>(flag, read, help)->type_name("UINT");
+}
+
+CLI::Option* add_number_flag(CLI::App& command, const std::string& flag, std::uint64_t& value,
+                             const std::string& help) {
+  return add_number_flag(
+      command, flag, [&value](std::uint64_t v) { value = v; }, help);
+}
+
 double parse_share(const std::string& flag, const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,8 +69,8 @@ double parse_share(const std::string& flag, const std::string& text) {
   return value;
 }
 
-std::vector<Span> parse_spans(const std::string& flag, const std::string& text) {
-  const std::string want = "first:N or a list of indices such as 0,5,8-11";
+std::vector<Span> parse_spans(const std::string& flag, const std::string& text,
+                              const std::string& want) {
   std::vector<Span> spans;
   if (text.compare(0, 6, "first:") == 0) {
     std::uint64_t count = 0;
@@ -82,7 +97,7 @@ std::vector<Span> parse_spans(const std::string& flag, const std::string& text) 
 std::vector<std::uint32_t> parse_qubits(const std::string& flag, const std::string& text) {
   if (text == "all") return {};
   std::vector<std::uint32_t> qubits;
-  for (const Span& span : parse_spans(flag, text)) {
+  for (const Span& span : parse_spans(flag, text, "all or a list of qubits such as 0,3,8-11")) {
     if (span.first + span.count > 1'000'000 || span.count > 1'000'000) {
       fail(flag, text, "qubits of any circuit this program can hold");
     }

@@ -18,6 +18,7 @@
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/runtime/bandwidth.h"
@@ -70,10 +71,12 @@ void write_circuits(const std::vector<Subject>& subjects, const std::string& fol
   std::filesystem::create_directories(folder, problem);
   for (const auto& s : subjects) {
     const std::string path = folder + "/" + s.name + ".qasm";
+    need_writable({"--write", path});
     std::ofstream out(path);
     out << io::to_qasm2(s.circuit);
     out.close();
     if (!out) throw Error(ExitCode::kResources, path + ": cannot write the file");
+    std::printf("%s\n", path.c_str());
   }
 }
 
@@ -199,6 +202,7 @@ void bench(const BenchFlags& flags) {
   simulate::BenchOptions options;
   options.device = flags.device;
   options.distribution = read_distribution(flags.ranks);
+  if (options.distribution.is_root()) need_writable({"--json", flags.json});
   if (!flags.memory_fraction.empty()) {
     options.distribution.memory_fraction = parse_share("--memory-fraction", flags.memory_fraction);
   }

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/stim_text.h"
 
@@ -28,13 +30,14 @@ void add_convert_command(CLI::App& app) {
                       "takes the numbers of bits from this circuit (with --types)");
   command->add_option("--types", f->types,
                       "which of the circuit's bits a shot holds: letters of MDL");
-  command->add_option("--num_measurements", f->measurements, "measurements a shot");
-  command->add_option("--num_detectors", f->detectors, "detectors a shot");
-  command->add_option("--num_observables", f->observables, "observables a shot");
-  command->add_option("--bits_per_shot", f->bits, "bits a shot when they have no type");
+  add_number_flag(*command, "--num_measurements", f->measurements, "measurements a shot");
+  add_number_flag(*command, "--num_detectors", f->detectors, "detectors a shot");
+  add_number_flag(*command, "--num_observables", f->observables, "observables a shot");
+  add_number_flag(*command, "--bits_per_shot", f->bits, "bits a shot when they have no type");
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command->callback([f] {
+    need_distinct_files({f->circuit, f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
     io::ShotLayout layout;
     layout.measurements = f->measurements + f->bits;
     layout.detectors = f->detectors;

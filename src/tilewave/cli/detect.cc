@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 
 namespace tilewave::cli {
@@ -28,6 +29,7 @@ void add_detect_command(CLI::App& app) {
       throw Error(ExitCode::kUsage,
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
+    need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
     const stabilizer::StabProgram program = read_program(f->in);
     const auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
     StimFile out(f->out, "wb");

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/field/entropy_stream.h"
@@ -160,6 +161,13 @@ void check_channels(const EntropyFlags& f, const io::RasterInfo& info) {
                                     std::to_string(info.channels - 1));
 }
 
+// What a logarithm to this base counts in.
+std::string unit_of(const EntropyFlags& f) {
+  if (f.base == "e") return "nats";
+  if (f.base == "2") return "bits";
+  return "(base " + f.base + ")";
+}
+
 void report(const EntropyFlags& f, const field::EntropySummary& s) {
   const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
   if (f.json) {
@@ -177,11 +185,11 @@ void report(const EntropyFlags& f, const field::EntropySummary& s) {
   }
   if (f.explain) std::printf("%s\n", s.plan.c_str());
   if (f.quiet) return;
-  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f, mean %.5f\n",
+  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f %s, mean %.5f\n",
               static_cast<long long>(s.width), static_cast<long long>(s.height),
-              static_cast<long long>(s.valid_pixels), s.least, s.most, s.mean);
-  std::printf("read %.3f s, computed %.3f s (%.2f ns a pixel), wrote %.3f s\n", s.read_s,
-              s.compute_s, s.compute_s * 1e9 / pixels, s.write_s);
+              static_cast<long long>(s.valid_pixels), s.least, s.most, unit_of(f).c_str(), s.mean);
+  std::printf("read %s, computed %s (%.2f ns a pixel), wrote %s\n", in_time(s.read_s).c_str(),
+              in_time(s.compute_s).c_str(), s.compute_s * 1e9 / pixels, in_time(s.write_s).c_str());
 }
 
 void run_container(const EntropyFlags& f, field::EntropyJob& job) {
@@ -249,10 +257,7 @@ void run(const EntropyFlags& f) {
   io::RasterInfo info = reader->info();
   info.channels = 1;
   info.type = field::sample_type(job.output);
-  std::erase_if(info.geo_tags, [](const io::RasterTag& tag) { return tag.tag == 42113; });
-  if (!info.geo_tags.empty()) {  // "no data" of the result, in the way of geographic tools
-    info.geo_tags.push_back({42113, {}, job.output == field::OutputType::kUint8 ? "255" : "nan"});
-  }
+  io::declare_nodata(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
   const auto writer = io::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
   writer->close();
@@ -279,7 +284,8 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--base", f->base, "of the logarithm: e (default), 2, 10, K, or a number");
   c->add_option("--border", f->border,
                 "crop (default), reflect, nearest, constant:<class>, valid, study2020");
-  c->add_option("--nodata", f->nodata, "value of missing pixels (NaN always is)");
+  c->add_option("--nodata", f->nodata,
+                "value of missing pixels, instead of what a TIFF declares (NaN always is)");
   c->add_option("--min-valid", f->min_valid, "least share of the window that must be valid");
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/stim_text.h"
@@ -26,6 +27,7 @@ void add_explain_errors_command(CLI::App& app) {
   command->add_flag("--single", f->single,
                     "the simplest place of each error instead of all places");
   command->callback([f] {
+    need_distinct_files({f->in, f->dem_filter}, {{"--out", f->out}});
     StimFile in(f->in, "rb");
     const circuit::StabilizerCircuit circuit = io::parse_stim(in.read_all(), in.name());
     circuit::ErrorModel filter;

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
+#include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/stim_text.h"
@@ -24,8 +25,11 @@ void add_gen_command(CLI::App& app) {
       ->add_option("--task", f->task,
                    "rotated_memory_x|z, unrotated_memory_x|z; memory; memory_xyz")
       ->required();
-  command->add_option("--distance", o.distance, "distance of the code")->required();
-  command->add_option("--rounds", o.rounds, "rounds of checks")->required();
+  add_number_flag(
+      *command, "--distance", [&o](std::uint64_t d) { o.distance = static_cast<std::uint32_t>(d); },
+      "distance of the code", 2, 2047)
+      ->required();
+  add_number_flag(*command, "--rounds", o.rounds, "rounds of checks")->required();
   command->add_option("--after_clifford_depolarization", o.after_clifford_depolarization,
                       "after every gate");
   command->add_option("--before_round_data_depolarization", o.before_round_data_depolarization,

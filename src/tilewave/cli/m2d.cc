@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/stabilizer/detections.h"
 
@@ -34,6 +35,8 @@ void add_m2d_command(CLI::App& app) {
   command->add_flag("--ran_without_feedback", f->ran_without_feedback,
                     "the shots were measured without the circuit's feedback: do it now");
   command->callback([f] {
+    need_distinct_files({f->circuit, f->in, f->sweep},
+                        {{"--out", f->out}, {"--obs_out", f->obs_out}});
     const stabilizer::StabProgram program = read_program(f->circuit);
     const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample,
                                                    !f->ran_without_feedback);

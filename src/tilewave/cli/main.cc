@@ -16,6 +16,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/older_flags.h"
+#include "tilewave/cli/usage_errors.h"
 #include "tilewave/runtime/ranks.h"
 
 namespace {
@@ -55,19 +56,6 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-int fail_usage(const CLI::App& app, const CLI::ParseError& e) {
-  std::string command;
-  for (const CLI::App* sub : app.get_subcommands()) command = " " + sub->get_name();
-  std::string message = e.what();
-  for (char& c : message) {
-    if (c == '\n') c = ' ';
-  }
-  if (command.empty() && e.get_name() == "ExtrasError") {
-    message = "there is no command '" + app.remaining().front() + "'";
-  }
-  return fail(ExitCode::kUsage, message + ": see 'tilewave help" + command + "'");
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Tilewave: quantum circuits and fused array kernels as fast as memory allows.",
                "tilewave"};
@@ -87,7 +75,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
-    return fail_usage(app, e);
+    return fail(ExitCode::kUsage, tilewave::cli::describe_usage_error(app, e));
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     return fail(ExitCode::kResources, "cannot write the standard output: is the disk full?");
@@ -108,7 +96,11 @@ int main(int argc, char** argv) {
   } catch (const tilewave::Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::kResources, "out of memory: use fewer qubits or --precision single");
+    const std::string command = argc > 1 ? argv[1] : "";
+    const bool has_qubits = command == "run" || command == "bench";
+    return fail(ExitCode::kResources, has_qubits
+                                          ? "out of memory: use fewer qubits or --precision single"
+                                          : "out of memory: this machine has too little for it");
   } catch (const std::exception& e) {
     return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }

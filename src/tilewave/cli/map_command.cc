@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/field/jit/map_cuda.h"
@@ -27,6 +28,7 @@ void report(const MapFlags& f, const field::MapSummary& s) {
     nlohmann::ordered_json out;
     out["width"] = s.width;
     out["height"] = s.height;
+    out["missing"] = s.missing;
     out["nonfinite"] = s.nonfinite;
     out["processors"] = s.processors;
     if (f.verify) {
@@ -54,9 +56,13 @@ void report(const MapFlags& f, const field::MapSummary& s) {
   if (f.explain) std::printf("%s\n", s.processors.c_str());
   if (f.quiet) return;
   const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
-  std::printf("%lld x %lld pixels, computed in %.3f s (%.2f ns a pixel)\n",
-              static_cast<long long>(s.width), static_cast<long long>(s.height), s.compute_s,
-              s.compute_s * 1e9 / pixels);
+  std::printf("%lld x %lld pixels, computed in %s (%.2f ns a pixel)\n",
+              static_cast<long long>(s.width), static_cast<long long>(s.height),
+              in_time(s.compute_s).c_str(), s.compute_s * 1e9 / pixels);
+  if (s.missing > 0) {
+    std::printf("%lld pixels have no data: %s in the output\n", static_cast<long long>(s.missing),
+                f.dtype == "u8" ? "0" : "NaN");
+  }
   if (s.nonfinite > 0)
     std::printf("%lld results are infinite or no number\n", static_cast<long long>(s.nonfinite));
 }
@@ -89,6 +95,7 @@ void run(const MapFlags& f) {
                stdout);
   io::RasterInfo info = reader->info();
   info.type = job.output;
+  io::declare_nodata(info, job.output == io::SampleType::kUint8 ? "" : "nan");
   const auto writer = io::create_raster(f.out, info);
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   job.on_progress = [&bar](double fraction, double remaining_s) {

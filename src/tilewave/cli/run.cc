@@ -1,4 +1,5 @@
 // tilewave run FILE: the main job. RunFlags in, simulate, results out.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/noise_json.h"
@@ -63,7 +65,9 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
     if (equal == 0 || number.empty() || *end != '\0' || !std::isfinite(value)) {
       throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=0.5");
     }
-    inputs[text.substr(0, equal)] = value;
+    if (!inputs.emplace(text.substr(0, equal), value).second) {
+      throw Error(ExitCode::kUsage, "--input " + text + ": this input has a value already");
+    }
   }
   return inputs;
 }
@@ -118,8 +122,20 @@ void run(RunFlags& flags) {
   }
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
+  const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
+  need_distinct_files({flags.file, flags.expect, flags.noise}, {state, page});
+  for (const OutputFile& file : {state, page}) {
+    if (file.path == "-") {
+      throw Error(ExitCode::kUsage, std::string(file.flag) + " -: give the name of a file");
+    }
+  }
+  if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
+  if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
+    auto& count = options.amplitudes.front().count;  // as many as there are
+    count = std::min(count, std::uint64_t{1} << circuit.num_qubits());
+  }
   if (!flags.expect.empty()) {
     options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
   }
@@ -162,7 +178,9 @@ void add_run_command(CLI::App& app) {
       [](std::string& text) { return std::string(text.empty() ? "needs a value" : ""); }, "");
   CLI::App* c = app.add_subcommand("run", "run a circuit: counts, amplitudes, expectations");
   auto flags = std::make_shared<RunFlags>();
-  c->add_option("FILE", flags->file, "OpenQASM 2 or 3, or qsim's text format")->required();
+  c->add_option("FILE", flags->file,
+                "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
+      ->required();
   c->add_option("--input", flags->inputs, "name=number: an input of an OpenQASM 3 program")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");

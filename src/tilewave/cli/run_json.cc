@@ -8,6 +8,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/run_report.h"
+#include "tilewave/io/pauli_text.h"
 #include "tilewave/simulate/report_page.h"
 
 namespace tilewave::cli {
@@ -118,6 +119,10 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
                     const ReportOptions& report) {
   ordered_json json = {{"title", report.title}};
   json.update(run_json(r, asked, report));
+  json["seed"] = std::to_string(r.seed);  // a script's numbers have 53 bits
+  for (const circuit::PauliTerm& term : asked.observables) {
+    json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
+  }
   const std::string page =
       simulate::report_page(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   std::ofstream file(report.page_path, std::ios::binary);

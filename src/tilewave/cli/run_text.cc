@@ -7,6 +7,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/pauli_text.h"
+#include "tilewave/runtime/memory.h"
 
 namespace tilewave::cli {
 namespace {
@@ -14,9 +15,10 @@ namespace {
 constexpr std::size_t kMostRows = 16;
 constexpr int kBarWidth = 40;
 
-// "1 pass", "3 passes"
+// "1 pass", "3 passes", "2 qubits"
 std::string in_number(std::uint64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "es");
+  const char* many = noun.ends_with('s') ? "es" : "s";
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : many);
 }
 
 struct Row {
@@ -35,7 +37,8 @@ void print_bars(std::vector<Row> rows, const char* what) {
   for (std::size_t k = 0; k < shown; ++k) {
     const Row& row = rows[k];
     const double relative = rows[0].share > 0 ? row.share / rows[0].share : 0;
-    const int length = std::max(1, static_cast<int>(relative * kBarWidth + 0.5));
+    const int length =
+        row.share > 0 ? std::max(1, static_cast<int>(relative * kBarWidth + 0.5)) : 0;
     std::printf("%s  %*s  %5.1f%%  %s\n", row.label.c_str(), static_cast<int>(value_width),
                 row.value.c_str(), 100 * row.share,
                 std::string(static_cast<std::size_t>(length), '#').c_str());
@@ -114,11 +117,11 @@ void print_profile(const simulate::Result& r) {
 void print_summary(const simulate::Result& r, const ReportOptions& report) {
   const bool stabilizer = r.engine == "stabilizer";
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
+  const std::string qubits = in_number(r.num_qubits, "qubit");
   if (!r.engine_choice.empty()) std::printf("engine: %s\n", r.engine_choice.c_str());
   if (!r.transport.empty()) std::printf("amplitudes travel: %s\n", r.transport.c_str());
   if (stabilizer) {
-    std::printf("%u qubits, stabilizer engine, %s: Clifford gates only", r.num_qubits,
-                r.device.c_str());
+    std::printf("%s, stabilizer engine, %s: Clifford gates only", qubits.c_str(), r.device.c_str());
     if (!report.dry_run) {
       const auto& s = r.timings;
       std::printf(", %s (parse %s, plan %s, execute %s, observe %s), seed %llu",
@@ -131,21 +134,24 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
     return;
   }
   if (report.dry_run) {
-    std::printf("%u qubits, %s, %s: %s, %s predicted, %s\n", r.num_qubits, precision,
-                r.device.c_str(), in_number(r.plan.passes, "pass").c_str(),
-                in_time(r.plan.predicted_s).c_str(), in_bytes(r.memory_bytes).c_str());
+    std::printf("%s, %s, %s: %s, %s predicted, %s\n", qubits.c_str(), precision, r.device.c_str(),
+                in_number(r.plan.passes, "pass").c_str(), in_time(r.plan.predicted_s).c_str(),
+                in_bytes(r.memory_bytes).c_str());
     if (r.num_ranks > 1) {
       const auto ranks = static_cast<std::uint64_t>(r.num_ranks);
-      std::printf("a rank: %s of memory, %s sent in %llu exchanges\n",
-                  in_bytes(r.memory_bytes / ranks).c_str(),
+      std::printf("a rank: %s of memory, %s sent in %s\n", in_bytes(r.memory_bytes / ranks).c_str(),
                   in_bytes(static_cast<std::uint64_t>(r.plan.exchange_bytes) / ranks).c_str(),
-                  static_cast<unsigned long long>(r.plan.exchanges));
+                  in_number(r.plan.exchanges, "exchange").c_str());
+    }
+    const std::uint64_t available = runtime::available_host_bytes();
+    if (r.num_ranks <= 1 && r.device == "cpu" && r.memory_bytes > available) {
+      std::printf("this machine has %s: the run would be refused\n", in_bytes(available).c_str());
     }
     return;
   }
   const auto& t = r.timings;
-  std::printf("%u qubits, %s, %s: %s (parse %s, plan %s, execute %s, observe %s), %s, %s",
-              r.num_qubits, precision, r.device.c_str(),
+  std::printf("%s, %s, %s: %s (parse %s, plan %s, execute %s, observe %s), %s, %s", qubits.c_str(),
+              precision, r.device.c_str(),
               in_time(t.parse_s + t.plan_s + t.execute_s + t.observe_s).c_str(),
               in_time(t.parse_s).c_str(), in_time(t.plan_s).c_str(), in_time(t.execute_s).c_str(),
               in_time(t.observe_s).c_str(), in_bytes(r.memory_bytes).c_str(),

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 
 namespace tilewave::cli {
@@ -22,6 +23,7 @@ void add_sample_command(CLI::App& app) {
                     "accepted; the result is the same");
   command->add_flag("--frame0", f->skip_reference_sample, "older name of --skip_reference_sample");
   command->callback([f] {
+    need_distinct_files({f->in}, {{"--out", f->out}});
     const stabilizer::StabProgram program = read_program(f->in);
     stabilizer::SampleOptions options = sample_options(*f, stabilizer::ShotOutput::kRecords);
     options.reference = !f->skip_reference_sample;

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
 #include "tilewave/io/dem_text.h"
 
@@ -88,6 +89,8 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
 void sample_dem(const Flags& f) {
   if (f.engine == "frame")
     throw Error(ExitCode::kUsage, "an error model has no gates: use --engine sparse or auto");
+  need_distinct_files({f.in, f.replay},
+                      {{"--out", f.out}, {"--obs_out", f.obs_out}, {"--err_out", f.err_out}});
   const auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
   const Model m = read_model(f);
   StimFile out(f.out, "wb");

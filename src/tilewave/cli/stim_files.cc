@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/cli/arguments.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/device_list.h"
 
@@ -58,7 +59,7 @@ bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& 
 
 StimFile::StimFile(const std::string& path, const char* mode) {
   const bool reading = mode[0] == 'r';
-  owned_ = !path.empty();
+  owned_ = !path.empty() && path != "-";
   name_ = owned_ ? path : reading ? "<stdin>" : "<stdout>";
   file_ = owned_ ? std::fopen(path.c_str(), mode) : reading ? stdin : stdout;
   if (!file_) {
@@ -106,12 +107,13 @@ void StimFile::cut(std::uint64_t position) {
 }
 
 void add_sample_flags(CLI::App& command, SampleFlags& f) {
-  command.add_option("--shots", f.shots, "number of shots")->capture_default_str();
-  command.add_option_function<std::uint64_t>(
-      "--seed", [&f](std::uint64_t v) { f.seed = v, f.seed_given = true; },
+  add_number_flag(command, "--shots", f.shots, "number of shots")->default_str("1");
+  add_number_flag(
+      command, "--seed", [&f](std::uint64_t v) { f.seed = v, f.seed_given = true; },
       "the same seed gives the same shots on any machine; random when left out");
-  command.add_option("--first_shot", f.first_shot, "start at this shot of the seed's sequence")
-      ->capture_default_str();
+  add_number_flag(command, "--first_shot", f.first_shot,
+                  "start at this shot of the seed's sequence")
+      ->default_str("0");
   command.add_option("--in", f.in, "input file (standard input when left out)");
   command.add_option("--out", f.out, "output file (standard output when left out)");
   command

@@ -17,7 +17,7 @@ class App;
 
 namespace tilewave::cli {
 
-/// A file, or a standard stream for an empty path. Closing checks that all was written.
+/// A file, or a standard stream for an empty path or "-". Closing checks that all was written.
 class StimFile {
  public:
   StimFile(const std::string& path, const char* mode);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
@@ -292,6 +293,28 @@ double MapExpression::evaluate(double v, std::int64_t ix, std::int64_t iy, std::
 // ---- the parser ----
 namespace {
 
+// What other languages write, and what is written here.
+constexpr std::string_view kOtherWords[][2] = {
+    {"**", "pow(a, b)"}, {"^", "pow(a, b)"}, {"and", "&&"}, {"or", "||"},
+    {"not", "!"},        {"=", "=="},        {"mod", "%"},  {"ln", "log"},
+    {"PI", "pi"},        {"x", "ix"},        {"y", "iy"},   {"if", "a ? b : c"},
+};
+
+// " ('log' for 'ln')" where such a word begins at `at`, or one character before it ends there.
+std::string other_word(const std::string& text, std::size_t at) {
+  const auto is_letter = [&](std::size_t k) {
+    return k < text.size() && std::isalnum(static_cast<unsigned char>(text[k])) != 0;
+  };
+  for (const auto& [theirs, ours] : kOtherWords) {
+    const std::size_t first = theirs == "**" && at > 0 ? at - 1 : at;
+    const std::size_t end = first + theirs.size();
+    if (text.compare(first, theirs.size(), theirs) != 0) continue;
+    if (is_letter(end - 1) && is_letter(end)) continue;
+    return " ('" + std::string(ours) + "' for '" + std::string(theirs) + "')";
+  }
+  return "";
+}
+
 // Grammar, loosest first: a ? b : c, ||, &&, == !=, < <= > >=, + -, * / %, unary - !, call or name
 // or number.
 class Parser {
@@ -302,7 +325,8 @@ class Parser {
     const int result = conditional();
     skip();
     if (at_ < text_.size())
-      fail(std::string("'") + text_[at_] + "' is not expected here", "an operator, or the end");
+      fail(std::string("'") + text_[at_] + "' is not expected here",
+           "an operator, or the end" + other_word(text_, at_));
     return result;
   }
 
@@ -438,7 +462,8 @@ class Parser {
     const char c = text_[at_];
     if (std::isdigit(static_cast<unsigned char>(c)) || c == '.') return number();
     if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') return name();
-    fail(std::string("'") + c + "' is not expected here", "a number, a name or '('");
+    fail(std::string("'") + c + "' is not expected here",
+         "a number, a name or '('" + other_word(text_, at_));
   }
 
   int number() {
@@ -478,7 +503,7 @@ class Parser {
       for (const OpRow& r : kOps) {
         if (r.op >= MapOp::kSelect) known += std::string(" ") + r.name;
       }
-      fail_at(start, "'" + id + "' is not known", known);
+      fail_at(start, "'" + id + "' is not known", known + other_word(text_, start));
     }
     if (!take("(")) fail(id + " is a function", "'(' and its arguments");
     int arguments[3] = {-1, -1, -1};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "tilewave/base/error.h"
@@ -67,6 +68,18 @@ const void* from_floats(io::SampleType type, const std::vector<float>& values, s
   return store.data();
 }
 
+// Results where the input has none are NaN; what the file writes there is no value of the field.
+std::int64_t clear_missing(float nodata, const std::vector<float>& input, std::size_t n,
+                           std::vector<float>& values) {
+  std::int64_t missing = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (input[i] != nodata) continue;
+    values[i] = std::numeric_limits<float>::quiet_NaN();
+    ++missing;
+  }
+  return missing;
+}
+
 }  // namespace
 
 MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& out) {
@@ -88,7 +101,7 @@ MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& ou
     runtime::Timer timer;
     in.read_rows(samples.data(), end - y);
     to_floats(info.type, samples.data(), n, values.data());
-    if (job.verify) input.assign(values.begin(), values.begin() + n);
+    if (job.verify || info.nodata) input.assign(values.begin(), values.begin() + n);
     summary.read_s += timer.elapsed_s();
     timer.reset();
     runner.run(y, end, values.data());
@@ -97,6 +110,13 @@ MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& ou
       verify_map(job.expression, job.options.repeat, info.width, y, end, input.data(),
                  values.data(), summary.error);
     }
+    std::int64_t missing = 0;
+    if (info.nodata) {
+      missing = clear_missing(static_cast<float>(*info.nodata), input, static_cast<std::size_t>(n),
+                              values);
+    }
+    summary.missing += missing;
+    summary.nonfinite -= missing;  // counted with the others next
     for (std::int64_t i = 0; i < n; ++i) summary.nonfinite += !std::isfinite(values[i]);
     timer.reset();
     out.write_rows(from_floats(job.output, values, static_cast<std::size_t>(n), converted),

@@ -25,7 +25,8 @@ struct MapJob {
 struct MapSummary {
   std::string processors;  ///< which, and for auto why
   std::int64_t width = 0, height = 0;
-  std::int64_t nonfinite = 0;  ///< results that are NaN or infinite
+  std::int64_t missing = 0;    ///< pixels that hold what the file declares as no data: NaN
+  std::int64_t nonfinite = 0;  ///< other results that are NaN or infinite
   MapError error;              ///< with verify
   double read_s = 0, compute_s = 0, write_s = 0;
 };

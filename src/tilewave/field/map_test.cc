@@ -89,6 +89,21 @@ TEST(Map, LutRefusesWhatIsNotProven) {
   EXPECT_THROW(map_cpu(MapExpression::parse("v + ix"), o, 4, 0, 1, values.data()), Error);
 }
 
+TEST(Map, ErrorsKnowOtherLanguages) {
+  const char* rows[][2] = {{"v ** 2", "('pow(a, b)' for '**')"},
+                           {"v ^ 2", "('pow(a, b)' for '^')"},
+                           {"v > 1 and v < 3", "('&&' for 'and')"},
+                           {"ln(v)", "('log' for 'ln')"},
+                           {"x + 1", "('ix' for 'x')"},
+                           {"v = 2", "('==' for '=')"}};
+  for (const auto& [text, words] : rows) {
+    EXPECT_NE(error_of(text).find(words), std::string::npos) << error_of(text);
+  }
+  for (const char* text : {"v andy", "xx + 1", "v $ 2", "* 2"}) {
+    EXPECT_EQ(error_of(text).find(" for '"), std::string::npos) << error_of(text);
+  }
+}
+
 TEST(Map, ErrorsNameTheColumn) {
   struct Row {
     const char* text;

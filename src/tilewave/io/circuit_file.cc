@@ -8,11 +8,12 @@
 namespace tilewave::io {
 
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs) {
-  return parse_circuit(read_text_file(path), path, inputs);
+  return parse_circuit(read_text_file(path), path == "-" ? "<stdin>" : path, inputs);
 }
 
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs) {
+  text = without_byte_order_mark(text);
   if (is_qasm3(text)) return parse_qasm3(text, name, inputs);
   if (!inputs.empty()) {
     throw Error(ExitCode::kInput, concat({name, ": only programs in OpenQASM 3 have inputs: '",

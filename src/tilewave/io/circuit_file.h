@@ -10,8 +10,8 @@
 namespace tilewave::io {
 
 /// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: OpenQASM 3 starts with its
-/// version, qsim's format with the number of qubits. `inputs` are for OpenQASM 3. Throws
-/// Error(kInput) for a file that cannot be read and for what is wrong in it.
+/// version, qsim's format with the number of qubits. "-" is the standard input. `inputs` are for
+/// OpenQASM 3. Throws Error(kInput) for a file that cannot be read and for what is wrong in it.
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {});
 
 /// The same from a text; `name` stands in messages.

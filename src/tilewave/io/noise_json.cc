@@ -477,6 +477,7 @@ circuit::ReadoutRule read_readout(const Node& n) {
 }  // namespace
 
 circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& name) {
+  check_is_text({name, text});
   json root;
   try {
     root = json::parse(text);

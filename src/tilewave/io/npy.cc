@@ -213,7 +213,7 @@ void NpyReader::parse_header(const std::string& text) {
     fail(concat({"element type '", code.substr(0, 20),
                  "' is not read: little-endian uint8, uint16, int16, uint32, int32, float16, "
                  "float32, float64, ",
-                 "complex64 and complex128 are"}));
+                 "complex64 and complex128 are: convert it with astype"}));
   }
   header_.type = plain_byte ? NpyType::kUint8 : row->type;
 

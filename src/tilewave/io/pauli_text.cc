@@ -173,7 +173,7 @@ class PauliParser {
 
 circuit::PauliSum parse_pauli_sum(std::string_view text, const std::string& name, PauliOrder order,
                                   std::uint32_t num_qubits) {
-  return PauliParser({name, text}, order, num_qubits).parse();
+  return PauliParser({name, without_byte_order_mark(text)}, order, num_qubits).parse();
 }
 
 circuit::PauliSum read_pauli_file(const std::string& path, PauliOrder order,

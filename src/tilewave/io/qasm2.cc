@@ -63,7 +63,7 @@ class Parser {
     if (number.text != "2.0" && number.text != "2") {
       lexer_->fail(number, concat({"version ", number.text,
                                    " of OpenQASM is not read: "
-                                   "write the program in OpenQASM 2.0"}));
+                                   "write the program in OpenQASM 2.0 or 3.0"}));
     }
     lexer_->advance();
     semicolon();
@@ -286,7 +286,7 @@ class Parser {
     }
     std::vector<std::string_view> known = scope_.names();
     known.insert(known.end(), keywords().begin(), keywords().end());
-    lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean(word.text, known)}));
+    lexer_->fail(word, concat({"unknown gate '", name, "'", did_you_mean_gate(word.text, known)}));
   }
 
   // Counts the operations a statement expands to before any of them exists.

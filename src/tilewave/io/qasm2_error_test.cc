@@ -49,6 +49,8 @@ TEST(Qasm2Error, one_message_for_each_mistake) {
       // gates
       {"qreg q[1];hh q[0];", "1:11: unknown gate 'hh': did you mean 'h'?"},
       {"qreg q[2];cxx q[0],q[1];", "1:11: unknown gate 'cxx': did you mean 'cx'?"},
+      {"qreg q[1];H q[0];", "1:11: unknown gate 'H': did you mean 'h'?"},
+      {"qreg q[2];cnot q[0],q[1];", "1:11: unknown gate 'cnot': did you mean 'cx'?"},
       {"qreg q[2];meazure q[0];", "1:11: unknown gate 'meazure': did you mean 'measure'?"},
       {"qreg q[1];frobnicate q[0];", "1:11: unknown gate 'frobnicate'"},
       {"gate mine a {h a;} qreg q[1];mime q[0];",
@@ -127,7 +129,7 @@ TEST(Qasm2Error, one_message_for_each_mistake) {
        "1:10: this is OpenQASM 3 where OpenQASM 2 is expected: write 2.0, or read it as a file of "
        "its own"},
       {"OPENQASM 4.0;",
-       "1:10: version 4.0 of OpenQASM is not read: write the program in OpenQASM 2.0"},
+       "1:10: version 4.0 of OpenQASM is not read: write the program in OpenQASM 2.0 or 3.0"},
       {"qubit[2] q;", "1:1: 'qubit' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"},
       {"qreg q[1];OPENQASM 2.0;", "1:11: the version must be the first statement of a file"},
       {"qreg q[1]", "1:10: expected ';', found the end of the file"},

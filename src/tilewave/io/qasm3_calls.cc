@@ -65,7 +65,7 @@ const Interpreter::Gate& Interpreter::find_gate(const Token& name) {
     for (const std::string_view word : {"measure", "reset", "barrier", "qubit", "bit", "gate"}) {
       known.push_back(word);
     }
-    fail(name, concat({"unknown gate '", name.text, "'", did_you_mean(name.text, known)}));
+    fail(name, concat({"unknown gate '", name.text, "'", did_you_mean_gate(name.text, known)}));
   }
   return *gate;
 }

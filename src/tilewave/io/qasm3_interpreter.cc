@@ -526,7 +526,7 @@ circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name
 }
 
 bool is_qasm3(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f\v"), text.size()));
     const bool line = text.starts_with("//"), block = text.starts_with("/*");

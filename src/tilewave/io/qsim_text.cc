@@ -189,7 +189,7 @@ class QsimParser {
       if (!g.qsim.empty()) known.push_back(g.qsim.substr(0, g.qsim.find(' ')));
     }
     fail_at(source_, name.offset,
-            concat({"unknown gate '", name.text, "'", did_you_mean(name.text, known)}));
+            concat({"unknown gate '", name.text, "'", did_you_mean_gate(name.text, known)}));
   }
 
   double number(const Word& w) const {

@@ -46,6 +46,10 @@ struct RasterInfo {
   }
 };
 
+/// Declares what an output holds where there is no data, as geographic tools do ("": nothing). Only
+/// files that come from one with tags of that kind say it.
+void declare_nodata(RasterInfo& info, const std::string& text);
+
 class RasterReader {
  public:
   virtual ~RasterReader() = default;

@@ -277,3 +277,13 @@ std::unique_ptr<RasterWriter> create_tiff(const std::string& path, const RasterI
 }
 
 }  // namespace tilewave::io::detail
+
+namespace tilewave::io {
+
+void declare_nodata(RasterInfo& info, const std::string& text) {
+  if (info.geo_tags.empty()) return;
+  std::erase_if(info.geo_tags, [](const RasterTag& tag) { return tag.tag == detail::kNodataTag; });
+  if (!text.empty()) info.geo_tags.push_back({detail::kNodataTag, {}, text});
+}
+
+}  // namespace tilewave::io

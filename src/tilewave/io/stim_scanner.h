@@ -14,7 +14,7 @@ namespace tilewave::io {
 class StimScanner {
  public:
   StimScanner(std::string_view text, std::string_view file)
-      : source_{std::string(file), text}, text_(text) {}
+      : source_{std::string(file), without_byte_order_mark(text)}, text_(source_.text) {}
 
   bool at_end() const { return pos_ >= text_.size(); }
   char peek() const { return at_end() ? '\0' : text_[pos_]; }

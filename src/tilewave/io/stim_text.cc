@@ -4,6 +4,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/stim_scanner.h"
+#include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
 namespace {
@@ -56,6 +57,11 @@ StabTarget read_target(StimScanner& in) {
   return t;
 }
 
+[[noreturn]] void fail_unknown(StimScanner& in, std::size_t at, const std::string& name) {
+  const std::vector<std::string_view> known = circuit::stabilizer_names();
+  in.fail_at(at, "unknown instruction '" + name + "'" + did_you_mean(name, known));
+}
+
 // `records`: those measured so far, of loops in their first iteration.
 void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t opened,
                 std::uint64_t& records) {
@@ -64,7 +70,7 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
     const std::string name = in.read_name();
     if (name.empty()) in.fail("expected an instruction name");
     const circuit::StabName found = circuit::find_stabilizer_op(name);
-    if (!found.found) in.fail_at(first, "unknown instruction '" + name + "'");
+    if (!found.found) fail_unknown(in, first, name);
     const std::string tag = in.read_tag();
     const std::uint32_t line = in.line_of(first);
     if (found.kind == StabKind::kRepeat) {
@@ -96,7 +102,7 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       if (t.kind == StabTarget::Kind::kRecord && t.value > records) {
         in.fail_at(at, "rec[-" + std::to_string(t.value) +
                            "] looks back past the first record: only " + std::to_string(records) +
-                           " records precede it");
+                           (records == 1 ? " record precedes it" : " records precede it"));
       }
     }
     try {

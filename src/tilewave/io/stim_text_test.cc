@@ -30,6 +30,31 @@ TEST(StimText, reads_aliases_cases_comments_and_fuses) {
             "CX 0 1 2 3\nM 0\nH 1 2\nE(0.5) X1\nS 0\n");
 }
 
+TEST(StimText, reads_files_of_other_editors_and_suggests_names) {
+  EXPECT_EQ(print_stim(parse_stim("\xEF\xBB\xBFH 0\r\nM 0\r\n")), "H 0\nM 0\n");
+  EXPECT_EQ(parse_dem("\xEF\xBB\xBF"
+                      "error(0.1) D0\r\n",
+                      "f")
+                .instructions.size(),
+            1u);
+  const auto error_of = [](const char* text) -> std::string {
+    try {
+      parse_stim(text, "f");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(error_of("CNOTT 0 1")
+                  .starts_with("f:1:1: unknown instruction 'CNOTT': did you mean "
+                               "'CNOT'?"));
+  EXPECT_TRUE(error_of("DEPOLARIZE 0")
+                  .starts_with("f:1:1: unknown instruction 'DEPOLARIZE': did "
+                               "you mean 'DEPOLARIZE1'?"));
+  EXPECT_TRUE(error_of("X_ERROR(1.5) 0").starts_with("f:1:1: X_ERROR: argument 1.5 is not"));
+  EXPECT_TRUE(error_of("X_ERROR 0").starts_with("f:1:1: X_ERROR takes 1 argument, not 0"));
+}
+
 TEST(StimText, every_instruction_has_a_name_that_reads_back) {
   int count = 0;
   for (const auto& op : circuit::stabilizer_ops()) {

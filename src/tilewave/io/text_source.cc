@@ -36,13 +36,28 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool is_same_but_for_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+// What gates are called in other languages and in books.
+constexpr std::string_view kOtherNames[][2] = {
+    {"cnot", "cx"},     {"not", "x"},
+    {"toffoli", "ccx"}, {"ccnot", "ccx"},
+    {"hadamard", "h"},  {"phase", "p"},
+    {"cphase", "cp"},   {"fredkin", "cswap"},
+    {"identity", "id"}, {"measure_all", "measure"},
+};
+
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
   const auto fail = [&](const std::string& why) {
     throw Error(ExitCode::kInput, concat({path, ": cannot read the file: ", why}));
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(std::strerror(errno));
   struct Closer {
     int fd;
@@ -100,6 +115,11 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
                       problem, "\n", excerpt, "\n", caret, "^"}));
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return text;
+}
+
 void check_is_text(const TextSource& source) {
   if (source.text.empty()) {
     throw Error(ExitCode::kInput, concat({source.name, ": the file is empty"}));
@@ -118,6 +138,9 @@ std::string concat(std::initializer_list<std::string_view> parts) {
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   if (name.size() > 64) return {};
+  for (const std::string_view candidate : candidates) {
+    if (is_same_but_for_case(name, candidate)) return candidate;
+  }
   // At most a third of the letters (two of a short name) may differ; ties go to the same first one.
   std::string_view best;
   std::size_t best_score = 2 * std::max<std::size_t>(2, name.size() / 3 + 1) - 1;
@@ -135,6 +158,16 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
   return best.empty() ? std::string() : concat({": did you mean '", best, "'?"});
+}
+
+std::string did_you_mean_gate(std::string_view name, std::span<const std::string_view> candidates) {
+  for (const auto& [other, usual] : kOtherNames) {
+    if (is_same_but_for_case(name, other) &&
+        std::find(candidates.begin(), candidates.end(), usual) != candidates.end()) {
+      return concat({": did you mean '", usual, "'?"});
+    }
+  }
+  return did_you_mean(name, candidates);
 }
 
 }  // namespace tilewave::io

@@ -17,7 +17,8 @@ struct TextSource {
   std::string_view text;
 };
 
-/// Reads a whole file. Throws Error(kInput) for a missing or unreadable file or a directory.
+/// Reads a whole file, the standard input for "-". Throws Error(kInput) for a missing or unreadable
+/// file or a directory.
 std::string read_text_file(const std::string& path);
 
 /// The path of a file that `current` includes: beside it unless `name` is absolute.
@@ -26,16 +27,23 @@ std::string path_beside(const std::string& current, std::string_view name);
 /// Throws Error(kInput) that points at `offset` of the source.
 [[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem);
 
+/// The text behind the mark of UTF-8 that some editors write in front.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// Throws where the text is empty or holds a NUL byte (a binary or UTF-16 file).
 void check_is_text(const TextSource& source);
 
 /// The parts one after the other.
 std::string concat(std::initializer_list<std::string_view> parts);
 
-/// The candidate nearest to `name` by edits, or an empty view where none is near.
+/// The candidate nearest to `name` by edits, small and capital letters counting as the same where
+/// all others are equal; an empty view where none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// `: did you mean 'x'?`, or an empty string where no candidate is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+/// The same for a gate, which may have another name elsewhere: 'cnot' means 'cx'.
+std::string did_you_mean_gate(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace tilewave::io

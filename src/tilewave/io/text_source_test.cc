@@ -66,6 +66,11 @@ TEST(TextSource, suggests_only_near_names) {
   EXPECT_EQ(nearest_name("frobnicate", names), "");
   EXPECT_EQ(nearest_name("q", names), "");
   EXPECT_EQ(nearest_name(std::string(100, 'x'), names), "");
+  EXPECT_EQ(nearest_name("H", names), "h");
+  EXPECT_EQ(nearest_name("MEASURE", names), "measure");
+  EXPECT_EQ(did_you_mean_gate("CNOT", names), ": did you mean 'cx'?");
+  EXPECT_EQ(did_you_mean_gate("toffoli", names), "");  // there is no ccx
+  EXPECT_EQ(did_you_mean_gate("hh", names), ": did you mean 'h'?");
   EXPECT_EQ(did_you_mean("cxx", names), ": did you mean 'cx'?");
   EXPECT_EQ(did_you_mean("zzz", names), "");
 }

@@ -13,10 +13,19 @@
 #include <utility>
 #include <vector>
 
+#include "tilewave/base/error.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::python {
+
+/// The number of threads as people give it, 0 for all.
+inline int checked_threads(int threads) {
+  if (threads < 0 || threads > 4096) {
+    throw Error(ExitCode::kUsage, "threads=" + std::to_string(threads) + ": use 0 (all) to 4096");
+  }
+  return threads;
+}
 
 /// A circuit as Python holds it: with the plans of its earlier runs, a cache for every way to run
 /// it. Adding an operation drops them. A run holds on to the circuit it started with, so another

@@ -84,7 +84,7 @@ field::EntropyOptions entropy_options(const ConstArray<std::uint8_t>& footprint,
   options.border = parse_border(border);
   options.constant_code = constant_code;
   options.min_valid = min_valid;
-  options.threads = threads;
+  options.threads = checked_threads(threads);
   return options;
 }
 
@@ -309,7 +309,7 @@ void bind_field(nb::module_& m) {
         field::MapOptions options;
         options.repeat = repeat;
         options.precision = parse_map_precision(precision);
-        options.threads = threads;
+        options.threads = checked_threads(threads);
         const auto devices = field::parse_device_set("device", device);
         const auto height = static_cast<std::int64_t>(values.shape(0)),
                    width = static_cast<std::int64_t>(values.shape(1));

@@ -9,6 +9,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <functional>
+
 #include "tilewave/base/error.h"
 #include "tilewave/io/pauli_text.h"
 #include "tilewave/python/arrays-inl.h"
@@ -45,13 +48,27 @@ circuit::PauliSum to_sum(const Terms& terms) {
   return sum;
 }
 
+// Lets Ctrl-C end a long run between two passes: asks for signals every tenth of a second. Called
+// without the interpreter's lock.
+std::function<void(double, double)> interruptible() {
+  using Clock = std::chrono::steady_clock;
+  return [last = Clock::now()](double, double) mutable {
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::milliseconds(100)) return;
+    last = now;
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+}
+
 Options base_options(const PyCircuit& circuit, const std::string& precision,
                      const std::string& device, int threads, const Seed& seed) {
   Options options;
   options.precision = parse_precision(precision);
   options.device = device;
-  options.num_threads = threads;
+  options.num_threads = checked_threads(threads);
   options.seed = seed;
+  options.on_progress = interruptible();
   options.plans = circuit.plans(options.precision, threads, device);
   return options;
 }
@@ -150,6 +167,9 @@ void bind_state(nb::module_& m) {
       },
       "circuit"_a, "precision"_a = "double", "device"_a = "auto", "threads"_a = 0,
       "seed"_a = nb::none());
+  c.def("__repr__", [](const PyState& self) {
+    return "<tilewave.State: " + std::to_string(self.num_qubits()) + " qubits>";
+  });
   c.def_prop_ro("num_qubits", &PyState::num_qubits);
   c.def(
       "norm", [](PyState& self) { return self.ask([](auto& s) { return s.norm(); }); },
@@ -214,6 +234,17 @@ nb::dict step_dict(const statevec::StepTime& step) {
 
 void bind_result(nb::module_& m) {
   nb::class_<Result> c(m, "Result", "What a run found, with what it cost.");
+  c.def("__repr__", [](const Result& r) {
+    std::string text = "<tilewave.Result: " + std::to_string(r.num_qubits) + " qubits";
+    if (!r.counts.empty()) {
+      text += ", " + std::to_string(r.shots) + " shots with " + std::to_string(r.counts.size()) +
+              " outcomes";
+    }
+    if (!r.expectations.empty()) {
+      text += ", " + std::to_string(r.expectations.size()) + " expectations";
+    }
+    return text + ", " + r.engine + " on " + r.device + ">";
+  });
   c.def_ro("num_qubits", &Result::num_qubits);
   c.def_prop_ro("precision", [](const Result& r) {
     return r.precision == Precision::kDouble ? "double" : "single";

@@ -95,7 +95,7 @@ class PySampler {
             int threads, const std::string& device) {
     options_.output = output;
     options_.reference = reference;
-    options_.num_threads = threads;
+    options_.num_threads = checked_threads(threads);
     if (engine == "frame") options_.engine = stabilizer::Engine::kFrame;
     if (engine == "sparse") options_.engine = stabilizer::Engine::kSparse;
     if (engine != "auto" && engine != "frame" && engine != "sparse") {

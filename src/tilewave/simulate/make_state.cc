@@ -95,13 +95,16 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
   std::string message = "cannot place " + std::to_string(num_qubits) + " qubits in " +
                         (is_double ? "double" : "single") + " precision (needs " +
                         bytes_text(bytes) + ", " + bytes_text(available) + " available): ";
-  if (is_double) {
-    message += "use --precision single (" +
-               bytes_text(needed(num_qubits, Precision::kSingle, num_threads)) + "), ";
+  const std::string fewer = "use at most " + std::to_string(most) + " qubits";
+  const double single_bytes = needed(num_qubits, Precision::kSingle, num_threads);
+  if (!is_double) {
+    message += "split the circuit where few gates cross, " + fewer;
+  } else if (single_bytes <= available && num_qubits <= statevec::kMaxQubits) {
+    message += "use --precision single (" + bytes_text(single_bytes) + "), " + fewer;
   } else {
-    message += "split the circuit where few gates cross, ";
+    message += fewer + " (one more with --precision single)";
   }
-  message += "use at most " + std::to_string(most) + " qubits, or a machine with more memory";
+  message += ", or a machine with more memory";
   throw Error(ExitCode::kResources, message);
 }
 

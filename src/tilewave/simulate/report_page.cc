@@ -76,17 +76,27 @@ function facts(list) {
     number(box, "dd", text, key, value);
   }
 }
-function bars(rows, heads) {
+// " +- 0.0012" where a number is a mean over trajectories.
+const error = (errors, k) => errors ? " \u00b1 " + errors[k].toPrecision(2) : "";
+const digits = (x) => String(+x.toPrecision(10));
+// How far the norm is from 1, where it is near.
+function norm(x) {
+  const off = x - 1;
+  if (off === 0 || Math.abs(off) > 1e-4) return String(x);
+  return (off < 0 ? "1 - " : "1 + ") + Math.abs(off).toPrecision(2);
+}
+// Bars are relative to `full`, or to the longest.
+function bars(rows, heads, full) {
   const table = add(add(page, "div", undefined, {class: "wide"}), "table");
   const head = add(table, "tr");
   for (const h of heads) add(head, "th", h);
-  const most = Math.max(...rows.map((r) => Math.abs(r.size)), 1e-300);
+  const most = full || rows.reduce((m, r) => Math.max(m, Math.abs(r.size)), 1e-300);
   for (const r of rows.slice(0, kMostRows)) {
     const tr = add(table, "tr");
     add(tr, "td", r.label, {class: "key"});
     number(tr, "td", r.text, r.key, r.value);
-    add(add(tr, "td", undefined, {class: "bar"}), "div").style.width =
-      (100 * Math.abs(r.size) / most) + "%";
+    const bar = add(tr, "td", undefined, {class: "bar"});
+    if (r.size) add(bar, "div").style.width = (100 * Math.abs(r.size) / most) + "%";
   }
   if (rows.length > kMostRows) {
     add(page, "p", (rows.length - kMostRows) + " further rows are in the JSON", {class: "note"});
@@ -136,20 +146,25 @@ function timeline(steps, limit) {
 
 add(page, "h1", run.title || "Tilewave run");
 facts([["qubits", String(run.num_qubits), "num_qubits", run.num_qubits],
+  ["engine", run.engine, "engine", run.engine],
   ["precision", run.precision, "precision", run.precision],
   ["device", run.device, "device", run.device],
   ["shots", String(run.shots), "shots", run.shots],
   ["seed", String(run.seed), "seed", run.seed],
-  ["norm", String(run.norm), "norm", run.norm],
+  ["trajectories", String(run.trajectories), "trajectories", run.trajectories],
+  ["norm", norm(run.norm), "norm", run.norm],
   ["memory", bytes(run.memory_bytes), "memory_bytes", run.memory_bytes],
   ["planning", seconds(run.timings_s.plan), "timings_s.plan", run.timings_s.plan],
   ["execution", seconds(run.timings_s.execute), "timings_s.execute", run.timings_s.execute],
-  ["observation", seconds(run.timings_s.observe), "timings_s.observe", run.timings_s.observe]]);
+  ["observation", seconds(run.timings_s.observe), "timings_s.observe", run.timings_s.observe]]
+  .filter((fact) => fact[3] !== undefined));
+if (run.engine_choice) add(page, "p", run.engine_choice, {class: "note"});
 for (const w of run.warnings || []) add(page, "p", w, {class: "warning"});
 const counts = Object.entries(run.counts || {});
 if (counts.length) {
   section("Counts");
-  add(page, "p", "Qubit 0 is the rightmost character.", {class: "note"});
+  add(page, "p", "The rightmost character is the first bit of a register (qubit 0 where " +
+    "nothing is measured), the rightmost group the first register.", {class: "note"});
   counts.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   bars(counts.map(([k, n]) => ({label: k, text: n + "  (" + share(n / run.shots) + ")", size: n,
     key: "counts." + k, value: n})), ["outcome", "shots", ""]);
@@ -157,14 +172,30 @@ if (counts.length) {
 if (run.probabilities) {
   section("Marginals");
   const qubits = run.probability_qubits || run.probabilities.map((_, q) => q);
-  bars(run.probabilities.map((p, k) => ({label: "qubit " + qubits[k], text: share(p), size: p,
-    key: "probabilities." + k, value: p})), ["", "P(1)", ""]);
+  bars(run.probabilities.map((p, k) => ({label: "qubit " + qubits[k],
+    text: share(p) + (run.probability_errors ? " \u00b1 " + share(run.probability_errors[k]) : ""),
+    size: p, key: "probabilities." + k, value: p})), ["", "P(1)", ""], 1);
+  if (run.joint_probabilities && run.probability_qubits) {
+    add(page, "p", "Jointly, as " + qubits.map((q) => "q" + q).reverse().join(" "), {class: "note"});
+    bars(run.joint_probabilities.map((p, x) => ({label: x.toString(2).padStart(qubits.length, "0"),
+      text: share(p), size: p, key: "joint_probabilities." + x, value: p})), ["", "P", ""], 1);
+  }
+}
+if (run.amplitudes) {
+  section("Amplitudes");
+  bars(run.amplitudes.map((a, k) => ({label: a.index.toString(2).padStart(run.num_qubits, "0"),
+    text: a.re.toPrecision(6) + (a.im < 0 ? " - " : " + ") + Math.abs(a.im).toPrecision(6) + " i",
+    size: a.re * a.re + a.im * a.im, key: `amplitudes.${k}.re`, value: a.re})),
+    ["state", "amplitude", "P"], 1);
 }
 if (run.expectations) {
   section("Expectations");
-  bars(run.expectations.map((e, k) => ({label: "term " + (k + 1), text: String(e), size: e,
-    key: "expectations." + k, value: e})), ["", "value", ""]);
-  facts([["sum", String(run.expectation_sum), "expectation_sum", run.expectation_sum]]);
+  bars(run.expectations.map((e, k) => ({
+    label: run.observables ? run.observables[k] : "term " + (k + 1),
+    text: digits(e) + error(run.expectation_errors, k), size: e,
+    key: "expectations." + k, value: e})), ["term", "value", ""]);
+  facts([["sum", digits(run.expectation_sum) + error(run.expectation_errors && [run.expectation_sum_error], 0),
+    "expectation_sum", run.expectation_sum]]);
 }
 section("Plan");
 const limit = run.limit_bytes_per_s || 0;

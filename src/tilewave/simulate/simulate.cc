@@ -171,8 +171,9 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
     first = false;
   }
   if (!program.deferred.empty()) {
-    result.plan.text +=
-        std::to_string(program.deferred.size()) + " measurements read off the final state\n";
+    result.plan.text += std::to_string(program.deferred.size()) +
+                        (program.deferred.size() == 1 ? " measurement" : " measurements") +
+                        " read off the final state\n";
   }
   result.timings.plan_s = timer.elapsed_s();
 }
@@ -423,6 +424,21 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   return result;
 }
 
+namespace {
+
+// Progress over the passes of one plan.
+statevec::RunObserver progress_of(const Options& options) {
+  statevec::RunObserver observer;
+  if (options.on_progress) {
+    observer.on_progress = [&options](double done_s, double total_s) {
+      options.on_progress(total_s > 0 ? done_s / total_s : 1, total_s - done_s);
+    };
+  }
+  return observer;
+}
+
+}  // namespace
+
 std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options,
                                    bool in_order) {
   const Program program = prepare(circuit);
@@ -435,7 +451,7 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   branch_options.plans = options.plans.get();
   branch_options.in_order = in_order;
   Result ignored;
-  run_branches(program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  run_branches(program, state, branch_options, progress_of(options), ignored, [](const Leaf&) {});
   return state;
 }
 
@@ -458,7 +474,8 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   BranchOptions branch_options;
   branch_options.in_order = true;
   Result ignored;
-  run_branches(density.program, state, branch_options, {}, ignored, [](const Leaf&) {});
+  run_branches(density.program, state, branch_options, progress_of(options), ignored,
+               [](const Leaf&) {});
   return state;
 }
 

@@ -394,6 +394,14 @@ TEST(Refuses, WhatDoesNotFitBeforeAllocating) {
             ExitCode::kResources);
   EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[400]; h q[0];"), o); }, "cannot place 400 qubits"),
             ExitCode::kResources);
+  // single precision is advised where it helps
+  const std::uint64_t gib = std::uint64_t{1} << 30;
+  EXPECT_EQ(code_of([&] { check_memory(30, statevec::Precision::kDouble, 1, 12 * gib); },
+                    "use --precision single (8.0"),
+            ExitCode::kResources);
+  EXPECT_EQ(code_of([&] { check_memory(32, statevec::Precision::kDouble, 1, 12 * gib); },
+                    "use at most 29 qubits (one more with --precision single)"),
+            ExitCode::kResources);
   EXPECT_EQ(code_of([] { check_memory(10, statevec::Precision::kSingle, 1, 100); }, "available"),
             ExitCode::kResources);
 }

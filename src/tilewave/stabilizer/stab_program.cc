@@ -394,9 +394,10 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
   std::uint64_t records = before;
   const auto need = [&](std::uint64_t back) {
     if (back > records) {
-      throw Error(ExitCode::kInput, "rec[-" + std::to_string(back) +
-                                        "] looks back past the first record: only " +
-                                        std::to_string(records) + " records precede it");
+      throw Error(ExitCode::kInput,
+                  "rec[-" + std::to_string(back) + "] looks back past the first record: only " +
+                      std::to_string(records) +
+                      (records == 1 ? " record precedes it" : " records precede it"));
     }
   };
   for (const Prim& p : program.blocks[block]) {

@@ -77,6 +77,7 @@ std::string environment_text() {
 QuESTEnv createQuESTEnv(void) {
   return call(__func__, [&] {
     open_environment();
+    settings();  // what is wrong there is told here, not by the first register
     QuESTEnv env{};
     env.numRanks = num_ranks();
     env.rank = rank();

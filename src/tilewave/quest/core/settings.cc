@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/device_list.h"
+#include "tilewave/runtime/machine.h"
 
 namespace tilewave::quest {
 namespace {
@@ -21,12 +23,24 @@ void read_number(const char* name, int least, int most, int& out) {
   out = static_cast<int>(value);
 }
 
+void check_device(const std::string& device) {
+  const auto fail = [&](const char* why) {
+    throw Error(ExitCode::kUsage, "TILEWAVE_DEVICE is '" + device + "': " + why);
+  };
+  if (device == "auto" || device == "cpu") return;
+  if (!runtime::parse_cuda_devices(device))
+    fail("use auto, cpu, cuda, cuda:<index> or several devices as in cuda:0-3");
+  if (!runtime::built_with_cuda())
+    fail("this build has no CUDA back end: use cpu, or build with --preset cuda");
+}
+
 }  // namespace
 
 const Settings& settings() {
   static const Settings instance = [] {
     Settings s;
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device) s.device = device;
+    check_device(s.device);
     read_number("TILEWAVE_THREADS", 1, 4096, s.num_threads);
     read_number("TILEWAVE_RANKS", 1, 1024, s.num_ranks);
     read_number("TILEWAVE_SHARE_FROM", 1, 30, s.share_from);

@@ -87,8 +87,9 @@ std::string explain(const Plan& plan) {
     flops += pass.flops;
   }
   add_exchanges();
-  std::snprintf(line, sizeof line, "total: %zu passes, %s, %s flops, %s predicted\n",
-                plan.passes.size(), in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
+  std::snprintf(line, sizeof line, "total: %zu pass%s, %s, %s flops, %s predicted\n",
+                plan.passes.size(), plan.passes.size() == 1 ? "" : "es",
+                in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
                 in_time(plan.predicted_s).c_str());
   out += line;
   if (plan.shard_bits) {
@@ -100,9 +101,9 @@ std::string explain(const Plan& plan) {
       apart_s += step.predicted_s;
     }
     for (const Pass& pass : plan.passes) apart_s += pass.predicted_s;
-    std::snprintf(line, sizeof line, "%llu ranks of %d qubits: %zu exchanges, %s sent",
+    std::snprintf(line, sizeof line, "%llu ranks of %d qubits: %zu exchange%s, %s sent",
                   1ull << plan.shard_bits, plan.num_qubits - plan.shard_bits, moving,
-                  in_units(sent, "B").c_str());
+                  moving == 1 ? "" : "s", in_units(sent, "B").c_str());
     out += line;
     const double hidden_s = apart_s - plan.predicted_s;
     if (hidden_s > 1e-9 * apart_s) out += ", " + in_time(hidden_s) + " hidden beside passes";

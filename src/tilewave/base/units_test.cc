@@ -1,0 +1,28 @@
+#include "tilewave/base/units.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewave {
+namespace {
+
+TEST(Units, numbers_have_three_digits_and_no_exponent) {
+  EXPECT_EQ(in_time(0), "0 us");
+  EXPECT_EQ(in_time(1.234e-5), "12.3 us");
+  EXPECT_EQ(in_time(999.4e-6), "999 us");
+  EXPECT_EQ(in_time(999.6e-6), "1 ms");
+  EXPECT_EQ(in_time(0.9996), "1 s");
+  EXPECT_EQ(in_time(59.94), "59.9 s");
+  EXPECT_EQ(in_time(1234.4), "1234 s");
+  EXPECT_EQ(in_bytes(64), "64 B");
+  EXPECT_EQ(in_bytes(1023), "1023 B");
+  EXPECT_EQ(in_bytes(1023ull << 20), "1023 MiB");
+  EXPECT_EQ(in_bytes(1ull << 30), "1 GiB");
+  EXPECT_EQ(in_bytes(5000ull << 50), "5000 PiB");
+  EXPECT_EQ(in_units(168, ""), "168");
+  EXPECT_EQ(in_units(999.7, "B"), "1 kB");
+  EXPECT_EQ(in_units(51.2e6, ""), "51.2 M");
+  EXPECT_EQ(in_units(8.9e18, "B"), "8900 PB");
+}
+
+}  // namespace
+}  // namespace tilewave

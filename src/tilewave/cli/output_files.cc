@@ -1,0 +1,66 @@
+// See output_files.h.
+#include "tilewave/cli/output_files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "tilewave/base/error.h"
+
+namespace tilewave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Paths of one file, whether it exists yet or not.
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code problem;
+  const fs::file_status status = fs::status(a, problem);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return false;
+  if (fs::exists(status)) return fs::equivalent(a, b, problem) && !problem;
+  return fs::weakly_canonical(a, problem) == fs::weakly_canonical(b, problem) && !problem;
+}
+
+[[noreturn]] void fail(const OutputFile& output, const std::string& why) {
+  throw Error(ExitCode::kResources,
+              std::string(output.flag) + " " + output.path + ": cannot write the file: " + why);
+}
+
+}  // namespace
+
+void need_distinct_files(std::initializer_list<std::string> inputs,
+                         std::initializer_list<OutputFile> outputs) {
+  for (const OutputFile* output = outputs.begin(); output != outputs.end(); ++output) {
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ExitCode::kUsage, std::string(output->flag) + " " + output->path +
+                                        ": it would replace " + what + ": name another file");
+    };
+    for (const std::string& input : inputs) {
+      if (is_same_file(output->path, input)) refuse("the input");
+    }
+    for (const OutputFile* other = outputs.begin(); other != output; ++other) {
+      if (is_same_file(output->path, other->path)) {
+        refuse(std::string("what ") + other->flag + " writes");
+      }
+    }
+  }
+}
+
+void need_writable(const OutputFile& output) {
+  if (output.path.empty() || output.path == "-") return;
+  std::error_code ignored;
+  if (fs::is_directory(output.path, ignored)) fail(output, "it is a directory: name a file");
+  if (fs::exists(output.path, ignored)) {
+    if (access(output.path.c_str(), W_OK) != 0) fail(output, std::strerror(errno));
+    return;
+  }
+  const std::string parent = fs::path(output.path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (!fs::is_directory(folder, ignored)) fail(output, "there is no folder '" + folder + "'");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) fail(output, std::strerror(errno));
+}
+
+}  // namespace tilewave::cli

@@ -1,0 +1,24 @@
+// Files that a command is about to write: looked at before it works, so that no run ends in a
+// message about its output, and none destroys what it reads.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+namespace tilewave::cli {
+
+/// A flag such as "--out" and the path given with it; an empty path stands for none.
+struct OutputFile {
+  const char* flag;
+  const std::string& path;
+};
+
+/// Throws Error(kUsage) where an output is one of the inputs or two outputs are one file. Devices
+/// and pipes may be named twice, and so may "-".
+void need_distinct_files(std::initializer_list<std::string> inputs,
+                         std::initializer_list<OutputFile> outputs);
+
+/// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
+void need_writable(const OutputFile& output);
+
+}  // namespace tilewave::cli

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Files a command reads and writes: none is destroyed, outputs are looked at first, `-` is a standard stream."""
+import subprocess
+import tempfile
+from pathlib import Path
+
+from program import EXAMPLES, TILEWAVE, Checker, tilewave
+
+USAGE, RESOURCES = 2, 3
+BELL = EXAMPLES / "bell.qasm"
+CODE = "X_ERROR(0.1) 0 1\nM 0 1\nDETECTOR rec[-1] rec[-2]\nOBSERVABLE_INCLUDE(0) rec[-1]\n"
+c = Checker()
+
+
+def refused(code, words, *command, keeps=()):
+    before = [path.read_bytes() for path in keeps]
+    done = tilewave(*command)
+    what = f"{' '.join(map(str, command))}: exit {done.code}, {done.err!r}"
+    c.check(done.code == code and words in done.err and done.err.count("\n") == 1, f"'{words}' expected: {what}")
+    c.check([path.read_bytes() for path in keeps] == before, f"files are as they were: {what}")
+
+
+def piped(text, *command):
+    done = subprocess.run([TILEWAVE, *map(str, command)], input=text, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    circuit, shots, model, qasm = (folder / f for f in ("a circuit.stim", "shots.01", "model.dem", "bell.qasm"))
+    circuit.write_text(CODE)
+    shots.write_text("01\n10\n")
+    model.write_text("error(0.1) D0 L0\n")
+    qasm.write_text(BELL.read_text())
+    link = folder / "link"
+    link.symlink_to(circuit)
+
+    # an output that is an input, by any name
+    for out in (circuit, link, folder / "." / circuit.name):
+        refused(USAGE, "replace the input", "sample", "--in", circuit, "--out", out, keeps=[circuit])
+        refused(USAGE, "replace the input", "detect", "--in", circuit, "--obs_out", out, keeps=[circuit])
+        refused(USAGE, "replace the input", "analyze_errors", "--in", circuit, "--out", out, keeps=[circuit])
+        refused(USAGE, "replace the input", "explain_errors", "--in", circuit, "--out", out, keeps=[circuit])
+        refused(USAGE, "replace the input", "m2d", "--circuit", circuit, "--in", shots, "--in_format", "01",
+                "--out", out, keeps=[circuit])
+    refused(USAGE, "replace the input", "m2d", "--circuit", circuit, "--in", shots, "--in_format", "01",
+            "--out", shots, keeps=[shots])
+    refused(USAGE, "replace the input", "convert", "--in", shots, "--in_format", "01", "--out", shots,
+            "--out_format", "b8", "--bits_per_shot", "2", keeps=[shots])
+    refused(USAGE, "replace the input", "sample_dem", "--in", model, "--err_out", model, keeps=[model])
+    refused(USAGE, "replace the input", "run", qasm, "--state", qasm, keeps=[qasm])
+    refused(USAGE, "replace the input", "run", qasm, "--report", qasm, keeps=[qasm])
+    # two outputs that are one file, there already or not
+    for out in (folder / "new.01", shots):
+        refused(USAGE, "what --out writes", "detect", "--in", circuit, "--out", out, "--obs_out", out)
+    c.check(not (folder / "new.01").exists(), "nothing is created")
+    done = tilewave("detect", "--in", circuit, "--out", "/dev/null", "--obs_out", "/dev/null")
+    c.check(done.code == 0, f"devices may be named twice: {done.err!r}")
+
+    for flag in ("--state", "--report"):  # pages and arrays go to files
+        refused(USAGE, f"{flag} -: give the name", "run", BELL, flag, "-")
+
+    # outputs that cannot be written are found before the work
+    for flag in ("--report", "--state"):
+        refused(RESOURCES, "nowhere", "run", BELL, flag, folder / "nowhere" / "x")
+        refused(RESOURCES, str(folder), "run", BELL, flag, folder)
+    done = tilewave("bench", "bv", "--qubits", "5", "--no-limit", "--json", folder / "nowhere" / "x.json")
+    c.check(done.code == RESOURCES and "nowhere" in done.err and not done.out, f"bench --json: {done.err!r}")
+    refused(RESOURCES, "there is no folder", "bench", "bv", "--qubits", "5", "--write", circuit)
+    done = tilewave("bench", "bv", "--qubits", "5", "--write", folder / "new")
+    c.check(done.out == f"{folder}/new/bv_5.qasm\n", f"bench --write says what it wrote: {done.out!r}")
+
+    # the standard streams
+    code, out, err = piped(BELL.read_text(), "run", "-", "--shots", "50", "--seed", "1", "--quiet")
+    c.check(code == 0 and out == tilewave("run", BELL, "--shots", "50", "--seed", "1", "--quiet").out, f"run -: {err!r}")
+    code, out, err = piped("OPENQASM 2.0;\nqreg q[1];\nhh q[0];\n", "run", "-")
+    c.check(code == 4 and "<stdin>:3:1:" in err, f"errors name the stream: {err!r}")
+    code, out, err = piped(CODE, "sample", "--in", "-", "--out", "-", "--shots", "5", "--seed", "3")
+    c.check(code == 0 and out == tilewave("sample", "--in", circuit, "--shots", "5", "--seed", "3").out, f"--in -: {err!r}")
+
+c.finish()
