@@ -12,6 +12,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 
 namespace tilewave::statevec {
@@ -35,11 +36,18 @@ CostModel CpuState<T>::cost_model() const {
   // predictions of small states are not worth a measurement
   static constexpr CpuRates kDefaults;
   const CpuRates& rates = num_qubits_ >= kMeasureRatesFrom ? cpu_rates() : kDefaults;
-  const double share =
-      (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  const double share = (kDouble ? 1.0 : kSingleShare) /
+                       std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  if (num_qubits_ >= kMeasureRatesFrom) {
+    cost.price = pass_seconds;
+    cost.pass_overhead_s = kPassTables_s;
+  }
+  cost.block_bits = block_row_bits(kDouble);
+  cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
   cost.bandwidth = rates.bandwidth;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
   cost.wide_bandwidth = kWideTile * rates.bandwidth;
+  cost.sweep_s = rates.sweep_s * share;
   cost.lift_s = rates.lift_s * share;
   cost.flip_s = rates.flip_s * share;
   cost.rotate_s = rates.rotate_s * share;

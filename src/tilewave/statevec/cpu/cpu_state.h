@@ -11,17 +11,19 @@
 namespace tilewave::statevec::cpu {
 
 /// Rates of a machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second of
-/// all threads. The defaults are those of the machine of cpu_tuning.h.
+/// all threads. What is priced with them: pass_costs.h. The defaults are those of the machine named
+/// there.
 struct CpuRates {
-  double bandwidth = 45e9;
-  double lift_s = 1.2e-10;
-  double flip_s = 1.0e-10;
-  double rotate_s = 2.0e-10;
-  double phase_s = 3.5e-10;
-  double multiply_s = 1.2e-10;
+  double bandwidth = 30e9;
+  double sweep_s = 1.0e-10;
+  double lift_s = 7.0e-11;
+  double flip_s = 3.6e-10;
+  double rotate_s = 2.5e-10;
+  double phase_s = 1.5e-10;
+  double multiply_s = 1.45e-10;
 };
 
-/// Measured on this machine at the first call (about 30 ms).
+/// Measured on this machine at the first call (about 40 ms).
 const CpuRates& cpu_rates();
 
 template <class T>

@@ -439,7 +439,8 @@ void Placer::price(Pass& pass) const {
     const double share = std::ldexp(1, -std::popcount(a.control_mask));
     switch (a.kind) {
       case ActionKind::kLift:
-        seconds += cost.lift_s + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
+        seconds +=
+            cost.lift_s + cost.sweep_s / kLiftsOfSweep + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
         flops += 4 + (a.pre_turns ? 3 : 0);
         break;
       case ActionKind::kFlip:
@@ -466,6 +467,7 @@ void Placer::price(Pass& pass) const {
   pass.predicted_s =
       std::max(memory_s, (wide ? cost.wide_exposed : cost.exposed) * memory_s + seconds * worked) +
       cost.pass_overhead_s;
+  if (cost.price) pass.predicted_s = cost.price(plan_, pass, cost);
 }
 
 void Placer::finish() {
