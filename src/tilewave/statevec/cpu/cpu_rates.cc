@@ -1,7 +1,8 @@
 // The machine's rates, from passes as every plan has them: one that only loads and stores tiles of
-// a large state, and on a state of a tile a thread, which stays in the caches, passes with layers
-// of few lifts, of more, with phase blocks, and with matrices. What flips and rotations cost is a
-// tuning value relative to these.
+// a large state, and on a state of one tile, which stays in the caches, passes with layers of few
+// lifts, of more, with phase blocks, and with matrices. The shortest of several times counts:
+// others may use the machine meanwhile. What flips and rotations cost is a tuning value relative to
+// these.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -40,126 +41,110 @@ Plan empty_plan(int num_qubits) {
   return plan;
 }
 
-// Seconds of the pass of `plan`: the second best of `rounds` after the first, which touches pages
-// and makes tables.
-double time_of(const Plan& plan, Complex<double>* amps, int num_threads, int rounds) {
-  std::vector<double> times_s;
+// Seconds of the first pass of each plan: the best of `rounds` after the first, which touches pages
+// and makes tables. They take turns, so that what disturbs the machine for a moment is not taken
+// for the cost of one.
+template <std::size_t N>
+std::array<double, N> times_of(const std::array<Plan, N>& plans, Complex<double>* amps,
+                               int num_threads, int rounds) {
+  std::array<double, N> best_s;
+  best_s.fill(1);
   for (int round = 0; round <= rounds; ++round) {
-    const runtime::Timer timer;
-    run_pass<double>(plan, plan.passes[0], amps, num_threads);
-    if (round) times_s.push_back(timer.elapsed_s());
+    for (std::size_t k = 0; k < N; ++k) {
+      const runtime::Timer timer;
+      run_pass<double>(plans[k], plans[k].passes[0], amps, num_threads);
+      if (round) best_s[k] = std::min(best_s[k], timer.elapsed_s());
+    }
   }
-  std::nth_element(times_s.begin(), times_s.begin() + 1, times_s.end());
-  return times_s[1];
+  return best_s;
 }
 
 double measure_bandwidth(int num_threads) {
   constexpr int kQubits = 22;
   const runtime::HostBuffer state(sizeof(Complex<double>) << kQubits);
-  return kFarRows * 2.0 * static_cast<double>(state.num_bytes()) /
-         time_of(empty_plan(kQubits), state.as<Complex<double>>(), num_threads, 5);
+  const std::array<Plan, 1> plans{empty_plan(kQubits)};
+  const double s = times_of(plans, state.as<Complex<double>>(), num_threads, 5)[0];
+  return kFarRows * 2.0 * static_cast<double>(state.num_bytes()) / s;
 }
 
-// Passes over a state of a tile a thread, at most four.
-class TileProbe {
- public:
-  explicit TileProbe(int num_threads)
-      : thread_bits_(
-            std::min(static_cast<int>(std::bit_width(static_cast<unsigned>(num_threads))) - 1, 2)),
-        state_(sizeof(Complex<double>) << (kTile + thread_bits_)) {}
-
-  static constexpr int kLayers = 16;
-
-  /// Seconds of one layer an amplitude and thread, beside what the pass itself takes. `add` adds
-  /// layer k to a plan.
-  template <class Add>
-  double layer_s(const Add& add) {
-    if (empty_s_ == 0) empty_s_ = pass_s(empty());
-    Plan plan = empty();
-    for (int k = 0; k < kLayers; ++k) add(plan, k);
-    return kFromMemory * (pass_s(plan) - empty_s_) / (kLayers * static_cast<double>(bit(kTile)));
-  }
-
-  /// Of the slot of a tile.
-  std::uint8_t position(int slot) const {
-    return static_cast<std::uint8_t>(slot < kRow ? slot : slot + thread_bits_);
-  }
-
- private:
-  Plan empty() const {
-    Plan plan = empty_plan(kTile + thread_bits_);
-    plan.kept = KeptPassesPtr(std::make_shared<KeptPasses>(
-        std::make_shared<std::atomic<std::int64_t>>(std::int64_t{64} << 20)));
-    return plan;
-  }
-  double pass_s(const Plan& plan) {
-    return time_of(plan, state_.as<Complex<double>>(), 1 << thread_bits_, 8);
-  }
-
-  int thread_bits_;
-  runtime::HostBuffer state_;
-  double empty_s_ = 0;
-};
-
 // Four lifts on rows, one sweep, and `num_low` inside them, another.
-void add_lifts(const TileProbe& probe, Plan& plan, int num_low) {
+void add_lifts(Plan& plan, int num_low) {
   for (int j = 0; j < num_low + 4; ++j) {
     Action a;
     a.kind = ActionKind::kLift;
     a.num_targets = 1;
-    a.targets[0] = probe.position(j < num_low ? j : kLowBits + (j - num_low));
+    a.targets[0] = static_cast<std::uint8_t>(j < num_low ? j : kLowBits + (j - num_low));
     a.m[0] = 0.1 + 0.01 * j;  // no two alike
     plan.passes[0].actions.push_back(a);
   }
 }
 
 // Turns of neighbours inside rows and on them, and between both kinds.
-void add_phases(const TileProbe& probe, Plan& plan) {
+void add_phases(Plan& plan) {
   Action a;
   a.first = static_cast<std::uint32_t>(plan.terms.size());
   for (const auto& [j, k] : {std::array{0, 1}, {2, 3}, {4, 6}, {5, 7}, {8, 9}}) {
-    const std::uint64_t mask = bit(probe.position(j)) | bit(probe.position(k));
+    const std::uint64_t mask = bit(j) | bit(k);
     plan.terms.push_back({mask, 0x123456789abcdef0u >> j});
   }
   a.count = static_cast<std::uint32_t>(plan.terms.size()) - a.first;
   plan.passes[0].actions.push_back(a);
 }
 
-void add_matrix(const TileProbe& probe, Plan& plan, int k) {
+void add_matrix(Plan& plan, int k) {
   Action a;
   a.kind = ActionKind::kMatrix;
   a.num_targets = 2;
-  a.targets[0] = probe.position(k % 4);
-  a.targets[1] = probe.position(5 + k % 8);
+  a.targets[0] = static_cast<std::uint8_t>(k % 4);
+  a.targets[1] = static_cast<std::uint8_t>(5 + k % 8);
   if (plan.matrices.empty()) plan.matrices.assign(16, {0.25, 0.25});
   plan.passes[0].actions.push_back(a);
 }
 
+// Seconds an amplitude of a layer with one lift inside rows and one with six, of the latter after a
+// phase block, and of a matrix: one thread, a state of one tile.
+std::array<double, 4> measure_layers() {
+  constexpr int kLayers = 16;
+  std::array<Plan, 5> plans;
+  for (Plan& plan : plans) {
+    plan = empty_plan(kTile);
+    plan.kept = KeptPassesPtr(std::make_shared<KeptPasses>(
+        std::make_shared<std::atomic<std::int64_t>>(std::int64_t{64} << 20)));
+  }
+  for (int k = 0; k < kLayers; ++k) {
+    add_lifts(plans[1], 1);
+    add_lifts(plans[2], 6);
+    add_phases(plans[3]);
+    add_lifts(plans[3], 6);
+    add_matrix(plans[4], k);
+  }
+  const runtime::HostBuffer state(sizeof(Complex<double>) << kTile);
+  const auto times_s = times_of(plans, state.as<Complex<double>>(), 1, 10);
+  std::array<double, 4> layers_s;
+  for (std::size_t k = 0; k < layers_s.size(); ++k) {
+    layers_s[k] =
+        kFromMemory * (times_s[k + 1] - times_s[0]) / (kLayers * static_cast<double>(bit(kTile)));
+  }
+  return layers_s;
+}
+
 CpuRates measure() {
-  const int num_threads = runtime::default_num_threads();
-  const CpuRates shipped;
+  const StepRates shipped = CpuRates{}.steps;
   CpuRates rates;
-  rates.bandwidth = measure_bandwidth(num_threads);
-  TileProbe probe(num_threads);
-  const double few_s = probe.layer_s([&](Plan& p, int) { add_lifts(probe, p, 1); });
-  const double more_s = probe.layer_s([&](Plan& p, int) { add_lifts(probe, p, 6); });
-  const double phased_s = probe.layer_s([&](Plan& p, int) {
-    add_phases(probe, p);
-    add_lifts(probe, p, 6);
-  });
-  const double matrix_s = probe.layer_s([&](Plan& p, int k) { add_matrix(probe, p, k); });
-  // Where a piece seems to cost twice or half of what the others say, something else ran meanwhile.
-  const double speed = std::max(more_s, 1e-12) / (2 * shipped.sweep_s + 10 * shipped.lift_s);
-  const auto within = [&](double s, double shipped_s) {
-    return std::clamp(s, 0.5 * speed * shipped_s, 2 * speed * shipped_s);
+  rates.bandwidth = measure_bandwidth(runtime::default_num_threads());
+  const auto [few_s, more_s, phased_s, matrix_s] = measure_layers();
+  rates.slower = std::max(more_s, 1e-12) / (2 * shipped.sweep_s + 10 * shipped.lift_s);
+  // Where a step seems to cost twice or half of what the others say, something else ran meanwhile.
+  const auto within = [&rates](double s, double shipped_s) {
+    return std::clamp(s, 0.5 * rates.slower * shipped_s, 2 * rates.slower * shipped_s);
   };
-  rates.lift_s = within((more_s - few_s) / 5, shipped.lift_s);
-  rates.sweep_s = within((more_s - 10 * rates.lift_s) / 2, shipped.sweep_s);
-  rates.phase_s =
-      within(phased_s - more_s, shipped.phase_s * (1 + kScalarPhase)) / (1 + kScalarPhase);
-  rates.multiply_s = within(matrix_s / 4, shipped.multiply_s);
-  rates.flip_s = shipped.flip_s * speed;
-  rates.rotate_s = shipped.rotate_s * speed;
+  StepRates& r = rates.steps;
+  r.lift_s = within((more_s - few_s) / 5, shipped.lift_s);
+  r.sweep_s = within((more_s - 10 * r.lift_s) / 2, shipped.sweep_s);
+  r.phase_s = within((phased_s - more_s) / (1 + kScalarPhase), shipped.phase_s);
+  r.multiply_s = within(matrix_s / 4, shipped.multiply_s);
+  r.flip_s = rates.slower * shipped.flip_s;
+  r.rotate_s = rates.slower * shipped.rotate_s;
   return rates;
 }
 

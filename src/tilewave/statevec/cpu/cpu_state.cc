@@ -38,21 +38,22 @@ CostModel CpuState<T>::cost_model() const {
   const CpuRates& rates = num_qubits_ >= kMeasureRatesFrom ? cpu_rates() : kDefaults;
   const double share = (kDouble ? 1.0 : kSingleShare) /
                        std::max(1, std::min(num_threads_, runtime::default_num_threads()));
-  if (num_qubits_ >= kMeasureRatesFrom) {
-    cost.price = pass_seconds;
-    cost.pass_overhead_s = kPassTables_s;
-  }
-  cost.block_bits = block_row_bits(kDouble);
-  cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
   cost.bandwidth = rates.bandwidth;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
   cost.wide_bandwidth = kWideTile * rates.bandwidth;
-  cost.sweep_s = rates.sweep_s * share;
-  cost.lift_s = rates.lift_s * share;
-  cost.flip_s = rates.flip_s * share;
-  cost.rotate_s = rates.rotate_s * share;
-  cost.phase_s = rates.phase_s * share;
-  cost.multiply_s = rates.multiply_s * share;
+  cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
+  cost.lift_s = kLift_s * rates.slower * share;
+  cost.flip_s = kFlip_s * rates.slower * share;
+  cost.rotate_s = kRotate_s * rates.slower * share;
+  cost.phase_s = kPhase_s * rates.slower * share;
+  cost.multiply_s = kMultiply_s * rates.slower * share;
+  if (num_qubits_ >= kMeasureRatesFrom) {
+    cost.price = pass_seconds;
+    cost.pass_overhead_s = kPassTables_s;
+    cost.block_bits = block_row_bits(kDouble);
+    cost.steps = rates.steps;
+    for (double* s : cost.steps.all()) *s *= share;
+  }
   return cost;
 }
 

@@ -11,16 +11,11 @@
 namespace tilewave::statevec::cpu {
 
 /// Rates of a machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second of
-/// all threads. What is priced with them: pass_costs.h. The defaults are those of the machine named
-/// there.
+/// all threads. The defaults are those of the machine that pass_costs.h was tuned on.
 struct CpuRates {
   double bandwidth = 30e9;
-  double sweep_s = 1.0e-10;
-  double lift_s = 7.0e-11;
-  double flip_s = 3.6e-10;
-  double rotate_s = 2.5e-10;
-  double phase_s = 1.5e-10;
-  double multiply_s = 1.45e-10;
+  StepRates steps{1.2e-10, 7.5e-11, 1.6e-10, 4e-10, 2.8e-10, 1.6e-10};
+  double slower = 1;  ///< than that machine
 };
 
 /// Measured on this machine at the first call (about 40 ms).

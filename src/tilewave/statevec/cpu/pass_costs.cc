@@ -133,9 +133,10 @@ double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
   const double moved = 2 * ((1 - kLoadShare) * worked + kLoadShare * loaded);
   const double bytes = static_cast<double>(amplitude_bytes(plan.precision)) * moved;
   const double memory_s = bytes / cost.bandwidth * (work.only_moves ? kMoveShare : 1);
-  const double each_s = work.sweeps * cost.sweep_s + work.lifts * cost.lift_s +
-                        work.phases * cost.phase_s + work.flips * cost.flip_s +
-                        work.rotations * cost.rotate_s + work.matrix_rows * cost.multiply_s;
+  const StepRates& r = cost.steps;
+  const double each_s = work.sweeps * r.sweep_s + work.lifts * r.lift_s + work.phases * r.phase_s +
+                        work.flips * r.flip_s + work.rotations * r.rotate_s +
+                        work.matrix_rows * r.multiply_s;
   return memory_s + worked * each_s + cost.pass_overhead_s;
 }
 

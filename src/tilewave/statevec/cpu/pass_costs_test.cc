@@ -59,9 +59,6 @@ CostModel free_of_charge() {
   cost.block_bits = kMaxRowBits;
   cost.bandwidth = INFINITY;
   cost.pass_overhead_s = 0;
-  for (double* s :
-       {&cost.lift_s, &cost.sweep_s, &cost.flip_s, &cost.rotate_s, &cost.phase_s, &cost.multiply_s})
-    *s = 0;
   return cost;
 }
 
@@ -132,21 +129,24 @@ TEST(PassCosts, the_price_is_the_sum_of_its_pieces) {
 
   CostModel all = free_of_charge();
   double sum = 0;
-  const auto piece = [&](double CostModel::*rate, double value, double expected) {
+  const auto piece = [&](auto rate_of, double value, double expected) {
     CostModel cost = free_of_charge();
-    cost.*rate = value;
-    all.*rate = value;
+    rate_of(cost) = rate_of(all) = value;
     sum += expected;
     EXPECT_NEAR(p.seconds(cost), expected, 1e-12 * expected);
   };
-  piece(&CostModel::sweep_s, 1e-10, amplitudes * work.sweeps * 1e-10);
-  piece(&CostModel::lift_s, 2e-10, amplitudes * work.lifts * 2e-10);
-  piece(&CostModel::phase_s, 3e-10, amplitudes * work.phases * 3e-10);
-  piece(&CostModel::flip_s, 4e-10, amplitudes * work.flips * 4e-10);
-  piece(&CostModel::rotate_s, 5e-10, amplitudes * work.rotations * 5e-10);
-  piece(&CostModel::multiply_s, 6e-10, amplitudes * work.matrix_rows * 6e-10);
-  piece(&CostModel::bandwidth, 20e9, amplitudes * 32 / 20e9);
-  piece(&CostModel::pass_overhead_s, 1e-3, 1e-3);
+  const auto step = [&](double StepRates::*rate, double value, double count) {
+    piece([&](CostModel& cost) -> double& { return cost.steps.*rate; }, value,
+          amplitudes* count* value);
+  };
+  step(&StepRates::sweep_s, 1e-10, work.sweeps);
+  step(&StepRates::lift_s, 2e-10, work.lifts);
+  step(&StepRates::phase_s, 3e-10, work.phases);
+  step(&StepRates::flip_s, 4e-10, work.flips);
+  step(&StepRates::rotate_s, 5e-10, work.rotations);
+  step(&StepRates::multiply_s, 6e-10, work.matrix_rows);
+  piece([](CostModel& cost) -> double& { return cost.bandwidth; }, 20e9, amplitudes * 32 / 20e9);
+  piece([](CostModel& cost) -> double& { return cost.pass_overhead_s; }, 1e-3, 1e-3);
   EXPECT_NEAR(p.seconds(all), sum, 1e-12 * sum);
 }
 
@@ -154,7 +154,7 @@ TEST(PassCosts, amplitudes_known_to_be_zero_are_not_worked_on) {
   OnePass p;
   p.lift(0, 0.5);
   CostModel cost = free_of_charge();
-  cost.sweep_s = 1e-10;
+  cost.steps.sweep_s = 1e-10;
   const double whole_s = p.seconds(cost);
   p.plan.passes[0].known_zero_before = bit(15) | bit(19);
   EXPECT_EQ(p.seconds(cost), whole_s / 4);
@@ -219,8 +219,9 @@ TEST(PassCosts, families_are_counted_as_they_run) {
 TEST(PassCosts, measured_rates_are_those_of_a_processor) {
   const CpuRates& rates = cpu_rates();
   EXPECT_GT(rates.bandwidth, 1e8);
-  for (const double s : {rates.sweep_s, rates.lift_s, rates.flip_s, rates.rotate_s, rates.phase_s,
-                         rates.multiply_s}) {
+  StepRates steps = rates.steps;
+  for (const double* rate : steps.all()) {
+    const double s = *rate;
     EXPECT_GT(s, 0);
     EXPECT_LT(s, 1e-7);
   }

@@ -49,11 +49,11 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   cost_.bandwidth *= at_once;
   cost_.wide_bandwidth *= at_once;
   cost_.lift_s /= at_once;
-  cost_.sweep_s /= at_once;
   cost_.flip_s /= at_once;
   cost_.rotate_s /= at_once;
   cost_.phase_s /= at_once;
   cost_.multiply_s /= at_once;
+  for (double* s : cost_.steps.all()) *s /= at_once;
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();
   cost_.overlap = transport_->overlap();

@@ -114,7 +114,7 @@ double cost_apart(const circuit::Circuit& circuit, const Block& block, const Cos
     }
     if (is_permutation(*op)) continue;
     bool& done = rotated[circuit.targets(*op)[0] == block.a ? 0 : 1];
-    if (!done) sum += cost.lift_s + cost.sweep_s / kLiftsOfSweep + 0.15 * cost.phase_s;
+    if (!done) sum += cost.lift_s + 0.15 * cost.phase_s;
     done = true;
   }
   return sum;

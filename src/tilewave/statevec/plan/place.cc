@@ -439,8 +439,7 @@ void Placer::price(Pass& pass) const {
     const double share = std::ldexp(1, -std::popcount(a.control_mask));
     switch (a.kind) {
       case ActionKind::kLift:
-        seconds +=
-            cost.lift_s + cost.sweep_s / kLiftsOfSweep + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
+        seconds += cost.lift_s + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
         flops += 4 + (a.pre_turns ? 3 : 0);
         break;
       case ActionKind::kFlip:

@@ -8,6 +8,7 @@
 //   permutation on store chosen.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
@@ -16,11 +17,23 @@
 
 namespace tilewave::statevec {
 
-constexpr double kLiftsOfSweep = 3;
-
 struct CostModel;
 /// Seconds of a pass, which must be complete. Every process of a run gets the same.
 using PassPrice = double (*)(const Plan& plan, const Pass& pass, const CostModel& cost);
+
+/// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h.
+struct StepRates {
+  double sweep_s = 0;  ///< a walk over the tile
+  double lift_s = 0;   ///< the arithmetic of a lift
+  double phase_s = 0;  ///< of a phase block
+  double flip_s = 0;   ///< without controls, as the next
+  double rotate_s = 0;
+  double multiply_s = 0;  ///< one complex multiply-add (matrix row entry)
+
+  std::array<double*, 6> all() {
+    return {&sweep_s, &lift_s, &phase_s, &flip_s, &rotate_s, &multiply_s};
+  }
+};
 
 /// What a machine is good at: the planner's only knowledge of it. Times in seconds an amplitude (of
 /// the whole state).
@@ -35,14 +48,14 @@ struct CostModel {
   double wide_from_s = 0;    ///< plans whose passes take less are not tried with the larger tile
   bool mixed_tiles = false;  ///< passes that can do with the smaller tile have it in every plan
   double lift_s = 4e-11;     ///< a lift on one amplitude
-  double sweep_s = 0;        ///< a walk over the tile, which about kLiftsOfSweep lifts share
   double flip_s = 4e-11;
   double rotate_s = 8e-11;    ///< without controls
   double phase_s = 1.2e-10;   ///< a phase block of any size
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
   double pass_overhead_s = 5e-6;
   PassPrice price = nullptr;  ///< of an engine that knows better than the sum of actions
-  int block_bits = 0;         ///< row bits of its blocks
+  StepRates steps;            ///< for `price`
+  int block_bits = 0;         ///< the same: row bits of the engine's blocks
   bool late_phases =
       false;           ///< phase blocks cost by their terms: each waits for its wires to change
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
