@@ -22,17 +22,21 @@ namespace tilewave::statevec::cpu {
 
 namespace {
 
-constexpr int kTile = kTileBitsDouble, kRow = kStateRowBitsDouble;
+template <class T>
+constexpr int kTile = sizeof(T) == sizeof(double) ? kTileBitsDouble : kTileBitsSingle;
 
 // A plan of one pass, which multiplies every amplitude by i and has the row and the top positions
 // active.
+template <class T>
 Plan empty_plan(int num_qubits) {
+  constexpr bool kDouble = sizeof(T) == sizeof(double);
+  constexpr int kRow = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
   Plan plan;
   plan.num_qubits = num_qubits;
-  plan.precision = Precision::kDouble;
+  plan.precision = kDouble ? Precision::kDouble : Precision::kSingle;
   Pass pass;
   for (int p = 0; p < num_qubits; ++p) {
-    if (p < kRow || p >= num_qubits - (kTile - kRow))
+    if (p < kRow || p >= num_qubits - (kTile<T> - kRow))
       pass.active.push_back(static_cast<std::uint8_t>(p));
   }
   pass.dest = pass.active;
@@ -44,26 +48,27 @@ Plan empty_plan(int num_qubits) {
 // Seconds of the first pass of each plan: the best of `rounds` after the first, which touches pages
 // and makes tables. They take turns, so that what disturbs the machine for a moment is not taken
 // for the cost of one.
-template <std::size_t N>
-std::array<double, N> times_of(const std::array<Plan, N>& plans, Complex<double>* amps,
-                               int num_threads, int rounds) {
+template <class T, std::size_t N>
+std::array<double, N> times_of(const std::array<Plan, N>& plans, Complex<T>* amps, int num_threads,
+                               int rounds) {
   std::array<double, N> best_s;
   best_s.fill(1);
   for (int round = 0; round <= rounds; ++round) {
     for (std::size_t k = 0; k < N; ++k) {
       const runtime::Timer timer;
-      run_pass<double>(plans[k], plans[k].passes[0], amps, num_threads);
+      run_pass<T>(plans[k], plans[k].passes[0], amps, num_threads);
       if (round) best_s[k] = std::min(best_s[k], timer.elapsed_s());
     }
   }
   return best_s;
 }
 
+template <class T>
 double measure_bandwidth(int num_threads) {
-  constexpr int kQubits = 22;
-  const runtime::HostBuffer state(sizeof(Complex<double>) << kQubits);
-  const std::array<Plan, 1> plans{empty_plan(kQubits)};
-  const double s = times_of(plans, state.as<Complex<double>>(), num_threads, 5)[0];
+  constexpr int kQubits = sizeof(T) == sizeof(double) ? 22 : 23;  // 64 MiB
+  const runtime::HostBuffer state(sizeof(Complex<T>) << kQubits);
+  const std::array<Plan, 1> plans{empty_plan<T>(kQubits)};
+  const double s = times_of(plans, state.as<Complex<T>>(), num_threads, 5)[0];
   return kFarRows * 2.0 * static_cast<double>(state.num_bytes()) / s;
 }
 
@@ -103,11 +108,12 @@ void add_matrix(Plan& plan, int k) {
 
 // Seconds an amplitude of a layer with one lift inside rows and one with six, of the latter after a
 // phase block, and of a matrix: one thread, a state of one tile.
+template <class T>
 std::array<double, 4> measure_layers() {
   constexpr int kLayers = 16;
   std::array<Plan, 5> plans;
   for (Plan& plan : plans) {
-    plan = empty_plan(kTile);
+    plan = empty_plan<T>(kTile<T>);
     plan.kept = KeptPassesPtr(std::make_shared<KeptPasses>(
         std::make_shared<std::atomic<std::int64_t>>(std::int64_t{64} << 20)));
   }
@@ -118,21 +124,22 @@ std::array<double, 4> measure_layers() {
     add_lifts(plans[3], 6);
     add_matrix(plans[4], k);
   }
-  const runtime::HostBuffer state(sizeof(Complex<double>) << kTile);
-  const auto times_s = times_of(plans, state.as<Complex<double>>(), 1, 10);
+  const runtime::HostBuffer state(std::size_t{2} << 20);  // one page, of which a tile is used
+  const auto times_s = times_of(plans, state.as<Complex<T>>(), 1, 10);
   std::array<double, 4> layers_s;
   for (std::size_t k = 0; k < layers_s.size(); ++k) {
-    layers_s[k] =
-        kFromMemory * (times_s[k + 1] - times_s[0]) / (kLayers * static_cast<double>(bit(kTile)));
+    layers_s[k] = kFromMemory * (times_s[k + 1] - times_s[0]) /
+                  (kLayers * static_cast<double>(bit(kTile<T>)));
   }
   return layers_s;
 }
 
+template <class T>
 CpuRates measure() {
-  const StepRates shipped = CpuRates{}.steps;
+  const StepRates shipped = CpuRates::shipped<T>().steps;
   CpuRates rates;
-  rates.bandwidth = measure_bandwidth(runtime::default_num_threads());
-  const auto [few_s, more_s, phased_s, matrix_s] = measure_layers();
+  rates.bandwidth = measure_bandwidth<T>(runtime::default_num_threads());
+  const auto [few_s, more_s, phased_s, matrix_s] = measure_layers<T>();
   rates.slower = std::max(more_s, 1e-12) / (2 * shipped.sweep_s + 10 * shipped.lift_s);
   // Where a step seems to cost twice or half of what the others say, something else ran meanwhile.
   const auto within = [&rates](double s, double shipped_s) {
@@ -150,9 +157,24 @@ CpuRates measure() {
 
 }  // namespace
 
-const CpuRates& cpu_rates() {
-  static const CpuRates rates = measure();
+template <class T>
+CpuRates CpuRates::shipped() {
+  CpuRates rates;
+  if (sizeof(T) == sizeof(double)) return rates;
+  for (double* s : rates.steps.all()) *s *= kSingleShare;
   return rates;
 }
+
+template CpuRates CpuRates::shipped<float>();
+template CpuRates CpuRates::shipped<double>();
+
+template <class T>
+const CpuRates& cpu_rates() {
+  static const CpuRates rates = measure<T>();
+  return rates;
+}
+
+template const CpuRates& cpu_rates<float>();
+template const CpuRates& cpu_rates<double>();
 
 }  // namespace tilewave::statevec::cpu

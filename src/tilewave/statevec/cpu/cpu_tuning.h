@@ -33,9 +33,9 @@ constexpr double kLift_s = 1.1e-10, kFlip_s = 2e-10, kRotate_s = 2.5e-10, kPhase
 
 // What parts of a pass cost (pass_costs.cc), on a 2-core Zen 4, 2026-11-23.
 /// Bandwidth of larger states, and work on tiles that come from there, over the measurement's.
-constexpr double kFarRows = 0.95, kFromMemory = 1.15;
+constexpr double kFarRows = 0.93, kFromMemory = 1.15;
 constexpr double kSingleShare = 0.52;   ///< of the time of work, in FP32
-constexpr double kLoadShare = 0.2;      ///< of the traffic, where nothing is known to be zero
+constexpr double kLoadShare = 0.1;      ///< of the traffic, where nothing is known to be zero
 constexpr double kMoveShare = 0.6;      ///< of the time, where rows only change places
 constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
 constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
