@@ -8,12 +8,14 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
