@@ -1,6 +1,7 @@
 """Starts the program as several processes. Scripts are called as `script.py TILEWAVE MPIEXEC ...`;
 with the word `tcp` for MPIEXEC there is no launcher, and the processes find each other by variables."""
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -56,6 +57,24 @@ def mpirun(ranks, *words, env=None):
         done = [finish(p) for p in start_by_variables(ranks, *words, env=env)]
         return max(code for code, _, _ in done), "".join(d[1] for d in done), "".join(d[2] for d in done)
     return finish(start([MPIEXEC, "-np", str(ranks), TILEWAVE, *map(str, words)], env))
+
+
+def is_lost_goodbye(code, err):
+    """Whether all that is wrong with a run is that Open MPI's launcher did not hear of an MPI_Finalize:
+    on a starved machine it may see a process end before the notice arrives. Whoever says more, fails."""
+    rule, notice = "-" * 74, err.strip()
+    return code == 1 and notice.count(rule) == 2 and re.fullmatch(
+        rf"{rule}\n\S+ has exited due to process rank \d+ with PID \d+ on\nnode \S+ exiting improperly\. .*"
+        rf"\n{rule}", notice, re.DOTALL) is not None
+
+
+def mpirun_well(ranks, *words, env=None):
+    """`mpirun` of what must succeed: once more where the launcher lost the end of a process."""
+    done = mpirun(ranks, *words, env=env)
+    if is_lost_goodbye(done[0], done[2]):
+        print("REPEATED, the launcher lost the end of a process:", *words)
+        done = mpirun(ranks, *words, env=env)
+    return done
 
 
 def alone(*words):

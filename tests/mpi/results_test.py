@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from launch import HEAD, MPIEXEC, alone, check, end, mpirun
+from launch import HEAD, MPIEXEC, alone, check, end, mpirun_well
 
 RANKS = int(sys.argv[3])
 
@@ -16,7 +16,7 @@ def same_numbers(a, b, what):
 
 
 def compare(path, name, words):
-    one, many = alone("run", path, *words, "--json"), mpirun(RANKS, "run", path, *words, "--json")
+    one, many = alone("run", path, *words, "--json"), mpirun_well(RANKS, "run", path, *words, "--json")
     if one[0] or many[0]:
         check(False, f"{name}: exit {one[0]}, {many[0]}: {one[2]} {many[2]}")
         return
@@ -66,9 +66,9 @@ with tempfile.TemporaryDirectory() as folder:
         path.write_text(random_circuit(seed, 7, 60, dynamic=True))
         compare(path, f"dynamic {seed}", ["--shots", 300, "--seed", seed, "--probabilities", "all"])
     state = folder / "state.npy"
-    code, out, err = mpirun(RANKS, "run", files[0], "--state", state)
+    code, out, err = mpirun_well(RANKS, "run", files[0], "--state", state)
     check(code == 0 and state.stat().st_size > 2048 * 16, f"--state: {code} {err}")
-    code, out, err = mpirun(RANKS, "run", files[0], "--dry-run")
+    code, out, err = mpirun_well(RANKS, "run", files[0], "--dry-run")
     check(code == 0 and "sent in" in out, f"--dry-run: {out} {err}")
 
 end()

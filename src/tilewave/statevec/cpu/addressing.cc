@@ -12,29 +12,19 @@ namespace tilewave::statevec::cpu {
 
 namespace {
 
-// X on `target` where bit `control` has `value`.
-struct Flip {
-  std::uint64_t control = 0, target = 0;
-  bool value = false;
-
-  std::uint64_t operator()(std::uint64_t index) const {
-    return ((index & control) != 0) == value ? index ^ target : index;
-  }
-};
-
 // Takes out the single-control flips that commute with all actions before (or after) them that
 // stay, and that `allowed` accepts; in the order of the actions.
 template <class Allowed>
-std::vector<Flip> take_flips(Pass& pass, const std::vector<PhaseTerm>& terms, bool at_start,
-                             Allowed allowed) {
-  std::vector<Flip> taken;
+std::vector<FreeFlip> take_flips(Pass& pass, const std::vector<PhaseTerm>& terms, bool at_start,
+                                 Allowed allowed) {
+  std::vector<FreeFlip> taken;
   std::uint64_t changed = 0, read = 0;  // by the actions that stay
   std::vector<bool> gone(pass.actions.size());
   for (std::size_t i = 0; i < pass.actions.size(); ++i) {
     const std::size_t k = at_start ? i : pass.actions.size() - 1 - i;
     const Action& a = pass.actions[k];
     if (a.kind == ActionKind::kFlip && std::has_single_bit(a.control_mask)) {
-      const Flip flip{a.control_mask, a.target_mask(), a.control_value != 0};
+      const FreeFlip flip{a.control_mask, a.target_mask(), a.control_value != 0};
       if (!(flip.target & (changed | read)) && !(flip.control & changed) && allowed(flip)) {
         taken.push_back(flip);
         gone[k] = true;
@@ -65,30 +55,37 @@ std::uint32_t place_of(std::uint64_t slot_index, bool is_double) {
          static_cast<std::uint32_t>(slot_index & (kRowLength - 1));
 }
 
-Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double) {
-  const auto in_memory = [&](std::uint64_t index) {
-    return is_double ? Address<double>::of(index) : Address<float>::of(index);
-  };
-  Addressing a;
-  const int k = a.num_slots = static_cast<int>(pass.active.size());
+Movement take_movement(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double) {
+  Movement m;
+  const int k = static_cast<int>(pass.active.size());
   const int row_bits = is_double ? Address<double>::kRowBits : Address<float>::kRowBits;
-  while (a.load_bits < std::min(k, row_bits) && pass.active[a.load_bits] == a.load_bits)
-    ++a.load_bits;
-  const std::uint64_t low = low_mask(a.load_bits);
-  std::array<int, 64> source{};  // position p of the output comes from position source[p]
-  for (int s = 0; s < k; ++s) source[pass.dest[s]] = pass.active[s];
-  bool low_stays = true;
-  for (int p = 0; p < a.load_bits; ++p) low_stays &= source[p] == p;
+  while (m.load_bits < std::min(k, row_bits) && pass.active[m.load_bits] == m.load_bits)
+    ++m.load_bits;
+  for (int s = 0; s < k; ++s) m.source[pass.dest[s]] = pass.active[s];
+  for (int p = 0; p < m.load_bits; ++p) m.low_stays &= m.source[p] == p;
+  const std::uint64_t low = low_mask(m.load_bits);
 
   // A low control over a row bit makes an output chunk come from several rows: only where it does
   // already. A load keeps its chunks together.
   std::uint64_t row_positions = 0;
   for (int s = kLowBits; s < k; ++s) row_positions |= bit(pass.active[s]);
-  const std::vector<Flip> last = take_flips(pass, terms, false, [&](const Flip& f) {
-    return !low_stays || !(f.control & low) || !(f.target & row_positions);
+  m.last = take_flips(pass, terms, false, [&](const FreeFlip& f) {
+    return !m.low_stays || !(f.control & low) || !(f.target & row_positions);
   });
-  const std::vector<Flip> first =
-      take_flips(pass, terms, true, [&](const Flip& f) { return !((f.control | f.target) & low); });
+  m.first = take_flips(pass, terms, true,
+                       [&](const FreeFlip& f) { return !((f.control | f.target) & low); });
+  return m;
+}
+
+Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double) {
+  const auto in_memory = [&](std::uint64_t index) {
+    return is_double ? Address<double>::of(index) : Address<float>::of(index);
+  };
+  const Movement m = take_movement(pass, terms, is_double);
+  Addressing a;
+  const int k = a.num_slots = static_cast<int>(pass.active.size());
+  a.load_bits = m.load_bits;
+  const std::uint64_t low = low_mask(a.load_bits);
 
   const auto slots_of = [&](std::uint64_t index) {
     std::uint64_t slots = 0;
@@ -96,20 +93,20 @@ Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool
     return slots;
   };
   const auto load_place = [&](std::uint64_t index) {  // where the amplitude of `index` goes
-    for (const Flip& f : first) index = f(index);
+    for (const FreeFlip& f : m.first) index = f(index);
     return place_of(slots_of(index), is_double);
   };
   const auto store_place = [&](std::uint64_t index) {  // where the amplitude for `index` is
     const std::uint64_t moved = index ^ pass.store_flips;
     std::uint64_t before = moved;
     for (int p : pass.active) before &= ~bit(p);
-    for (int p : pass.active) before |= (moved >> p & 1) << source[p];
-    for (auto f = last.rbegin(); f != last.rend(); ++f) before = (*f)(before);
+    for (int p : pass.active) before |= (moved >> p & 1) << m.source[p];
+    for (auto f = m.last.rbegin(); f != m.last.rend(); ++f) before = (*f)(before);
     return place_of(slots_of(before), is_double);
   };
   std::uint64_t outside = 0;
-  for (const Flip& f : first) outside |= f.control;
-  for (const Flip& f : last) outside |= f.control;
+  for (const FreeFlip& f : m.first) outside |= f.control;
+  for (const FreeFlip& f : m.last) outside |= f.control;
   for (int p : pass.active) outside &= ~bit(p);
   const std::uint32_t load_zero = load_place(0), store_zero = store_place(0);
   for_each_bit(outside, [&](int p) {

@@ -7,6 +7,7 @@
 // tile).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,7 +48,27 @@ struct Addressing {
   }
 };
 
+/// X on `target` where bit `control` has `value`: part of the movement.
+struct FreeFlip {
+  std::uint64_t control = 0, target = 0;
+  bool value = false;
+
+  std::uint64_t operator()(std::uint64_t index) const {
+    return ((index & control) != 0) == value ? index ^ target : index;
+  }
+};
+
+struct Movement {
+  int load_bits = 0;                  ///< low positions that are a chunk
+  bool low_stays = true;              ///< those are not permuted on store
+  std::array<int, 64> source{};       ///< position p of the output comes from position source[p]
+  std::vector<FreeFlip> first, last;  ///< on load, on store
+};
+
 /// Takes the actions out of `pass` that become part of its movement. terms: those of the plan.
+Movement take_movement(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double);
+
+/// The same, and the tables of the movement.
 Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double);
 
 }  // namespace tilewave::statevec::cpu

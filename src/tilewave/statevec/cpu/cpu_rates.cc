@@ -1,75 +1,182 @@
-// The machine's rates: memory bandwidth by an in-place scale, arithmetic by the lift kernel on a
-// block in the first-level cache. What other kernels cost relative to a lift is a tuning value, so
-// that plans do not depend on the noise of a measurement.
-#include <omp.h>
-
+// The machine's rates, from passes as every plan has them: one that only loads and stores tiles of
+// a large state, and on a state of one tile, which stays in the caches, passes with layers of few
+// lifts, of more, with phase blocks, and with matrices. The shortest of several times counts:
+// others may use the machine meanwhile. What flips and rotations cost is a tuning value relative to
+// these.
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <utility>
+#include <vector>
 
-#include "tilewave/runtime/multiversion.h"
+#include "tilewave/base/bits.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/pass_runner.h"
 
 namespace tilewave::statevec::cpu {
 
 namespace {
 
-TW_MULTIVERSION void scale(float* data, std::size_t count, float factor) {
-  for (std::size_t k = 0; k < count; ++k) data[k] *= factor;
+template <class T>
+constexpr int kTile = sizeof(T) == sizeof(double) ? kTileBitsDouble : kTileBitsSingle;
+
+// A plan of one pass, which multiplies every amplitude by i and has the row and the top positions
+// active.
+template <class T>
+Plan empty_plan(int num_qubits) {
+  constexpr bool kDouble = sizeof(T) == sizeof(double);
+  constexpr int kRow = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
+  Plan plan;
+  plan.num_qubits = num_qubits;
+  plan.precision = kDouble ? Precision::kDouble : Precision::kSingle;
+  Pass pass;
+  for (int p = 0; p < num_qubits; ++p) {
+    if (p < kRow || p >= num_qubits - (kTile<T> - kRow))
+      pass.active.push_back(static_cast<std::uint8_t>(p));
+  }
+  pass.dest = pass.active;
+  pass.scale = {0, 1};
+  plan.passes.push_back(std::move(pass));
+  return plan;
 }
 
-double measure_bandwidth() {
-  constexpr std::size_t kBytes = std::size_t{64} << 20;
-  const runtime::HostBuffer buffer(kBytes);
-  float* data = buffer.as<float>();
-  const std::size_t count = kBytes / sizeof(float), parts = 64, each = count / parts;
-  double best_s = 1;
-  for (int round = 0; round < 4; ++round) {  // the first touches the pages
-    const runtime::Timer timer;
-#pragma omp parallel for schedule(static)
-    for (std::size_t p = 0; p < parts; ++p) scale(data + p * each, each, 1.0001f);
-    if (round) best_s = std::min(best_s, timer.elapsed_s());
+// Seconds of the first pass of each plan: the best of `rounds` after the first, which touches pages
+// and makes tables. They take turns, so that what disturbs the machine for a moment is not taken
+// for the cost of one.
+template <class T, std::size_t N>
+std::array<double, N> times_of(const std::array<Plan, N>& plans, Complex<T>* amps, int num_threads,
+                               int rounds) {
+  std::array<double, N> best_s;
+  best_s.fill(1);
+  for (int round = 0; round <= rounds; ++round) {
+    for (std::size_t k = 0; k < N; ++k) {
+      const runtime::Timer timer;
+      run_pass<T>(plans[k], plans[k].passes[0], amps, num_threads);
+      if (round) best_s[k] = std::min(best_s[k], timer.elapsed_s());
+    }
   }
-  return 2.0 * static_cast<double>(kBytes) / best_s;
+  return best_s;
 }
 
-// Seconds an amplitude of a lift on one thread, FP64, without the traffic of the tile.
-double measure_lift() {
-  constexpr int kBits = 5;
-  const runtime::HostBuffer buffer(sizeof(double) * 2 * kRowLength << kBits);
-  std::uint32_t rows[1 << kBits];
-  for (std::uint32_t r = 0; r < 1u << kBits; ++r) rows[r] = r;
-  LayerStep<double> step;  // two lifts, by 0
-  step.mask = 3u << kLowBits;
-  const BlockKernels<double>& kernels = block_kernels(double{});
-  constexpr int kRepeats = 200;
-  double best_s = 1;
-  for (int round = 0; round < 5; ++round) {
-    const runtime::Timer timer;
-    for (int k = 0; k < kRepeats; ++k)
-      kernels.layer(buffer.as<double>(), {rows, kBits, 0}, step, nullptr, {});
-    best_s = std::min(best_s, timer.elapsed_s());
+template <class T>
+double measure_bandwidth(int num_threads) {
+  constexpr int kQubits = sizeof(T) == sizeof(double) ? 22 : 23;  // 64 MiB
+  const runtime::HostBuffer state(sizeof(Complex<T>) << kQubits);
+  const std::array<Plan, 1> plans{empty_plan<T>(kQubits)};
+  const double s = times_of(plans, state.as<Complex<T>>(), num_threads, 5)[0];
+  return kFarRows * 2.0 * static_cast<double>(state.num_bytes()) / s;
+}
+
+// Four lifts on rows, one sweep, and `num_low` inside them, another.
+void add_lifts(Plan& plan, int num_low) {
+  for (int j = 0; j < num_low + 4; ++j) {
+    Action a;
+    a.kind = ActionKind::kLift;
+    a.num_targets = 1;
+    a.targets[0] = static_cast<std::uint8_t>(j < num_low ? j : kLowBits + (j - num_low));
+    a.m[0] = 0.1 + 0.01 * j;  // no two alike
+    plan.passes[0].actions.push_back(a);
   }
-  return best_s / (kRepeats * 2.0 * (kRowLength << kBits));
+}
+
+// Turns of neighbours inside rows and on them, and between both kinds.
+void add_phases(Plan& plan) {
+  Action a;
+  a.first = static_cast<std::uint32_t>(plan.terms.size());
+  for (const auto& [j, k] : {std::array{0, 1}, {2, 3}, {4, 6}, {5, 7}, {8, 9}}) {
+    const std::uint64_t mask = bit(j) | bit(k);
+    plan.terms.push_back({mask, 0x123456789abcdef0u >> j});
+  }
+  a.count = static_cast<std::uint32_t>(plan.terms.size()) - a.first;
+  plan.passes[0].actions.push_back(a);
+}
+
+void add_matrix(Plan& plan, int k) {
+  Action a;
+  a.kind = ActionKind::kMatrix;
+  a.num_targets = 2;
+  a.targets[0] = static_cast<std::uint8_t>(k % 4);
+  a.targets[1] = static_cast<std::uint8_t>(5 + k % 8);
+  if (plan.matrices.empty()) plan.matrices.assign(16, {0.25, 0.25});
+  plan.passes[0].actions.push_back(a);
+}
+
+// Seconds an amplitude of a layer with one lift inside rows and one with six, of the latter after a
+// phase block, and of a matrix: one thread, a state of one tile.
+template <class T>
+std::array<double, 4> measure_layers() {
+  constexpr int kLayers = 16;
+  std::array<Plan, 5> plans;
+  for (Plan& plan : plans) {
+    plan = empty_plan<T>(kTile<T>);
+    plan.kept = KeptPassesPtr(std::make_shared<KeptPasses>(
+        std::make_shared<std::atomic<std::int64_t>>(std::int64_t{64} << 20)));
+  }
+  for (int k = 0; k < kLayers; ++k) {
+    add_lifts(plans[1], 1);
+    add_lifts(plans[2], 6);
+    add_phases(plans[3]);
+    add_lifts(plans[3], 6);
+    add_matrix(plans[4], k);
+  }
+  const runtime::HostBuffer state(std::size_t{2} << 20);  // one page, of which a tile is used
+  const auto times_s = times_of(plans, state.as<Complex<T>>(), 1, 10);
+  std::array<double, 4> layers_s;
+  for (std::size_t k = 0; k < layers_s.size(); ++k) {
+    layers_s[k] = kFromMemory * (times_s[k + 1] - times_s[0]) /
+                  (kLayers * static_cast<double>(bit(kTile<T>)));
+  }
+  return layers_s;
+}
+
+template <class T>
+CpuRates measure() {
+  const StepRates shipped = CpuRates::shipped<T>().steps;
+  CpuRates rates;
+  rates.bandwidth = measure_bandwidth<T>(runtime::default_num_threads());
+  const auto [few_s, more_s, phased_s, matrix_s] = measure_layers<T>();
+  rates.slower = std::max(more_s, 1e-12) / (2 * shipped.sweep_s + 10 * shipped.lift_s);
+  // Where a step seems to cost twice or half of what the others say, something else ran meanwhile.
+  const auto within = [&rates](double s, double shipped_s) {
+    return std::clamp(s, 0.5 * rates.slower * shipped_s, 2 * rates.slower * shipped_s);
+  };
+  StepRates& r = rates.steps;
+  r.lift_s = within((more_s - few_s) / 5, shipped.lift_s);
+  r.sweep_s = within((more_s - 10 * r.lift_s) / 2, shipped.sweep_s);
+  r.phase_s = within((phased_s - more_s) / (1 + kScalarPhase), shipped.phase_s);
+  r.multiply_s = within(matrix_s / 4, shipped.multiply_s);
+  r.flip_s = rates.slower * shipped.flip_s;
+  r.rotate_s = rates.slower * shipped.rotate_s;
+  return rates;
 }
 
 }  // namespace
 
-const CpuRates& cpu_rates() {
-  static const CpuRates rates = [] {
-    const CpuRates ratios;
-    CpuRates measured;
-    measured.bandwidth = 0.8 * measure_bandwidth();  // gathering rows costs a fifth
-    const double speed = std::max(measure_lift() * kLiftTraffic, 1e-12) / ratios.lift_s;
-    measured.lift_s = ratios.lift_s * speed;
-    measured.flip_s = ratios.flip_s * speed;
-    measured.rotate_s = ratios.rotate_s * speed;
-    measured.phase_s = ratios.phase_s * speed;
-    measured.multiply_s = ratios.multiply_s * speed;
-    return measured;
-  }();
+template <class T>
+CpuRates CpuRates::shipped() {
+  CpuRates rates;
+  if (sizeof(T) == sizeof(double)) return rates;
+  for (double* s : rates.steps.all()) *s *= kSingleShare;
   return rates;
 }
+
+template CpuRates CpuRates::shipped<float>();
+template CpuRates CpuRates::shipped<double>();
+
+template <class T>
+const CpuRates& cpu_rates() {
+  static const CpuRates rates = measure<T>();
+  return rates;
+}
+
+template const CpuRates& cpu_rates<float>();
+template const CpuRates& cpu_rates<double>();
 
 }  // namespace tilewave::statevec::cpu

@@ -12,6 +12,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 
 namespace tilewave::statevec {
@@ -33,18 +34,27 @@ CostModel CpuState<T>::cost_model() const {
   cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
   cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
   // predictions of small states are not worth a measurement
-  static constexpr CpuRates kDefaults;
-  const CpuRates& rates = num_qubits_ >= kMeasureRatesFrom ? cpu_rates() : kDefaults;
-  const double share =
-      (kDouble ? 1.0 : 0.5) / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  const bool is_measured = num_qubits_ >= kMeasureRatesFrom;
+  const CpuRates rates = is_measured ? cpu_rates<T>() : CpuRates::shipped<T>();
+  const double of_thread =
+      1.0 / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  const double share = of_thread * rates.slower * (kDouble ? 1 : kSingleShare);
   cost.bandwidth = rates.bandwidth;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
   cost.wide_bandwidth = kWideTile * rates.bandwidth;
-  cost.lift_s = rates.lift_s * share;
-  cost.flip_s = rates.flip_s * share;
-  cost.rotate_s = rates.rotate_s * share;
-  cost.phase_s = rates.phase_s * share;
-  cost.multiply_s = rates.multiply_s * share;
+  cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
+  cost.lift_s = kLift_s * share;
+  cost.flip_s = kFlip_s * share;
+  cost.rotate_s = kRotate_s * share;
+  cost.phase_s = kPhase_s * share;
+  cost.multiply_s = kMultiply_s * share;
+  if (is_measured) {
+    cost.price = pass_seconds;
+    cost.pass_overhead_s = kPassTables_s;
+    cost.block_bits = block_row_bits(kDouble);
+    cost.steps = rates.steps;
+    for (double* s : cost.steps.all()) *s *= of_thread;
+  }
   return cost;
 }
 

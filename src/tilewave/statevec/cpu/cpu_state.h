@@ -10,18 +10,19 @@
 
 namespace tilewave::statevec::cpu {
 
-/// Rates of a machine, for one thread in FP64: seconds an amplitude; bandwidth in bytes a second of
-/// all threads. The defaults are those of the machine of cpu_tuning.h.
+/// Rates of a machine in one precision: of one thread, seconds an amplitude; bandwidth in bytes a
+/// second of all threads. The defaults are FP64 on the machine that pass_costs.h was tuned on.
 struct CpuRates {
-  double bandwidth = 45e9;
-  double lift_s = 1.2e-10;
-  double flip_s = 1.0e-10;
-  double rotate_s = 2.0e-10;
-  double phase_s = 3.5e-10;
-  double multiply_s = 1.2e-10;
+  double bandwidth = 30e9;
+  StepRates steps{1.2e-10, 7.5e-11, 1.4e-10, 4e-10, 2.8e-10, 1.6e-10};
+  double slower = 1;  ///< than that machine
+
+  template <class T>
+  static CpuRates shipped();
 };
 
-/// Measured on this machine at the first call (about 30 ms).
+/// Measured on this machine at the first call (about 40 ms).
+template <class T>
 const CpuRates& cpu_rates();
 
 template <class T>

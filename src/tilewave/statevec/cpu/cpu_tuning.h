@@ -8,7 +8,7 @@ namespace tilewave::statevec::cpu {
 
 constexpr int kTileBitsDouble = 14;  ///< active positions of a pass: 256 KiB
 constexpr int kTileBitsSingle = 15;  ///< 256 KiB
-constexpr double kWideTile = 0.7;    ///< bandwidth of a pass with one more: 512 KiB crowd the cache
+constexpr double kWideTile = 0.8;    ///< bandwidth of a pass with one more: 512 KiB crowd the cache
 constexpr int kMaxTileBits = 16;
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;
@@ -24,6 +24,24 @@ constexpr std::size_t kRowsOfProduct = 2;
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
-constexpr double kLiftTraffic = 2.0;   ///< a lift in a pass over the lift kernel alone
+
+/// Of actions on one thread in FP64, on average: what a circuit is lowered by, and the price of
+/// passes over small states. Relative to each other they are never measured, so that a circuit has
+/// the same actions whatever else a machine does. On a 2-core Zen 4, 2026-11-23.
+constexpr double kLift_s = 1.1e-10, kFlip_s = 2e-10, kRotate_s = 2.5e-10, kPhase_s = 1.5e-10,
+                 kMultiply_s = 1.45e-10;
+
+// What parts of a pass cost (pass_costs.cc), on a 2-core Zen 4, 2026-11-23.
+/// Bandwidth of larger states, and work on tiles that come from there, over the measurement's.
+constexpr double kFarRows = 0.93, kFromMemory = 1.15;
+constexpr double kSingleShare = 0.52;   ///< of the time of work, in FP32
+constexpr double kLoadShare = 0.1;      ///< of the traffic, where nothing is known to be zero
+constexpr double kMoveShare = 0.6;      ///< of the time, where rows only change places
+constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
+constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
+constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another
+constexpr double kSweepPhase = 0.4;     ///< factors in a sweep
+constexpr double kLinkPhase = 0.35;     ///< of a phase block: a factor that all rows have
+constexpr double kPassTables_s = 2e-4;  ///< the tables of a pass
 
 }  // namespace tilewave::statevec::cpu

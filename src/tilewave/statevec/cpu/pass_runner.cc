@@ -207,15 +207,6 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
-int block_row_bits(bool is_double) {
-  static const bool in_first_level = [] {
-    const std::size_t bytes = runtime::cache_sizes().first_level_bytes;
-    return bytes == 0 || bytes >= kFirstLevelOfBlocks;
-  }();
-  if (in_first_level) return is_double ? kBlockRowBitsDouble : kBlockRowBitsSingle;
-  return is_double ? kTileRowBitsDouble : kTileRowBitsSingle;
-}
-
 // The pass must be one of the plan's.
 template <class T>
 std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass) {
@@ -239,6 +230,15 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
 }
 
 }  // namespace
+
+int block_row_bits(bool is_double) {
+  static const bool in_first_level = [] {
+    const std::size_t bytes = runtime::cache_sizes().first_level_bytes;
+    return bytes == 0 || bytes >= kFirstLevelOfBlocks;
+  }();
+  if (in_first_level) return is_double ? kBlockRowBitsDouble : kBlockRowBitsSingle;
+  return is_double ? kTileRowBitsDouble : kTileRowBitsSingle;
+}
 
 std::uint64_t scratch_bytes_per_thread() {
   return (std::uint64_t{16} << kMaxTileBits) + (std::uint64_t{1} << 20);

@@ -15,6 +15,10 @@ namespace tilewave::statevec::cpu {
 template <class T>
 void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads);
 
+/// Row bits of the blocks that steps work on: the whole tile, or what stays in the first-level
+/// cache.
+int block_row_bits(bool is_double);
+
 /// Bytes of scratch memory a thread needs.
 std::uint64_t scratch_bytes_per_thread();
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/statevec/plan/schedule.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -31,76 +29,25 @@ namespace {
 template <class T>
 class Compiler {
  public:
-  Compiler(const Plan& plan, const Pass& pass, int row_bits) : plan_(plan), pass_(pass) {
-    program_.num_slots = static_cast<int>(pass.active.size());
-    slot_of_.fill(-1);
-    for (int s = 0; s < program_.num_slots; ++s) slot_of_[pass.active[s]] = s;
-    row_bits_ = std::min({row_bits, program_.num_slots - kLowBits, kMaxRowBits});
+  Compiler(const Plan& plan, const Pass& pass) : plan_(plan), pass_(pass), slots_(pass) {
+    program_.num_slots = slots_.num_slots();
   }
 
-  TileProgram<T> run() {
-    const int k = program_.num_slots;
-    std::vector<detail::Need> needs;
-    int widest = row_bits_;
-    for (const Action& a : pass_.actions) {
-      detail::Need need;
-      if (a.kind == ActionKind::kPhase) {
-        for (std::uint32_t t = a.first; t < a.first + a.count; ++t)
-          need.z |= slots(plan_.terms[t].mask);
-        need.weight = 0.2f;
-      } else {
-        need.x = slots(a.target_mask());
-        need.z = slots(a.control_mask);
-        widest = std::max(widest, std::popcount(need.x >> kLowBits));
-      }
-      needs.push_back(need);
-    }
-    detail::ScheduleOptions limits;
-    limits.num_wires = k;
-    limits.tile = kLowBits + std::min(widest, k - kLowBits);
-    limits.fixed = low_mask(kLowBits);
-    limits.beam = k - kLowBits <= row_bits_ ? 1 : 3;
-    for (const detail::WirePass& phase : detail::schedule(needs, limits)) add_phase(phase);
+  TileProgram<T> run(int row_bits) {
+    for (const OutlinePhase& phase : make_outline(plan_, pass_, row_bits)) add_phase(phase);
     return std::move(program_);
   }
 
  private:
-  std::uint64_t slots(std::uint64_t positions) const {
-    std::uint64_t mask = 0;
-    for_each_bit(positions, [&](int p) {
-      if (slot_of_[p] >= 0) mask |= bit(slot_of_[p]);
-    });
-    return mask;
-  }
+  using Split = BlockSlots::Split;
 
-  // A mask over positions, split by where the bits are in the present phase.
-  struct Split {
-    std::uint32_t low = 0, rows = 0;
-    std::uint64_t outside = 0;
-  };
-  Split split(std::uint64_t positions) const {
-    Split s;
-    for_each_bit(positions, [&](int p) {
-      const int slot = slot_of_[p];
-      if (slot >= 0 && slot < kLowBits) {
-        s.low |= 1u << slot;
-      } else if (slot >= 0 && row_of_[slot] >= 0) {
-        s.rows |= 1u << row_of_[slot];
-      } else {
-        s.outside |= bit(p);
-      }
-    });
-    return s;
-  }
-
-  void add_phase(const detail::WirePass& wires) {
+  void add_phase(const OutlinePhase& outline) {
     BlockPhase<T> phase;
-    const std::uint64_t row_slots = wires.active >> kLowBits << kLowBits;
-    const std::uint64_t outer_slots = low_mask(program_.num_slots) & ~wires.active;
-    row_of_.fill(-1);
-    phase.num_row_bits = 0;
-    for_each_bit(row_slots, [&](int s) { row_of_[s] = phase.num_row_bits++; });
-    num_row_bits_ = phase.num_row_bits;
+    const std::uint64_t row_slots = outline.row_slots;
+    const std::uint64_t outer_slots =
+        low_mask(program_.num_slots) & ~row_slots & ~low_mask(kLowBits);
+    slots_.enter(row_slots);
+    phase.num_row_bits = slots_.num_row_bits();
     constexpr bool kDouble = sizeof(T) == 8;
     for (std::uint64_t r = 0; r < bit(phase.num_row_bits); ++r) {
       phase.rows.push_back(
@@ -114,46 +61,17 @@ class Compiler {
       phase.outer_index.push_back(index);
     }
     steps_ = &phase.steps;
-    for (std::uint32_t a : wires.actions) add_action(pass_.actions[a]);
-    write(stages_.take());
+    for (const OutlineStep& step : outline.steps) {
+      step.action ? add_action(*step.action) : add_stage(step.stage);
+    }
     program_.phases.push_back(std::move(phase));
   }
 
   void add_action(const Action& a) {
-    if (a.kind == ActionKind::kLift) {
-      const PhaseTerm pre{bit(a.targets[0]), a.pre_turns};
-      if (a.pre_turns) add_terms({&pre, 1});
-      const int slot = slot_of_[a.targets[0]];
-      stages_.add_lift(slot < kLowBits ? slot : kLowBits + row_of_[slot], a.m[0]);
-      return;
-    }
-    if (a.kind == ActionKind::kPhase) {
-      add_terms({plan_.terms.data() + a.first, a.count});
-      return;
-    }
-    write(stages_.take_before(inside(a.target_mask()), inside(a.control_mask)));
     switch (a.kind) {
-      case ActionKind::kFlip: {
-        const Split target = split(bit(a.targets[0])), controls = split(a.control_mask);
-        if (target.rows && !controls.low) {
-          RowFlip flip;
-          flip.target = std::countr_zero(target.rows);
-          flip.control_mask = controls.rows;
-          flip.control_value = split(a.control_value).rows;
-          push(a, flip);
-          return;
-        }
-        MaskedFlip flip;
-        const Split values = split(a.control_value);
-        flip.row_target = target.rows ? std::countr_zero(target.rows) : -1;
-        flip.offset = target.low;
-        flip.low_mask = controls.low;
-        flip.low_value = values.low;
-        flip.control_mask = controls.rows;
-        flip.control_value = values.rows;
-        push(a, flip);
+      case ActionKind::kFlip:
+        add_flip(a);
         return;
-      }
       case ActionKind::kRotate: {
         const cplx m[4] = {a.m[0], a.m[1], a.m[2], a.m[3]};
         add_dense(a, m);
@@ -165,6 +83,29 @@ class Compiler {
     }
   }
 
+  void add_flip(const Action& a) {
+    const Split target = split(bit(a.targets[0])), controls = split(a.control_mask),
+                values = split(a.control_value);
+    if (target.rows && !controls.low) {
+      RowFlip flip;
+      flip.target = std::countr_zero(target.rows);
+      flip.control_mask = controls.rows;
+      flip.control_value = values.rows;
+      push(a, flip);
+      return;
+    }
+    MaskedFlip flip;
+    flip.row_target = target.rows ? std::countr_zero(target.rows) : -1;
+    flip.offset = target.low;
+    flip.low_mask = controls.low;
+    flip.low_value = values.low;
+    flip.control_mask = controls.rows;
+    flip.control_value = values.rows;
+    push(a, flip);
+  }
+
+  Split split(std::uint64_t positions) const { return slots_.split(positions); }
+
   template <class Step>
   void push(const Action& a, Step step) {
     BlockStep<T> s;
@@ -172,21 +113,6 @@ class Compiler {
     s.outside_value = a.control_value & s.outside_mask;
     s.step = std::move(step);
     steps_->push_back(std::move(s));
-  }
-
-  // Low bits, then row bits, of those in the block.
-  std::uint32_t inside(std::uint64_t positions) const {
-    const Split s = split(positions);
-    return s.low | s.rows << kLowBits;
-  }
-
-  void add_terms(std::span<const PhaseTerm> terms) {
-    SplitTerms split_terms;
-    for (const PhaseTerm& t : terms) {
-      const Split s = split(t.mask);
-      split_terms.push_back({s.low, s.rows, s.outside, t.turns});
-    }
-    stages_.add(split_terms);
   }
 
   // Lifts by one t are taken two and two where that divides them by a number, which the tile's
@@ -214,20 +140,18 @@ class Compiler {
     return out;
   }
 
-  void write(const std::vector<Stage>& stages) {
-    for (const Stage& stage : stages) {
-      if (stage.has_inside() || stage.lifts.mask) {
-        Layer<T> layer;
-        const int beside = beside_of(stage);
-        layer.has_phase = !stage.terms.empty();
-        if (layer.has_phase)
-          layer.phase = make_phase_program<T>(stage.terms, num_row_bits_, beside);
-        layer.lifts = lifts_of(stage.lifts, beside);
-        for (const StageLink& link : stage.links) layer.links.push_back(link_of(link));
-        steps_->push_back({0, 0, std::move(layer)});
-      }
-      for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
+  void add_stage(const Stage& stage) {
+    if (stage.has_inside() || stage.lifts.mask) {
+      Layer<T> layer;
+      const int beside = beside_of(stage);
+      layer.has_phase = !stage.terms.empty();
+      if (layer.has_phase)
+        layer.phase = make_phase_program<T>(stage.terms, slots_.num_row_bits(), beside);
+      layer.lifts = lifts_of(stage.lifts, beside);
+      for (const StageLink& link : stage.links) layer.links.push_back(link_of(link));
+      steps_->push_back({0, 0, std::move(layer)});
     }
+    for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
   }
 
   // A lift on rows goes with those inside rows where the others then take a sweep less.
@@ -268,7 +192,7 @@ class Compiler {
       }
       return numbers;
     };
-    out.before = make_row_phases<T>(sweep.before, num_row_bits_);
+    out.before = make_row_phases<T>(sweep.before, slots_.num_row_bits());
     step.before_used = used(sweep.before);
     for (int k = 0; k < sweep.num_bits; ++k) {
       step.bits[k] = sweep.bits[k];
@@ -290,8 +214,7 @@ class Compiler {
     int upper_target[2] = {}, lane_target[2] = {};  // which bit of the matrix index each one is
     if (a.num_targets > 2) return false;
     for (int j = 0; j < a.num_targets; ++j) {
-      const int slot = slot_of_[a.targets[j]];
-      const int place = slot < kLowBits ? slot : kLowBits + row_of_[slot];
+      const int place = slots_.place(a.targets[j]);
       const bool is_lane = place < kLowBits && (lanes >> place) > 1;
       int& count = is_lane ? step.num_lanes : step.num_upper;
       int* places = is_lane ? step.lane : step.upper;
@@ -350,11 +273,11 @@ class Compiler {
     DenseStep<T> step;
     std::vector<int> row_targets, low_targets;  // indices of targets
     for (int j = 0; j < k; ++j) {
-      (slot_of_[a.targets[j]] < kLowBits ? low_targets : row_targets).push_back(j);
+      (slots_.place(a.targets[j]) < kLowBits ? low_targets : row_targets).push_back(j);
     }
     step.num_row_bits = static_cast<int>(row_targets.size());
     for (int j = 0; j < step.num_row_bits; ++j)
-      step.row_bits[j] = row_of_[slot_of_[a.targets[row_targets[j]]]];
+      step.row_bits[j] = slots_.place(a.targets[row_targets[j]]) - kLowBits;
     const Split controls = split(a.control_mask), values = split(a.control_value);
     step.control_mask = controls.rows;
     step.control_value = values.rows;
@@ -363,7 +286,8 @@ class Compiler {
     for (std::size_t d = 0; d < num_offsets; ++d) {
       for (std::size_t j = 0; j < low_targets.size(); ++j) {
         if (d >> j & 1)
-          step.offsets[d] |= static_cast<std::uint8_t>(1 << slot_of_[a.targets[low_targets[j]]]);
+          step.offsets[d] |=
+              static_cast<std::uint8_t>(1 << slots_.place(a.targets[low_targets[j]]));
       }
     }
     step.real = std::all_of(m, m + dim * dim, [](const cplx& x) { return x.imag() == 0; });
@@ -376,7 +300,7 @@ class Compiler {
       for (std::size_t j = 0; j < row_targets.size(); ++j)
         index |= (row_part >> j & 1) << row_targets[j];
       for (std::size_t j = 0; j < low_targets.size(); ++j) {
-        index |= (low >> slot_of_[a.targets[low_targets[j]]] & 1) << low_targets[j];
+        index |= (low >> slots_.place(a.targets[low_targets[j]]) & 1) << low_targets[j];
       }
       return index;
     };
@@ -402,13 +326,9 @@ class Compiler {
 
   const Plan& plan_;
   const Pass& pass_;
-  int row_bits_;
-  int num_row_bits_ = 0;  // of the present phase
-  std::array<int, 64> slot_of_;
-  std::array<int, 64> row_of_;
+  BlockSlots slots_;
   TileProgram<T> program_;
   std::vector<BlockStep<T>>* steps_ = nullptr;
-  Stages stages_;
 };
 
 }  // namespace
@@ -441,7 +361,7 @@ template std::size_t bytes_of<double>(const TileProgram<double>&);
 
 template <class T>
 TileProgram<T> make_tile_program(const Plan& plan, const Pass& pass, int row_bits) {
-  return Compiler<T>(plan, pass, row_bits).run();
+  return Compiler<T>(plan, pass).run(row_bits);
 }
 
 template TileProgram<float> make_tile_program<float>(const Plan&, const Pass&, int);

@@ -1,10 +1,4 @@
-// A pass prepared for the CPU: which bits are in the block at which time, and the kernels' steps
-// with their tables.
-//
-// Slot s of a tile is its s-th active position. Slots 0..5 lie in a row; the other slots number the
-// rows. The actions of the pass are split into phases by the planner's own scheduler, one level
-// down: a phase brings up to `row_bits` row slots into the first-level cache and runs every action
-// whose row targets are among them.
+// A pass prepared for the CPU: its outline (outline.h) as the kernels' steps with their tables.
 #pragma once
 
 #include <array>
@@ -13,6 +7,7 @@
 #include <vector>
 
 #include "tilewave/statevec/cpu/block.h"
+#include "tilewave/statevec/cpu/outline.h"
 #include "tilewave/statevec/cpu/phase_program.h"
 #include "tilewave/statevec/plan/plan.h"
 

@@ -44,6 +44,7 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   // one machine's knowledge for all, so that all make the same plans
   cost_ = shards_[0]->cost_model();
   transport_->broadcast(0, &cost_, sizeof cost_);
+  cost_.price = shards_[0]->cost_model().price;  // an address of this process
   const double at_once = transport_->num_at_once();
   cost_.bandwidth *= at_once;
   cost_.wide_bandwidth *= at_once;
@@ -52,6 +53,7 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   cost_.rotate_s /= at_once;
   cost_.phase_s /= at_once;
   cost_.multiply_s /= at_once;
+  for (double* s : cost_.steps.all()) *s /= at_once;
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();
   cost_.overlap = transport_->overlap();

@@ -467,6 +467,7 @@ void Placer::price(Pass& pass) const {
   pass.predicted_s =
       std::max(memory_s, (wide ? cost.wide_exposed : cost.exposed) * memory_s + seconds * worked) +
       cost.pass_overhead_s;
+  if (cost.price) pass.predicted_s = cost.price(plan_, pass, cost);
 }
 
 void Placer::finish() {

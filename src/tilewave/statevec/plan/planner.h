@@ -8,6 +8,7 @@
 //   permutation on store chosen.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
@@ -15,6 +16,24 @@
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec {
+
+struct CostModel;
+/// Seconds of a pass, which must be complete. Every process of a run gets the same.
+using PassPrice = double (*)(const Plan& plan, const Pass& pass, const CostModel& cost);
+
+/// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h.
+struct StepRates {
+  double sweep_s = 0;  ///< a walk over the tile
+  double lift_s = 0;   ///< the arithmetic of a lift
+  double phase_s = 0;  ///< of a phase block
+  double flip_s = 0;   ///< without controls, as the next
+  double rotate_s = 0;
+  double multiply_s = 0;  ///< one complex multiply-add (matrix row entry)
+
+  std::array<double*, 6> all() {
+    return {&sweep_s, &lift_s, &phase_s, &flip_s, &rotate_s, &multiply_s};
+  }
+};
 
 /// What a machine is good at: the planner's only knowledge of it. Times in seconds an amplitude (of
 /// the whole state).
@@ -34,6 +53,9 @@ struct CostModel {
   double phase_s = 1.2e-10;   ///< a phase block of any size
   double multiply_s = 4e-11;  ///< one complex multiply-add (matrix row entry)
   double pass_overhead_s = 5e-6;
+  PassPrice price = nullptr;  ///< of an engine that knows better than the sum of actions
+  StepRates steps;            ///< for `price`
+  int block_bits = 0;         ///< the same: row bits of the engine's blocks
   bool late_phases =
       false;  ///< phase blocks cost by their terms: each waits for its wires to change
   bool tile_programs = false;  ///< passes run as tile programs (tile/): where there is a choice

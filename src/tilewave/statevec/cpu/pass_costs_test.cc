@@ -1,0 +1,231 @@
+#include "tilewave/statevec/cpu/pass_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/statevec/cpu/addressing.h"
+#include "tilewave/statevec/cpu/cpu_state.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/row_moves.h"
+#include "tilewave/statevec/cpu/tile_program.h"
+
+namespace tilewave::statevec::cpu {
+namespace {
+
+constexpr int kQubits = 20, kTile = 14;
+
+// One pass on the low 14 positions of 20, in double precision.
+struct OnePass {
+  Plan plan;
+
+  OnePass() {
+    plan.num_qubits = kQubits;
+    plan.precision = Precision::kDouble;
+    Pass& pass = plan.passes.emplace_back();
+    for (std::uint8_t p = 0; p < kTile; ++p) pass.active.push_back(p);
+    pass.dest = pass.active;
+  }
+
+  Action& add(ActionKind kind, int target) {
+    Action& a = plan.passes[0].actions.emplace_back();
+    a.kind = kind;
+    if (target >= 0) a.targets[a.num_targets++] = static_cast<std::uint8_t>(target);
+    return a;
+  }
+  void lift(int target, double t) { add(ActionKind::kLift, target).m[0] = t; }
+  void flip(int target, int control) {
+    Action& a = add(ActionKind::kFlip, target);
+    a.control_mask = a.control_value = bit(control);
+  }
+  void phases(const std::vector<std::uint64_t>& masks) {
+    Action& a = add(ActionKind::kPhase, -1);
+    a.first = static_cast<std::uint32_t>(plan.terms.size());
+    a.count = static_cast<std::uint32_t>(masks.size());
+    for (const std::uint64_t mask : masks) plan.terms.push_back({mask, 12345});
+  }
+  PassWork work() const { return count_work(plan, plan.passes[0], kMaxRowBits); }
+  double seconds(const CostModel& cost) const { return pass_seconds(plan, plan.passes[0], cost); }
+};
+
+// Everything for nothing.
+CostModel free_of_charge() {
+  CostModel cost;
+  cost.block_bits = kMaxRowBits;
+  cost.bandwidth = INFINITY;
+  cost.pass_overhead_s = 0;
+  return cost;
+}
+
+TEST(PassCosts, a_layer_is_a_sweep_inside_rows_and_one_for_four_lifts_on_them) {
+  for (int low = 0; low <= 6; ++low) {
+    for (int rows = 4; rows <= 8; ++rows) {
+      OnePass p;
+      for (int k = 0; k < low; ++k) p.lift(k, 0.1 + 0.01 * k);
+      for (int k = 0; k < rows; ++k) p.lift(kLowBits + k, 0.3 + 0.01 * k);
+      const PassWork work = p.work();
+      const int row_sweeps = low && rows == 5 ? 1 : (rows + 3) / 4;  // one goes with those inside
+      EXPECT_EQ(work.sweeps, (low > 0) + row_sweeps) << low << " low, " << rows << " on rows";
+      EXPECT_EQ(work.lifts, low + rows);
+      EXPECT_EQ(work.phases + work.flips + work.rotations + work.matrix_rows, 0);
+      EXPECT_FALSE(work.only_moves);
+    }
+  }
+}
+
+TEST(PassCosts, layers_of_few_lifts_share_sweeps) {
+  OnePass p;  // of a QFT on rows: three levels are one sweep
+  for (int k = 0; k < 3; ++k) {
+    p.phases({bit(9) | bit(10 + k)});
+    p.lift(10 + k, 1);
+  }
+  EXPECT_EQ(p.work().sweeps, 1);
+  EXPECT_EQ(p.work().lifts, 3);
+  EXPECT_EQ(p.work().phases, kSweepPhase);  // all of them before the lifts
+}
+
+TEST(PassCosts, lifts_on_rows_by_one_number_are_half) {
+  for (const double t : {0.25, -0.25, 1.0}) {
+    OnePass p;
+    for (int k = 0; k < 8; ++k) p.lift(kLowBits + k, t);
+    EXPECT_EQ(p.work().lifts, 8 * kLightLift) << t;
+  }
+}
+
+TEST(PassCosts, flips_at_an_end_of_a_pass_are_part_of_its_movement) {
+  OnePass p;
+  p.flip(10, 9);
+  EXPECT_TRUE(p.work().only_moves);
+  EXPECT_EQ(p.work().flips, 0);
+  for (int k = 0; k < kTile; ++k) p.lift(k, 0.1 + 0.01 * k);
+  p.flip(8, 11);
+  EXPECT_EQ(p.work().flips, 0);
+  EXPECT_FALSE(p.work().only_moves);
+  for (int k = 0; k < kTile; ++k) p.lift(k, 0.1 + 0.01 * k);
+  EXPECT_EQ(p.work().flips, 0.5) << "between lifts it is a step for half of the amplitudes";
+}
+
+TEST(PassCosts, the_price_is_the_sum_of_its_pieces) {
+  OnePass p;
+  for (int k = 0; k < kTile; ++k) p.lift(k, 0.1 + 0.01 * k);
+  p.phases({bit(0) | bit(1), bit(8) | bit(9), bit(3) | bit(12), bit(2) | bit(17)});
+  p.flip(8, 11);
+  p.plan.matrices.assign(16, cplx{0.25, 0.25});
+  Action& matrix = p.add(ActionKind::kMatrix, 3);
+  matrix.targets[matrix.num_targets++] = 9;
+  Action& rotation = p.add(ActionKind::kRotate, 4);
+  rotation.control_mask = rotation.control_value = bit(18);
+  for (int k = 0; k < kTile; ++k) p.lift(k, 0.1 + 0.01 * k);
+  const PassWork work = p.work();
+  EXPECT_EQ(work.matrix_rows, 4);
+  EXPECT_EQ(work.rotations, 0.5);
+  EXPECT_EQ(work.flips, 0.5);
+  const double amplitudes = std::ldexp(1, kQubits);
+
+  CostModel all = free_of_charge();
+  double sum = 0;
+  const auto piece = [&](auto rate_of, double value, double expected) {
+    CostModel cost = free_of_charge();
+    rate_of(cost) = rate_of(all) = value;
+    sum += expected;
+    EXPECT_NEAR(p.seconds(cost), expected, 1e-12 * expected);
+  };
+  const auto step = [&](double StepRates::*rate, double value, double count) {
+    piece([&](CostModel& cost) -> double& { return cost.steps.*rate; }, value,
+          amplitudes* count* value);
+  };
+  step(&StepRates::sweep_s, 1e-10, work.sweeps);
+  step(&StepRates::lift_s, 2e-10, work.lifts);
+  step(&StepRates::phase_s, 3e-10, work.phases);
+  step(&StepRates::flip_s, 4e-10, work.flips);
+  step(&StepRates::rotate_s, 5e-10, work.rotations);
+  step(&StepRates::multiply_s, 6e-10, work.matrix_rows);
+  piece([](CostModel& cost) -> double& { return cost.bandwidth; }, 20e9, amplitudes * 32 / 20e9);
+  piece([](CostModel& cost) -> double& { return cost.pass_overhead_s; }, 1e-3, 1e-3);
+  EXPECT_NEAR(p.seconds(all), sum, 1e-12 * sum);
+}
+
+TEST(PassCosts, amplitudes_known_to_be_zero_are_not_worked_on) {
+  OnePass p;
+  p.lift(0, 0.5);
+  CostModel cost = free_of_charge();
+  cost.steps.sweep_s = 1e-10;
+  const double whole_s = p.seconds(cost);
+  p.plan.passes[0].known_zero_before = bit(15) | bit(19);
+  EXPECT_EQ(p.seconds(cost), whole_s / 4);
+  p.plan.passes[0].known_zero_before = bit(3);  // comes alive in the tile
+  EXPECT_EQ(p.seconds(cost), whole_s);
+}
+
+// Sweeps of a prepared pass.
+template <class T>
+double sweeps_of(const TileProgram<T>& program) {
+  double sweeps = 0;
+  for (const BlockPhase<T>& phase : program.phases) {
+    for (const BlockStep<T>& s : phase.steps) {
+      sweeps += std::holds_alternative<SweepProgram<T>>(s.step);
+      const auto* layer = std::get_if<Layer<T>>(&s.step);
+      if (!layer) continue;
+      const std::uint32_t mask = layer->lifts.mask;
+      const int rows = std::popcount(mask >> kLowBits) - (layer->lifts.beside >= 0);
+      sweeps += layer->has_phase || (mask & low_mask(kLowBits)) || !layer->links.empty();
+      sweeps += (rows + kMostRowLifts - 1) / kMostRowLifts;
+    }
+  }
+  return sweeps;
+}
+
+template <class T>
+void expect_counted_as_run() {
+  constexpr bool kDouble = sizeof(T) == 8;
+  for (const std::string_view family : circuit::family_names()) {
+    PlanOptions options;
+    options.precision = kDouble ? Precision::kDouble : Precision::kSingle;
+    options.cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
+    options.cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
+    options.cost.block_bits = kMaxRowBits;
+    options.cost.price = pass_seconds;
+    const Plan plan = make_plan(circuit::make_family(family, kQubits), options);
+    double predicted_s = 0;
+    for (const Pass& pass : plan.passes) {
+      const PassWork work = count_work(plan, pass, kMaxRowBits);
+      Pass left = pass;
+      const Addressing at = make_addressing(left, plan.terms, kDouble);
+      const double sweeps = sweeps_of(make_tile_program<T>(plan, left, kMaxRowBits));
+      if (block_kernels(T{}).two_rows) {
+        EXPECT_EQ(work.sweeps, sweeps) << family;
+      } else {
+        EXPECT_LE(work.sweeps, sweeps) << family;
+      }
+      EXPECT_EQ(work.only_moves, RowMoves::of(at, pass, !left.actions.empty(), kDouble).has_value())
+          << family;
+      EXPECT_EQ(pass.predicted_s, pass_seconds(plan, pass, options.cost)) << family;
+      predicted_s += pass.predicted_s;
+    }
+    EXPECT_NEAR(plan.predicted_s, predicted_s, 1e-12 * predicted_s) << family;
+  }
+}
+
+TEST(PassCosts, families_are_counted_as_they_run) {
+  expect_counted_as_run<double>();
+  expect_counted_as_run<float>();
+}
+
+TEST(PassCosts, measured_rates_are_those_of_a_processor) {
+  for (const CpuRates& rates : {cpu_rates<double>(), cpu_rates<float>()}) {
+    EXPECT_GT(rates.bandwidth, 1e8);
+    StepRates steps = rates.steps;
+    for (const double* s : steps.all()) {
+      EXPECT_GT(*s, 0);
+      EXPECT_LT(*s, 1e-7);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::cpu
