@@ -31,7 +31,7 @@ std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
   const double share = options.cost.shard_bits > 0 ? 0.5 : 4;  // of a pass
-  return std::bit_floor(static_cast<std::uint64_t>(std::min(share * saved_s / kStep_s, 3e5)));
+  return std::bit_floor(static_cast<std::uint64_t>(std::min(share * saved_s / kStep_s, 7e4)));
 }
 
 }  // namespace
@@ -162,7 +162,8 @@ class Planner {
     std::vector<Way> ways;
     const CostModel& cost = options_.cost;
     if (greedy.passes.size() < 2) return ways;
-    const std::uint64_t steps = searching ? search_steps(greedy, options_) : 0;
+    const bool is_large = n_ >= cost.search_from_qubits;
+    const std::uint64_t steps = searching && is_large ? search_steps(greedy, options_) : 0;
     if (steps > 0) ways.push_back({.search_steps = steps});
     const bool has_wide =
         cost.wide_tile_qubits > cost.tile_qubits && cost.tile_qubits < local() &&

@@ -58,8 +58,9 @@ struct CostModel {
   int block_bits = 0;         ///< the same: row bits of the engine's blocks
   bool late_phases =
       false;  ///< phase blocks cost by their terms: each waits for its wires to change
-  bool tile_programs = false;  ///< passes run as tile programs (tile/): where there is a choice
-                               ///< between plans they are priced as such
+  int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
+  bool tile_programs = false;   ///< passes run as tile programs (tile/): where there is a choice
+                                ///< between plans they are priced as such
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
   double exchange_overhead_s = 2e-5;

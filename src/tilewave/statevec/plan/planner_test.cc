@@ -284,6 +284,7 @@ TEST(Planner, searched_plans_are_right) {
     options.cost.tile_qubits = 5;
     options.cost.row_bits = 1;
     options.cost.bandwidth = 1e5;  // a pass takes as long as one over 30 qubits
+    options.cost.search_from_qubits = 0;
     options.cost.wide_tile_qubits = random() % 2 ? 6 : 0;
     options.cost.wide_bandwidth = 1e5;
     options.cost.mixed_tiles = random() % 2;
