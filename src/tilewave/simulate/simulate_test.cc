@@ -510,8 +510,8 @@ TEST(Topology, predicts_what_was_measured) {
                   {"invqft", 146, 94},
                   {"ghz", 116, 91},
                   {"ghz_qft", 225, 180},
-                  {"random", 398, 229},
-                  {"supremacy", 654, 361},
+                  {"random", 398, 209},
+                  {"supremacy", 654, 355},
                   {"quantum_volume", 953, 538},
                   {"ising", 584, 320},
                   {"qaoa", 313, 196}};

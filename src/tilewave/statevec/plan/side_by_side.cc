@@ -1,0 +1,36 @@
+#include "tilewave/statevec/plan/side_by_side.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+
+namespace tilewave::statevec::detail {
+
+void side_by_side(int count, const std::function<void(int)>& f) {
+  constexpr int kMostThreads = 8;
+  std::exception_ptr problem;
+  std::mutex mutex;
+  const auto run = [&](int k) {
+    try {
+      f(k);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!problem) problem = std::current_exception();
+    }
+  };
+  if (omp_in_parallel()) {
+#pragma omp taskloop grainsize(1) default(shared)
+    for (int k = 0; k < count; ++k) run(k);
+  } else {
+    const int num_threads = std::min(kMostThreads, omp_get_max_threads());
+#pragma omp parallel num_threads(num_threads) if (count > 1)
+#pragma omp single
+#pragma omp taskloop grainsize(1) default(shared)
+    for (int k = 0; k < count; ++k) run(k);
+  }
+  if (problem) std::rethrow_exception(problem);
+}
+
+}  // namespace tilewave::statevec::detail
