@@ -505,12 +505,17 @@ class KeptSchedules {
     Entry entry{needs, options, {}};
     for (const WirePass& pass : passes) entry.sets.push_back(pass.active);
     const std::lock_guard lock(mutex_);
+    num_needs_ += entry.needs.size();
     entries_.push_front(std::move(entry));
-    if (entries_.size() > kMostEntries) entries_.pop_back();
+    while (entries_.size() > kMostEntries || num_needs_ > kMostNeeds) {
+      num_needs_ -= entries_.back().needs.size();
+      entries_.pop_back();
+    }
   }
 
  private:
-  static constexpr std::size_t kMostEntries = 64;
+  // A searched circuit has up to five. 24 bytes a need: 48 MB.
+  static constexpr std::size_t kMostEntries = 2000, kMostNeeds = 2'000'000;
 
   struct Entry {
     std::vector<Need> needs;
@@ -519,6 +524,7 @@ class KeptSchedules {
   };
   std::mutex mutex_;
   std::list<Entry> entries_;  // those used last first
+  std::size_t num_needs_ = 0;
 };
 
 }  // namespace
