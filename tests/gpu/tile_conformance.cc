@@ -60,7 +60,7 @@ void run_kernels(const std::vector<int>& sizes, int num_seeds, bool turned = fal
         tile::reference_pass(plan, pass, reference);
         const tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
         tile::add_kinds(program, kinds);
-        most_ops = std::max(most_ops, program.frame.num_ops);
+        most_ops = std::max(most_ops, program.frame.num_ops());
         rc::DeviceArena::Mark mark(arena);
         auto* state = arena.take<Complex<T>>(held);
         auto* code = arena.take<std::byte>(program.code.size());

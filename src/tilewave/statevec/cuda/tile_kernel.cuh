@@ -24,8 +24,8 @@
 namespace tilewave::statevec::cuda {
 
 using tile::ChunkHead;
+using tile::ListedOp;
 using tile::OpControls;
-using tile::OpWord;
 using tile::PassFrame;
 
 /// XOR of the columns of the 1 bits of `index`.
@@ -142,6 +142,18 @@ __device__ __forceinline__ void prepare_rows(const ChunkHead& chunk, const std::
   }
 }
 
+/// Calls f(j, address of amplitude j) for every amplitude of a thread: one XOR each.
+template <int B, int J, class F>
+__device__ __forceinline__ void for_each_address(std::uint32_t address, const std::uint32_t* column,
+                                                 const F& f) {
+  if constexpr (B < 0) {
+    f(std::integral_constant<int, J>{}, address);
+  } else {
+    for_each_address<B - 1, J>(address, column, f);
+    for_each_address<B - 1, (J | 1 << B)>(address ^ column[B], column, f);
+  }
+}
+
 /// The value of x, not to be computed with before this point (see TW_LABEL).
 __device__ __forceinline__ std::uint32_t from_here(std::uint32_t x) {
   std::uint32_t same;
@@ -213,17 +225,15 @@ struct Machine {
     std::uint32_t write[RB], read[RB];
 #pragma unroll
     for (int b = 0; b < RB; ++b) write[b] = column[b], read[b] = column[RB + b];
-#pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) {
-      *reinterpret_cast<Complex<T>*>(shared + (old ^ columns<RB>(write, j))) = a[j];
-    }
+    for_each_address<RB - 1, 0>(old, write, [&](auto j, std::uint32_t address) {
+      *reinterpret_cast<Complex<T>*>(shared + address) = a[decltype(j)::value];
+    });
     here = thread_columns<T, kThreadBits>(column + 2 * RB, thread) ^
            tile::exchange_shift(column + 2 * RB + kThreadBits, tile);
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) {
-      a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(read, j)));
-    }
+    for_each_address<RB - 1, 0>(here, read, [&](auto j, std::uint32_t address) {
+      a[decltype(j)::value] = *reinterpret_cast<const Complex<T>*>(shared + address);
+    });
     if constexpr (BlockBits > 0) {
       if (crosses) arrive_at_cluster();
     }
@@ -283,12 +293,26 @@ struct Machine {
   }
 };
 
-/// The word of an operation beyond those in the parameters; the reduction tells the compiler that
-/// it is the same for all threads.
+/// The address of a part of the kernel's parameters among them.
+__device__ __forceinline__ std::uint32_t param_address(const void* p) {
+  std::uint64_t at;
+  asm("cvta.to.param.u64 %0, %1;" : "=l"(at) : "l"(p));
+  return static_cast<std::uint32_t>(at);
+}
+__device__ __forceinline__ std::uint64_t param_at(std::uint32_t address) {
+  std::uint64_t x;
+  asm volatile("{\n.reg .u64 at;\ncvt.u64.u32 at, %1;\nld.param.u64 %0, [at];\n}"
+               : "=l"(x)
+               : "r"(address));
+  return x;
+}
+
+/// An operation beyond those in the parameters; the reductions tell the compiler that it is the
+/// same for all threads.
 template <class T>
-__device__ __forceinline__ std::uint32_t far_word(const PassArguments<T>& args, std::uint32_t k) {
-  return __reduce_or_sync(0xffffffffu,
-                          __ldg(tile::table<std::uint32_t>(args.tables, args.frame.words) + k));
+__device__ __forceinline__ ListedOp far_op(const PassArguments<T>& args, std::uint32_t k) {
+  const uint2 op = __ldg(tile::table<uint2>(args.tables, args.frame.far_ops) + k);
+  return {{__reduce_or_sync(0xffffffffu, op.x)}, __reduce_or_sync(0xffffffffu, op.y)};
 }
 
 /// The sum of |a|^2 of the 2^B amplitudes from `first` on; with `of_slots`, ones[b] grows by those
@@ -402,10 +426,9 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
     if (makes_factor) linear[thread] = parts.value();
     wait_for_copies();
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) {
-      a[j] = *reinterpret_cast<const Complex<T>*>(shared + (here ^ columns<RB>(f.first_column, j)));
-    }
+    for_each_address<RB - 1, 0>(here, f.first_column, [&](auto j, std::uint32_t address) {
+      a[decltype(j)::value] = *reinterpret_cast<const Complex<T>*>(shared + address);
+    });
   } else {
     if (f.zero_load == 0) {
       for_each_amplitude<RB - 1, 0>(from, f.load_column, [&](auto j, const std::byte* p) {
@@ -438,10 +461,32 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
     if (f.arrives) arrive_at_cluster();
   }
   const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
+  // Where a pass takes as long as its instructions, the next operation is read while one runs. In
+  // double precision and with matrices there are no registers for it.
+  constexpr bool kAhead = sizeof(T) == 4 && Set == tile::OpSet::kLean;
+  constexpr std::uint32_t kEach = sizeof(ListedOp);
+  [[maybe_unused]] std::uint32_t last = 0;
+  tile::NextOp next;
+  if constexpr (kAhead) {
+    const std::uint32_t first = param_address(f.first_ops);
+    last = first + kEach * (tile::kInlineOps - 1);
+    next.at = first + kEach * f.first_op;
+    next.op = param_at(next.at);
+  }
 #pragma unroll 1
-  for (std::uint32_t k = 0; k < f.num_ops; ++k) {
-    const OpWord now{k < tile::kInlineOps ? f.first_words[k] : far_word(args, k)};
-    tile::apply_op<RB, Set, T>(a, now, window, context, tile_number, machine);
+  for (std::uint32_t k = f.first_op;; ++k) {
+    ListedOp now;
+    if constexpr (kAhead) {
+      now = {{static_cast<std::uint32_t>(next.op)}, static_cast<std::uint32_t>(next.op >> 32)};
+      next.at = min(next.at + kEach, last);
+    } else if (k < tile::kInlineOps) {
+      now = f.first_ops[k];
+    }
+    if (k >= tile::kInlineOps) {
+      if (k == f.end_op) break;
+      now = far_op(args, k - tile::kInlineOps);
+    }
+    tile::apply_op<RB, Set, kAhead, T>(a, now, window, context, tile_number, machine, next);
   }
   if (f.needs_barrier) {  // every load before any permuted store
     if constexpr (BlockBits > 0) {
@@ -468,7 +513,7 @@ __device__ __forceinline__ void run_tile_pass(const PassArguments<T>& args) {
   }
   if (f.scale_im != 0) {
 #pragma unroll
-    for (int j = 0; j < 1 << RB; ++j) a[j] = a[j] * args.scale;
+    for (int j = 0; j < 1 << RB; ++j) tile::multiply(a[j], args.scale);
   }
   if (args.sums) {
     double* const out =

@@ -10,11 +10,21 @@
 // compiler puts between the two is ever run: so each operation takes the word and the place of its
 // code anew from its label, and nothing that depends on them can be computed before.
 #if defined(__CUDA_ARCH__)
-#define TW_LABEL(CODE)                                      \
-  asm volatile("TW_OP_%3:\nmov.u32 %0, %2;\nmov.u32 %1, 0;" \
-               : "=r"(head.word), "=r"(skipped)             \
-               : "r"(now.word), "n"((CODE) + 0)             \
-               : "memory")
+#define TW_LABEL(CODE)                                                                  \
+  if constexpr (Ahead) {                                                                \
+    asm volatile(                                                                       \
+        "TW_OP_%7:\n{\n.reg .u64 at;\ncvt.u64.u32 at, %6;\nld.param.u64 %3, [at];\n}\n" \
+        "mov.u32 %0, %4;\nmov.u32 %1, %5;\nmov.u32 %2, 0;"                              \
+        : "=r"(head.word), "=r"(listed), "=r"(skipped), "=l"(next.op)                   \
+        : "r"(now.word.word), "r"(now.pairs), "r"(next.at), "n"((CODE) + 0)             \
+        : "memory");                                                                    \
+  } else {                                                                              \
+    asm volatile("TW_OP_%5:\nmov.u32 %0, %3;\nmov.u32 %1, %4;\nmov.u32 %2, 0;"          \
+                 : "=r"(head.word), "=r"(listed), "=r"(skipped)                         \
+                 : "r"(now.word.word), "r"(now.pairs), "n"((CODE) + 0)                  \
+                 : "memory");                                                           \
+  }                                                                                     \
+  static_assert(true)
 #define TW_OP_LABELS                                                                           \
   "TW_OP_0, TW_OP_1, TW_OP_2, TW_OP_3, TW_OP_4, TW_OP_5, TW_OP_6, TW_OP_7, TW_OP_8, "          \
   "TW_OP_9, TW_OP_10, TW_OP_11, TW_OP_12, TW_OP_13, TW_OP_14, TW_OP_15, TW_OP_16, TW_OP_17, "  \
@@ -32,24 +42,31 @@
                : "memory")
 #define TW_UNREACHABLE() __builtin_unreachable()
 #else
-#define TW_LABEL(CODE) head = now, skipped = 0
+#define TW_LABEL(CODE) head = now.word, listed = now.pairs, skipped = 0
 #define TW_JUMP(CODE)
 #define TW_UNREACHABLE() break
 #endif
 
 namespace tilewave::statevec::tile {
 
+/// The operation after the present one, for machines that read it ahead: its address among the
+/// kernel's parameters, and its ListedOp, from the lowest bits on, once the present one has begun.
+struct NextOp {
+  std::uint32_t at = 0;
+  std::uint64_t op = 0;
+};
+
 /// Applies one operation of the chunk at `chunk` to a thread's amplitudes; what all threads do
 /// together is the machine's: exchange(payload, crosses), cross(arrived), shared_matrix(payload,
 /// acts, pairs), make_general(entry), next_chunk().
-template <int RB, OpSet Set, class T, class Machine>
-TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk,
-                    const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine) {
+template <int RB, OpSet Set, bool Ahead, class T, class Machine>
+TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chunk,
+                    const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine,
+                    [[maybe_unused]] NextOp& next) {
   OpWord head{};
-  std::uint32_t skipped = 0;
+  std::uint32_t listed = 0, skipped = 0;
   const auto at = [&]() { return chunk + head.extent(); };
   const auto payload = [&]() { return at() + sizeof(OpHead) + skipped; };
-  const auto pairs = [&]() { return reinterpret_cast<const OpHead*>(at())->pairs; };
   // Payload after the controls; false where the operation does not act.
   const auto allowed = [&]() {
     if (!head.controlled()) return true;
@@ -57,10 +74,15 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
     skipped = sizeof(OpControls);
     return op_allowed(head, controls, context.thread, tile);
   };
+  // In double precision without matrices there is no register for them while an operation runs.
+  const auto pairs = [&]() {
+    return kFewMoves<T> || Set != OpSet::kLean ? listed
+                                               : reinterpret_cast<const OpHead*>(at())->pairs;
+  };
   const auto numbers = [&]() { return reinterpret_cast<const T*>(payload()); };
   LiftNumbers<T> first;
-  TW_JUMP(now.code());
-  switch (now.code()) {
+  TW_JUMP(now.word.code());
+  switch (now.word.code()) {
 // One case a kind and register bit, so that the bit R is a compile-time constant.
 #define TW_EACH_BIT(KIND, ...)     \
   TW_ONE_BIT(KIND, 0, __VA_ARGS__) \
@@ -140,7 +162,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], OpWord now, const std::byte* chunk
       break;
     case kTurnedLayer:
       TW_LABEL(kTurnedLayer);
-      turned_layer<RB>(a, *reinterpret_cast<const OpHead*>(at()), head.index(), payload(),
+      turned_layer<RB>(a, listed, *reinterpret_cast<const OpHead*>(at()), head.index(), payload(),
                        context.thread | tile << kSignTileShift);
       break;
     case kPhaseSet:

@@ -83,27 +83,30 @@ void Emitter::put_group(std::vector<std::byte>& to, std::span<const std::uint64_
   }
 }
 
-/// Writes the words of all operations, for devices.
-void Emitter::list_words() {
-  std::vector<std::uint32_t> words;
+/// Lists all operations, for devices.
+void Emitter::list_ops() {
+  std::vector<ListedOp> ops;
   for (std::size_t at = 0; at < out_.code.size();) {
     ChunkHead chunk;
     std::memcpy(&chunk, out_.code.data() + at, sizeof chunk);
-    if (at) words.push_back(kEnd);
+    if (at) ops.push_back({{kEnd}, 0});
     for (std::size_t place = sizeof chunk;;) {
       OpHead head;
       std::memcpy(&head, out_.code.data() + at + place, sizeof head);
       const OpWord word{head.word};
       if (word.code() == kEnd) break;
-      words.push_back(word.at(place).word);
+      ops.push_back({word.at(place), head.pairs});
       place += word.extent();
     }
     at += std::size_t{chunk.size16} * 16;
   }
-  out_.frame.num_ops = static_cast<std::uint32_t>(words.size());
-  out_.frame.words = place_array(words);
-  std::copy_n(words.begin(), std::min<std::size_t>(words.size(), kInlineOps),
-              out_.frame.first_words);
+  PassFrame& f = out_.frame;
+  const std::size_t num_inline = std::min<std::size_t>(ops.size(), kInlineOps);
+  f.first_op = kInlineOps - static_cast<std::uint32_t>(num_inline);
+  f.end_op = f.first_op + static_cast<std::uint32_t>(ops.size());
+  const auto far = ops.begin() + static_cast<std::ptrdiff_t>(num_inline);
+  std::copy(ops.begin(), far, f.first_ops + f.first_op);
+  f.far_ops = place_array(std::vector<ListedOp>(far, ops.end()));
 }
 
 void Emitter::close_chunk() {

@@ -121,7 +121,7 @@ class Emitter {
   void load(const SlotLayout& before, const SlotLayout& first);
   void store(const SlotLayout& first, const SlotLayout& last);
   void close_chunk();
-  void list_words();
+  void list_ops();
   void put_group(std::vector<std::byte>& to, std::span<const std::uint64_t> turns) const;
 
   void put(std::vector<std::byte>& to, double x) const {

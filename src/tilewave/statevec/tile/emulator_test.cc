@@ -201,8 +201,9 @@ class Emulator {
       for (int t = 0; t < threads_; ++t) {
         const PhaseContext<T> context{block.linear.data(), block.general.data(),
                                       static_cast<std::uint32_t>(t), bits_};
-        apply_op<RB, OpSet::kAll, T>(block.registers[t].a, head.at(0), at, context, block.tile,
-                                     Alone{});
+        NextOp none;
+        apply_op<RB, OpSet::kAll, false, T>(block.registers[t].a, {head.at(0), stored.pairs}, at,
+                                            context, block.tile, Alone{}, none);
       }
     }
   }

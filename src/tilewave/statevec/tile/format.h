@@ -165,7 +165,7 @@ static_assert(sizeof(OpHead) == 16);
 /// or TableKind (2), a lift on the same bit follows (1), index (6), and 14 bits in units of 16
 /// bytes: in the code the size of the operation, in the list of words its place in the chunk.
 ///
-/// A device reads the words alone, from the list: the first kInlineOps are parameters of the
+/// A device reads the words and pairs from a list: the first kInlineOps are parameters of the
 /// kernel, the same for every thread as far as the compiler can see, so tests of them are plain
 /// jumps.
 struct OpWord {
@@ -195,6 +195,12 @@ struct OpWord {
   TW_HD constexpr std::uint32_t index() const { return word >> 12 & 63; }
   /// Size or place in bytes.
   TW_HD constexpr std::uint32_t extent() const { return word >> kExtentShift << 4; }
+};
+
+/// An operation in the list that devices read.
+struct ListedOp {
+  OpWord word;
+  std::uint32_t pairs = 0;  ///< OpHead::pairs
 };
 constexpr std::uint32_t kInlineOps = 256;
 
@@ -312,8 +318,10 @@ struct PassFrame {
   TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;
   std::uint32_t num_chunks = 0;
-  std::uint32_t num_ops = 0;        ///< of all chunks, with the ends of all but the last
-  std::uint32_t words = 0;          ///< OpWord array, in the tables
+  /// Operations of all chunks, with the ends of all but the last: from first_op on in first_ops,
+  /// those from number kInlineOps on in the tables; end_op: after the last.
+  std::uint32_t first_op = 0, end_op = 0;
+  std::uint32_t far_ops = 0;        ///< ListedOp array, in the tables
   std::uint32_t arrives = 0;        ///< a crossing comes before any exchange, see kCross
   std::uint32_t needs_barrier = 0;  ///< no exchange, but the store permutes: wait for every load
   std::uint32_t max_chunk16 = 0;
@@ -324,7 +332,8 @@ struct PassFrame {
   std::uint32_t max_general = 0;
   OpSet op_set = OpSet::kLean;
   double scale_re = 1, scale_im = 0;
-  std::uint32_t first_words[kInlineOps]{};  ///< the first OpWords
+  std::uint32_t num_ops() const { return end_op - first_op; }
+  ListedOp first_ops[kInlineOps]{};
   /// ScaleKind::kBits: real factors of amplitudes whose bit is 1, register bits first, that of the
   /// block last.
   double bit_scale[kMaxTileQubits]{};

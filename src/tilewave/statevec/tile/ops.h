@@ -47,9 +47,22 @@ TW_HD constexpr int without_bit(int k) {
   return ((k >> R) << (R + 1)) | (k & ((1 << R) - 1));
 }
 
+/// Whether operations are written so that a device moves no register, at the price of some more
+/// while they run: in single precision. In double precision those are spilled, and moves cost
+/// nothing beside arithmetic.
+template <class T>
+constexpr bool kFewMoves = sizeof(T) == 4;
+
 template <class T>
 TW_HD void multiply(Complex<T>& a, Complex<T> f) {
-  a = {a.re * f.re - a.im * f.im, a.re * f.im + a.im * f.re};
+  if constexpr (kFewMoves<T>) {
+    const T cross = a.im * f.im;
+    a.im = a.im * f.re;
+    a.im += a.re * f.im;
+    a.re = a.re * f.re - cross;
+  } else {
+    a = {a.re * f.re - a.im * f.im, a.re * f.im + a.im * f.re};
+  }
 }
 
 /// x += f y on the real and imaginary parts of all pairs, where x is the half of bit R equal to
@@ -209,8 +222,12 @@ TW_HD void shear_some(Complex<T> (&a)[1 << RB], T f, std::uint32_t pairs) {
   for (int k = 0; k < 1 << (RB - 1); ++k) {
     Complex<T>& x = a[without_bit<R>(k) | Half << R];
     const Complex<T>& y = a[without_bit<R>(k) | (1 - Half) << R];
-    const T g = pairs >> without_bit<R>(k) & 1 ? f : T{0};
-    x = {x.re + g * y.re, x.im + g * y.im};
+    if constexpr (!kFewMoves<T>) {
+      const T g = pairs >> without_bit<R>(k) & 1 ? f : T{0};
+      x = {x.re + g * y.re, x.im + g * y.im};
+    } else if (pairs >> without_bit<R>(k) & 1) {
+      x = {x.re + f * y.re, x.im + f * y.im};
+    }
   }
 }
 
@@ -426,7 +443,7 @@ template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
   const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
-  map_upper<R, RB>(a, [&](Complex<T> x) {
+  const auto times = [&](Complex<T> x) {
     if constexpr (Kind == kTauOne) {
       return Complex<T>{x.re - tau * x.im, x.im + tau * x.re};
     } else if constexpr (Kind == kTauI) {
@@ -434,7 +451,21 @@ TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* paylo
     } else {
       return Complex<T>{x.re * tau, x.im * tau};
     }
-  });
+  };
+  if constexpr (kFewMoves<T>) {
+    if (head.then_lift()) {  // the number in between of each amplitude in a register of its own
+      TW_UNROLL
+      for (int k = 0; k < 1 << (RB - 1); ++k) {
+        Complex<T>& x = a[without_bit<R>(k) | 1 << R];
+        const Complex<T>& y = a[without_bit<R>(k)];
+        const Complex<T> turned = times(x);
+        x = {turned.re + next.up * y.re, turned.im + next.up * y.im};
+      }
+      shear<R, 0, RB>(a, -next.down);
+      return;
+    }
+  }
+  map_upper<R, RB>(a, times);
   if (head.then_lift()) lift<R, RB>(a, next);
 }
 

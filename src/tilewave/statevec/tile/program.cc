@@ -352,7 +352,7 @@ TilePass Emitter::run() {
   if (too_long_) cost_ += costs_.code_kib * (code_bytes_ - kCodeBytes) / 1024;
   load(layouts.front(), layouts[start]);
   store(layouts[start], layouts.back());
-  list_words();
+  list_ops();
   return std::move(out_);
 }
 

@@ -8,16 +8,6 @@
 
 namespace tilewave::statevec::tile {
 
-/// What all threads of a warp hold equally, so that the compiler knows: tests of it are plain
-/// jumps.
-TW_HD std::uint32_t same_in_warp(std::uint32_t x) {
-#if defined(__CUDA_ARCH__)
-  return __reduce_or_sync(0xffffffffu, x);
-#else
-  return x;
-#endif
-}
-
 TW_HD std::uint32_t parity(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<std::uint32_t>(__popc(x)) & 1u;
@@ -168,11 +158,12 @@ TW_HD void change_signs(Complex<T> (&a)[1 << RB], std::uint32_t set) {
   }
 }
 
-/// `payload`: after the head; `key` as in TurnedLift.
+/// `flags`: OpHead::pairs; `payload`: after the head; `key` as in TurnedLift.
 template <int RB, class T>
-TW_HD void turned_layer(Complex<T> (&a)[1 << RB], const OpHead& head, std::uint32_t num_rows,
-                        const std::byte* payload, std::uint32_t key) {
-  const std::uint32_t flags = same_in_warp(head.pairs);
+TW_HD void turned_layer(Complex<T> (&a)[1 << RB], std::uint32_t flags, const OpHead& head,
+                        std::uint32_t num_rows, const std::byte* payload, std::uint32_t key) {
+  const TurnedLift<T> first = turned_numbers<T>(payload);
+  const std::uint32_t first_sign = sign_word(first.mask, key);
   if (flags & TurnedLayer::kSigns) {
     std::uint32_t set = head.signs;
     const auto lifts = static_cast<std::uint32_t>(
@@ -187,8 +178,7 @@ TW_HD void turned_layer(Complex<T> (&a)[1 << RB], const OpHead& head, std::uint3
     }
     change_signs<RB>(a, set);
   }
-  const TurnedLift<T> first = turned_numbers<T>(payload);
-  turned_lifts<RB - 1, RB>(a, flags, payload, key, first, sign_word(first.mask, key));
+  turned_lifts<RB - 1, RB>(a, flags, payload, key, first, first_sign);
 }
 
 }  // namespace tilewave::statevec::tile
