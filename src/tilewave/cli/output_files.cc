@@ -68,9 +68,9 @@ void need_ending(const OutputFile& output, const std::string& ending) {
   std::error_code ignored;
   if (!path.has_extension() || path.extension() == ending) return;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return;
-  throw Error(ExitCode::kUsage,
-              std::string(output.flag) + " " + output.path + ": a " + ending +
-                  " file is written: name it " + fs::path(path).replace_extension(ending).string());
+  throw Error(ExitCode::kUsage, std::string(output.flag) + " " + output.path + ": a " + ending +
+                                    " file is written: name it " +
+                                    fs::path(path).replace_extension(ending).string());
 }
 
 }  // namespace tilewave::cli

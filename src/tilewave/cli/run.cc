@@ -179,7 +179,8 @@ void add_run_command(CLI::App& app) {
   c->add_option("FILE", flags->file,
                 "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
       ->required();
-  c->add_option("--input", flags->inputs, "name=number or an expression, theta=pi/2: an input of an OpenQASM 3 program")
+  c->add_option("--input", flags->inputs,
+                "name=number or an expression, theta=pi/2: an input of an OpenQASM 3 program")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");

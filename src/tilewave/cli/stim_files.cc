@@ -287,8 +287,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   const auto before_int = std::signal(SIGINT, note_interrupt);
   const auto before_term = std::signal(SIGTERM, note_interrupt);
   try {
-    if (!counting || !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(),
-                                progress, done))
+    if (!counting ||
+        !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), progress, done))
       stabilizer::run_shots(source, options, pipeline);
     progress.clear();
     for (const ShotSinkSpec& s : sinks) s.file->flush();
