@@ -246,7 +246,24 @@ def test_matrices_of_any_kind():
     circuit = tw.Circuit(1)
     assert circuit.unitary([[0, 1], [1, 0]], [0]) is circuit
     np.testing.assert_allclose(tw.simulate(circuit), [0, 1])
-    assert "norm" in tw.run(circuit.unitary(np.ones((2, 2)), [0]), 1, seed=1).warnings[0]
+    assert "norm" in tw.run(circuit.unitary(np.ones((2, 2)), [0], check=False), 1, seed=1).warnings[0]
+    hadamard = np.array([[1, 1], [1, -1]]) * np.sqrt(0.5)
+    for k, dtype in enumerate((complex, float, np.complex64, np.float32)):
+        assert len(tw.Circuit(2).unitary(hadamard.astype(dtype), [1])) == 1, k
+
+
+@pytest.mark.parametrize("matrix, targets, message", [
+    (np.diag([1, 2]), [1], "qubit 1 is not unitary.* 3 off the identity, at most 1e-08"),
+    ([[1, 1e-7], [0, 1]], [0], "1e-07 off"),
+    (np.diag([1, 1.001]).astype(np.complex64), [0], "0.002 off the identity, at most 1e-04"),
+    (np.kron(np.eye(2), [[1, 0], [0, 0.5]]), [0, 2], "qubits 0, 2 is not unitary"),
+])
+def test_matrices_that_are_not_unitary(matrix, targets, message):
+    circuit = tw.Circuit(3)
+    with pytest.raises(ValueError, match=message):
+        circuit.unitary(matrix, targets)
+    assert len(circuit) == 0
+    assert len(circuit.unitary(matrix, targets, check=False)) == 1
 
 
 def test_stim_circuits_as_states():
@@ -295,7 +312,9 @@ def test_observables_and_results_for_people():
     (lambda: tw.Circuit.from_qasm(3), TypeError, "path"),
     (lambda: tw.Circuit.from_stim("FOO 0\n"), ValueError, "FOO"),
     (lambda: tw.simulate(tw.Circuit()), ValueError, "no qubits"),
-    (lambda: tw.simulate(tw.Circuit(44)), MemoryError, "cannot place 44 qubits"),
+    (lambda: tw.simulate(tw.Circuit(44)), MemoryError, r"44 qubits .*needs 256 TiB, .* available.*precision=\"single\""),
+    (lambda: tw.State(tw.Circuit(44)), MemoryError, r"44 qubits .*needs 256 TiB, .* available.*use at most \d+ qubits"),
+    (lambda: tw.simulate("OPENQASM 3; input float a; qubit q;"), ValueError, r"inputs=\{\"a\": <number>\}"),
     (lambda: tw.simulate(tw.Circuit(1), precision="half"), ValueError, "precision"),
     (lambda: tw.simulate(tw.Circuit(1), device="tpu"), ValueError, "unknown device"),
     (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),

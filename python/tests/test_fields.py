@@ -12,6 +12,16 @@ def image(rng, shape, classes=256, dtype=np.uint8):
     return rng.integers(0, classes, shape).astype(dtype)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "<i2", ">i2", ">u2", "<i4", ">i4", "<i8", ">i8", "<u8", ">f4"])
+def test_numbers_of_any_type_that_fit(dtype):
+    classes = np.random.default_rng(4).integers(0, 100, (20, 30))
+    values = classes.astype(dtype)
+    if values.dtype.kind != "f":
+        np.testing.assert_array_equal(tw.entropy(values), tw.entropy(classes.astype(np.uint8)))
+        np.testing.assert_array_equal(tw.entropy(values.astype(np.int64) * 600), tw.entropy((classes * 600).astype(np.uint16)))
+    np.testing.assert_array_equal(tw.map(values, "v + 1"), (classes + 1).astype(np.float32))
+
+
 @pytest.mark.parametrize("classes", [2, 16, 200, 256])
 @pytest.mark.parametrize("window", [np.ones((5, 5)), np.ones((9, 3)), disk(4), ellipse(2, 5), np.eye(7)])
 def test_entropy_agrees_with_scikit_image(classes, window):
@@ -85,6 +95,11 @@ def test_maps():
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), device="tpu"), "device tpu: unknown device: use cpu"),
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), out=np.zeros((4, 4))), "float32"),
     (lambda: tw.map(np.zeros((4, 4)), "v"), "lose digits"),
+    (lambda: tw.map(np.full((4, 4), 2**24 + 1), "v"), "int64 would lose digits"),
+    (lambda: tw.map(np.full((4, 4), -2**63), "v"), "int64 would lose digits"),
+    (lambda: tw.entropy(np.full((4, 4), 65536)), "65536 to 65536 are no classes"),
+    (lambda: tw.entropy(np.full((4, 4), -1)), "-1 to -1 are no classes"),
+    (lambda: tw.entropy(np.zeros((4, 4))), "float64 has no classes"),
     (lambda: tw.map(np.zeros((4, 4, 4), np.float32), "v"), "dimensions"),
     (lambda: tw.map(np.zeros((4, 4), np.float32), "v +"), "\\^"),
     (lambda: tw.map(np.zeros((4, 4), np.float32), "v", repeat=-1), "repeat"),

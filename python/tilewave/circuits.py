@@ -43,6 +43,21 @@ def circuit_of(circuit: AnyCircuit) -> _core.Circuit:
                     f"not {type(circuit).__name__}")
 
 
+def _need_unitary(matrix, tolerance, targets):
+    side = 2 ** len(targets)
+    if matrix.size != side * side:
+        return  # the engine says what is wrong
+    matrix = matrix.reshape(side, side)
+    off = np.abs(matrix.conj().T @ matrix - np.eye(side)).max()
+    if not off <= tolerance:
+        raise ValueError(f"the matrix on {_qubits(targets)} is not unitary: an element of its product with its adjoint is "
+                         f"{off:.3g} off the identity, at most {tolerance:.0e} is allowed (check=False takes any matrix)")
+
+
+def _qubits(numbers):
+    return ("qubit " if len(numbers) == 1 else "qubits ") + ", ".join(map(str, numbers))
+
+
 class Circuit(_core.Circuit):
     """A list of operations on qubits and classical bits.
 
@@ -79,10 +94,16 @@ class Circuit(_core.Circuit):
         return type(self)(self)
 
     def unitary(self, matrix: ArrayLike, targets: Sequence[int], controls: Sequence[int] = (),
-                control_values: Optional[int] = None) -> Circuit:
-        """Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k]. It need not be unitary: the
-        norm is then no longer 1, nothing is rescaled, and `Result.warnings` says so."""
-        super().unitary(np.ascontiguousarray(matrix, np.complex128), targets, controls, control_values)
+                control_values: Optional[int] = None, *, check: bool = True) -> Circuit:
+        """Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k]. Raises ValueError where it is
+        not unitary: an element of its product with its adjoint more than 1e-8 off the identity (1e-4 for a matrix of
+        single precision). With ``check=False`` any matrix will do: the norm is then no longer 1, nothing is rescaled, and
+        `Result.warnings` says so."""
+        given = np.asarray(matrix)
+        entries = np.ascontiguousarray(given, np.complex128)
+        if check:
+            _need_unitary(entries, 1e-4 if given.dtype in (np.float16, np.float32, np.complex64) else 1e-8, targets)
+        super().unitary(entries, targets, controls, control_values)
         return self
 
     def inverse(self) -> Circuit:

@@ -20,8 +20,8 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
             device: Device = "cpu") -> Any:
     """Local Shannon entropy, called as skimage.filters.rank.entropy is.
 
-    image       uint8 or uint16 (bool counts as two classes) [rows, columns], or a stack [..., rows, columns] whose
-                images are taken one by one. Every value is a class.
+    image       integers of 0 to 65535 (uint8 and uint16 are used where they lie; bool counts as two classes)
+                [rows, columns], or a stack [..., rows, columns] whose images are taken one by one. Every value is a class.
     footprint   the window: a 2-D array whose non-zero cells belong to it, its pixel at (rows // 2, columns // 2); a
                 number r for a square of 2 r + 1 pixels; 5 x 5 when None
     out         float32 array for the result, made when None
@@ -45,12 +45,11 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
     image = as_host_array(image)
     if image.dtype == np.bool_:
         image = image.view(np.uint8)
-    if image.dtype not in (np.uint8, np.uint16):
-        raise ValueError(f"an image of {image.dtype} has no classes: convert it to uint8 or uint16 first")
     if image.ndim < 2:
         raise ValueError(f"an image has two dimensions or more, not {image.ndim}")
     if 0 in image.shape:
         raise ValueError(f"the image is empty: {list(image.shape)}")
+    image = _as_classes(image)
     cells = _footprint(footprint)
     if mask is not None:
         mask = np.broadcast_to(np.asarray(mask) != 0, image.shape)
@@ -75,6 +74,18 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
     if fill == fill and (mask is not None or border == "valid" or levels is not None or min_valid):
         np.nan_to_num(out, copy=False, nan=fill)
     return out
+
+
+def _as_classes(image):
+    """The image as uint8 or uint16, where its values are classes 0 to 65535 of any type of integer."""
+    if image.dtype in (np.uint8, np.uint16):
+        return image
+    if image.dtype.kind not in "iu":
+        raise ValueError(f"an image of {image.dtype} has no classes: convert it to uint8 or uint16 first")
+    low, high = int(image.min()), int(image.max())
+    if low < 0 or high > 65535:
+        raise ValueError(f"values of {low} to {high} are no classes: relabel them 0 to 65535")
+    return image.astype(np.uint8 if high < 256 else np.uint16)
 
 
 def _entropy_on_device(image, footprint, out, mask, base, border, constant, levels, min_valid, fill):
@@ -116,7 +127,8 @@ def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, p
     """An expression over every value of an array, in one pass: ``map(a, "v + sqrt(cos(v) + 1)")``. ``v`` is the value,
     ``ix`` its column, ``iy`` its row, ``idx`` its index.
 
-    array      float32, or a type every value of which a float32 holds; at most two dimensions (a vector is one row)
+    array      float32, or values that a float32 holds: float16, bool, integers up to 2^24; at most two dimensions (a vector
+               is one row)
     out        float32 array for the result; ``out=array`` works in place
     repeat     how often the expression is applied, in one pass
     precision  "precise" (1 ulp a function), "fast", or "lut" (precise bits from a table, for whole numbers in a small
@@ -131,8 +143,8 @@ def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, p
     array, given = as_host_array(array), array
     if out is given:
         out = array
-    if array.dtype in (np.float64, np.longdouble) or array.dtype.kind not in "fiub" or \
-            array.dtype.kind in "iu" and array.dtype.itemsize > 2:
+    if array.dtype.itemsize > 4 and array.dtype.kind == "f" or array.dtype.kind not in "fiub" or \
+            array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 2**24:
         raise ValueError(f"values of {array.dtype} would lose digits in float32: convert them with astype(np.float32)")
     if array.ndim not in (1, 2):
         raise ValueError(f"a map takes one or two dimensions, not {array.ndim}")

@@ -98,6 +98,9 @@ sources = {
     "png": png("a.png", W, H, 1, codes),
     "u16": npy("a16.npy", (H, W), "<u2", struct.pack(f"<{W * H}H", *codes)),
     "f32": npy("af.npy", (H, W), "<f4", struct.pack(f"<{W * H}f", *codes)),
+    **{code: npy(f"a{k}.npy", (H, W), code, struct.pack(f"{order}{W * H}{letter}", *codes))
+       for k, (code, order, letter) in enumerate((("<i8", "<", "q"), (">i8", ">", "q"), ("<u8", "<", "Q"), ("|i1", "<", "b"),
+                                                  (">u2", ">", "H"), (">i4", ">", "i"), (">f4", ">", "f"), (">f8", ">", "d")))},
 }
 for name, path in sources.items():
     works("entropy", path, "-o", at("out.raw"), "--quiet")
@@ -252,6 +255,11 @@ fails(INPUT, ["bad.bin"], "entropy", write("bad.bin", struct.pack("<ii", -5, 5) 
 fails(INPUT, ["long.raw", str(W * H + 1)], "entropy", write("long.raw", codes + b"0"), "--size", f"{W}x{H}", "-o", out)
 for name in ("npy", "png", "tif", "pgm"):
     fails(INPUT, [f"wrong.{name}"], "entropy", write(f"wrong.{name}", b"GIF89a" + bytes(100)), "-o", out)
+for code, order, letter, value in (("<i8", "<", "q", 2**31), (">i8", ">", "q", -2**31 - 1), ("<u8", "<", "Q", 2**32)):
+    path = npy("great.npy", (1, 2), code, struct.pack(f"{order}2{letter}", 3, value))
+    for command in (("entropy",), ("map", "--expr", "v")):
+        fails(INPUT, ["great.npy", str(value), "32 bits", "astype"], *command, path, "-o", out)
+fails(INPUT, ["long.npy", "'<f16'", "8 to 64 bits"], "map", npy("long.npy", (1, 1), "<f16", bytes(16)), "-o", out, "--expr", "v")
 fails(INPUT, ["nowhere.npy"], "entropy", at("nowhere.npy"), "-o", out)
 fails(USAGE, ["a.xyz"], "entropy", write("a.xyz", b"1"), "-o", out)
 fails(INPUT, ["16"], "entropy", npy("large.npy", (1, 2), "|u1", bytes([16, 3])), "-o", out)

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Files a command reads and writes: none is destroyed, outputs are looked at first, `-` is a standard stream."""
+import os
+import pty
+import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from program import EXAMPLES, TILEWAVE, Checker, tilewave
@@ -23,6 +27,36 @@ def refused(code, words, *command, keeps=()):
 def piped(text, *command):
     done = subprocess.run([TILEWAVE, *map(str, command)], input=text, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr
+
+
+def seen_on_terminal(*command, until=None, limit_s=60):
+    """What the command writes to its standard error, a terminal. It is interrupted once that holds `until`, or after
+    three seconds."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    run = subprocess.Popen([TILEWAVE, *map(str, command)], stdout=subprocess.DEVNULL, stderr=theirs,
+                           env={**env, "TERM": "xterm"})
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    text, begin, told = "", time.monotonic(), False
+    while time.monotonic() - begin < limit_s:
+        ended = run.poll() is not None
+        try:
+            text += os.read(ours, 65536).decode()
+        except BlockingIOError:
+            pass  # nothing new
+        except OSError:
+            break  # the terminal is closed
+        if ended:
+            break
+        if not told and (until in text if until else time.monotonic() - begin > 3):
+            run.send_signal(signal.SIGINT)
+            told = True
+        time.sleep(0.01)
+    os.close(ours)
+    run.kill()
+    run.wait()
+    return text
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -60,6 +94,10 @@ with tempfile.TemporaryDirectory() as name:
     for flag in ("--state", "--report"):  # pages and arrays go to files
         refused(USAGE, f"{flag} -: give the name", "run", BELL, flag, "-")
 
+    # the state is a .npy file, and its name does not say otherwise
+    refused(USAGE, "name it state.npy", "run", BELL, "--state", "state.txt")
+    c.check(tilewave("run", BELL, "--state", folder / "state").code == 0, "a state without an ending")
+
     # outputs that cannot be written are found before the work
     for flag in ("--report", "--state"):
         refused(RESOURCES, "nowhere", "run", BELL, flag, folder / "nowhere" / "x")
@@ -69,6 +107,18 @@ with tempfile.TemporaryDirectory() as name:
     refused(RESOURCES, "there is no folder", "bench", "bv", "--qubits", "5", "--write", circuit)
     done = tilewave("bench", "bv", "--qubits", "5", "--write", folder / "new")
     c.check(done.out == f"{folder}/new/bv_5.qasm\n", f"bench --write says what it wrote: {done.out!r}")
+
+    # progress: on a terminal, when the whole takes long; not where shots appear there, nor when told so
+    long = ("--in", circuit, "--shots", "1e13", "--seed", "1")
+    for command in ("sample", "detect"):
+        err = seen_on_terminal(command, *long, "--out", "/dev/null", until="left")
+        c.check("% " in err and "left" in err and "interrupted before shot" in err, f"{command} progress: {err!r}")
+    err = seen_on_terminal("sample", *long, "--out", "/dev/null", "--out_format", "counts", until="left")
+    c.check("left" in err, f"counts progress: {err!r}")
+    err = seen_on_terminal("sample", *long, "--out", "/dev/null", "--quiet")
+    c.check("left" not in err and "interrupted" in err, f"--quiet: {err!r}")
+    err = seen_on_terminal("sample", "--in", circuit, "--shots", "1000", "--out", "/dev/null")
+    c.check(err == "", f"a short run draws nothing: {err!r}")
 
     # the standard streams
     code, out, err = piped(BELL.read_text(), "run", "-", "--shots", "50", "--seed", "1", "--quiet")

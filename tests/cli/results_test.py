@@ -101,7 +101,12 @@ with tempfile.TemporaryDirectory() as folder:
 THREE = "OPENQASM 3; input float theta; input int n; qubit[2] q; rx(theta) q[0]; rx(n * theta) q[1];"
 r = tilewave("run", "--input", "theta=0.5", "--input", "n=3", "FILE", "--json", "--probabilities", "all", text=THREE).json()
 c.check([round(p, 9) for p in r["probabilities"]] == [round(math.sin(t / 2) ** 2, 9) for t in (0.5, 1.5)], f"inputs {r}")
+r = tilewave("run", "--input", "theta=sqrt(4)*pi/(2+2)", "--input", "n=2^1", "FILE", "--json", "--probabilities", "all",
+             text=THREE).json()
+c.check([round(p, 9) for p in r["probabilities"]] == [0.5, 1], f"inputs as expressions {r}")
 for words, problem in (((), "input 'theta' has no value"), (("--input", "theta"), "--input theta: use name=number"),
+                       (("--input", "theta=pi/"), "--input theta:1:4: "), (("--input", "theta=1/0"), "--input theta:1:"),
+                       (("--input", "theta=phi"), "'phi'"), (("--input", "theta=1 2"), "--input theta:1:3: "),
                        (("--input", "theta=1", "--input", "n=1", "--input", "m=1"), "the program has no input 'm'")):
     bad = tilewave("run", "FILE", *words, text=THREE)
     c.check(bad.code in (2, 4) and problem in bad.err, f"inputs {words}: {bad.err}")

@@ -69,8 +69,7 @@ def build_module(source, build, folder, python):
     if not (cmake / "build.ninja").exists():
         steps.append(["cmake", "-G", "Ninja", "-S", source / "src/tilewave/python", "-B", cmake,
                       "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={python}", f"-DTW_ARCHIVES={build}",
-                      # two compilations, quick ones: what takes time lies in the archives
-                      "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=20",
+                      # quick: what takes time lies in the archives
                       "-DCMAKE_CXX_FLAGS_RELEASE=-Og -DNDEBUG"]
                      + ([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []))
     steps.append(["cmake", "--build", cmake])

@@ -164,10 +164,10 @@ class _Converter:
         elif kind in _STANDARD:
             self.out.gate(_STANDARD[kind], rest, [_number(p) for p in base.params], controls, values)
         else:
-            self.out.unitary(_matrix(base), rest, controls, values)
+            self.out.unitary(_matrix(base), rest, controls, values, check=False)  # Qiskit has
 
     def matrix(self, op, qubits):
-        self.out.unitary(_matrix(op), qubits)
+        self.out.unitary(_matrix(op), qubits, check=False)
 
     # --- control flow
 

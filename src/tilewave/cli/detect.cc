@@ -49,13 +49,13 @@ void add_detect_command(CLI::App& app) {
     if (f->append || first) {
       detectors.layout.observables = program.counts.observables;
       detectors.layout.observables_first = !f->append;
-      return write_shots(*source, options, {detectors});
+      return write_shots(*source, options, {detectors}, f->quiet);
     }
-    if (f->obs_out.empty()) return write_shots(*source, options, {detectors});
+    if (f->obs_out.empty()) return write_shots(*source, options, {detectors}, f->quiet);
     StimFile obs(f->obs_out, "wb");
     others.file = &obs;
     others.format = io::parse_shot_format(f->obs_out_format);
-    write_shots(*source, options, {detectors, others});
+    write_shots(*source, options, {detectors, others}, f->quiet);
   });
 }
 

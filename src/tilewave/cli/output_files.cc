@@ -63,4 +63,14 @@ void need_writable(const OutputFile& output) {
   if (access(folder.c_str(), W_OK | X_OK) != 0) fail(output, std::strerror(errno));
 }
 
+void need_ending(const OutputFile& output, const std::string& ending) {
+  const fs::path path = output.path;
+  std::error_code ignored;
+  if (!path.has_extension() || path.extension() == ending) return;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return;
+  throw Error(ExitCode::kUsage, std::string(output.flag) + " " + output.path + ": a " + ending +
+                                    " file is written: name it " +
+                                    fs::path(path).replace_extension(ending).string());
+}
+
 }  // namespace tilewave::cli

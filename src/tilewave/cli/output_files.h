@@ -21,4 +21,9 @@ void need_distinct_files(std::initializer_list<std::string> inputs,
 /// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
 void need_writable(const OutputFile& output);
 
+/// Throws Error(kUsage) where the name says that the file holds something else than `ending`, such
+/// as ".npy", which is written whatever the name. A name without an ending and a device or pipe are
+/// as good.
+void need_ending(const OutputFile& output, const std::string& ending);
+
 }  // namespace tilewave::cli

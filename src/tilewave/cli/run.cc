@@ -1,8 +1,6 @@
 // tilewave run FILE: the main job. RunFlags in, simulate, results out.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -59,13 +57,12 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
   io::ProgramInputs inputs;
   for (const std::string& text : texts) {
     const std::size_t equal = text.find('=');
-    char* end = nullptr;
-    const std::string number = equal == std::string::npos ? "" : text.substr(equal + 1);
-    const double value = std::strtod(number.c_str(), &end);
-    if (equal == 0 || number.empty() || *end != '\0' || !std::isfinite(value)) {
-      throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=0.5");
+    if (equal == 0 || equal == std::string::npos || equal + 1 == text.size()) {
+      throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=pi/2");
     }
-    if (!inputs.emplace(text.substr(0, equal), value).second) {
+    const std::string name = text.substr(0, equal);
+    const double value = io::parse_constant(text.substr(equal + 1), "--input " + name);
+    if (!inputs.emplace(name, value).second) {
       throw Error(ExitCode::kUsage, "--input " + text + ": this input has a value already");
     }
   }
@@ -124,6 +121,7 @@ void run(RunFlags& flags) {
                                                           : circuit::PauliOrder::kLastIsQubit0;
   const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
   need_distinct_files({flags.file, flags.expect, flags.noise}, {state, page});
+  need_ending(state, ".npy");
   for (const OutputFile& file : {state, page}) {
     if (file.path == "-") {
       throw Error(ExitCode::kUsage, std::string(file.flag) + " -: give the name of a file");
@@ -181,7 +179,8 @@ void add_run_command(CLI::App& app) {
   c->add_option("FILE", flags->file,
                 "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
       ->required();
-  c->add_option("--input", flags->inputs, "name=number: an input of an OpenQASM 3 program")
+  c->add_option("--input", flags->inputs,
+                "name=number or an expression, theta=pi/2: an input of an OpenQASM 3 program")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");

@@ -129,7 +129,7 @@ void sample_dem(const Flags& f) {
                                m.flat.num_observables + (m.with_errors ? m.errors.size() : 0)),
       options.gpus);
   if (f.explain) return out.write(source->explain());
-  write_shots(*source, options, sinks);
+  write_shots(*source, options, sinks, f.quiet);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@
 #include "tilewave/cli/arguments.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/device_list.h"
+#include "tilewave/runtime/progress.h"
+#include "tilewave/runtime/timer.h"
 
 namespace tilewave::cli {
 namespace {
@@ -24,11 +26,34 @@ namespace {
 std::atomic<bool> interrupted{false};
 void note_interrupt(int) { interrupted = true; }
 
+// The share of the shots that is done, on the standard error. Nothing where shots appear on the
+// same terminal.
+class ShotProgress {
+ public:
+  ShotProgress(std::uint64_t num_shots, const std::vector<ShotSinkSpec>& sinks, bool quiet)
+      : num_shots_(num_shots),
+        bar_(stderr, !quiet && runtime::wants_progress(stderr) &&
+                         std::none_of(sinks.begin(), sinks.end(), [](const ShotSinkSpec& s) {
+                           return isatty(fileno(s.file->get()));
+                         })) {}
+
+  void update(std::uint64_t done) {
+    const double share = static_cast<double>(done) / static_cast<double>(num_shots_);
+    if (done > 0) bar_.update(share, timer_.elapsed_s() * (1 / share - 1));
+  }
+  void clear() { bar_.clear(); }
+
+ private:
+  std::uint64_t num_shots_;
+  runtime::Timer timer_;
+  runtime::ProgressBar bar_;
+};
+
 // Whole blocks are counted where they are made, the shots before and behind them as rows. False
 // where the source cannot.
 bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                const stabilizer::ShotPipeline& pipeline, io::ShotSummary& summary,
-               std::uint64_t num_bits, std::uint64_t& done) {
+               std::uint64_t num_bits, ShotProgress& progress, std::uint64_t& done) {
   constexpr std::uint64_t kBlocks = 64;  // between looks for an interrupt
   if (!source.summarize(options.seed, 0, 0, summary.pairs(), num_bits, summary.table()))
     return false;
@@ -50,6 +75,7 @@ bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& 
     source.summarize(options.seed, b, n, summary.pairs(), num_bits, summary.table());
     summary.add_shots(n * block);
     done += n * block;
+    progress.update(done);
   }
   rows(end_block * block, end);
   return true;
@@ -132,6 +158,7 @@ void add_sample_flags(CLI::App& command, SampleFlags& f) {
       ->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
+  command.add_flag("--quiet", f.quiet, "no progress");
 }
 
 stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotOutput output) {
@@ -166,7 +193,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
 }
 
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
-                 const std::vector<ShotSinkSpec>& sinks) {
+                 const std::vector<ShotSinkSpec>& sinks, bool quiet) {
   const std::size_t stride = source.row_stride();
   std::vector<io::ShotFormatter> formatters;
   bool counting = false;
@@ -206,6 +233,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     return bytes.bytes();
   };
   std::uint64_t done = 0;
+  ShotProgress progress(options.num_shots, sinks, quiet);
   // Blocks leave whole: what a failed write left in a buffer must not follow later.
   for (const ShotSinkSpec& s : sinks) std::setvbuf(s.file->get(), nullptr, _IONBF, 0);
   const auto write_all = [&](std::span<const char> bytes) {
@@ -253,13 +281,16 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       }
     }
     done += n;
+    progress.update(done);
     return !interrupted.load();
   };
   const auto before_int = std::signal(SIGINT, note_interrupt);
   const auto before_term = std::signal(SIGTERM, note_interrupt);
   try {
-    if (!counting || !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), done))
+    if (!counting ||
+        !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), progress, done))
       stabilizer::run_shots(source, options, pipeline);
+    progress.clear();
     for (const ShotSinkSpec& s : sinks) s.file->flush();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kResources) throw;

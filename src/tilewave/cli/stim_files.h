@@ -48,7 +48,7 @@ struct SampleFlags {
   std::string in, out, out_format = "01", engine = "auto", device = "cpu";
   std::uint64_t shots = 1, first_shot = 0;
   std::uint64_t seed = 0;
-  bool seed_given = false, explain = false;
+  bool seed_given = false, explain = false, quiet = false;
   int threads = 1;
 };
 void add_sample_flags(CLI::App& command, SampleFlags& flags);
@@ -62,9 +62,10 @@ struct ShotSinkSpec {
   StimFile* file = nullptr;
   io::ShotFormat format = io::ShotFormat::k01;
 };
-/// Samples into one or two files. Says where it stopped when interrupted (exit code 130).
+/// Samples into one or two files, with a progress line unless `quiet`. Says where it stopped when
+/// interrupted (exit code 130).
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
-                 const std::vector<ShotSinkSpec>& sinks);
+                 const std::vector<ShotSinkSpec>& sinks, bool quiet);
 
 /// Reads and lowers a circuit from a file or the standard input.
 stabilizer::StabProgram read_program(const std::string& path);

@@ -69,6 +69,8 @@ class EntropyPlan {
   EntropyPlan(const EntropyOptions& options, std::int64_t width, std::int64_t height);
 
   const EntropyOptions& options() const { return options_; }
+  /// options().window without cells that lie outside of the image for every pixel, where such count
+  /// for nothing.
   const Footprint& window() const { return window_; }
   std::int64_t width() const { return width_; }
   std::int64_t height() const { return height_; }

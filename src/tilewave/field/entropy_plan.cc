@@ -39,7 +39,7 @@ const char* requirement(EntropyAlgorithm algorithm) {
 
 EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) {
   if (options.algorithm != EntropyAlgorithm::kAuto) {
-    if (!can_run(options.algorithm, window, options.levels)) {
+    if (!can_run(options.algorithm, options.window, options.levels)) {
       throw Error(ExitCode::kUsage,
                   std::string("algorithm '") + algorithm_name(options.algorithm) +
                       "' cannot run this window: " + requirement(options.algorithm) +
@@ -60,6 +60,18 @@ EntropyAlgorithm choose(const EntropyOptions& options, const Footprint& window) 
     }
   }
   return best;
+}
+
+// The cells of the window that may lie in the image, where those outside count for nothing; the
+// results have the same bits. As many as tell a narrow window from a wide one are left.
+Footprint seen(const EntropyOptions& o, std::int64_t width, std::int64_t height) {
+  const bool is_empty_outside =
+      o.border == Border::kCrop || o.border == Border::kValid || o.border == Border::kStudy2020;
+  if (!is_empty_outside || (o.window.width() <= width && o.window.height() <= height)) {
+    return o.window;
+  }
+  Footprint window = o.window.within(width, height);
+  return window.num_cells() > kMostNarrowCells ? window : o.window;
 }
 
 // Cells of [i - before, i + after] inside [0, size).
@@ -131,9 +143,11 @@ const char* algorithm_name(EntropyAlgorithm algorithm) {
 EntropyPlan::EntropyPlan(const EntropyOptions& options, std::int64_t width, std::int64_t height)
     : options_(options), window_(options.window), width_(width), height_(height) {
   check(options, width, height);
-  const auto cells = static_cast<std::int32_t>(window_.num_cells());
+  window_ = seen(options, width, height);
+  const auto cells = static_cast<std::int32_t>(options.window.num_cells());
   const auto least = static_cast<std::int32_t>(std::ceil(options.min_valid * cells - 1e-9));
-  tables_ = make_entropy_tables(cells, options.log_base, least);
+  tables_ = make_entropy_tables(static_cast<std::int32_t>(window_.num_cells()), options.log_base,
+                                least, cells);
   algorithm_ = choose(options, window_);
 }
 
@@ -166,8 +180,8 @@ std::string EntropyPlan::explain() const {
   char text[200];
   std::snprintf(text, sizeof text,
                 "entropy: %s, window %dx%d (%lld cells), %d levels, unit %.3g nats, sums in %s",
-                algorithm_name(algorithm_), window_.width(), window_.height(),
-                static_cast<long long>(window_.num_cells()), options_.levels, tables_.unit,
+                algorithm_name(algorithm_), options_.window.width(), options_.window.height(),
+                static_cast<long long>(options_.window.num_cells()), options_.levels, tables_.unit,
                 tables_.narrow ? "24 bits" : "31 bits");
   return text;
 }

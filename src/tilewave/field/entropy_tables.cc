@@ -15,7 +15,6 @@ struct TunedUnit {
   int m;
 };
 constexpr TunedUnit kTunedUnits[] = {{9, 281279}, {15, 111410}, {25, 71698}, {31, 53955}};
-constexpr std::int32_t kMostNarrow = 31;
 
 double tuned_unit(std::int32_t max_count) {
   int k = 0;
@@ -70,14 +69,15 @@ std::int32_t LogCurve::sum(std::int32_t n) const {
   return static_cast<std::int32_t>(std::lrint(x * std::fma(u, per_bit, g)));
 }
 
-EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count) {
+EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count,
+                                  std::int32_t unit_count) {
   EntropyTables t;
   t.max_count = max_count;
-  t.narrow = max_count <= kMostNarrow;
+  t.narrow = unit_count <= kMostNarrowCells;
   if (t.narrow) {
-    t.unit = tuned_unit(max_count);
+    t.unit = tuned_unit(unit_count);
   } else {
-    const int exponent = choose_exponent(max_count);
+    const int exponent = choose_exponent(unit_count);
     t.curve = make_curve(exponent);
     t.unit = std::ldexp(std::log(2.0), -exponent);
   }

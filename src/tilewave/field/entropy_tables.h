@@ -29,6 +29,9 @@ struct LogCurve {
   std::int32_t sum(std::int32_t n) const;
 };
 
+/// Windows of so many cells, at most, are narrow.
+inline constexpr std::int32_t kMostNarrowCells = 31;
+
 struct EntropyTables {
   std::int32_t max_count = 0;       ///< N of a full window
   bool narrow = false;              ///< H in floats (log_n, inverse), otherwise in doubles (*_wide)
@@ -51,8 +54,9 @@ struct EntropyTables {
 };
 
 /// Tables for windows of `max_count` cells (at most 2^24), logarithms in `log_base` (0: natural),
-/// NaN below `min_count`.
-EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count);
+/// NaN below `min_count`. Their unit is that of windows of `unit_count` cells, max_count or more.
+EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count,
+                                  std::int32_t unit_count);
 
 /// Largest |H computed - H exact| over all histograms of at most max_count cells (natural
 /// logarithm, the table's rounding alone), by dynamic programming over the parts. For tests and

@@ -1,5 +1,6 @@
 #include "tilewave/field/footprint.h"
 
+#include <algorithm>
 #include <string>
 
 #include "tilewave/base/error.h"
@@ -61,6 +62,21 @@ Footprint Footprint::from_mask(const std::vector<std::uint8_t>& cells, int w, in
   if (f.num_cells_ == 0) {
     throw Error(ExitCode::kInput,
                 "the window mask has no cell set: give a picture with non-zero pixels");
+  }
+  return f;
+}
+
+Footprint Footprint::within(std::int64_t reach_x, std::int64_t reach_y) const {
+  Footprint f;
+  f.width_ = static_cast<int>(std::min<std::int64_t>(width_, 2 * reach_x + 1));
+  f.height_ = static_cast<int>(std::min<std::int64_t>(height_, 2 * reach_y + 1));
+  for (Span span : spans_) {
+    if (span.dy < -f.top() || span.dy > f.bottom()) continue;
+    span.dx_begin = std::max(span.dx_begin, -f.left());
+    span.dx_end = std::min(span.dx_end, f.right() + 1);
+    if (span.dx_begin >= span.dx_end) continue;
+    f.spans_.push_back(span);
+    f.num_cells_ += span.dx_end - span.dx_begin;
   }
   return f;
 }

@@ -2,6 +2,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm2.h"
+#include "tilewave/io/qasm2_expression.h"
+#include "tilewave/io/qasm2_lexer.h"
 #include "tilewave/io/qsim_text.h"
 #include "tilewave/io/text_source.h"
 
@@ -23,6 +25,16 @@ circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
   const bool starts_with_number =
       first != std::string_view::npos && text[first] >= '0' && text[first] <= '9';
   return starts_with_number ? parse_qsim_text(text, name) : parse_qasm2(text, name);
+}
+
+double parse_constant(std::string_view text, const std::string& name) {
+  const TextSource source{name, text};
+  qasm2::Lexer lexer(source);
+  const double value = qasm2::parse_constant(lexer);
+  if (lexer.token().kind != qasm2::TokenKind::kEnd) {
+    fail_at(source, lexer.token().offset, "the expression ends here");
+  }
+  return value;
 }
 
 }  // namespace tilewave::io

@@ -18,4 +18,9 @@ circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs&
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs = {});
 
+/// A number written out or as OpenQASM 2 writes angles: pi, + - * / ^, parentheses, sin, cos, tan,
+/// exp, ln and sqrt in real arithmetic, so that 1/2 is one half. Throws Error(kInput), with `name`
+/// in the message.
+double parse_constant(std::string_view text, const std::string& name);
+
 }  // namespace tilewave::io

@@ -32,9 +32,21 @@ constexpr TypeRow kTypes[] = {{NpyType::kUint8, "|u1", 1},        {NpyType::kFlo
                               {NpyType::kFloat64, "<f8", 8},      {NpyType::kComplex64, "<c8", 8},
                               {NpyType::kComplex128, "<c16", 16}, {NpyType::kUint16, "<u2", 2},
                               {NpyType::kInt16, "<i2", 2},        {NpyType::kUint32, "<u4", 4},
-                              {NpyType::kInt32, "<i4", 4},        {NpyType::kFloat16, "<f2", 2}};
+                              {NpyType::kInt32, "<i4", 4},        {NpyType::kFloat16, "<f2", 2},
+                              {NpyType::kInt8, "|i1", 1},         {NpyType::kUint64, "<u8", 8},
+                              {NpyType::kInt64, "<i8", 8}};
 
 const TypeRow& row_of(NpyType type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+// The other order of the bytes of each number; a complex number is two.
+void swap_bytes(std::span<std::byte> bytes, NpyType type) {
+  const std::size_t parts = type == NpyType::kComplex64 || type == NpyType::kComplex128 ? 2 : 1;
+  const std::size_t size = npy_element_bytes(type) / parts;
+  for (std::size_t k = 0; k < bytes.size(); k += size) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(k),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(k + size));
+  }
+}
 
 // The preamble of a file: padded so that the numbers start at a multiple of 64 bytes.
 std::string preamble(const NpyHeader& header) {
@@ -143,18 +155,18 @@ NpyReader::NpyReader(const std::string& path) : path_(path) {
     if (S_ISDIR(info.st_mode)) fail("it is a directory");
     remaining_ = kMaxHeaderBytes;
     unsigned char start[12] = {};
-    read(std::as_writable_bytes(std::span(start)).first(10));
+    read_bytes(std::as_writable_bytes(std::span(start)).first(10));
     if (std::memcmp(start, kMagic.data(), kMagic.size()) != 0) fail("it is no .npy file");
     if (start[6] < 1 || start[6] > 3) fail("its format version is not 1, 2 or 3");
     std::size_t length = start[8] + 256u * start[9], before = 10;
     if (start[6] > 1) {
-      read(std::as_writable_bytes(std::span(start)).subspan(10));
+      read_bytes(std::as_writable_bytes(std::span(start)).subspan(10));
       length += (std::size_t{start[10]} << 16) + (std::size_t{start[11]} << 24);
       before = 12;
     }
     if (length > kMaxHeaderBytes - before) fail("its header is longer than 64 KiB");
     std::string text(length, '\0');
-    read(std::as_writable_bytes(std::span(text)));
+    read_bytes(std::as_writable_bytes(std::span(text)));
     parse_header(text);
     remaining_ = header_.num_bytes();
     if (S_ISREG(info.st_mode) &&
@@ -176,6 +188,12 @@ void NpyReader::fail(const std::string& why) const {
 }
 
 void NpyReader::read(std::span<std::byte> bytes) {
+  TW_CHECK(bytes.size() % npy_element_bytes(header_.type) == 0, path_ + ": half a number is read");
+  read_bytes(bytes);
+  if (big_endian_) swap_bytes(bytes, header_.type);
+}
+
+void NpyReader::read_bytes(std::span<std::byte> bytes) {
   TW_CHECK(bytes.size() <= remaining_, path_ + ": read beyond the end of the array");
   remaining_ -= bytes.size();
   while (!bytes.empty()) {
@@ -206,16 +224,18 @@ void NpyReader::parse_header(const std::string& text) {
     fail("its elements are records: only plain numbers are read");
   }
   code = code.substr(1, close - 1);
-  const bool plain_byte = code == "<u1" || code == "u1" || code == "|b1";
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                [&](const TypeRow& r) { return r.code == code; });
-  if (row == std::end(kTypes) && !plain_byte) {
+  const bool has_order = code.find_first_of("<>|=") == 0;
+  const std::string_view kind = code.substr(has_order ? 1 : 0);
+  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) {
+    return r.code.substr(1) == (kind == "b1" ? "u1" : kind);
+  });
+  if (row == std::end(kTypes)) {
     fail(concat({"element type '", code.substr(0, 20),
-                 "' is not read: little-endian uint8, uint16, int16, uint32, int32, float16, "
-                 "float32, float64, ",
+                 "' is not read: bool, integers of 8 to 64 bits, float16, float32, float64, "
                  "complex64 and complex128 are: convert it with astype"}));
   }
-  header_.type = plain_byte ? NpyType::kUint8 : row->type;
+  header_.type = row->type;
+  big_endian_ = code[0] == '>';
 
   if (!value_of("fortran_order").starts_with("False")) {
     fail("it is in Fortran order: save it with numpy.ascontiguousarray");

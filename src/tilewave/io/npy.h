@@ -1,6 +1,7 @@
-// Arrays as .npy files (format versions 1 and 2): a magic string, a Python dictionary with type and
-// shape, then the numbers, little-endian, last index fastest. Writing streams, so an array larger
-// than memory can be written piece by piece; the file appears under its name only when it is whole.
+// Arrays as .npy files (format versions 1 to 3): a magic string, a Python dictionary with type and
+// shape, then the numbers, last index fastest; little-endian as written, either order as read.
+// Writing streams, so an array larger than memory can be written piece by piece; the file appears
+// under its name only when it is whole.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,10 @@ enum class NpyType : std::uint8_t {
   kInt16,
   kUint32,
   kInt32,
-  kFloat16
+  kFloat16,
+  kInt8,
+  kUint64,
+  kInt64
 };
 
 /// Bytes of one element.
@@ -78,16 +82,18 @@ class NpyReader {
 
   const NpyHeader& header() const { return header_; }
 
-  /// Fills `bytes` with the next bytes of the array.
+  /// Fills `bytes`, whole elements, with the next of the array.
   void read(std::span<std::byte> bytes);
 
  private:
+  void read_bytes(std::span<std::byte> bytes);
   [[noreturn]] void fail(const std::string& why) const;
   void parse_header(const std::string& text);
 
   std::string path_;
   NpyHeader header_;
   std::uint64_t remaining_ = 0;
+  bool big_endian_ = false;
   int fd_ = -1;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -66,6 +67,44 @@ TEST_F(Npy, round_trips_every_type_and_shape) {
   }
 }
 
+TEST_F(Npy, reads_both_orders_of_bytes) {
+  struct Row {
+    const char* code;
+    NpyType type;
+    std::size_t part;  // bytes that are turned round together
+  };
+  for (const Row& row : {Row{"u2", NpyType::kUint16, 2},
+                         {"i2", NpyType::kInt16, 2},
+                         {"u4", NpyType::kUint32, 4},
+                         {"i4", NpyType::kInt32, 4},
+                         {"u8", NpyType::kUint64, 8},
+                         {"i8", NpyType::kInt64, 8},
+                         {"f2", NpyType::kFloat16, 2},
+                         {"f4", NpyType::kFloat32, 4},
+                         {"f8", NpyType::kFloat64, 8},
+                         {"c8", NpyType::kComplex64, 4},
+                         {"c16", NpyType::kComplex128, 8},
+                         {"i1", NpyType::kInt8, 1},
+                         {"u1", NpyType::kUint8, 1},
+                         {"b1", NpyType::kUint8, 1}}) {
+    std::string data = "abcdefghijklmnopABCDEFGHIJKLMNOP", turned = data;
+    for (std::size_t k = 0; k < data.size(); k += row.part) {
+      std::reverse_copy(data.begin() + k, data.begin() + k + row.part, turned.begin() + k);
+    }
+    const std::size_t count = data.size() / npy_element_bytes(row.type);
+    for (const char order : {'<', '>'}) {
+      put(with_header(
+          concat({"{'descr': '", std::string(1, order), row.code,
+                  "', 'fortran_order': False, 'shape': (", std::to_string(count), ",), }\n"}),
+          order == '<' ? data : turned));
+      const NpyArray array = read_npy(path());
+      EXPECT_EQ(array.header.type, row.type) << row.code;
+      ASSERT_EQ(array.bytes.size(), data.size());
+      EXPECT_EQ(std::memcmp(array.bytes.data(), data.data(), data.size()), 0) << order << row.code;
+    }
+  }
+}
+
 TEST_F(Npy, writes_the_bytes_of_the_format) {
   const float numbers[] = {1, 2};
   write_npy(path(), {NpyType::kFloat32, {2}}, std::as_bytes(std::span(numbers)));
@@ -113,8 +152,10 @@ TEST_F(Npy, bad_files_give_one_clear_error) {
   EXPECT_NE(error().find("needs 24 bytes, it holds 8"), std::string::npos);
   put(with_header("{'descr': '<f8', 'fortran_order': True, 'shape': (1,), }\n", "12345678"));
   EXPECT_NE(error().find("Fortran"), std::string::npos);
-  put(with_header("{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n", "12345678"));
-  EXPECT_NE(error().find("'>f8'"), std::string::npos);
+  put(with_header("{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }\n",
+                  "1234567812345678"));
+  EXPECT_NE(error().find("'<f16'"), std::string::npos);
+  EXPECT_NE(error().find("integers of 8 to 64 bits, float16"), std::string::npos);
   put(with_header("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }\n"));
   EXPECT_NE(error().find("records"), std::string::npos);
   put(with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }"));

@@ -15,6 +15,7 @@
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map_runner.h"
 #include "tilewave/python/arrays-inl.h"
+#include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/runtime/cuda/device_memory.h"
 

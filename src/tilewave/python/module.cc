@@ -1,5 +1,8 @@
 // tilewave._core: what the Python package is made of. Errors become the exceptions Python has for
 // them, with the library's message.
+#include <regex>
+#include <string>
+
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/error.h"
@@ -26,6 +29,18 @@ PyObject* exception_of(tilewave::ExitCode code) {
   }
 }
 
+// Flags of the program are keywords here: `--precision single` becomes precision="single".
+std::string as_python(const std::string& message) {
+  static const std::regex input(R"(--input (\w+)=(<number>))"),
+      choice(R"(--(precision|device|engine) )"
+             R"((single|double|cpu|cuda(?:[:+][\w:,+-]*\w)?|auto|density|trajectories|statevector|)"
+             R"(stabilizer|frame|sparse)\b)"),
+      flag(R"(--(precision|device|engine|noise|shots|seed|threads)\b)");
+  std::string text = std::regex_replace(message, input, R"(inputs={"$1": $2})");
+  text = std::regex_replace(text, choice, R"($1="$2")");
+  return std::regex_replace(text, flag, "$1");
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -33,7 +48,7 @@ NB_MODULE(_core, m) {
     try {
       std::rethrow_exception(p);
     } catch (const tilewave::Error& e) {
-      PyErr_SetString(exception_of(e.code()), e.what());
+      PyErr_SetString(exception_of(e.code()), as_python(e.what()).c_str());
     }
   });
   m.doc() = "The compiled part of the package tilewave.";

@@ -26,6 +26,8 @@ namespace {
 constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says otherwise
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
+constexpr double kAnswerS = 1.9;   // without which PMIx gives its launcher up
+constexpr useconds_t kLingerUs = 5'000'000;
 constexpr int kFailureTag = 1;
 constexpr std::size_t kMessageBytes = 1024;
 
@@ -142,7 +144,7 @@ class MpiRanks final : public Ranks {
     MPI_Request request;
     check(MPI_Ibarrier(data_, &request), "meet at the end");
     wait(&request, 1, -1);
-    if (is_owner_) MPI_Finalize();
+    if (is_owner_) finalize();
   }
 
  private:
@@ -150,6 +152,15 @@ class MpiRanks final : public Ranks {
     long id = 0;
     std::array<char, 256> host{};
   };
+
+  // PMIx says goodbye to the launcher and waits 2 s for its answer. A launcher that the machine
+  // left no time may find the process gone before it reads the goodbye, takes that for a failure
+  // and ends the run: who was not answered gives it time to read.
+  static void finalize() {
+    const Timer timer;
+    MPI_Finalize();
+    if (timer.elapsed_s() > kAnswerS) usleep(kLingerUs);
+  }
 
   bool is_here(int r) const { return processes_[r].host == processes_[rank_].host; }
   bool is_gone(int r) const noexcept {

@@ -112,22 +112,8 @@ class Planner {
       : options_(options),
         n_(static_cast<int>(circuit.num_qubits())),
         zero_wires_(zero_wires_of(options, n_)),
-        lowered_(detail::lower(circuit, ops, options.layout.flips, zero_wires_, options.cost)) {
-    needs_.reserve(lowered_.actions.size());
-    for (const Action& a : lowered_.actions) {
-      detail::Need need;
-      if (a.kind == ActionKind::kPhase) {
-        need.z = lowered_.terms[a.first].mask;
-        need.weight = 0.05f;
-      } else {
-        need.x = a.target_mask();
-        need.z = a.control_mask;
-        need.weight =
-            a.kind == ActionKind::kMatrix ? 2.0f * static_cast<float>(a.num_targets) : 1.0f;
-      }
-      needs_.push_back(need);
-    }
-  }
+        lowered_(detail::lower(circuit, ops, options.layout.flips, zero_wires_, options.cost)),
+        needs_(detail::needs_of(lowered_)) {}
 
   // The plan made so.
   Plan plan(const Way& way) const {

@@ -190,6 +190,23 @@ static std::uint64_t choose_row(std::uint64_t set, std::uint64_t previous,
   return chosen;
 }
 
+std::vector<Need> needs_of(const Lowered& lowered) {
+  constexpr float kPhase = 0.05f, kEachTarget = 2;  // the targets of a matrix
+  std::vector<Need> needs;
+  needs.reserve(lowered.actions.size());
+  for (const Action& a : lowered.actions) {
+    if (a.kind == ActionKind::kPhase) {
+      needs.push_back({.z = lowered.terms[a.first].mask, .weight = kPhase});
+    } else {
+      const bool is_matrix = a.kind == ActionKind::kMatrix;
+      needs.push_back({.x = a.target_mask(),
+                       .z = a.control_mask,
+                       .weight = is_matrix ? kEachTarget * static_cast<float>(a.num_targets) : 1});
+    }
+  }
+  return needs;
+}
+
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options) {
   auto root = std::make_shared<Node>();
   root->remaining.resize(needs.size());

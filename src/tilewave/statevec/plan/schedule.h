@@ -17,6 +17,10 @@ struct Need {
   bool operator==(const Need&) const = default;
 };
 
+/// What each action needs. Its weight is what a search prefers to run early: about how much work
+/// the action is, a phase next to nothing.
+std::vector<Need> needs_of(const Lowered& lowered);
+
 struct WirePass {
   std::uint64_t active = 0;            ///< wires
   std::uint64_t row = 0;               ///< wires on the low positions during the pass

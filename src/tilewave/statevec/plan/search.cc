@@ -41,6 +41,11 @@ std::size_t number_of_movers(const std::vector<Need>& needs) {
       std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x != 0; }));
 }
 
+// Whether there is something to move, and not more than the numbers of a chain hold.
+bool can_search(std::size_t movers, const std::vector<WirePass>& passes) {
+  return movers > 0 && movers <= kMostMovers && passes.size() <= kMostPasses;
+}
+
 // Lists of numbers side by side.
 class Lists {
  public:
@@ -460,9 +465,7 @@ std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const Schedul
                                    std::vector<WirePass> passes) {
   std::uint64_t steps = options.search_steps;
   const std::size_t movers = number_of_movers(needs);
-  if (steps < kChains * kFewestSteps || movers == 0 || movers > kMostMovers ||
-      passes.size() > kMostPasses)
-    return passes;
+  if (steps < kChains * kFewestSteps || !can_search(movers, passes)) return passes;
   const Graph graph = Graph::of(needs, movers);
   const std::size_t fewest = fewest_passes(graph, options);
   while (passes.size() > fewest && steps >= kChains * kFewestSteps) {
@@ -477,8 +480,7 @@ std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
                                       const ScheduleOptions& options,
                                       std::vector<WirePass> passes) {
   const std::size_t movers = number_of_movers(needs);
-  if (passes.size() < 2 || movers == 0 || movers > kMostMovers || passes.size() > kMostPasses)
-    return passes;
+  if (passes.size() < 2 || !can_search(movers, passes)) return passes;
   const Graph graph = Graph::of(needs, movers);
   const Chain wide(graph, options, sets_without(passes, passes.size()),
                    std::vector<int>(passes.size(), options.tile), 1);

@@ -86,18 +86,25 @@ std::vector<Need> random_needs(std::mt19937_64& random, std::uint64_t wires, std
   return needs;
 }
 
+ScheduleOptions options_of(int num_wires, int tile, int row, std::uint64_t steps) {
+  ScheduleOptions options;
+  options.num_wires = num_wires;
+  options.tile = tile;
+  options.first_row = low_mask(row);
+  options.search_steps = steps;
+  return options;
+}
+
 TEST(Search, schedules_of_random_actions_are_valid_and_no_longer) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   int shorter = 0;
   for (int trial = 0; trial < 60; ++trial) {
-    ScheduleOptions options;
-    options.num_wires = 9 + static_cast<int>(random() % 10);
+    const int num_wires = 9 + static_cast<int>(random() % 10);
     const int row = static_cast<int>(random() % 3);
-    options.tile = row + 3 + static_cast<int>(random() % 3);
-    options.first_row = low_mask(row);
-    options.search_steps = 8000;
+    const int tile = row + 3 + static_cast<int>(random() % 3);
+    ScheduleOptions options = options_of(num_wires, tile, row, 8000);
     if (random() % 2) options.narrow_tile = options.tile - 1;
     if (random() % 3 == 0) options.wires = ~(std::uint64_t{3} << (options.num_wires - 3));
     if (random() % 4 == 0) options.near = random();
@@ -119,23 +126,8 @@ TEST(Search, schedules_of_random_actions_are_valid_and_no_longer) {
 std::size_t passes_of(const char* family, int num_qubits, int tile, int row, std::uint64_t steps) {
   const circuit::Circuit c = circuit::make_family(family, static_cast<std::uint32_t>(num_qubits));
   const Lowered lowered = lower(c, c.ops(), 0, 0, CostModel{});
-  std::vector<Need> needs;
-  for (const Action& a : lowered.actions) {
-    Need need;
-    if (a.kind == ActionKind::kPhase) {
-      need.z = lowered.terms[a.first].mask;
-      need.weight = 0.05f;
-    } else {
-      need.x = a.target_mask();
-      need.z = a.control_mask;
-    }
-    needs.push_back(need);
-  }
-  ScheduleOptions options;
-  options.num_wires = num_qubits;
-  options.tile = tile;
-  options.first_row = low_mask(row);
-  options.search_steps = steps;
+  const std::vector<Need> needs = needs_of(lowered);
+  const ScheduleOptions options = options_of(num_qubits, tile, row, steps);
   const auto passes = fewer_passes(needs, options, schedule(needs, options));
   check(needs, options, passes);
   return passes.size();
@@ -151,11 +143,7 @@ TEST(Search, finds_plans_that_greed_does_not) {
 
 TEST(Search, is_the_same_for_any_number_of_threads) {
   std::mt19937_64 random(11);
-  ScheduleOptions options;
-  options.num_wires = 16;
-  options.tile = 7;
-  options.first_row = low_mask(2);
-  options.search_steps = 8000;
+  const ScheduleOptions options = options_of(16, 7, 2, 8000);
   const auto needs = random_needs(random, low_mask(16), 150);
   const auto greedy = schedule(needs, options);
   const int threads = omp_get_max_threads();
@@ -173,11 +161,7 @@ TEST(Search, is_the_same_for_any_number_of_threads) {
 
 TEST(Search, kept_schedules_are_those_found_first) {
   std::mt19937_64 random(12);
-  ScheduleOptions options;
-  options.num_wires = 14;
-  options.tile = 6;
-  options.first_row = low_mask(2);
-  options.search_steps = 6000;
+  const ScheduleOptions options = options_of(14, 6, 2, 6000);
   for (int trial = 0; trial < 5; ++trial) {
     const auto needs = random_needs(random, low_mask(14), 100);
     const auto first = kept_schedule(needs, options), again = kept_schedule(needs, options);

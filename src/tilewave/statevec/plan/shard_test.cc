@@ -189,6 +189,27 @@ TEST(Shard, exchanges_cost_few_passes) {
   }
 }
 
+// What ranks search for beside, they use only where it saves passes.
+TEST(Shard, searched_plans_have_no_more_passes_than_greedy_ones) {
+  int fewer = 0;
+  for (const auto family : circuit::family_names()) {
+    const circuit::Circuit c = circuit::make_family(family, 32);
+    for (const int bits : {1, 2, 3}) {
+      PlanOptions options;
+      options.cost.tile_qubits = 12;
+      options.cost.row_bits = 3;
+      options.cost.shard_bits = bits;
+      const Plan searched = make_plan(c, options);
+      check_shares(searched);
+      options.cost.exposed = 0;  // a pass less saves nothing: no search
+      const std::size_t greedy = make_plan(c, options).passes.size();
+      EXPECT_LE(searched.passes.size(), greedy) << family << " " << bits;
+      fewer += searched.passes.size() < greedy;
+    }
+  }
+  EXPECT_GT(fewer, 0);
+}
+
 // Slices lie beside what the passes around an exchange touch; what they hide is not counted.
 TEST(Shard, passes_hide_exchanges) {
   for (const auto family : circuit::family_names()) {
