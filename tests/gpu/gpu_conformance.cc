@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/testing/reference.h"
@@ -249,6 +250,32 @@ TEST_P(Gpu, product_states_and_repeated_plans) {
     testing::apply_circuit(a, c);
   }
   EXPECT_LT(testing::max_difference(read(*state), a), 4 * tolerance(GetParam()));
+}
+
+// A circuit that runs again gets a plan that was searched for, and then better programs.
+TEST_P(Gpu, circuits_that_run_again_and_again) {
+  constexpr int n = 22;
+  std::mt19937_64 random(31);
+  const circuit::Circuit circuits[] = {testing::random_circuit(n, 300, random),
+                                       circuit::make_family("supremacy", n)};
+  const Amplitudes start = testing::random_state(n, random);
+  auto state = make(n);
+  for (const circuit::Circuit& c : circuits) {
+    auto cpu = make_cpu_state(n, GetParam());
+    cpu->set_amplitudes(start);
+    cpu->apply(c, c.ops());
+    const Amplitudes expected = read(*cpu);
+    double largest = 1;
+    for (const cplx& z : expected) largest = std::max(largest, std::abs(z));
+    for (int k = 0; k < 8; ++k) {
+      state->set_amplitudes(start);
+      state->run(make_plan(c, c.ops(), state->plan_options()));
+      ASSERT_LT(testing::max_difference(read(*state), expected) / largest,
+                8 * tolerance(GetParam()))
+          << "run " << k;
+      if (k % 3 == 2) state->apply(circuits[1], circuits[1].ops().first(40));  // another plan
+    }
+  }
 }
 
 // The norm and the marginals summed up in the last pass are those asked for afterwards, and

@@ -25,7 +25,7 @@ void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first, bool is_b
   double busy_s = is_busy ? plan.passes.back().predicted_s : 0;
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     TileLauncher<T>& launcher = launcher_of(plan.passes[p]);
-    if (!kept) made.push_back(lower(plan, p, busy_s));
+    if (!kept) made.push_back(lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s)));
     busy_s = plan.passes[p].predicted_s;
     for (const tile::TilePass& program : kept ? (*kept)[p] : made[p])
       start(launcher, upload(program, p), open_memory() + first, {});

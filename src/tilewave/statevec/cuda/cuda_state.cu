@@ -208,12 +208,39 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
 }
 
 template <class T>
-std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, double busy_s) {
+std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, int tries) {
   constexpr std::size_t kPadding = 512;  // of code and tables
   const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
   return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
-                            tile::chunk_limits(shape),
-                            tile::tries_within(plan.passes[pass], 0.5 * busy_s));  // to spare
+                            tile::chunk_limits(shape), tries);
+}
+
+template <class T>
+bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
+  ProgramStore& store = workspace_->store();
+  const auto kept = store.find(key);
+  std::size_t p = store.num_final(key);
+  if (!kept || p == plan.passes.size()) return false;
+  const auto cost = [](const std::vector<tile::TilePass>& programs) {
+    double sum = 0;
+    for (const tile::TilePass& program : programs) sum += program.cost_ms;
+    return sum;
+  };
+  ProgramStore::Programs better = *kept;
+  bool improved = false;
+  double left_s = 0.8 * plan.predicted_s;
+  for (; p < plan.passes.size(); ++p) {
+    const double most_s = tile::kManyTries * tile::try_s(plan.passes[p]);
+    if (most_s > left_s && p > store.num_final(key)) break;  // in the next run
+    std::vector<tile::TilePass> programs =
+        lower(plan, p, tile::tries_within(plan.passes[p], left_s));
+    left_s -= most_s;
+    if (cost(programs) >= cost(better[p])) continue;
+    better[p] = std::move(programs);
+    improved = true;
+  }
+  store.keep(key, std::move(better), p);
+  return improved;
 }
 
 template <class T>
@@ -243,8 +270,8 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   TileSums sums;         // of the last pass
   const auto make = [&](std::size_t p) {
     if (known || kept || p >= made.size()) return;
-    made[p] =
-        lower(plan, p, p > 0 ? plan.passes[p - 1].predicted_s : 0.2 * plan.passes[p].predicted_s);
+    const double busy_s = p > 0 ? plan.passes[p - 1].predicted_s : 0.2 * plan.passes[p].predicted_s;
+    made[p] = lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s));  // to spare
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
@@ -286,9 +313,12 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
   }
   layout_ = plan.layout_after;
+  // small circuits have the same bits every time
+  const bool better =
+      (known || kept) && num_qubits_ >= cost_.search_from_qubits && refine(plan, key);
   if (sums.at) finish_sums(lease, sums, lowered_.steps.back().frame);
   stream_.synchronize();
-  lowered_.key = key;
+  lowered_.key = better ? 0 : key;  // 0: the better ones are copied to the device by the next run
   if (!known && !kept && program_bytes <= workspace_->store().most_bytes())
     workspace_->store().keep(key, std::move(made));
 }

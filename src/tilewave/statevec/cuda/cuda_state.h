@@ -86,9 +86,11 @@ class CudaState final : public State {
  private:
   void move_blocks(const BlockMap& map, std::uint64_t known_zero, bool in) const;
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
-  /// The programs of a pass, each small enough for the workspace, made while the device is busy for
-  /// so long. Under a lease, as what follows.
-  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, double busy_s);
+  /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
+  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries);
+  /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
+  /// Whether any became better.
+  bool refine(const Plan& plan, std::uint64_t key);
   /// Copies a program of a pass to the device.
   LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
   /// What the last pass of a run sums up as it stores, see PassArguments.

@@ -32,8 +32,13 @@ class ProgramStore {
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->programs;
   }
+  /// How many of the passes, from the first, nothing better is looked for.
+  std::size_t num_final(std::uint64_t key) const {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? 0 : found->second->num_final;
+  }
   /// Does nothing where they alone are too much.
-  void keep(std::uint64_t key, Programs programs) {
+  void keep(std::uint64_t key, Programs programs, std::size_t num_final = 0) {
     std::size_t bytes = sizeof(Entry);
     for (const auto& pass : programs) {
       for (const tile::TilePass& program : pass) bytes += bytes_of(program);
@@ -42,7 +47,8 @@ class ProgramStore {
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
     bytes_ += bytes;
-    entries_.push_front({key, bytes, std::make_shared<const Programs>(std::move(programs))});
+    entries_.push_front(
+        {key, bytes, std::make_shared<const Programs>(std::move(programs)), num_final});
     by_key_[key] = entries_.begin();
   }
   void clear() {
@@ -58,6 +64,7 @@ class ProgramStore {
     std::uint64_t key = 0;
     std::size_t bytes = 0;
     std::shared_ptr<const Programs> programs;
+    std::size_t num_final = 0;
   };
   using Place = std::list<Entry>::iterator;
   void drop(Place entry) {

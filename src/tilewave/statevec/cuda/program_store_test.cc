@@ -32,7 +32,11 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   store.keep(4, programs(10));  // known: the later ones
   EXPECT_EQ(store.find(4)->at(0).at(0).code.size(), 10u);
   EXPECT_LE(store.num_bytes(), store.most_bytes());
+  EXPECT_EQ(store.num_final(4), 0u);
+  store.keep(4, programs(10), 1);
+  EXPECT_EQ(store.num_final(4), 1u);
   store.clear();
+  EXPECT_EQ(store.num_final(4), 0u);
   EXPECT_EQ(store.num_bytes(), 0u);
   EXPECT_FALSE(store.find(4));
 }

@@ -77,6 +77,7 @@ std::uint64_t zero_wires_of(const PlanOptions& options, int num_qubits) {
 struct Way {
   bool wide = false;               // with tiles of wide_tile_qubits
   bool narrowed = false;           // and as few of them as the search finds
+  bool one_more = false;           // with a pass more than it can do with
   std::uint64_t search_steps = 0;  // for fewer passes
 };
 
@@ -135,6 +136,7 @@ class Planner {
     }
     limits.search_steps = way.search_steps;
     if (way.narrowed) limits.narrow_tile = limits.tile - 1;
+    limits.one_more = way.one_more;
     if (options.cost.shard_bits > 0) return sharded(options, limits);
     std::vector<detail::WirePass> passes = detail::kept_schedule(needs_, limits);
     if (is_mixed) detail::narrow(passes, needs_, limits.tile - 1);
@@ -158,6 +160,7 @@ class Planner {
     ways.push_back({.wide = true, .search_steps = steps});
     if (steps > 0 && cost.mixed_tiles) {
       ways.push_back({.wide = true, .narrowed = true, .search_steps = steps});
+      ways.push_back({.wide = true, .narrowed = true, .one_more = true, .search_steps = steps});
     }
     return ways;
   }
@@ -241,12 +244,11 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
     const auto k = static_cast<std::size_t>(number);
     if (ways[k].narrowed) return;  // by the search for the one before
-    plans[k] = planner.plan(ways[k]);
-    seconds[k] = price(plans[k]);
-    if (k + 1 < ways.size() && ways[k + 1].narrowed) {
-      plans[k + 1] = planner.plan(ways[k + 1]);
-      seconds[k + 1] = price(plans[k + 1]);
-    }
+    auto way = k;
+    do {
+      plans[way] = planner.plan(ways[way]);
+      seconds[way] = price(plans[way]);
+    } while (++way < ways.size() && ways[way].narrowed);
   });
   std::size_t best = 0;
   for (std::size_t k = 1; k < ways.size(); ++k) {

@@ -38,7 +38,8 @@ struct ScheduleOptions {
   std::uint64_t near = 0;                   ///< where a pass has room left, rather these
   std::size_t beam = 4;                     ///< schedules kept
   std::uint64_t search_steps = 0;           ///< of the search for fewer passes; 0: none
-  int narrow_tile = 0;  ///< fewer active wires, with which a pass costs less; 0: as much
+  int narrow_tile = 0;    ///< fewer active wires, with which a pass costs less; 0: as much
+  bool one_more = false;  ///< a pass more than the search can do with, for more of narrow_tile
 
   bool operator==(const ScheduleOptions&) const = default;
 };

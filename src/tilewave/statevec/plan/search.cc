@@ -461,19 +461,21 @@ Chain narrowed(const Graph& graph, const ScheduleOptions& options, Chain best) {
 
 }  // namespace
 
-std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
-                                   std::vector<WirePass> passes) {
+Shortened fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
+                       std::vector<WirePass> passes) {
+  Shortened result{std::move(passes), {}};
   std::uint64_t steps = options.search_steps;
   const std::size_t movers = number_of_movers(needs);
-  if (steps < kChains * kFewestSteps || !can_search(movers, passes)) return passes;
+  if (steps < kChains * kFewestSteps || !can_search(movers, result.passes)) return result;
   const Graph graph = Graph::of(needs, movers);
   const std::size_t fewest = fewest_passes(graph, options);
-  while (passes.size() > fewest && steps >= kChains * kFewestSteps) {
-    const auto found = one_pass_less(graph, options, passes, steps);
+  while (result.passes.size() > fewest && steps >= kChains * kFewestSteps) {
+    const auto found = one_pass_less(graph, options, result.passes, steps);
     if (!found) break;
-    passes = schedule_with(needs, options, found->needed());
+    result.before = std::move(result.passes);
+    result.passes = schedule_with(needs, options, found->needed());
   }
-  return passes;
+  return result;
 }
 
 std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
@@ -539,16 +541,24 @@ std::vector<WirePass> kept_schedule(const std::vector<Need>& needs,
   if (is_worth_it) {
     if (const auto sets = kept.find(needs, options)) return schedule_with(needs, options, *sets);
   }
-  std::vector<WirePass> passes;
+  const auto keep = [&](const ScheduleOptions& for_options, const std::vector<WirePass>& passes) {
+    if (is_worth_it) kept.keep(needs, for_options, passes);
+  };
   if (options.narrow_tile > 0) {
     ScheduleOptions wide = options;
     wide.narrow_tile = 0;
-    passes = narrower_passes(needs, options, kept_schedule(needs, wide));
-  } else {
-    passes = fewer_passes(needs, options, schedule(needs, options));
+    std::vector<WirePass> passes = narrower_passes(needs, options, kept_schedule(needs, wide));
+    keep(options, passes);
+    return passes;
   }
-  if (is_worth_it) kept.keep(needs, options, passes);
-  return passes;
+  ScheduleOptions fewest = options, one_more = options;
+  fewest.one_more = false;
+  one_more.one_more = true;
+  Shortened found = fewer_passes(needs, options, schedule(needs, options));
+  if (found.before.empty()) found.before = found.passes;
+  keep(fewest, found.passes);
+  keep(one_more, found.before);
+  return options.one_more ? found.before : found.passes;
 }
 
 }  // namespace tilewave::statevec::detail

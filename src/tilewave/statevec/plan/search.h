@@ -8,11 +8,16 @@
 
 namespace tilewave::statevec::detail {
 
+struct Shortened {
+  std::vector<WirePass> passes;
+  std::vector<WirePass> before;  ///< a schedule with one pass more; empty: none was looked for
+};
+
 /// `passes`, which run all of `needs` under `options`, or a schedule with fewer of them if
 /// simulated annealing over the wires of each pass finds one within options.search_steps trials.
 /// The same result for any number of threads.
-std::vector<WirePass> fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
-                                   std::vector<WirePass> passes);
+Shortened fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& options,
+                       std::vector<WirePass> passes);
 
 /// The same with as many passes of options.narrow_tile wires as annealing finds, in as many steps
 /// again.

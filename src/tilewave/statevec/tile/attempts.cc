@@ -95,11 +95,13 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   return best;
 }
 
-int tries_within(const Pass& pass, double seconds) {
+double try_s(const Pass& pass) {
   constexpr double kOfAnAction = 4e-6;  // of one core of a small server
-  constexpr double kMost = 18;
-  const double one = kOfAnAction * static_cast<double>(20 + pass.actions.size());
-  return static_cast<int>(std::clamp(seconds / one, 1.0, kMost));
+  return kOfAnAction * static_cast<double>(20 + pass.actions.size());
+}
+
+int tries_within(const Pass& pass, double seconds) {
+  return static_cast<int>(std::clamp(seconds / try_s(pass), 1.0, double{kManyTries}));
 }
 
 }  // namespace tilewave::statevec::tile

@@ -16,7 +16,6 @@ double programs_s(const Plan& plan, const CostModel& cost) {
   const OpCosts& costs = is_double ? kDoubleCosts : kSingleCosts;
   // operations take as much longer than on the device the costs are from as a lift does
   const double slower = cost.lift_s / costs.lift_s;
-  constexpr int kTries = 6;  // of those that a run makes
   const double whole = 2 * std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), 30);
   std::vector<double> seconds(plan.passes.size());
   statevec::detail::side_by_side(static_cast<int>(plan.passes.size()), [&](int p) {
@@ -28,7 +27,7 @@ double programs_s(const Plan& plan, const CostModel& cost) {
     shape.row_bits = cost.row_bits;
     shape.register_bits = kMaxRegisterBits;
     const TilePass program =
-        lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), kTries);
+        lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), kManyTries);
     seconds[static_cast<std::size_t>(p)] = costs.unhidden * pass.bytes / cost.bandwidth +
                                            1e-3 * program.cost_ms * slower * pass.bytes / whole;
   });

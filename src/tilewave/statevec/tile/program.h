@@ -40,7 +40,9 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
 }
-/// How many tries take less than `seconds`, at most 18.
+constexpr int kManyTries = 18;  ///< more seldom find anything
+/// About the seconds that a try takes, and how many take less than `seconds`: one to kManyTries.
+double try_s(const Pass& pass);
 int tries_within(const Pass& pass, double seconds);
 
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
