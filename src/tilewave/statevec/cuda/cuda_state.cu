@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/device_costs.h"
 
@@ -228,13 +229,17 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   };
   ProgramStore::Programs better = *kept;
   bool improved = false;
-  double left_s = 0.8 * plan.predicted_s;
-  for (; p < plan.passes.size(); ++p) {
-    const double most_s = tile::kManyTries * tile::try_s(plan.passes[p]);
-    if (most_s > left_s && p > store.num_final(key)) break;  // in the next run
-    std::vector<tile::TilePass> programs =
-        lower(plan, p, tile::tries_within(plan.passes[p], left_s));
-    left_s -= most_s;
+  const runtime::Timer timer;
+  const double most_s = 0.6 * plan.predicted_s;
+  for (const std::size_t first = p; p < plan.passes.size(); ++p) {
+    const double tries_s = tile::kManyTries * tile::try_s(plan.passes[p]) * slower_host_;
+    if (timer.elapsed_s() + tries_s > most_s) {
+      if (p == first && tries_s > most_s) continue;  // never fits: stays as it is
+      break;                                         // in the next run
+    }
+    const runtime::Timer own;
+    std::vector<tile::TilePass> programs = lower(plan, p, tile::kManyTries);
+    slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
     if (cost(programs) >= cost(better[p])) continue;
     better[p] = std::move(programs);
     improved = true;

@@ -131,6 +131,7 @@ class CudaState final : public State {
   Complex<T>* amps_ = nullptr;  ///< exactly 2^n: tiles of smaller states are not read beyond
   std::shared_ptr<Workspace> workspace_;
   LoweredPlan lowered_;
+  double slower_host_ = 4;  ///< how much longer tries take than tile::try_s says, seen last
   std::vector<TileLauncher<T>> launchers_;  ///< by ascending size of their tiles
   std::vector<double> marginals_;           ///< cached until the state changes
   std::optional<double> norm_;              ///< from the last pass, until the state changes

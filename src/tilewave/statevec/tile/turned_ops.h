@@ -8,6 +8,16 @@
 
 namespace tilewave::statevec::tile {
 
+/// What all threads of a warp hold equally, so that the compiler knows: tests of it are plain
+/// jumps.
+TW_HD std::uint32_t same_in_warp(std::uint32_t x) {
+#if defined(__CUDA_ARCH__)
+  return __reduce_or_sync(0xffffffffu, x);
+#else
+  return x;
+#endif
+}
+
 TW_HD std::uint32_t parity(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<std::uint32_t>(__popc(x)) & 1u;
@@ -162,8 +172,8 @@ TW_HD void change_signs(Complex<T> (&a)[1 << RB], std::uint32_t set) {
 template <int RB, class T>
 TW_HD void turned_layer(Complex<T> (&a)[1 << RB], std::uint32_t flags, const OpHead& head,
                         std::uint32_t num_rows, const std::byte* payload, std::uint32_t key) {
-  const TurnedLift<T> first = turned_numbers<T>(payload);
-  const std::uint32_t first_sign = sign_word(first.mask, key);
+  TurnedLift<T> first;
+  if constexpr (kFewMoves<T>) first = turned_numbers<T>(payload);  // meanwhile the signs
   if (flags & TurnedLayer::kSigns) {
     std::uint32_t set = head.signs;
     const auto lifts = static_cast<std::uint32_t>(
@@ -178,7 +188,8 @@ TW_HD void turned_layer(Complex<T> (&a)[1 << RB], std::uint32_t flags, const OpH
     }
     change_signs<RB>(a, set);
   }
-  turned_lifts<RB - 1, RB>(a, flags, payload, key, first, first_sign);
+  if constexpr (!kFewMoves<T>) first = turned_numbers<T>(payload);
+  turned_lifts<RB - 1, RB>(a, flags, payload, key, first, sign_word(first.mask, key));
 }
 
 }  // namespace tilewave::statevec::tile
