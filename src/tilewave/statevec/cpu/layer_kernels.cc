@@ -217,17 +217,17 @@ HWY_INLINE void store_row(const Vec<T>* v, T* HWY_RESTRICT p) {
   for (int i = 0; i < 2 * kVectors<T>; ++i) hn::Store(v[i], Tag<T>(), p + i * kLanes<T>);
 }
 
-// The phase block, the lifts inside rows and the links, one row or two at a time; of two the lift
-// on the bit in which they differ.
+// The phase block, after which lifts may be weighted, the lifts inside rows and the links, one row
+// or two at a time; of two the lift on the bit in which they differ.
 template <class T, bool kPhase, bool kLinked, int kRows>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
                  std::span<const RowLink<T>> links) {
   constexpr int kN = 2 * kVectors<T>;
-  const LowLifts<T> lifts(step);
-  Link<T> chain[kLinked ? kMaxLinks : 1];
+  const LowLifts<T, kPhase> lifts(step);
+  Link<T, kPhase> chain[kLinked ? kMaxLinks : 1];
   const std::size_t num_links = kLinked ? links.size() : 0;
   for (std::size_t l = 0; l < num_links; ++l)
-    chain[l] = {links[l].table, links[l].columns, LowLifts<T>(*links[l].lifts)};
+    chain[l] = {links[l].table, links[l].columns, LowLifts<T, kPhase>(*links[l].lifts)};
   struct None {
     None(const PhaseStep<T>*, int, int) {}
   };
@@ -399,6 +399,7 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
   k.two_rows = kTwoRows<T>;
+  k.turned_bits = kTurnedBits<T>;
   k.layer = run_layer<T>;
   k.linear_phases = linear_phases<T>;
 }
