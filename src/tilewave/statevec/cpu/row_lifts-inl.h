@@ -216,7 +216,7 @@ struct LowLifts {
   template <int kRows>
   HWY_INLINE void run(Vec<T>* v) const {
     constexpr int kN = kRows * 2 * kVectors<T>;
-    if constexpr (kWeighs && kTurnedBits < T >> 0) {
+    if constexpr (kWeighs && kTurnedBits<T> != 0) {
       if (turns) return run_turning<kRows>(v);
     }
     lift<0, kN>(v);
