@@ -31,7 +31,7 @@ struct LowWeights {
 };
 
 /// Of each step (empty for actions): of its stage, then of its links. turned_bits: as of the
-/// kernels.
+/// kernels; where none can be turned a row does not fit the registers, and weights do not pay.
 std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps,
                                                         int turned_bits);
 

@@ -160,7 +160,7 @@ class Compiler {
   }
 
   LowFactors factors_of(const LowWeights& weights) const {
-    LowFactors factors;
+    LowFactors factors = kNoFactors;
     for (int b = 0; b < kLowBits; ++b)
       factors[std::countr_zero(places(1u << b, weights))] = weights.factors[b];
     return factors;
