@@ -109,6 +109,34 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
   }
 }
 
+// Layers of like lifts between chains of phases: weighted and turned rows (low_weights.h), with
+// terms on bits outside tiles.
+TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed + 900);
+    const auto n = static_cast<std::uint32_t>(7 + random() % 11);
+    const auto angle = [&] { return 0.001 * static_cast<double>(random() % 6000) - 3; };
+    const double along = angle(), around = angle();
+    const GateId across = random() % 2 ? GateId::kRx : GateId::kRy;
+    circuit::Circuit c;
+    c.add_qreg("q", n);
+    for (int step = 0; step < 9; ++step) {
+      const bool same = seed % 3 != 0, late = step > 5;
+      for (std::uint32_t q = 0; q + 1 < n; ++q)
+        c.add_gate(GateId::kRzz, {q, q + 1}, {same ? along : angle()});
+      if (random() % 6 == 0) c.add_gate(GateId::kCx, {0, n - 1});
+      if (random() % 4 == 0) c.add_gate(GateId::kCcz, {0, 2, n - 1});
+      for (std::uint32_t q = 0; q < n; ++q) {
+        if (!late || random() % 3) c.add_gate(across, {q}, {same ? around : angle()});
+      }
+    }
+    expect_state_of(c, random);
+    if (HasFailure()) return;
+  }
+}
+
 // Passes of such flips alone move rows in the state's own memory.
 TEST_P(CpuState, flips_of_high_bits_move_rows) {
   using circuit::GateId;

@@ -20,6 +20,9 @@ constexpr int kBlockRowBitsDouble = 5, kTileRowBitsDouble = 10;
 constexpr int kBlockRowBitsSingle = 6, kTileRowBitsSingle = 10;
 /// Rows (or twos) with the same factors, on average, from which these are made as tables.
 constexpr std::size_t kRowsOfProduct = 2;
+/// Lifts by less are not weighted (low_weights.h): six of them leave the range of floats.
+constexpr double kLeastWeight = 1e-3;
+constexpr int kLeastTurned = 2;  ///< lifts that become cheaper, for which a row is turned
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;

@@ -1,10 +1,11 @@
 // A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
 // multiply-adds (on a bit inside a vector also 2 lane permutations; by 1 additions; two by one
-// t 2.5 and 2.5 additions), a phase block 8 (4 to build the factor, 4 to apply it). The phase with
-// the lifts inside rows, and every four lifts on rows, load and store the block once. One loop for
-// the phase and three rows with all their vectors in registers was faster on a block that stays in
-// the first-level cache and slower in a pass, where blocks come from the second level.
+// t 2.5 and 2.5 additions; weighted one and an addition), a phase block 8 (4 to build the factor, 4
+// to apply it). The phase with the lifts inside rows, and every four lifts on rows, load and store
+// the block once. One loop for the phase and three rows with all their vectors in registers was
+// faster on a block that stays in the first-level cache and slower in a pass, where blocks come
+// from the second level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/layer_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -219,15 +220,15 @@ HWY_INLINE void store_row(const Vec<T>* v, T* HWY_RESTRICT p) {
 
 // The phase block, the lifts inside rows and the links, one row or two at a time; of two the lift
 // on the bit in which they differ.
-template <class T, bool kPhase, bool kLinked, int kRows>
+template <class T, bool kPhase, bool kWeighs, bool kLinked, int kRows>
 void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
                  std::span<const RowLink<T>> links) {
   constexpr int kN = 2 * kVectors<T>;
-  const LowLifts<T> lifts(step);
-  Link<T> chain[kLinked ? kMaxLinks : 1];
+  const LowLifts<T, kWeighs> lifts(step);
+  Link<T, kWeighs> chain[kLinked ? kMaxLinks : 1];
   const std::size_t num_links = kLinked ? links.size() : 0;
   for (std::size_t l = 0; l < num_links; ++l)
-    chain[l] = {links[l].table, links[l].columns, LowLifts<T>(*links[l].lifts)};
+    chain[l] = {links[l].table, links[l].columns, LowLifts<T, kWeighs>(*links[l].lifts)};
   struct None {
     None(const PhaseStep<T>*, int, int) {}
   };
@@ -267,16 +268,24 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   }
 }
 
+template <class T, bool kPhase, bool kWeighs, int kRows>
+void inside_linked(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
+                   std::span<const RowLink<T>> links) {
+  links.empty() ? inside_rows<T, kPhase, kWeighs, false, kRows>(tile, b, phase, step, links)
+                : inside_rows<T, kPhase, kWeighs, true, kRows>(tile, b, phase, step, links);
+}
+
+// Lifts are weighted after phases only.
 template <class T, int kRows>
 void inside(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerStep<T>& step,
             std::span<const RowLink<T>> links) {
-  if (!links.empty()) {
-    phase ? inside_rows<T, true, true, kRows>(tile, b, phase, step, links)
-          : inside_rows<T, false, true, kRows>(tile, b, phase, step, links);
-  } else if (phase) {
-    inside_rows<T, true, false, kRows>(tile, b, phase, step, links);
-  } else if (kRows == 2 || (step.mask & ((1u << kLowBits) - 1))) {
-    inside_rows<T, false, false, kRows>(tile, b, phase, step, links);
+  bool weighs = step.weighted != 0;
+  for (const RowLink<T>& link : links) weighs |= link.lifts->weighted != 0;
+  if (phase) {
+    weighs ? inside_linked<T, true, true, kRows>(tile, b, phase, step, links)
+           : inside_linked<T, true, false, kRows>(tile, b, phase, step, links);
+  } else if (kRows == 2 || !links.empty() || (step.mask & ((1u << kLowBits) - 1))) {
+    inside_linked<T, false, false, kRows>(tile, b, phase, step, links);
   }
 }
 
@@ -399,6 +408,7 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
 template <class T>
 void fill_layer(BlockKernels<T>& k) {
   k.two_rows = kTwoRows<T>;
+  k.turned_bits = kTurnedBits<T>;
   k.layer = run_layer<T>;
   k.linear_phases = linear_phases<T>;
 }

@@ -153,7 +153,7 @@ void run_layer(const BlockKernels<T>& kernels, T* tile, BlockRows rows, const La
   }
   const PhaseProgram<T>& program = layer.phase;
   PhaseStep<T> step;
-  bool any = false;
+  bool any = layer.weighs;  // kernels weigh lifts after phases only
   const auto table_of = [&](const ColumnPhases<T>& factor, T* out) -> const T* {
     if (factor.is_one()) return nullptr;
     const T* table = factor_table<T>(kernels, factor, index, out);

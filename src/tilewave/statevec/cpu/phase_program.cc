@@ -131,7 +131,7 @@ std::size_t heap(const V& v) {
 }  // namespace
 
 template <class T>
-ColumnPhases<T> make_column_phases(const SplitTerms& terms) {
+ColumnPhases<T> make_column_phases(const SplitTerms& terms, const LowFactors& factors) {
   ColumnPhases<T> phases;
   Turns turns;
   for (const SplitTerm& t : terms) {
@@ -142,8 +142,13 @@ ColumnPhases<T> make_column_phases(const SplitTerms& terms) {
       add_turns(turns, kRowLength, t.low, t.turns);
     }
   }
+  phases.has_table |= factors != kNoFactors;
   if (turns.empty()) turns.assign(kRowLength, 0);
   if (!phases.is_one()) phases.table = to_table<T>(turns);
+  for (int b = 0; b < kLowBits; ++b) {
+    for (std::size_t a = 0; factors[b] != 1 && a < phases.table.size(); ++a)
+      if (a >> b & 1) phases.table[a] = static_cast<T>(phases.table[a] * factors[b]);
+  }
   return phases;
 }
 
@@ -153,7 +158,8 @@ RowPhases<T> make_row_phases(const SplitTerms& terms, int num_row_bits) {
 }
 
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside) {
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside,
+                                   const LowFactors& factors) {
   std::uint32_t with_table = 0;  // row bits
   for (const SplitTerm& t : terms) {
     if (t.low && std::has_single_bit(t.rows)) with_table |= t.rows;
@@ -181,7 +187,7 @@ PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, in
       scalars.push_back(t);
     }
   }
-  program.root = make_column_phases<T>(of_factor[kMaxRowBits]);
+  program.root = make_column_phases<T>(of_factor[kMaxRowBits], factors);
   for (int b = 0; b < kMaxRowBits; ++b) program.bits[b] = make_column_phases<T>(of_factor[b]);
   const Turns turns = turns_of_rows(scalars, num_row_bits);
   program.scalars = row_phases<T>(scalars, turns);
@@ -228,14 +234,16 @@ std::size_t heap_bytes(const PhaseProgram<T>& program) {
   return bytes;
 }
 
-template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int, int);
-template ColumnPhases<float> make_column_phases<float>(const SplitTerms&);
+template PhaseProgram<float> make_phase_program<float>(const SplitTerms&, int, int,
+                                                       const LowFactors&);
+template ColumnPhases<float> make_column_phases<float>(const SplitTerms&, const LowFactors&);
 template RowPhases<float> make_row_phases<float>(const SplitTerms&, int);
 template std::size_t heap_bytes<float>(const ColumnPhases<float>&);
 template std::size_t heap_bytes<float>(const RowPhases<float>&);
 template std::size_t heap_bytes<float>(const PhaseProgram<float>&);
-template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int, int);
-template ColumnPhases<double> make_column_phases<double>(const SplitTerms&);
+template PhaseProgram<double> make_phase_program<double>(const SplitTerms&, int, int,
+                                                         const LowFactors&);
+template ColumnPhases<double> make_column_phases<double>(const SplitTerms&, const LowFactors&);
 template RowPhases<double> make_row_phases<double>(const SplitTerms&, int);
 template std::size_t heap_bytes<double>(const ColumnPhases<double>&);
 template std::size_t heap_bytes<double>(const RowPhases<double>&);

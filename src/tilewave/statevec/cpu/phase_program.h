@@ -68,16 +68,21 @@ struct PhaseProgram {
   std::vector<PlainTerm> plain;
 };
 
+/// By which columns with each low bit are multiplied beside the phases: see low_weights.h.
+using LowFactors = std::array<double, kLowBits>;
+constexpr LowFactors kNoFactors{1, 1, 1, 1, 1, 1};
+
 /// beside: that of the layer's lifts.
 template <class T>
-PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside);
+PhaseProgram<T> make_phase_program(const SplitTerms& terms, int num_row_bits, int beside,
+                                   const LowFactors& factors = kNoFactors);
 
 /// The row bit of `lifted` whose rows need the fewest different factors.
 int choose_beside(const SplitTerms& terms, std::uint32_t lifted);
 
 /// Of terms without row bits.
 template <class T>
-ColumnPhases<T> make_column_phases(const SplitTerms& terms);
+ColumnPhases<T> make_column_phases(const SplitTerms& terms, const LowFactors& factors = kNoFactors);
 
 /// Of terms without low bits.
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -36,6 +37,9 @@ std::uint32_t bits_of(const SplitTerms& terms) {
 bool is_thin(const LayerStep<double>& lifts) {
   return std::popcount(lifts.mask >> kLowBits) <= kSweepBits;
 }
+
+// But for the rounding of the matrix it comes from.
+bool is_unit(double t) { return std::abs(std::abs(t) - 1) < 1e-15; }
 
 LayerStep<double> low_part(LayerStep<double> lifts) {
   lifts.mask &= kLowMask;
@@ -95,7 +99,7 @@ void Stages::add(const SplitTerms& terms) {
 void Stages::add_lift(int place, double t) {
   if (lifts_.mask >> place & 1) close_layer();
   lifts_.mask |= 1u << place;
-  lifts_.t[place] = t;
+  lifts_.t[place] = is_unit(t) ? std::copysign(1, t) : t;
 }
 
 void Stages::close_layer() {

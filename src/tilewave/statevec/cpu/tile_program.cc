@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/cpu/low_weights.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -61,8 +62,10 @@ class Compiler {
       phase.outer_index.push_back(index);
     }
     steps_ = &phase.steps;
-    for (const OutlineStep& step : outline.steps) {
-      step.action ? add_action(*step.action) : add_stage(step.stage);
+    const auto weights = choose_low_weights(outline.steps, kernels_.turned_bits);
+    for (std::size_t k = 0; k < outline.steps.size(); ++k) {
+      const OutlineStep& step = outline.steps[k];
+      step.action ? add_action(*step.action) : add_stage(step.stage, weights[k]);
     }
     program_.phases.push_back(std::move(phase));
   }
@@ -117,12 +120,16 @@ class Compiler {
 
   // Lifts by one t are taken two and two where that divides them by a number, which the tile's
   // scale makes good.
-  LayerStep<T> lifts_of(const LayerStep<double>& lifts, int beside = -1) {
+  LayerStep<T> lifts_of(const LayerStep<double>& lifts, const LowWeights& weights,
+                        int beside = -1) {
     LayerStep<T> out;
     out.beside = beside;
-    out.mask = lifts.mask;
-    out.reflected = lifts.reflected;
-    for (int k = 0; k < kLowBits + kMaxRowBits; ++k) out.t[k] = static_cast<T>(lifts.t[k]);
+    out.mask = places(lifts.mask, weights);
+    out.reflected = places(lifts.reflected, weights);
+    out.weighted = places(weights.weighted, weights);
+    out.turns = weights.turns;
+    for (int k = 0; k < kLowBits + kMaxRowBits; ++k)
+      out.t[std::countr_zero(places(1u << k, weights))] = static_cast<T>(lifts.t[k]);
     const auto take_pairs = [&](std::uint32_t mask) {
       if (std::popcount(mask) < 2) return false;
       const T t = out.t[std::countr_zero(mask)];
@@ -134,41 +141,67 @@ class Compiler {
       program_.scale *= std::pow(1 + square, std::popcount(mask) / 2);
       return true;
     };
-    out.low_pair = take_pairs(lifts.mask & 3u << kPairBit);
+    out.low_pair = !(out.weighted & kPairMask) && take_pairs(out.mask & kPairMask);
     const std::uint32_t single = beside < 0 ? 0 : 1u << (kLowBits + beside);
     out.row_pairs = take_pairs((lifts.mask & ~single) >> kLowBits << kLowBits);
     return out;
   }
 
-  void add_stage(const Stage& stage) {
+  // Where bits of a block are: those of a turned row have changed places.
+  std::uint32_t places(std::uint32_t bits, const LowWeights& weights) const {
+    if (!weights.is_turned) return bits;
+    const std::uint32_t low = bits & (kRowLength - 1);
+    return (bits ^ low) | turned(low, kernels_.turned_bits);
+  }
+
+  SplitTerms places(SplitTerms terms, const LowWeights& weights) const {
+    for (SplitTerm& t : terms) t.low = places(t.low, weights);
+    return terms;
+  }
+
+  LowFactors factors_of(const LowWeights& weights) const {
+    LowFactors factors = kNoFactors;
+    for (int b = 0; b < kLowBits; ++b)
+      factors[std::countr_zero(places(1u << b, weights))] = weights.factors[b];
+    return factors;
+  }
+
+  void add_stage(const Stage& stage, const std::vector<LowWeights>& weights) {
     if (stage.has_inside() || stage.lifts.mask) {
       Layer<T> layer;
       const int beside = beside_of(stage);
       layer.has_phase = !stage.terms.empty();
       if (layer.has_phase)
-        layer.phase = make_phase_program<T>(stage.terms, slots_.num_row_bits(), beside);
-      layer.lifts = lifts_of(stage.lifts, beside);
-      for (const StageLink& link : stage.links) layer.links.push_back(link_of(link));
+        layer.phase = make_phase_program<T>(places(stage.terms, weights[0]), slots_.num_row_bits(),
+                                            beside, factors_of(weights[0]));
+      layer.lifts = lifts_of(stage.lifts, weights[0], beside);
+      for (std::size_t l = 0; l < stage.links.size(); ++l)
+        layer.links.push_back(link_of(stage.links[l], weights[l + 1]));
+      layer.weighs = std::any_of(weights.begin(), weights.end(),
+                                 [](const LowWeights& w) { return w.weighted != 0; });
       steps_->push_back({0, 0, std::move(layer)});
     }
     for (const StageSweep& sweep : stage.sweeps) steps_->push_back({0, 0, sweep_of(sweep)});
   }
 
   // A lift on rows goes with those inside rows where the others then take a sweep less.
-  static int beside_of(const Stage& stage) {
+  int beside_of(const Stage& stage) const {
     const std::uint32_t rows = stage.lifts.mask >> kLowBits;
     const bool sweep_less = std::popcount(rows) % kMostRowLifts == 1;
-    if (!block_kernels(T{}).two_rows || !stage.has_inside() || !sweep_less) return -1;
+    if (!kernels_.two_rows || !stage.has_inside() || !sweep_less) return -1;
     return choose_beside(stage.terms, rows);
   }
 
-  LinkProgram<T> link_of(const StageLink& link) {
-    LinkProgram<T> out{make_column_phases<T>(link.terms), 0, lifts_of(link.lifts)};
+  LinkProgram<T> link_of(const StageLink& link, const LowWeights& weights) {
+    const SplitTerms terms = places(link.terms, weights);
+    LinkProgram<T> out{make_column_phases<T>(terms, factors_of(weights)), 0,
+                       lifts_of(link.lifts, weights)};
     for (std::uint32_t a = 0; a < kRowLength; ++a) {
-      for (const SplitTerm& t : link.terms) {
+      for (const SplitTerm& t : terms) {
         if ((a & t.low) == t.low) out.columns |= bit(static_cast<int>(a));
       }
     }
+    if (weights.has_factors()) out.columns = ~std::uint64_t{0};
     return out;
   }
 
@@ -207,7 +240,7 @@ class Compiler {
 
   // A matrix on one or two targets with registers for all its inputs; false where it does not fit.
   bool add_pair(const Action& a, const cplx* m) {
-    const std::uint32_t lanes = static_cast<std::uint32_t>(block_kernels(T{}).lanes);
+    const std::uint32_t lanes = static_cast<std::uint32_t>(kernels_.lanes);
     const Split controls = split(a.control_mask), values = split(a.control_value);
     const std::uint32_t lane_controls = controls.low & (lanes - 1);
     PairStep<T> step;
@@ -324,6 +357,9 @@ class Compiler {
     push(a, std::move(step));
   }
 
+  static constexpr std::uint32_t kPairMask = 3u << kPairBit;
+
+  const BlockKernels<T>& kernels_ = block_kernels(T{});
   const Plan& plan_;
   const Pass& pass_;
   BlockSlots slots_;

@@ -27,6 +27,7 @@ struct LinkProgram {
 template <class T>
 struct Layer {
   bool has_phase = false;
+  bool weighs = false;    // has weighted lifts: it has a phase block then
   PhaseProgram<T> phase;  // before the lifts
   LayerStep<T> lifts;
   std::vector<LinkProgram<T>> links;  // before the lifts on rows

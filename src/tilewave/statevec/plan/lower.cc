@@ -16,6 +16,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -60,6 +61,7 @@ class Lowering {
         zero_(zero_wires),
         d_(num_qubits),
         pending_(num_qubits),
+        turns_before_(num_qubits),
         last_any_(num_qubits, -1),
         last_x_(num_qubits, -1) {
     wire_of_.resize(n_);
@@ -97,6 +99,7 @@ class Lowering {
   std::uint64_t zero_;
   PhaseState d_;
   std::vector<Matrix2> pending_;
+  std::vector<std::uint64_t> turns_before_;  // a phase that acts before it, exact
   std::uint64_t pending_mask_ = 0;
   std::vector<std::uint8_t> wire_of_;
   std::vector<int> last_any_, last_x_;
@@ -182,12 +185,14 @@ void Lowering::write_pending(int w) {
   pending_mask_ &= ~bit(w);
   Matrix2 m = pending_[w];
   pending_[w] = {};
+  const std::uint64_t before = std::exchange(turns_before_[w], 0);
   const double size = std::abs(m.m[0]) + std::abs(m.m[1]) + std::abs(m.m[2]) + std::abs(m.m[3]);
   const auto small = [&](cplx z) { return std::abs(z) <= kZero * size; };
   const double unitarity = std::abs(std::norm(m.m[0]) + std::norm(m.m[2]) - 1) +
                            std::abs(std::norm(m.m[1]) + std::norm(m.m[3]) - 1) +
                            std::abs(std::conj(m.m[0]) * m.m[1] + std::conj(m.m[2]) * m.m[3]);
   if (!(unitarity < 1e-10)) {
+    write_phase(bit(w), before);
     Action action;
     action.kind = ActionKind::kMatrix;
     action.num_targets = 1;
@@ -198,9 +203,9 @@ void Lowering::write_pending(int w) {
     return;
   }
   if (small(m.m[1]) && small(m.m[2])) {
-    const double g = arg(m.m[0]);
-    d_.add(0, turns_of(g));
-    add_phase(bit(w), turns_of(arg(m.m[3])) - turns_of(g));
+    const std::uint64_t g = turns_of(arg(m.m[0]));
+    d_.add(0, g);
+    add_phase(bit(w), turns_of(arg(m.m[3])) - g + before);
     return;
   }
   if (std::abs(m.m[2]) > std::abs(m.m[0])) {  // X^a with a = 1
@@ -212,12 +217,12 @@ void Lowering::write_pending(int w) {
   if (small(m.m[1]) && small(m.m[2])) {
     const std::uint64_t g = turns_of(arg(m.m[0]));
     d_.add(0, g);
-    add_phase(bit(w), turns_of(arg(m.m[3])) - g);
+    add_phase(bit(w), turns_of(arg(m.m[3])) - g + before);
     return;
   }
   const auto [g, post, pre] = euler_turns(m);
   d_.add(0, g);
-  if (!(zero_ & bit(w))) write_phase(bit(w), pre);
+  if (!(zero_ & bit(w))) write_phase(bit(w), pre + before);
   Action action;
   action.kind = ActionKind::kLift;
   action.num_targets = 1;
@@ -242,7 +247,11 @@ void Lowering::apply_single(int w, const std::vector<cplx>& logical) {
   zero_ &= ~bit(w);
   const std::uint64_t linear = d_.take_linear(w);
   Matrix2 base = pending_[w];
-  if (linear) {
+  // What acts before the first matrix stays a number of turns: rounded to a double and back, equal
+  // phases of different wires would differ.
+  if (!has_pending(w)) {
+    turns_before_[w] = linear;
+  } else if (linear) {
     const double angle =
         static_cast<double>(static_cast<std::int64_t>(linear)) * 0x1p-63 * std::numbers::pi;
     const cplx phase{std::cos(angle), std::sin(angle)};

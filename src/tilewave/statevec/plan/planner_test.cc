@@ -296,6 +296,27 @@ TEST(Planner, searched_plans_are_right) {
   }
 }
 
+// Phases stay numbers of turns beside lifts: those of a chain are multiples of one another to the
+// last bit, so that rows of a tile have few different factors.
+TEST(Planner, equal_phases_stay_equal_beside_lifts) {
+  PlanOptions options;
+  options.cost.tile_qubits = 8;
+  const Plan plan = make_plan(circuit::make_family("ising", 12), options);
+  std::uint64_t pair = 0;
+  for (const PhaseTerm& t : plan.terms) {
+    if (std::popcount(t.mask) != 2) continue;
+    if (pair == 0) pair = t.turns;
+    EXPECT_EQ(t.turns, pair);
+  }
+  ASSERT_NE(pair, 0u);
+  const std::uint64_t quarter = std::uint64_t{1} << 62, inner = ~pair + 1;
+  for (const PhaseTerm& t : plan.terms) {
+    if (std::popcount(t.mask) != 1 || t.turns % quarter == 0) continue;
+    EXPECT_TRUE((t.turns - inner) % quarter == 0 || (t.turns - inner / 2) % quarter == 0)
+        << std::hex << t.turns << " beside " << pair;
+  }
+}
+
 TEST(Planner, passes_at_thirty_qubits_do_not_exceed_the_greedy_ones) {
   const std::pair<const char*, std::size_t> kLimits[] = {
       {"qft", 3},    {"ghz", 3},        {"ghz_qft", 5},
