@@ -16,12 +16,12 @@
         "TW_OP_%7:\n{\n.reg .u64 at;\ncvt.u64.u32 at, %6;\nld.param.u64 %3, [at];\n}\n" \
         "mov.u32 %0, %4;\nmov.u32 %1, %5;\nmov.u32 %2, 0;"                              \
         : "=r"(head.word), "=r"(listed), "=r"(skipped), "=l"(next.op)                   \
-        : "r"(now.word.word), "r"(now_pairs), "r"(next.at), "n"((CODE) + 0)             \
+        : "r"(now.word.word), "r"(now.pairs), "r"(next.at), "n"((CODE) + 0)             \
         : "memory");                                                                    \
   } else {                                                                              \
     asm volatile("TW_OP_%5:\nmov.u32 %0, %3;\nmov.u32 %1, %4;\nmov.u32 %2, 0;"          \
                  : "=r"(head.word), "=r"(listed), "=r"(skipped)                         \
-                 : "r"(now.word.word), "r"(now_pairs), "n"((CODE) + 0)                  \
+                 : "r"(now.word.word), "r"(now.pairs), "n"((CODE) + 0)                  \
                  : "memory");                                                           \
   }                                                                                     \
   static_assert(true)
@@ -42,7 +42,7 @@
                : "memory")
 #define TW_UNREACHABLE() __builtin_unreachable()
 #else
-#define TW_LABEL(CODE) head = now.word, listed = now_pairs, skipped = 0
+#define TW_LABEL(CODE) head = now.word, listed = now.pairs, skipped = 0
 #define TW_JUMP(CODE)
 #define TW_UNREACHABLE() break
 #endif
@@ -64,8 +64,6 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
                     const PhaseContext<T>& context, std::uint32_t tile, const Machine& machine,
                     [[maybe_unused]] NextOp& next) {
   OpWord head{};
-  // In double precision there is no register for the listed pairs: they are read where needed.
-  const std::uint32_t now_pairs = kFewMoves<T> ? now.pairs : 0;
   std::uint32_t listed = 0, skipped = 0;
   const auto at = [&]() { return chunk + head.extent(); };
   const auto payload = [&]() { return at() + sizeof(OpHead) + skipped; };
@@ -76,6 +74,7 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
     skipped = sizeof(OpControls);
     return op_allowed(head, controls, context.thread, tile);
   };
+  // In double precision there is no register for the listed ones while an operation runs.
   const auto pairs = [&]() {
     return kFewMoves<T> ? listed : reinterpret_cast<const OpHead*>(at())->pairs;
   };
