@@ -15,6 +15,7 @@
 #include "tilewave/statevec/plan/shard.h"
 #include "tilewave/statevec/plan/side_by_side.h"
 #include "tilewave/statevec/tile/price.h"
+#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec {
 
@@ -33,6 +34,16 @@ std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
   const double share = options.cost.shard_bits > 0 ? 0.5 : 4;  // of a pass
   return std::bit_floor(static_cast<std::uint64_t>(std::min(share * saved_s / kStep_s, 7e4)));
 }
+
+// Ways to write each pass, at most `most`, for the price of a plan: as much time of one core as
+// several runs take. 0: not even one.
+int price_tries(const Plan& plan, int most) {
+  constexpr double kRuns = 4;
+  double one_s = 0;
+  for (const Pass& pass : plan.passes) one_s += tile::try_s(pass);
+  return static_cast<int>(std::min<double>(most, kRuns * plan.predicted_s / one_s));
+}
+constexpr int kFewTries = 6;  // for a first price
 
 }  // namespace
 
@@ -235,8 +246,10 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     return greedy;
   }
   const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
+  const int few = by_programs ? price_tries(greedy, kFewTries) : 0;
+  const int many = by_programs ? price_tries(greedy, tile::kManyTries) : 0;
   const auto price = [&](const Plan& plan) {
-    return by_programs ? tile::programs_s(plan, options.cost) : plan.predicted_s;
+    return few > 0 ? tile::programs_s(plan, options.cost, few) : plan.predicted_s;
   };
   ways.insert(ways.begin(), Way{});
   std::vector<Plan> plans(ways.size());
@@ -250,6 +263,15 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
       seconds[way] = price(plans[way]);
     } while (++way < ways.size() && ways[way].narrowed);
   });
+  if (many > few) {  // those that might be the best once more, as they will be written
+    constexpr double kMayBe = 1.03;
+    const double most = kMayBe * *std::min_element(seconds.begin(), seconds.end());
+    detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
+      const auto k = static_cast<std::size_t>(number);
+      if (seconds[k] > most) return;
+      seconds[k] = tile::programs_s(plans[k], options.cost, many);
+    });
+  }
   std::size_t best = 0;
   for (std::size_t k = 1; k < ways.size(); ++k) {
     constexpr double kClearly = 0.995;  // predictions are not better than that

@@ -11,7 +11,7 @@
 
 namespace tilewave::statevec::tile {
 
-double programs_s(const Plan& plan, const CostModel& cost) {
+double programs_s(const Plan& plan, const CostModel& cost, int tries) {
   const bool is_double = plan.precision == Precision::kDouble;
   const OpCosts& costs = is_double ? kDoubleCosts : kSingleCosts;
   // operations take as much longer than on the device the costs are from as a lift does
@@ -27,7 +27,7 @@ double programs_s(const Plan& plan, const CostModel& cost) {
     shape.row_bits = cost.row_bits;
     shape.register_bits = kMaxRegisterBits;
     const TilePass program =
-        lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), kManyTries);
+        lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), tries);
     seconds[static_cast<std::size_t>(p)] = costs.unhidden * pass.bytes / cost.bandwidth +
                                            1e-3 * program.cost_ms * slower * pass.bytes / whole;
   });

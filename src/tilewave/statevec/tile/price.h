@@ -8,7 +8,8 @@ namespace tilewave::statevec::tile {
 
 /// Seconds that the passes of `plan` take on a device of these rates: every pass is lowered, and
 /// the costs of its operations and exchanges (tile_tuning.h) are added up. For plans with tiles of
-/// cost.tile_qubits, or of one more over two blocks. Milliseconds of a few cores.
-double programs_s(const Plan& plan, const CostModel& cost);
+/// cost.tile_qubits, or of one more over two blocks. Each pass is written in `tries` ways. About a
+/// millisecond of a few cores a try.
+double programs_s(const Plan& plan, const CostModel& cost, int tries);
 
 }  // namespace tilewave::statevec::tile
