@@ -78,8 +78,10 @@ with tempfile.TemporaryDirectory() as folder:
         time.sleep(2)
         os.kill(processes[rank].pid, sig)
         victim = processes.pop(rank)
-        if sig == signal.SIGSTOP:
-            time.sleep(12)
+        if sig == signal.SIGSTOP:  # stays there until the others have said what they miss
+            deadline = time.monotonic() + 30
+            while any(p.poll() is None for p in processes) and time.monotonic() < deadline:
+                time.sleep(0.1)
             os.kill(victim.pid, signal.SIGKILL)
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()
