@@ -339,6 +339,8 @@ struct PassFrame {
   double bit_scale[kMaxTileQubits]{};
 };
 
+static_assert(offsetof(PassFrame, first_ops) % sizeof(ListedOp) == 0, "read as a whole");
+
 /// Blocks of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level
 /// cache for loads: all their tiles arrive in shared memory by themselves. Others may, and have any
 /// slots as register bits in the first phase then.
