@@ -1,5 +1,7 @@
 // Times whole circuits and observations on a device, as docs/performance.md counts them: planning
-// plus execution on a random product state, ended by a synchronisation; medians after a warm-up.
+// plus execution on a random product state, ended by a synchronisation; medians after a warm-up, in
+// which everything is made that later runs use. TILEWAVE_JIT=off: without kernels compiled for
+// single passes.
 //   gpu_bench <qubits> [repetitions [name...]]      JSON lines on the standard output
 // A name is a family, a circuit file, "small" (100 gates on the CPU and on the device, planned once
 // or every time), or a circuit file and a file of Pauli strings joined by "+". From 33 qubits on
@@ -64,6 +66,7 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
     }
     state.run(plan, observer);
     passes = plan.passes.size();
+    if (k == 0) state.prepare(make_plan(c, c.ops(), state.plan_options()));
     if (k > 0) {
       planning.push_back(planned);
       total.push_back(timer.elapsed_s());

@@ -98,6 +98,20 @@ cudaError_t Driver::launch(const void* kernel, dim3 grid, dim3 block, void** arg
                            std::size_t shared_bytes, cudaStream_t stream) {
   return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
+cudaError_t Driver::load_kernel(const void** kernel, const void* binary, const char* name) {
+#if CUDART_VERSION >= 12080
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t found = nullptr;
+  cudaError_t status =
+      cudaLibraryLoadData(&library, binary, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (status == cudaSuccess) status = cudaLibraryGetKernel(&found, library, name);
+  *kernel = found;
+  return status;
+#else
+  (void)kernel, (void)binary, (void)name;
+  return cudaErrorNotSupported;
+#endif
+}
 cudaError_t Driver::allow_shared(const void* kernel, std::size_t shared_bytes) {
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               static_cast<int>(shared_bytes));

@@ -51,6 +51,8 @@ class Driver {
   virtual cudaError_t elapsed_ms(float* ms, cudaEvent_t from, cudaEvent_t to);
   virtual cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t shared_bytes, cudaStream_t stream);
+  /// The kernel of that name in machine code of the current device, which stays loaded.
+  virtual cudaError_t load_kernel(const void** kernel, const void* binary, const char* name);
   virtual cudaError_t allow_shared(const void* kernel, std::size_t shared_bytes);
   virtual cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int threads,
                                                 std::size_t shared_bytes);

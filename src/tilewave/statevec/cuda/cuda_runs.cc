@@ -28,7 +28,7 @@ void CudaState<T>::start_passes(const Plan& plan, std::uint64_t first, bool is_b
     if (!kept) made.push_back(lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s)));
     busy_s = plan.passes[p].predicted_s;
     for (const tile::TilePass& program : kept ? (*kept)[p] : made[p])
-      start(launcher, upload(program, p), open_memory() + first, {});
+      start(launcher, upload(program, plan, p), open_memory() + first, {});
   }
   if (!kept) workspace_->store().keep(key, std::move(made));
 }

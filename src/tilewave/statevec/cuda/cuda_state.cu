@@ -9,6 +9,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/device_costs.h"
+#include "tilewave/statevec/tile/jit_source.h"
 
 namespace tilewave::statevec {
 
@@ -186,11 +187,26 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 }
 
 template <class T>
-LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_t pass) {
+JitCache::Entry* CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
+  // small circuits have the same bits every time
+  if (pass.predicted_s < kJitShortestPass_s || num_qubits_ < cost_.search_from_qubits) {
+    return nullptr;
+  }
+  JitCache* const cache = JitCache::of_process();
+  if (!cache) return nullptr;
+  std::optional<std::string> source = tile::jit_source(program, launcher_of(pass).blocks());
+  return source ? &cache->entry(std::move(*source), info_) : nullptr;
+}
+
+template <class T>
+LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, const Plan& plan,
+                                       std::size_t pass) {
   const std::size_t size = aligned(program.code.size()) + aligned(program.tables.size());
   LoweredPlan::Step step;
   step.frame = program.frame;
   step.pass = pass;
+  step.jit = jit_entry(program, plan.passes[pass]);
+  step.predicted_s = plan.passes[pass].predicted_s;
   step.code = workspace_->place(size, stream_);
   step.tables = step.code + aligned(program.code.size());
   std::byte* staged = workspace_->staged(step.code);
@@ -204,8 +220,14 @@ template <class T>
 void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
                          Complex<T>* amplitudes, const TileSums& sums) {
   const std::byte* programs = workspace_->programs();
+  const void* compiled = nullptr;
+  if (step.jit) {
+    JitCache* const cache = JitCache::of_process();
+    compiled = cache->function(*step.jit);
+    if (!compiled) cache->note(*step.jit, step.predicted_s);
+  }
   launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
-                  sums.at, sums.of_slots);
+                  sums.at, sums.of_slots, compiled);
 }
 
 template <class T>
@@ -249,6 +271,26 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
 }
 
 template <class T>
+void CudaState<T>::prepare(const Plan& plan) {
+  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
+           "the plan is for another state");
+  use_device();
+  const std::uint64_t key = fingerprint(plan);
+  Workspace::Lease lease(*workspace_, stream_);
+  ProgramStore::Programs programs;
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    programs.push_back(lower(plan, p, tile::kManyTries));
+    for (const tile::TilePass& program : programs.back()) {
+      if (JitCache::Entry* entry = jit_entry(program, plan.passes[p]))
+        JitCache::of_process()->request(*entry);
+    }
+  }
+  workspace_->store().keep(key, std::move(programs), plan.passes.size());
+  lowered_.key = 0;
+  if (JitCache* cache = JitCache::of_process()) cache->wait();
+}
+
+template <class T>
 void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
            "the plan is for another state");
@@ -289,7 +331,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
     }
     const auto launch = [&] {
       for (const tile::TilePass& program : kept ? (*kept)[p] : made[p]) {
-        lowered_.steps.push_back(upload(program, p));
+        lowered_.steps.push_back(upload(program, plan, p));
         start(launcher, lowered_.steps.back(), amps_, sums);
         program_bytes += ProgramStore::bytes_of(program);
       }

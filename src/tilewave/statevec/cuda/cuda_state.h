@@ -9,6 +9,7 @@
 
 #include "tilewave/runtime/cuda/memory.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/cuda/workspace.h"
 #include "tilewave/statevec/state.h"
@@ -21,6 +22,8 @@ struct LoweredPlan {
     tile::PassFrame frame;
     std::size_t pass = 0;              ///< of the plan; a long one has several steps
     std::size_t code = 0, tables = 0;  ///< offsets in the workspace
+    JitCache::Entry* jit = nullptr;    ///< of its kernel, if it may have one
+    double predicted_s = 0;
   };
   std::uint64_t key = 0,  ///< set once every pass has its programs
       epoch = 0;          ///< of the workspace: every program is there as long as it lasts
@@ -43,6 +46,7 @@ class CudaState final : public State {
   void set_product_state(std::span<const cplx> a) override;
   void set_amplitudes(std::span<const cplx> amplitudes) override;
   void run(const Plan& plan, const RunObserver& observer) override;
+  void prepare(const Plan& plan) override;
   void materialize() override;
   double norm() override;
   std::vector<double> marginals() override;
@@ -92,7 +96,9 @@ class CudaState final : public State {
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);
   /// Copies a program of a pass to the device.
-  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass);
+  LoweredPlan::Step upload(const tile::TilePass& program, const Plan& plan, std::size_t pass);
+  /// Of the kernel of a program; null where the interpreter does as well.
+  JitCache::Entry* jit_entry(const tile::TilePass& program, const Pass& pass);
   /// What the last pass of a run sums up as it stores, see PassArguments.
   struct TileSums {
     double* at = nullptr;

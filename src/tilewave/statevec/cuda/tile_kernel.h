@@ -6,34 +6,17 @@
 #include <span>
 
 #include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/pass_arguments.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::cuda {
-
-template <class T>
-struct PassArguments {
-  tile::PassFrame frame;
-  Complex<T>* state;
-  const std::byte* code;
-  const std::byte* tables;
-  double* sums;        ///< tile after tile, of |a|^2 as it is stored; null: not asked for
-  bool sums_of_slots;  ///< 1 + K sums a tile instead of one, see num_tile_sums()
-  /// Those of the frame, so that threads need not convert them.
-  Complex<T> scale;
-  T bit_scale[tile::kMaxTileQubits];
-};
-
-/// Sums a tile: all of it, and, for every slot, the amplitudes whose bit of that slot is 1 before
-/// the flips of the store, in the order of PassFrame::store_column.
-constexpr int num_tile_sums(int tile_qubits, bool of_slots) {
-  return of_slots ? 1 + tile_qubits : 1;
-}
 
 /// One tile shape, compiled for each set of operations. Tiles of two blocks need a device with
 /// clusters.
 template <class T>
 struct TileKernel {
   int tile_qubits, register_bits, block_bits;
+  int blocks;  ///< that share a multiprocessor, without matrices
   const char* name;
   void (*function[3])(PassArguments<T>);  ///< by tile::OpSet
 };

@@ -29,7 +29,7 @@ std::size_t allow(int device, const void* function, std::size_t shared_bytes) {
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
                              const std::byte* tables, const runtime::cuda::Stream& stream,
-                             double* sums, bool sums_of_slots) {
+                             double* sums, bool sums_of_slots, const void* compiled) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.block_qubits()) +
@@ -39,13 +39,20 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
                              std::size_t{16} * frame.max_chunk16;
   const auto set = static_cast<std::size_t>(frame.op_set);
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
-  if (shared > allowed_[set]) allowed_[set] = allow(device_, function, shared);
+  if (compiled) {
+    function = compiled;
+    allow(device_, function, shared);
+  } else if (shared > allowed_[set]) {
+    allowed_[set] = allow(device_, function, shared);
+  }
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   PassArguments<T> arguments{frame, state, code, tables, sums, sums_of_slots, {}, {}};
   arguments.scale = {static_cast<T>(frame.scale_re), static_cast<T>(frame.scale_im)};
   std::copy_n(frame.bit_scale, tile::kMaxTileQubits, arguments.bit_scale);
-  rc::launch(kernel_.function[set], dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
-             shared, stream, arguments);
+  void* pointers[] = {&arguments};
+  rc::check(rc::driver().launch(function, dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
+                                pointers, shared, stream.get()),
+            "start a kernel on the device");
 }
 
 template class TileLauncher<double>;

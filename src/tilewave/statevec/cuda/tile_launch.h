@@ -21,11 +21,13 @@ class TileLauncher {
             sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle, kernel_.block_bits};
   }
   const char* name() const { return kernel_.name; }
+  int blocks() const { return kernel_.blocks; }
 
-  /// `code` and `tables` are on the device; `sums`, if any: see PassArguments.
+  /// `code` and `tables` are on the device; `sums`, if any: see PassArguments. `compiled`: a kernel
+  /// of exactly this program, or null for the interpreter.
   void launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
               const std::byte* tables, const runtime::cuda::Stream& stream, double* sums = nullptr,
-              bool sums_of_slots = false);
+              bool sums_of_slots = false, const void* compiled = nullptr);
 
  private:
   TileKernel<T> kernel_;

@@ -23,13 +23,9 @@
 
 #include "tilewave/base/complex.h"
 #include "tilewave/statevec/plan/kept_passes.h"
+#include "tilewave/statevec/plan/precision.h"
 
 namespace tilewave::statevec {
-
-enum class Precision : std::uint8_t { kSingle, kDouble };
-
-/// Bytes of one amplitude.
-constexpr std::uint64_t amplitude_bytes(Precision p) { return p == Precision::kDouble ? 16 : 8; }
 
 constexpr int kMaxQubits = 48;  ///< more cannot be held by any machine this program runs on
 
@@ -43,8 +39,6 @@ enum class ActionKind : std::uint8_t {
   kPhase,   ///< a phase polynomial: every term multiplies by e^{2 pi i turns / 2^64} where all bits
             ///< of its mask are 1
 };
-
-constexpr int kMaxTargets = 8;  ///< of one matrix
 
 /// One step on a group of amplitudes. In a Plan every bit is a physical position.
 struct Action {

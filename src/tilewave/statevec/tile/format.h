@@ -29,7 +29,7 @@
 
 #include "tilewave/base/complex.h"
 #include "tilewave/base/host_device.h"
-#include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/precision.h"
 
 namespace tilewave::statevec::tile {
 
@@ -199,7 +199,7 @@ struct OpWord {
 
 /// An operation in the list that devices read.
 struct ListedOp {
-  OpWord word;
+  OpWord word{};
   std::uint32_t pairs = 0;  ///< OpHead::pairs
 };
 constexpr std::uint32_t kInlineOps = 256;
@@ -339,7 +339,9 @@ struct PassFrame {
   double bit_scale[kMaxTileQubits]{};
 };
 
+#if !defined(__CUDACC_RTC__)  // knows no offsetof
 static_assert(offsetof(PassFrame, first_ops) % sizeof(ListedOp) == 0, "read as a whole");
+#endif
 
 /// Blocks of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level
 /// cache for loads: all their tiles arrive in shared memory by themselves. Others may, and have any

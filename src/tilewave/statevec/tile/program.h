@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/tile/format.h"
 
 namespace tilewave::statevec::tile {

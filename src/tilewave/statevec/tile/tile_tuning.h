@@ -94,4 +94,12 @@ inline int code_bytes(std::uint32_t code) {
   return bytes;
 }
 
+/// Kernels compiled for one program (jit_source.h): the most
+/// that is compiled by prediction, what the instruction cache holds of their code as compiled, and
+/// bytes of machine code (sm_90) of load, exchanges and store, of an exchange, of a table and of
+/// a lift.
+inline constexpr int kJitCodeBytes = 130 << 10, kJitMostCodeBytes = 150 << 10;
+inline constexpr int kJitFrameBytes = 16 << 10;
+inline constexpr int kJitExchangeBytes = 2200, kJitTableBytes = 2000, kJitLiftBytes = 1040;
+
 }  // namespace tilewave::statevec::tile

@@ -1,0 +1,98 @@
+#include "tilewave/runtime/cuda/nvrtc.h"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+namespace tilewave::runtime::cuda {
+
+namespace {
+
+constexpr int kSuccess = 0;
+
+/// The library's file, or null: where the variable says, or of the toolkit this program was built
+/// with, in the search path of the system or where toolkits are installed.
+void* open_library(std::string& why) {
+  const char* path = std::getenv("TILEWAVE_NVRTC");
+  const std::string name = "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000);
+  std::vector<std::string> names = {name, "/usr/local/cuda/lib64/" + name};
+  if (path && *path) names = {path};
+  void* library = nullptr;
+  for (const std::string& file : names) {
+    if (library) break;
+    library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library && why.empty()) why = dlerror();
+  }
+  return library;
+}
+
+}  // namespace
+
+std::string Nvrtc::open() {
+  std::string why;
+  void* const library = open_library(why);
+  if (!library) return why;
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (!function) missing = name;
+  };
+  find(get_version, "nvrtcVersion");
+  find(create, "nvrtcCreateProgram");
+  find(destroy, "nvrtcDestroyProgram");
+  find(compile_program, "nvrtcCompileProgram");
+  find(log_size, "nvrtcGetProgramLogSize");
+  find(get_log, "nvrtcGetProgramLog");
+  find(binary_size, "nvrtcGetCUBINSize");
+  find(get_binary, "nvrtcGetCUBIN");
+  return missing.empty() ? "" : "the NVRTC library has no " + missing;
+}
+
+const Nvrtc* Nvrtc::load(std::string* why) {
+  static std::string reason;
+  static const Nvrtc* const loaded = [] {
+    auto* nvrtc = new Nvrtc;
+    reason = nvrtc->open();
+    return reason.empty() ? nvrtc : nullptr;
+  }();
+  if (why) *why = reason;
+  return loaded;
+}
+
+std::string Nvrtc::version() const {
+  int major = 0, minor = 0;
+  if (get_version(&major, &minor) != kSuccess) return "?";
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+Nvrtc::Program Nvrtc::compile(const std::string& source, std::span<const SourceFile> files,
+                              std::span<const std::string> options) const {
+  std::vector<const char*> texts, names, words;
+  for (const SourceFile& file : files) names.push_back(file.name), texts.push_back(file.text);
+  for (const std::string& option : options) words.push_back(option.c_str());
+  Program out;
+  Handle program = nullptr;
+  if (create(&program, source.c_str(), "program.cu", static_cast<int>(files.size()), texts.data(),
+             names.data()) != kSuccess) {
+    out.log = "NVRTC takes no program";
+    return out;
+  }
+  const bool compiled =
+      compile_program(program, static_cast<int>(words.size()), words.data()) == kSuccess;
+  std::size_t size = 0;
+  if (log_size(program, &size) == kSuccess && size > 1) {
+    out.log.resize(size);
+    if (get_log(program, out.log.data()) != kSuccess) out.log.clear();
+    while (!out.log.empty() && out.log.back() == '\0') out.log.pop_back();
+  }
+  if (compiled && binary_size(program, &size) == kSuccess) {
+    out.binary.resize(size);
+    if (get_binary(program, out.binary.data()) != kSuccess) out.binary.clear();
+  }
+  if (!compiled && out.log.empty()) out.log = "NVRTC failed without a word";
+  (void)destroy(&program);
+  return out;
+}
+
+}  // namespace tilewave::runtime::cuda

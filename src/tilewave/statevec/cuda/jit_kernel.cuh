@@ -1,0 +1,265 @@
+// A tile pass compiled for one program: what the interpreter of tile_kernel.cuh finds out operation
+// by operation is known to the compiler, which is the device's own at run time (jit_cache.h). The
+// numbers of operations (angles, factors) are data, as for the interpreter, so that circuits which
+// differ in them share a kernel.
+//
+// Compiled by NVRTC: no header of the standard library beyond those of jit_headers.h.
+//
+// A program is a struct `Program` (jit_source.h) with
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumOps
+//   frame()      the frame of the pass, without its operations
+//   op(i)        JitOp
+//   exchange(k)  JitExchange, 0 for the first phase
+//   turned(k)    JitTurned
+#pragma once
+
+#include "tilewave/statevec/cuda/tile_machine.cuh"
+
+namespace tilewave::statevec::cuda {
+
+/// An operation: its word and pairs (OpHead), and which exchange or turned layer it is.
+struct JitOp {
+  std::uint32_t word, pairs, detail;
+};
+
+/// Columns of an exchange, and the bits that can be 1 in the address of amplitude 0 before it
+/// (`from`) and after it (`to`).
+struct JitExchange {
+  std::uint32_t write[tile::kMaxRegisterBits], read[tile::kMaxRegisterBits];
+  std::uint32_t thread[tile::kMaxTileQubits];
+  std::uint32_t constant;      ///< XORed into every address read
+  std::uint32_t tile_columns;  ///< number of those, in the payload
+  std::uint32_t from, to;
+};
+
+/// What a turned layer has beside its numbers: OpHead::signs, and mask and ties of each lift in the
+/// order of the payload.
+struct JitTurned {
+  std::uint32_t signs, mask[tile::kMaxRegisterBits], ties[tile::kMaxRegisterBits];
+};
+
+/// The column of amplitude `j`, in the bits of `within`.
+__device__ constexpr std::uint32_t known_column(
+    const std::uint32_t (&column)[tile::kMaxRegisterBits], int j, std::uint32_t within) {
+  std::uint32_t sum = 0;
+  for (int b = 0; b < tile::kMaxRegisterBits; ++b) sum ^= j >> b & 1 ? column[b] & within : 0;
+  return sum;
+}
+
+/// Where amplitude `j` of a thread is: bits of its column that are 0 in every `here` (those not in
+/// `mixed`) are added to the address by the access itself.
+__device__ __forceinline__ std::uint32_t known_address(
+    std::uint32_t here, const std::uint32_t (&column)[tile::kMaxRegisterBits], int j,
+    std::uint32_t mixed) {
+  return (here ^ known_column(column, j, mixed)) + known_column(column, j, ~mixed);
+}
+
+/// -x, of which only the assembler knows: it folds it into what comes next. The optimiser before it
+/// takes minutes to move such signs through a program.
+__device__ __forceinline__ float negative(float x) {
+  float y;
+  asm("neg.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ double negative(double x) {
+  double y;
+  asm("neg.f64 %0, %1;" : "=d"(y) : "d"(x));
+  return y;
+}
+
+/// Another sign for the amplitudes of `Set`.
+template <std::uint32_t Set, int N, class T>
+__device__ __forceinline__ void negate_known(Complex<T> (&a)[N]) {
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    if (Set >> j & 1) a[j] = {negative(a[j].re), negative(a[j].im)};
+  }
+}
+
+/// The amplitudes of the 1-half of bit R whose pair is in `ties`.
+template <int R, int RB>
+__device__ constexpr std::uint32_t tied_amplitudes(std::uint32_t ties) {
+  std::uint32_t set = 0;
+  for (int k = 0; k < 1 << (RB - 1); ++k) {
+    set |= ties >> k & 1 ? 1u << (tile::without_bit<R>(k) | 1 << R) : 0;
+  }
+  return set;
+}
+
+template <class Program>
+struct Compiled {
+  using T = typename Program::Real;
+  static constexpr bool kIsKnown = true;
+  static constexpr int RB = tile::kMaxRegisterBits;
+  static constexpr int K = Program::kBlockQubits;
+  using TileMachine = Machine<T, K, RB, Program::kBlockBits>;
+
+  struct Place {
+    Complex<T> (&a)[1 << RB];
+    std::uint32_t& here;
+    const std::byte* window;
+    const tile::PhaseContext<T>& context;
+    std::uint32_t tile;
+    const TileMachine& machine;
+  };
+
+  static __device__ __forceinline__ std::uint32_t first_address(std::uint32_t here, int j) {
+    constexpr JitExchange x = Program::exchange(0);
+    return known_address(here, x.read, j, x.to);
+  }
+
+  __device__ __forceinline__ void operator()(Complex<T> (&a)[1 << RB], std::uint32_t& here,
+                                             const std::byte* window,
+                                             const tile::PhaseContext<T>& context,
+                                             std::uint32_t tile_number,
+                                             const TileMachine& machine) const {
+    const Place p{a, here, window, context, tile_number, machine};
+    apply_all(p, std::make_index_sequence<Program::kNumOps>{});
+  }
+
+  template <std::size_t... I>
+  static __device__ __forceinline__ void apply_all(const Place& p, std::index_sequence<I...>) {
+    (apply<I>(p), ...);
+  }
+
+  template <std::uint32_t I>
+  static __device__ __forceinline__ void exchange(const Place& p, const std::byte* payload) {
+    constexpr JitExchange x = Program::exchange(I);
+    std::byte* const shared = p.machine.shared;
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      *reinterpret_cast<Complex<T>*>(shared + known_address(p.here, x.write, j, x.from)) = p.a[j];
+    }
+    p.here = columns<K - RB>(x.thread, threadIdx.x) ^ x.constant;
+    if constexpr (x.tile_columns > 0) {
+      const auto* column = reinterpret_cast<const std::uint32_t*>(payload);
+      p.here ^= tile::exchange_shift(column + 2 * RB + (K - RB), p.tile) ^ x.constant;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < 1 << RB; ++j) {
+      p.a[j] =
+          *reinterpret_cast<const Complex<T>*>(shared + known_address(p.here, x.read, j, x.to));
+    }
+  }
+
+  /// Lift number `Lift` of the layer, of bit R or a lower one, and those after it.
+  template <std::uint32_t I, std::uint32_t Flags, int R, int Lift>
+  static __device__ __forceinline__ void turned_lifts(const Place& p, const std::byte* payload) {
+    using tile::TurnedLayer;
+    if constexpr (R >= 0) {
+      if constexpr (Flags >> (TurnedLayer::kLifts + R) & 1) {
+        constexpr JitTurned x = Program::turned(I);
+        constexpr std::uint32_t kMask = x.mask[Lift];
+        tile::TurnedLift<T> f =
+            tile::turned_numbers<T>(payload + std::size_t{Lift} * sizeof(tile::TurnedLift<T>));
+        if constexpr (kMask != 0) {
+          const std::uint32_t key = p.context.thread | p.tile << tile::kSignTileShift;
+          const std::uint32_t sign = static_cast<std::uint32_t>(__popc(kMask & key)) << 31;
+          f.up = tile::with_sign(f.up, sign);
+          f.down = tile::with_sign(f.down, sign);
+        }
+        if constexpr (Flags >> (TurnedLayer::kTies + R) & 1) {
+          negate_known<tied_amplitudes<R, RB>(x.ties[Lift])>(p.a);
+        }
+        constexpr std::uint32_t kOwn = Flags & ~(1u << (TurnedLayer::kTies + R));
+        tile::turned_lift<R, RB>(p.a, kOwn, f, 0, [] {});
+        turned_lifts<I, Flags, R - 1, Lift + 1>(p, payload);
+      } else {
+        turned_lifts<I, Flags, R - 1, Lift>(p, payload);
+      }
+    }
+  }
+
+  template <std::uint32_t I, std::uint32_t Flags, std::uint32_t NumRows>
+  static __device__ __forceinline__ void turned_layer(const Place& p, const std::byte* payload) {
+    using tile::TurnedLayer;
+    constexpr JitTurned x = Program::turned(I);
+    if constexpr ((Flags & TurnedLayer::kSigns) && NumRows == 0) {
+      negate_known<x.signs>(p.a);
+    } else if constexpr (Flags & TurnedLayer::kSigns) {
+      const std::uint32_t key = p.context.thread | p.tile << tile::kSignTileShift;
+      constexpr auto kLifts = static_cast<std::uint32_t>(
+          std::popcount(Flags >> TurnedLayer::kLifts & ((1u << tile::kMaxRegisterBits) - 1)));
+      const auto* row =
+          reinterpret_cast<const tile::SignRow*>(payload + kLifts * sizeof(tile::TurnedLift<T>));
+      std::uint32_t set = x.signs;
+#pragma unroll 1
+      for (std::uint32_t k = 0; k < NumRows; ++k) {
+        const tile::SignRow r = row[k];
+        set ^= r.set & (0u - (tile::parity(r.mask & key) & tile::parity(r.other & key)));
+      }
+      tile::change_signs<RB>(p.a, set);
+    }
+    turned_lifts<I, Flags, RB - 1, 0>(p, payload);
+  }
+
+  template <std::uint32_t I>
+  static __device__ __forceinline__ void apply(const Place& p) {
+    using namespace tile;
+    constexpr JitOp op = Program::op(I);
+    constexpr OpWord head{op.word};
+    constexpr std::uint32_t code = head.code();
+    const std::byte* const controls = p.window + head.extent() + sizeof(OpHead);
+    const std::byte* const payload = controls + (head.controlled() ? sizeof(OpControls) : 0);
+    const auto* const numbers = reinterpret_cast<const T*>(payload);
+    const bool acts =
+        !head.controlled() ||
+        op_allowed(head, *reinterpret_cast<const OpControls*>(controls), p.context.thread, p.tile);
+    const auto* const lanes = reinterpret_cast<const Complex<T>*>(payload + 16);
+    if constexpr (code == kEnd) {
+      p.machine.next_chunk();
+    } else if constexpr (code == kExchange) {
+      exchange<op.detail>(p, payload);
+      if constexpr (Program::kBlockBits > 0 && head.index() != 0) arrive_at_cluster();
+    } else if constexpr (code == kCross) {
+      p.machine.cross(head.index() != 0);
+    } else if constexpr (code == kGeneral) {
+      p.machine.make_general(head.index());
+    } else if constexpr (code == kPhaseAll) {
+      phase_all<RB>(p.a, phase_factor(head, payload, lanes, p.context));
+    } else if constexpr (code == kPhaseSet) {
+      phase_set<RB>(p.a, phase_factor(head, payload, lanes, p.context), op.pairs);
+    } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 3)) {
+      const auto* const entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
+      const LiftNumbers<T> first = lift_numbers<T>(payload);
+      if constexpr (code == kTable) {
+        factors<RB>(p.a, entry);
+      } else if constexpr (code == kTable + 1) {
+        rotations<RB>(p.a, entry);
+      } else if constexpr (code == kTable + 2) {
+        mirrored<RB>(p.a, entry);
+      }
+      lifts<0, RB>(p.a, head.index(), payload, first);
+    } else if constexpr (code == kTurnedLayer) {
+      turned_layer<op.detail, op.pairs, head.index()>(p, payload);
+#define TW_ONE_BIT(KIND, ...)                            \
+  }                                                      \
+  else if constexpr (code >= KIND && code < KIND + RB) { \
+    constexpr int R = static_cast<int>(code - KIND);     \
+    __VA_ARGS__;
+      TW_ONE_BIT(kFlip, if (acts) flip<R, RB>(p.a, op.pairs))
+      TW_ONE_BIT(kRotate, if (acts) rotate<R, RB>(p.a, numbers[0], numbers[1], op.pairs))
+      TW_ONE_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(p.a, head, payload)))
+      TW_ONE_BIT(kTauI, (bit_tau<R, RB, kTauI>(p.a, head, payload)))
+      TW_ONE_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(p.a, head, payload)))
+      TW_ONE_BIT(kPhase, (bit_phase<R, RB, kPhase>(p.a, head, payload, p.context)))
+      TW_ONE_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(p.a, head, payload, p.context)))
+      TW_ONE_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(p.a, head, payload, p.context)))
+      TW_ONE_BIT(kLift, (lift<R, RB>(p.a, lift_numbers<T>(payload))))
+#undef TW_ONE_BIT
+    } else {
+      static_assert(code == kEnd, "an operation that is not compiled");
+    }
+  }
+};
+
+/// `f`: a constant of the program.
+template <class Program>
+__device__ __forceinline__ void run_compiled_pass(
+    const PassFrame& f, const PassArguments<typename Program::Real>& args) {
+  run_tile_pass<typename Program::Real, Program::kBlockQubits, tile::kMaxRegisterBits,
+                Program::kBlockBits>(f, args, Compiled<Program>{});
+}
+
+}  // namespace tilewave::statevec::cuda

@@ -1,0 +1,282 @@
+#include "tilewave/statevec/tile/jit_source.h"
+
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
+
+namespace tilewave::statevec::tile {
+
+namespace {
+
+/// The operations of a program, in order, with what they refer to.
+class Operations {
+ public:
+  explicit Operations(const TilePass& pass) : pass_(pass) {}
+
+  /// f(word, pairs, payload after the head) of each operation.
+  template <class F>
+  void for_each(const F& f) const {
+    const PassFrame& frame = pass_.frame;
+    std::size_t chunk = 0;
+    for (std::uint32_t k = frame.first_op; k < frame.end_op; ++k) {
+      ListedOp op;
+      if (k < kInlineOps) {
+        op = frame.first_ops[k];
+      } else {
+        const std::size_t at =
+            std::size_t{16} * frame.far_ops + sizeof op * (k - std::size_t{kInlineOps});
+        TW_CHECK(at + sizeof op <= pass_.tables.size(), "an operation is not in the tables");
+        std::memcpy(&op, pass_.tables.data() + at, sizeof op);
+      }
+      f(op, chunk + op.word.extent());
+      if (op.word.code() == kEnd) {
+        ChunkHead head;
+        std::memcpy(&head, pass_.code.data() + chunk, sizeof head);
+        chunk = std::size_t{16} * head.next16;
+      }
+    }
+  }
+
+  template <class V>
+  V read(std::size_t at) const {
+    TW_CHECK(at + sizeof(V) <= pass_.code.size(), "an operation reaches beyond its program");
+    V value;
+    std::memcpy(&value, pass_.code.data() + at, sizeof value);
+    return value;
+  }
+
+ private:
+  const TilePass& pass_;
+};
+
+class Writer {
+ public:
+  Writer(const TilePass& pass, int blocks) : pass_(pass), frame_(pass.frame), blocks_(blocks) {}
+
+  std::string write() {
+    const Operations operations(pass_);
+    exchanges_.push_back(first_phase());
+    std::string ops;
+    std::uint32_t num_ops = 0;
+    operations.for_each([&](const ListedOp& op, std::size_t at) {
+      std::uint32_t detail = 0;
+      // where the numbers of an operation lie is part of its word, its pairs may be flags
+      if (op.word.code() == kExchange) {
+        detail = static_cast<std::uint32_t>(exchanges_.size());
+        exchanges_.push_back(exchange(operations, at + sizeof(OpHead)));
+      } else if (op.word.code() == kTurnedLayer) {
+        detail = static_cast<std::uint32_t>(turned_.size());
+        turned_.push_back(turned(operations, op.pairs, at));
+      }
+      ops += "{" + text(op.word.word) + "," + text(op.pairs) + "," + text(detail) + "},\n";
+      ++num_ops;
+    });
+    out_ =
+        "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
+        "namespace tilewave::statevec::cuda {\n"
+        "struct Program {\n";
+    const bool is_double = pass_.shape.precision == Precision::kDouble;
+    out_ += std::string("using Real = ") + (is_double ? "double" : "float") + ";\n";
+    constant("int", "kBlockQubits", std::to_string(pass_.shape.block_qubits()));
+    constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
+    constant("int", "kMinBlocks", std::to_string(blocks_));
+    constant("std::uint32_t", "kNumOps", text(num_ops));
+    write_frame();
+    function("JitOp", "op", ops);
+    function("JitExchange", "exchange", joined(exchanges_));
+    if (turned_.empty()) turned_.push_back("{}");
+    function("JitTurned", "turned", joined(turned_));
+    out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
+    out_ += std::string("extern \"C\" __global__ void ") +
+            (pass_.shape.block_bits ? "TW_CLUSTER_OF(2) " : "") +
+            "__launch_bounds__(1 << (Program::kBlockQubits - tile::kMaxRegisterBits), "
+            "Program::kMinBlocks)\n" +
+            kJitKernelName +
+            "(const __grid_constant__ PassArguments<Program::Real> args) {\n"
+            "run_compiled_pass<Program>(kFrame, args);\n}\n}\n";
+    return std::move(out_);
+  }
+
+ private:
+  static std::string text(std::uint64_t x) { return std::to_string(x) + "u"; }
+  static std::string wide(std::uint64_t x) { return std::to_string(x) + "ull"; }
+  template <class Range>
+  static std::string list(const Range& numbers) {
+    std::string out = "{";
+    for (std::uint32_t x : numbers) out += text(x) + ",";
+    return out + "}";
+  }
+  static std::string joined(const std::vector<std::string>& entries) {
+    std::string out;
+    for (const std::string& entry : entries) out += entry + ",\n";
+    return out;
+  }
+  void constant(const char* type, const char* name, const std::string& value) {
+    out_ += std::string("static constexpr ") + type + " " + name + " = " + value + ";\n";
+  }
+  void function(const char* type, const char* name, const std::string& entries) {
+    out_ += std::string("__device__ static constexpr ") + type + " " + name +
+            "(std::uint32_t i) {\nconst " + type + " all[] = {\n" + entries +
+            "};\nreturn all[i];\n}\n";
+  }
+
+  /// The fields that kernels use, but for numbers, the list of operations and what a launch alone
+  /// needs.
+  void write_frame() {
+    const PassFrame& f = frame_;
+    out_ += "__device__ static constexpr PassFrame frame() {\nPassFrame f{};\n";
+    const auto set = [&](const std::string& name, std::uint64_t value) {
+      if (value) out_ += "f." + name + " = " + wide(value) + ";\n";
+    };
+    const auto each = [&](const std::string& name, const auto& values, std::size_t count) {
+      for (std::size_t k = 0; k < count; ++k) set(name + "[" + std::to_string(k) + "]", values[k]);
+    };
+    const auto slots = static_cast<std::size_t>(pass_.shape.block_qubits());
+    each("load_column", f.load_column, slots);
+    each("store_column", f.store_column, slots);
+    set("store_xor", f.store_xor);
+    set("store_add", f.store_add);
+    set("block_load", f.block_load);
+    each("block_move", f.block_move, 2);
+    set("zero_load", f.zero_load);
+    set("zero_store", f.zero_store);
+    each("place_column", f.place_column, slots);
+    each("first_column", f.first_column, slots);
+    each("first_shift", f.first_shift, std::size(f.first_shift));
+    set("through_shared", f.through_shared);
+    set("num_runs", f.num_runs);
+    for (std::size_t r = 0; r < f.num_runs; ++r) {
+      const std::string run = "runs[" + std::to_string(r) + "]";
+      set(run + ".from", f.runs[r].from);
+      set(run + ".to", f.runs[r].to);
+      set(run + ".width", f.runs[r].width);
+    }
+    out_ += "f.scale_kind = static_cast<tile::ScaleKind>(" +
+            text(static_cast<std::uint32_t>(f.scale_kind)) + ");\n";
+    set("num_chunks", f.num_chunks);
+    set("arrives", f.arrives);
+    set("needs_barrier", f.needs_barrier);
+    set("max_chunk16", f.max_chunk16);
+    set("max_linear", f.max_linear);
+    set("first_chunk16", f.first_chunk16);
+    set("first_linear", f.first_linear);
+    set("first_linear_tables", f.first_linear_tables);
+    set("tile_bits", f.tile_bits);
+    set("max_general", f.max_general);
+    out_ += "return f;\n}\n";
+  }
+
+  struct Columns {
+    std::vector<std::uint32_t> write, read, thread;
+    std::uint32_t constant = 0, tile_columns = 0, to = 0;
+  };
+
+  /// Counts the bits that can be 1 in the address of amplitude 0 after it, too.
+  std::string print(Columns& c, const std::vector<std::uint32_t>& tiles) {
+    c.to = c.constant;
+    for (std::uint32_t column : c.thread) c.to |= column;
+    for (std::uint32_t column : tiles) c.to |= column;
+    c.thread.resize(kMaxTileQubits);
+    std::string out = "{" + list(c.write) + "," + list(c.read) + "," + list(c.thread) + "," +
+                      text(c.constant) + "," + text(tiles.size()) + "," + text(from_) + "," +
+                      text(c.to) + "}";
+    from_ = c.to;
+    return out;
+  }
+
+  static constexpr std::size_t kRegisters = kMaxRegisterBits;
+
+  std::string first_phase() {
+    Columns c;
+    const auto slots = static_cast<std::size_t>(pass_.shape.block_qubits());
+    c.write.resize(kRegisters);
+    c.read.assign(frame_.first_column, frame_.first_column + kRegisters);
+    c.thread.assign(frame_.first_column + kRegisters, frame_.first_column + slots);
+    std::vector<std::uint32_t> tiles;
+    if (through_shared()) {
+      c.constant = frame_.first_shift[0];
+      for (std::uint32_t k = 0; k < frame_.first_shift[1]; ++k)
+        tiles.push_back(frame_.first_shift[3 + 2 * k]);
+    }
+    return print(c, tiles);
+  }
+
+  bool through_shared() const { return loads_through_shared(pass_.shape) || frame_.through_shared; }
+
+  std::string exchange(const Operations& operations, std::size_t at) {
+    const auto take = [&](std::size_t count) {
+      std::vector<std::uint32_t> numbers(count);
+      for (std::uint32_t& x : numbers) x = operations.read<std::uint32_t>(at), at += 4;
+      return numbers;
+    };
+    Columns c;
+    c.write = take(kRegisters);
+    c.read = take(kRegisters);
+    c.thread = take(static_cast<std::size_t>(pass_.shape.thread_bits()));
+    const auto tail = take(2);
+    c.constant = tail[0];
+    std::vector<std::uint32_t> tiles;
+    for (std::uint32_t k = 0; k < tail[1]; ++k) tiles.push_back(take(2)[1]);
+    return print(c, tiles);
+  }
+
+  std::string turned(const Operations& operations, std::uint32_t flags, std::size_t at) const {
+    const auto head = operations.read<OpHead>(at);
+    std::vector<std::uint32_t> mask(kRegisters), ties(kRegisters);
+    const int lifts = std::popcount(flags >> TurnedLayer::kLifts & (bit(kMaxRegisterBits) - 1));
+    const std::size_t size = pass_.shape.precision == Precision::kDouble
+                                 ? sizeof(TurnedLift<double>)
+                                 : sizeof(TurnedLift<float>);
+    const std::size_t mask_at = pass_.shape.precision == Precision::kDouble
+                                    ? offsetof(TurnedLift<double>, mask)
+                                    : offsetof(TurnedLift<float>, mask);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(lifts); ++k) {
+      const std::size_t numbers = at + sizeof(OpHead) + k * size + mask_at;
+      mask[k] = operations.read<std::uint32_t>(numbers);
+      ties[k] = operations.read<std::uint32_t>(numbers + 4);
+    }
+    return "{" + text(head.signs) + "," + list(mask) + "," + list(ties) + "}";
+  }
+
+  const TilePass& pass_;
+  const PassFrame& frame_;
+  const int blocks_;
+  std::string out_;
+  std::vector<std::string> exchanges_, turned_;
+  std::uint32_t from_ = 0;
+};
+
+}  // namespace
+
+int jit_code_bytes(const TilePass& pass) {
+  int bytes = kJitFrameBytes;
+  Operations(pass).for_each([&](const ListedOp& op, std::size_t) {
+    const std::uint32_t code = op.word.code();
+    int lifts = 0;
+    if (code == kTurnedLayer) {
+      lifts = std::popcount(op.pairs >> TurnedLayer::kLifts & (bit(kMaxRegisterBits) - 1));
+      lifts += std::popcount(op.pairs >> TurnedLayer::kTaus & (bit(kMaxRegisterBits) - 1)) / 2;
+    } else if (code == kLayer || (code >= kTable && code < kCross)) {
+      lifts = std::popcount(op.word.index());
+      bytes += code >= kTable ? kJitTableBytes : 0;
+    } else {
+      lifts = op.word.then_lift() ? 1 : 0;
+      bytes += code == kExchange ? kJitExchangeBytes : code_bytes(code) * 2 / 3;
+    }
+    bytes += lifts * kJitLiftBytes;
+  });
+  return bytes;
+}
+
+std::optional<std::string> jit_source(const TilePass& pass, int blocks) {
+  if (pass.frame.op_set != OpSet::kLean) return std::nullopt;
+  if (pass.shape.register_bits != kMaxRegisterBits) return std::nullopt;
+  if (jit_code_bytes(pass) > kJitCodeBytes) return std::nullopt;
+  return Writer(pass, blocks).write();
+}
+
+}  // namespace tilewave::statevec::tile
