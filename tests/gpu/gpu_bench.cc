@@ -53,6 +53,7 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
     } else {
       state.set_product_state(product);
     }
+    if (k == 1) state.prepare(make_plan(c, c.ops(), state.plan_options()));
     runtime::Timer timer;
     const Plan plan = make_plan(c, c.ops(), state.plan_options());
     const double planned = timer.elapsed_s();
@@ -66,7 +67,6 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
     }
     state.run(plan, observer);
     passes = plan.passes.size();
-    if (k == 0) state.prepare(make_plan(c, c.ops(), state.plan_options()));
     if (k > 0) {
       planning.push_back(planned);
       total.push_back(timer.elapsed_s());

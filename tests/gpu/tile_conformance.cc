@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
+#include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/random_pass.h"
 
 namespace tilewave::statevec {
@@ -100,6 +102,111 @@ class TileConformance : public testing::Test {
 };
 
 // Small enough for compute-sanitizer, with every kind of operation.
+/// Passes as kernels compiled for them, against the meaning of the pass and, bit by bit as far as
+/// roundings allow, the interpreter.
+template <class T>
+void run_compiled(bool turned) {
+  std::string why;
+  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
+  const runtime::CudaDevice device = runtime::cuda_devices().front();
+  rc::use_device(0);
+  rc::Stream stream;
+  rc::DeviceArena arena(std::size_t{128} << 20, "test states");
+  struct Case {
+    Plan plan;
+    tile::TilePass program;
+    std::size_t launcher;
+    cuda::JitCache::Entry* entry;
+    std::string name;
+  };
+  std::vector<cuda::TileLauncher<T>> launchers;
+  for (std::size_t k = 0; k < cuda::num_tile_kernels<T>(device); ++k) launchers.emplace_back(k);
+  std::vector<Case> cases;
+  std::set<std::uint32_t> kinds;
+  for (std::size_t k = 0; k < launchers.size(); ++k) {
+    const tile::Shape shape = launchers[k].shape();
+    for (int seed = 0; seed < 24; ++seed) {
+      tile::RandomPassOptions options;
+      options.num_qubits = seed % 2 ? 15 : 16;
+      options.tile_qubits = shape.tile_qubits;
+      options.row_bits = shape.row_bits;
+      options.precision = shape.precision;
+      options.num_actions = seed % 3 == 0 ? 8 : 40;
+      options.max_targets = 1;
+      options.max_degree = seed % 2 ? 2 : 4;
+      options.known_zeros = seed % 4 == 3;
+      options.turned = turned;
+      options.matrices = false;
+      tile::ChunkLimits limits;
+      if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
+      std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
+      Plan plan = tile::random_pass(options, rng);
+      tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
+      std::optional<std::string> source = tile::jit_source(program, launchers[k].blocks());
+      if (!source) continue;
+      tile::add_kinds(program, kinds);
+      cuda::JitCache::Entry& entry = cache->entry(std::move(*source), device);
+      cache->request(entry);
+      cases.push_back({std::move(plan), std::move(program), k, &entry,
+                       std::string(launchers[k].name()) + " seed " + std::to_string(seed)});
+    }
+  }
+  cache->wait();
+  int compiled = 0;
+  double worst = 0;
+  for (const Case& c : cases) {
+    const void* const kernel = cache->function(*c.entry);
+    if (!kernel) {
+      std::printf("%s: %s\n", c.name.c_str(), cache->why_not(*c.entry).c_str());
+      continue;
+    }
+    ++compiled;
+    const Pass& pass = c.plan.passes[0];
+    std::vector<cplx> reference(bit(c.plan.num_qubits));
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    std::vector<Complex<T>> host(reference.size(), {nan, nan});
+    std::mt19937_64 rng(7);
+    std::normal_distribution<double> normal;
+    for (std::uint64_t x = 0; x < reference.size(); ++x) {
+      if (x & pass.known_zero_before) continue;
+      reference[x] = {normal(rng), normal(rng)};
+      host[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
+    }
+    tile::reference_pass(c.plan, pass, reference);
+    rc::DeviceArena::Mark mark(arena);
+    auto* state = arena.take<Complex<T>>(host.size());
+    auto* code = arena.take<std::byte>(c.program.code.size());
+    auto* tables = arena.take<std::byte>(c.program.tables.size() + 16);
+    rc::copy(state, host.data(), host.size() * sizeof(Complex<T>), stream);
+    rc::copy(code, c.program.code.data(), c.program.code.size(), stream);
+    rc::copy(tables, c.program.tables.data(), c.program.tables.size(), stream);
+    launchers[c.launcher].launch(c.program.frame, state, code, tables, stream, nullptr, false,
+                                 kernel);
+    rc::copy(host.data(), state, host.size() * sizeof(Complex<T>), stream);
+    stream.synchronize();
+    double error = 0, largest = 1e-3;
+    for (std::uint64_t x = 0; x < reference.size(); ++x) {
+      if (x & pass.known_zero_after) continue;
+      const double e = std::abs(reference[x] - cplx(host[x].re, host[x].im));
+      error = std::isnan(e) ? INFINITY : std::max(error, e);
+      largest = std::max(largest, std::abs(reference[x]));
+    }
+    EXPECT_LT(error / largest, sizeof(T) == 8 ? 1e-12 : 1e-4) << c.name;
+    worst = std::max(worst, error / largest);
+  }
+  std::printf("%d of %zu passes compiled, %zu kinds of operations, worst relative error %.2e\n",
+              compiled, cases.size(), kinds.size(), worst);
+  EXPECT_GE(compiled, 16);
+}
+
+TEST_F(TileConformance, compiled_double_precision) { run_compiled<double>(false); }
+TEST_F(TileConformance, compiled_single_precision) { run_compiled<float>(false); }
+TEST_F(TileConformance, compiled_turned_layers) {
+  run_compiled<double>(true);
+  run_compiled<float>(true);
+}
+
 TEST_F(TileConformance, short_double_precision) { run_kernels<double>({12, 15}, 24); }
 TEST_F(TileConformance, short_single_precision) { run_kernels<float>({12, 15}, 24); }
 // Lifts, quarter and half turns, beside little else.

@@ -61,7 +61,8 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
         state->set_product_state(product);
       }
     };
-    if (options.warmup > 0) {  // a second plan is a better one, and everything that its runs use
+    if (options.warmup > 0) {  // the second plan, which is a better one, and all that its runs use
+      prepare_input();
       for (int k = 0; k < 2; ++k) {
         const statevec::Plan plan =
             statevec::make_plan(circuit, program.ops, state->plan_options());

@@ -221,6 +221,10 @@ void JitCache::request(Entry& entry) {
   changed_.notify_all();
 }
 
+std::string JitCache::why_not(const Entry& entry) const {
+  return entry.stage_.load(std::memory_order_acquire) == Entry::Stage::kNone ? entry.why_ : "";
+}
+
 void JitCache::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && busy_ == 0; });

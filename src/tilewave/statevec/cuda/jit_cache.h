@@ -55,6 +55,8 @@ class JitCache {
   void note(Entry& entry, double seconds);
   /// Compiles now, in the background.
   void request(Entry& entry);
+  /// Why there is none and will be none; empty otherwise.
+  std::string why_not(const Entry& entry) const;
   /// Until nothing is left to compile.
   void wait();
 

@@ -23,7 +23,8 @@ struct RandomPassOptions {
   int max_degree = 3;      ///< of phase terms
   int num_first_maps = 0;  ///< X under one control before everything else
   bool known_zeros = false;
-  bool turned = false;  ///< lifts and phases, most of them quarter and half turns
+  bool matrices = true;  ///< otherwise none, and rotations by less than a quarter turn
+  bool turned = false;   ///< lifts and phases, most of them quarter and half turns
   Precision precision = Precision::kDouble;
 };
 
@@ -88,6 +89,7 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
     };
     a.kind = static_cast<ActionKind>(below(5));
     if (o.turned && below(10)) a.kind = below(3) ? ActionKind::kLift : ActionKind::kPhase;
+    if (!o.matrices && a.kind == ActionKind::kMatrix) a.kind = ActionKind::kRotate;
     switch (a.kind) {
       case ActionKind::kLift:
         take_target();
@@ -102,7 +104,7 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
       case ActionKind::kRotate: {
         take_target();
         controls(0);
-        const double t = 3 * real();
+        const double t = (o.matrices ? 3 : 1.4) * real();
         a.m = {std::cos(t), -std::sin(t), std::sin(t), std::cos(t)};
         break;
       }
