@@ -133,17 +133,18 @@ void run_compiled(bool turned) {
       options.row_bits = shape.row_bits;
       options.precision = shape.precision;
       options.num_actions = seed % 3 == 0 ? 8 : 40;
-      options.max_targets = 1;
+      options.max_targets = seed % 5 == 4 ? 4 : 2;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
       options.turned = turned;
-      options.matrices = false;
+      options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = tile::random_pass(options, rng);
       tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
-      std::optional<std::string> source = tile::jit_source(program, launchers[k].blocks());
+      std::optional<std::string> source =
+          tile::jit_source(program, launchers[k].blocks(program.frame.op_set));
       if (!source) continue;
       tile::add_kinds(program, kinds);
       cuda::JitCache::Entry& entry = cache->entry(std::move(*source), device);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/timer.h"
@@ -187,15 +188,18 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 }
 
 template <class T>
-JitCache::Entry* CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
+bool CudaState<T>::may_compile(const Pass& pass) const {
   // small circuits have the same bits every time
-  if (pass.predicted_s < kJitShortestPass_s || num_qubits_ < cost_.search_from_qubits) {
-    return nullptr;
-  }
-  JitCache* const cache = JitCache::of_process();
-  if (!cache) return nullptr;
-  std::optional<std::string> source = tile::jit_source(program, launcher_of(pass).blocks());
-  return source ? &cache->entry(std::move(*source), info_) : nullptr;
+  return pass.predicted_s >= kJitShortestPass_s && num_qubits_ >= cost_.search_from_qubits &&
+         JitCache::of_process();
+}
+
+template <class T>
+JitCache::Entry* CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
+  if (!may_compile(pass)) return nullptr;
+  std::optional<std::string> source =
+      tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
+  return source ? &JitCache::of_process()->entry(std::move(*source), info_) : nullptr;
 }
 
 template <class T>
@@ -205,8 +209,9 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, const Plan
   LoweredPlan::Step step;
   step.frame = program.frame;
   step.pass = pass;
-  step.jit = jit_entry(program, plan.passes[pass]);
   step.predicted_s = plan.passes[pass].predicted_s;
+  step.jit = jit_entry(program, plan.passes[pass]);
+  if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
   step.code = workspace_->place(size, stream_);
   step.tables = step.code + aligned(program.code.size());
   std::byte* staged = workspace_->staged(step.code);
@@ -217,25 +222,65 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, const Plan
 }
 
 template <class T>
-void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
-                         Complex<T>* amplitudes, const TileSums& sums) {
-  const std::byte* programs = workspace_->programs();
-  const void* compiled = nullptr;
-  if (step.jit) {
-    JitCache* const cache = JitCache::of_process();
-    compiled = cache->function(*step.jit);
-    if (!compiled) cache->note(*step.jit, step.predicted_s);
+void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan& plan,
+                                 std::size_t pass,
+                                 const std::function<void(const LoweredPlan::Step&)>& f) {
+  JitCache::Entry* next = nullptr;  // what is not made yet
+  if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
+    for (const tile::TilePass& program : programs.compiled[pass]) {
+      JitCache::Entry* const entry = jit_entry(program, plan.passes[pass]);
+      if (entry && !JitCache::of_process()->function(*entry)) next = entry;
+    }
+    if (!next) {
+      for (const tile::TilePass& program : programs.compiled[pass]) f(upload(program, plan, pass));
+      return;
+    }
   }
-  launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
-                  sums.at, sums.of_slots, compiled);
+  for (const tile::TilePass& program : programs.programs[pass]) {
+    LoweredPlan::Step step = upload(program, plan, pass);
+    if (next) step.jit = next;
+    f(step);
+  }
 }
 
 template <class T>
-std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, int tries) {
+bool CudaState<T>::has_new_kernels() const {
+  return std::any_of(
+      lowered_.steps.begin(), lowered_.steps.end(), [](const LoweredPlan::Step& step) {
+        return !step.kernel && step.jit && JitCache::of_process()->function(*step.jit);
+      });
+}
+
+template <class T>
+void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
+                         Complex<T>* amplitudes, const TileSums& sums) {
+  const std::byte* programs = workspace_->programs();
+  if (step.jit && !step.kernel) JitCache::of_process()->note(*step.jit, step.predicted_s);
+  launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
+                  sums.at, sums.of_slots, step.kernel);
+}
+
+template <class T>
+std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, int tries,
+                                                bool compiled) {
   constexpr std::size_t kPadding = 512;  // of code and tables
   const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
   return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
-                            tile::chunk_limits(shape), tries);
+                            tile::chunk_limits(shape), tries, compiled);
+}
+
+template <class T>
+void CudaState<T>::lower_well(const Plan& plan, std::size_t pass, ProgramStore::Plan& to) {
+  to.programs.resize(plan.passes.size());
+  to.compiled.resize(plan.passes.size());
+  to.programs[pass] = lower(plan, pass, tile::kManyTries);
+  if (!may_compile(plan.passes[pass])) return;
+  to.compiled[pass] = lower(plan, pass, tile::kManyTries, true);
+  for (const tile::TilePass& program : to.compiled[pass]) {
+    if (jit_entry(program, plan.passes[pass])) continue;
+    to.compiled[pass].clear();  // too long
+    return;
+  }
 }
 
 template <class T>
@@ -244,30 +289,23 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   const auto kept = store.find(key);
   std::size_t p = store.num_final(key);
   if (!kept || p == plan.passes.size()) return false;
-  const auto cost = [](const std::vector<tile::TilePass>& programs) {
-    double sum = 0;
-    for (const tile::TilePass& program : programs) sum += program.cost_ms;
-    return sum;
-  };
-  ProgramStore::Programs better = *kept;
-  bool improved = false;
+  ProgramStore::Plan better = *kept;
   const runtime::Timer timer;
   const double most_s = 0.6 * plan.predicted_s;
-  for (const std::size_t first = p; p < plan.passes.size(); ++p) {
-    const double tries_s = tile::kManyTries * tile::try_s(plan.passes[p]) * slower_host_;
+  const std::size_t first = p;
+  for (; p < plan.passes.size(); ++p) {
+    const int ways = may_compile(plan.passes[p]) ? 2 : 1;
+    const double tries_s = ways * tile::kManyTries * tile::try_s(plan.passes[p]) * slower_host_;
     if (timer.elapsed_s() + tries_s > most_s) {
       if (p == first && tries_s > most_s) continue;  // never fits: stays as it is
       break;                                         // in the next run
     }
     const runtime::Timer own;
-    std::vector<tile::TilePass> programs = lower(plan, p, tile::kManyTries);
+    lower_well(plan, p, better);
     slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
-    if (cost(programs) >= cost(better[p])) continue;
-    better[p] = std::move(programs);
-    improved = true;
   }
   store.keep(key, std::move(better), p);
-  return improved;
+  return p > first;
 }
 
 template <class T>
@@ -275,19 +313,17 @@ void CudaState<T>::prepare(const Plan& plan) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
            "the plan is for another state");
   use_device();
-  const std::uint64_t key = fingerprint(plan);
   Workspace::Lease lease(*workspace_, stream_);
-  ProgramStore::Programs programs;
+  ProgramStore::Plan programs;
+  JitCache* const cache = JitCache::of_process();
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    programs.push_back(lower(plan, p, tile::kManyTries));
-    for (const tile::TilePass& program : programs.back()) {
-      if (JitCache::Entry* entry = jit_entry(program, plan.passes[p]))
-        JitCache::of_process()->request(*entry);
-    }
+    lower_well(plan, p, programs);
+    for (const tile::TilePass& program : programs.compiled[p])
+      cache->request(*jit_entry(program, plan.passes[p]));
   }
-  workspace_->store().keep(key, std::move(programs), plan.passes.size());
+  workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
   lowered_.key = 0;
-  if (JitCache* cache = JitCache::of_process()) cache->wait();
+  if (cache) cache->wait();
 }
 
 template <class T>
@@ -302,9 +338,11 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   forget_answers();
   const std::uint64_t key = fingerprint(plan);
   Workspace::Lease lease(*workspace_, stream_);
-  const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch();
-  std::shared_ptr<const ProgramStore::Programs> kept;  // of an earlier run
-  ProgramStore::Programs made(plan.passes.size());     // or of this one
+  const bool known = lowered_.key == key && lowered_.epoch == workspace_->epoch() &&
+                     !(workspace_->store().find(key) && has_new_kernels());
+  std::shared_ptr<const ProgramStore::Plan> kept;  // of an earlier run
+  ProgramStore::Plan made;                         // or of this one
+  made.programs.resize(plan.passes.size());
   if (!known) {
     workspace_->forget_programs(stream_);
     kept = workspace_->store().find(key);
@@ -316,9 +354,10 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   std::size_t next = 0;  // of the known steps
   TileSums sums;         // of the last pass
   const auto make = [&](std::size_t p) {
-    if (known || kept || p >= made.size()) return;
+    if (known || kept || p >= made.programs.size()) return;
     const double busy_s = p > 0 ? plan.passes[p - 1].predicted_s : 0.2 * plan.passes[p].predicted_s;
-    made[p] = lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s));  // to spare
+    made.programs[p] =
+        lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s));  // to spare
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
@@ -330,16 +369,18 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
       sums = take_sums(lease, observer, launcher.shape().block_qubits());
     }
     const auto launch = [&] {
-      for (const tile::TilePass& program : kept ? (*kept)[p] : made[p]) {
-        lowered_.steps.push_back(upload(program, plan, p));
-        start(launcher, lowered_.steps.back(), amps_, sums);
-        program_bytes += ProgramStore::bytes_of(program);
-      }
-      if (program_bytes > workspace_->store().most_bytes()) made[p].clear();
       if (known) {
         for (; next < lowered_.steps.size() && lowered_.steps[next].pass == p; ++next)
           start(launcher, lowered_.steps[next], amps_, sums);
+        return;
       }
+      for_each_step(kept ? *kept : made, plan, p, [&](const LoweredPlan::Step& step) {
+        lowered_.steps.push_back(step);
+        start(launcher, step, amps_, sums);
+      });
+      for (const tile::TilePass& program : made.programs[p])
+        program_bytes += ProgramStore::bytes_of(program);
+      if (program_bytes > workspace_->store().most_bytes()) made.programs[p].clear();
     };
     if (observer.on_step) {
       rc::Event before, after;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct LoweredPlan {
     tile::PassFrame frame;
     std::size_t pass = 0;              ///< of the plan; a long one has several steps
     std::size_t code = 0, tables = 0;  ///< offsets in the workspace
-    JitCache::Entry* jit = nullptr;    ///< of its kernel, if it may have one
+    const void* kernel = nullptr;      ///< compiled for it; null: the interpreter runs it
+    JitCache::Entry* jit = nullptr;  ///< the kernel to come, if any, of it or what takes its place
     double predicted_s = 0;
   };
   std::uint64_t key = 0,  ///< set once every pass has its programs
@@ -91,14 +93,24 @@ class CudaState final : public State {
   void move_blocks(const BlockMap& map, std::uint64_t known_zero, bool in) const;
   std::uint64_t state_bytes() const { return num_amplitudes() * sizeof(Complex<T>); }
   /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
-  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries);
+  std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries,
+                                    bool compiled = false);
+  /// All programs of a pass, as good as they become; and those for kernels of their own.
+  void lower_well(const Plan& plan, std::size_t pass, ProgramStore::Plan& to);
   /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);
   /// Copies a program of a pass to the device.
   LoweredPlan::Step upload(const tile::TilePass& program, const Plan& plan, std::size_t pass);
+  /// Calls f with each step of a pass as it has its place on the device: those of compiled kernels
+  /// where all are made. The next one may take that place, once what was started is done.
+  void for_each_step(const ProgramStore::Plan& programs, const Plan& plan, std::size_t pass,
+                     const std::function<void(const LoweredPlan::Step&)>& f);
+  bool may_compile(const Pass& pass) const;
   /// Of the kernel of a program; null where the interpreter does as well.
   JitCache::Entry* jit_entry(const tile::TilePass& program, const Pass& pass);
+  /// Kernels that steps wait for are made.
+  bool has_new_kernels() const;
   /// What the last pass of a run sums up as it stores, see PassArguments.
   struct TileSums {
     double* at = nullptr;

@@ -6,11 +6,15 @@
 // Compiled by NVRTC: no header of the standard library beyond those of jit_headers.h.
 //
 // A program is a struct `Program` (jit_source.h) with
-//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumOps
+//   Real, kBlockQubits, kBlockBits, kMinBlocks
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
 //   turned(k)    JitTurned
+//   table(k)     JitTable
+//   kNumSteps, step(i)   JitStep: the blocks of operations in the order in which they run
+//   block(b)     JitBlock
+//   run_block<Compiled<Program>>(b, place)   a switch over the blocks
 #pragma once
 
 #include "tilewave/statevec/cuda/tile_machine.cuh"
@@ -36,6 +40,22 @@ struct JitExchange {
 /// order of the payload.
 struct JitTurned {
   std::uint32_t signs, mask[tile::kMaxRegisterBits], ties[tile::kMaxRegisterBits];
+};
+
+/// A table of phases: amplitude order[k] takes entry same[order[k]], for k < count; the others stay
+/// as they are. Equal entries stand in for each other and come together.
+struct JitTable {
+  std::uint32_t count;
+  std::uint8_t order[1 << tile::kMaxRegisterBits], same[1 << tile::kMaxRegisterBits];
+};
+
+/// Operations [first, last), which run wherever the same ones come with other numbers; those lie
+/// `offset` bytes behind the ones of the block.
+struct JitBlock {
+  std::uint32_t first, last;
+};
+struct JitStep {
+  std::uint32_t block, offset;
 };
 
 /// The column of amplitude `j`, in the bits of `within`.
@@ -86,6 +106,7 @@ __device__ constexpr std::uint32_t tied_amplitudes(std::uint32_t ties) {
   return set;
 }
 
+/// Runs the blocks of a program.
 template <class Program>
 struct Compiled {
   using T = typename Program::Real;
@@ -101,6 +122,7 @@ struct Compiled {
     const tile::PhaseContext<T>& context;
     std::uint32_t tile;
     const TileMachine& machine;
+    std::uint32_t offset;  ///< JitStep
   };
 
   static __device__ __forceinline__ std::uint32_t first_address(std::uint32_t here, int j) {
@@ -113,13 +135,52 @@ struct Compiled {
                                              const tile::PhaseContext<T>& context,
                                              std::uint32_t tile_number,
                                              const TileMachine& machine) const {
-    const Place p{a, here, window, context, tile_number, machine};
-    apply_all(p, std::make_index_sequence<Program::kNumOps>{});
+    if constexpr (Program::kNumSteps == 1) {
+      run<0>({a, here, window, context, tile_number, machine, 0});
+    } else {
+#pragma unroll 1
+      for (std::uint32_t k = 0; k < Program::kNumSteps; ++k) {
+        const JitStep step = Program::step(k);
+        Program::template run_block<Compiled>(
+            step.block, {a, here, window, context, tile_number, machine, step.offset});
+      }
+    }
   }
 
-  template <std::size_t... I>
+  /// One block.
+  template <std::uint32_t B>
+  static __device__ __forceinline__ void run(const Place& p) {
+    constexpr JitBlock block = Program::block(B);
+    apply_all<block.first>(p, std::make_index_sequence<block.last - block.first>{});
+  }
+
+  template <std::uint32_t First, std::size_t... I>
   static __device__ __forceinline__ void apply_all(const Place& p, std::index_sequence<I...>) {
-    (apply<I>(p), ...);
+    (apply<First + static_cast<std::uint32_t>(I)>(p), ...);
+  }
+
+  template <JitTable Table, std::uint32_t Kind>
+  static __device__ __forceinline__ void table(const Place& p, const Complex<T>* entry) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < Table.count; ++k) {
+      const std::uint32_t j = Table.order[k];
+      const Complex<T> e = entry[Table.same[j]];
+      if constexpr (Kind == 0) {
+        tile::multiply(p.a[j], e);
+      } else {
+        tile::turn_by(p.a[j], e);
+      }
+      if constexpr (Kind == 2) tile::turn_by(p.a[(1 << RB) - 1 - j], e);
+    }
+  }
+
+  static __device__ constexpr int lower_bit(std::uint32_t pair) {
+    return static_cast<int>(pair) - upper_bit(pair) * (upper_bit(pair) - 1) / 2;
+  }
+  static __device__ constexpr int upper_bit(std::uint32_t pair) {
+    int s = 1;
+    while ((s + 1) * s / 2 <= static_cast<int>(pair)) ++s;
+    return s;
   }
 
   template <std::uint32_t I>
@@ -200,7 +261,7 @@ struct Compiled {
     constexpr JitOp op = Program::op(I);
     constexpr OpWord head{op.word};
     constexpr std::uint32_t code = head.code();
-    const std::byte* const controls = p.window + head.extent() + sizeof(OpHead);
+    const std::byte* const controls = p.window + (head.extent() + p.offset) + sizeof(OpHead);
     const std::byte* const payload = controls + (head.controlled() ? sizeof(OpControls) : 0);
     const auto* const numbers = reinterpret_cast<const T*>(payload);
     const bool acts =
@@ -223,14 +284,16 @@ struct Compiled {
     } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 3)) {
       const auto* const entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
       const LiftNumbers<T> first = lift_numbers<T>(payload);
-      if constexpr (code == kTable) {
-        factors<RB>(p.a, entry);
-      } else if constexpr (code == kTable + 1) {
-        rotations<RB>(p.a, entry);
-      } else if constexpr (code == kTable + 2) {
-        mirrored<RB>(p.a, entry);
-      }
+      if constexpr (code >= kTable) table<Program::table(op.detail), code - kTable>(p, entry);
       lifts<0, RB>(p.a, head.index(), payload, first);
+    } else if constexpr (code == kMatrixShared) {
+      p.machine.shared_matrix(payload, acts, op.pairs);
+    } else if constexpr (code >= kMatrix2 && code < kFactored2) {
+      constexpr int R = lower_bit(code - kMatrix2), S = upper_bit(code - kMatrix2);
+      if (acts) matrix2<R, S, RB>(p.a, numbers, op.pairs);
+    } else if constexpr (code >= kFactored2 && code < kTauOne) {
+      constexpr int R = lower_bit(code - kFactored2), S = upper_bit(code - kFactored2);
+      factored2<R, S, RB>(p.a, reinterpret_cast<const Complex<T>*>(payload), head.index() != 0);
     } else if constexpr (code == kTurnedLayer) {
       turned_layer<op.detail, op.pairs, head.index()>(p, payload);
 #define TW_ONE_BIT(KIND, ...)                            \
@@ -240,6 +303,7 @@ struct Compiled {
     __VA_ARGS__;
       TW_ONE_BIT(kFlip, if (acts) flip<R, RB>(p.a, op.pairs))
       TW_ONE_BIT(kRotate, if (acts) rotate<R, RB>(p.a, numbers[0], numbers[1], op.pairs))
+      TW_ONE_BIT(kMatrix1, if (acts) matrix1<R, RB>(p.a, numbers, op.pairs))
       TW_ONE_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(p.a, head, payload)))
       TW_ONE_BIT(kTauI, (bit_tau<R, RB, kTauI>(p.a, head, payload)))
       TW_ONE_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(p.a, head, payload)))

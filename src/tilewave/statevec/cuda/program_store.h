@@ -19,6 +19,10 @@ class ProgramStore {
  public:
   /// Of every pass; a long one has several.
   using Programs = std::vector<std::vector<tile::TilePass>>;
+  struct Plan {
+    Programs programs;
+    Programs compiled;  ///< those for kernels of their own; none of a pass that has no kernel
+  };
 
   explicit ProgramStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
@@ -26,11 +30,11 @@ class ProgramStore {
     return sizeof program + program.code.size() + program.tables.size();
   }
   /// Null where they are not kept.
-  std::shared_ptr<const Programs> find(std::uint64_t key) {
+  std::shared_ptr<const Plan> find(std::uint64_t key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->programs;
+    return found->second->plan;
   }
   /// How many of the passes, from the first, nothing better is looked for.
   std::size_t num_final(std::uint64_t key) const {
@@ -38,17 +42,18 @@ class ProgramStore {
     return found == by_key_.end() ? 0 : found->second->num_final;
   }
   /// Does nothing where they alone are too much.
-  void keep(std::uint64_t key, Programs programs, std::size_t num_final = 0) {
+  void keep(std::uint64_t key, Plan plan, std::size_t num_final = 0) {
     std::size_t bytes = sizeof(Entry);
-    for (const auto& pass : programs) {
-      for (const tile::TilePass& program : pass) bytes += bytes_of(program);
+    for (const Programs* programs : {&plan.programs, &plan.compiled}) {
+      for (const auto& pass : *programs) {
+        for (const tile::TilePass& program : pass) bytes += bytes_of(program);
+      }
     }
     if (bytes > most_bytes_) return;
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
     bytes_ += bytes;
-    entries_.push_front(
-        {key, bytes, std::make_shared<const Programs>(std::move(programs)), num_final});
+    entries_.push_front({key, bytes, std::make_shared<const Plan>(std::move(plan)), num_final});
     by_key_[key] = entries_.begin();
   }
   void clear() {
@@ -63,7 +68,7 @@ class ProgramStore {
   struct Entry {
     std::uint64_t key = 0;
     std::size_t bytes = 0;
-    std::shared_ptr<const Programs> programs;
+    std::shared_ptr<const Plan> plan;
     std::size_t num_final = 0;
   };
   using Place = std::list<Entry>::iterator;

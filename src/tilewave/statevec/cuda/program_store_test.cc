@@ -5,10 +5,10 @@
 namespace tilewave::statevec::cuda {
 namespace {
 
-ProgramStore::Programs programs(std::size_t code_bytes) {
+ProgramStore::Plan programs(std::size_t code_bytes) {
   tile::TilePass one;
   one.code.resize(code_bytes);
-  return {{one}};
+  return {{{one}}, {}};
 }
 
 // Within the bytes: what was used longest ago goes, what is too long is not kept.
@@ -18,19 +18,19 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   for (const std::uint64_t key : {1, 2, 3}) store.keep(key, programs(1000));
   EXPECT_LE(store.num_bytes(), store.most_bytes());
   ASSERT_TRUE(store.find(1));
-  EXPECT_EQ(store.find(1)->at(0).at(0).code.size(), 1000u);
+  EXPECT_EQ(store.find(1)->programs.at(0).at(0).code.size(), 1000u);
   const auto held = store.find(2);
   store.find(1);
   store.keep(4, programs(each));
   EXPECT_FALSE(store.find(3));
   EXPECT_TRUE(store.find(1));
   EXPECT_TRUE(store.find(4));
-  EXPECT_EQ(held->at(0).at(0).code.size(), 1000u);  // who has them keeps them
+  EXPECT_EQ(held->programs.at(0).at(0).code.size(), 1000u);  // who has them keeps them
   store.keep(5, programs(4 * each));
   EXPECT_FALSE(store.find(5));
   EXPECT_TRUE(store.find(4));
   store.keep(4, programs(10));  // known: the later ones
-  EXPECT_EQ(store.find(4)->at(0).at(0).code.size(), 10u);
+  EXPECT_EQ(store.find(4)->programs.at(0).at(0).code.size(), 10u);
   EXPECT_LE(store.num_bytes(), store.most_bytes());
   EXPECT_EQ(store.num_final(4), 0u);
   store.keep(4, programs(10), 1);

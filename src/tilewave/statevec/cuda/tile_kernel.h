@@ -16,7 +16,7 @@ namespace tilewave::statevec::cuda {
 template <class T>
 struct TileKernel {
   int tile_qubits, register_bits, block_bits;
-  int blocks;  ///< that share a multiprocessor, without matrices
+  int blocks[3];  ///< that share a multiprocessor, by tile::OpSet
   const char* name;
   void (*function[3])(PassArguments<T>);  ///< by tile::OpSet
 };

@@ -11,7 +11,7 @@ std::span<const TileKernel<double>> tile_kernels<double>() {
       {12,
        5,
        0,
-       3,
+       {3, 3, 2},
        "fp64 K=12",
        {tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kLean>,
         tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kMatrices>,

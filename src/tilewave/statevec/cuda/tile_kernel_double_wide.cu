@@ -7,7 +7,7 @@ TileKernel<double> wide_double_kernel() {
   return {13,
           5,
           1,
-          3,
+          {3, 3, 2},
           "fp64 K=13",
           {wide_tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kLean>,
            wide_tile_pass_kernel<double, 12, 5, 3, tile::OpSet::kMatrices>,

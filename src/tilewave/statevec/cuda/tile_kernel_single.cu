@@ -11,7 +11,7 @@ std::span<const TileKernel<float>> tile_kernels<float>() {
       {13,
        5,
        0,
-       2,
+       {2, 2, 2},
        "fp32 K=13",
        {tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kLean>,
         tile_pass_kernel<float, 13, 5, 2, tile::OpSet::kMatrices>,

@@ -21,7 +21,7 @@ class TileLauncher {
             sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle, kernel_.block_bits};
   }
   const char* name() const { return kernel_.name; }
-  int blocks() const { return kernel_.blocks; }
+  int blocks(tile::OpSet set) const { return kernel_.blocks[static_cast<std::size_t>(set)]; }
 
   /// `code` and `tables` are on the device; `sums`, if any: see PassArguments. `compiled`: a kernel
   /// of exactly this program, or null for the interpreter.

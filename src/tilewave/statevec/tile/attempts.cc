@@ -17,7 +17,7 @@ ChunkLimits chunk_limits(const Shape& shape) {
 }
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries) {
+                    const ChunkLimits& limits, int tries, bool compiled) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -31,7 +31,8 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   double best_cost = 0;
   bool any = false, best_turned = false, too_long = false;
   std::vector<std::int32_t> costly;
-  const auto attempt = [&](const detail::EmitChoice& choice) {
+  const auto attempt = [&](detail::EmitChoice choice) {
+    choice.compiled = compiled;
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();

@@ -36,6 +36,7 @@ struct EmitChoice {
   bool tables = true;           ///< constant phases of several register bits may be one table
   bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
+  bool compiled = false;                     ///< the program gets a kernel of its own
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
@@ -51,7 +52,7 @@ class Emitter {
         shape_(shape),
         limits_(limits),
         choice_(choice),
-        costs_(shape.precision == Precision::kDouble ? kDoubleCosts : kSingleCosts) {
+        costs_(costs_for(shape.precision, choice.compiled)) {
     TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     TW_CHECK(shape.thread_bits() <= kSignTileShift, "more threads than signs know");
     for (double& m : magnitude_) m = 1;

@@ -1,11 +1,15 @@
 #include "tilewave/statevec/tile/jit_source.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/statevec/tile/jit_blocks.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
@@ -53,43 +57,94 @@ class Operations {
   const TilePass& pass_;
 };
 
+/// Bytes of machine code of an operation.
+int bytes_of(const ListedOp& op, int table_entries) {
+  const std::uint32_t code = op.word.code();
+  constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
+  if (code == kTurnedLayer) {
+    return std::popcount(op.pairs >> TurnedLayer::kLifts & kBits) * kJitLiftBytes +
+           std::popcount(op.pairs >> TurnedLayer::kTaus & kBits) * kJitLiftBytes / 2;
+  }
+  if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
+  if (code >= kLift && code < kTable) return kJitLiftBytes;
+  if (code == kExchange) return kJitExchangeBytes;
+  if (code >= kFlip && code < kRotate) return 0;  // registers take other names
+  if (code >= kMatrix1 && code < kMatrix2) return kJitMatrix1Bytes;
+  if (code >= kMatrix2 && code < kTauOne) return kJitMatrix2Bytes;
+  return code_bytes(code) * 2 / 3 - (code >= kTauOne && code < kGeneral ? kJitLiftBytes : 0);
+}
+
 class Writer {
  public:
   Writer(const TilePass& pass, int blocks) : pass_(pass), frame_(pass.frame), blocks_(blocks) {}
 
-  std::string write() {
+  /// None where the code is too long.
+  std::optional<std::string> write() {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
+    std::vector<int> kinds, bytes;
+    std::map<std::string, int> kind_of;
+    std::vector<std::uint32_t> places;
     std::string ops;
-    std::uint32_t num_ops = 0;
     operations.for_each([&](const ListedOp& op, std::size_t at) {
-      std::uint32_t detail = 0;
-      // where the numbers of an operation lie is part of its word, its pairs may be flags
-      if (op.word.code() == kExchange) {
-        detail = static_cast<std::uint32_t>(exchanges_.size());
-        exchanges_.push_back(exchange(operations, at + sizeof(OpHead)));
-      } else if (op.word.code() == kTurnedLayer) {
-        detail = static_cast<std::uint32_t>(turned_.size());
-        turned_.push_back(turned(operations, op.pairs, at));
+      // what the code of an operation depends on, but where its numbers lie
+      std::size_t detail = 0;
+      std::string what;
+      int table_entries = 0;
+      const auto add = [&](std::vector<std::string>& to, std::string text) {
+        what = text;
+        detail = static_cast<std::size_t>(std::find(to.begin(), to.end(), text) - to.begin());
+        if (detail == to.size()) to.push_back(std::move(text));
+      };
+      const auto emit = [&](const ListedOp& one) {
+        what = text(one.word.at(0).word) + text(one.pairs) + what;
+        const auto [kind, is_new] = kind_of.try_emplace(what, static_cast<int>(kind_of.size()));
+        if (is_new) bytes.push_back(bytes_of(one, table_entries));
+        kinds.push_back(kind->second);
+        places.push_back(one.word.extent());
+        ops += "{" + text(one.word.word) + "," + text(one.pairs) + "," + text(detail) + "},\n";
+        what.clear();
+      };
+      // lifts by themselves: they are what operations share most
+      const auto emit_lift = [&](std::uint32_t r, std::size_t numbers_at) {
+        const OpWord word{kLift + r};
+        emit({word.at(op.word.extent() + numbers_at), ~0u});
+      };
+      const std::uint32_t code = op.word.code();
+      const bool is_layer = code == kLayer || (code >= kTable && code < kCross);
+      if (is_layer) {
+        if (code != kLayer) {
+          add(tables_, table(operations, op.word, at, table_entries));
+          emit({{op.word.word & ~OpWord::index(63)}, op.pairs});
+        }
+        for (std::uint32_t r = 0; r < kMaxRegisterBits; ++r) {
+          if (op.word.index() >> r & 1) emit_lift(r, std::size_t{16} * r);
+        }
+        return;
       }
-      ops += "{" + text(op.word.word) + "," + text(op.pairs) + "," + text(detail) + "},\n";
-      ++num_ops;
+      if (code == kExchange) {
+        add(exchanges_, exchange(operations, at + sizeof(OpHead)));
+      } else if (code == kTurnedLayer) {
+        add(turned_, turned(operations, op.pairs, at));
+      }
+      emit({{op.word.word & ~OpWord::kThenLift}, op.pairs});
+      if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
     });
-    out_ =
-        "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
-        "namespace tilewave::statevec::cuda {\n"
-        "struct Program {\n";
+    const std::optional<CodeBlocks> shared =
+        code_blocks(kinds, bytes, kJitCodeBytes - kJitFrameBytes);
+    if (!shared) return std::nullopt;
+    out_ = "struct Program {\n";
     const bool is_double = pass_.shape.precision == Precision::kDouble;
     out_ += std::string("using Real = ") + (is_double ? "double" : "float") + ";\n";
     constant("int", "kBlockQubits", std::to_string(pass_.shape.block_qubits()));
     constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
     constant("int", "kMinBlocks", std::to_string(blocks_));
-    constant("std::uint32_t", "kNumOps", text(num_ops));
     write_frame();
     function("JitOp", "op", ops);
     function("JitExchange", "exchange", joined(exchanges_));
-    if (turned_.empty()) turned_.push_back("{}");
     function("JitTurned", "turned", joined(turned_));
+    function("JitTable", "table", joined(tables_));
+    write_blocks(*shared, places);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
     out_ += std::string("extern \"C\" __global__ void ") +
             (pass_.shape.block_bits ? "TW_CLUSTER_OF(2) " : "") +
@@ -98,10 +153,36 @@ class Writer {
             kJitKernelName +
             "(const __grid_constant__ PassArguments<Program::Real> args) {\n"
             "run_compiled_pass<Program>(kFrame, args);\n}\n}\n";
-    return std::move(out_);
+    return "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
+           "namespace tilewave::statevec::cuda {\n" +
+           steps_ + out_;
   }
 
  private:
+  void write_blocks(const CodeBlocks& shared, const std::vector<std::uint32_t>& places) {
+    std::string blocks, steps, cases;
+    for (std::size_t b = 0; b < shared.blocks.size(); ++b) {
+      blocks += "{" + text(shared.blocks[b].first) + "," + text(shared.blocks[b].last) + "},\n";
+      cases += "case " + std::to_string(b) + ": Runner::template run<" + std::to_string(b) +
+               ">(p); break;\n";
+    }
+    for (const CodeBlocks::Step& step : shared.steps) {
+      const std::size_t own = shared.blocks[step.block].first;
+      // modulo 2^32, as addresses in shared memory are
+      const std::uint32_t offset = places.empty() ? 0 : places[step.first] - places[own];
+      steps += "{" + text(step.block) + "," + text(offset) + "},\n";
+    }
+    constant("std::uint32_t", "kNumSteps", text(shared.steps.size()));
+    function("JitBlock", "block", blocks);
+    steps_ = "__constant__ const JitStep kSteps[] = {\n" + steps + "};\n";
+    out_ +=
+        "__device__ static __forceinline__ JitStep step(std::uint32_t i) { return kSteps[i]; }\n";
+    out_ +=
+        "template <class Runner>\n__device__ static __forceinline__ void run_block("
+        "std::uint32_t b, const typename Runner::Place& p) {\nswitch (b) {\n" +
+        cases + "default: __builtin_unreachable();\n}\n}\n";
+  }
+
   static std::string text(std::uint64_t x) { return std::to_string(x) + "u"; }
   static std::string wide(std::uint64_t x) { return std::to_string(x) + "ull"; }
   template <class Range>
@@ -120,8 +201,8 @@ class Writer {
   }
   void function(const char* type, const char* name, const std::string& entries) {
     out_ += std::string("__device__ static constexpr ") + type + " " + name +
-            "(std::uint32_t i) {\nconst " + type + " all[] = {\n" + entries +
-            "};\nreturn all[i];\n}\n";
+            "(std::uint32_t i) {\nconst " + type + " all[] = {\n" +
+            (entries.empty() ? "{}" : entries) + "};\nreturn all[i];\n}\n";
   }
 
   /// The fields that kernels use, but for numbers, the list of operations and what a launch alone
@@ -242,40 +323,54 @@ class Writer {
     return "{" + text(head.signs) + "," + list(mask) + "," + list(ties) + "}";
   }
 
+  /// Which amplitudes a table changes, equal entries together; counts their multiplications.
+  std::string table(const Operations& operations, OpWord word, std::size_t at,
+                    int& multiplications) const {
+    const auto kind = static_cast<TableKind>(word.code() - kTable + 1);
+    const bool is_double = pass_.shape.precision == Precision::kDouble;
+    const std::size_t each = is_double ? sizeof(Complex<double>) : sizeof(Complex<float>);
+    const std::size_t first = at + sizeof(OpHead) + std::size_t{16} * kRegisters;
+    const std::size_t size =
+        (std::size_t{1} << kRegisters) / (kind == TableKind::kMirrored ? 2 : 1);
+    std::vector<std::pair<double, double>> entries;
+    for (std::size_t j = 0; j < size; ++j) {
+      const std::size_t from = first + j * each;
+      if (is_double) {
+        const auto z = operations.read<Complex<double>>(from);
+        entries.emplace_back(z.re, z.im);
+      } else {
+        const auto z = operations.read<Complex<float>>(from);
+        entries.emplace_back(z.re, z.im);
+      }
+    }
+    const std::pair<double, double> nothing{kind == TableKind::kFactors ? 1 : 0, 0};
+    std::vector<std::uint32_t> order, same(std::size_t{1} << kRegisters);
+    for (std::size_t j = 0; j < size; ++j) {
+      const auto is_same = std::find(entries.begin(), entries.end(), entries[j]);
+      same[j] = static_cast<std::uint32_t>(is_same - entries.begin());
+      const bool skipped = kind == TableKind::kFactors && j == 0;  // as the interpreter does
+      if (entries[j] != nothing && !skipped) order.push_back(static_cast<std::uint32_t>(j));
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return same[a] < same[b]; });
+    const std::size_t count = order.size();
+    multiplications = static_cast<int>(count) * (kind == TableKind::kMirrored ? 2 : 1);
+    order.resize(same.size());
+    return "{" + text(count) + "," + list(order) + "," + list(same) + "}";
+  }
+
   const TilePass& pass_;
   const PassFrame& frame_;
   const int blocks_;
-  std::string out_;
-  std::vector<std::string> exchanges_, turned_;
+  std::string out_, steps_;
+  std::vector<std::string> exchanges_, turned_, tables_;
   std::uint32_t from_ = 0;
 };
 
 }  // namespace
 
-int jit_code_bytes(const TilePass& pass) {
-  int bytes = kJitFrameBytes;
-  Operations(pass).for_each([&](const ListedOp& op, std::size_t) {
-    const std::uint32_t code = op.word.code();
-    int lifts = 0;
-    if (code == kTurnedLayer) {
-      lifts = std::popcount(op.pairs >> TurnedLayer::kLifts & (bit(kMaxRegisterBits) - 1));
-      lifts += std::popcount(op.pairs >> TurnedLayer::kTaus & (bit(kMaxRegisterBits) - 1)) / 2;
-    } else if (code == kLayer || (code >= kTable && code < kCross)) {
-      lifts = std::popcount(op.word.index());
-      bytes += code >= kTable ? kJitTableBytes : 0;
-    } else {
-      lifts = op.word.then_lift() ? 1 : 0;
-      bytes += code == kExchange ? kJitExchangeBytes : code_bytes(code) * 2 / 3;
-    }
-    bytes += lifts * kJitLiftBytes;
-  });
-  return bytes;
-}
-
 std::optional<std::string> jit_source(const TilePass& pass, int blocks) {
-  if (pass.frame.op_set != OpSet::kLean) return std::nullopt;
   if (pass.shape.register_bits != kMaxRegisterBits) return std::nullopt;
-  if (jit_code_bytes(pass) > kJitCodeBytes) return std::nullopt;
   return Writer(pass, blocks).write();
 }
 

@@ -12,12 +12,9 @@ namespace tilewave::statevec::tile {
 /// The name of the kernel in such a source.
 inline constexpr char kJitKernelName[] = "tile_pass";
 
-/// Programs with equal sources run with the same kernel. None for those that a compiled kernel does
-/// not serve: with matrices, or longer than the instruction cache holds (kJitCodeBytes).
+/// Programs with equal sources run with the same kernel. None for those whose code is longer than
+/// the instruction cache holds (kJitCodeBytes), even where equal operations share it.
 /// `blocks`: blocks of threads that share a multiprocessor.
 std::optional<std::string> jit_source(const TilePass& pass, int blocks);
-
-/// About the bytes of machine code that such a kernel runs.
-int jit_code_bytes(const TilePass& pass);
 
 }  // namespace tilewave::statevec::tile

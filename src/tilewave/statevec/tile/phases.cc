@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/tile/emitter.h"
@@ -342,6 +343,33 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
     table.offset = offset;
     return true;
   };
+  if (choice_.compiled) {
+    // amplitudes of equal phases share a number, those of the most frequent one need none
+    for (std::vector<std::uint64_t>* turns : {&table.turns, &mirrored}) {
+      for (std::size_t j = 0; j < turns->size(); ++j) {
+        for (std::size_t k = 0; k < j; ++k) {
+          if (is_zero((*turns)[j] - (*turns)[k])) (*turns)[j] = (*turns)[k];
+        }
+      }
+    }
+    const std::vector<std::uint64_t>& turns = mirror ? mirrored : table.turns;
+    const auto frequency = [&](std::uint64_t x) {
+      return std::count(turns.begin(), turns.end(), x);
+    };
+    const std::uint64_t most = *std::max_element(
+        turns.begin(), turns.end(),
+        [&](std::uint64_t a, std::uint64_t b) { return frequency(a) < frequency(b); });
+    // another phase of all amplitudes is one more product at the store
+    constexpr int kWorth = 8;
+    const bool taken = frequency(most) >= frequency(~owed_ + 1) + kWorth && try_offset(most);
+    if (taken || try_offset(~owed_ + 1) || try_offset(0)) {
+      const std::set<std::uint64_t> numbers(table.turns.begin(), table.turns.end());
+      const auto changed = size - std::count(table.turns.begin(), table.turns.end(), table.offset);
+      table.cost = costs_.table_entry * static_cast<double>(changed) +
+                   costs_.table_number * static_cast<double>(numbers.size());
+      return table;
+    }
+  }
   if (try_offset(~owed_ + 1) || try_offset(0)) return table;
   std::vector<std::uint64_t> sorted = mirror ? mirrored : table.turns;
   std::sort(sorted.begin(), sorted.end());

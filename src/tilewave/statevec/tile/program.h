@@ -35,9 +35,10 @@ struct TilePass {
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
-/// zeros. The cheapest of `tries` ways to write it is taken.
+/// zeros. The cheapest of `tries` ways to write it is taken: for the interpreter or, with
+/// `compiled`, for a kernel of its own (jit_source.h).
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries = 1);
+                    const ChunkLimits& limits, int tries = 1, bool compiled = false);
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
 }
@@ -48,7 +49,8 @@ int tries_within(const Pass& pass, double seconds);
 
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
-                                   std::size_t max_bytes, const ChunkLimits& limits, int tries);
+                                   std::size_t max_bytes, const ChunkLimits& limits, int tries,
+                                   bool compiled = false);
 
 namespace detail {
 

@@ -48,9 +48,10 @@ std::vector<Action> halves(const Action& a) {
 }  // namespace
 
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
-                                   std::size_t max_bytes, const ChunkLimits& limits, int tries) {
+                                   std::size_t max_bytes, const ChunkLimits& limits, int tries,
+                                   bool compiled) {
   std::vector<TilePass> out;
-  out.push_back(lower_pass(plan, pass, shape, limits, tries));
+  out.push_back(lower_pass(plan, pass, shape, limits, tries, compiled));
   if (out[0].code.size() + out[0].tables.size() <= max_bytes) return out;
   Plan parts = plan;
   Pass whole = plan.passes[pass];
@@ -63,7 +64,7 @@ std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Sha
   parts.passes = {part_of(whole, middle, true), part_of(whole, middle, false)};
   out.clear();
   for (std::size_t k = 0; k < 2; ++k) {
-    for (TilePass& part : lower_within(parts, k, shape, max_bytes, limits, tries)) {
+    for (TilePass& part : lower_within(parts, k, shape, max_bytes, limits, tries, compiled)) {
       out.push_back(std::move(part));
     }
   }

@@ -41,6 +41,9 @@ struct OpCosts {
   double ties = 0.09;         ///< more of a lift in it with ties
   double signs = 0.15;        ///< more with signs
   double sign_row = 0.02;
+  /// Compiled kernels (jit_kernel.cuh): of each amplitude that a table changes and of each number
+  /// in it, instead of the costs of a table.
+  double table_entry = 0, table_number = 0;
 };
 inline constexpr OpCosts kDoubleCosts;
 inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
@@ -72,6 +75,52 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
                                          .signs = 0.1,
                                          .sign_row = 0.01};
 
+/// Of kernels compiled for one program: what an operation does, and little for getting to it.
+inline constexpr OpCosts kDoubleJitCosts = {.code_kib = 0,
+                                            .decode = 0.02,
+                                            .flip = 0.05,
+                                            .turned = 0,
+                                            .turned_lift = 0,
+                                            .ties = 0.01,
+                                            .signs = 0.05,
+                                            .table_entry = 0.006,
+                                            .table_number = 0.004};
+inline constexpr OpCosts kSingleJitCosts = {.unhidden = 0.59,
+                                            .lift_s = 6.338e-14,
+                                            .arrival = 0.25,
+                                            .exchange = 0.45,
+                                            .chunk = 0.2,
+                                            .code_kib = 0,
+                                            .decode = 0.02,
+                                            .lift = 0.05,
+                                            .tau = 0.03,
+                                            .bit_phase = 0.05,
+                                            .pairs = 0.05,
+                                            .lanes = 0.02,
+                                            .phase_table = 0.22,
+                                            .rotation_table = 0.2,
+                                            .mirrored_table = 0.14,
+                                            .phase_all = 0.1,
+                                            .phase_set = 0.08,
+                                            .general = 0.8,
+                                            .flip = 0.03,
+                                            .rotate = 0.08,
+                                            .matrix1 = 0.2,
+                                            .matrix2 = 1.5,
+                                            .factored2 = 0.45,
+                                            .turned = 0,
+                                            .turned_lift = 0,
+                                            .ties = 0.005,
+                                            .signs = 0.05,
+                                            .sign_row = 0.01,
+                                            .table_entry = 0.0028,
+                                            .table_number = 0.002};
+
+inline const OpCosts& costs_for(Precision precision, bool compiled) {
+  if (precision == Precision::kDouble) return compiled ? kDoubleJitCosts : kDoubleCosts;
+  return compiled ? kSingleJitCosts : kSingleCosts;
+}
+
 /// What the instruction cache holds of the code of operations beside that of load and store: passes
 /// that run more took 2 to 10 ms longer than their operations in double precision.
 inline constexpr int kCodeBytes = 64 << 10;
@@ -96,10 +145,11 @@ inline int code_bytes(std::uint32_t code) {
 
 /// Kernels compiled for one program (jit_source.h): the most
 /// that is compiled by prediction, what the instruction cache holds of their code as compiled, and
-/// bytes of machine code (sm_90) of load, exchanges and store, of an exchange, of a table and of
+/// bytes of machine code (sm_90) of load and store, of an exchange, of an entry of a table and of
 /// a lift.
 inline constexpr int kJitCodeBytes = 130 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
-inline constexpr int kJitExchangeBytes = 2200, kJitTableBytes = 2000, kJitLiftBytes = 1040;
+inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
+                     kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 8600;
 
 }  // namespace tilewave::statevec::tile
