@@ -11,6 +11,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/runtime/machine.h"
+#include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -280,6 +281,67 @@ TEST_P(Gpu, circuits_that_run_again_and_again) {
 
 // The norm and the marginals summed up in the last pass are those asked for afterwards, and
 // forgotten with the state.
+// With kernels compiled for every pass, however short: amplitudes, and what a last pass sums up.
+TEST_P(Gpu, compiled_passes_agree_with_the_interpreter) {
+  const bool is_double = GetParam() == Precision::kDouble;
+  constexpr int n = 26;  // passes of ising are long enough to share code
+  std::mt19937_64 random(11);
+  std::vector<std::uint64_t> indices(2000);
+  for (std::uint64_t& x : indices) x = random() % (std::uint64_t{1} << n);
+  for (const char* family : {"ising", "supremacy", "ghz_qft", "quantum_volume"}) {
+    const auto c = circuit::make_family(family, n);
+    for (const bool from_zeros : {true, false}) {
+      std::vector<cplx> expected;
+      std::vector<double> ones;
+      double norm = 0;
+      for (const char* jit : {"off", "all"}) {
+        cuda::JitCache::set_use(jit);
+        auto state = make(n);
+        std::vector<cplx> product;
+        for (int q = 0; q < n; ++q) {
+          product.push_back(std::cos(0.3 + 0.04 * q));
+          product.push_back(std::polar(std::sin(0.3 + 0.04 * q), 0.2 * q));
+        }
+        RunObserver observer;
+        observer.makes_norm = observer.makes_marginals = true;
+        for (int run = 0; run < 3; ++run) {
+          if (from_zeros) {
+            state->set_zero_state();
+          } else {
+            state->set_product_state(product);
+          }
+          PlanOptions options = state->plan_options();
+          const Plan plan = make_plan(c, c.ops(), options);
+          if (run == 1) state->prepare(plan);
+          state->run(plan, observer);
+        }
+        const std::string what = std::string(family) + (from_zeros ? " from zeros" : "");
+        const std::vector<cplx> found = state->amplitudes(indices);
+        if (expected.empty()) {
+          expected = found;
+          ones = state->marginals();
+          norm = state->norm();
+          continue;
+        }
+        double worst = 0;
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          const double error = std::abs(found[k] - expected[k]);
+          worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+        }
+        EXPECT_LT(worst, is_double ? 1e-13 : 1e-6) << what;
+        EXPECT_NEAR(state->norm(), norm, is_double ? 1e-12 : 1e-5) << what;
+        const std::vector<double> p = state->marginals();
+        for (int q = 0; q < n; ++q) {
+          EXPECT_NEAR(p[static_cast<std::size_t>(q)], ones[static_cast<std::size_t>(q)],
+                      is_double ? 1e-12 : 1e-5)
+              << what << " qubit " << q;
+        }
+      }
+    }
+  }
+  cuda::JitCache::set_use("auto");
+}
+
 TEST_P(Gpu, norms_and_marginals_made_on_the_way) {
   const double close = GetParam() == Precision::kDouble ? 1e-13 : 1e-6;
   for (int n : {3, 12, 14, 17, 20}) {

@@ -132,7 +132,7 @@ void run_compiled(bool turned) {
       options.tile_qubits = shape.tile_qubits;
       options.row_bits = shape.row_bits;
       options.precision = shape.precision;
-      options.num_actions = seed % 3 == 0 ? 8 : 40;
+      options.num_actions = seed % 3 == 0 ? 8 : seed % 3 == 1 ? 40 : 150;
       options.max_targets = seed % 5 == 4 ? 4 : 2;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;

@@ -190,7 +190,7 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 template <class T>
 bool CudaState<T>::may_compile(const Pass& pass) const {
   // small circuits have the same bits every time
-  return pass.predicted_s >= kJitShortestPass_s && num_qubits_ >= cost_.search_from_qubits &&
+  return JitCache::serves(pass.predicted_s) && num_qubits_ >= cost_.search_from_qubits &&
          JitCache::of_process();
 }
 

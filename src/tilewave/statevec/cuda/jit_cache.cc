@@ -142,13 +142,41 @@ void keep(const std::string& identity, const std::string& binary) {
 
 }  // namespace
 
+namespace {
+
+enum class Use { kOff, kAuto, kAll };
+
+Use use_named(const std::string& name) {
+  if (name == "off") return Use::kOff;
+  if (name == "auto" || name.empty()) return Use::kAuto;
+  if (name == "all") return Use::kAll;
+  throw Error(ExitCode::kUsage, "TILEWAVE_JIT is '" + name + "': use off, auto or all");
+}
+
+std::atomic<Use>& use() {
+  static std::atomic<Use> value = [] {
+    const char* name = std::getenv("TILEWAVE_JIT");
+    return use_named(name ? name : "");
+  }();
+  return value;
+}
+
+}  // namespace
+
+void JitCache::set_use(const std::string& name) { use() = use_named(name); }
+
+bool JitCache::serves(double pass_s) {
+  const Use now = use();
+  return now == Use::kAll || (now == Use::kAuto && pass_s >= kJitShortestPass_s);
+}
+
 JitCache* JitCache::of_process(std::string* why) {
+  if (use() == Use::kOff) {
+    if (why) *why = "TILEWAVE_JIT is off";
+    return nullptr;
+  }
   static std::string reason;
   static const std::unique_ptr<JitCache> cache = []() -> std::unique_ptr<JitCache> {
-    if (const char* on = std::getenv("TILEWAVE_JIT"); on && std::string_view(on) == "off") {
-      reason = "TILEWAVE_JIT is off";
-      return nullptr;
-    }
     // loaded before this object is made, so that it is still there when this one ends
     if (!rc::Nvrtc::load(&reason)) return nullptr;
     return std::unique_ptr<JitCache>(new JitCache);

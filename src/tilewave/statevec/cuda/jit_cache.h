@@ -41,8 +41,13 @@ class JitCache {
   };
 
   /// The one of the process, which waits at its end for kernels that are being compiled. Null where
-  /// none can be: no compiler library (`why` says so), or TILEWAVE_JIT=off.
+  /// none can be: no compiler library (`why` says so), or it is off.
   static JitCache* of_process(std::string* why = nullptr);
+  /// What TILEWAVE_JIT says: "off", "auto" (the default) or "all", which compiles short passes too.
+  /// Throws Error(kUsage) for anything else.
+  static void set_use(const std::string& use);
+  /// Whether passes that take so long get kernels.
+  static bool serves(double pass_s);
   ~JitCache();
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;

@@ -12,9 +12,8 @@
 //   exchange(k)  JitExchange, 0 for the first phase
 //   turned(k)    JitTurned
 //   table(k)     JitTable
-//   kNumSteps, step(i)   JitStep: the blocks of operations in the order in which they run
 //   block(b)     JitBlock
-//   run_block<Compiled<Program>>(b, place)   a switch over the blocks
+//   run_blocks<Compiled<Program>>(place)   runs the blocks in their order
 #pragma once
 
 #include "tilewave/statevec/cuda/tile_machine.cuh"
@@ -50,14 +49,10 @@ struct JitTable {
 };
 
 /// Operations [first, last), which run wherever the same ones come with other numbers; those lie
-/// `offset` bytes behind the ones of the block.
+/// Place::offset bytes behind the ones of the block.
 struct JitBlock {
   std::uint32_t first, last;
 };
-struct JitStep {
-  std::uint32_t block, offset;
-};
-
 /// The column of amplitude `j`, in the bits of `within`.
 __device__ constexpr std::uint32_t known_column(
     const std::uint32_t (&column)[tile::kMaxRegisterBits], int j, std::uint32_t within) {
@@ -122,7 +117,7 @@ struct Compiled {
     const tile::PhaseContext<T>& context;
     std::uint32_t tile;
     const TileMachine& machine;
-    std::uint32_t offset;  ///< JitStep
+    std::uint32_t offset;  ///< of the numbers of a block, see JitBlock
   };
 
   static __device__ __forceinline__ std::uint32_t first_address(std::uint32_t here, int j) {
@@ -135,16 +130,7 @@ struct Compiled {
                                              const tile::PhaseContext<T>& context,
                                              std::uint32_t tile_number,
                                              const TileMachine& machine) const {
-    if constexpr (Program::kNumSteps == 1) {
-      run<0>({a, here, window, context, tile_number, machine, 0});
-    } else {
-#pragma unroll 1
-      for (std::uint32_t k = 0; k < Program::kNumSteps; ++k) {
-        const JitStep step = Program::step(k);
-        Program::template run_block<Compiled>(
-            step.block, {a, here, window, context, tile_number, machine, step.offset});
-      }
-    }
+    Program::template run_blocks<Compiled>({a, here, window, context, tile_number, machine, 0});
   }
 
   /// One block.

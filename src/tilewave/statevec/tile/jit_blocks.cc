@@ -1,8 +1,8 @@
 #include "tilewave/statevec/tile/jit_blocks.h"
 
+#include <algorithm>
+#include <compare>
 #include <map>
-#include <numeric>
-#include <utility>
 
 namespace tilewave::statevec::tile {
 
@@ -14,6 +14,13 @@ struct Piece {
   std::size_t first, last;
 };
 
+/// Two neighbours, and how far the numbers of the second lie behind those of the first.
+struct Symbols {
+  int first = -1, second = -1;
+  std::uint32_t distance = 0;
+  friend auto operator<=>(const Symbols&, const Symbols&) = default;
+};
+
 struct Pair {
   int count = 0;
   std::size_t last_at = 0;  ///< where it was counted last: those that overlap count once
@@ -21,8 +28,9 @@ struct Pair {
 
 }  // namespace
 
-std::optional<CodeBlocks> code_blocks(std::span<const int> kind, std::span<const int> bytes,
-                                      int most_bytes) {
+std::optional<CodeBlocks> code_blocks(std::span<const int> kind,
+                                      std::span<const std::uint32_t> place,
+                                      std::span<const int> bytes, int most_bytes) {
   CodeBlocks out;
   std::vector<Piece> pieces;
   std::vector<int> size(bytes.begin(), bytes.end());  // of symbols
@@ -42,14 +50,18 @@ std::optional<CodeBlocks> code_blocks(std::span<const int> kind, std::span<const
   if (total > most_bytes) return std::nullopt;
   // Joins the pair of neighbours that spares most jumps for its code, again and again.
   for (;;) {
-    std::map<std::pair<int, int>, Pair> pairs;
+    const auto symbols_at = [&](std::size_t k) {
+      return Symbols{pieces[k].symbol, pieces[k + 1].symbol,
+                     place[pieces[k + 1].first] - place[pieces[k].first]};
+    };
+    std::map<Symbols, Pair> pairs;
     for (std::size_t k = 0; k + 1 < pieces.size(); ++k) {
-      Pair& pair = pairs[{pieces[k].symbol, pieces[k + 1].symbol}];
+      Pair& pair = pairs[symbols_at(k)];
       if (pair.count && pair.last_at + 1 == k && pieces[k].symbol == pieces[k + 1].symbol) continue;
       ++pair.count;
       pair.last_at = k;
     }
-    std::pair<int, int> best{-1, -1};
+    Symbols best;
     double best_gain = 0;
     int best_growth = 0;
     for (const auto& [symbols, pair] : pairs) {
@@ -69,8 +81,7 @@ std::optional<CodeBlocks> code_blocks(std::span<const int> kind, std::span<const
     uses.push_back(0);
     std::vector<Piece> next;
     for (std::size_t k = 0; k < pieces.size(); ++k) {
-      if (k + 1 < pieces.size() && pieces[k].symbol == best.first &&
-          pieces[k + 1].symbol == best.second) {
+      if (k + 1 < pieces.size() && symbols_at(k) == best) {
         next.push_back({joined, pieces[k].first, pieces[k + 1].last});
         --uses[static_cast<std::size_t>(best.first)];
         --uses[static_cast<std::size_t>(best.second)];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,10 +22,12 @@ struct CodeBlocks {
   std::vector<Step> steps;  ///< in the order of the program
 };
 
-/// `kind`: of each operation; those of one kind can run the same code. `bytes`: of the code of a
-/// kind. One block where all operations fit in `most_bytes`, otherwise as few steps as a greedy
-/// choice finds; none where not even one copy of each kind fits.
-std::optional<CodeBlocks> code_blocks(std::span<const int> kind, std::span<const int> bytes,
-                                      int most_bytes);
+/// `kind`: of each operation; those of one kind can run the same code. `place`: where its numbers
+/// lie; in all runs of a block they are equally far apart. `bytes`: of the code of a kind. One
+/// block where all operations fit in `most_bytes`, otherwise as few steps as a greedy choice finds;
+/// none where not even one copy of each kind fits.
+std::optional<CodeBlocks> code_blocks(std::span<const int> kind,
+                                      std::span<const std::uint32_t> place,
+                                      std::span<const int> bytes, int most_bytes);
 
 }  // namespace tilewave::statevec::tile

@@ -131,7 +131,7 @@ class Writer {
       if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
     });
     const std::optional<CodeBlocks> shared =
-        code_blocks(kinds, bytes, kJitCodeBytes - kJitFrameBytes);
+        code_blocks(kinds, places, bytes, kJitCodeBytes - kJitFrameBytes);
     if (!shared) return std::nullopt;
     out_ = "struct Program {\n";
     const bool is_double = pass_.shape.precision == Precision::kDouble;
@@ -144,6 +144,7 @@ class Writer {
     function("JitExchange", "exchange", joined(exchanges_));
     function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
+    check_blocks(*shared, kinds, places);
     write_blocks(*shared, places);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
     out_ += std::string("extern \"C\" __global__ void ") +
@@ -159,28 +160,66 @@ class Writer {
   }
 
  private:
+  /// Every run of a block finds operations of the same kinds, with numbers at the same distances.
+  static void check_blocks(const CodeBlocks& shared, const std::vector<int>& kinds,
+                           const std::vector<std::uint32_t>& places) {
+    std::size_t next = 0;
+    for (const CodeBlocks::Step& step : shared.steps) {
+      const CodeBlocks::Block& block = shared.blocks[step.block];
+      TW_CHECK(step.first == next, "a compiled program leaves an operation out");
+      for (std::size_t k = block.first; k < block.last; ++k, ++next) {
+        TW_CHECK(kinds[next] == kinds[k] &&
+                     places[next] - places[k] == places[step.first] - places[block.first],
+                 "a compiled program runs other operations");
+      }
+    }
+    TW_CHECK(next == kinds.size(), "a compiled program ends early");
+  }
+
+  /// A block that runs once leads straight to the next one; after another one the number of the
+  /// step decides between those that follow it anywhere.
   void write_blocks(const CodeBlocks& shared, const std::vector<std::uint32_t>& places) {
-    std::string blocks, steps, cases;
+    std::vector<std::vector<std::size_t>> steps_of(shared.blocks.size());
+    for (std::size_t k = 0; k < shared.steps.size(); ++k)
+      steps_of[shared.steps[k].block].push_back(k);
+    const auto offset = [&](std::size_t k) {  // modulo 2^32, as addresses in shared memory are
+      const CodeBlocks::Step& step = shared.steps[k];
+      return places.empty() ? 0 : places[step.first] - places[shared.blocks[step.block].first];
+    };
+    const auto then = [&](std::size_t k) {
+      if (k + 1 == shared.steps.size()) return std::string("return;\n");
+      return "k = " + text(k + 1) + "; goto block_" + std::to_string(shared.steps[k + 1].block) +
+             ";\n";
+    };
+    std::string blocks, body, offsets;
     for (std::size_t b = 0; b < shared.blocks.size(); ++b) {
       blocks += "{" + text(shared.blocks[b].first) + "," + text(shared.blocks[b].last) + "},\n";
-      cases += "case " + std::to_string(b) + ": Runner::template run<" + std::to_string(b) +
-               ">(p); break;\n";
+      const std::string name = std::to_string(b);
+      const std::vector<std::size_t>& own = steps_of[b];
+      if (b > 0) body += "block_" + name + ":\n";
+      body += "p.offset = " + (own.size() == 1 ? text(offset(own[0])) : "kOffsets[k]") +
+              ";\nRunner::template run<" + name + ">(p);\n";
+      if (own.size() == 1) {
+        body += then(own[0]);
+        continue;
+      }
+      body += "switch (k) {\n";
+      for (std::size_t run = 0; run < own.size(); ++run) {
+        body += (run + 1 < own.size() ? "case " + std::to_string(own[run]) : "default") + ": " +
+                then(own[run]);
+      }
+      body += "}\n";
     }
-    for (const CodeBlocks::Step& step : shared.steps) {
-      const std::size_t own = shared.blocks[step.block].first;
-      // modulo 2^32, as addresses in shared memory are
-      const std::uint32_t offset = places.empty() ? 0 : places[step.first] - places[own];
-      steps += "{" + text(step.block) + "," + text(offset) + "},\n";
-    }
-    constant("std::uint32_t", "kNumSteps", text(shared.steps.size()));
+    // the first block, where it comes again
+    const std::string first = "goto block_0;";
+    if (body.find(first) != std::string::npos) body = "block_0:\n" + body;
+    for (std::size_t k = 0; k < shared.steps.size(); ++k) offsets += text(offset(k)) + ",";
+    steps_ = "__constant__ const std::uint32_t kOffsets[] = {" + offsets + "};\n";
     function("JitBlock", "block", blocks);
-    steps_ = "__constant__ const JitStep kSteps[] = {\n" + steps + "};\n";
     out_ +=
-        "__device__ static __forceinline__ JitStep step(std::uint32_t i) { return kSteps[i]; }\n";
-    out_ +=
-        "template <class Runner>\n__device__ static __forceinline__ void run_block("
-        "std::uint32_t b, const typename Runner::Place& p) {\nswitch (b) {\n" +
-        cases + "default: __builtin_unreachable();\n}\n}\n";
+        "template <class Runner>\n__device__ static __forceinline__ void run_blocks("
+        "typename Runner::Place p) {\n[[maybe_unused]] std::uint32_t k = 0;\n" +
+        body + "}\n";
   }
 
   static std::string text(std::uint64_t x) { return std::to_string(x) + "u"; }
@@ -369,8 +408,23 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+/// In double precision such passes are slower compiled than interpreted: they spill registers in
+/// loops and exceed the instruction cache without.
+bool has_matrices2(const TilePass& pass) {
+  bool any = false;
+  Operations(pass).for_each([&](const ListedOp& op, std::size_t) {
+    any = any || (op.word.code() >= kMatrix2 && op.word.code() < kTauOne);
+  });
+  return any;
+}
+
+}  // namespace
+
 std::optional<std::string> jit_source(const TilePass& pass, int blocks) {
   if (pass.shape.register_bits != kMaxRegisterBits) return std::nullopt;
+  if (pass.shape.precision == Precision::kDouble && has_matrices2(pass)) return std::nullopt;
   return Writer(pass, blocks).write();
 }
 

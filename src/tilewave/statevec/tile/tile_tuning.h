@@ -150,6 +150,6 @@ inline int code_bytes(std::uint32_t code) {
 inline constexpr int kJitCodeBytes = 130 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
-                     kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 8600;
+                     kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
 
 }  // namespace tilewave::statevec::tile

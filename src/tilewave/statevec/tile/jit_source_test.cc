@@ -1,0 +1,185 @@
+// Sources of compiled passes: which programs share one, and which operations share code in it.
+#include "tilewave/statevec/tile/jit_source.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "tilewave/circuit/families.h"
+#include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/tile/emulator_test.h"
+#include "tilewave/statevec/tile/jit_blocks.h"
+#include "tilewave/statevec/tile/random_pass.h"
+
+namespace tilewave::statevec::tile {
+namespace {
+
+/// What the steps run, as the operations of the program they stand for.
+void expect_same_program(const CodeBlocks& blocks, const std::vector<int>& kind,
+                         const std::vector<std::uint32_t>& place) {
+  std::size_t next = 0;
+  for (const CodeBlocks::Step& step : blocks.steps) {
+    const CodeBlocks::Block& block = blocks.blocks[step.block];
+    const std::uint32_t offset = place[step.first] - place[block.first];
+    ASSERT_EQ(step.first, next);
+    for (std::size_t k = block.first; k < block.last; ++k, ++next) {
+      ASSERT_LT(next, kind.size());
+      EXPECT_EQ(kind[k], kind[next]);
+      EXPECT_EQ(place[k] + offset, place[next]);
+    }
+  }
+  EXPECT_EQ(next, kind.size());
+}
+
+TEST(CodeBlocks, a_short_program_is_one_block) {
+  const auto blocks = code_blocks(std::vector<int>{0, 1, 0}, std::vector<std::uint32_t>{0, 32, 64},
+                                  std::vector<int>{10, 10}, 30);
+  ASSERT_TRUE(blocks);
+  EXPECT_EQ(blocks->blocks.size(), 1u);
+  EXPECT_EQ(blocks->steps.size(), 1u);
+}
+
+TEST(CodeBlocks, runs_that_come_again_share_their_code) {
+  const std::vector<int> kind = {0, 1, 2, 3, 0, 1, 2, 4, 0, 1, 2};
+  std::vector<std::uint32_t> place;
+  for (std::uint32_t k = 0; k < kind.size(); ++k) place.push_back(32 * k);
+  const auto blocks = code_blocks(kind, place, std::vector<int>(5, 10), 50);
+  ASSERT_TRUE(blocks);
+  EXPECT_EQ(blocks->steps.size(), 5u);  // 012 3 012 4 012
+  EXPECT_EQ(blocks->blocks.size(), 3u);
+  expect_same_program(*blocks, kind, place);
+  EXPECT_FALSE(code_blocks(kind, place, std::vector<int>(5, 10), 49));
+}
+
+TEST(CodeBlocks, numbers_at_other_distances_are_another_block) {
+  const std::vector<int> kind = {0, 1, 2, 0, 1, 3, 0, 1};
+  const std::vector<std::uint32_t> place = {0, 16, 64, 96, 128, 160, 192, 208};
+  const auto blocks = code_blocks(kind, place, std::vector<int>(4, 10), 60);
+  ASSERT_TRUE(blocks);
+  expect_same_program(*blocks, kind, place);
+}
+
+TEST(CodeBlocks, random_programs_stay_what_they_are) {
+  std::mt19937_64 random(5);
+  for (int seed = 0; seed < 300; ++seed) {
+    const int num_kinds = 1 + static_cast<int>(random() % 12);
+    std::vector<int> kind, bytes;
+    std::vector<std::uint32_t> place;
+    std::uint32_t at = 0;
+    int all = 0;
+    for (int k = 0; k < num_kinds; ++k)
+      bytes.push_back(static_cast<int>(random() % 40)), all += bytes.back();
+    const int count = 1 + static_cast<int>(random() % 120);
+    for (int k = 0; k < count; ++k) {
+      kind.push_back(static_cast<int>(random() % static_cast<unsigned>(num_kinds)));
+      at = random() % 30 ? at + (random() % 8 ? 32 : 16) : 0;
+      place.push_back(at);
+    }
+    const int most = all + static_cast<int>(random() % 200);
+    const auto blocks = code_blocks(kind, place, bytes, most);
+    ASSERT_TRUE(blocks) << "seed " << seed;
+    expect_same_program(*blocks, kind, place);
+    int total = 0;
+    for (const CodeBlocks::Block& block : blocks->blocks)
+      for (std::size_t k = block.first; k < block.last; ++k)
+        total += bytes[static_cast<std::size_t>(kind[k])];
+    EXPECT_LE(total, most) << "seed " << seed;
+  }
+}
+
+Plan plan_of(const char* family, int n, Precision precision) {
+  PlanOptions options;
+  options.precision = precision;
+  options.cost.tile_qubits = 13;
+  options.cost.row_bits = 4;
+  options.cost.late_phases = true;
+  const auto c = circuit::make_family(family, static_cast<std::uint32_t>(n));
+  return make_plan(c, c.ops(), options);
+}
+
+TEST(JitSource, depends_on_the_structure_alone) {
+  const Shape shape{13, 5, 4, Precision::kSingle};
+  // the second circuit has other angles in the same places
+  circuit::Circuit a(16), b(16);
+  for (circuit::Qubit q = 0; q < 12; ++q) {
+    a.add_gate(circuit::GateId::kRy, {q}, {0.3 + 0.1 * q});
+    b.add_gate(circuit::GateId::kRy, {q}, {0.7 + 0.05 * q});
+  }
+  std::vector<std::string> sources;
+  for (const circuit::Circuit* c : {&a, &b}) {
+    PlanOptions options;
+    options.precision = Precision::kSingle;
+    options.cost.tile_qubits = 13;
+    options.cost.row_bits = 4;
+    const Plan plan = make_plan(*c, c->ops(), options);
+    const auto source = jit_source(lower_pass(plan, 0, shape), 2);
+    ASSERT_TRUE(source);
+    sources.push_back(*source);
+  }
+  EXPECT_EQ(sources[0], sources[1]);
+  // one more gate is another program
+  a.add_gate(circuit::GateId::kRy, {13}, {0.2});
+  PlanOptions options;
+  options.precision = Precision::kSingle;
+  options.cost.tile_qubits = 13;
+  options.cost.row_bits = 4;
+  const Plan plan = make_plan(a, a.ops(), options);
+  EXPECT_NE(*jit_source(lower_pass(plan, 0, shape), 2), sources[0]);
+}
+
+TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_none) {
+  const Plan ising = plan_of("ising", 26, Precision::kSingle);
+  const Shape single{13, 5, 4, Precision::kSingle};
+  bool shares = false;
+  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
+    const auto source = jit_source(lower_pass(ising, p, single, chunk_limits(single), 3, true), 2);
+    ASSERT_TRUE(source);
+    shares = shares || source->find("k = 1u; goto") != std::string::npos;
+  }
+  EXPECT_TRUE(shares);
+  const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
+  const Shape twice{13, 5, 3, Precision::kDouble, 1};
+  EXPECT_FALSE(jit_source(lower_pass(volume, 0, twice), 3));
+}
+
+/// Programs written for kernels of their own mean the same to the interpreter.
+TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
+  for (const Shape& shape :
+       {Shape{12, 5, 3, Precision::kDouble}, Shape{13, 5, 3, Precision::kDouble, 1}}) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+      RandomPassOptions options;
+      options.num_qubits = 13 + static_cast<int>(seed % 3);
+      options.tile_qubits = shape.tile_qubits;
+      options.row_bits = shape.row_bits;
+      options.num_actions = 60;
+      options.max_degree = 2;
+      options.known_zeros = seed % 4 == 3;
+      options.turned = seed % 2;
+      std::mt19937_64 random(seed);
+      const Plan plan = random_pass(options, random);
+      const Pass& pass = plan.passes[0];
+      std::vector<cplx> reference(bit(options.num_qubits));
+      std::vector<Complex<double>> state(reference.size());
+      std::normal_distribution<double> normal;
+      for (std::uint64_t x = 0; x < reference.size(); ++x) {
+        if (x & pass.known_zero_before) continue;
+        reference[x] = {normal(random), normal(random)};
+        state[x] = {reference[x].real(), reference[x].imag()};
+      }
+      reference_pass(plan, pass, reference);
+      emulate_pass(lower_pass(plan, 0, shape, chunk_limits(shape), 4, true),
+                   std::span<Complex<double>>(state));
+      double worst = 0, largest = 1e-3;
+      for (std::uint64_t x = 0; x < reference.size(); ++x) {
+        if (x & pass.known_zero_after) continue;
+        worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
+        largest = std::max(largest, std::abs(reference[x]));
+      }
+      EXPECT_LT(worst / largest, 1e-12) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::tile
