@@ -8,7 +8,9 @@
 #include <set>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
 #include "tilewave/runtime/cuda/driver.h"
+#include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/state.h"
 #include "tilewave/statevec/sweep.h"
 
@@ -122,6 +124,69 @@ TEST(GpuFaults, no_device_and_an_old_driver) {
   fake.count_status = cudaErrorInsufficientDriver;
   EXPECT_NE(failure(make, ExitCode::kResources).find("update the driver"), std::string::npos);
   EXPECT_TRUE(fake.nothing_leaked());
+}
+
+/// One on which compiled kernels are found, or not.
+class JitDriver : public FakeDriver {
+ public:
+  cudaError_t load_status = cudaSuccess;
+  int num_loaded = 0;
+  std::set<const void*> launched;
+  static const void* kernel() { return &the_kernel; }
+
+  cudaError_t device_properties(cudaDeviceProp* p, int device) override {
+    const cudaError_t status = FakeDriver::device_properties(p, device);
+    p->major = 9;
+    return status;
+  }
+  cudaError_t load_kernel(const void** kernel, const void* binary, const char*) override {
+    ++num_loaded;
+    EXPECT_EQ(std::string(static_cast<const char*>(binary), 4), "\177ELF");
+    *kernel = &the_kernel;
+    return load_status;
+  }
+  cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                     std::size_t shared_bytes, cudaStream_t stream) override {
+    launched.insert(kernel);
+    return FakeDriver::launch(kernel, grid, block, arguments, shared_bytes, stream);
+  }
+
+ private:
+  inline static const int the_kernel = 0;
+};
+
+TEST(GpuFaults, kernels_that_cannot_be_loaded_leave_their_passes_to_the_interpreter) {
+  cuda::JitCache::set_use("all");
+  std::string why;
+  if (!cuda::JitCache::of_process(&why)) GTEST_SKIP() << "NO COMPILER: " << why;
+  for (const bool fails : {false, true}) {
+    JitDriver fake;
+    fake.load_status = fails ? cudaErrorInvalidKernelImage : cudaSuccess;
+    runtime::cuda::ScopedDriver scope(&fake);
+    const auto c = circuit::make_family(fails ? "bv" : "qft", 22);
+    {
+      auto state = make_cuda_state(22, Precision::kSingle);
+      state->set_product_state(std::vector<cplx>(44, cplx(0.5)));
+      Plan plan = make_plan(c, c.ops(), state->plan_options());
+      state->prepare(plan);
+      for (int run = 0; run < 3; ++run) {
+        state->set_product_state(std::vector<cplx>(44, cplx(0.5)));
+        state->run(plan);
+      }
+    }
+    EXPECT_GT(fake.num_loaded, 0);
+    EXPECT_LE(fake.num_loaded, 8) << "each is tried once";
+    EXPECT_EQ(fake.launched.count(JitDriver::kernel()), fails ? 0u : 1u);
+    EXPECT_GT(fake.launched.size(), 1u);
+    EXPECT_TRUE(fake.nothing_leaked());
+  }
+  cuda::JitCache::set_use("auto");
+}
+
+TEST(GpuFaults, what_else_compiles_is_refused) {
+  EXPECT_NE(
+      failure([] { cuda::JitCache::set_use("yes"); }, ExitCode::kUsage).find("off, auto or all"),
+      std::string::npos);
 }
 
 TEST(GpuFaults, exhausted_memory_names_needed_and_free_and_leaks_nothing) {

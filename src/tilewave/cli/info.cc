@@ -109,6 +109,7 @@ void print_json(const Report& r) {
                                                    {"double", costs_json(costs.of[0])},
                                                    {"single", costs_json(costs.of[1])}};
   }
+  out["cuda"]["compiled_passes"] = statevec::compiled_passes();
   out["cuda"]["link_bytes_per_s"] = r.links;
   std::printf("%s\n", out.dump(2).c_str());
 }
@@ -130,6 +131,9 @@ void print_text(const Report& r) {
     std::printf("  CUDA        %d: %s, %.1f GiB, compute capability %d.%d\n", d.index,
                 d.name.c_str(), gib(d.total_memory_bytes), d.major, d.minor);
     print_costs(d);
+  }
+  if (!r.devices.empty()) {
+    std::printf("  compiled    passes that run often: %s\n", statevec::compiled_passes().c_str());
   }
   if (!r.links.empty()) std::printf("  links       GB/s from a device (row) to another\n");
   for (std::size_t from = 0; from < r.links.size(); ++from) {

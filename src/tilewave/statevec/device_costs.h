@@ -17,6 +17,9 @@ enum class CostSource : std::uint8_t { kShipped, kMeasured };
 CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, CostSource wanted,
                           CostSource* got = nullptr);
 
+/// What compiles passes for the device, and where the kernels are kept; or "none: " and why.
+std::string compiled_passes();
+
 /// The machine of the shipped rates and the day they were found.
 std::string shipped_costs_origin();
 

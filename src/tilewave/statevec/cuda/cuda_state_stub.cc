@@ -16,6 +16,8 @@ CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, Cos
               "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
 }
 
+std::string compiled_passes() { return "none: this build has no CUDA back end"; }
+
 std::string shipped_costs_origin() { return "no device"; }
 
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,

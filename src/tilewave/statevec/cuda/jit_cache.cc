@@ -8,35 +8,23 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/cuda/nvrtc.h"
+#include "tilewave/runtime/file_cache.h"
 #include "tilewave/statevec/cuda/jit_files.h"
+#include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::cuda {
 
 namespace rc = runtime::cuda;
-namespace fs = std::filesystem;
 
 namespace {
-
-std::uint64_t hash_of(std::string_view bytes) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
-std::string hex(std::uint64_t x) {
-  std::ostringstream out;
-  out << std::hex << x;
-  return out.str();
-}
 
 std::vector<std::string> options_for(const std::string& architecture) {
   return {"--gpu-architecture=" + architecture, "--std=c++20", "-default-device"};
@@ -47,7 +35,7 @@ std::string identity_of(const std::string& source, const std::string& architectu
   static const std::string headers = [] {
     std::string all;
     for (const rc::SourceFile& file : jit_files()) all += std::string(file.name) + file.text;
-    return hex(hash_of(all));
+    return std::to_string(runtime::hash_of(all));
   }();
   std::string identity = "NVRTC " + rc::Nvrtc::load()->version() + ", headers " + headers;
   for (const std::string& option : options_for(architecture)) identity += ", " + option;
@@ -78,66 +66,15 @@ std::size_t code_bytes_of(const std::string& binary) {
   return 0;
 }
 
-// ---- the folder: a file a kernel, named by the hash of its identity ----
-
-constexpr char kMagic[] = "tilewave kernel 1";
-constexpr std::size_t kMostFiles = 400;
-
-fs::path folder() {
-  const std::string costs = runtime::cost_file();
-  return costs.empty() ? fs::path() : fs::path(costs).parent_path() / "kernels";
-}
-
-fs::path file_of(const std::string& identity) {
-  const fs::path in = folder();
-  return in.empty() ? in : in / (hex(hash_of(identity)) + ".cubin");
-}
-
-/// What was kept for exactly this identity and is whole; an empty one for code that is too long.
-bool read_kept(const std::string& identity, std::string& binary) {
-  std::ifstream in(file_of(identity), std::ios::binary);
-  std::string magic;
-  std::size_t identity_size = 0, binary_size = 0;
-  std::uint64_t check = 0;
-  if (!std::getline(in, magic) || magic != kMagic) return false;
-  if (!(in >> identity_size >> binary_size >> check) || in.get() != '\n') return false;
-  if (identity_size != identity.size() || binary_size > std::size_t{64} << 20) return false;
-  std::string kept(identity_size, '\0');
-  binary.resize(binary_size);
-  in.read(kept.data(), static_cast<std::streamsize>(identity_size));
-  in.read(binary.data(), static_cast<std::streamsize>(binary_size));
-  return in && kept == identity && hash_of(binary) == check;
-}
-
-/// A folder that cannot be written is none.
-void keep(const std::string& identity, const std::string& binary) {
-  const fs::path to = file_of(identity);
-  if (to.empty()) return;
-  std::error_code ignored;
-  fs::create_directories(to.parent_path(), ignored);
-  // the oldest make room
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& file : fs::directory_iterator(to.parent_path(), ignored))
-    if (file.path().extension() == ".cubin") files.push_back(file.path());
-  if (files.size() >= kMostFiles) {
-    const auto age = [&](const fs::path& file) { return fs::last_write_time(file, ignored); };
-    std::sort(files.begin(), files.end(),
-              [&](const fs::path& a, const fs::path& b) { return age(a) < age(b); });
-    for (std::size_t k = 0; k < kMostFiles / 4; ++k) fs::remove(files[k], ignored);
-  }
-  fs::path part = to;
-  part += "." + std::to_string(getpid());
-  {
-    std::ofstream out(part, std::ios::binary);
-    out << kMagic << '\n'
-        << identity.size() << ' ' << binary.size() << ' ' << hash_of(binary) << '\n'
-        << identity << binary;
-    if (!out.flush()) {
-      fs::remove(part, ignored);
-      return;
-    }
-  }
-  fs::rename(part, to, ignored);
+/// Kernels of earlier runs; an empty one is known to be too long.
+const runtime::FileCache& kept_kernels() {
+  static const runtime::FileCache cache = [] {
+    const std::string costs = runtime::cost_file();
+    return runtime::FileCache(costs.empty()
+                                  ? std::filesystem::path()
+                                  : std::filesystem::path(costs).parent_path() / "kernels");
+  }();
+  return cache;
 }
 
 }  // namespace
@@ -279,8 +216,8 @@ void JitCache::work() {
 void JitCache::make(Entry& entry) const {
   using Stage = Entry::Stage;
   const std::string identity = identity_of(entry.source_, entry.architecture_);
-  std::string binary;
-  if (!read_kept(identity, binary)) {
+  std::optional<std::string> kept = kept_kernels().find(identity);
+  if (!kept) {
     rc::Nvrtc::Program program =
         rc::Nvrtc::load()->compile(entry.source_, jit_files(), options_for(entry.architecture_));
     if (program.binary.empty()) {
@@ -288,10 +225,11 @@ void JitCache::make(Entry& entry) const {
       entry.stage_.store(Stage::kNone, std::memory_order_release);
       return;
     }
-    binary = std::move(program.binary);
-    if (code_bytes_of(binary) > tile::kJitMostCodeBytes) binary.clear();
-    keep(identity, binary);
+    kept = std::move(program.binary);
+    if (code_bytes_of(*kept) > tile::kJitMostCodeBytes) kept->clear();
+    kept_kernels().keep(identity, *kept);
   }
+  std::string binary = std::move(*kept);
   if (binary.empty()) entry.why_ = "the code is longer than the instruction cache";
   entry.binary_ = std::move(binary);
   entry.stage_.store(entry.binary_.empty() ? Stage::kNone : Stage::kMade,
@@ -299,9 +237,19 @@ void JitCache::make(Entry& entry) const {
 }
 
 std::string JitCache::description() const {
-  const fs::path in = folder();
+  const std::string folder = kept_kernels().folder().string();
   return "NVRTC " + rc::Nvrtc::load()->version() +
-         (in.empty() ? ", kernels are not kept" : ", kernels in " + in.string());
+         (folder.empty() ? ", kernels are not kept" : ", kernels kept in " + folder);
 }
 
 }  // namespace tilewave::statevec::cuda
+
+namespace tilewave::statevec {
+
+std::string compiled_passes() {
+  std::string why;
+  const cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  return cache ? cache->description() : "none: " + why;
+}
+
+}  // namespace tilewave::statevec

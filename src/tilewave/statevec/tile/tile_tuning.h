@@ -147,7 +147,7 @@ inline int code_bytes(std::uint32_t code) {
 /// that is compiled by prediction, what the instruction cache holds of their code as compiled, and
 /// bytes of machine code (sm_90) of load and store, of an exchange, of an entry of a table and of
 /// a lift.
-inline constexpr int kJitCodeBytes = 130 << 10, kJitMostCodeBytes = 150 << 10;
+inline constexpr int kJitCodeBytes = 108 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
                      kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
