@@ -20,9 +20,9 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 void make_room(const fs::path& folder, std::size_t most_files) {
   std::error_code ignored;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder, ignored)) {
-    if (file.path().extension() == kExtension)
-      files.emplace_back(fs::last_write_time(file.path(), ignored), file.path());
+  for (fs::directory_iterator file(folder, ignored), end; file != end; file.increment(ignored)) {
+    if (file->path().extension() == kExtension)
+      files.emplace_back(fs::last_write_time(file->path(), ignored), file->path());
   }
   if (files.size() < most_files) return;
   std::sort(files.begin(), files.end());

@@ -245,17 +245,19 @@ void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan&
 
 template <class T>
 bool CudaState<T>::has_new_kernels() const {
-  return std::any_of(
-      lowered_.steps.begin(), lowered_.steps.end(), [](const LoweredPlan::Step& step) {
-        return !step.kernel && step.jit && JitCache::of_process()->function(*step.jit);
-      });
+  JitCache* const cache = JitCache::of_process();
+  return cache && std::any_of(lowered_.steps.begin(), lowered_.steps.end(),
+                              [&](const LoweredPlan::Step& step) {
+                                return !step.kernel && step.jit && cache->function(*step.jit);
+                              });
 }
 
 template <class T>
 void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& step,
                          Complex<T>* amplitudes, const TileSums& sums) {
   const std::byte* programs = workspace_->programs();
-  if (step.jit && !step.kernel) JitCache::of_process()->note(*step.jit, step.predicted_s);
+  JitCache* const cache = step.jit && !step.kernel ? JitCache::of_process() : nullptr;
+  if (cache) cache->note(*step.jit, step.predicted_s);
   launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
                   sums.at, sums.of_slots, step.kernel);
 }

@@ -205,7 +205,12 @@ void JitCache::work() {
     queue_.pop_front();
     ++busy_;
     lock.unlock();
-    make(entry);
+    try {
+      make(entry);
+    } catch (const std::exception& e) {  // no memory, say: the interpreter goes on
+      entry.why_ = e.what();
+      entry.stage_.store(Entry::Stage::kNone, std::memory_order_release);
+    }
     lock.lock();
     --busy_;
     changed_.notify_all();
