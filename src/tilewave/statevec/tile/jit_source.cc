@@ -86,7 +86,12 @@ class Writer {
     std::map<std::string, int> kind_of;
     std::vector<std::uint32_t> places;
     std::string ops;
+    // Threads of a warp that part at an operation meet again behind it, unless it ends a block:
+    // then they may go on apart to the barrier of another one.
+    bool diverges = false;
     operations.for_each([&](const ListedOp& op, std::size_t at) {
+      diverges = diverges || op.word.controlled() || op.word.code() == kGeneral ||
+                 op.word.code() == kMatrixShared;
       // what the code of an operation depends on, but where its numbers lie
       std::size_t detail = 0;
       std::string what;
@@ -132,7 +137,7 @@ class Writer {
     });
     const std::optional<CodeBlocks> shared =
         code_blocks(kinds, places, bytes, kJitCodeBytes - kJitFrameBytes);
-    if (!shared) return std::nullopt;
+    if (!shared || (shared->blocks.size() > 1 && diverges)) return std::nullopt;
     out_ = "struct Program {\n";
     const bool is_double = pass_.shape.precision == Precision::kDouble;
     out_ += std::string("using Real = ") + (is_double ? "double" : "float") + ";\n";

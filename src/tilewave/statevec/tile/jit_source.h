@@ -13,8 +13,9 @@ namespace tilewave::statevec::tile {
 inline constexpr char kJitKernelName[] = "tile_pass";
 
 /// Programs with equal sources run with the same kernel. None for those whose code is longer than
-/// the instruction cache holds (kJitCodeBytes), even where equal operations share it, and for
-/// matrices of two qubits in double precision.
+/// the instruction cache holds (kJitCodeBytes), even where equal operations share it; operations
+/// that some threads of a warp do not take part in share none. None for matrices of two qubits in
+/// double precision.
 /// `blocks`: blocks of threads that share a multiprocessor.
 std::optional<std::string> jit_source(const TilePass& pass, int blocks);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -141,6 +142,33 @@ TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_non
   const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
   const Shape twice{13, 5, 3, Precision::kDouble, 1};
   EXPECT_FALSE(jit_source(lower_pass(volume, 0, twice), 3));
+}
+
+// Threads that part at a controlled operation must not meet different barriers.
+TEST(JitSource, operations_that_part_threads_share_no_code) {
+  const Shape shape{12, 5, 3, Precision::kDouble};
+  int long_ones = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    RandomPassOptions options;
+    options.num_qubits = 15;
+    options.num_actions = 300;
+    options.max_targets = 1;
+    options.max_degree = 2;
+    options.matrices = false;
+    std::mt19937_64 random(seed);
+    const Plan plan = random_pass(options, random);
+    const TilePass pass = lower_pass(plan, 0, shape);
+    const auto source = jit_source(pass, 3);
+    bool parts = false;
+    for (std::uint32_t k = pass.frame.first_op; k < std::min(pass.frame.end_op, kInlineOps); ++k)
+      parts = parts || pass.frame.first_ops[k].word.controlled();
+    if (!parts) continue;
+    long_ones += !source;
+    if (source) {
+      EXPECT_EQ(source->find("goto block_"), std::string::npos) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(long_ones, 0);
 }
 
 /// Programs written for kernels of their own mean the same to the interpreter.
