@@ -2,9 +2,7 @@
 // sizeof(T) aligned.
 #pragma once
 
-#if !defined(__CUDACC_RTC__)
 #include <complex>
-#endif
 
 #include "tilewave/base/host_device.h"
 
@@ -24,8 +22,6 @@ TW_HD constexpr Complex<T> operator+(Complex<T> a, Complex<T> b) {
   return {a.re + b.re, a.im + b.im};
 }
 
-#if !defined(__CUDACC_RTC__)
 using cplx = std::complex<double>;  ///< matrices and amplitudes in descriptions and results
-#endif
 
 }  // namespace tilewave

@@ -12,9 +12,10 @@ using runtime::cuda::SourceFile;
 constexpr SourceFile kHeaders[] = {
 #include "jit_files.inc"
 };
-/// Headers of the standard library, of which jit_std.h has what is needed.
-constexpr const char* kStandard[] = {"bit",     "cmath",   "cstddef",     "cstdint",
-                                     "cstring", "numbers", "type_traits", "utility"};
+/// Headers of the standard library, of which jit_std.cuh has what is needed.
+constexpr const char* kStandard[] = {"bit",     "cmath",         "complex", "cstddef",
+                                     "cstdint", "cstring",       "numbers", "type_traits",
+                                     "utility", "cuda_runtime.h"};
 
 }  // namespace
 
@@ -23,7 +24,7 @@ std::span<const SourceFile> jit_files() {
     auto* all = new std::vector<SourceFile>(std::begin(kHeaders), std::end(kHeaders));
     const char* standard = "";
     for (const SourceFile& file : kHeaders) {
-      if (std::string_view(file.name).ends_with("/jit_std.h")) standard = file.text;
+      if (std::string_view(file.name).ends_with("/jit_std.cuh")) standard = file.text;
     }
     for (const char* name : kStandard) all->push_back({name, standard});
     return all;

@@ -3,7 +3,7 @@
 // numbers of operations (angles, factors) are data, as for the interpreter, so that circuits which
 // differ in them share a kernel.
 //
-// Compiled by NVRTC: no header of the standard library beyond those of jit_headers.h.
+// Compiled by NVRTC: no more of the standard library than jit_std.cuh has.
 //
 // A program is a struct `Program` (jit_source.h) with
 //   Real, kBlockQubits, kBlockBits, kMinBlocks

@@ -21,6 +21,8 @@ namespace tilewave::statevec::cuda {
 
 using tile::ListedOp;
 
+static_assert(offsetof(tile::PassFrame, first_ops) % sizeof(ListedOp) == 0, "read as a whole");
+
 /// The address of a part of the kernel's parameters among them.
 __device__ __forceinline__ std::uint32_t param_address(const void* p) {
   std::uint64_t at;

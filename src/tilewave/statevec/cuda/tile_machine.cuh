@@ -2,9 +2,7 @@
 // together: load, exchanges, chunks, store, sums. See tile_kernel.cuh.
 #pragma once
 
-#if !defined(__CUDACC_RTC__)
 #include <cuda_runtime.h>
-#endif
 
 #include <type_traits>
 

@@ -339,10 +339,6 @@ struct PassFrame {
   double bit_scale[kMaxTileQubits]{};
 };
 
-#if !defined(__CUDACC_RTC__)  // knows no offsetof
-static_assert(offsetof(PassFrame, first_ops) % sizeof(ListedOp) == 0, "read as a whole");
-#endif
-
 /// Blocks of 64 KiB of which three share a multiprocessor (sm_90) leave too little first-level
 /// cache for loads: all their tiles arrive in shared memory by themselves. Others may, and have any
 /// slots as register bits in the first phase then.

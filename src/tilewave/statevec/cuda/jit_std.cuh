@@ -3,7 +3,7 @@
 // it.
 #pragma once
 
-#if defined(__CUDACC_RTC__) && !defined(TW_JIT_STD)
+#if !defined(TW_JIT_STD)
 #define TW_JIT_STD  // it is included under several names
 
 namespace std {
@@ -18,6 +18,9 @@ using int64_t = long long;
 using uint64_t = unsigned long long;
 using size_t = decltype(sizeof 0);
 enum class byte : unsigned char {};
+
+template <class T>
+struct complex;
 
 template <class T, T Value>
 struct integral_constant {
