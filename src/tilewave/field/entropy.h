@@ -21,7 +21,7 @@ enum class Border {
   kReflect,   ///< the image mirrored about its edge: c b a | a b c
   kNearest,   ///< the edge value repeated
   kConstant,  ///< one given class
-  kValid,     ///< as crop, but pixels whose window leaves the image give NaN
+  kValid,  ///< as crop, but pixels whose window (all of a mask's picture) leaves the image give NaN
   kStudy2020  ///< as crop, with the 2020 study's population: one too many at the far edges
 };
 

@@ -65,10 +65,10 @@ std::vector<double> plain_entropy(const Image& image, const EntropyOptions& o,
       bool leaves = false;
       for (int j = 0; j < h; ++j) {
         for (int i = 0; i < w; ++i) {
+          const std::int64_t cx = x + i - w / 2, cy = y + j - h / 2;
+          leaves |= cx < 0 || cy < 0 || cx >= W || cy >= H;  // the window, all of a mask's picture
           if (!mask[static_cast<std::size_t>(j * w + i)]) continue;
           ++cells;
-          const std::int64_t cx = x + i - w / 2, cy = y + j - h / 2;
-          leaves |= cx < 0 || cy < 0 || cx >= W || cy >= H;
           const int code = at(cx, cy);
           if (code >= o.levels) continue;
           ++counts[code];
