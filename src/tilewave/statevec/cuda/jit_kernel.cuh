@@ -53,6 +53,7 @@ struct JitTable {
 struct JitBlock {
   std::uint32_t first, last;
 };
+
 /// The column of amplitude `j`, in the bits of `within`.
 __device__ constexpr std::uint32_t known_column(
     const std::uint32_t (&column)[tile::kMaxRegisterBits], int j, std::uint32_t within) {
