@@ -75,46 +75,22 @@ inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
                                          .signs = 0.1,
                                          .sign_row = 0.01};
 
-/// Of kernels compiled for one program: what an operation does, and little for getting to it.
-inline constexpr OpCosts kDoubleJitCosts = {.code_kib = 0,
-                                            .decode = 0.02,
-                                            .flip = 0.05,
-                                            .turned = 0,
-                                            .turned_lift = 0,
-                                            .ties = 0.01,
-                                            .signs = 0.05,
-                                            .table_entry = 0.006,
-                                            .table_number = 0.004};
-inline constexpr OpCosts kSingleJitCosts = {.unhidden = 0.59,
-                                            .lift_s = 6.338e-14,
-                                            .arrival = 0.25,
-                                            .exchange = 0.45,
-                                            .chunk = 0.2,
-                                            .code_kib = 0,
-                                            .decode = 0.02,
-                                            .lift = 0.05,
-                                            .tau = 0.03,
-                                            .bit_phase = 0.05,
-                                            .pairs = 0.05,
-                                            .lanes = 0.02,
-                                            .phase_table = 0.22,
-                                            .rotation_table = 0.2,
-                                            .mirrored_table = 0.14,
-                                            .phase_all = 0.1,
-                                            .phase_set = 0.08,
-                                            .general = 0.8,
-                                            .flip = 0.03,
-                                            .rotate = 0.08,
-                                            .matrix1 = 0.2,
-                                            .matrix2 = 1.5,
-                                            .factored2 = 0.45,
-                                            .turned = 0,
-                                            .turned_lift = 0,
-                                            .ties = 0.005,
-                                            .signs = 0.05,
-                                            .sign_row = 0.01,
-                                            .table_entry = 0.0028,
-                                            .table_number = 0.002};
+/// Of kernels compiled for one program: what an operation does, and little for getting to it. Those
+/// of the interpreter but for a few, which are guesses.
+constexpr OpCosts compiled(OpCosts c, bool is_double) {
+  c.code_kib = 0;
+  c.decode = 0.02;
+  c.turned = c.turned_lift = 0;
+  c.signs = 0.05;
+  c.flip = is_double ? 0.05 : 0.03;
+  c.ties = is_double ? 0.01 : 0.005;
+  c.table_entry = is_double ? 0.006 : 0.0028;
+  c.table_number = is_double ? 0.004 : 0.002;
+  if (!is_double) c.exchange = 0.45;
+  return c;
+}
+inline constexpr OpCosts kDoubleJitCosts = compiled(kDoubleCosts, true);
+inline constexpr OpCosts kSingleJitCosts = compiled(kSingleCosts, false);
 
 inline const OpCosts& costs_for(Precision precision, bool compiled) {
   if (precision == Precision::kDouble) return compiled ? kDoubleJitCosts : kDoubleCosts;
