@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -17,12 +18,21 @@ constexpr char kMagic[] = "tilewave kept bytes 1";
 constexpr char kExtension[] = ".kept";
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
+/// Written by a process that ended before they were whole.
+constexpr std::chrono::hours kOldPart{1};
+
 void make_room(const fs::path& folder, std::size_t most_files) {
   std::error_code ignored;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  const fs::file_time_type now = fs::file_time_type::clock::now();
   for (fs::directory_iterator file(folder, ignored), end; file != end; file.increment(ignored)) {
-    if (file->path().extension() == kExtension)
-      files.emplace_back(fs::last_write_time(file->path(), ignored), file->path());
+    const fs::path& path = file->path();
+    const fs::file_time_type written = fs::last_write_time(path, ignored);
+    if (path.extension() == kExtension) {
+      files.emplace_back(written, path);
+    } else if (path.stem().extension() == kExtension && now - written > kOldPart) {
+      fs::remove(path, ignored);
+    }
   }
   if (files.size() < most_files) return;
   std::sort(files.begin(), files.end());

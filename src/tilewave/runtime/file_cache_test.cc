@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -68,6 +69,22 @@ TEST_F(FileCacheTest, the_oldest_make_room) {
   for ([[maybe_unused]] const auto& file : fs::directory_iterator(folder_)) ++count;
   EXPECT_LE(count, 8u);
   EXPECT_TRUE(cache.find("identity 29"));
+}
+
+TEST_F(FileCacheTest, parts_of_processes_that_were_killed_go_after_an_hour) {
+  const FileCache cache(folder_);
+  cache.keep("one", "x");
+  const fs::path fresh = folder_ / "1234.kept.17", old = folder_ / "5678.kept.18",
+                 other = folder_ / "notes.txt";
+  for (const fs::path& file : {fresh, old, other}) write(file, "half");
+  for (const fs::path& file : {old, other}) {
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  cache.keep("two", "x");
+  EXPECT_TRUE(fs::exists(fresh));  // it may be written now
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_TRUE(cache.find("one"));
 }
 
 TEST_F(FileCacheTest, no_folder_and_one_that_cannot_be_written_keep_nothing) {
