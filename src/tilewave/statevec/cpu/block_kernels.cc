@@ -1,6 +1,11 @@
 // Movement of amplitudes between the state and a tile, and permutations inside a block, written
 // once with Highway and compiled for every instruction set that is worth it; the best one is chosen
 // at run time.
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/block_kernels.cc"
 #define HWY_DISABLED_TARGETS \
