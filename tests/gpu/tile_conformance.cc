@@ -127,7 +127,7 @@ void run_compiled(bool turned, int num_seeds = 24) {
     Plan plan;
     tile::TilePass program;
     std::size_t launcher;
-    cuda::JitCache::Entry* entry;
+    std::shared_ptr<cuda::JitCache::Entry> entry;
     std::string name;
   };
   std::vector<cuda::TileLauncher<T>> launchers;
@@ -153,13 +153,13 @@ void run_compiled(bool turned, int num_seeds = 24) {
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = tile::random_pass(options, rng);
       tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
-      std::optional<std::string> source =
+      const std::optional<std::string> source =
           tile::jit_source(program, launchers[k].blocks(program.frame.op_set));
       if (!source) continue;
       tile::add_kinds(program, kinds);
-      cuda::JitCache::Entry& entry = cache->entry(std::move(*source), device);
-      cache->request(entry);
-      cases.push_back({std::move(plan), std::move(program), k, &entry,
+      auto entry = cache->entry(*source, device);
+      cache->request(*entry);
+      cases.push_back({std::move(plan), std::move(program), k, std::move(entry),
                        std::string(launchers[k].name()) + " seed " + std::to_string(seed)});
     }
   }

@@ -195,22 +195,21 @@ bool CudaState<T>::may_compile(const Pass& pass) const {
 }
 
 template <class T>
-JitCache::Entry* CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
+CudaState<T>::KernelOf CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
   if (!may_compile(pass)) return nullptr;
-  std::optional<std::string> source =
+  const std::optional<std::string> source =
       tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
-  return source ? &JitCache::of_process()->entry(std::move(*source), info_) : nullptr;
+  return source ? JitCache::of_process()->entry(*source, info_) : nullptr;
 }
 
 template <class T>
-LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, const Plan& plan,
-                                       std::size_t pass) {
+LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_t pass,
+                                       KernelOf kernel) {
   const std::size_t size = aligned(program.code.size()) + aligned(program.tables.size());
   LoweredPlan::Step step;
   step.frame = program.frame;
   step.pass = pass;
-  step.predicted_s = plan.passes[pass].predicted_s;
-  step.jit = jit_entry(program, plan.passes[pass]);
+  step.jit = std::move(kernel);
   if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
   step.code = workspace_->place(size, stream_);
   step.tables = step.code + aligned(program.code.size());
@@ -225,19 +224,26 @@ template <class T>
 void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan& plan,
                                  std::size_t pass,
                                  const std::function<void(const LoweredPlan::Step&)>& f) {
-  JitCache::Entry* next = nullptr;  // what is not made yet
+  const auto kernels_of = [&](const std::vector<tile::TilePass>& all) {
+    std::vector<KernelOf> kernels;
+    for (const tile::TilePass& program : all)
+      kernels.push_back(jit_entry(program, plan.passes[pass]));
+    return kernels;
+  };
+  const std::vector<tile::TilePass>* steps = &programs.programs[pass];
+  std::vector<KernelOf> kernels;
+  KernelOf next;  // what is not made yet
   if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
-    for (const tile::TilePass& program : programs.compiled[pass]) {
-      JitCache::Entry* const entry = jit_entry(program, plan.passes[pass]);
-      if (entry && !JitCache::of_process()->function(*entry)) next = entry;
+    kernels = kernels_of(programs.compiled[pass]);
+    for (const KernelOf& kernel : kernels) {
+      if (kernel && !JitCache::of_process()->function(*kernel)) next = kernel;
     }
-    if (!next) {
-      for (const tile::TilePass& program : programs.compiled[pass]) f(upload(program, plan, pass));
-      return;
-    }
+    if (!next) steps = &programs.compiled[pass];
   }
-  for (const tile::TilePass& program : programs.programs[pass]) {
-    LoweredPlan::Step step = upload(program, plan, pass);
+  if (next || kernels.empty()) kernels = kernels_of(*steps);
+  for (std::size_t k = 0; k < steps->size(); ++k) {
+    LoweredPlan::Step step = upload((*steps)[k], pass, kernels[k]);
+    step.predicted_s = plan.passes[pass].predicted_s / static_cast<double>(steps->size());
     if (next) step.jit = next;
     f(step);
   }
@@ -315,16 +321,19 @@ void CudaState<T>::prepare(const Plan& plan) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
            "the plan is for another state");
   use_device();
-  Workspace::Lease lease(*workspace_, stream_);
-  ProgramStore::Plan programs;
   JitCache* const cache = JitCache::of_process();
-  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-    lower_well(plan, p, programs);
-    for (const tile::TilePass& program : programs.compiled[p])
-      cache->request(*jit_entry(program, plan.passes[p]));
+  {
+    Workspace::Lease lease(*workspace_, stream_);
+    ProgramStore::Plan programs;
+    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+      lower_well(plan, p, programs);
+      for (const tile::TilePass& program : programs.compiled[p]) {
+        if (const KernelOf kernel = jit_entry(program, plan.passes[p])) cache->request(*kernel);
+      }
+    }
+    workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
+    lowered_.key = 0;
   }
-  workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
-  lowered_.key = 0;
   if (cache) cache->wait();
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
@@ -32,12 +33,14 @@ std::vector<std::string> options_for(const std::string& architecture) {
 
 /// Everything that machine code depends on.
 std::string identity_of(const std::string& source, const std::string& architecture) {
-  static const std::string headers = [] {
+  static const std::uint64_t headers = [] {
     std::string all;
     for (const rc::SourceFile& file : jit_files()) all += std::string(file.name) + file.text;
-    return std::to_string(runtime::hash_of(all));
+    return runtime::hash_of(all);
   }();
-  std::string identity = "NVRTC " + rc::Nvrtc::load()->version() + ", headers " + headers;
+  std::string identity = "NVRTC " + rc::Nvrtc::load()->version() + ", headers " +
+                         std::to_string(headers) + ", at most " +
+                         std::to_string(tile::kJitMostCodeBytes) + " bytes";
   for (const std::string& option : options_for(architecture)) identity += ", " + option;
   return identity + "\n" + source;
 }
@@ -66,20 +69,17 @@ std::size_t code_bytes_of(const std::string& binary) {
   return 0;
 }
 
-/// Kernels of earlier runs; an empty one is known to be too long.
+/// Kernels of earlier runs; an empty one is known to be too long. Never destroyed: threads keep
+/// what they compile as the process ends.
 const runtime::FileCache& kept_kernels() {
-  static const runtime::FileCache cache = [] {
+  static const auto* const cache = [] {
     const std::string costs = runtime::cost_file();
-    return runtime::FileCache(costs.empty()
-                                  ? std::filesystem::path()
-                                  : std::filesystem::path(costs).parent_path() / "kernels");
+    return new runtime::FileCache(costs.empty()
+                                      ? std::filesystem::path()
+                                      : std::filesystem::path(costs).parent_path() / "kernels");
   }();
-  return cache;
+  return *cache;
 }
-
-}  // namespace
-
-namespace {
 
 enum class Use { kOff, kAuto, kAll };
 
@@ -112,19 +112,30 @@ JitCache* JitCache::of_process(std::string* why) {
     if (why) *why = "TILEWAVE_JIT is off";
     return nullptr;
   }
-  static std::string reason;
-  static const std::unique_ptr<JitCache> cache = []() -> std::unique_ptr<JitCache> {
-    // loaded before this object is made, so that it is still there when this one ends
-    if (!rc::Nvrtc::load(&reason)) return nullptr;
-    return std::unique_ptr<JitCache>(new JitCache);
-  }();
-  if (why) *why = reason;
-  return cache.get();
+  /// Never destroyed: the fork of a process has its memory but not its threads, nor can the lock
+  /// and what they waited for be destroyed there.
+  struct Owned {
+    JitCache* cache = nullptr;
+    const pid_t process = getpid();
+    std::string reason;
+    Owned() {
+      if (rc::Nvrtc::load(&reason)) cache = new JitCache;
+    }
+    ~Owned() {
+      if (cache && getpid() == process) cache->finish();
+    }
+  };
+  static Owned owned;
+  if (getpid() != owned.process) {
+    if (why) *why = "the process is the fork of one that compiles";
+    return nullptr;
+  }
+  if (why) *why = owned.reason;
+  return owned.cache;
 }
 
-JitCache::JitCache() = default;
-
-JitCache::~JitCache() {
+/// Waits for what is being compiled and takes nothing more.
+void JitCache::finish() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -134,12 +145,25 @@ JitCache::~JitCache() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-JitCache::Entry& JitCache::entry(std::string source, const runtime::CudaDevice& device) {
-  std::string architecture = "sm_" + std::to_string(device.major) + std::to_string(device.minor);
+std::shared_ptr<JitCache::Entry> JitCache::entry(std::string_view source,
+                                                 const runtime::CudaDevice& device) {
+  const std::string architecture =
+      "sm_" + std::to_string(device.major) + std::to_string(device.minor);
+  auto made = std::make_shared<Entry>(architecture, source);
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Entry>& found = entries_[architecture + source];
-  if (!found) found = std::make_unique<Entry>(std::move(source), std::move(architecture));
-  return *found;
+  if (const auto found = entries_.find(made->text_); found != entries_.end()) return found->second;
+  if (entries_.size() >= kJitMostEntries) {
+    std::erase_if(entries_, [](const auto& known) {
+      return known.second.use_count() == 1 && known.second->stage_ == Entry::Stage::kNew;
+    });
+  }
+  entries_.emplace(made->text_, made);
+  return made;
+}
+
+std::size_t JitCache::num_entries() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
 }
 
 const void* JitCache::function(Entry& entry) {
@@ -152,6 +176,7 @@ const void* JitCache::function(Entry& entry) {
   const void* function = nullptr;
   const cudaError_t status =
       rc::driver().load_kernel(&function, entry.binary_.data(), tile::kJitKernelName);
+  entry.binary_ = {};  // the driver has a copy
   if (status == cudaSuccess) {
     entry.function_ = function;
     entry.stage_.store(Stage::kLoaded, std::memory_order_release);
@@ -176,12 +201,20 @@ void JitCache::request(Entry& entry) {
   {
     const std::lock_guard lock(mutex_);
     if (entry.stage_ != Entry::Stage::kNew || ending_) return;
-    entry.stage_ = Entry::Stage::kQueued;
-    queue_.push_back(&entry);
     const std::size_t most =
         std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 17) - 1;
-    if (workers_.size() < most && workers_.size() < queue_.size() + static_cast<std::size_t>(busy_))
-      workers_.emplace_back([this] { work(); });
+    const std::size_t wanted = queue_.size() + 1 + static_cast<std::size_t>(busy_);
+    try {
+      if (workers_.size() < std::min(most, wanted)) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error& e) {  // no thread to be had
+      if (workers_.empty()) {
+        entry.why_ = e.what();
+        entry.stage_ = Entry::Stage::kNone;
+        return;
+      }
+    }
+    entry.stage_ = Entry::Stage::kQueued;
+    queue_.push_back(&entry);
   }
   changed_.notify_all();
 }
@@ -220,11 +253,12 @@ void JitCache::work() {
 /// Compiles it, or finds it on disk.
 void JitCache::make(Entry& entry) const {
   using Stage = Entry::Stage;
-  const std::string identity = identity_of(entry.source_, entry.architecture_);
+  const std::string source = entry.source(), architecture = entry.architecture();
+  const std::string identity = identity_of(source, architecture);
   std::optional<std::string> kept = kept_kernels().find(identity);
   if (!kept) {
     rc::Nvrtc::Program program =
-        rc::Nvrtc::load()->compile(entry.source_, jit_files(), options_for(entry.architecture_));
+        rc::Nvrtc::load()->compile(source, jit_files(), options_for(architecture));
     if (program.binary.empty()) {
       entry.why_ = program.log;
       entry.stage_.store(Stage::kNone, std::memory_order_release);

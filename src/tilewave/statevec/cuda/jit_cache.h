@@ -1,13 +1,16 @@
 // Kernels compiled for single tile programs (jit_kernel.cuh), made in the background while the
-// interpreter runs, and kept on disk. A process compiles what has run for kJitAfter_s in it.
+// interpreter runs, and kept on disk. A process compiles what has run for kJitAfter_s in it, by
+// prediction.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -20,19 +23,27 @@ namespace tilewave::statevec::cuda {
 inline constexpr double kJitAfter_s = 0.3;
 /// Passes shorter than this are left to the interpreter.
 inline constexpr double kJitShortestPass_s = 3e-4;
+/// From so many programs on, those that nobody holds and nobody asked a kernel for are forgotten.
+inline constexpr std::size_t kJitMostEntries = 1000;
 
 class JitCache {
  public:
   /// One kernel of the process.
   class Entry {
    public:
-    Entry(std::string source, std::string architecture)
-        : source_(std::move(source)), architecture_(std::move(architecture)) {}
+    Entry(const std::string& architecture, std::string_view source)
+        : text_(architecture + "\n"), source_at_(text_.size()) {
+      text_ += source;
+    }
 
    private:
     friend class JitCache;
     enum class Stage { kNew, kQueued, kMade, kLoaded, kNone };
-    const std::string source_, architecture_;
+    std::string architecture() const { return text_.substr(0, source_at_ - 1); }
+    std::string source() const { return text_.substr(source_at_); }
+
+    std::string text_;  // architecture and source
+    const std::size_t source_at_;
     std::atomic<Stage> stage_ = Stage::kNew;
     double spent_s_ = 0;
     std::string binary_;                           // while kMade
@@ -41,19 +52,20 @@ class JitCache {
   };
 
   /// The one of the process, which waits at its end for kernels that are being compiled. Null where
-  /// none can be: no compiler library (`why` says so), or it is off.
+  /// none can be: no compiler library (`why` says so), it is off, or this process is the fork of
+  /// one that has it.
   static JitCache* of_process(std::string* why = nullptr);
   /// What TILEWAVE_JIT says: "off", "auto" (the default) or "all", which compiles short passes too.
   /// Throws Error(kUsage) for anything else.
   static void set_use(const std::string& use);
   /// Whether passes that take so long get kernels.
   static bool serves(double pass_s);
-  ~JitCache();
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
 
-  /// The entry of a source (jit_source.h) and a device; lives as long as the cache.
-  Entry& entry(std::string source, const runtime::CudaDevice& device);
+  /// The entry of a source (jit_source.h) and a device.
+  std::shared_ptr<Entry> entry(std::string_view source, const runtime::CudaDevice& device);
+  std::size_t num_entries() const;
   /// The kernel, for launches; null as long as there is none. Loads it on first use.
   const void* function(Entry& entry);
   /// It takes the device so long now; enough of that, and its kernel is compiled.
@@ -69,13 +81,14 @@ class JitCache {
   std::string description() const;
 
  private:
-  JitCache();
+  JitCache() = default;
+  void finish();
   void work();
   void make(Entry& entry) const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, std::unique_ptr<Entry>> entries_;  // by architecture and source
+  std::unordered_map<std::string_view, std::shared_ptr<Entry>> entries_;  // by their texts
   std::deque<Entry*> queue_;
   int busy_ = 0;
   bool ending_ = false;

@@ -20,7 +20,7 @@
 
 namespace tilewave::statevec::cuda {
 
-/// An operation: its word and pairs (OpHead), and which exchange or turned layer it is.
+/// An operation: its word and pairs (OpHead), and which exchange, turned layer or table it is.
 struct JitOp {
   std::uint32_t word, pairs, detail;
 };

@@ -29,6 +29,13 @@ class ProgramStore {
   static std::size_t bytes_of(const tile::TilePass& program) {
     return sizeof program + program.code.size() + program.tables.size();
   }
+  static std::size_t bytes_of(const Programs& programs) {
+    std::size_t bytes = 0;
+    for (const auto& pass : programs) {
+      for (const tile::TilePass& program : pass) bytes += bytes_of(program);
+    }
+    return bytes;
+  }
   /// Null where they are not kept.
   std::shared_ptr<const Plan> find(std::uint64_t key) {
     const auto found = by_key_.find(key);
@@ -41,14 +48,12 @@ class ProgramStore {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? 0 : found->second->num_final;
   }
-  /// Does nothing where they alone are too much.
+  /// Without those for compiled kernels where both are too much; does nothing where the others
+  /// alone are.
   void keep(std::uint64_t key, Plan plan, std::size_t num_final = 0) {
-    std::size_t bytes = sizeof(Entry);
-    for (const Programs* programs : {&plan.programs, &plan.compiled}) {
-      for (const auto& pass : *programs) {
-        for (const tile::TilePass& program : pass) bytes += bytes_of(program);
-      }
-    }
+    std::size_t bytes = sizeof(Entry) + bytes_of(plan.programs);
+    if (bytes + bytes_of(plan.compiled) > most_bytes_) plan.compiled.clear();
+    bytes += bytes_of(plan.compiled);
     if (bytes > most_bytes_) return;
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));

@@ -41,5 +41,22 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   EXPECT_FALSE(store.find(4));
 }
 
+// What both together are too much for: those of compiled kernels go, and the plan counts as final,
+// so that nobody writes them again in every run.
+TEST(ProgramStore, compiled_programs_that_do_not_fit_are_left_out) {
+  ProgramStore store(3000 + 2 * sizeof(tile::TilePass));
+  ProgramStore::Plan plan = programs(1000);
+  plan.compiled = programs(1000).programs;
+  store.keep(1, plan, 1);
+  EXPECT_EQ(store.find(1)->compiled.size(), 1u);
+  plan.compiled = programs(3000).programs;
+  store.keep(1, plan, 1);
+  ASSERT_TRUE(store.find(1));
+  EXPECT_EQ(store.find(1)->programs.size(), 1u);
+  EXPECT_TRUE(store.find(1)->compiled.empty());
+  EXPECT_EQ(store.num_final(1), 1u);
+  EXPECT_LE(store.num_bytes(), store.most_bytes());
+}
+
 }  // namespace
 }  // namespace tilewave::statevec::cuda

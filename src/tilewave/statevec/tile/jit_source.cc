@@ -282,10 +282,8 @@ class Writer {
     }
     out_ += "f.scale_kind = static_cast<tile::ScaleKind>(" +
             text(static_cast<std::uint32_t>(f.scale_kind)) + ");\n";
-    set("num_chunks", f.num_chunks);
     set("arrives", f.arrives);
     set("needs_barrier", f.needs_barrier);
-    set("max_chunk16", f.max_chunk16);
     set("max_linear", f.max_linear);
     set("first_chunk16", f.first_chunk16);
     set("first_linear", f.first_linear);
@@ -297,7 +295,7 @@ class Writer {
 
   struct Columns {
     std::vector<std::uint32_t> write, read, thread;
-    std::uint32_t constant = 0, tile_columns = 0, to = 0;
+    std::uint32_t constant = 0, to = 0;
   };
 
   /// Counts the bits that can be 1 in the address of amplitude 0 after it, too.

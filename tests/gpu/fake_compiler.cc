@@ -1,0 +1,57 @@
+// A library with the functions of NVRTC that the program uses, for tests of what is around a
+// compiler: "machine code" is the source, after a second where it says "slow", and none where it
+// says "wrong".
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace {
+
+struct Program {
+  std::string source;
+  bool says(const char* word) const { return source.find(word) != std::string::npos; }
+  std::string log() const { return says("wrong") ? "a word that does not belong here" : ""; }
+};
+
+}  // namespace
+
+extern "C" {
+
+int nvrtcVersion(int* major, int* minor) {
+  *major = 13;
+  *minor = 99;
+  return 0;
+}
+int nvrtcCreateProgram(Program** program, const char* source, const char*, int, const char* const*,
+                       const char* const*) {
+  *program = new Program{source};
+  return 0;
+}
+int nvrtcDestroyProgram(Program** program) {
+  delete *program;
+  return 0;
+}
+int nvrtcCompileProgram(Program* program, int, const char* const*) {
+  if (program->says("slow")) std::this_thread::sleep_for(std::chrono::seconds(1));
+  return program->says("wrong");
+}
+int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
+  *size = program->log().size() + 1;
+  return 0;
+}
+int nvrtcGetProgramLog(Program* program, char* log) {
+  std::strcpy(log, program->log().c_str());
+  return 0;
+}
+int nvrtcGetCUBINSize(Program* program, std::size_t* size) {
+  *size = program->source.size();
+  return 0;
+}
+int nvrtcGetCUBIN(Program* program, char* binary) {
+  std::memcpy(binary, program->source.data(), program->source.size());
+  return 0;
+}
+
+}  // extern "C"

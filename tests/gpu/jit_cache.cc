@@ -1,0 +1,173 @@
+// What is around the compiler of passes: threads, processes, files, memory. The compiler is a fake
+// one, and so is the device.
+#include "tilewave/statevec/cuda/jit_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tilewave/runtime/cuda/driver.h"
+
+namespace tilewave::statevec::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// The fake compiler and a folder of its own for kernels; processes that a test starts inherit it.
+class Surroundings : public testing::Environment {
+ public:
+  void SetUp() override {
+    setenv("TILEWAVE_NVRTC", FAKE_COMPILER, 1);
+    setenv("TILEWAVE_JIT", "auto", 1);
+    if (const char* of_parent = std::getenv("TILEWAVE_TEST_FOLDER")) {
+      folder = of_parent;
+    } else {
+      folder = fs::temp_directory_path() / ("tilewave_jit_" + std::to_string(getpid()));
+      fs::create_directories(folder);
+      setenv("TILEWAVE_TEST_FOLDER", folder.c_str(), 1);
+      owns = true;
+    }
+    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  }
+  void TearDown() override {
+    if (owns) fs::remove_all(folder);
+  }
+  static inline fs::path folder;
+  bool owns = false;
+};
+const auto* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
+
+class Device : public runtime::cuda::Driver {
+ public:
+  cudaError_t status = cudaSuccess;
+  int num_loaded = 0;
+  std::string last;
+  cudaError_t load_kernel(const void** kernel, const void* binary, const char*) override {
+    last = std::string(static_cast<const char*>(binary), 4);
+    *kernel = this;
+    ++num_loaded;
+    return status;
+  }
+};
+
+runtime::CudaDevice hopper() {
+  runtime::CudaDevice device;
+  device.major = 9;
+  return device;
+}
+
+std::size_t num_kept() {
+  std::size_t count = 0;
+  std::error_code none;
+  for (const auto& file : fs::recursive_directory_iterator(Surroundings::folder, none))
+    count += file.path().extension() == ".kept";
+  return count;
+}
+
+TEST(JitCache, compiles_loads_and_finds_again) {
+  std::string why;
+  JitCache* const cache = JitCache::of_process(&why);
+  ASSERT_TRUE(cache) << why;
+  const std::size_t kept_before = num_kept();
+  EXPECT_NE(cache->description().find("NVRTC 13.99"), std::string::npos);
+  EXPECT_NE(cache->description().find(Surroundings::folder.string()), std::string::npos);
+  Device device;
+  const runtime::cuda::ScopedDriver scope(&device);
+  const auto one = cache->entry("good source", hopper());
+  EXPECT_EQ(cache->entry("good source", hopper()), one);
+  runtime::CudaDevice other = hopper();
+  other.major = 10;
+  EXPECT_NE(cache->entry("good source", other), one);
+  EXPECT_EQ(cache->function(*one), nullptr);
+  cache->note(*one, 0.9 * kJitAfter_s);
+  cache->wait();
+  EXPECT_EQ(cache->function(*one), nullptr) << "not worth it yet";
+  cache->note(*one, 0.2 * kJitAfter_s);
+  cache->wait();
+  EXPECT_EQ(cache->function(*one), &device);
+  EXPECT_EQ(device.last, "good");
+  EXPECT_EQ(cache->function(*one), &device);
+  EXPECT_EQ(device.num_loaded, 1);
+  EXPECT_EQ(cache->why_not(*one), "");
+  EXPECT_EQ(num_kept(), kept_before + 1);
+}
+
+TEST(JitCache, says_why_there_is_none) {
+  JitCache* const cache = JitCache::of_process();
+  ASSERT_TRUE(cache);
+  Device device;
+  device.status = cudaErrorInvalidKernelImage;
+  const runtime::cuda::ScopedDriver scope(&device);
+  const auto wrong = cache->entry("wrong source", hopper());
+  const auto refused = cache->entry("a source that no device takes", hopper());
+  for (const auto& entry : {wrong, refused}) cache->request(*entry);
+  cache->wait();
+  for (const auto& entry : {wrong, refused}) EXPECT_EQ(cache->function(*entry), nullptr);
+  for (const auto& entry : {wrong, refused}) EXPECT_EQ(cache->function(*entry), nullptr);
+  EXPECT_EQ(device.num_loaded, 1);
+  EXPECT_EQ(cache->why_not(*wrong), "a word that does not belong here");
+  EXPECT_NE(cache->why_not(*refused), "");
+}
+
+// A loop over angles may write a new program in every round.
+TEST(JitCache, programs_that_nobody_asks_for_are_forgotten) {
+  JitCache* const cache = JitCache::of_process();
+  ASSERT_TRUE(cache);
+  const auto held = cache->entry("held", hopper());
+  const auto made = cache->entry("made", hopper());
+  cache->request(*made);
+  cache->wait();
+  const JitCache::Entry* const address = made.get();
+  for (int k = 0; k < 5000; ++k) cache->entry("source " + std::to_string(k), hopper());
+  EXPECT_LE(cache->num_entries(), kJitMostEntries);
+  EXPECT_EQ(cache->entry("held", hopper()), held);
+  EXPECT_EQ(cache->entry("made", hopper()).get(), address);
+}
+
+// exit() while threads compile: they finish, and what they made is kept.
+TEST(JitCacheDeathTest, a_process_that_ends_keeps_what_it_is_compiling) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::size_t before = num_kept();
+  EXPECT_EXIT(
+      {
+        JitCache* const cache = JitCache::of_process();
+        for (const char* source : {"slow one", "slow two", "slow three"})
+          cache->request(*cache->entry(source, hopper()));
+        std::this_thread::sleep_for(300ms);
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+  EXPECT_GT(num_kept(), before);
+}
+
+// The threads stay with the parent: the child has no kernels, and does not wait for any.
+TEST(JitCache, a_forked_process_ends) {
+  JitCache* const cache = JitCache::of_process();
+  ASSERT_TRUE(cache);
+  cache->request(*cache->entry("before the fork", hopper()));
+  cache->wait();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::string why;
+    std::exit(!JitCache::of_process(&why) && why.find("fork") != std::string::npos ? 0 : 1);
+  }
+  int status = -1;
+  pid_t ended = 0;
+  for (int k = 0; k < 200 && ended == 0; ++k) {
+    ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) std::this_thread::sleep_for(50ms);
+  }
+  if (ended == 0) (void)kill(child, SIGKILL), (void)waitpid(child, &status, 0);
+  EXPECT_EQ(ended, child) << "the child hangs";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::cuda
