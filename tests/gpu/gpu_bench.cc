@@ -47,7 +47,7 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
   std::vector<double> total, planning;
   std::size_t passes = 0;
   std::vector<std::string> steps;
-  for (int k = 0; k <= repetitions; ++k) {
+  for (int k = 0; k <= repetitions + 1; ++k) {
     if (from_zeros) {
       state.set_zero_state();
     } else {
@@ -58,7 +58,7 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
     const Plan plan = make_plan(c, c.ops(), state.plan_options());
     const double planned = timer.elapsed_s();
     RunObserver observer;
-    if (k == 0) {
+    if (k > repetitions) {  // its passes one by one
       observer.on_step = [&](const StepTime& s) {
         char text[64];
         std::snprintf(text, sizeof text, "%.2f", s.measured_s * 1e3);
@@ -67,7 +67,7 @@ void time_circuit(State& state, const std::string& name, const circuit::Circuit&
     }
     state.run(plan, observer);
     passes = plan.passes.size();
-    if (k > 0) {
+    if (k > 0 && k <= repetitions) {
       planning.push_back(planned);
       total.push_back(timer.elapsed_s());
     }

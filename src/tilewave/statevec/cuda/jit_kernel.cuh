@@ -54,7 +54,7 @@ struct JitBlock {
   std::uint32_t first, last;
 };
 
-/// The column of amplitude `j`, in the bits of `within`.
+/// XOR of the columns of the 1 bits of `j`, in the bits of `within`.
 __device__ constexpr std::uint32_t known_column(
     const std::uint32_t (&column)[tile::kMaxRegisterBits], int j, std::uint32_t within) {
   std::uint32_t sum = 0;
@@ -62,13 +62,50 @@ __device__ constexpr std::uint32_t known_column(
   return sum;
 }
 
-/// Where amplitude `j` of a thread is: bits of its column that are 0 in every `here` (those not in
-/// `mixed`) are added to the address by the access itself.
-__device__ __forceinline__ std::uint32_t known_address(
-    std::uint32_t here, const std::uint32_t (&column)[tile::kMaxRegisterBits], int j,
-    std::uint32_t mixed) {
-  return (here ^ known_column(column, j, mixed)) + known_column(column, j, ~mixed);
+/// Columns of the amplitudes of a thread in shared memory, and the bits that can be 1 in the
+/// address of amplitude 0.
+struct JitPlaces {
+  std::uint32_t column[tile::kMaxRegisterBits], mixed;
+
+  static __device__ constexpr JitPlaces before(const JitExchange& x) { return of(x.write, x.from); }
+  static __device__ constexpr JitPlaces after(const JitExchange& x) { return of(x.read, x.to); }
+
+  /// Every bit that is XORed for some amplitude.
+  __device__ constexpr std::uint32_t all_mixed() const {
+    std::uint32_t all = 0;
+    for (const std::uint32_t c : column) all |= c & mixed;
+    return all;
+  }
+
+ private:
+  static __device__ constexpr JitPlaces of(const std::uint32_t (&column)[tile::kMaxRegisterBits],
+                                           std::uint32_t mixed) {
+    JitPlaces places{{}, mixed};
+    for (int b = 0; b < tile::kMaxRegisterBits; ++b) places.column[b] = column[b];
+    return places;
+  }
+};
+
+/// Where amplitude `j` of a thread is. Bits of its column that are 0 in every `here` (those not in
+/// `mixed`) are added to the address by the access itself; the others are XORed, mostly below the
+/// alignment of the tile, so that the address of the tile may be there already.
+template <JitPlaces Places, class T>
+__device__ __forceinline__ Complex<T>* known_place(std::byte* shared, std::uint32_t here, int j) {
+  const std::uint32_t low = known_column(Places.column, j, Places.mixed);
+  const std::uint32_t high = known_column(Places.column, j, ~Places.mixed);
+  if constexpr (Places.all_mixed() < kTileAlignment) {
+    const auto tile = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    auto* const at = static_cast<std::byte*>(__cvta_shared_to_generic((tile + here) ^ low));
+    return reinterpret_cast<Complex<T>*>(at + high);
+  } else {
+    return reinterpret_cast<Complex<T>*>(shared + ((here ^ low) + high));
+  }
 }
+
+/// 0, which the assembler does not know (grids have one dimension). Addresses that an exchange
+/// writes to are those that the one before read from; with this in them they are made again, where
+/// they would be kept, and in double precision spilled, from one to the next.
+__device__ __forceinline__ std::uint32_t unknown_zero() { return blockIdx.y; }
 
 /// -x, of which only the assembler knows: it folds it into what comes next. The optimiser before it
 /// takes minutes to move such signs through a program.
@@ -121,9 +158,9 @@ struct Compiled {
     std::uint32_t offset;  ///< of the numbers of a block, see JitBlock
   };
 
-  static __device__ __forceinline__ std::uint32_t first_address(std::uint32_t here, int j) {
-    constexpr JitExchange x = Program::exchange(0);
-    return known_address(here, x.read, j, x.to);
+  static __device__ __forceinline__ Complex<T>* first_place(std::byte* shared, std::uint32_t here,
+                                                            int j) {
+    return known_place<JitPlaces::after(Program::exchange(0)), T>(shared, here, j);
   }
 
   __device__ __forceinline__ void operator()(Complex<T> (&a)[1 << RB], std::uint32_t& here,
@@ -174,9 +211,10 @@ struct Compiled {
   static __device__ __forceinline__ void exchange(const Place& p, const std::byte* payload) {
     constexpr JitExchange x = Program::exchange(I);
     std::byte* const shared = p.machine.shared;
+    const std::uint32_t from = sizeof(T) == 8 ? p.here ^ unknown_zero() : p.here;
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
-      *reinterpret_cast<Complex<T>*>(shared + known_address(p.here, x.write, j, x.from)) = p.a[j];
+      *known_place<JitPlaces::before(x), T>(shared, from, j) = p.a[j];
     }
     p.here = columns<K - RB>(x.thread, threadIdx.x) ^ x.constant;
     if constexpr (x.tile_columns > 0) {
@@ -186,8 +224,7 @@ struct Compiled {
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
-      p.a[j] =
-          *reinterpret_cast<const Complex<T>*>(shared + known_address(p.here, x.read, j, x.to));
+      p.a[j] = *known_place<JitPlaces::after(x), T>(shared, p.here, j);
     }
   }
 

@@ -51,8 +51,10 @@ struct Interpreter {
   static constexpr bool kIsKnown = false;
   const PassArguments<T>& args;
 
-  __device__ __forceinline__ std::uint32_t first_address(std::uint32_t here, int j) const {
-    return here ^ columns<RB>(args.frame.first_column, static_cast<std::uint32_t>(j));
+  __device__ __forceinline__ const Complex<T>* first_place(const std::byte* shared,
+                                                           std::uint32_t here, int j) const {
+    return reinterpret_cast<const Complex<T>*>(
+        shared + (here ^ columns<RB>(args.frame.first_column, static_cast<std::uint32_t>(j))));
   }
 
   __device__ __forceinline__ void operator()(Complex<T> (&a)[1 << RB], std::uint32_t&,

@@ -15,6 +15,9 @@ namespace tilewave::statevec::cuda {
 using tile::ChunkHead;
 using tile::PassFrame;
 
+/// Of a tile in shared memory; 32 banks of 4 bytes.
+inline constexpr std::uint32_t kTileAlignment = 128;
+
 /// XOR of the columns of the 1 bits of `index`.
 template <int Count, class I>
 __device__ __forceinline__ I columns(const I* column, std::uint32_t index) {
@@ -335,8 +338,7 @@ __device__ __forceinline__ void write_tile_sums(const Complex<T>* a, std::uint32
 /// A pass on the tile of this block: load, `walk` through the operations, store. `f`: the frame, in
 /// the arguments or, with Walk::kIsKnown, known when the kernel is compiled; its scale is taken
 /// from the arguments. walk(a, here, window, context, tile, machine) runs the operations,
-/// walk.first_address(here, j) is the
-/// address of amplitude j in the first phase.
+/// walk.first_place(shared, here, j) is where amplitude j is in the first phase.
 template <class T, int K, int RB, int BlockBits, class Walk>
 __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArguments<T>& args,
                                               const Walk& walk) {
@@ -344,7 +346,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
   constexpr bool kPredicated = sizeof(T) == 4 && !Walk::kIsKnown;
   constexpr std::uint32_t kThreads = 1u << kThreadBits;
   constexpr std::uint32_t kWarps = 1u << (kThreadBits - tile::kLaneBits);
-  extern __shared__ __align__(16) std::byte shared[];
+  extern __shared__ __align__(kTileAlignment) std::byte shared[];
   const std::uint32_t thread = threadIdx.x;
   auto* const linear = reinterpret_cast<Complex<T>*>(shared + (sizeof(Complex<T>) << K));
   auto* const general = reinterpret_cast<Complex<T>*>(
@@ -400,7 +402,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
-      a[j] = *reinterpret_cast<const Complex<T>*>(shared + walk.first_address(here, j));
+      a[j] = *walk.first_place(shared, here, j);
     }
   } else {
     if (f.zero_load == 0) {
@@ -418,6 +420,13 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
     wait_for_copies();
     __syncthreads();
   }
+  const auto known_at_jumps = [](auto x) {
+    if constexpr (Walk::kIsKnown) {
+      return x;  // there are none
+    } else {
+      return from_here(x);
+    }
+  };
   const Machine<T, K, RB, BlockBits> machine{
       a,
       here,
@@ -425,9 +434,9 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
       window,
       linear,
       general,
-      from_here(static_cast<std::uint32_t>(__cvta_generic_to_shared(rows))),
-      from_here(args.code),
-      from_here(args.tables),
+      known_at_jumps(static_cast<std::uint32_t>(__cvta_generic_to_shared(rows))),
+      known_at_jumps(args.code),
+      known_at_jumps(args.tables),
       tile_number};
   machine.prepare();
   if constexpr (BlockBits > 0) {
