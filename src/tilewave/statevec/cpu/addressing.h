@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "tilewave/statevec/cpu/address.h"
+#include "tilewave/statevec/cpu/block.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec::cpu {
@@ -47,6 +49,27 @@ struct Addressing {
     return place;
   }
 };
+
+/// The chunks of the tile at `base` (a physical index) on load and on store.
+template <class T>
+Chunks load_chunks(const Addressing& at, std::uint64_t base) {
+  return {.base = Address<T>::of(base),
+          .offset = at.load_offset.data(),
+          .place = at.load_place.data(),
+          .shift = Addressing::sum(at.load_outside, base),
+          .count = at.load_offset.size(),
+          .bits = at.load_bits};
+}
+template <class T>
+Chunks store_chunks(const Addressing& at, std::uint64_t base) {
+  return {.base = Address<T>::of(base),
+          .offset = at.store_offset.data(),
+          .place = at.store_place.data(),
+          .shift = Addressing::sum(at.store_outside, base),
+          .count = at.store_offset.size(),
+          .bits = at.load_bits,
+          .table = at.store == Addressing::Store::kStraight ? nullptr : at.inside.data()};
+}
 
 /// X on `target` where bit `control` has `value`: part of the movement.
 struct FreeFlip {

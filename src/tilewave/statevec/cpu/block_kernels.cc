@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tilewave/statevec/cpu/address.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/block_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -19,9 +21,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
 
-// A state's rows are 256 bytes: chunks of that size have a loop of known length.
+// Chunks of the size of a state's rows have a loop of known length.
 template <class T>
-constexpr int kRowChunkBits = log2_of(256 / (2 * sizeof(T)));
+constexpr int kRowChunkBits = Address<T>::kRowBits;
+template <class T>
+constexpr std::size_t kRowBytes = (std::size_t{2} << kRowChunkBits<T>)*sizeof(T);
 
 template <class T, bool kRow>
 constexpr bool kHasTail = !kRow || kLanes<T> == 1;
@@ -69,12 +73,10 @@ HWY_INLINE void store_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std:
 }
 
 /// Asks for the lines of a chunk; locality 3 is the first level, 2 the second.
-template <bool kRow, int locality, class T>
+template <int locality, bool to_write = false, class T>
 HWY_INLINE void ask_for(const T* chunk, std::size_t bytes) {
   const char* const at = reinterpret_cast<const char*>(chunk);
-  for (std::size_t b = 0; b < (kRow ? 256 : bytes); b += 64) {
-    __builtin_prefetch(at + b, 0, locality);
-  }
+  for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, to_write, locality);
 }
 
 /// Chunks are loaded from the second level, where the store of the tile before has asked for them.
@@ -83,10 +85,9 @@ constexpr std::size_t kChunksAhead = 8;
 template <class T, bool kRow>
 void load_all(const T* HWY_RESTRICT state, T* HWY_RESTRICT tile, const Chunks& c) {
   const std::size_t size = std::size_t{1} << (kRow ? kRowChunkBits<T> : c.bits);
-  const std::size_t bytes = 2 * size * sizeof(T);
   for (std::size_t k = 0; k < c.count; ++k) {
     const T* ahead = state + 2 * (c.base ^ c.offset[std::min(k + kChunksAhead, c.count - 1)]);
-    ask_for<kRow, 3>(ahead, bytes);
+    ask_for<3>(ahead, 2 * size * sizeof(T));
     load_chunk<T, kRow>(state + 2 * (c.base ^ c.offset[k]), tile + (c.place[k] ^ c.shift), size);
   }
 }
@@ -284,6 +285,7 @@ class ChunkTranspose {
     // exchange takes over an output bit: its own where that is free.
     const std::uint32_t free = kLane & ~taken;
     std::uint32_t same = free & wanted, others = wanted & ~free;
+    std::uint32_t lanes[kMost] = {};
     int found = 0;
     const auto exchange = [&](std::uint32_t lane, std::size_t chunk, int vector) {
       if (!(lane & kLane)) return true;
@@ -294,7 +296,7 @@ class ChunkTranspose {
       const int j = std::countr_zero(output);
       of_output[j] = lane;
       from_[found] = static_cast<std::uint32_t>(c.table[1 << j]);
-      lane_[found] = lane;
+      lanes[found] = lane;
       chunk_bit_[found] = chunk;
       vector_bit_[found++] = vector;
       return true;
@@ -311,8 +313,8 @@ class ChunkTranspose {
     for (int i = 0; i < num_; ++i) {
       chunk_bits_ |= chunk_bit_[i];
       for (std::uint32_t l = 0; l < kN; ++l) {
-        across_[i][l] = static_cast<TI>(l ^ lane_[i]);
-        upper_[i][l] = l & lane_[i] ? T(1) : T(0);
+        across_[i][l] = static_cast<TI>(l ^ lanes[i]);
+        upper_[i][l] = l & lanes[i] ? T(1) : T(0);
       }
     }
     for (std::uint32_t l = 0; l < kN; ++l) {
@@ -345,7 +347,8 @@ class ChunkTranspose {
     for (std::size_t k = 0; k < c.count; ++k) {
       if (k & chunk_bits_) continue;
       for (int g = 0; g < kGroup; ++g) {
-        if (!vector[g]) ask_for<true, 2>(state + 2 * (next.base ^ next.offset[k | chunk[g]]), 256);
+        if (vector[g]) continue;
+        ask_for<2>(state + 2 * (next.base ^ next.offset[k | chunk[g]]), kRowBytes<T>);
       }
       for (int v = 0; v < kOut; ++v) {
         if (v & ~other_vectors_) continue;
@@ -396,7 +399,7 @@ class ChunkTranspose {
 
   int num_ = 0;
   bool moves_ = false;
-  std::uint32_t from_[kMost] = {}, lane_[kMost] = {};
+  std::uint32_t from_[kMost] = {};
   std::size_t chunk_bit_[kMost] = {}, chunk_bits_ = 0;
   int vector_bit_[kMost] = {}, other_vectors_ = 0;
   HWY_ALIGN TI across_[kMost][kN], last_[kN];
@@ -407,9 +410,9 @@ class ChunkTranspose {
 /// (AMD EPYC Zen 4).
 template <bool kRow, class T, class Store>
 HWY_INLINE void store_all(const Chunks& c, T* state, const Chunks& next, Store store_one) {
-  const std::size_t bytes = (std::size_t{2} << c.bits) * sizeof(T);
+  const std::size_t bytes = kRow ? kRowBytes<T> : (std::size_t{2} << c.bits) * sizeof(T);
   for (std::size_t k = 0; k < c.count; ++k) {
-    ask_for<kRow, 2>(state + 2 * (next.base ^ next.offset[k]), bytes);
+    ask_for<2>(state + 2 * (next.base ^ next.offset[k]), bytes);
     store_one(c.place[k] ^ c.shift, state + 2 * (c.base ^ c.offset[k]));
   }
 }
@@ -477,8 +480,7 @@ void move_rows(T* state, std::uint64_t base, std::uint64_t next, const RowCycles
     TW_UNROLL
     for (int i = 0; i < kN; ++i) carried[i] = hn::Load(d, last + i * kLanes<T>);
     for (std::uint32_t j = 0; j < length; ++j) {
-      const char* ahead = reinterpret_cast<const char*>(state + 2 * (next ^ offset[j]));
-      for (int b = 0; b < 256; b += 64) __builtin_prefetch(ahead + b, 1, 2);
+      ask_for<2, true>(state + 2 * (next ^ offset[j]), kRowBytes<T>);
       T* to = row(offset[j]);
       TW_UNROLL
       for (int i = 0; i < kN; ++i) {

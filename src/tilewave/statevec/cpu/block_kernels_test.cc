@@ -71,14 +71,7 @@ void check_store(const BlockKernels<T>& kernels, std::uint64_t seed) {
   std::uint64_t free = low_mask(kStoredQubits);
   for (int p : pass.active) free &= ~bit(p);
   const std::uint64_t base = deposit_bits(random() % 8, free);
-  Chunks to;
-  to.base = Address<T>::of(base);
-  to.offset = at.store_offset.data();
-  to.place = at.store_place.data();
-  to.shift = Addressing::sum(at.store_outside, base);
-  to.count = at.store_offset.size();
-  to.bits = at.load_bits;
-  if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
+  const Chunks to = store_chunks<T>(at, base);
   const std::complex<T> scale(value(random), random() % 2 ? value(random) : 0);
   kernels.store(tile.data(), state.data(), to, to, scale.real(), scale.imag());
   for (std::size_t c = 0; c < to.count; ++c) {

@@ -87,13 +87,7 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
               T* tile, PhaseScratch<T>& scratch) {
   T* state = reinterpret_cast<T*>(amps);
   const std::size_t size = std::size_t{1} << at.load_bits;
-  Chunks from;
-  from.base = Address<T>::of(base);
-  from.offset = at.load_offset.data();
-  from.place = at.load_place.data();
-  from.shift = Addressing::sum(at.load_outside, base);
-  from.count = at.load_offset.size();
-  from.bits = at.load_bits;
+  const Chunks from = load_chunks<T>(at, base);
   if (pass.known_zero_before == 0) {
     kernels.load(state, tile, from);
   } else {
@@ -113,14 +107,9 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
     }
   }
   run_steps(kernels, tile, program, base, scratch);
-  Chunks to = from, ahead = from;
-  to.offset = at.store_offset.data();
-  to.place = at.store_place.data();
-  to.shift = Addressing::sum(at.store_outside, base);
-  if (at.store != Addressing::Store::kStraight) to.table = at.inside.data();
-  ahead.base = Address<T>::of(next);
   const cplx scale = pass.scale * program.scale;
-  kernels.store(tile, state, to, ahead, static_cast<T>(scale.real()), static_cast<T>(scale.imag()));
+  kernels.store(tile, state, store_chunks<T>(at, base), load_chunks<T>(at, next),
+                static_cast<T>(scale.real()), static_cast<T>(scale.imag()));
 }
 
 // States below one row, and only these: every action directly on the amplitudes.
