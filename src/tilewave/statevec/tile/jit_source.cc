@@ -57,8 +57,16 @@ class Operations {
   const TilePass& pass_;
 };
 
+/// Pairs of amplitudes that an operation on bit R acts on.
+int pairs_of(const ListedOp& op, std::uint32_t bit) {
+  int pairs = 0;
+  for (std::uint32_t j = 0; j < 1u << kMaxRegisterBits; ++j)
+    pairs += !(j >> bit & 1) && (op.pairs >> j & 1);
+  return pairs;
+}
+
 /// Bytes of machine code of an operation.
-int bytes_of(const ListedOp& op, int table_entries) {
+int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   const std::uint32_t code = op.word.code();
   constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
   if (code == kTurnedLayer) {
@@ -68,7 +76,13 @@ int bytes_of(const ListedOp& op, int table_entries) {
   if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
   if (code == kExchange) return kJitExchangeBytes;
-  if (code >= kFlip && code < kRotate) return 0;  // registers take other names
+  if (code >= kFlip && code < kRotate) {
+    if (!op.word.controlled()) return 0;  // registers take other names
+    const auto words = static_cast<int>(amplitude_bytes(precision) / 4);
+    return kJitOtherBytes + pairs_of(op, code - kFlip) * words * kJitFlippedWordBytes;
+  }
+  if (code >= kRotate && code < kMatrix1)
+    return kJitOtherBytes + pairs_of(op, code - kRotate) * kJitRotatedPairBytes;
   if (code >= kMatrix1 && code < kMatrix2) return kJitMatrix1Bytes;
   if (code >= kMatrix2 && code < kTauOne) return kJitMatrix2Bytes;
   return code_bytes(code) * 2 / 3 - (code >= kTauOne && code < kGeneral ? kJitLiftBytes : 0);
@@ -104,7 +118,7 @@ class Writer {
       const auto emit = [&](const ListedOp& one) {
         what = text(one.word.at(0).word) + text(one.pairs) + what;
         const auto [kind, is_new] = kind_of.try_emplace(what, static_cast<int>(kind_of.size()));
-        if (is_new) bytes.push_back(bytes_of(one, table_entries));
+        if (is_new) bytes.push_back(bytes_of(one, table_entries, pass_.shape.precision));
         kinds.push_back(kind->second);
         places.push_back(one.word.extent());
         ops += "{" + text(one.word.word) + "," + text(one.pairs) + "," + text(detail) + "},\n";

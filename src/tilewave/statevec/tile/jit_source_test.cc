@@ -171,6 +171,33 @@ TEST(JitSource, operations_that_part_threads_share_no_code) {
   EXPECT_GT(long_ones, 0);
 }
 
+// A rotation under a register bit is half as long as one of all pairs: passes of many have kernels.
+TEST(JitSource, passes_of_controlled_rotations_fit) {
+  circuit::Circuit c(26);
+  for (circuit::Qubit q = 0; q < 13; ++q) {
+    for (int k = 0; k < 4; ++k)
+      c.add_gate(k % 2 ? circuit::GateId::kCrx : circuit::GateId::kCry, {q, q + 13},
+                 {0.3 + 0.1 * k});
+  }
+  for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+    const bool is_double = precision == Precision::kDouble;
+    const Shape shape{is_double ? 12 : 13, 5, is_double ? 3 : 4, precision};
+    PlanOptions options;
+    options.precision = precision;
+    options.cost.tile_qubits = shape.tile_qubits;
+    options.cost.row_bits = shape.row_bits;
+    options.cost.late_phases = true;
+    options.cost.multiply_s = 10 * options.cost.rotate_s;  // no matrices
+    const Plan plan = make_plan(c, c.ops(), options);
+    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+      const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
+      const auto source = jit_source(pass, 2);
+      ASSERT_TRUE(source) << "pass " << p;
+      EXPECT_EQ(source->find("goto block_"), std::string::npos) << "pass " << p;
+    }
+  }
+}
+
 /// Programs written for kernels of their own mean the same to the interpreter.
 TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
   for (const Shape& shape :

@@ -121,11 +121,13 @@ inline int code_bytes(std::uint32_t code) {
 
 /// Kernels compiled for one program (jit_source.h): the most
 /// that is compiled by prediction, what the instruction cache holds of their code as compiled, and
-/// bytes of machine code (sm_90) of load and store, of an exchange, of an entry of a table and of
-/// a lift.
+/// bytes of machine code (sm_90) of load and store, of an exchange, of an entry of a table, of a
+/// lift, of a rotated pair of amplitudes, of 4 bytes of a pair that some threads exchange, and of
+/// what such an operation has besides.
 inline constexpr int kJitCodeBytes = 108 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
+                     kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
                      kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
 
 }  // namespace tilewave::statevec::tile
