@@ -1,0 +1,100 @@
+// How fast a device fetches straight code: multiply-adds of 32 numbers a thread and nothing else,
+// in a loop of so many KiB, as a share of the rate of the units.
+//   straight_code        lines on the standard output
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+constexpr int kNumbers = 32;
+constexpr int kInstructionBytes = 16;
+
+void check(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "straight_code: %s\n", cudaGetErrorString(error));
+  std::exit(1);
+}
+
+/// `Every`: rounds of 32 instructions between two barriers of the block; 0: none.
+template <class T, int KiB, int Threads, int Blocks, int Every>
+__global__ void __launch_bounds__(Threads, Blocks)
+    multiply_adds(T* out, unsigned long long* cycles, int repeats, T f) {
+  constexpr int kRounds = KiB * 1024 / kInstructionBytes / kNumbers;
+  __shared__ unsigned long long longest;
+  if (threadIdx.x == 0) longest = 0;
+  T a[kNumbers];
+#pragma unroll
+  for (int j = 0; j < kNumbers; ++j) a[j] = static_cast<T>(threadIdx.x + j) * f;
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < repeats; ++i) {
+#pragma unroll
+    for (int k = 0; k < kRounds; ++k) {
+      if constexpr (Every > 0) {
+        if (k % Every == 0) __syncthreads();
+      }
+#pragma unroll
+      for (int j = 0; j < kNumbers; ++j) a[j] += (k & 1 ? f : -f) * a[j ^ (1 << k % 5)];
+    }
+  }
+  const long long taken = clock64() - start;
+  T sum = 0;
+#pragma unroll
+  for (int j = 0; j < kNumbers; ++j) sum += a[j];
+  out[blockIdx.x * Threads + threadIdx.x] = sum;
+  atomicMax(&longest, static_cast<unsigned long long>(taken));
+  __syncthreads();
+  if (threadIdx.x == 0) cycles[blockIdx.x] = longest;
+}
+
+template <class T, int KiB, int Threads, int Blocks, int Every = 0>
+void time_code(int multiprocessors, void* out, unsigned long long* cycles) {
+  const auto kernel = multiply_adds<T, KiB, Threads, Blocks, Every>;
+  // so much shared memory that no more blocks share a multiprocessor
+  constexpr int kShared = 200 * 1024 / Blocks;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
+  const int blocks = multiprocessors * Blocks, repeats = 4000 / KiB;
+  for (int k = 0; k < 2; ++k) {
+    kernel<<<blocks, Threads, kShared>>>(static_cast<T*>(out), cycles, repeats, T(1e-3));
+    check(cudaGetLastError());
+  }
+  std::vector<unsigned long long> host(static_cast<std::size_t>(blocks));
+  check(cudaMemcpy(host.data(), cycles, host.size() * sizeof host[0], cudaMemcpyDeviceToHost));
+  std::sort(host.begin(), host.end());
+  const auto longest = static_cast<double>(host[host.size() - 1 - host.size() / 20]);
+  constexpr double kSchedulers = 4, kCyclesEach = sizeof(T) == 8 ? 2 : 1;
+  constexpr double kEach = KiB * 1024 / kInstructionBytes;
+  const double issued = repeats * kEach * (Blocks * Threads / 32 / kSchedulers) * kCyclesEach;
+  std::printf("%s %3d KiB, %d x %3d threads, barrier every %3d instructions: %.2f\n",
+              sizeof(T) == 8 ? "fp64" : "fp32", KiB, Blocks, Threads, Every * kNumbers,
+              issued / longest);
+}
+
+template <int... KiB>
+void time_all(int multiprocessors, void* out, unsigned long long* cycles) {
+  (time_code<float, KiB, 256, 2>(multiprocessors, out, cycles), ...);
+  (time_code<double, KiB, 128, 3>(multiprocessors, out, cycles), ...);
+}
+
+}  // namespace
+
+int main() {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0));
+  void* out = nullptr;
+  unsigned long long* cycles = nullptr;
+  check(cudaMalloc(&out, std::size_t{64} << 20));
+  check(cudaMalloc(&cycles, std::size_t{1} << 20));
+  const int m = device.multiProcessorCount;
+  std::printf("%s, share of the peak\n", device.name);
+  time_all<16, 32, 40, 48, 64, 80, 96, 112>(m, out, cycles);
+  time_code<float, 80, 256, 1>(m, out, cycles);
+  time_code<float, 80, 128, 2>(m, out, cycles);
+  time_code<float, 80, 512, 1>(m, out, cycles);
+  time_code<float, 80, 512, 1, 4>(m, out, cycles);
+}
