@@ -1,5 +1,5 @@
-// How fast a device fetches straight code: multiply-adds of 32 numbers a thread and nothing else,
-// in a loop of so many KiB, as a share of the rate of the units.
+// What multiply-adds, and nothing else, reach of the rate of a device's units: 32 numbers a thread
+// in a loop of so many KiB of straight code, and short loops by where the operands come from.
 //   straight_code        lines on the standard output
 #include <cuda_runtime.h>
 
@@ -75,6 +75,72 @@ void time_code(int multiprocessors, void* out, unsigned long long* cycles) {
               issued / longest);
 }
 
+enum class Factor { kOneRegister, kRegisters, kArgument };
+
+/// x += f y with f in a register that all instructions read, in one of its own, or an argument.
+template <class T, Factor From, int Threads, int Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
+    operands(T* out, unsigned long long* cycles, int repeats, T argument, const T* memory) {
+  constexpr int kPairs = sizeof(T) == 8 ? 20 : 32, kRounds = 16;
+  __shared__ unsigned long long longest;
+  if (threadIdx.x == 0) longest = 0;
+  T x[kPairs], y[kPairs];
+  const T f = memory[threadIdx.x];
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) x[j] = y[j] = f * static_cast<T>(j + 1);
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < repeats; ++i) {
+#pragma unroll
+    for (int k = 0; k < kRounds; ++k) {
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) {
+        const T factor = From == Factor::kArgument      ? argument
+                         : From == Factor::kOneRegister ? f
+                                                        : y[(j + 7) % kPairs];
+        x[j] = fma(factor, y[j], x[j]);  // not a product made before the loop
+      }
+    }
+  }
+  const long long taken = clock64() - start;
+  T sum = 0;
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) sum += x[j] + y[j];
+  out[blockIdx.x * Threads + threadIdx.x] = sum;
+  atomicMax(&longest, static_cast<unsigned long long>(taken));
+  __syncthreads();
+  if (threadIdx.x == 0) cycles[blockIdx.x] = longest;
+}
+
+template <class T, Factor From>
+void time_operands(int multiprocessors, void* out, unsigned long long* cycles, const char* name) {
+  constexpr bool kDouble = sizeof(T) == 8;
+  constexpr int kThreads = kDouble ? 128 : 256, kBlocks = kDouble ? 3 : 2;
+  constexpr int kRepeats = 200, kInstructions = kRepeats * 16 * (kDouble ? 20 : 32);
+  const std::vector<T> ones(kThreads, T(1));
+  check(cudaMemcpy(out, ones.data(), kThreads * sizeof(T), cudaMemcpyHostToDevice));
+  const int blocks = multiprocessors * kBlocks;
+  for (int k = 0; k < 2; ++k) {
+    operands<T, From, kThreads, kBlocks><<<blocks, kThreads>>>(
+        static_cast<T*>(out) + kThreads, cycles, kRepeats, T(1e-3), static_cast<const T*>(out));
+    check(cudaGetLastError());
+  }
+  std::vector<unsigned long long> host(static_cast<std::size_t>(blocks));
+  check(cudaMemcpy(host.data(), cycles, host.size() * sizeof host[0], cudaMemcpyDeviceToHost));
+  std::sort(host.begin(), host.end());
+  const double warps = kBlocks * kThreads / 32 / 4.0;  // of a scheduler
+  std::printf("%s %s: %.2f cycles\n", kDouble ? "fp64" : "fp32", name,
+              static_cast<double>(host[host.size() / 2]) / (kInstructions * warps));
+}
+
+template <class T>
+void time_all_operands(int multiprocessors, void* out, unsigned long long* cycles) {
+  time_operands<T, Factor::kOneRegister>(multiprocessors, out, cycles, "x += f y");
+  time_operands<T, Factor::kRegisters>(multiprocessors, out, cycles, "x += z y");
+  time_operands<T, Factor::kArgument>(multiprocessors, out, cycles, "x += argument y");
+}
+
 template <int... KiB>
 void time_all(int multiprocessors, void* out, unsigned long long* cycles) {
   (time_code<float, KiB, 256, 2>(multiprocessors, out, cycles), ...);
@@ -97,4 +163,6 @@ int main() {
   time_code<float, 80, 128, 2>(m, out, cycles);
   time_code<float, 80, 512, 1>(m, out, cycles);
   time_code<float, 80, 512, 1, 4>(m, out, cycles);
+  time_all_operands<float>(m, out, cycles);
+  time_all_operands<double>(m, out, cycles);
 }

@@ -18,11 +18,13 @@ namespace {
 namespace rc = tilewave::runtime::cuda;
 
 /// The worst error of a pass on the device, of random amplitudes where they may not be zero and NaN
-/// elsewhere, relative to the largest amplitude. `compiled`: a kernel of exactly this program.
+/// elsewhere, relative to the largest amplitude. `compiled`: a kernel of exactly this program,
+/// `numbers`: what it takes.
 template <class T>
 double error_on_device(cuda::TileLauncher<T>& launcher, const Plan& plan,
                        const tile::TilePass& program, std::mt19937_64& rng, rc::DeviceArena& arena,
-                       const rc::Stream& stream, const void* compiled = nullptr) {
+                       const rc::Stream& stream, const void* compiled = nullptr,
+                       const std::byte* numbers = nullptr) {
   const Pass& pass = plan.passes[0];
   const std::uint64_t held = bit(std::max(plan.num_qubits, launcher.shape().tile_qubits));
   const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -42,7 +44,7 @@ double error_on_device(cuda::TileLauncher<T>& launcher, const Plan& plan,
   rc::copy(state, host.data(), held * sizeof(Complex<T>), stream);
   rc::copy(code, program.code.data(), program.code.size(), stream);
   rc::copy(tables, program.tables.data(), program.tables.size(), stream);
-  launcher.launch(program.frame, state, code, tables, stream, nullptr, false, compiled);
+  launcher.launch(program.frame, state, code, tables, stream, nullptr, false, compiled, numbers);
   rc::copy(host.data(), state, held * sizeof(Complex<T>), stream);
   stream.synchronize();
   double worst = 0, largest = 1e-3;
@@ -128,6 +130,7 @@ void run_compiled(bool turned, int num_seeds = 24) {
     tile::TilePass program;
     std::size_t launcher;
     std::shared_ptr<cuda::JitCache::Entry> entry;
+    std::vector<std::byte> numbers;
     std::string name;
   };
   std::vector<cuda::TileLauncher<T>> launchers;
@@ -153,13 +156,14 @@ void run_compiled(bool turned, int num_seeds = 24) {
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
       Plan plan = tile::random_pass(options, rng);
       tile::TilePass program = tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4);
-      const std::optional<std::string> source =
+      std::optional<tile::JitSource> source =
           tile::jit_source(program, launchers[k].blocks(program.frame.op_set));
       if (!source) continue;
       tile::add_kinds(program, kinds);
-      auto entry = cache->entry(*source, device);
+      auto entry = cache->entry(source->text, device);
       cache->request(*entry);
       cases.push_back({std::move(plan), std::move(program), k, std::move(entry),
+                       std::move(source->numbers),
                        std::string(launchers[k].name()) + " seed " + std::to_string(seed)});
     }
   }
@@ -174,8 +178,8 @@ void run_compiled(bool turned, int num_seeds = 24) {
     }
     ++compiled;
     std::mt19937_64 rng(7);
-    const double error =
-        error_on_device(launchers[c.launcher], c.plan, c.program, rng, arena, stream, kernel);
+    const double error = error_on_device(launchers[c.launcher], c.plan, c.program, rng, arena,
+                                         stream, kernel, c.numbers.data());
     EXPECT_LT(error, sizeof(T) == 8 ? 1e-12 : 1e-4) << c.name;
     worst = std::max(worst, error);
   }

@@ -195,21 +195,23 @@ bool CudaState<T>::may_compile(const Pass& pass) const {
 }
 
 template <class T>
-CudaState<T>::KernelOf CudaState<T>::jit_entry(const tile::TilePass& program, const Pass& pass) {
-  if (!may_compile(pass)) return nullptr;
-  const std::optional<std::string> source =
+CudaState<T>::Kernel CudaState<T>::kernel_of(const tile::TilePass& program, const Pass& pass) {
+  if (!may_compile(pass)) return {};
+  std::optional<tile::JitSource> source =
       tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
-  return source ? JitCache::of_process()->entry(*source, info_) : nullptr;
+  if (!source) return {};
+  return {JitCache::of_process()->entry(source->text, info_), std::move(source->numbers)};
 }
 
 template <class T>
 LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_t pass,
-                                       KernelOf kernel) {
+                                       Kernel kernel) {
   const std::size_t size = aligned(program.code.size()) + aligned(program.tables.size());
   LoweredPlan::Step step;
   step.frame = program.frame;
   step.pass = pass;
-  step.jit = std::move(kernel);
+  step.jit = std::move(kernel.entry);
+  step.numbers = std::move(kernel.numbers);
   if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
   step.code = workspace_->place(size, stream_);
   step.tables = step.code + aligned(program.code.size());
@@ -225,24 +227,24 @@ void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan&
                                  std::size_t pass,
                                  const std::function<void(const LoweredPlan::Step&)>& f) {
   const auto kernels_of = [&](const std::vector<tile::TilePass>& all) {
-    std::vector<KernelOf> kernels;
+    std::vector<Kernel> kernels;
     for (const tile::TilePass& program : all)
-      kernels.push_back(jit_entry(program, plan.passes[pass]));
+      kernels.push_back(kernel_of(program, plan.passes[pass]));
     return kernels;
   };
   const std::vector<tile::TilePass>* steps = &programs.programs[pass];
-  std::vector<KernelOf> kernels;
-  KernelOf next;  // what is not made yet
+  std::vector<Kernel> kernels;
+  std::shared_ptr<JitCache::Entry> next;  // what is not made yet
   if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
     kernels = kernels_of(programs.compiled[pass]);
-    for (const KernelOf& kernel : kernels) {
-      if (kernel && !JitCache::of_process()->function(*kernel)) next = kernel;
+    for (const Kernel& kernel : kernels) {
+      if (kernel.entry && !JitCache::of_process()->function(*kernel.entry)) next = kernel.entry;
     }
     if (!next) steps = &programs.compiled[pass];
   }
   if (next || kernels.empty()) kernels = kernels_of(*steps);
   for (std::size_t k = 0; k < steps->size(); ++k) {
-    LoweredPlan::Step step = upload((*steps)[k], pass, kernels[k]);
+    LoweredPlan::Step step = upload((*steps)[k], pass, std::move(kernels[k]));
     step.predicted_s = plan.passes[pass].predicted_s / static_cast<double>(steps->size());
     if (next) step.jit = next;
     f(step);
@@ -265,7 +267,7 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
   JitCache* const cache = step.jit && !step.kernel ? JitCache::of_process() : nullptr;
   if (cache) cache->note(*step.jit, step.predicted_s);
   launcher.launch(step.frame, amplitudes, programs + step.code, programs + step.tables, stream_,
-                  sums.at, sums.of_slots, step.kernel);
+                  sums.at, sums.of_slots, step.kernel, step.numbers.data());
 }
 
 template <class T>
@@ -285,7 +287,7 @@ void CudaState<T>::lower_well(const Plan& plan, std::size_t pass, ProgramStore::
   if (!may_compile(plan.passes[pass])) return;
   to.compiled[pass] = lower(plan, pass, tile::kManyTries, true);
   for (const tile::TilePass& program : to.compiled[pass]) {
-    if (jit_entry(program, plan.passes[pass])) continue;
+    if (kernel_of(program, plan.passes[pass]).entry) continue;
     to.compiled[pass].clear();  // too long
     return;
   }
@@ -328,7 +330,8 @@ void CudaState<T>::prepare(const Plan& plan) {
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
       lower_well(plan, p, programs);
       for (const tile::TilePass& program : programs.compiled[p]) {
-        if (const KernelOf kernel = jit_entry(program, plan.passes[p])) cache->request(*kernel);
+        const Kernel kernel = kernel_of(program, plan.passes[p]);
+        if (kernel.entry) cache->request(*kernel.entry);
       }
     }
     workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());

@@ -24,6 +24,7 @@ struct LoweredPlan {
     std::size_t pass = 0;              ///< of the plan; a long one has several steps
     std::size_t code = 0, tables = 0;  ///< offsets in the workspace
     const void* kernel = nullptr;      ///< compiled for it; null: the interpreter runs it
+    std::vector<std::byte> numbers;    ///< what that takes, see JitSource
     /// The kernel to come, if any, of it or of what takes its place.
     std::shared_ptr<JitCache::Entry> jit;
     double predicted_s = 0;
@@ -101,16 +102,20 @@ class CudaState final : public State {
   /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);
-  using KernelOf = std::shared_ptr<JitCache::Entry>;  ///< null: there is none and will be none
+  /// What runs a program; no entry: there is no kernel and will be none.
+  struct Kernel {
+    std::shared_ptr<JitCache::Entry> entry;
+    std::vector<std::byte> numbers;  ///< see JitSource
+  };
   /// Copies a program of a pass to the device.
-  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass, KernelOf kernel);
+  LoweredPlan::Step upload(const tile::TilePass& program, std::size_t pass, Kernel kernel);
   /// Calls f with each step of a pass as it has its place on the device: those of compiled kernels
   /// where all are made. The next one may take that place, once what was started is done.
   void for_each_step(const ProgramStore::Plan& programs, const Plan& plan, std::size_t pass,
                      const std::function<void(const LoweredPlan::Step&)>& f);
   bool may_compile(const Pass& pass) const;
   /// Of the kernel of a program; null where the interpreter does as well.
-  KernelOf jit_entry(const tile::TilePass& program, const Pass& pass);
+  Kernel kernel_of(const tile::TilePass& program, const Pass& pass);
   /// Kernels that steps wait for are made.
   bool has_new_kernels() const;
   /// What the last pass of a run sums up as it stores, see PassArguments.

@@ -1,17 +1,19 @@
 // A tile pass compiled for one program: what the interpreter of tile_kernel.cuh finds out operation
 // by operation is known to the compiler, which is the device's own at run time (jit_cache.h). The
 // numbers of operations (angles, factors) are data, as for the interpreter, so that circuits which
-// differ in them share a kernel.
+// differ in them share a kernel. Those that most multiply-adds need are an argument, which they
+// read without a register: an instruction with three of them takes half again as long.
 //
 // Compiled by NVRTC: no more of the standard library than jit_std.cuh has.
 //
 // A program is a struct `Program` (jit_source.h) with
-//   Real, kBlockQubits, kBlockBits, kMinBlocks
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumbers, kNumBlocks
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
 //   turned(k)    JitTurned
 //   table(k)     JitTable
+//   list(k)      JitList
 //   block(b)     JitBlock
 //   run_blocks<Compiled<Program>>(place)   runs the blocks in their order
 #pragma once
@@ -20,9 +22,24 @@
 
 namespace tilewave::statevec::cuda {
 
-/// An operation: its word and pairs (OpHead), and which exchange, turned layer or table it is.
+/// Numbers of operations that are an argument of the kernel, see JitList.
+template <class T, int N>
+struct JitNumbers {
+  T value[N];
+};
+
+/// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, and
+/// which list says where its numbers are.
 struct JitOp {
-  std::uint32_t word, pairs, detail;
+  std::uint32_t word, pairs, detail, list;
+};
+
+/// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
+/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, of a
+/// matrix row after row, of a table its entries (Complex), of each lift of a turned layer up, down
+/// and tau.
+struct JitList {
+  std::uint16_t at[2 << tile::kMaxRegisterBits];
 };
 
 /// Columns of an exchange, and the bits that can be 1 in the address of amplitude 0 before it
@@ -107,6 +124,14 @@ __device__ __forceinline__ Complex<T>* known_place(std::byte* shared, std::uint3
 /// they would be kept, and in double precision spilled, from one to the next.
 __device__ __forceinline__ std::uint32_t unknown_zero() { return blockIdx.y; }
 
+/// The assembler gives out its uniform registers a basic block at a time: in one as long as a pass,
+/// it reads arguments (JitNumbers) again for every instruction. A jump that is never taken ends it.
+__device__ __forceinline__ void end_basic_block() {
+  std::uint32_t zero;
+  asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(zero));
+  if (zero) __trap();
+}
+
 /// -x, of which only the assembler knows: it folds it into what comes next. The optimiser before it
 /// takes minutes to move such signs through a program.
 __device__ __forceinline__ float negative(float x) {
@@ -155,8 +180,28 @@ struct Compiled {
     const tile::PhaseContext<T>& context;
     std::uint32_t tile;
     const TileMachine& machine;
+    const JitNumbers<T, Program::kNumbers>& numbers;
     std::uint32_t offset;  ///< of the numbers of a block, see JitBlock
   };
+
+  const JitNumbers<T, Program::kNumbers>& numbers;
+
+  /// Number k of an operation.
+  template <JitList List>
+  static __device__ __forceinline__ T number(const Place& p, std::uint32_t k, const T* in_payload) {
+    const std::uint32_t at = List.at[k];
+    return at ? p.numbers.value[at - 1] : *in_payload;
+  }
+
+  template <JitList List>
+  static __device__ __forceinline__ tile::LiftNumbers<T> lift_numbers(const Place& p,
+                                                                      const std::byte* payload) {
+    if constexpr (List.at[0] && List.at[1]) {
+      return {p.numbers.value[List.at[0] - 1], p.numbers.value[List.at[1] - 1]};
+    } else {
+      return tile::lift_numbers<T>(payload);
+    }
+  }
 
   static __device__ __forceinline__ Complex<T>* first_place(std::byte* shared, std::uint32_t here,
                                                             int j) {
@@ -168,7 +213,8 @@ struct Compiled {
                                              const tile::PhaseContext<T>& context,
                                              std::uint32_t tile_number,
                                              const TileMachine& machine) const {
-    Program::template run_blocks<Compiled>({a, here, window, context, tile_number, machine, 0});
+    Program::template run_blocks<Compiled>(
+        {a, here, window, context, tile_number, machine, numbers, 0});
   }
 
   /// One block.
@@ -183,12 +229,13 @@ struct Compiled {
     (apply<First + static_cast<std::uint32_t>(I)>(p), ...);
   }
 
-  template <JitTable Table, std::uint32_t Kind>
+  template <JitTable Table, std::uint32_t Kind, JitList List>
   static __device__ __forceinline__ void table(const Place& p, const Complex<T>* entry) {
 #pragma unroll
     for (std::uint32_t k = 0; k < Table.count; ++k) {
-      const std::uint32_t j = Table.order[k];
-      const Complex<T> e = entry[Table.same[j]];
+      const std::uint32_t j = Table.order[k], own = Table.same[j];
+      const Complex<T> e = {number<List>(p, 2 * own, &entry[own].re),
+                            number<List>(p, 2 * own + 1, &entry[own].im)};
       if constexpr (Kind == 0) {
         tile::multiply(p.a[j], e);
       } else {
@@ -222,6 +269,8 @@ struct Compiled {
       p.here ^= tile::exchange_shift(column + 2 * RB + (K - RB), p.tile) ^ x.constant;
     }
     __syncthreads();
+    // in double precision blocks that share code would spill more than they gain
+    if constexpr (sizeof(T) == 4 || Program::kNumBlocks == 1) end_basic_block();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
       p.a[j] = *known_place<JitPlaces::after(x), T>(shared, p.here, j);
@@ -229,15 +278,18 @@ struct Compiled {
   }
 
   /// Lift number `Lift` of the layer, of bit R or a lower one, and those after it.
-  template <std::uint32_t I, std::uint32_t Flags, int R, int Lift>
+  template <std::uint32_t I, std::uint32_t Flags, JitList List, int R, int Lift>
   static __device__ __forceinline__ void turned_lifts(const Place& p, const std::byte* payload) {
     using tile::TurnedLayer;
     if constexpr (R >= 0) {
       if constexpr (Flags >> (TurnedLayer::kLifts + R) & 1) {
         constexpr JitTurned x = Program::turned(I);
         constexpr std::uint32_t kMask = x.mask[Lift];
-        tile::TurnedLift<T> f =
-            tile::turned_numbers<T>(payload + std::size_t{Lift} * sizeof(tile::TurnedLift<T>));
+        const auto* const own = reinterpret_cast<const tile::TurnedLift<T>*>(payload) + Lift;
+        tile::TurnedLift<T> f{};
+        f.up = number<List>(p, 3 * Lift, &own->up);
+        f.down = number<List>(p, 3 * Lift + 1, &own->down);
+        f.tau = number<List>(p, 3 * Lift + 2, &own->tau);
         if constexpr (kMask != 0) {
           const std::uint32_t key = p.context.thread | p.tile << tile::kSignTileShift;
           const std::uint32_t sign = static_cast<std::uint32_t>(__popc(kMask & key)) << 31;
@@ -249,14 +301,14 @@ struct Compiled {
         }
         constexpr std::uint32_t kOwn = Flags & ~(1u << (TurnedLayer::kTies + R));
         tile::turned_lift<R, RB>(p.a, kOwn, f, 0, [] {});
-        turned_lifts<I, Flags, R - 1, Lift + 1>(p, payload);
+        turned_lifts<I, Flags, List, R - 1, Lift + 1>(p, payload);
       } else {
-        turned_lifts<I, Flags, R - 1, Lift>(p, payload);
+        turned_lifts<I, Flags, List, R - 1, Lift>(p, payload);
       }
     }
   }
 
-  template <std::uint32_t I, std::uint32_t Flags, std::uint32_t NumRows>
+  template <std::uint32_t I, std::uint32_t Flags, JitList List, std::uint32_t NumRows>
   static __device__ __forceinline__ void turned_layer(const Place& p, const std::byte* payload) {
     using tile::TurnedLayer;
     constexpr JitTurned x = Program::turned(I);
@@ -276,7 +328,33 @@ struct Compiled {
       }
       tile::change_signs<RB>(p.a, set);
     }
-    turned_lifts<I, Flags, RB - 1, 0>(p, payload);
+    turned_lifts<I, Flags, List, RB - 1, 0>(p, payload);
+  }
+
+  /// W of a phase.
+  template <JitList List>
+  static __device__ __forceinline__ Complex<T> factor(const Place& p, tile::OpWord head,
+                                                      const std::byte* payload,
+                                                      const Complex<T>* lanes) {
+    if constexpr (List.at[0] && List.at[1]) {
+      return {p.numbers.value[List.at[0] - 1], p.numbers.value[List.at[1] - 1]};
+    } else {
+      return tile::phase_factor(head, payload, lanes, p.context);
+    }
+  }
+
+  template <int R, std::uint32_t Kind, JitList List>
+  static __device__ __forceinline__ void phase(const Place& p, tile::OpWord head,
+                                               const std::byte* payload) {
+    const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
+    const auto* lanes = reinterpret_cast<const Complex<T>*>(
+        payload + 32 + (Kind == tile::kPhase ? 0 : tile::pair_bytes<RB, T>()));
+    tile::phase_by<R, RB, Kind>(p.a, factor<List>(p, head, payload, lanes), pairs);
+  }
+
+  template <int R, std::uint32_t Kind>
+  static __device__ __forceinline__ void tau(Complex<T> (&a)[1 << RB], T tau) {
+    tile::map_upper<R, RB>(a, [&](Complex<T> x) { return tile::times_tau<Kind>(x, tau); });
   }
 
   template <std::uint32_t I>
@@ -287,7 +365,9 @@ struct Compiled {
     constexpr std::uint32_t code = head.code();
     const std::byte* const controls = p.window + (head.extent() + p.offset) + sizeof(OpHead);
     const std::byte* const payload = controls + (head.controlled() ? sizeof(OpControls) : 0);
-    const auto* const numbers = reinterpret_cast<const T*>(payload);
+    constexpr JitList kList = Program::list(op.list);
+    const auto* const in_payload = reinterpret_cast<const T*>(payload);
+    const auto num = [&](std::uint32_t k) { return number<kList>(p, k, in_payload + k); };
     const bool acts =
         !head.controlled() ||
         op_allowed(head, *reinterpret_cast<const OpControls*>(controls), p.context.thread, p.tile);
@@ -302,39 +382,41 @@ struct Compiled {
     } else if constexpr (code == kGeneral) {
       p.machine.make_general(head.index());
     } else if constexpr (code == kPhaseAll) {
-      phase_all<RB>(p.a, phase_factor(head, payload, lanes, p.context));
+      phase_all<RB>(p.a, factor<kList>(p, head, payload, lanes));
     } else if constexpr (code == kPhaseSet) {
-      phase_set<RB>(p.a, phase_factor(head, payload, lanes, p.context), op.pairs);
+      phase_set<RB>(p.a, factor<kList>(p, head, payload, lanes), op.pairs);
     } else if constexpr (code == kLayer || (code >= kTable && code < kTable + 3)) {
       const auto* const entry = reinterpret_cast<const Complex<T>*>(payload + 16 * RB);
-      const LiftNumbers<T> first = lift_numbers<T>(payload);
-      if constexpr (code >= kTable) table<Program::table(op.detail), code - kTable>(p, entry);
-      lifts<0, RB>(p.a, head.index(), payload, first);
+      static_assert(head.index() == 0, "the lifts of a layer are operations of their own");
+      if constexpr (code >= kTable) {
+        table<Program::table(op.detail), code - kTable, kList>(p, entry);
+      }
     } else if constexpr (code == kMatrixShared) {
       p.machine.shared_matrix(payload, acts, op.pairs);
     } else if constexpr (code >= kMatrix2 && code < kFactored2) {
       constexpr int R = lower_bit(code - kMatrix2), S = upper_bit(code - kMatrix2);
-      if (acts) matrix2<R, S, RB>(p.a, numbers, op.pairs);
+      if (acts) matrix2<R, S, RB>(p.a, in_payload, op.pairs);
     } else if constexpr (code >= kFactored2 && code < kTauOne) {
       constexpr int R = lower_bit(code - kFactored2), S = upper_bit(code - kFactored2);
       factored2<R, S, RB>(p.a, reinterpret_cast<const Complex<T>*>(payload), head.index() != 0);
     } else if constexpr (code == kTurnedLayer) {
-      turned_layer<op.detail, op.pairs, head.index()>(p, payload);
+      turned_layer<op.detail, op.pairs, kList, head.index()>(p, payload);
 #define TW_ONE_BIT(KIND, ...)                            \
   }                                                      \
   else if constexpr (code >= KIND && code < KIND + RB) { \
     constexpr int R = static_cast<int>(code - KIND);     \
     __VA_ARGS__;
       TW_ONE_BIT(kFlip, if (acts) flip<R, RB>(p.a, op.pairs))
-      TW_ONE_BIT(kRotate, if (acts) rotate<R, RB>(p.a, numbers[0], numbers[1], op.pairs))
-      TW_ONE_BIT(kMatrix1, if (acts) matrix1<R, RB>(p.a, numbers, op.pairs))
-      TW_ONE_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(p.a, head, payload)))
-      TW_ONE_BIT(kTauI, (bit_tau<R, RB, kTauI>(p.a, head, payload)))
-      TW_ONE_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(p.a, head, payload)))
-      TW_ONE_BIT(kPhase, (bit_phase<R, RB, kPhase>(p.a, head, payload, p.context)))
-      TW_ONE_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(p.a, head, payload, p.context)))
-      TW_ONE_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(p.a, head, payload, p.context)))
-      TW_ONE_BIT(kLift, (lift<R, RB>(p.a, lift_numbers<T>(payload))))
+      TW_ONE_BIT(kRotate, if (acts) rotate<R, RB>(p.a, num(0), num(1), op.pairs))
+      TW_ONE_BIT(kMatrix1, T m[8]; for (int k = 0; k < 8; ++k) m[k] = num(k);
+                 if (acts) matrix1<R, RB>(p.a, m, op.pairs))
+      TW_ONE_BIT(kTauOne, (tau<R, kTauOne>(p.a, num(0))))
+      TW_ONE_BIT(kTauI, (tau<R, kTauI>(p.a, num(0))))
+      TW_ONE_BIT(kTauReal, (tau<R, kTauReal>(p.a, num(0))))
+      TW_ONE_BIT(kPhase, (phase<R, kPhase, kList>(p, head, payload)))
+      TW_ONE_BIT(kPhaseUpper, (phase<R, kPhaseUpper, kList>(p, head, payload)))
+      TW_ONE_BIT(kPhasePairs, (phase<R, kPhasePairs, kList>(p, head, payload)))
+      TW_ONE_BIT(kLift, (lift<R, RB>(p.a, lift_numbers<kList>(p, payload))))
 #undef TW_ONE_BIT
     } else {
       static_assert(code == kEnd, "an operation that is not compiled");
@@ -345,9 +427,10 @@ struct Compiled {
 /// `f`: a constant of the program.
 template <class Program>
 __device__ __forceinline__ void run_compiled_pass(
-    const PassFrame& f, const PassArguments<typename Program::Real>& args) {
+    const PassFrame& f, const TileArguments<typename Program::Real>& args,
+    const JitNumbers<typename Program::Real, Program::kNumbers>& numbers) {
   run_tile_pass<typename Program::Real, Program::kBlockQubits, tile::kMaxRegisterBits,
-                Program::kBlockBits>(f, args, Compiled<Program>{});
+                Program::kBlockBits>(f, args, Compiled<Program>{numbers});
 }
 
 }  // namespace tilewave::statevec::cuda

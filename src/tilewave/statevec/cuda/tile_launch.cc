@@ -29,7 +29,8 @@ std::size_t allow(int device, const void* function, std::size_t shared_bytes) {
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
                              const std::byte* tables, const runtime::cuda::Stream& stream,
-                             double* sums, bool sums_of_slots, const void* compiled) {
+                             double* sums, bool sums_of_slots, const void* compiled,
+                             const std::byte* numbers) {
   namespace rc = runtime::cuda;
   const tile::Shape s = shape();
   const std::size_t shared = (sizeof(Complex<T>) << s.block_qubits()) +
@@ -46,10 +47,13 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
     allowed_[set] = allow(device_, function, shared);
   }
   const auto grid = static_cast<unsigned>(frame.num_tiles);
-  PassArguments<T> arguments{frame, state, code, tables, sums, sums_of_slots, {}, {}};
+  PassArguments<T> arguments{
+      {state, code, tables, sums, sums_of_slots, frame.scale_im != 0, {}, {}}, frame};
   arguments.scale = {static_cast<T>(frame.scale_re), static_cast<T>(frame.scale_im)};
   std::copy_n(frame.bit_scale, tile::kMaxTileQubits, arguments.bit_scale);
-  void* pointers[] = {&arguments};
+  TileArguments<T>& of_tiles = arguments;
+  void* pointers[] = {compiled ? static_cast<void*>(&of_tiles) : &arguments,
+                      const_cast<std::byte*>(numbers)};
   rc::check(rc::driver().launch(function, dim3(grid), dim3(static_cast<unsigned>(s.num_threads())),
                                 pointers, shared, stream.get()),
             "start a kernel on the device");

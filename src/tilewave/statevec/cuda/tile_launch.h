@@ -24,10 +24,11 @@ class TileLauncher {
   int blocks(tile::OpSet set) const { return kernel_.blocks[static_cast<std::size_t>(set)]; }
 
   /// `code` and `tables` are on the device; `sums`, if any: see PassArguments. `compiled`: a kernel
-  /// of exactly this program, or null for the interpreter.
+  /// of exactly this program, or null for the interpreter; `numbers`: its JitSource::numbers.
   void launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
               const std::byte* tables, const runtime::cuda::Stream& stream, double* sums = nullptr,
-              bool sums_of_slots = false, const void* compiled = nullptr);
+              bool sums_of_slots = false, const void* compiled = nullptr,
+              const std::byte* numbers = nullptr);
 
  private:
   TileKernel<T> kernel_;

@@ -340,7 +340,7 @@ __device__ __forceinline__ void write_tile_sums(const Complex<T>* a, std::uint32
 /// from the arguments. walk(a, here, window, context, tile, machine) runs the operations,
 /// walk.first_place(shared, here, j) is where amplitude j is in the first phase.
 template <class T, int K, int RB, int BlockBits, class Walk>
-__device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArguments<T>& args,
+__device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArguments<T>& args,
                                               const Walk& walk) {
   constexpr int kThreadBits = K - RB;
   constexpr bool kPredicated = sizeof(T) == 4 && !Walk::kIsKnown;
@@ -457,7 +457,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) a[j] = {a[j].re * s, a[j].im * s};
   } else if (f.scale_kind == tile::ScaleKind::kBits) {
-    T s = args.frame.scale_im == 0 ? args.scale.re : T{1};
+    T s = args.scale_is_complex ? T{1} : args.scale.re;
 #pragma unroll
     for (int b = 0; b < kThreadBits; ++b) {
       s *= thread >> b & 1 ? args.bit_scale[RB + b] : T{1};
@@ -467,7 +467,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const PassArgu
       x = {x.re * scale, x.im * scale};
     });
   }
-  if (args.frame.scale_im != 0) {
+  if (args.scale_is_complex) {
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) tile::multiply(a[j], args.scale);
   }

@@ -93,13 +93,14 @@ class Writer {
   Writer(const TilePass& pass, int blocks) : pass_(pass), frame_(pass.frame), blocks_(blocks) {}
 
   /// None where the code is too long.
-  std::optional<std::string> write() {
+  std::optional<JitSource> write() {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
     std::vector<int> kinds, bytes;
     std::map<std::string, int> kind_of;
     std::vector<std::uint32_t> places;
-    std::string ops;
+    std::vector<std::string> ops;
+    std::vector<std::vector<Number>> numbers;
     // Threads of a warp that part at an operation meet again behind it, unless it ends a block:
     // then they may go on apart to the barrier of another one.
     bool diverges = false;
@@ -110,6 +111,7 @@ class Writer {
       std::size_t detail = 0;
       std::string what;
       int table_entries = 0;
+      std::vector<Number> own;
       const auto add = [&](std::vector<std::string>& to, std::string text) {
         what = text;
         detail = static_cast<std::size_t>(std::find(to.begin(), to.end(), text) - to.begin());
@@ -121,19 +123,22 @@ class Writer {
         if (is_new) bytes.push_back(bytes_of(one, table_entries, pass_.shape.precision));
         kinds.push_back(kind->second);
         places.push_back(one.word.extent());
-        ops += "{" + text(one.word.word) + "," + text(one.pairs) + "," + text(detail) + "},\n";
+        ops.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail));
+        numbers.push_back(std::move(own));
+        own.clear();
         what.clear();
       };
       // lifts by themselves: they are what operations share most
-      const auto emit_lift = [&](std::uint32_t r, std::size_t numbers_at) {
+      const auto emit_lift = [&](std::uint32_t r, std::size_t offset) {
         const OpWord word{kLift + r};
-        emit({word.at(op.word.extent() + numbers_at), ~0u});
+        own = numbers_at(operations, at + sizeof(OpHead) + offset, {kLiftUses, kLiftUses});
+        emit({word.at(op.word.extent() + offset), ~0u});
       };
       const std::uint32_t code = op.word.code();
       const bool is_layer = code == kLayer || (code >= kTable && code < kCross);
       if (is_layer) {
         if (code != kLayer) {
-          add(tables_, table(operations, op.word, at, table_entries));
+          add(tables_, table(operations, op.word, at, table_entries, own));
           emit({{op.word.word & ~OpWord::index(63)}, op.pairs});
         }
         for (std::uint32_t r = 0; r < kMaxRegisterBits; ++r) {
@@ -144,7 +149,11 @@ class Writer {
       if (code == kExchange) {
         add(exchanges_, exchange(operations, at + sizeof(OpHead)));
       } else if (code == kTurnedLayer) {
-        add(turned_, turned(operations, op.pairs, at));
+        add(turned_, turned(operations, op.pairs, at, own));
+      } else {
+        own = numbers_at(operations,
+                         at + sizeof(OpHead) + (op.word.controlled() ? sizeof(OpControls) : 0),
+                         uses_of_numbers(op));
       }
       emit({{op.word.word & ~OpWord::kThenLift}, op.pairs});
       if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
@@ -159,10 +168,14 @@ class Writer {
     constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
     constant("int", "kMinBlocks", std::to_string(blocks_));
     write_frame();
-    function("JitOp", "op", ops);
+    std::vector<std::byte> chosen = choose_numbers(*shared, numbers, ops);
+    function("JitOp", "op", joined(ops));
+    function("JitList", "list", joined(lists_));
+    constant("int", "kNumbers", std::to_string(chosen.size() / number_bytes()));
     function("JitExchange", "exchange", joined(exchanges_));
     function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
+    constant("int", "kNumBlocks", std::to_string(shared->blocks.size()));
     check_blocks(*shared, kinds, places);
     write_blocks(*shared, places);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
@@ -171,14 +184,128 @@ class Writer {
             "__launch_bounds__(1 << (Program::kBlockQubits - tile::kMaxRegisterBits), "
             "Program::kMinBlocks)\n" +
             kJitKernelName +
-            "(const __grid_constant__ PassArguments<Program::Real> args) {\n"
-            "run_compiled_pass<Program>(kFrame, args);\n}\n}\n";
-    return "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
-           "namespace tilewave::statevec::cuda {\n" +
-           steps_ + out_;
+            "(const __grid_constant__ TileArguments<Program::Real> args,\n"
+            "const __grid_constant__ JitNumbers<Program::Real, Program::kNumbers> numbers) {\n"
+            "run_compiled_pass<Program>(kFrame, args, numbers);\n}\n}\n";
+    return JitSource{
+        "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
+        "namespace tilewave::statevec::cuda {\n" +
+            steps_ + out_,
+        std::move(chosen)};
   }
 
  private:
+  /// A number that an operation reads: its bits, and how many instructions need it.
+  struct Number {
+    std::uint64_t bits = 0;
+    int uses = 0;  ///< 0: each thread has its own, or there is none
+  };
+  static constexpr int kLiftUses = 1 << kMaxRegisterBits;
+
+  std::size_t number_bytes() const { return amplitude_bytes(pass_.shape.precision) / 2; }
+
+  Number number(const Operations& operations, std::size_t at, int uses) const {
+    return {number_bytes() == 8 ? operations.read<std::uint64_t>(at)
+                                : operations.read<std::uint32_t>(at),
+            uses};
+  }
+
+  /// Numbers side by side, each needed so often.
+  std::vector<Number> numbers_at(const Operations& operations, std::size_t at,
+                                 const std::vector<int>& uses) const {
+    std::vector<Number> all;
+    for (const int each : uses) {
+      all.push_back(number(operations, at, each));
+      at += number_bytes();
+    }
+    return all;
+  }
+
+  /// Of the operations that begin with their numbers.
+  static std::vector<int> uses_of_numbers(const ListedOp& op) {
+    const std::uint32_t code = op.word.code();
+    if (code >= kRotate && code < kMatrix1) {
+      const int uses = 2 * pairs_of(op, code - kRotate);
+      return {2 * uses, uses};
+    }
+    if (code >= kMatrix1 && code < kMatrix2)
+      return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
+    if (code >= kTauOne && code < kPhase) return {kLiftUses};
+    if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
+    const bool is_phase =
+        code == kPhaseAll || code == kPhaseSet || (code >= kPhase && code < kGeneral);
+    if (is_phase && op.word.factor() == FactorClass::kConstant) return {kLiftUses, kLiftUses};
+    return {};
+  }
+
+  /// The numbers that become arguments: of those that are the same whenever their instruction runs,
+  /// as many as there is room for, those most needed first. Writes the lists, and which of them
+  /// each operation has.
+  std::vector<std::byte> choose_numbers(const CodeBlocks& shared,
+                                        const std::vector<std::vector<Number>>& numbers,
+                                        std::vector<std::string>& ops) {
+    std::vector<std::vector<Number>> wanted(numbers.size());
+    for (const CodeBlocks::Step& step : shared.steps) {
+      const CodeBlocks::Block& block = shared.blocks[step.block];
+      for (std::size_t k = block.first; k < block.last; ++k) {
+        const std::vector<Number>& now = numbers[step.first + (k - block.first)];
+        if (step.first == block.first) wanted[k] = now;
+        TW_CHECK(now.size() == wanted[k].size(), "operations that share code have other numbers");
+        for (std::size_t n = 0; n < now.size(); ++n) {
+          if (now[n].bits != wanted[k][n].bits) wanted[k][n].uses = 0;
+        }
+      }
+    }
+    const std::size_t most = std::size_t{kJitNumberBytes} / number_bytes();
+    for (int least_uses = 1;; least_uses *= 2) {
+      const Arguments chosen = arguments(wanted, least_uses);
+      if (chosen.bits.size() > most) continue;
+      lists_.push_back("{}");
+      for (std::size_t k = 0; k < ops.size(); ++k) {
+        const std::string entry =
+            chosen.lists[k].empty() ? "{}" : "{" + list(chosen.lists[k]) + "}";
+        const auto known = std::find(lists_.begin(), lists_.end(), entry);
+        ops[k] = "{" + ops[k] + "," + text(static_cast<std::size_t>(known - lists_.begin())) + "}";
+        if (known == lists_.end()) lists_.push_back(entry);
+      }
+      std::vector<std::byte> bytes(std::max<std::size_t>(chosen.bits.size(), 1) * number_bytes());
+      for (std::size_t n = 0; n < chosen.bits.size(); ++n)
+        std::memcpy(bytes.data() + n * number_bytes(), &chosen.bits[n], number_bytes());
+      return bytes;
+    }
+  }
+
+  struct Arguments {
+    std::vector<std::uint64_t> bits;
+    std::vector<std::vector<std::uint32_t>> lists;  ///< JitList of each operation
+  };
+  /// Those that so many instructions of an operation need. Equal ones are one argument as long as
+  /// few others come between them: the assembler keeps an argument in a uniform register from its
+  /// first to its last use and, where those are too many, reads it again for every instruction.
+  Arguments arguments(const std::vector<std::vector<Number>>& wanted, int least_uses) const {
+    const std::size_t most_known = std::size_t{kJitKnownBytes} / number_bytes();
+    Arguments chosen;
+    std::map<std::uint64_t, std::uint32_t> known;  // to its place + 1
+    for (const std::vector<Number>& numbers : wanted) {
+      std::map<std::uint64_t, int> uses;
+      for (const Number& x : numbers) uses[x.bits] += x.uses;
+      std::size_t added = 0;
+      for (const auto& [bits, count] : uses) added += count >= least_uses && !known.contains(bits);
+      if (known.size() + added > most_known) known.clear();
+      std::vector<std::uint32_t>& list = chosen.lists.emplace_back();
+      for (const Number& x : numbers) {
+        list.push_back(0);
+        if (x.uses == 0 || uses[x.bits] < least_uses) continue;
+        const auto next = static_cast<std::uint32_t>(chosen.bits.size() + 1);
+        const auto [place, is_new] = known.try_emplace(x.bits, next);
+        if (is_new) chosen.bits.push_back(x.bits);
+        list.back() = place->second;
+      }
+      while (!list.empty() && list.back() == 0) list.pop_back();
+    }
+    return chosen;
+  }
+
   /// Every run of a block finds operations of the same kinds, with numbers at the same distances.
   static void check_blocks(const CodeBlocks& shared, const std::vector<int>& kinds,
                            const std::vector<std::uint32_t>& places) {
@@ -361,7 +488,8 @@ class Writer {
     return print(c, tiles);
   }
 
-  std::string turned(const Operations& operations, std::uint32_t flags, std::size_t at) const {
+  std::string turned(const Operations& operations, std::uint32_t flags, std::size_t at,
+                     std::vector<Number>& own) const {
     const auto head = operations.read<OpHead>(at);
     std::vector<std::uint32_t> mask(kRegisters), ties(kRegisters);
     const int lifts = std::popcount(flags >> TurnedLayer::kLifts & (bit(kMaxRegisterBits) - 1));
@@ -372,16 +500,20 @@ class Writer {
                                     ? offsetof(TurnedLift<double>, mask)
                                     : offsetof(TurnedLift<float>, mask);
     for (std::size_t k = 0; k < static_cast<std::size_t>(lifts); ++k) {
-      const std::size_t numbers = at + sizeof(OpHead) + k * size + mask_at;
-      mask[k] = operations.read<std::uint32_t>(numbers);
-      ties[k] = operations.read<std::uint32_t>(numbers + 4);
+      const std::size_t lift = at + sizeof(OpHead) + k * size;
+      mask[k] = operations.read<std::uint32_t>(lift + mask_at);
+      ties[k] = operations.read<std::uint32_t>(lift + mask_at + 4);
+      // with a mask, each thread has signs of its own
+      const int uses = mask[k] ? 0 : kLiftUses;
+      for (const Number& x : numbers_at(operations, lift, {uses, uses, kLiftUses}))
+        own.push_back(x);
     }
     return "{" + text(head.signs) + "," + list(mask) + "," + list(ties) + "}";
   }
 
   /// Which amplitudes a table changes, equal entries together; counts their multiplications.
-  std::string table(const Operations& operations, OpWord word, std::size_t at,
-                    int& multiplications) const {
+  std::string table(const Operations& operations, OpWord word, std::size_t at, int& multiplications,
+                    std::vector<Number>& own) const {
     const auto kind = static_cast<TableKind>(word.code() - kTable + 1);
     const bool is_double = pass_.shape.precision == Precision::kDouble;
     const std::size_t each = is_double ? sizeof(Complex<double>) : sizeof(Complex<float>);
@@ -409,6 +541,14 @@ class Writer {
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return same[a] < same[b]; });
+    own.resize(2 * size);
+    for (const std::uint32_t j : order) {
+      const std::size_t from = first + same[j] * each, re = std::size_t{2} * same[j];
+      own[re].bits = number(operations, from, 0).bits;
+      own[re + 1].bits = number(operations, from + number_bytes(), 0).bits;
+      own[re].uses += 2;
+      own[re + 1].uses += 1;
+    }
     const std::size_t count = order.size();
     multiplications = static_cast<int>(count) * (kind == TableKind::kMirrored ? 2 : 1);
     order.resize(same.size());
@@ -419,7 +559,7 @@ class Writer {
   const PassFrame& frame_;
   const int blocks_;
   std::string out_, steps_;
-  std::vector<std::string> exchanges_, turned_, tables_;
+  std::vector<std::string> exchanges_, turned_, tables_, lists_;
   std::uint32_t from_ = 0;
 };
 
@@ -439,7 +579,7 @@ bool has_matrices2(const TilePass& pass) {
 
 }  // namespace
 
-std::optional<std::string> jit_source(const TilePass& pass, int blocks) {
+std::optional<JitSource> jit_source(const TilePass& pass, int blocks) {
   if (pass.shape.register_bits != kMaxRegisterBits) return std::nullopt;
   if (pass.shape.precision == Precision::kDouble && has_matrices2(pass)) return std::nullopt;
   return Writer(pass, blocks).write();

@@ -2,8 +2,10 @@
 // (angles, factors) as constants of a struct `Program` (cuda/jit_kernel.cuh).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tilewave/statevec/tile/program.h"
 
@@ -12,11 +14,17 @@ namespace tilewave::statevec::tile {
 /// The name of the kernel in such a source.
 inline constexpr char kJitKernelName[] = "tile_pass";
 
-/// Programs with equal sources run with the same kernel. None for those whose code is longer than
-/// the instruction cache holds (kJitCodeBytes), even where equal operations share it; operations
-/// that some threads of a warp do not take part in share none. None for matrices of two qubits in
-/// double precision.
-/// `blocks`: blocks of threads that share a multiprocessor.
-std::optional<std::string> jit_source(const TilePass& pass, int blocks);
+struct JitSource {
+  std::string text;  ///< programs with equal texts run with the same kernel
+  /// What the kernel takes as its second argument (JitNumbers in cuda/jit_kernel.cuh): numbers of
+  /// the program that are the same for all threads, those that most instructions need.
+  std::vector<std::byte> numbers;
+};
+
+/// None for programs whose code is longer than the instruction cache holds (kJitCodeBytes), even
+/// where equal operations share it; operations that some threads of a warp do not take part in
+/// share none. None for matrices of two qubits in double precision. `blocks`: blocks of threads
+/// that share a multiprocessor.
+std::optional<JitSource> jit_source(const TilePass& pass, int blocks);
 
 }  // namespace tilewave::statevec::tile

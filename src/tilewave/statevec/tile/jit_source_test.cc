@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "tilewave/circuit/families.h"
@@ -12,6 +14,7 @@
 #include "tilewave/statevec/tile/emulator_test.h"
 #include "tilewave/statevec/tile/jit_blocks.h"
 #include "tilewave/statevec/tile/random_pass.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
 namespace {
@@ -108,6 +111,7 @@ TEST(JitSource, depends_on_the_structure_alone) {
     b.add_gate(circuit::GateId::kRy, {q}, {0.7 + 0.05 * q});
   }
   std::vector<std::string> sources;
+  std::vector<std::vector<std::byte>> numbers;
   for (const circuit::Circuit* c : {&a, &b}) {
     PlanOptions options;
     options.precision = Precision::kSingle;
@@ -116,8 +120,11 @@ TEST(JitSource, depends_on_the_structure_alone) {
     const Plan plan = make_plan(*c, c->ops(), options);
     const auto source = jit_source(lower_pass(plan, 0, shape), 2);
     ASSERT_TRUE(source);
-    sources.push_back(*source);
+    sources.push_back(source->text);
+    numbers.push_back(source->numbers);
   }
+  EXPECT_EQ(numbers[0].size(), numbers[1].size());
+  EXPECT_NE(numbers[0], numbers[1]);
   EXPECT_EQ(sources[0], sources[1]);
   // one more gate is another program
   a.add_gate(circuit::GateId::kRy, {13}, {0.2});
@@ -126,7 +133,40 @@ TEST(JitSource, depends_on_the_structure_alone) {
   options.cost.tile_qubits = 13;
   options.cost.row_bits = 4;
   const Plan plan = make_plan(a, a.ops(), options);
-  EXPECT_NE(*jit_source(lower_pass(plan, 0, shape), 2), sources[0]);
+  EXPECT_NE(jit_source(lower_pass(plan, 0, shape), 2)->text, sources[0]);
+}
+
+TEST(JitSource, arguments_are_numbers_of_the_program_and_not_too_many) {
+  const Shape shape{12, 5, 3, Precision::kDouble};
+  std::size_t most = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    RandomPassOptions options;
+    options.num_qubits = 14;
+    options.num_actions = seed % 2 ? 20 : 150;
+    options.max_targets = 1;
+    options.max_degree = 2;
+    options.turned = seed % 3 == 0;
+    std::mt19937_64 random(seed);
+    const TilePass pass = lower_pass(random_pass(options, random), 0, shape, chunk_limits(shape));
+    const auto source = jit_source(pass, 3);
+    if (!source) continue;
+    const std::vector<std::byte>& numbers = source->numbers;
+    most = std::max(most, numbers.size());
+    EXPECT_LE(numbers.size(), std::size_t{kJitNumberBytes});
+    EXPECT_NE(source->text.find("kNumbers = " + std::to_string(numbers.size() / 8) + ";"),
+              std::string::npos);
+    const auto number = [](const std::vector<std::byte>& from, std::size_t at) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, from.data() + at, sizeof bits);
+      return bits;
+    };
+    std::set<std::uint64_t> of_program;
+    for (std::size_t at = 0; at + 8 <= pass.code.size(); at += 8)
+      of_program.insert(number(pass.code, at));
+    for (std::size_t at = 0; at < numbers.size(); at += 8)
+      EXPECT_TRUE(of_program.contains(number(numbers, at))) << "seed " << seed;
+  }
+  EXPECT_GT(most, 200u);
 }
 
 TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_none) {
@@ -136,7 +176,7 @@ TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_non
   for (std::size_t p = 0; p < ising.passes.size(); ++p) {
     const auto source = jit_source(lower_pass(ising, p, single, chunk_limits(single), 3, true), 2);
     ASSERT_TRUE(source);
-    shares = shares || source->find("k = 1u; goto") != std::string::npos;
+    shares = shares || source->text.find("k = 1u; goto") != std::string::npos;
   }
   EXPECT_TRUE(shares);
   const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
@@ -165,7 +205,7 @@ TEST(JitSource, operations_that_part_threads_share_no_code) {
     if (!parts) continue;
     long_ones += !source;
     if (source) {
-      EXPECT_EQ(source->find("goto block_"), std::string::npos) << "seed " << seed;
+      EXPECT_EQ(source->text.find("goto block_"), std::string::npos) << "seed " << seed;
     }
   }
   EXPECT_GT(long_ones, 0);
@@ -193,7 +233,7 @@ TEST(JitSource, passes_of_controlled_rotations_fit) {
       const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
       const auto source = jit_source(pass, 2);
       ASSERT_TRUE(source) << "pass " << p;
-      EXPECT_EQ(source->find("goto block_"), std::string::npos) << "pass " << p;
+      EXPECT_EQ(source->text.find("goto block_"), std::string::npos) << "pass " << p;
     }
   }
 }

@@ -424,34 +424,42 @@ TW_HD constexpr int pair_bytes() {
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
+TW_HD void phase_by(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pairs) {
+  if constexpr (Kind == kPhase) {
+    phase_bit<R, RB>(a, w);
+  } else {
+    phase_tree<R, RB, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(a, w, pairs);
+  }
+}
+
+template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload,
                      const PhaseContext<T>& c) {
   const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
   const auto* lanes = reinterpret_cast<const Complex<T>*>(
       payload + 32 + (Kind == kPhase ? 0 : pair_bytes<RB, T>()));
   const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
-  const Complex<T> w = phase_factor(head, payload, lanes, c);
-  if constexpr (Kind == kPhase) {
-    phase_bit<R, RB>(a, w);
-  } else {
-    phase_tree<R, RB, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(a, w, pairs);
-  }
+  phase_by<R, RB, Kind>(a, phase_factor(head, payload, lanes, c), pairs);
   if (head.then_lift()) lift<R, RB>(a, next);
+}
+
+/// An amplitude times a constant phase, but for a real factor.
+template <std::uint32_t Kind, class T>
+TW_HD Complex<T> times_tau(Complex<T> x, T tau) {
+  if constexpr (Kind == kTauOne) {
+    return {x.re - tau * x.im, x.im + tau * x.re};
+  } else if constexpr (Kind == kTauI) {
+    return {tau * x.re - x.im, x.re + tau * x.im};
+  } else {
+    return {x.re * tau, x.im * tau};
+  }
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void bit_tau(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload) {
   const T tau = *reinterpret_cast<const T*>(payload);
   const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
-  const auto times = [&](Complex<T> x) {
-    if constexpr (Kind == kTauOne) {
-      return Complex<T>{x.re - tau * x.im, x.im + tau * x.re};
-    } else if constexpr (Kind == kTauI) {
-      return Complex<T>{tau * x.re - x.im, x.re + tau * x.im};
-    } else {
-      return Complex<T>{x.re * tau, x.im * tau};
-    }
-  };
+  const auto times = [&](Complex<T> x) { return times_tau<Kind>(x, tau); };
   if constexpr (kFewMoves<T>) {
     if (head.then_lift()) {  // the number in between of each amplitude in a register of its own
       TW_UNROLL

@@ -126,6 +126,9 @@ inline int code_bytes(std::uint32_t code) {
 /// what such an operation has besides.
 inline constexpr int kJitCodeBytes = 108 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
+/// The numbers that such a kernel takes as an argument, in all (from 2 KiB on the cache for
+/// arguments misses) and of operations side by side: what uniform registers hold.
+inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
                      kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
                      kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
