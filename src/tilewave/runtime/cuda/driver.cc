@@ -116,6 +116,10 @@ cudaError_t Driver::allow_shared(const void* kernel, std::size_t shared_bytes) {
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               static_cast<int>(shared_bytes));
 }
+cudaError_t Driver::balance_clusters(const void* kernel) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeClusterSchedulingPolicyPreference,
+                              cudaClusterSchedulingPolicyLoadBalancing);
+}
 cudaError_t Driver::blocks_per_multiprocessor(int* blocks, const void* kernel, int threads,
                                               std::size_t shared_bytes) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);

@@ -54,6 +54,8 @@ class Driver {
   /// The kernel of that name in machine code of the current device, which stays loaded.
   virtual cudaError_t load_kernel(const void** kernel, const void* binary, const char* name);
   virtual cudaError_t allow_shared(const void* kernel, std::size_t shared_bytes);
+  /// The device may put the blocks of a cluster wherever there is room, on one multiprocessor, too.
+  virtual cudaError_t balance_clusters(const void* kernel);
   virtual cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int threads,
                                                 std::size_t shared_bytes);
 };
