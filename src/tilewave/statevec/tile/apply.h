@@ -176,6 +176,10 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
       TW_EACH_BIT(kTauOne, (bit_tau<R, RB, kTauOne>(a, head, payload())))
       TW_EACH_BIT(kTauI, (bit_tau<R, RB, kTauI>(a, head, payload())))
       TW_EACH_BIT(kTauReal, (bit_tau<R, RB, kTauReal>(a, head, payload())))
+#if !defined(__CUDA_ARCH__)  // on devices in compiled kernels alone
+      TW_EACH_BIT(kSignedTau, (signed_tau<R, RB>(a, numbers()[0], pairs(), context.thread, tile));
+                  if (head.then_lift()) lift<R, RB>(a, lift_numbers<T>(payload() + 16)))
+#endif
       TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload(), context)))
       TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload(), context)))
       TW_EACH_BIT(kPhasePairs, (bit_phase<R, RB, kPhasePairs>(a, head, payload(), context)))

@@ -92,7 +92,10 @@ enum OpCode : std::uint32_t {
   /// Lifts between waiting phases of quarter and half turns, highest bit first. pairs: TurnedLayer
   /// flags; index: SignRows. payload: a TurnedLift for each bit in kLifts, then the rows.
   kTurnedLayer = 81,
-  kNumOpCodes = 82
+  /// The 1-half times (1 + i tau), or (1 - i tau) where a bit that is no register bit is 1, see
+  /// SignBit in OpHead::pairs. payload: as kTauOne. Compiled kernels alone (jit_source.h).
+  kSignedTau = 86,
+  kNumOpCodes = 91
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
 // values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the
@@ -136,6 +139,15 @@ static_assert(sizeof(TurnedLift<double>) == 32 && sizeof(TurnedLift<float>) == 3
 /// Amplitudes j of `set` change sign where the key has odd parity under both masks.
 struct SignRow {
   std::uint32_t set = 0, mask = 0, other = 0, unused = 0;
+};
+
+/// A bit of the thread's or the tile's number.
+struct SignBit {
+  static constexpr std::uint32_t kOfTile = 32;
+
+  static TW_HD constexpr bool is_set(std::uint32_t bit, std::uint32_t thread, std::uint32_t tile) {
+    return bit >= kOfTile ? tile >> (bit - kOfTile) & 1 : thread >> bit & 1;
+  }
 };
 
 /// How the factor W of a phase is found. Payload of kPhaseAll and kPhaseSet: 16 bytes with the

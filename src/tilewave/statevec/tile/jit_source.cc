@@ -75,6 +75,7 @@ int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   }
   if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
+  if (code >= kSignedTau) return kJitLiftBytes / 2;
   if (code == kExchange) return kJitExchangeBytes;
   if (code >= kFlip && code < kRotate) {
     if (!op.word.controlled()) return 0;  // registers take other names
@@ -230,7 +231,7 @@ class Writer {
     }
     if (code >= kMatrix1 && code < kMatrix2)
       return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
-    if (code >= kTauOne && code < kPhase) return {kLiftUses};
+    if ((code >= kTauOne && code < kPhase) || code >= kSignedTau) return {kLiftUses};
     if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
     const bool is_phase =
         code == kPhaseAll || code == kPhaseSet || (code >= kPhase && code < kGeneral);

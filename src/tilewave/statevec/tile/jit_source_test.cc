@@ -238,6 +238,68 @@ TEST(JitSource, passes_of_controlled_rotations_fit) {
   }
 }
 
+bool has_signed_tau(const TilePass& pass) {
+  for (std::uint32_t k = pass.frame.first_op; k < std::min(pass.frame.end_op, kInlineOps); ++k) {
+    const std::uint32_t code = pass.frame.first_ops[k].word.code();
+    if (code >= kSignedTau && code < kNumOpCodes) return true;
+  }
+  return false;
+}
+
+// ZZ of a register bit and another one is a constant phase with a sign.
+TEST(JitSource, phases_with_a_sign_agree_with_their_meaning) {
+  constexpr int kQubits = 15;
+  int with_signs = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> angle(-3, 3);
+    circuit::Circuit c(kQubits);
+    for (int layer = 0; layer < 3; ++layer) {
+      for (int k = 0; k < 14; ++k) {
+        const auto a = static_cast<circuit::Qubit>(random() % kQubits);
+        const auto b = static_cast<circuit::Qubit>((a + 1 + random() % (kQubits - 1)) % kQubits);
+        const double theta = seed % 3 ? angle(random) : 0.4;
+        c.add_gate(circuit::GateId::kCx, {a, b}, {});
+        c.add_gate(circuit::GateId::kRz, {b}, {theta});
+        c.add_gate(circuit::GateId::kCx, {a, b}, {});
+      }
+      for (circuit::Qubit q = 0; q < kQubits; ++q)
+        c.add_gate(circuit::GateId::kRx, {q}, {angle(random)});
+    }
+    const bool wide = seed % 2;
+    const Shape shape =
+        wide ? Shape{13, 5, 3, Precision::kDouble, 1} : Shape{12, 5, 3, Precision::kDouble};
+    PlanOptions options;
+    options.cost.tile_qubits = shape.tile_qubits;
+    options.cost.row_bits = shape.row_bits;
+    options.cost.late_phases = true;
+    options.cost.multiply_s = 10 * options.cost.rotate_s;  // no matrices
+    const Plan plan = make_plan(c, c.ops(), options);
+    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+      const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
+      with_signs += has_signed_tau(pass);
+      EXPECT_FALSE(has_signed_tau(lower_pass(plan, p, shape, chunk_limits(shape), 3)));
+      std::vector<cplx> reference(bit(kQubits));
+      std::vector<Complex<double>> state(reference.size());
+      std::normal_distribution<double> normal;
+      for (std::uint64_t x = 0; x < reference.size(); ++x) {
+        if (x & plan.passes[p].known_zero_before) continue;
+        reference[x] = {normal(random), normal(random)};
+        state[x] = {reference[x].real(), reference[x].imag()};
+      }
+      reference_pass(plan, plan.passes[p], reference);
+      emulate_pass(pass, std::span<Complex<double>>(state));
+      double worst = 0;
+      for (std::uint64_t x = 0; x < reference.size(); ++x) {
+        if (x & plan.passes[p].known_zero_after) continue;
+        worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
+      }
+      EXPECT_LT(worst, 1e-12) << "seed " << seed << " pass " << p;
+    }
+  }
+  EXPECT_GE(with_signs, 8);
+}
+
 /// Programs written for kernels of their own mean the same to the interpreter.
 TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
   for (const Shape& shape :

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint32_t kLaneMask = (1u << kLaneBits) - 1;
 
+// Within the rounding of sums of angles of 0.
+bool is_rounding(std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; }
+
 FactorClass class_of(const std::vector<LocalTerm>& terms) {
   FactorClass kind = FactorClass::kConstant;
   for (const LocalTerm& t : terms) {
@@ -156,11 +159,13 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   emit(code, head, {}, std::move(payload));
 }
 
-void Emitter::emit_tau(std::uint32_t code, int bit, double tau) {
+void Emitter::emit_tau(std::uint32_t code, int bit, double tau, std::uint32_t sign_bit) {
   std::vector<std::byte> payload;
   put(payload, tau);
   cost_ += costs_.tau;
-  emit_bit(code + static_cast<std::uint32_t>(bit), {}, std::move(payload));
+  OpHead head;
+  head.pairs = sign_bit;
+  emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
 }
 
 /// Multiplies the 1-half of a register slot by its magnitude.
@@ -169,6 +174,36 @@ void Emitter::reset_magnitude(int slot) {
   if (m != 1) emit_tau(kTauReal, layout_->bit_of[slot], m);
   m = 1;
 }
+
+namespace {
+
+/// A phase of so much, and the opposite one where a bit is 1 (SignBit): what is left of ZZ with a
+/// bit outside once its other half is written.
+struct SignedPhase {
+  std::uint64_t turns;
+  std::uint32_t bit;
+};
+
+std::optional<SignedPhase> signed_phase(const std::vector<LocalTerm>& terms) {
+  std::uint64_t constant = 0, opposite = 0;
+  std::optional<std::uint32_t> bit;
+  for (const LocalTerm& t : terms) {
+    if (!t.thread && !t.tile) {
+      constant += t.turns;
+      continue;
+    }
+    if (std::popcount(t.thread) + std::popcount(t.tile) != 1) return std::nullopt;
+    const auto own = static_cast<std::uint32_t>(
+        t.thread ? std::countr_zero(t.thread) : SignBit::kOfTile + std::countr_zero(t.tile));
+    if (bit.value_or(own) != own) return std::nullopt;
+    bit = own;
+    opposite += t.turns;
+  }
+  if (!bit || !is_rounding(opposite + 2 * constant)) return std::nullopt;
+  return SignedPhase{constant, *bit};
+}
+
+}  // namespace
 
 /// The phase of one register bit. A constant one costs two multiply-adds an
 /// amplitude: with the larger part of W taken out as a real factor, one coefficient is left.
@@ -191,6 +226,15 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
       emit_tau(kTauI, bit, w.real() / w.imag());
     }
     return;
+  }
+  if (choice_.compiled && pairs.empty()) {
+    const std::optional<SignedPhase> sign = signed_phase(terms);
+    const cplx w = sign ? factor_of(sign->turns) : cplx(0, 1);
+    if (std::abs(w.real()) >= std::abs(w.imag())) {
+      magnitude *= w.real();
+      emit_tau(kSignedTau, bit, w.imag() / w.real(), sign->bit);
+      return;
+    }
   }
   make_room(terms);
   OpHead head;
@@ -293,8 +337,7 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
                                          std::uint32_t loose) const {
   const int bits = shape_.register_bits;
   const std::uint32_t size = 1u << bits;
-  // Within the rounding of sums of angles.
-  const auto is_zero = [](std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; };
+  const auto is_zero = is_rounding;
   PhaseTable table;
   table.cost = costs_.phase_table;
   table.turns.resize(size);
