@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 namespace {
@@ -19,18 +20,58 @@ void check(cudaError_t error) {
   std::exit(1);
 }
 
+/// When a block ran, on the clock of its multiprocessor.
+struct Span {
+  unsigned long long first, last;
+  unsigned multiprocessor;
+};
+
+/// Notes the span of this block, whose first thread began at `first`: before any arithmetic, since
+/// blocks that wait for a unit reach theirs late.
+__device__ void end_span(Span* spans, long long first) {
+  __syncthreads();
+  if (threadIdx.x) return;
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  spans[blockIdx.x] = {static_cast<unsigned long long>(first),
+                       static_cast<unsigned long long>(clock64()), multiprocessor};
+}
+
+/// Cycles that a multiprocessor took for all of its blocks, the median one.
+double cycles_of(const Span* spans, int blocks) {
+  std::vector<Span> host(static_cast<std::size_t>(blocks));
+  check(cudaMemcpy(host.data(), spans, host.size() * sizeof host[0], cudaMemcpyDeviceToHost));
+  std::map<unsigned, Span> all;
+  for (const Span& s : host) {
+    Span& own = all.try_emplace(s.multiprocessor, s).first->second;
+    own.first = std::min(own.first, s.first);
+    own.last = std::max(own.last, s.last);
+  }
+  std::vector<double> cycles;
+  for (const auto& [multiprocessor, s] : all)
+    cycles.push_back(static_cast<double>(s.last - s.first));
+  std::nth_element(cycles.begin(), cycles.begin() + static_cast<std::ptrdiff_t>(cycles.size() / 2),
+                   cycles.end());
+  return cycles[cycles.size() / 2];
+}
+
+/// So much shared memory that no more blocks share a multiprocessor.
+template <int Blocks, class Kernel>
+int shared_for(Kernel kernel) {
+  constexpr int kShared = 200 * 1024 / Blocks;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
+  return kShared;
+}
+
 /// `Every`: rounds of 32 instructions between two barriers of the block; 0: none.
 template <class T, int KiB, int Threads, int Blocks, int Every>
 __global__ void __launch_bounds__(Threads, Blocks)
-    multiply_adds(T* out, unsigned long long* cycles, int repeats, T f) {
+    multiply_adds(T* out, Span* spans, int repeats, T f) {
+  const long long first = clock64();
   constexpr int kRounds = KiB * 1024 / kInstructionBytes / kNumbers;
-  __shared__ unsigned long long longest;
-  if (threadIdx.x == 0) longest = 0;
   T a[kNumbers];
 #pragma unroll
   for (int j = 0; j < kNumbers; ++j) a[j] = static_cast<T>(threadIdx.x + j) * f;
-  __syncthreads();
-  const long long start = clock64();
 #pragma unroll 1
   for (int i = 0; i < repeats; ++i) {
 #pragma unroll
@@ -42,37 +83,28 @@ __global__ void __launch_bounds__(Threads, Blocks)
       for (int j = 0; j < kNumbers; ++j) a[j] += (k & 1 ? f : -f) * a[j ^ (1 << k % 5)];
     }
   }
-  const long long taken = clock64() - start;
+  end_span(spans, first);
   T sum = 0;
 #pragma unroll
   for (int j = 0; j < kNumbers; ++j) sum += a[j];
   out[blockIdx.x * Threads + threadIdx.x] = sum;
-  atomicMax(&longest, static_cast<unsigned long long>(taken));
-  __syncthreads();
-  if (threadIdx.x == 0) cycles[blockIdx.x] = longest;
 }
 
 template <class T, int KiB, int Threads, int Blocks, int Every = 0>
-void time_code(int multiprocessors, void* out, unsigned long long* cycles) {
+void time_code(int multiprocessors, void* out, Span* spans) {
   const auto kernel = multiply_adds<T, KiB, Threads, Blocks, Every>;
-  // so much shared memory that no more blocks share a multiprocessor
-  constexpr int kShared = 200 * 1024 / Blocks;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
+  const int shared = shared_for<Blocks>(kernel);
   const int blocks = multiprocessors * Blocks, repeats = 4000 / KiB;
   for (int k = 0; k < 2; ++k) {
-    kernel<<<blocks, Threads, kShared>>>(static_cast<T*>(out), cycles, repeats, T(1e-3));
+    kernel<<<blocks, Threads, shared>>>(static_cast<T*>(out), spans, repeats, T(1e-3));
     check(cudaGetLastError());
   }
-  std::vector<unsigned long long> host(static_cast<std::size_t>(blocks));
-  check(cudaMemcpy(host.data(), cycles, host.size() * sizeof host[0], cudaMemcpyDeviceToHost));
-  std::sort(host.begin(), host.end());
-  const auto longest = static_cast<double>(host[host.size() - 1 - host.size() / 20]);
   constexpr double kSchedulers = 4, kCyclesEach = sizeof(T) == 8 ? 2 : 1;
   constexpr double kEach = KiB * 1024 / kInstructionBytes;
   const double issued = repeats * kEach * (Blocks * Threads / 32 / kSchedulers) * kCyclesEach;
   std::printf("%s %3d KiB, %d x %3d threads, barrier every %3d instructions: %.2f\n",
               sizeof(T) == 8 ? "fp64" : "fp32", KiB, Blocks, Threads, Every * kNumbers,
-              issued / longest);
+              issued / cycles_of(spans, blocks));
 }
 
 enum class Factor { kOneRegister, kRegisters, kArgument };
@@ -80,16 +112,13 @@ enum class Factor { kOneRegister, kRegisters, kArgument };
 /// x += f y with f in a register that all instructions read, in one of its own, or an argument.
 template <class T, Factor From, int Threads, int Blocks>
 __global__ void __launch_bounds__(Threads, Blocks)
-    operands(T* out, unsigned long long* cycles, int repeats, T argument, const T* memory) {
+    operands(T* out, Span* spans, int repeats, T argument, const T* memory) {
+  const long long first = clock64();
   constexpr int kPairs = sizeof(T) == 8 ? 20 : 32, kRounds = 16;
-  __shared__ unsigned long long longest;
-  if (threadIdx.x == 0) longest = 0;
   T x[kPairs], y[kPairs];
   const T f = memory[threadIdx.x];
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) x[j] = y[j] = f * static_cast<T>(j + 1);
-  __syncthreads();
-  const long long start = clock64();
 #pragma unroll 1
   for (int i = 0; i < repeats; ++i) {
 #pragma unroll
@@ -103,48 +132,43 @@ __global__ void __launch_bounds__(Threads, Blocks)
       }
     }
   }
-  const long long taken = clock64() - start;
+  end_span(spans, first);
   T sum = 0;
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) sum += x[j] + y[j];
   out[blockIdx.x * Threads + threadIdx.x] = sum;
-  atomicMax(&longest, static_cast<unsigned long long>(taken));
-  __syncthreads();
-  if (threadIdx.x == 0) cycles[blockIdx.x] = longest;
 }
 
 template <class T, Factor From>
-void time_operands(int multiprocessors, void* out, unsigned long long* cycles, const char* name) {
+void time_operands(int multiprocessors, void* out, Span* spans, const char* name) {
   constexpr bool kDouble = sizeof(T) == 8;
   constexpr int kThreads = kDouble ? 128 : 256, kBlocks = kDouble ? 3 : 2;
   constexpr int kRepeats = 200, kInstructions = kRepeats * 16 * (kDouble ? 20 : 32);
   const std::vector<T> ones(kThreads, T(1));
   check(cudaMemcpy(out, ones.data(), kThreads * sizeof(T), cudaMemcpyHostToDevice));
-  const int blocks = multiprocessors * kBlocks;
+  const auto kernel = operands<T, From, kThreads, kBlocks>;
+  const int shared = shared_for<kBlocks>(kernel), blocks = multiprocessors * kBlocks;
   for (int k = 0; k < 2; ++k) {
-    operands<T, From, kThreads, kBlocks><<<blocks, kThreads>>>(
-        static_cast<T*>(out) + kThreads, cycles, kRepeats, T(1e-3), static_cast<const T*>(out));
+    kernel<<<blocks, kThreads, shared>>>(static_cast<T*>(out) + kThreads, spans, kRepeats, T(1e-3),
+                                         static_cast<const T*>(out));
     check(cudaGetLastError());
   }
-  std::vector<unsigned long long> host(static_cast<std::size_t>(blocks));
-  check(cudaMemcpy(host.data(), cycles, host.size() * sizeof host[0], cudaMemcpyDeviceToHost));
-  std::sort(host.begin(), host.end());
   const double warps = kBlocks * kThreads / 32 / 4.0;  // of a scheduler
   std::printf("%s %s: %.2f cycles\n", kDouble ? "fp64" : "fp32", name,
-              static_cast<double>(host[host.size() / 2]) / (kInstructions * warps));
+              cycles_of(spans, blocks) / (kInstructions * warps));
 }
 
 template <class T>
-void time_all_operands(int multiprocessors, void* out, unsigned long long* cycles) {
-  time_operands<T, Factor::kOneRegister>(multiprocessors, out, cycles, "x += f y");
-  time_operands<T, Factor::kRegisters>(multiprocessors, out, cycles, "x += z y");
-  time_operands<T, Factor::kArgument>(multiprocessors, out, cycles, "x += argument y");
+void time_all_operands(int multiprocessors, void* out, Span* spans) {
+  time_operands<T, Factor::kOneRegister>(multiprocessors, out, spans, "x += f y");
+  time_operands<T, Factor::kRegisters>(multiprocessors, out, spans, "x += z y");
+  time_operands<T, Factor::kArgument>(multiprocessors, out, spans, "x += argument y");
 }
 
 template <int... KiB>
-void time_all(int multiprocessors, void* out, unsigned long long* cycles) {
-  (time_code<float, KiB, 256, 2>(multiprocessors, out, cycles), ...);
-  (time_code<double, KiB, 128, 3>(multiprocessors, out, cycles), ...);
+void time_all(int multiprocessors, void* out, Span* spans) {
+  (time_code<float, KiB, 256, 2>(multiprocessors, out, spans), ...);
+  (time_code<double, KiB, 128, 3>(multiprocessors, out, spans), ...);
 }
 
 }  // namespace
@@ -153,16 +177,16 @@ int main() {
   cudaDeviceProp device{};
   check(cudaGetDeviceProperties(&device, 0));
   void* out = nullptr;
-  unsigned long long* cycles = nullptr;
+  Span* spans = nullptr;
   check(cudaMalloc(&out, std::size_t{64} << 20));
-  check(cudaMalloc(&cycles, std::size_t{1} << 20));
+  check(cudaMalloc(&spans, std::size_t{1} << 20));
   const int m = device.multiProcessorCount;
   std::printf("%s, share of the peak\n", device.name);
-  time_all<16, 32, 40, 48, 64, 80, 96, 112>(m, out, cycles);
-  time_code<float, 80, 256, 1>(m, out, cycles);
-  time_code<float, 80, 128, 2>(m, out, cycles);
-  time_code<float, 80, 512, 1>(m, out, cycles);
-  time_code<float, 80, 512, 1, 4>(m, out, cycles);
-  time_all_operands<float>(m, out, cycles);
-  time_all_operands<double>(m, out, cycles);
+  time_all<16, 32, 40, 48, 64, 80, 96, 112>(m, out, spans);
+  time_code<float, 80, 256, 1>(m, out, spans);
+  time_code<float, 80, 128, 2>(m, out, spans);
+  time_code<float, 80, 512, 1>(m, out, spans);
+  time_code<float, 80, 512, 1, 4>(m, out, spans);
+  time_all_operands<float>(m, out, spans);
+  time_all_operands<double>(m, out, spans);
 }

@@ -493,21 +493,22 @@ class Writer {
                      std::vector<Number>& own) const {
     const auto head = operations.read<OpHead>(at);
     std::vector<std::uint32_t> mask(kRegisters), ties(kRegisters);
-    const int lifts = std::popcount(flags >> TurnedLayer::kLifts & (bit(kMaxRegisterBits) - 1));
     const std::size_t size = pass_.shape.precision == Precision::kDouble
                                  ? sizeof(TurnedLift<double>)
                                  : sizeof(TurnedLift<float>);
     const std::size_t mask_at = pass_.shape.precision == Precision::kDouble
                                     ? offsetof(TurnedLift<double>, mask)
                                     : offsetof(TurnedLift<float>, mask);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(lifts); ++k) {
+    std::size_t k = 0;
+    for (int r = kMaxRegisterBits - 1; r >= 0; --r) {
+      if (!(flags >> (TurnedLayer::kLifts + r) & 1)) continue;
       const std::size_t lift = at + sizeof(OpHead) + k * size;
       mask[k] = operations.read<std::uint32_t>(lift + mask_at);
       ties[k] = operations.read<std::uint32_t>(lift + mask_at + 4);
       // with a mask, each thread has signs of its own
-      const int uses = mask[k] ? 0 : kLiftUses;
-      for (const Number& x : numbers_at(operations, lift, {uses, uses, kLiftUses}))
-        own.push_back(x);
+      const int uses = mask[k++] ? 0 : kLiftUses;
+      const int tau_uses = flags >> (TurnedLayer::kTaus + r) & 1 ? kLiftUses : 0;
+      for (const Number& x : numbers_at(operations, lift, {uses, uses, tau_uses})) own.push_back(x);
     }
     return "{" + text(head.signs) + "," + list(mask) + "," + list(ties) + "}";
   }
