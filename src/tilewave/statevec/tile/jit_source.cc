@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/jit_blocks.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
