@@ -35,9 +35,9 @@ struct JitOp {
 };
 
 /// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
-/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, of a
-/// matrix row after row, of a table its entries (Complex), of each lift of a turned layer up, down
-/// and tau.
+/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and s
+/// (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
+/// (Complex), of each lift of a turned layer up, down and tau.
 struct JitList {
   std::uint16_t at[2 << tile::kMaxRegisterBits];
 };
@@ -346,10 +346,26 @@ struct Compiled {
   template <int R, std::uint32_t Kind, JitList List>
   static __device__ __forceinline__ void phase(const Place& p, tile::OpWord head,
                                                const std::byte* payload) {
-    const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
+    constexpr bool kAlone = Kind == tile::kPhase || Kind == tile::kPhaseLift;
+    const auto* in_payload = reinterpret_cast<const Complex<T>*>(payload + 32);
+    Complex<T> pairs[RB - 1] = {};
+    if constexpr (!kAlone) {
+#pragma unroll
+      for (std::uint32_t b = 0; b < RB - 1; ++b) {
+        pairs[b] = {number<List>(p, 4 + 2 * b, &in_payload[b].re),
+                    number<List>(p, 5 + 2 * b, &in_payload[b].im)};
+      }
+    }
     const auto* lanes = reinterpret_cast<const Complex<T>*>(
-        payload + 32 + (Kind == tile::kPhase ? 0 : tile::pair_bytes<RB, T>()));
-    tile::phase_by<R, RB, Kind>(p.a, factor<List>(p, head, payload, lanes), pairs);
+        payload + 32 + (kAlone ? 0 : tile::pair_bytes<RB, T>()));
+    const Complex<T> w = factor<List>(p, head, payload, lanes);
+    if constexpr (Kind < tile::kPhaseLift) {
+      tile::phase_by<R, RB, Kind>(p.a, w, pairs);
+    } else {
+      const auto* lift = reinterpret_cast<const T*>(payload + 16);
+      const T g = number<List>(p, 2, lift), s = number<List>(p, 3, lift + 1);
+      tile::butterflies<R, RB, Kind>(p.a, tile::lifted_factor(head, w, g), pairs, s);
+    }
   }
 
   template <int R, std::uint32_t Kind>
@@ -417,6 +433,9 @@ struct Compiled {
       TW_ONE_BIT(kPhase, (phase<R, kPhase, kList>(p, head, payload)))
       TW_ONE_BIT(kPhaseUpper, (phase<R, kPhaseUpper, kList>(p, head, payload)))
       TW_ONE_BIT(kPhasePairs, (phase<R, kPhasePairs, kList>(p, head, payload)))
+      TW_ONE_BIT(kPhaseLift, (phase<R, kPhaseLift, kList>(p, head, payload)))
+      TW_ONE_BIT(kPhaseUpperLift, (phase<R, kPhaseUpperLift, kList>(p, head, payload)))
+      TW_ONE_BIT(kPhasePairsLift, (phase<R, kPhasePairsLift, kList>(p, head, payload)))
       TW_ONE_BIT(kLift, (lift<R, RB>(p.a, lift_numbers<kList>(p, payload))))
 #undef TW_ONE_BIT
     } else {

@@ -179,6 +179,11 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
 #if !defined(__CUDA_ARCH__)  // on devices in compiled kernels alone
       TW_EACH_BIT(kSignedTau, (signed_tau<R, RB>(a, numbers()[0], pairs(), context.thread, tile));
                   if (head.then_lift()) lift<R, RB>(a, lift_numbers<T>(payload() + 16)))
+      TW_EACH_BIT(kPhaseLift, (phase_and_lift<R, RB, kPhaseLift>(a, head, payload(), context)))
+      TW_EACH_BIT(kPhaseUpperLift,
+                  (phase_and_lift<R, RB, kPhaseUpperLift>(a, head, payload(), context)))
+      TW_EACH_BIT(kPhasePairsLift,
+                  (phase_and_lift<R, RB, kPhasePairsLift>(a, head, payload(), context)))
 #endif
       TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload(), context)))
       TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload(), context)))

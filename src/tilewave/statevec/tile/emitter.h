@@ -100,6 +100,7 @@ class Emitter {
   void emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                       const std::vector<std::uint64_t>& pairs);
   void lift(int slot, double t);
+  bool lift_with_phase(double& m, double t);
   void wait(const SlotTerm& term);
   bool turned_lift(int slot, double t);
   /// The two bits of a waiting half turn: register bits, and bits of the key of signs.

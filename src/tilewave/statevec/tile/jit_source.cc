@@ -74,6 +74,7 @@ int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   }
   if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
+  if (code >= kPhaseLift) return code_bytes(code - kPhaseLift + kPhase) * 2 / 3 - kJitLiftBytes / 2;
   if (code >= kSignedTau) return kJitLiftBytes / 2;
   if (code == kExchange) return kJitExchangeBytes;
   if (code >= kFlip && code < kRotate) {
@@ -150,6 +151,8 @@ class Writer {
         add(exchanges_, exchange(operations, at + sizeof(OpHead)));
       } else if (code == kTurnedLayer) {
         add(turned_, turned(operations, op.pairs, at, own));
+      } else if ((code >= kPhase && code < kGeneral) || code >= kPhaseLift) {
+        own = numbers_of_phase(operations, op.word, at + sizeof(OpHead));
       } else {
         own = numbers_at(operations,
                          at + sizeof(OpHead) + (op.word.controlled() ? sizeof(OpControls) : 0),
@@ -232,10 +235,37 @@ class Writer {
       return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
     if ((code >= kTauOne && code < kPhase) || code >= kSignedTau) return {kLiftUses};
     if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
-    const bool is_phase =
-        code == kPhaseAll || code == kPhaseSet || (code >= kPhase && code < kGeneral);
+    const bool is_phase = code == kPhaseAll || code == kPhaseSet;
     if (is_phase && op.word.factor() == FactorClass::kConstant) return {kLiftUses, kLiftUses};
     return {};
+  }
+
+  /// Of a phase on one register bit: W, g and s, and the factors of pairs, of which the one of bit b
+  /// is multiplied by once for each choice of the bits above.
+  std::vector<Number> numbers_of_phase(const Operations& operations, OpWord word,
+                                       std::size_t payload) const {
+    const std::uint32_t code = word.code();
+    const bool lifts = code >= kPhaseLift, is_constant = word.factor() == FactorClass::kConstant;
+    const std::uint32_t kind = code - (lifts ? kPhaseLift : kPhase) + kPhase;
+    std::vector<Number> own(2);
+    if (is_constant) own = numbers_at(operations, payload, {kLiftUses, kLiftUses});
+    if (lifts) {
+      append(own, numbers_at(operations, payload + 16, {is_constant ? 0 : 2, kLiftUses}));
+    } else {
+      own.resize(4);
+    }
+    if (kind < kPhaseUpper) return own;
+    const std::uint32_t lowest = kind < kPhasePairs ? kind - kPhaseUpper : 0;
+    std::vector<int> uses;
+    for (std::uint32_t b = 0; b + 1 < kMaxRegisterBits; ++b) {
+      const int each = b < lowest ? 0 : 2 << (kMaxRegisterBits - 2 - b);
+      uses.insert(uses.end(), 2, each);
+    }
+    append(own, numbers_at(operations, payload + 32, uses));
+    return own;
+  }
+  static void append(std::vector<Number>& to, const std::vector<Number>& more) {
+    to.insert(to.end(), more.begin(), more.end());
   }
 
   /// The numbers that become arguments: of those that are the same whenever their instruction runs,

@@ -167,16 +167,16 @@ TW_HD void phase_bit(Complex<T> (&a)[1 << RB], Complex<T> w) {
   for (int k = 0; k < 1 << (RB - 1); ++k) multiply(a[without_bit<R>(k) | 1 << R], w);
 }
 
-/// The 1-half of bit R times w times the product of pair[b] over the other bits b >= Low that
-/// are 1.
-template <int R, int RB, int B, int Low, int At, class T>
-TW_HD void phase_tree(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pair) {
+/// Calls f(j, factor) for the amplitudes j of the 1-half of bit R: w times the product of pair[b]
+/// over the other bits b >= Low that are 1.
+template <int R, int B, int Low, int At, class T, class F>
+TW_HD void phase_tree(Complex<T> w, const Complex<T>* pair, const F& f) {
   if constexpr (B < Low) {
     TW_UNROLL
-    for (int k = 0; k < 1 << Low; ++k) multiply(a[without_bit<R>(At | k) | 1 << R], w);
+    for (int k = 0; k < 1 << Low; ++k) f(without_bit<R>(At | k) | 1 << R, w);
   } else {
-    phase_tree<R, RB, B - 1, Low, At>(a, w, pair);
-    phase_tree<R, RB, B - 1, Low, (At | 1 << B)>(a, w * pair[B], pair);
+    phase_tree<R, B - 1, Low, At>(w, pair, f);
+    phase_tree<R, B - 1, Low, (At | 1 << B)>(w * pair[B], pair, f);
   }
 }
 
@@ -428,8 +428,26 @@ TW_HD void phase_by(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pa
   if constexpr (Kind == kPhase) {
     phase_bit<R, RB>(a, w);
   } else {
-    phase_tree<R, RB, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(a, w, pairs);
+    phase_tree<R, RB - 2, Kind == kPhaseUpper ? R : 0, 0>(
+        w, pairs, [&](int j, Complex<T> own) { multiply(a[j], own); });
   }
+}
+
+/// The same and a lift, as butterflies y = x + w y, x -= s y with y in the 1-half: six
+/// multiply-adds a pair instead of eight. Kind: kPhaseLift and those after it.
+template <int R, int RB, std::uint32_t Kind, class T>
+TW_HD void butterflies(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pairs, T s) {
+  const auto one = [&](int j, Complex<T> own) {
+    Complex<T>&x = a[j & ~(1 << R)], &y = a[j];
+    Complex<T> sum{x.re + own.re * y.re, x.im + own.re * y.im};
+    sum.re -= own.im * y.im;
+    sum.im += own.im * y.re;
+    x = {x.re - s * sum.re, x.im - s * sum.im};
+    y = sum;
+  };
+  constexpr int kHighest = Kind == kPhaseLift ? -1 : RB - 2;
+  constexpr int kLowest = Kind == kPhaseLift ? RB - 1 : Kind == kPhaseUpperLift ? R : 0;
+  phase_tree<R, kHighest, kLowest, 0>(w, pairs, one);
 }
 
 template <int R, int RB, std::uint32_t Kind, class T>
@@ -441,6 +459,23 @@ TW_HD void bit_phase(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* pay
   const LiftNumbers<T> next = lift_numbers<T>(payload + 16);
   phase_by<R, RB, Kind>(a, phase_factor(head, payload, lanes, c), pairs);
   if (head.then_lift()) lift<R, RB>(a, next);
+}
+
+/// The factor of a phase and lift: see kPhaseLift.
+template <class T>
+TW_HD Complex<T> lifted_factor(OpWord head, Complex<T> w, T g) {
+  return head.factor() == FactorClass::kConstant ? w : Complex<T>{w.re * g, w.im * g};
+}
+
+template <int R, int RB, std::uint32_t Kind, class T>
+TW_HD void phase_and_lift(Complex<T> (&a)[1 << RB], OpWord head, const std::byte* payload,
+                          const PhaseContext<T>& c) {
+  const auto* pairs = reinterpret_cast<const Complex<T>*>(payload + 32);
+  const auto* lanes = reinterpret_cast<const Complex<T>*>(
+      payload + 32 + (Kind == kPhaseLift ? 0 : pair_bytes<RB, T>()));
+  const auto* numbers = reinterpret_cast<const T*>(payload + 16);
+  const Complex<T> w = lifted_factor(head, phase_factor(head, payload, lanes, c), numbers[0]);
+  butterflies<R, RB, Kind>(a, w, pairs, numbers[1]);
 }
 
 /// An amplitude times a constant phase, but for a real factor.

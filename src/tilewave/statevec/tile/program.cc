@@ -20,15 +20,16 @@ void Emitter::lift(int slot, double t) {
   constexpr double kSmallest = 1.0 / 256;  // keeps twelve slots inside the range of a float
   if (std::abs(m) < kSmallest) reset_magnitude(slot);
   const double size = 1 + t * t;
+  out_.frame.scale_re *= size;
+  out_.frame.scale_im *= size;
+  const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
+  if (choice_.compiled && last_bit_ == bit && lift_with_phase(m, t)) return;
   std::vector<std::byte> payload;
   put(payload, t / m);
   put(payload, t * m / size);
   payload.resize(16);
   m /= size;
-  out_.frame.scale_re *= size;
-  out_.frame.scale_im *= size;
   cost_ += costs_.lift;
-  const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
   if (last_bit_ == bit) {
     OpHead head;
     std::memcpy(&head, code_.data() + last_bit_op_, sizeof head);
@@ -50,6 +51,46 @@ void Emitter::lift(int slot, double t) {
     emit(kLift + bit, {}, {}, std::move(payload));
     last_lift_ = bit;
   }
+}
+
+/// Makes butterflies of the phase that is the last operation and a lift on its slot: with the 1-half
+/// stored as 1 / t of itself, which the phase makes it at no cost, the lift adds the 0-half as it
+/// is. False where the last operation is a tau, or too small a factor would be left out.
+bool Emitter::lift_with_phase(double& m, double t) {
+  constexpr double kSmallest = 1.0 / 16;
+  OpHead head;
+  std::byte* const at = code_.data() + last_bit_op_;
+  std::memcpy(&head, at, sizeof head);
+  const std::uint32_t code = OpWord{head.word}.code();
+  if (code < kPhase || code >= kGeneral || std::abs(t) < kSmallest) return false;
+  head.word += kPhaseLift - kPhase;
+  std::memcpy(at, &head, sizeof head);
+  std::byte* const payload = at + sizeof head;
+  double g = m / t;
+  if (OpWord{head.word}.factor() == FactorClass::kConstant) {
+    const auto scale = [&](auto number) {  // the real and the imaginary part of W
+      for (std::byte* x = payload; x < payload + 2 * sizeof number; x += sizeof number) {
+        std::memcpy(&number, x, sizeof number);
+        number *= static_cast<decltype(number)>(g);
+        std::memcpy(x, &number, sizeof number);
+      }
+    };
+    if (shape_.precision == Precision::kDouble) {
+      scale(double{});
+    } else {
+      scale(float{});
+    }
+    g = 1;
+  }
+  const double size = 1 + t * t;
+  std::vector<std::byte> numbers;
+  put(numbers, g);
+  put(numbers, t * t / size);
+  std::memcpy(payload + 16, numbers.data(), numbers.size());
+  m = t / size;
+  cost_ += costs_.lift / 2;
+  last_bit_ = ~0u;
+  return true;
 }
 
 /// Takes back the lift that is the last operation.
