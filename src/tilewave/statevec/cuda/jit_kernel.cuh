@@ -35,8 +35,8 @@ struct JitOp {
 };
 
 /// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
-/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and s
-/// (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
+/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and
+/// s (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
 /// (Complex), of each lift of a turned layer up, down and tau.
 struct JitList {
   std::uint16_t at[2 << tile::kMaxRegisterBits];

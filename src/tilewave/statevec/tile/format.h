@@ -95,9 +95,9 @@ enum OpCode : std::uint32_t {
   /// The 1-half times (1 + i tau), or (1 - i tau) where a bit that is no register bit is 1, see
   /// SignBit in OpHead::pairs. payload: as kTauOne. Compiled kernels alone (jit_source.h).
   kSignedTau = 86,
-  /// A phase of each kind and the lift behind it at once: y = x + g W y, x -= s y with x the 0-half.
-  /// payload: as kPhase, with g and s for the numbers of the lift; a constant W has g in it. Compiled
-  /// kernels alone.
+  /// A phase of each kind and the lift behind it at once: y = x + g W y, x -= s y with x the
+  /// 0-half. payload: as kPhase, with g and s for the numbers of the lift; a constant W has g in
+  /// it. Compiled kernels alone.
   kPhaseLift = 91,
   kPhaseUpperLift = 96,
   kPhasePairsLift = 101,

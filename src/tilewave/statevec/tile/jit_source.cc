@@ -240,8 +240,8 @@ class Writer {
     return {};
   }
 
-  /// Of a phase on one register bit: W, g and s, and the factors of pairs, of which the one of bit b
-  /// is multiplied by once for each choice of the bits above.
+  /// Of a phase on one register bit: W, g and s, and the factors of pairs, of which the one of bit
+  /// b is multiplied by once for each choice of the bits above.
   std::vector<Number> numbers_of_phase(const Operations& operations, OpWord word,
                                        std::size_t payload) const {
     const std::uint32_t code = word.code();

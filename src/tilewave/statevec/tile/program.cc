@@ -53,9 +53,9 @@ void Emitter::lift(int slot, double t) {
   }
 }
 
-/// Makes butterflies of the phase that is the last operation and a lift on its slot: with the 1-half
-/// stored as 1 / t of itself, which the phase makes it at no cost, the lift adds the 0-half as it
-/// is. False where the last operation is a tau, or too small a factor would be left out.
+/// Makes butterflies of the phase that is the last operation and a lift on its slot: with the
+/// 1-half stored as 1 / t of itself, which the phase makes it at no cost, the lift adds the 0-half
+/// as it is. False where the last operation is a tau, or too small a factor would be left out.
 bool Emitter::lift_with_phase(double& m, double t) {
   constexpr double kSmallest = 1.0 / 16;
   OpHead head;

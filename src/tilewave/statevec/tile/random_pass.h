@@ -173,9 +173,11 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
 /// Adds the kinds of operation (OpCode without its register bits) a program uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
-      kExchange, kMatrixShared, kPhaseAll, kPhaseSet,  kLayer,     kFlip,  kRotate,     kMatrix1,
-      kMatrix2,  kFactored2,    kTauOne,   kTauI,      kTauReal,   kPhase, kPhaseUpper, kPhasePairs,
-      kGeneral,  kLift,         kTable,    kTable + 1, kTable + 2, kCross, kTurnedLayer};
+      kExchange,  kMatrixShared,   kPhaseAll,      kPhaseSet,   kLayer,       kFlip,
+      kRotate,    kMatrix1,        kMatrix2,       kFactored2,  kTauOne,      kTauI,
+      kTauReal,   kPhase,          kPhaseUpper,    kPhasePairs, kGeneral,     kLift,
+      kTable,     kTable + 1,      kTable + 2,     kCross,      kTurnedLayer, kSignedTau,
+      kPhaseLift, kPhaseUpperLift, kPhasePairsLift};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
@@ -188,7 +190,11 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
     at += std::size_t{chunk.size16} * 16;
   }
 }
-constexpr std::size_t kNumKinds = 23;
+constexpr std::size_t kNumKinds = 23;  ///< but for those of compiled kernels alone
+inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
+  return kinds.contains(kSignedTau) && kinds.contains(kPhaseLift) &&
+         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift);
+}
 
 /// Applies a pass to amplitudes in order of positions.
 inline void reference_pass(const Plan& plan, const Pass& pass, std::vector<cplx>& state) {
