@@ -193,7 +193,7 @@ class Writer {
     return JitSource{
         "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
         "namespace tilewave::statevec::cuda {\n" +
-            steps_ + out_,
+            out_,
         std::move(chosen)};
   }
 
@@ -362,19 +362,20 @@ class Writer {
       const CodeBlocks::Step& step = shared.steps[k];
       return places.empty() ? 0 : places[step.first] - places[shared.blocks[step.block].first];
     };
+    // Where the numbers lie is part of the jump: read by the number of the step, they would come
+    // late.
     const auto then = [&](std::size_t k) {
       if (k + 1 == shared.steps.size()) return std::string("return;\n");
-      return "k = " + text(k + 1) + "; goto block_" + std::to_string(shared.steps[k + 1].block) +
-             ";\n";
+      return "k = " + text(k + 1) + "; p.offset = " + text(offset(k + 1)) + "; goto block_" +
+             std::to_string(shared.steps[k + 1].block) + ";\n";
     };
-    std::string blocks, body, offsets;
+    std::string blocks, body;
     for (std::size_t b = 0; b < shared.blocks.size(); ++b) {
       blocks += "{" + text(shared.blocks[b].first) + "," + text(shared.blocks[b].last) + "},\n";
       const std::string name = std::to_string(b);
       const std::vector<std::size_t>& own = steps_of[b];
       if (b > 0) body += "block_" + name + ":\n";
-      body += "p.offset = " + (own.size() == 1 ? text(offset(own[0])) : "kOffsets[k]") +
-              ";\nRunner::template run<" + name + ">(p);\n";
+      body += "Runner::template run<" + name + ">(p);\n";
       if (own.size() == 1) {
         body += then(own[0]);
         continue;
@@ -389,8 +390,6 @@ class Writer {
     // the first block, where it comes again
     const std::string first = "goto block_0;";
     if (body.find(first) != std::string::npos) body = "block_0:\n" + body;
-    for (std::size_t k = 0; k < shared.steps.size(); ++k) offsets += text(offset(k)) + ",";
-    steps_ = "__constant__ const std::uint32_t kOffsets[] = {" + offsets + "};\n";
     function("JitBlock", "block", blocks);
     out_ +=
         "template <class Runner>\n__device__ static __forceinline__ void run_blocks("
@@ -589,7 +588,7 @@ class Writer {
   const TilePass& pass_;
   const PassFrame& frame_;
   const int blocks_;
-  std::string out_, steps_;
+  std::string out_;
   std::vector<std::string> exchanges_, turned_, tables_, lists_;
   std::uint32_t from_ = 0;
 };
