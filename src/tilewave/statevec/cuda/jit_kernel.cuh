@@ -28,10 +28,10 @@ struct JitNumbers {
   T value[N];
 };
 
-/// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, and
-/// which list says where its numbers are.
+/// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, whether
+/// a basic block ends before it, and which list says where its numbers are.
 struct JitOp {
-  std::uint32_t word, pairs, detail, list;
+  std::uint32_t word, pairs, detail, ends, list;
 };
 
 /// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
@@ -171,6 +171,8 @@ struct Compiled {
   static constexpr bool kIsKnown = true;
   static constexpr int RB = tile::kMaxRegisterBits;
   static constexpr int K = Program::kBlockQubits;
+  // in double precision many blocks that share code would spill more than they gain
+  static constexpr bool kEndsBasicBlocks = sizeof(T) == 4 || Program::kNumBlocks <= 8;
   using TileMachine = Machine<T, K, RB, Program::kBlockBits>;
 
   struct Place {
@@ -269,8 +271,7 @@ struct Compiled {
       p.here ^= tile::exchange_shift(column + 2 * RB + (K - RB), p.tile) ^ x.constant;
     }
     __syncthreads();
-    // in double precision blocks that share code would spill more than they gain
-    if constexpr (sizeof(T) == 4 || Program::kNumBlocks == 1) end_basic_block();
+    if constexpr (kEndsBasicBlocks) end_basic_block();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
       p.a[j] = *known_place<JitPlaces::after(x), T>(shared, p.here, j);
@@ -379,6 +380,7 @@ struct Compiled {
     constexpr JitOp op = Program::op(I);
     constexpr OpWord head{op.word};
     constexpr std::uint32_t code = head.code();
+    if constexpr (kEndsBasicBlocks && op.ends != 0) end_basic_block();
     const std::byte* const controls = p.window + (head.extent() + p.offset) + sizeof(OpHead);
     const std::byte* const payload = controls + (head.controlled() ? sizeof(OpControls) : 0);
     constexpr JitList kList = Program::list(op.list);

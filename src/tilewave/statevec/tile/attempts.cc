@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/emitter.h"
+#include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec::tile {
@@ -16,8 +17,10 @@ ChunkLimits chunk_limits(const Shape& shape) {
                                                                : ChunkLimits{};
 }
 
-TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries, bool compiled) {
+namespace {
+
+TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const ChunkLimits& limits,
+                 int tries, bool compiled, bool butterflies) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -33,6 +36,7 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
   std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.compiled = compiled;
+    choice.butterflies = butterflies;
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();
@@ -94,6 +98,23 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     }
   }
   return best;
+}
+
+}  // namespace
+
+TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
+                    const ChunkLimits& limits, int tries, bool compiled) {
+  if (!compiled) return best_of(plan, pass, shape, limits, tries, false, false);
+  // A phase and the lift behind it at once are fewer multiply-adds, but code of their own: where
+  // operations share code, the lift would be a jump.
+  TilePass best = best_of(plan, pass, shape, limits, tries, true, true);
+  const int steps = jit_steps(best);
+  if (steps == 1) return best;
+  TilePass apart = best_of(plan, pass, shape, limits, tries, true, false);
+  const int steps_apart = jit_steps(apart);
+  const double jump = costs_for(shape.precision, true).code_step;
+  const bool is_cheaper = apart.cost_ms + jump * steps_apart < best.cost_ms + jump * steps;
+  return steps_apart && (!steps || is_cheaper) ? apart : best;
 }
 
 double try_s(const Pass& pass) {

@@ -37,6 +37,7 @@ struct EmitChoice {
   bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
   bool compiled = false;                     ///< the program gets a kernel of its own
+  bool butterflies = false;  ///< phases and the lifts behind them at once, see kPhaseLift
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);

@@ -89,19 +89,20 @@ int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   return code_bytes(code) * 2 / 3 - (code >= kTauOne && code < kGeneral ? kJitLiftBytes : 0);
 }
 
+/// Of machine code, by prediction, beyond which operations share it.
+int most_code_bytes(const Shape& shape) {
+  const bool is_double = shape.precision == Precision::kDouble;
+  return is_double && !shape.block_bits ? kJitDoubleCodeBytes : kJitCodeBytes;
+}
+
 class Writer {
  public:
-  Writer(const TilePass& pass, int blocks) : pass_(pass), frame_(pass.frame), blocks_(blocks) {}
-
-  /// None where the code is too long.
-  std::optional<JitSource> write() {
+  explicit Writer(const TilePass& pass) : pass_(pass), frame_(pass.frame) {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
-    std::vector<int> kinds, bytes;
+    std::vector<int> bytes;
+    int in_basic_block = 0;  // bytes since it began
     std::map<std::string, int> kind_of;
-    std::vector<std::uint32_t> places;
-    std::vector<std::string> ops;
-    std::vector<std::vector<Number>> numbers;
     // Threads of a warp that part at an operation meet again behind it, unless it ends a block:
     // then they may go on apart to the barrier of another one.
     bool diverges = false;
@@ -122,10 +123,14 @@ class Writer {
         what = text(one.word.at(0).word) + text(one.pairs) + what;
         const auto [kind, is_new] = kind_of.try_emplace(what, static_cast<int>(kind_of.size()));
         if (is_new) bytes.push_back(bytes_of(one, table_entries, pass_.shape.precision));
-        kinds.push_back(kind->second);
-        places.push_back(one.word.extent());
-        ops.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail));
-        numbers.push_back(std::move(own));
+        kinds_.push_back(kind->second);
+        places_.push_back(one.word.extent());
+        in_basic_block += bytes[static_cast<std::size_t>(kind->second)];
+        const bool ends = in_basic_block > kJitBasicBlockBytes;
+        if (ends || one.word.code() == kExchange) in_basic_block = 0;
+        ops_.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail) + "," +
+                       text(ends));
+        numbers_.push_back(std::move(own));
         own.clear();
         what.clear();
       };
@@ -161,26 +166,33 @@ class Writer {
       emit({{op.word.word & ~OpWord::kThenLift}, op.pairs});
       if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
     });
-    const std::optional<CodeBlocks> shared =
-        code_blocks(kinds, places, bytes, kJitCodeBytes - kJitFrameBytes);
-    if (!shared || (shared->blocks.size() > 1 && diverges)) return std::nullopt;
+    shared_ = code_blocks(kinds_, places_, bytes, most_code_bytes(pass_.shape) - kJitFrameBytes);
+    if (shared_ && shared_->blocks.size() > 1 && diverges) shared_.reset();
+  }
+
+  /// Steps from one block of code to another; 0 where the code is too long.
+  int num_steps() const { return shared_ ? static_cast<int>(shared_->steps.size()) : 0; }
+
+  /// None where the code is too long. `blocks`: of a multiprocessor.
+  std::optional<JitSource> write(int blocks) {
+    if (!shared_) return std::nullopt;
     out_ = "struct Program {\n";
     const bool is_double = pass_.shape.precision == Precision::kDouble;
     out_ += std::string("using Real = ") + (is_double ? "double" : "float") + ";\n";
     constant("int", "kBlockQubits", std::to_string(pass_.shape.block_qubits()));
     constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
-    constant("int", "kMinBlocks", std::to_string(blocks_));
+    constant("int", "kMinBlocks", std::to_string(blocks));
     write_frame();
-    std::vector<std::byte> chosen = choose_numbers(*shared, numbers, ops);
-    function("JitOp", "op", joined(ops));
+    std::vector<std::byte> chosen = choose_numbers(*shared_, numbers_, ops_);
+    function("JitOp", "op", joined(ops_));
     function("JitList", "list", joined(lists_));
     constant("int", "kNumbers", std::to_string(chosen.size() / number_bytes()));
     function("JitExchange", "exchange", joined(exchanges_));
     function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
-    constant("int", "kNumBlocks", std::to_string(shared->blocks.size()));
-    check_blocks(*shared, kinds, places);
-    write_blocks(*shared, places);
+    constant("int", "kNumBlocks", std::to_string(shared_->blocks.size()));
+    check_blocks(*shared_, kinds_, places_);
+    write_blocks(*shared_, places_);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
     out_ += std::string("extern \"C\" __global__ void ") +
             (pass_.shape.block_bits ? "TW_CLUSTER_OF(2) " : "") +
@@ -587,7 +599,11 @@ class Writer {
 
   const TilePass& pass_;
   const PassFrame& frame_;
-  const int blocks_;
+  std::vector<int> kinds_;             ///< of each operation; equal ones have the same code
+  std::vector<std::uint32_t> places_;  ///< of their numbers
+  std::vector<std::string> ops_;
+  std::vector<std::vector<Number>> numbers_;
+  std::optional<CodeBlocks> shared_;
   std::string out_;
   std::vector<std::string> exchanges_, turned_, tables_, lists_;
   std::uint32_t from_ = 0;
@@ -607,12 +623,18 @@ bool has_matrices2(const TilePass& pass) {
   return any;
 }
 
+bool may_be_compiled(const TilePass& pass) {
+  return pass.shape.register_bits == kMaxRegisterBits &&
+         !(pass.shape.precision == Precision::kDouble && has_matrices2(pass));
+}
+
 }  // namespace
 
 std::optional<JitSource> jit_source(const TilePass& pass, int blocks) {
-  if (pass.shape.register_bits != kMaxRegisterBits) return std::nullopt;
-  if (pass.shape.precision == Precision::kDouble && has_matrices2(pass)) return std::nullopt;
-  return Writer(pass, blocks).write();
+  if (!may_be_compiled(pass)) return std::nullopt;
+  return Writer(pass).write(blocks);
 }
+
+int jit_steps(const TilePass& pass) { return may_be_compiled(pass) ? Writer(pass).num_steps() : 0; }
 
 }  // namespace tilewave::statevec::tile

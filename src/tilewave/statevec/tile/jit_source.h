@@ -21,10 +21,14 @@ struct JitSource {
   std::vector<std::byte> numbers;
 };
 
-/// None for programs whose code is longer than the instruction cache holds (kJitCodeBytes), even
+/// None for programs whose code is longer than the instruction cache holds (tile_tuning.h), even
 /// where equal operations share it; operations that some threads of a warp do not take part in
 /// share none. None for matrices of two qubits in double precision. `blocks`: blocks of threads
 /// that share a multiprocessor.
 std::optional<JitSource> jit_source(const TilePass& pass, int blocks);
+
+/// Runs of code one after the other in such a kernel: 1 where operations share none, 0 where there
+/// is no kernel.
+int jit_steps(const TilePass& pass);
 
 }  // namespace tilewave::statevec::tile

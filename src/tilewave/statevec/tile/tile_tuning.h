@@ -44,6 +44,7 @@ struct OpCosts {
   /// Compiled kernels (jit_kernel.cuh): of each amplitude that a table changes and of each number
   /// in it, instead of the costs of a table.
   double table_entry = 0, table_number = 0;
+  double code_step = 0;  ///< of each jump between operations that share code, see jit_steps()
 };
 inline constexpr OpCosts kDoubleCosts;
 inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
@@ -86,6 +87,7 @@ constexpr OpCosts compiled(OpCosts c, bool is_double) {
   c.ties = is_double ? 0.01 : 0.005;
   c.table_entry = is_double ? 0.006 : 0.0028;
   c.table_number = is_double ? 0.004 : 0.002;
+  c.code_step = is_double ? 0.04 : 0.02;
   if (!is_double) c.exchange = 0.45;
   return c;
 }
@@ -119,16 +121,19 @@ inline int code_bytes(std::uint32_t code) {
   return bytes;
 }
 
-/// Kernels compiled for one program (jit_source.h): the most
-/// that is compiled by prediction, what the instruction cache holds of their code as compiled, and
-/// bytes of machine code (sm_90) of load and store, of an exchange, of an entry of a table, of a
-/// lift, of a rotated pair of amplitudes, of 4 bytes of a pair that some threads exchange, and of
-/// what such an operation has besides.
-inline constexpr int kJitCodeBytes = 108 << 10, kJitMostCodeBytes = 150 << 10;
+/// Kernels compiled for one program (jit_source.h): the most that is compiled by prediction (in
+/// double precision, with tiles of one block, code is fetched as fast as it runs), what the
+/// instruction cache holds of their code as compiled, and bytes of machine code (sm_90) of load and
+/// store, of an exchange, of an entry of a table, of a lift, of a rotated pair of amplitudes, of 4
+/// bytes of a pair that some threads exchange, and of what such an operation has besides.
+inline constexpr int kJitCodeBytes = 108 << 10, kJitDoubleCodeBytes = 132 << 10,
+                     kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
 /// The numbers that such a kernel takes as an argument, in all (from 2 KiB on the cache for
 /// arguments misses) and of operations side by side: what uniform registers hold.
 inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
+/// Code after which a basic block is ended: in longer ones each instruction reads its argument.
+inline constexpr int kJitBasicBlockBytes = 24 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
                      kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
                      kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
