@@ -7,7 +7,7 @@
 // Compiled by NVRTC: no more of the standard library than jit_std.cuh has.
 //
 // A program is a struct `Program` (jit_source.h) with
-//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumbers, kNumBlocks
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumbers
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
@@ -29,7 +29,8 @@ struct JitNumbers {
 };
 
 /// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, whether
-/// a basic block ends before it, and which list says where its numbers are.
+/// a basic block ends before it (in the middle of an exchange), and which list says where its
+/// numbers are.
 struct JitOp {
   std::uint32_t word, pairs, detail, ends, list;
 };
@@ -171,8 +172,6 @@ struct Compiled {
   static constexpr bool kIsKnown = true;
   static constexpr int RB = tile::kMaxRegisterBits;
   static constexpr int K = Program::kBlockQubits;
-  // in double precision many blocks that share code would spill more than they gain
-  static constexpr bool kEndsBasicBlocks = sizeof(T) == 4 || Program::kNumBlocks <= 8;
   using TileMachine = Machine<T, K, RB, Program::kBlockBits>;
 
   struct Place {
@@ -256,7 +255,7 @@ struct Compiled {
     return s;
   }
 
-  template <std::uint32_t I>
+  template <std::uint32_t I, bool Ends>
   static __device__ __forceinline__ void exchange(const Place& p, const std::byte* payload) {
     constexpr JitExchange x = Program::exchange(I);
     std::byte* const shared = p.machine.shared;
@@ -271,7 +270,7 @@ struct Compiled {
       p.here ^= tile::exchange_shift(column + 2 * RB + (K - RB), p.tile) ^ x.constant;
     }
     __syncthreads();
-    if constexpr (kEndsBasicBlocks) end_basic_block();
+    if constexpr (Ends) end_basic_block();
 #pragma unroll
     for (int j = 0; j < 1 << RB; ++j) {
       p.a[j] = *known_place<JitPlaces::after(x), T>(shared, p.here, j);
@@ -380,7 +379,7 @@ struct Compiled {
     constexpr JitOp op = Program::op(I);
     constexpr OpWord head{op.word};
     constexpr std::uint32_t code = head.code();
-    if constexpr (kEndsBasicBlocks && op.ends != 0) end_basic_block();
+    if constexpr (op.ends != 0 && code != kExchange) end_basic_block();
     const std::byte* const controls = p.window + (head.extent() + p.offset) + sizeof(OpHead);
     const std::byte* const payload = controls + (head.controlled() ? sizeof(OpControls) : 0);
     constexpr JitList kList = Program::list(op.list);
@@ -393,7 +392,7 @@ struct Compiled {
     if constexpr (code == kEnd) {
       p.machine.next_chunk();
     } else if constexpr (code == kExchange) {
-      exchange<op.detail>(p, payload);
+      exchange<op.detail, op.ends != 0>(p, payload);
       if constexpr (Program::kBlockBits > 0 && head.index() != 0) arrive_at_cluster();
     } else if constexpr (code == kCross) {
       p.machine.cross(head.index() != 0);

@@ -101,7 +101,7 @@ class Writer {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
     std::vector<int> bytes;
-    int in_basic_block = 0;  // bytes since it began
+    std::vector<bool> is_exchange;
     std::map<std::string, int> kind_of;
     // Threads of a warp that part at an operation meet again behind it, unless it ends a block:
     // then they may go on apart to the barrier of another one.
@@ -125,11 +125,8 @@ class Writer {
         if (is_new) bytes.push_back(bytes_of(one, table_entries, pass_.shape.precision));
         kinds_.push_back(kind->second);
         places_.push_back(one.word.extent());
-        in_basic_block += bytes[static_cast<std::size_t>(kind->second)];
-        const bool ends = in_basic_block > kJitBasicBlockBytes;
-        if (ends || one.word.code() == kExchange) in_basic_block = 0;
-        ops_.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail) + "," +
-                       text(ends));
+        ops_.push_back(text(one.word.word) + "," + text(one.pairs) + "," + text(detail));
+        is_exchange.push_back(one.word.code() == kExchange);
         numbers_.push_back(std::move(own));
         own.clear();
         what.clear();
@@ -168,6 +165,7 @@ class Writer {
     });
     shared_ = code_blocks(kinds_, places_, bytes, most_code_bytes(pass_.shape) - kJitFrameBytes);
     if (shared_ && shared_->blocks.size() > 1 && diverges) shared_.reset();
+    if (shared_) end_basic_blocks(bytes, is_exchange);
   }
 
   /// Steps from one block of code to another; 0 where the code is too long.
@@ -190,7 +188,6 @@ class Writer {
     function("JitExchange", "exchange", joined(exchanges_));
     function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
-    constant("int", "kNumBlocks", std::to_string(shared_->blocks.size()));
     check_blocks(*shared_, kinds_, places_);
     write_blocks(*shared_, places_);
     out_ += "};\n__device__ constexpr PassFrame kFrame = Program::frame();\n";
@@ -216,6 +213,24 @@ class Writer {
     int uses = 0;  ///< 0: each thread has its own, or there is none
   };
   static constexpr int kLiftUses = 1 << kMaxRegisterBits;
+
+  /// Adds to each operation whether a basic block ends before it.
+  void end_basic_blocks(const std::vector<int>& bytes, const std::vector<bool>& is_exchange) {
+    const bool is_double = pass_.shape.precision == Precision::kDouble;
+    // In double precision blocks that share code would spill more than they gain.
+    const bool at_exchanges = !is_double || shared_->blocks.size() == 1;
+    std::vector<bool> ends(ops_.size());
+    for (const CodeBlocks::Block& block : shared_->blocks) {
+      int length = 0;
+      for (std::size_t k = block.first; k < block.last; ++k) {
+        length += bytes[static_cast<std::size_t>(kinds_[k])];
+        ends[k] = at_exchanges ? is_exchange[k] || length > kJitBasicBlockBytes
+                               : length > kJitSharedBasicBlockBytes;
+        if (ends[k]) length = 0;
+      }
+    }
+    for (std::size_t k = 0; k < ops_.size(); ++k) ops_[k] += "," + text(ends[k]);
+  }
 
   std::size_t number_bytes() const { return amplitude_bytes(pass_.shape.precision) / 2; }
 

@@ -132,8 +132,9 @@ inline constexpr int kJitFrameBytes = 16 << 10;
 /// The numbers that such a kernel takes as an argument, in all (from 2 KiB on the cache for
 /// arguments misses) and of operations side by side: what uniform registers hold.
 inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
-/// Code after which a basic block is ended: in longer ones each instruction reads its argument.
-inline constexpr int kJitBasicBlockBytes = 24 << 10;
+/// Code after which a basic block is ended, since in much longer ones each instruction reads its
+/// argument; and where operations of double precision share code, which makes them spill.
+inline constexpr int kJitBasicBlockBytes = 24 << 10, kJitSharedBasicBlockBytes = 64 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
                      kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
                      kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
