@@ -184,6 +184,28 @@ TEST(JitSource, long_passes_share_code_and_matrices_of_double_precision_have_non
   EXPECT_FALSE(jit_source(lower_pass(volume, 0, twice), 3));
 }
 
+// Jumps between operations that share code are counted; code that fits has none.
+TEST(JitSource, steps_are_the_runs_of_code) {
+  const Plan ising = plan_of("ising", 26, Precision::kSingle);
+  const Shape shape{13, 5, 4, Precision::kSingle};
+  int most = 0;
+  for (std::size_t p = 0; p < ising.passes.size(); ++p) {
+    const TilePass pass = lower_pass(ising, p, shape, chunk_limits(shape), 3, true);
+    const auto source = jit_source(pass, 2);
+    ASSERT_TRUE(source);
+    int jumps = 0;
+    for (std::size_t at = 0; (at = source->text.find("; goto block_", at)) != std::string::npos;
+         ++at)
+      ++jumps;
+    EXPECT_EQ(jit_steps(pass), jumps + 1);
+    most = std::max(most, jumps);
+  }
+  EXPECT_GT(most, 1);
+  const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
+  const Shape twice{13, 5, 3, Precision::kDouble, 1};
+  EXPECT_EQ(jit_steps(lower_pass(volume, 0, twice)), 0) << "matrices of two qubits";
+}
+
 // Threads that part at a controlled operation must not meet different barriers.
 TEST(JitSource, operations_that_part_threads_share_no_code) {
   const Shape shape{12, 5, 3, Precision::kDouble};
