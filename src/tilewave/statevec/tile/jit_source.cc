@@ -1,7 +1,6 @@
 #include "tilewave/statevec/tile/jit_source.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -9,85 +8,12 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/jit_blocks.h"
+#include "tilewave/statevec/tile/jit_operations.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
 
 namespace {
-
-/// The operations of a program, in order, with what they refer to.
-class Operations {
- public:
-  explicit Operations(const TilePass& pass) : pass_(pass) {}
-
-  /// f(word, pairs, payload after the head) of each operation.
-  template <class F>
-  void for_each(const F& f) const {
-    const PassFrame& frame = pass_.frame;
-    std::size_t chunk = 0;
-    for (std::uint32_t k = frame.first_op; k < frame.end_op; ++k) {
-      ListedOp op;
-      if (k < kInlineOps) {
-        op = frame.first_ops[k];
-      } else {
-        const std::size_t at =
-            std::size_t{16} * frame.far_ops + sizeof op * (k - std::size_t{kInlineOps});
-        TW_CHECK(at + sizeof op <= pass_.tables.size(), "an operation is not in the tables");
-        std::memcpy(&op, pass_.tables.data() + at, sizeof op);
-      }
-      f(op, chunk + op.word.extent());
-      if (op.word.code() == kEnd) {
-        ChunkHead head;
-        std::memcpy(&head, pass_.code.data() + chunk, sizeof head);
-        chunk = std::size_t{16} * head.next16;
-      }
-    }
-  }
-
-  template <class V>
-  V read(std::size_t at) const {
-    TW_CHECK(at + sizeof(V) <= pass_.code.size(), "an operation reaches beyond its program");
-    V value;
-    std::memcpy(&value, pass_.code.data() + at, sizeof value);
-    return value;
-  }
-
- private:
-  const TilePass& pass_;
-};
-
-/// Pairs of amplitudes that an operation on bit R acts on.
-int pairs_of(const ListedOp& op, std::uint32_t bit) {
-  int pairs = 0;
-  for (std::uint32_t j = 0; j < 1u << kMaxRegisterBits; ++j)
-    pairs += !(j >> bit & 1) && (op.pairs >> j & 1);
-  return pairs;
-}
-
-/// Bytes of machine code of an operation.
-int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
-  const std::uint32_t code = op.word.code();
-  constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
-  if (code == kTurnedLayer) {
-    return std::popcount(op.pairs >> TurnedLayer::kLifts & kBits) * kJitLiftBytes +
-           std::popcount(op.pairs >> TurnedLayer::kTaus & kBits) * kJitLiftBytes / 2;
-  }
-  if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
-  if (code >= kLift && code < kTable) return kJitLiftBytes;
-  if (code >= kPhaseLift) return code_bytes(code - kPhaseLift + kPhase) * 2 / 3 - kJitLiftBytes / 2;
-  if (code >= kSignedTau) return kJitLiftBytes / 2;
-  if (code == kExchange) return kJitExchangeBytes;
-  if (code >= kFlip && code < kRotate) {
-    if (!op.word.controlled()) return 0;  // registers take other names
-    const auto words = static_cast<int>(amplitude_bytes(precision) / 4);
-    return kJitOtherBytes + pairs_of(op, code - kFlip) * words * kJitFlippedWordBytes;
-  }
-  if (code >= kRotate && code < kMatrix1)
-    return kJitOtherBytes + pairs_of(op, code - kRotate) * kJitRotatedPairBytes;
-  if (code >= kMatrix1 && code < kMatrix2) return kJitMatrix1Bytes;
-  if (code >= kMatrix2 && code < kTauOne) return kJitMatrix2Bytes;
-  return code_bytes(code) * 2 / 3 - (code >= kTauOne && code < kGeneral ? kJitLiftBytes : 0);
-}
 
 /// Of machine code, by prediction, beyond which operations share it.
 int most_code_bytes(const Shape& shape) {

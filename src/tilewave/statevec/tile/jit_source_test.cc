@@ -233,6 +233,40 @@ TEST(JitSource, operations_that_part_threads_share_no_code) {
   EXPECT_GT(long_ones, 0);
 }
 
+Plan plan_without_matrices(const circuit::Circuit& c, const Shape& shape) {
+  PlanOptions options;
+  options.precision = shape.precision;
+  options.cost.tile_qubits = shape.tile_qubits;
+  options.cost.row_bits = shape.row_bits;
+  options.cost.late_phases = true;
+  options.cost.multiply_s = 10 * options.cost.rotate_s;
+  return make_plan(c, c.ops(), options);
+}
+
+/// Of `program`, which stands for a pass of the plan, on random amplitudes: the largest error, over
+/// the largest amplitude.
+double emulated_error(const Plan& plan, std::size_t p, const TilePass& program,
+                      std::mt19937_64& random) {
+  const Pass& pass = plan.passes[p];
+  std::vector<cplx> reference(bit(plan.num_qubits));
+  std::vector<Complex<double>> state(reference.size());
+  std::normal_distribution<double> normal;
+  for (std::uint64_t x = 0; x < reference.size(); ++x) {
+    if (x & pass.known_zero_before) continue;
+    reference[x] = {normal(random), normal(random)};
+    state[x] = {reference[x].real(), reference[x].imag()};
+  }
+  reference_pass(plan, pass, reference);
+  emulate_pass(program, std::span<Complex<double>>(state));
+  double worst = 0, largest = 1e-3;
+  for (std::uint64_t x = 0; x < reference.size(); ++x) {
+    if (x & pass.known_zero_after) continue;
+    worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
+    largest = std::max(largest, std::abs(reference[x]));
+  }
+  return worst / largest;
+}
+
 // A rotation under a register bit is half as long as one of all pairs: passes of many have kernels.
 TEST(JitSource, passes_of_controlled_rotations_fit) {
   circuit::Circuit c(26);
@@ -244,13 +278,7 @@ TEST(JitSource, passes_of_controlled_rotations_fit) {
   for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
     const bool is_double = precision == Precision::kDouble;
     const Shape shape{is_double ? 12 : 13, 5, is_double ? 3 : 4, precision};
-    PlanOptions options;
-    options.precision = precision;
-    options.cost.tile_qubits = shape.tile_qubits;
-    options.cost.row_bits = shape.row_bits;
-    options.cost.late_phases = true;
-    options.cost.multiply_s = 10 * options.cost.rotate_s;  // no matrices
-    const Plan plan = make_plan(c, c.ops(), options);
+    const Plan plan = plan_without_matrices(c, shape);
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
       const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
       const auto source = jit_source(pass, 2);
@@ -289,32 +317,12 @@ TEST(JitSource, phases_with_a_sign_agree_with_their_meaning) {
     const bool wide = seed % 2;
     const Shape shape =
         wide ? Shape{13, 5, 3, Precision::kDouble, 1} : Shape{12, 5, 3, Precision::kDouble};
-    PlanOptions options;
-    options.cost.tile_qubits = shape.tile_qubits;
-    options.cost.row_bits = shape.row_bits;
-    options.cost.late_phases = true;
-    options.cost.multiply_s = 10 * options.cost.rotate_s;  // no matrices
-    const Plan plan = make_plan(c, c.ops(), options);
+    const Plan plan = plan_without_matrices(c, shape);
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
       const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
       with_signs += has_signed_tau(pass);
       EXPECT_FALSE(has_signed_tau(lower_pass(plan, p, shape, chunk_limits(shape), 3)));
-      std::vector<cplx> reference(bit(kQubits));
-      std::vector<Complex<double>> state(reference.size());
-      std::normal_distribution<double> normal;
-      for (std::uint64_t x = 0; x < reference.size(); ++x) {
-        if (x & plan.passes[p].known_zero_before) continue;
-        reference[x] = {normal(random), normal(random)};
-        state[x] = {reference[x].real(), reference[x].imag()};
-      }
-      reference_pass(plan, plan.passes[p], reference);
-      emulate_pass(pass, std::span<Complex<double>>(state));
-      double worst = 0;
-      for (std::uint64_t x = 0; x < reference.size(); ++x) {
-        if (x & plan.passes[p].known_zero_after) continue;
-        worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
-      }
-      EXPECT_LT(worst, 1e-12) << "seed " << seed << " pass " << p;
+      EXPECT_LT(emulated_error(plan, p, pass, random), 1e-13) << "seed " << seed << " pass " << p;
     }
   }
   EXPECT_GE(with_signs, 8);
@@ -336,27 +344,10 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
       options.turned = seed % 2;
       std::mt19937_64 random(seed);
       const Plan plan = random_pass(options, random);
-      const Pass& pass = plan.passes[0];
-      std::vector<cplx> reference(bit(options.num_qubits));
-      std::vector<Complex<double>> state(reference.size());
-      std::normal_distribution<double> normal;
-      for (std::uint64_t x = 0; x < reference.size(); ++x) {
-        if (x & pass.known_zero_before) continue;
-        reference[x] = {normal(random), normal(random)};
-        state[x] = {reference[x].real(), reference[x].imag()};
-      }
-      reference_pass(plan, pass, reference);
       const TilePass program = lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);
-      emulate_pass(program, std::span<Complex<double>>(state));
       add_kinds(program, kinds);
       add_kinds(lower_pass(plan, 0, shape, chunk_limits(shape), 4), others);
-      double worst = 0, largest = 1e-3;
-      for (std::uint64_t x = 0; x < reference.size(); ++x) {
-        if (x & pass.known_zero_after) continue;
-        worst = std::max(worst, std::abs(reference[x] - cplx(state[x].re, state[x].im)));
-        largest = std::max(largest, std::abs(reference[x]));
-      }
-      EXPECT_LT(worst / largest, 1e-12) << "seed " << seed;
+      EXPECT_LT(emulated_error(plan, 0, program, random), 1e-12) << "seed " << seed;
     }
   }
   EXPECT_TRUE(has_compiled_kinds(kinds));

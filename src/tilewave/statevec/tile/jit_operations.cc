@@ -1,0 +1,40 @@
+#include "tilewave/statevec/tile/jit_operations.h"
+
+#include <bit>
+
+#include "tilewave/statevec/tile/tile_tuning.h"
+
+namespace tilewave::statevec::tile {
+
+int pairs_of(const ListedOp& op, std::uint32_t bit) {
+  int pairs = 0;
+  for (std::uint32_t j = 0; j < 1u << kMaxRegisterBits; ++j)
+    pairs += !(j >> bit & 1) && (op.pairs >> j & 1);
+  return pairs;
+}
+
+int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
+  const std::uint32_t code = op.word.code();
+  constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
+  if (code == kTurnedLayer) {
+    return std::popcount(op.pairs >> TurnedLayer::kLifts & kBits) * kJitLiftBytes +
+           std::popcount(op.pairs >> TurnedLayer::kTaus & kBits) * kJitLiftBytes / 2;
+  }
+  if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
+  if (code >= kLift && code < kTable) return kJitLiftBytes;
+  if (code >= kPhaseLift) return code_bytes(code - kPhaseLift + kPhase) * 2 / 3 - kJitLiftBytes / 2;
+  if (code >= kSignedTau) return kJitLiftBytes / 2;
+  if (code == kExchange) return kJitExchangeBytes;
+  if (code >= kFlip && code < kRotate) {
+    if (!op.word.controlled()) return 0;  // registers take other names
+    const auto words = static_cast<int>(amplitude_bytes(precision) / 4);
+    return kJitOtherBytes + pairs_of(op, code - kFlip) * words * kJitFlippedWordBytes;
+  }
+  if (code >= kRotate && code < kMatrix1)
+    return kJitOtherBytes + pairs_of(op, code - kRotate) * kJitRotatedPairBytes;
+  if (code >= kMatrix1 && code < kMatrix2) return kJitMatrix1Bytes;
+  if (code >= kMatrix2 && code < kTauOne) return kJitMatrix2Bytes;
+  return code_bytes(code) * 2 / 3 - (code >= kTauOne && code < kGeneral ? kJitLiftBytes : 0);
+}
+
+}  // namespace tilewave::statevec::tile
