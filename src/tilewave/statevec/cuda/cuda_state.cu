@@ -213,6 +213,7 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_
   step.jit = std::move(kernel.entry);
   step.numbers = std::move(kernel.numbers);
   if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
+  TW_CHECK(step.kernel || !program.needs_kernel, "a program without the kernel it needs");
   step.code = workspace_->place(size, stream_);
   step.tables = step.code + aligned(program.code.size());
   std::byte* staged = workspace_->staged(step.code);

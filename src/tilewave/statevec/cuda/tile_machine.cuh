@@ -8,6 +8,7 @@
 
 #include "tilewave/statevec/cuda/cluster.cuh"
 #include "tilewave/statevec/cuda/pass_arguments.h"
+#include "tilewave/statevec/tile/matrix_ops.h"
 #include "tilewave/statevec/tile/turned_ops.h"
 
 namespace tilewave::statevec::cuda {

@@ -2,6 +2,7 @@
 // ops.h, for host and device. One jump an operation, nothing else is decided on the way.
 #pragma once
 
+#include "tilewave/statevec/tile/matrix_ops.h"
 #include "tilewave/statevec/tile/turned_ops.h"
 
 // The compiler makes a tree of comparisons of a switch, and its levels, far apart in the code, cost

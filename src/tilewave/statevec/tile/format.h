@@ -101,7 +101,8 @@ enum OpCode : std::uint32_t {
   kPhaseLift = 91,
   kPhaseUpperLift = 96,
   kPhasePairsLift = 101,
-  kNumOpCodes = 106
+  kNumOpCodes = 106,
+  kFirstCompiledCode = kSignedTau  ///< it and those after it: compiled kernels alone
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
 // values costs a register move an amplitude. What a lift and a tau leave out, a real factor on the

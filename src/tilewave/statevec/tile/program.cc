@@ -64,6 +64,7 @@ bool Emitter::lift_with_phase(double& m, double t) {
   const std::uint32_t code = OpWord{head.word}.code();
   if (code < kPhase || code >= kGeneral || std::abs(t) < kSmallest) return false;
   head.word += kPhaseLift - kPhase;
+  out_.needs_kernel = true;
   std::memcpy(at, &head, sizeof head);
   std::byte* const payload = at + sizeof head;
   double g = m / t;

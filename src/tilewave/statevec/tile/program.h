@@ -31,6 +31,7 @@ struct TilePass {
   int num_exchanges = 0;
   int num_crossings = 0;
   int num_operations = 0;
+  bool needs_kernel = false;  ///< has operations that the interpreter does not know
   double cost_ms = 0;  ///< of its arithmetic, exchanges and code on an H200, for 2^30 amplitudes
 };
 
