@@ -35,6 +35,12 @@ constexpr int kLanes = HWY_LANES(T);
 template <class T>
 constexpr int kVectors = kRowLength / kLanes<T>;  // of one component of a row
 
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr int kRegisters = 16;  // vectors
+#else
+constexpr int kRegisters = 32;
+#endif
+
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
 
 template <class T>

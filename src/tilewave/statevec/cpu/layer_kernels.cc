@@ -2,10 +2,10 @@
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
 // multiply-adds (on a bit inside a vector also 2 lane permutations; by 1 additions; two by one
 // t 2.5 and 2.5 additions; weighted one and an addition), a phase block 8 (4 to build the factor, 4
-// to apply it). The phase with the lifts inside rows, and every four lifts on rows, load and store
-// the block once. One loop for the phase and three rows with all their vectors in registers was
-// faster on a block that stays in the first-level cache and slower in a pass, where blocks come
-// from the second level.
+// to apply it). The phase with the lifts inside rows (twice where a row does not fit the
+// registers), and every four lifts on rows, load and store the block once. One loop for the phase
+// and three rows with all their vectors in registers was faster on a block that stays in the
+// first-level cache and slower in a pass, where blocks come from the second level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/layer_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -14,6 +14,7 @@
 // clang-format off: the kernels' header comes after
 #include "tilewave/statevec/cpu/block_kernels-inl.h"
 #include "tilewave/statevec/cpu/row_lifts-inl.h"
+#include "tilewave/statevec/cpu/row_parts-inl.h"
 // clang-format on
 
 #include <type_traits>
@@ -218,6 +219,12 @@ HWY_INLINE void store_row(const Vec<T>* v, T* HWY_RESTRICT p) {
   for (int i = 0; i < 2 * kVectors<T>; ++i) hn::Store(v[i], Tag<T>(), p + i * kLanes<T>);
 }
 
+// In the place of what is not needed.
+struct None {
+  template <class... Any>
+  explicit None(const Any&...) {}
+};
+
 // The phase block, the lifts inside rows and the links, one row or two at a time; of two the lift
 // on the bit in which they differ.
 template <class T, bool kPhase, bool kWeighs, bool kLinked, int kRows>
@@ -229,13 +236,12 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   const std::size_t num_links = kLinked ? links.size() : 0;
   for (std::size_t l = 0; l < num_links; ++l)
     chain[l] = {links[l].table, links[l].columns, LowLifts<T, kWeighs>(*links[l].lifts)};
-  struct None {
-    None(const PhaseStep<T>*, int, int) {}
-  };
   std::conditional_t<kPhase, RowFactors<T>, None> factors(phase, b.num_bits, step.beside);
   RowFactor<T> factor, factor_beside;
   const T* scalars = kPhase ? phase->scalars : nullptr;
   const std::uint32_t num_rows = 1u << b.num_bits, other = kRows == 2 ? 1u << step.beside : 0;
+  constexpr bool kParts = !kWholeRows<T> && !kLinked;
+  std::conditional_t<kParts, RowParts<T, kWeighs>, None> parts(lifts);
   for (std::uint32_t k = 0, end = num_rows / kRows, run = 0; k < num_rows / kRows; k = end) {
     if constexpr (kPhase) {
       end = k + phase->runs[run++];
@@ -246,6 +252,12 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
     for (std::uint32_t j = k; j < end; ++j) {
       const std::uint32_t r = kPhase ? phase->order[j] : kRows == 2 ? open_bit(j, step.beside) : j;
       T* const p = row_at(tile, b, r);
+      if constexpr (kParts) {
+        RowProduct<T> product{factor.table, factor.scaled};
+        if (factor.scaled) product.re = scalars[r], product.im = scalars[num_rows + r];
+        parts.start(p, product);
+        continue;
+      }
       T* const q = row_at(tile, b, r | other);
       Vec<T> v[kRows * kN];
       load_row<T>(p, factor, scalars, num_rows, r, v);
@@ -266,6 +278,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
       if constexpr (kRows == 2) store_row<T>(v + kN, q);
     }
   }
+  if constexpr (kParts) parts.finish();
 }
 
 template <class T, bool kPhase, bool kWeighs, int kRows>
@@ -297,12 +310,46 @@ enum class Lifts {
   kPaired,  // all by one t: two and two
 };
 
+// Lifts on bits kFrom to kTo - 1 of the numbers of vectors, of those that differ from `first` in
+// them.
+template <class T, Lifts kLifts, int kFrom, int kTo>
+HWY_INLINE void lift_vectors(Vec<T>* v, int first, const Vec<T>* t, const PairedLifts<T>& pair) {
+  constexpr int kBits = kTo - kFrom, kCount = 1 << kBits;
+  constexpr int kPaired = kLifts == Lifts::kPaired ? kBits / 2 * 2 : 0;  // bits
+  TW_UNROLL
+  for (int k = 0; k < kPaired; k += 2) {
+    TW_UNROLL
+    for (int j = 0; j < kCount / 4; ++j) {
+      const int x = first | (((j >> k) << (k + 2)) | (j & ((1 << k) - 1))) << kFrom;
+      const int low = 1 << (kFrom + k), high = 2 << (kFrom + k);
+      pair(v[x], v[x | low], v[x | high], v[x | low | high]);
+    }
+  }
+  TW_UNROLL
+  for (int k = kPaired; k < kBits; ++k) {
+    TW_UNROLL
+    for (int j = 0; j < kCount / 2; ++j) {
+      const int lo = first | (((j >> k) << (k + 1)) | (j & ((1 << k) - 1))) << kFrom,
+                hi = lo | 1 << (kFrom + k);
+      const auto x = v[lo], y = v[hi];
+      const auto difference = hn::NegMulAdd(t[kFrom + k], y, x);
+      const auto sum = kLifts == Lifts::kUnit || kLifts == Lifts::kHadamard
+                           ? hn::Add(x, y)
+                           : hn::MulAdd(t[kFrom + k], x, y);
+      v[lo] = kLifts == Lifts::kHadamard ? sum : difference;
+      v[hi] = kLifts == Lifts::kHadamard ? difference : sum;
+    }
+  }
+}
+
 // Lifts on R bits of the row number in one sweep, all by t > 0. A lift by -t is one by t with both
 // rows exchanged.
 template <class T, int R, Lifts kLifts>
 void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
   const Tag<T> d;
   constexpr int kRows = 1 << R;
+  // With few registers two bits while vectors are loaded, the others while they are stored.
+  constexpr int kFirst = kRegisters == 16 && R > 2 ? 2 : R;
   Vec<T> t[R];
   std::uint32_t place[kRows];
   for (int k = 0; k < R; ++k) t[k] = hn::Set(d, lifts[k] < 0 ? -lifts[k] : lifts[k]);
@@ -324,32 +371,18 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
     for (int i = 0; i < 2 * kRowLength; i += kLanes<T>) {
       Vec<T> v[kRows];
       TW_UNROLL
-      for (int j = 0; j < kRows; ++j) v[j] = in_register(hn::Load(d, p[j] + i));
-      constexpr int kPaired = kLifts == Lifts::kPaired ? R / 2 * 2 : 0;  // bits
-      TW_UNROLL
-      for (int k = 0; k < kPaired; k += 2) {
+      for (int h = 0; h < kRows >> kFirst; ++h) {
         TW_UNROLL
-        for (int j = 0; j < kRows / 4; ++j) {
-          const int x = ((j >> k) << (k + 2)) | (j & ((1 << k) - 1)), low = 1 << k, high = 2 << k;
-          pair(v[x], v[x | low], v[x | high], v[x | low | high]);
-        }
+        for (int j = h << kFirst; j < (h + 1) << kFirst; ++j)
+          v[j] = in_register(hn::Load(d, p[j] + i));
+        lift_vectors<T, kLifts, 0, kFirst>(v, h << kFirst, t, pair);
       }
       TW_UNROLL
-      for (int k = kPaired; k < R; ++k) {
+      for (int h = 0; h < 1 << kFirst; ++h) {
+        if constexpr (kFirst < R) lift_vectors<T, kLifts, kFirst, R>(v, h, t, pair);
         TW_UNROLL
-        for (int j = 0; j < kRows / 2; ++j) {
-          const int lo = ((j >> k) << (k + 1)) | (j & ((1 << k) - 1)), hi = lo | 1 << k;
-          const auto x = v[lo], y = v[hi];
-          const auto difference = hn::NegMulAdd(t[k], y, x);
-          const auto sum = kLifts == Lifts::kUnit || kLifts == Lifts::kHadamard
-                               ? hn::Add(x, y)
-                               : hn::MulAdd(t[k], x, y);
-          v[lo] = kLifts == Lifts::kHadamard ? sum : difference;
-          v[hi] = kLifts == Lifts::kHadamard ? difference : sum;
-        }
+        for (int j = h; j < kRows; j += 1 << kFirst) hn::Store(v[j], d, p[j] + i);
       }
-      TW_UNROLL
-      for (int j = 0; j < kRows; ++j) hn::Store(v[j], d, p[j] + i);
     }
   }
 }
@@ -368,6 +401,14 @@ void row_lifts(T* tile, BlockRows b, int count, const int* bits, const T* t) {
   }
 }
 
+// How many of so many lifts on rows are done first. With few registers twice three take less than
+// four and two, but of those in pairs one at most may be left over.
+constexpr int lifts_of_sweep(int all, bool paired) {
+  constexpr int kMost = kMostRowLifts;
+  if (kRegisters == 16 && all == kMost + 2 && !paired) return 3;
+  return all == kMost + 1 ? 3 : all > kMost ? kMost : all;
+}
+
 template <class T>
 void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T>* phase,
                std::span<const RowLink<T>> links) {
@@ -382,8 +423,7 @@ void run_layer(T* tile, BlockRows b, const LayerStep<T>& step, const PhaseStep<T
   }
   if (!two_rows) inside<T, 1>(tile, b, phase, step, links);
   while (left) {
-    const int all = static_cast<int>(hwy::PopCount(left));
-    const int count = all == kMostRowLifts + 1 ? 3 : all > kMostRowLifts ? kMostRowLifts : all;
+    const int count = lifts_of_sweep(static_cast<int>(hwy::PopCount(left)), step.row_pairs);
     int bits[kMostRowLifts];
     T t[kMostRowLifts];
     bool unit = true;

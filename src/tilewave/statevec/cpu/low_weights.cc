@@ -90,7 +90,7 @@ std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<Outlin
   std::vector<std::vector<LowWeights>> out(steps.size());
   Points points;
   const auto finish = [&] {
-    for (int b = 0; turned_bits && b < kLowBits; ++b) weigh(points, b);
+    for (int b = 0; b < kLowBits; ++b) weigh(points, b);
     if (turned_bits) turn(points, turned_bits);
     points.clear();
   };

@@ -31,7 +31,7 @@ struct LowWeights {
 };
 
 /// Of each step (empty for actions): of its stage, then of its links. turned_bits: as of the
-/// kernels; where none can be turned a row does not fit the registers, and weights do not pay.
+/// kernels, 0 where none can be.
 std::vector<std::vector<LowWeights>> choose_low_weights(const std::vector<OutlineStep>& steps,
                                                         int turned_bits);
 

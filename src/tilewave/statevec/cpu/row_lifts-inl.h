@@ -128,7 +128,8 @@ struct LowLifts {
     y = in_register(hn::MulAdd(square, x, y));
     x = in_register(difference);
   }
-  template <int kBit, int kN>
+  // kStride: from a vector to the one that differs in the bit.
+  template <int kBit, int kN, int kStride = (1 << kBit) / kLanes<T>>
   HWY_INLINE void lift(Vec<T>* v) const {
     const Tag<T> d;
     constexpr int kLaneBits = log2_of(kLanes<T>);
@@ -144,7 +145,6 @@ struct LowLifts {
       for (int i = 0; i < kN; ++i) v[i] = hn::MulAdd(c, lanes_exchanged<T, kBit>(v[i]), v[i]);
     } else if constexpr (kBit < kLowBits) {
       if (!(mask >> kBit & 1)) return;
-      constexpr int kStride = 1 << (kBit - kLaneBits);
       const auto each_two = [v](auto lift_two) {
         TW_UNROLL
         for (int i = 0; i < kN / 2; ++i) {
@@ -177,9 +177,8 @@ struct LowLifts {
       }
     }
   }
-  template <int kN>
+  template <int kN, int kStride = (1 << kPairBit) / kLanes<T>>
   HWY_INLINE void lift_pair(Vec<T>* v) const {
-    constexpr int kStride = (1 << kPairBit) / kLanes<T>;
     TW_UNROLL
     for (int i = 0; i < kN / 4; ++i) {
       Vec<T>* x = v + (((i / kStride) * 4 * kStride) | (i % kStride));
@@ -228,6 +227,26 @@ struct LowLifts {
     } else {
       lift<4, kN>(v);
       lift<5, kN>(v);
+    }
+  }
+
+  // The same in two steps (row_parts-inl.h): kN vectors of strips, then kM of each of the four.
+  bool in_strips() const { return mask & ((1u << kPairBit) - 1); }
+  bool across_strips() const { return mask >> kPairBit; }
+  template <int kN>
+  HWY_INLINE void run_strip(Vec<T>* v) const {
+    lift<0, kN>(v);
+    lift<1, kN>(v);
+    lift<2, kN>(v);
+    lift<3, kN>(v);
+  }
+  template <int kM>
+  HWY_INLINE void run_across(Vec<T>* v) const {
+    if (paired) {
+      lift_pair<4 * kM, kM>(v);
+    } else {
+      lift<4, 4 * kM, kM>(v);
+      lift<5, 4 * kM, 2 * kM>(v);
     }
   }
 };

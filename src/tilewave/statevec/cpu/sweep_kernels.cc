@@ -21,12 +21,15 @@ struct GroupFactors {
   std::uint32_t used = 0;
   T re[1 << R] = {}, im[1 << R] = {};
 
-  HWY_INLINE void operator()(Vec<T>* v) const {
+  // Of the rows whose numbers differ from `first` in bits kFrom to kTo - 1.
+  template <int kFrom, int kTo>
+  HWY_INLINE void apply(Vec<T>* v, int first) const {
     const Tag<T> d;
     constexpr int kRows = 1 << R;
     if (!used) return;
     TW_UNROLL
-    for (int j = 0; j < kRows; ++j) {
+    for (int k = 0; k < 1 << (kTo - kFrom); ++k) {
+      const int j = first | k << kFrom;
       if (!(used >> j & 1)) continue;
       const auto fr = hn::Set(d, re[j]), fi = hn::Set(d, im[j]);
       const auto x = v[j];
@@ -36,13 +39,21 @@ struct GroupFactors {
   }
 };
 
-// Lift on bit K of the rows' numbers in their group, of both components.
-template <class T, int R, int K, bool kUnit>
-HWY_INLINE void lift(Vec<T>* v, Vec<T> t, std::uint32_t reflected) {
+// Lift on bit K of the rows' numbers in their group, of both components of the rows whose numbers
+// differ from `first` in bits kFrom to kTo - 1.
+template <class T, int R, int K, bool kUnit, int kFrom, int kTo>
+HWY_INLINE void lift(Vec<T>* v, int first, Vec<T> t, std::uint32_t reflected) {
+  constexpr int kBit = K - kFrom, kPairs = 1 << (kTo - kFrom - 1);
+  // of pair j, of both components
+  const auto lower = [first](int j) {
+    const int pair = j % kPairs, component = j / kPairs << R;
+    return component | first |
+           (((pair >> kBit) << (kBit + 1)) | (pair & ((1 << kBit) - 1))) << kFrom;
+  };
   if (reflected >> K & 1) {
     TW_UNROLL
-    for (int j = 0; j < 1 << R; ++j) {
-      const int lo = ((j >> K) << (K + 1)) | (j & ((1 << K) - 1)), hi = lo | 1 << K;
+    for (int j = 0; j < 2 * kPairs; ++j) {
+      const int lo = lower(j), hi = lo | 1 << K;
       const auto x = v[lo], y = v[hi];
       v[lo] = hn::Add(x, y);
       v[hi] = hn::Sub(x, y);
@@ -50,8 +61,8 @@ HWY_INLINE void lift(Vec<T>* v, Vec<T> t, std::uint32_t reflected) {
     return;
   }
   TW_UNROLL
-  for (int j = 0; j < 1 << R; ++j) {
-    const int lo = ((j >> K) << (K + 1)) | (j & ((1 << K) - 1)), hi = lo | 1 << K;
+  for (int j = 0; j < 2 * kPairs; ++j) {
+    const int lo = lower(j), hi = lo | 1 << K;
     const auto x = v[lo], y = v[hi];
     v[lo] = kUnit ? hn::Sub(x, y) : hn::NegMulAdd(t, y, x);
     v[hi] = kUnit ? hn::Add(x, y) : hn::MulAdd(t, x, y);
@@ -63,6 +74,10 @@ template <class T, int R, bool kUnit>
 void sweep_of(T* tile, BlockRows b, const SweepStep<T>& step) {
   const Tag<T> d;
   constexpr int kRows = 1 << R;
+  // With few registers the first lift comes pair by pair while rows are loaded, the others while
+  // they are stored.
+  constexpr bool kPairwise = kRegisters == 16 && R >= 2;
+  constexpr int kFirst = kPairwise ? 1 : R, kThen = kPairwise ? 1 : 0;
   const std::uint32_t num_rows = 1u << b.num_bits;
   std::uint32_t exchanged = 0, row[kRows] = {};
   Vec<T> t[R];
@@ -106,25 +121,33 @@ void sweep_of(T* tile, BlockRows b, const SweepStep<T>& step) {
     for (int i = 0; i < kRowLength; i += kLanes<T>) {
       Vec<T> v[2 * kRows];
       TW_UNROLL
-      for (int j = 0; j < kRows; ++j) {
-        v[j] = in_register(hn::Load(d, p[j] + i));
-        v[kRows + j] = in_register(hn::Load(d, p[j] + kRowLength + i));
-      }
-      before(v);
-      lift<T, R, 0, kUnit>(v, t[0], step.reflected);
-      after[0](v);
-      if constexpr (R > 1) {
-        lift<T, R, 1, kUnit>(v, t[1], step.reflected);
-        after[1](v);
-      }
-      if constexpr (R > 2) {
-        lift<T, R, 2, kUnit>(v, t[2], step.reflected);
-        after[2](v);
+      for (int h = 0; h < kRows >> kFirst; ++h) {
+        const int first = h << kFirst;
+        TW_UNROLL
+        for (int j = first; j < first + (1 << kFirst); ++j) {
+          v[j] = in_register(hn::Load(d, p[j] + i));
+          v[kRows + j] = in_register(hn::Load(d, p[j] + kRowLength + i));
+        }
+        before.template apply<0, kFirst>(v, first);
+        lift<T, R, 0, kUnit, 0, kFirst>(v, first, t[0], step.reflected);
+        after[0].template apply<0, kFirst>(v, first);
       }
       TW_UNROLL
-      for (int j = 0; j < kRows; ++j) {
-        hn::Store(v[j], d, p[j] + i);
-        hn::Store(v[kRows + j], d, p[j] + kRowLength + i);
+      for (int h = 0; h < 1 << kThen; ++h) {
+        if constexpr (R > 1) {
+          lift<T, R, 1, kUnit, kThen, R>(v, h, t[1], step.reflected);
+          after[1].template apply<kThen, R>(v, h);
+        }
+        if constexpr (R > 2) {
+          lift<T, R, 2, kUnit, kThen, R>(v, h, t[2], step.reflected);
+          after[2].template apply<kThen, R>(v, h);
+        }
+        TW_UNROLL
+        for (int x = 0; x < kRows >> kThen; ++x) {
+          const int j = h | x << kThen;
+          hn::Store(v[j], d, p[j] + i);
+          hn::Store(v[kRows + j], d, p[j] + kRowLength + i);
+        }
       }
     }
   }
