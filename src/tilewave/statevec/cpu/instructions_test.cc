@@ -1,0 +1,46 @@
+// Runs the tests of the CPU engine with another instruction set than the machine's best one: that
+// of TILEWAVE_TEST_INSTRUCTIONS: avx2 (the program skips where the machine has it not), or base,
+// what every machine of its kind has.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "tilewave/statevec/cpu/block.h"
+
+namespace tilewave::statevec::cpu {
+namespace {
+
+// Before the first test: kernels are chosen once.
+const std::string& chosen() {
+  static const std::string name = [] {
+    const char* const wanted = std::getenv("TILEWAVE_TEST_INSTRUCTIONS");
+    if (!wanted) return std::string();
+    for (const auto& [known, target] : {std::pair{"avx2", std::int64_t{HWY_AVX2}},
+                                        std::pair{"base", std::int64_t{HWY_STATIC_TARGET}}}) {
+      if (std::string(wanted) != known) continue;
+      if (!((hwy::SupportedTargets() | HWY_STATIC_TARGET) & target)) {
+        std::printf("this machine has no %s\n", known);
+        std::exit(77);
+      }
+      hwy::SetSupportedTargetsForTest(target);
+      return std::string(hwy::TargetName(target));
+    }
+    std::printf("TILEWAVE_TEST_INSTRUCTIONS is '%s': use avx2 or base\n", wanted);
+    std::exit(2);
+  }();
+  return name;
+}
+const bool is_chosen = !chosen().empty();
+
+TEST(Instructions, kernels_are_of_the_set_asked_for) {
+  if (!is_chosen) return;
+  EXPECT_EQ(block_kernels(double{}).target, chosen());
+  EXPECT_EQ(block_kernels(float{}).target, chosen());
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::cpu
