@@ -240,6 +240,7 @@ void inside_rows(T* tile, BlockRows b, const PhaseStep<T>* phase, const LayerSte
   RowFactor<T> factor, factor_beside;
   const T* scalars = kPhase ? phase->scalars : nullptr;
   const std::uint32_t num_rows = 1u << b.num_bits, other = kRows == 2 ? 1u << step.beside : 0;
+  // Links change few columns each, between lifts on one bit: rows with them go as a whole.
   constexpr bool kParts = !kWholeRows<T> && !kLinked;
   std::conditional_t<kParts, RowParts<T, kWeighs>, None> parts(lifts);
   for (std::uint32_t k = 0, end = num_rows / kRows, run = 0; k < num_rows / kRows; k = end) {

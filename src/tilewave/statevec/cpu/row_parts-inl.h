@@ -22,7 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
 
-// Where not, half of a row lies in memory, at a load and a store a vector and lift.
+// Whether a row fits the registers. One that does not has half of it in memory when it goes as a
+// whole, at a load and a store a vector and lift.
 template <class T>
 constexpr bool kWholeRows = 2 * kVectors<T> <= kRegisters;
 
