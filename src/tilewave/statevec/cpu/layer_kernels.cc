@@ -374,8 +374,10 @@ void row_lifts_of(T* tile, BlockRows b, const int* bits, const T* lifts) {
       TW_UNROLL
       for (int h = 0; h < kRows >> kFirst; ++h) {
         TW_UNROLL
-        for (int j = h << kFirst; j < (h + 1) << kFirst; ++j)
+        for (int x = 0; x < 1 << kFirst; ++x) {
+          const int j = h << kFirst | x;
           v[j] = in_register(hn::Load(d, p[j] + i));
+        }
         lift_vectors<T, kLifts, 0, kFirst>(v, h << kFirst, t, pair);
       }
       TW_UNROLL

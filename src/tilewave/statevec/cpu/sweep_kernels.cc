@@ -124,7 +124,8 @@ void sweep_of(T* tile, BlockRows b, const SweepStep<T>& step) {
       for (int h = 0; h < kRows >> kFirst; ++h) {
         const int first = h << kFirst;
         TW_UNROLL
-        for (int j = first; j < first + (1 << kFirst); ++j) {
+        for (int x = 0; x < 1 << kFirst; ++x) {
+          const int j = first | x;
           v[j] = in_register(hn::Load(d, p[j] + i));
           v[kRows + j] = in_register(hn::Load(d, p[j] + kRowLength + i));
         }
