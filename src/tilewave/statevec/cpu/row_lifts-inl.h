@@ -177,7 +177,7 @@ struct LowLifts {
       }
     }
   }
-  template <int kN, int kStride = (1 << kPairBit) / kLanes<T>>
+  template <int kN, int kStride>
   HWY_INLINE void lift_pair(Vec<T>* v) const {
     TW_UNROLL
     for (int i = 0; i < kN / 4; ++i) {
@@ -218,35 +218,28 @@ struct LowLifts {
     if constexpr (kWeighs && kTurnedBits<T> != 0) {
       if (turns) return run_turning<kRows>(v);
     }
-    lift<0, kN>(v);
-    lift<1, kN>(v);
-    lift<2, kN>(v);
-    lift<3, kN>(v);
-    if (paired) {
-      lift_pair<kN>(v);
-    } else {
-      lift<4, kN>(v);
-      lift<5, kN>(v);
-    }
+    run_strips<kN>(v);
+    run_across<kN, (1 << kPairBit) / kLanes<T>>(v);
   }
 
-  // The same in two steps (row_parts-inl.h): kN vectors of strips, then kM of each of the four.
+  // The lifts on the bits below kPairBit, inside strips of a row, and the others, where kStride
+  // vectors are of one strip: together or one after the other (row_parts-inl.h).
   bool in_strips() const { return mask & ((1u << kPairBit) - 1); }
   bool across_strips() const { return mask >> kPairBit; }
   template <int kN>
-  HWY_INLINE void run_strip(Vec<T>* v) const {
+  HWY_INLINE void run_strips(Vec<T>* v) const {
     lift<0, kN>(v);
     lift<1, kN>(v);
     lift<2, kN>(v);
     lift<3, kN>(v);
   }
-  template <int kM>
+  template <int kN, int kStride>
   HWY_INLINE void run_across(Vec<T>* v) const {
     if (paired) {
-      lift_pair<4 * kM, kM>(v);
+      lift_pair<kN, kStride>(v);
     } else {
-      lift<4, 4 * kM, kM>(v);
-      lift<5, 4 * kM, 2 * kM>(v);
+      lift<4, kN, kStride>(v);
+      lift<5, kN, 2 * kStride>(v);
     }
   }
 };

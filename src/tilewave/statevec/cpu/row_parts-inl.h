@@ -82,7 +82,7 @@ class RowParts {
         TW_UNROLL
         for (int i = 0; i < kN; ++i) multiply<T>(v[i], v[kN + i], re, im);
       }
-      lifts_.template run_strip<2 * kN>(v);
+      lifts_.template run_strips<2 * kN>(v);
       TW_UNROLL
       for (int i = 0; i < kN; ++i) {
         hn::Store(v[i], d, row + s + i * kLanes<T>);
@@ -100,7 +100,7 @@ class RowParts {
         TW_UNROLL
         for (int i = 0; i < 4 * kM; ++i)
           v[i] = in_register(hn::Load(d, at + (i / kM) * kStrip + i % kM * kLanes<T>));
-        lifts_.template run_across<kM>(v);
+        lifts_.template run_across<4 * kM, kM>(v);
         TW_UNROLL
         for (int i = 0; i < 4 * kM; ++i)
           hn::Store(v[i], d, at + (i / kM) * kStrip + i % kM * kLanes<T>);
