@@ -115,8 +115,9 @@ class TileConformance : public testing::Test {
 
 /// Passes as kernels compiled for them, against the meaning of the pass and, bit by bit as far as
 /// roundings allow, the interpreter. Adds the kinds of operations to `kinds`.
+enum class PassKind { kAny, kTurned, kChains };
 template <class T>
-void run_compiled(bool turned, int num_seeds, std::set<std::uint32_t>& kinds) {
+void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) {
   std::string why;
   cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
   if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
@@ -144,15 +145,17 @@ void run_compiled(bool turned, int num_seeds, std::set<std::uint32_t>& kinds) {
       options.row_bits = shape.row_bits;
       options.precision = shape.precision;
       options.num_actions = seed % 3 == 0 ? 8 : seed % 3 == 1 ? 40 : 150;
+      if (kind == PassKind::kChains) options.num_actions = 20 * (1 + seed % 5);
       options.max_targets = seed % 5 == 4 ? 4 : 2;
       options.max_degree = seed % 2 ? 2 : 4;
       options.known_zeros = seed % 4 == 3;
-      options.turned = turned;
+      options.turned = kind == PassKind::kTurned;
       options.matrices = seed % 2 == 0;
       tile::ChunkLimits limits;
       if (seed % 3 == 2) limits = {2600, 3, 2, 2600};
       std::mt19937_64 rng(static_cast<std::uint64_t>(500 + seed));
-      Plan plan = tile::random_pass(options, rng);
+      Plan plan = kind == PassKind::kChains ? tile::random_chain(options, rng)
+                                            : tile::random_pass(options, rng);
       // most as they are written for such kernels, some as for the interpreter
       tile::TilePass program =
           tile::lower_pass(plan, 0, shape, limits, 1 + seed % 4, seed % 6 != 4);
@@ -188,12 +191,13 @@ void run_compiled(bool turned, int num_seeds, std::set<std::uint32_t>& kinds) {
   EXPECT_GE(compiled, num_seeds / 2);
 }
 
-/// Passes of both kinds.
+/// Passes of all kinds.
 template <class T>
 void run_all_compiled() {
   std::set<std::uint32_t> kinds;
-  run_compiled<T>(false, 24, kinds);
-  run_compiled<T>(true, 24, kinds);
+  run_compiled<T>(PassKind::kAny, 24, kinds);
+  run_compiled<T>(PassKind::kTurned, 24, kinds);
+  run_compiled<T>(PassKind::kChains, 12, kinds);
   EXPECT_TRUE(testing::Test::IsSkipped() || tile::has_compiled_kinds(kinds))
       << "the passes do not use every kind of operation";
 }
@@ -201,9 +205,9 @@ void run_all_compiled() {
 // Tests called short are small enough for compute-sanitizer.
 TEST_F(TileConformance, short_compiled) {
   std::set<std::uint32_t> kinds;
-  for (const bool turned : {true, false}) {
-    run_compiled<double>(turned, 6, kinds);
-    run_compiled<float>(turned, 6, kinds);
+  for (const PassKind kind : {PassKind::kTurned, PassKind::kAny, PassKind::kChains}) {
+    run_compiled<double>(kind, 6, kinds);
+    run_compiled<float>(kind, 6, kinds);
   }
 }
 TEST_F(TileConformance, compiled_double_precision) { run_all_compiled<double>(); }

@@ -281,12 +281,13 @@ std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pa
 }
 
 template <class T>
-void CudaState<T>::lower_well(const Plan& plan, std::size_t pass, ProgramStore::Plan& to) {
+void CudaState<T>::lower_well(const Plan& plan, std::size_t pass, int tries,
+                              ProgramStore::Plan& to) {
   to.programs.resize(plan.passes.size());
   to.compiled.resize(plan.passes.size());
   to.programs[pass] = lower(plan, pass, tile::kManyTries);
   if (!may_compile(plan.passes[pass])) return;
-  to.compiled[pass] = lower(plan, pass, tile::kManyTries, true);
+  to.compiled[pass] = lower(plan, pass, tries, true);
   for (const tile::TilePass& program : to.compiled[pass]) {
     if (kernel_of(program, plan.passes[pass]).entry) continue;
     to.compiled[pass].clear();  // too long
@@ -305,14 +306,14 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   const double most_s = 0.6 * plan.predicted_s;
   const std::size_t first = p;
   for (; p < plan.passes.size(); ++p) {
-    const int ways = may_compile(plan.passes[p]) ? 2 : 1;
+    const int ways = may_compile(plan.passes[p]) ? 4 : 1;  // see lower_pass()
     const double tries_s = ways * tile::kManyTries * tile::try_s(plan.passes[p]) * slower_host_;
-    if (timer.elapsed_s() + tries_s > most_s) {
-      if (p == first && tries_s > most_s) continue;  // never fits: stays as it is
-      break;                                         // in the next run
+    if (timer.elapsed_s() + tries_s > (p == first ? 2 : 1) * most_s) {
+      if (p == first) continue;  // never fits: stays as it is
+      break;                     // in the next run
     }
     const runtime::Timer own;
-    lower_well(plan, p, better);
+    lower_well(plan, p, tile::kManyTries, better);
     slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
   }
   store.keep(key, std::move(better), p);
@@ -329,7 +330,7 @@ void CudaState<T>::prepare(const Plan& plan) {
     Workspace::Lease lease(*workspace_, stream_);
     ProgramStore::Plan programs;
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-      lower_well(plan, p, programs);
+      lower_well(plan, p, tile::kTriesAhead, programs);
       for (const tile::TilePass& program : programs.compiled[p]) {
         const Kernel kernel = kernel_of(program, plan.passes[p]);
         if (kernel.entry) cache->request(*kernel.entry);

@@ -98,7 +98,7 @@ class CudaState final : public State {
   std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries,
                                     bool compiled = false);
   /// All programs of a pass, as good as they become; and those for kernels of their own.
-  void lower_well(const Plan& plan, std::size_t pass, ProgramStore::Plan& to);
+  void lower_well(const Plan& plan, std::size_t pass, int tries, ProgramStore::Plan& to);
   /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);

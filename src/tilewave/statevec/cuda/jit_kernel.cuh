@@ -368,6 +368,21 @@ struct Compiled {
     }
   }
 
+  template <int R, std::uint32_t Pairs, std::uint32_t Flags, bool IsImaginary, JitList List>
+  static __device__ __forceinline__ void choice(const Place& p, const T* in_payload) {
+    using tile::ChoiceLift;
+    constexpr bool kSigned = Flags & ChoiceLift::kSigned;
+    const auto num = [&](std::uint32_t k) { return number<List>(p, k, in_payload + k); };
+    const T* const own =
+        kSigned ? ChoiceLift::signed_factors(in_payload, p.context.thread, p.tile) : nullptr;
+    tile::choice_lift<R, RB>(p.a, Pairs, kSigned, Flags & ChoiceLift::kReversed, IsImaginary,
+                             num(0), kSigned ? T{0} : num(1), [&](std::uint32_t c) {
+                               const std::uint32_t at = ChoiceLift::kFirstFactor + 2 * c;
+                               return kSigned ? Complex<T>{own[2 * c], own[2 * c + 1]}
+                                              : Complex<T>{num(at), num(at + 1)};
+                             });
+  }
+
   template <int R, std::uint32_t Kind>
   static __device__ __forceinline__ void tau(Complex<T> (&a)[1 << RB], T tau) {
     tile::map_upper<R, RB>(a, [&](Complex<T> x) { return tile::times_tau<Kind>(x, tau); });
@@ -437,6 +452,10 @@ struct Compiled {
       TW_ONE_BIT(kPhaseLift, (phase<R, kPhaseLift, kList>(p, head, payload)))
       TW_ONE_BIT(kPhaseUpperLift, (phase<R, kPhaseUpperLift, kList>(p, head, payload)))
       TW_ONE_BIT(kPhasePairsLift, (phase<R, kPhasePairsLift, kList>(p, head, payload)))
+      TW_ONE_BIT(
+          kChoiceLift,
+          (choice<R, op.pairs, static_cast<std::uint32_t>(head.factor()), head.index() != 0, kList>(
+              p, in_payload)))
       TW_ONE_BIT(kLift, (lift<R, RB>(p.a, lift_numbers<kList>(p, payload))))
 #undef TW_ONE_BIT
     } else {

@@ -185,6 +185,8 @@ TW_HD void apply_op(Complex<T> (&a)[1 << RB], ListedOp now, const std::byte* chu
                   (phase_and_lift<R, RB, kPhaseUpperLift>(a, head, payload(), context)))
       TW_EACH_BIT(kPhasePairsLift,
                   (phase_and_lift<R, RB, kPhasePairsLift>(a, head, payload(), context)))
+      TW_EACH_BIT(kChoiceLift,
+                  (choice_lift<R, RB>(a, head, pairs(), numbers(), context.thread, tile)))
 #endif
       TW_EACH_BIT(kPhase, (bit_phase<R, RB, kPhase>(a, head, payload(), context)))
       TW_EACH_BIT(kPhaseUpper, (bit_phase<R, RB, kPhaseUpper>(a, head, payload(), context)))

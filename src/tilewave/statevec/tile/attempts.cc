@@ -20,7 +20,7 @@ ChunkLimits chunk_limits(const Shape& shape) {
 namespace {
 
 TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const ChunkLimits& limits,
-                 int tries, bool compiled, bool butterflies) {
+                 int tries, detail::LiftStyle style) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -35,8 +35,8 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   bool any = false, best_turned = false, too_long = false;
   std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
-    choice.compiled = compiled;
-    choice.butterflies = butterflies;
+    choice.style = style;
+    choice.chains = style == detail::LiftStyle::kChoices && plan.precision == Precision::kSingle;
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();
@@ -104,17 +104,32 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
                     const ChunkLimits& limits, int tries, bool compiled) {
-  if (!compiled) return best_of(plan, pass, shape, limits, tries, false, false);
-  // A phase and the lift behind it at once are fewer multiply-adds, but code of their own: where
-  // operations share code, the lift would be a jump.
-  TilePass best = best_of(plan, pass, shape, limits, tries, true, true);
-  const int steps = jit_steps(best);
-  if (steps == 1) return best;
-  TilePass apart = best_of(plan, pass, shape, limits, tries, true, false);
-  const int steps_apart = jit_steps(apart);
+  using detail::LiftStyle;
+  if (!compiled) return best_of(plan, pass, shape, limits, tries, LiftStyle::kInterpreted);
+  // Phases and lifts at once are fewer multiply-adds, but code of their own: where operations share
+  // code, a lift may be a jump.
   const double jump = costs_for(shape.precision, true).code_step;
-  const bool is_cheaper = apart.cost_ms + jump * steps_apart < best.cost_ms + jump * steps;
-  return steps_apart && (!steps || is_cheaper) ? apart : best;
+  // as good as predictions are: a pass of a QFT that was to take 4% less took 8% more
+  const double choices_margin = shape.precision == Precision::kDouble ? 1.05 : 1.02;
+  struct Written {
+    TilePass pass;
+    int steps;  ///< 0: the code is too long
+    double cost;
+  };
+  const auto write = [&](LiftStyle style) {
+    TilePass written = best_of(plan, pass, shape, limits, tries, style);
+    const int steps = jit_steps(written);
+    const double margin = style == LiftStyle::kChoices ? choices_margin : 1;
+    const double cost = (written.cost_ms + jump * steps) * margin;
+    return Written{std::move(written), steps, cost};
+  };
+  Written best = write(LiftStyle::kChoices);
+  for (const LiftStyle style : {LiftStyle::kAtOnce, LiftStyle::kApart}) {
+    if (style == LiftStyle::kApart && best.steps == 1) break;
+    Written other = write(style);
+    if (other.steps && (!best.steps || other.cost < best.cost)) best = std::move(other);
+  }
+  return std::move(best.pass);
 }
 
 double try_s(const Pass& pass) {

@@ -25,6 +25,14 @@ struct LocalTerm {
   std::uint64_t turns = 0;
 };
 
+/// How lifts and the phases before them are written; all but the first are for compiled kernels.
+enum class LiftStyle {
+  kInterpreted,
+  kApart,    ///< phases, then lifts, which share code
+  kAtOnce,   ///< a phase of one bit and the lift behind it at once, see kPhaseLift
+  kChoices,  ///< and lifts with a factor of each pair, see kChoiceLift (choices.cc)
+};
+
 /// Choices that are tried against each other.
 struct EmitChoice {
   /// Emit all waiting terms at once when this many slots that wait are mixed later in the pass.
@@ -36,8 +44,10 @@ struct EmitChoice {
   bool tables = true;           ///< constant phases of several register bits may be one table
   bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
-  bool compiled = false;                     ///< the program gets a kernel of its own
-  bool butterflies = false;  ///< phases and the lifts behind them at once, see kPhaseLift
+  LiftStyle style = LiftStyle::kInterpreted;
+  bool chains = false;  ///< see lay_out()
+
+  bool compiled() const { return style != LiftStyle::kInterpreted; }
 };
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
@@ -53,7 +63,7 @@ class Emitter {
         shape_(shape),
         limits_(limits),
         choice_(choice),
-        costs_(costs_for(shape.precision, choice.compiled)) {
+        costs_(costs_for(shape.precision, choice.compiled())) {
     TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     TW_CHECK(shape.thread_bits() <= kSignTileShift, "more threads than signs know");
     for (double& m : magnitude_) m = 1;
@@ -102,6 +112,20 @@ class Emitter {
                       const std::vector<std::uint64_t>& pairs);
   void lift(int slot, double t);
   bool lift_with_phase(double& m, double t);
+  struct LiftWay;
+  struct LiftSearch;
+  std::optional<LiftWay> lift_way(int slot, double t, bool is_reversed,
+                                  std::vector<SlotTerm>& pool) const;
+  double cost_of_left(const LiftSearch& search, const std::vector<SlotTerm>& pool) const;
+  void search_lifts(LiftSearch& search, std::uint32_t left, const LiftWay* before,
+                    const std::vector<SlotTerm>& pool, double cost) const;
+  std::size_t lifts_with_phases(const std::vector<Phase>& phases, std::size_t phase,
+                                std::size_t item);
+  void look_ahead(LiftSearch& search, const std::vector<Phase>& phases, std::size_t phase,
+                  std::size_t item) const;
+  bool has_range_for(int slot, double t, bool is_reversed) const;
+  void choice_lift(const LiftWay& way, double t);
+  bool plain_lift(int slot, double t);
   void wait(const SlotTerm& term);
   bool turned_lift(int slot, double t);
   /// The two bits of a waiting half turn: register bits, and bits of the key of signs.
@@ -181,6 +205,7 @@ class Emitter {
   std::vector<std::int32_t> costly_folds_;
   SlotPass slots_;
   double magnitude_[kMaxTileQubits];
+  double unit_ = 1;  ///< what 1 stands for where all halves are 0-halves
   const SlotLayout* layout_ = nullptr;
   std::vector<SlotTerm> pool_;
   std::uint32_t future_ = 0;        ///< slots mixed by later operations

@@ -101,7 +101,10 @@ enum OpCode : std::uint32_t {
   kPhaseLift = 91,
   kPhaseUpperLift = 96,
   kPhasePairsLift = 101,
-  kNumOpCodes = 106,
+  /// The same with a constant factor for each pair of amplitudes, one of four, see ChoiceLift.
+  /// Compiled kernels alone.
+  kChoiceLift = 106,
+  kNumOpCodes = 111,
   kFirstCompiledCode = kSignedTau  ///< it and those after it: compiled kernels alone
 };
 // A lift is y += a x, x -= s y with x the 0-half: lifts run in place, since one that needs both old
@@ -170,6 +173,40 @@ enum class FactorClass : std::uint32_t {
 
 constexpr std::uint32_t kWholeLanes = 32;
 constexpr int kLaneSplit = 2;
+
+/// What an operation kChoiceLift does: y = x + w y, x -= s y. OpHead::pairs: bits 2k and 2k + 1,
+/// the number c of pair k's w. payload: s, g, w of c = 0 to 3 (complex, each with g in it; those
+/// behind the last one used are left out); w of c = 0 is g or, with `index` kImaginary, i g. With
+/// kSigned: s, the number of a SignBit (32 bits), w of c = 0 to 3, and the same where that bit
+/// is 1.
+struct ChoiceLift {
+  static constexpr std::uint32_t kSigned = 1, kReversed = 2;  ///< OpWord::kind(); x is the 1-half
+  static constexpr std::uint32_t kImaginary = 1;
+  static constexpr int kFactors = 4;
+  static constexpr int kFirstFactor = 2;  ///< numbers of the payload before the first w
+
+  static constexpr std::uint32_t of_pair(std::uint32_t pairs, int k) { return pairs >> 2 * k & 3; }
+  /// The numbers of w with kSigned.
+  template <class T>
+  static TW_HD const T* signed_factors(const T* numbers, std::uint32_t thread, std::uint32_t tile) {
+    const auto bit = *reinterpret_cast<const std::uint32_t*>(numbers + 1);
+    return numbers + kFirstFactor + (SignBit::is_set(bit, thread, tile) ? 2 * kFactors : 0);
+  }
+  /// How many pairs have number c.
+  static constexpr int count(std::uint32_t pairs, std::uint32_t c) {
+    int sum = 0;
+    for (int k = 0; k < 16; ++k) sum += of_pair(pairs, k) == c;
+    return sum;
+  }
+  /// Numbers of the payload.
+  static constexpr int num_numbers(std::uint32_t pairs, bool is_signed) {
+    if (is_signed) return kFirstFactor + 2 * 2 * kFactors;
+    int last = 0;
+    for (int c = 1; c < kFactors; ++c)
+      last = count(pairs, static_cast<std::uint32_t>(c)) ? c : last;
+    return kFirstFactor + (last ? 2 * (last + 1) : 0);
+  }
+};
 
 /// 16 bytes, then OpControls when the operation is controlled, then the payload.
 struct OpHead {

@@ -13,6 +13,21 @@ int pairs_of(const ListedOp& op, std::uint32_t bit) {
   return pairs;
 }
 
+std::vector<int> uses_of_numbers(const ListedOp& op) {
+  const std::uint32_t code = op.word.code();
+  if (code >= kRotate && code < kMatrix1) {
+    const int uses = 2 * pairs_of(op, code - kRotate);
+    return {2 * uses, uses};
+  }
+  if (code >= kMatrix1 && code < kMatrix2)
+    return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
+  if ((code >= kTauOne && code < kPhase) || code >= kSignedTau) return {kLiftUses};
+  if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
+  const bool is_phase = code == kPhaseAll || code == kPhaseSet;
+  if (is_phase && op.word.factor() == FactorClass::kConstant) return {kLiftUses, kLiftUses};
+  return {};
+}
+
 int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   const std::uint32_t code = op.word.code();
   constexpr std::uint32_t kBits = (1u << kMaxRegisterBits) - 1;
@@ -22,6 +37,12 @@ int bytes_of(const ListedOp& op, int table_entries, Precision precision) {
   }
   if (code >= kTable && code < kCross) return table_entries * kJitTableEntryBytes;
   if (code >= kLift && code < kTable) return kJitLiftBytes;
+  if (code >= kChoiceLift) {
+    constexpr int kPairs = 1 << (kMaxRegisterBits - 1);
+    const bool is_signed = static_cast<std::uint32_t>(op.word.factor()) & ChoiceLift::kSigned;
+    return kJitLiftBytes +
+           (kPairs - (is_signed ? 0 : ChoiceLift::count(op.pairs, 0))) * kJitTurnedPairBytes;
+  }
   if (code >= kPhaseLift) return code_bytes(code - kPhaseLift + kPhase) * 2 / 3 - kJitLiftBytes / 2;
   if (code >= kSignedTau) return kJitLiftBytes / 2;
   if (code == kExchange) return kJitExchangeBytes;

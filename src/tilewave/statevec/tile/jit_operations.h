@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/program.h"
@@ -53,6 +54,10 @@ class Operations {
 
 /// Pairs of amplitudes that an operation on register bit `bit` acts on.
 int pairs_of(const ListedOp& op, std::uint32_t bit);
+
+/// How many instructions need each number of an operation that begins with its numbers.
+std::vector<int> uses_of_numbers(const ListedOp& op);
+constexpr int kLiftUses = 1 << kMaxRegisterBits;
 
 /// Bytes of machine code (sm_90) of an operation, by prediction. table_entries: multiplications of
 /// a table.

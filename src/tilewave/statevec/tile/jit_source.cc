@@ -18,7 +18,9 @@ namespace {
 /// Of machine code, by prediction, beyond which operations share it.
 int most_code_bytes(const Shape& shape) {
   const bool is_double = shape.precision == Precision::kDouble;
-  return is_double && !shape.block_bits ? kJitDoubleCodeBytes : kJitCodeBytes;
+  return !is_double         ? kJitSingleCodeBytes
+         : shape.block_bits ? kJitWideCodeBytes
+                            : kJitDoubleCodeBytes;
 }
 
 class Writer {
@@ -79,6 +81,8 @@ class Writer {
         add(exchanges_, exchange(operations, at + sizeof(OpHead)));
       } else if (code == kTurnedLayer) {
         add(turned_, turned(operations, op.pairs, at, own));
+      } else if (code >= kChoiceLift) {
+        own = numbers_of_choice(operations, op, at + sizeof(OpHead));
       } else if ((code >= kPhase && code < kGeneral) || code >= kPhaseLift) {
         own = numbers_of_phase(operations, op.word, at + sizeof(OpHead));
       } else {
@@ -138,7 +142,6 @@ class Writer {
     std::uint64_t bits = 0;
     int uses = 0;  ///< 0: each thread has its own, or there is none
   };
-  static constexpr int kLiftUses = 1 << kMaxRegisterBits;
 
   /// Adds to each operation whether a basic block ends before it.
   void end_basic_blocks(const std::vector<int>& bytes, const std::vector<bool>& is_exchange) {
@@ -177,22 +180,6 @@ class Writer {
     return all;
   }
 
-  /// Of the operations that begin with their numbers.
-  static std::vector<int> uses_of_numbers(const ListedOp& op) {
-    const std::uint32_t code = op.word.code();
-    if (code >= kRotate && code < kMatrix1) {
-      const int uses = 2 * pairs_of(op, code - kRotate);
-      return {2 * uses, uses};
-    }
-    if (code >= kMatrix1 && code < kMatrix2)
-      return std::vector<int>(8, 2 * pairs_of(op, code - kMatrix1));
-    if ((code >= kTauOne && code < kPhase) || code >= kSignedTau) return {kLiftUses};
-    if (code >= kLift && code < kTable) return {kLiftUses, kLiftUses};
-    const bool is_phase = code == kPhaseAll || code == kPhaseSet;
-    if (is_phase && op.word.factor() == FactorClass::kConstant) return {kLiftUses, kLiftUses};
-    return {};
-  }
-
   /// Of a phase on one register bit: W, g and s, and the factors of pairs, of which the one of bit
   /// b is multiplied by once for each choice of the bits above.
   std::vector<Number> numbers_of_phase(const Operations& operations, OpWord word,
@@ -216,6 +203,24 @@ class Writer {
     }
     append(own, numbers_at(operations, payload + 32, uses));
     return own;
+  }
+  /// Of a ChoiceLift: threads have factors of their own where a sign chooses them.
+  std::vector<Number> numbers_of_choice(const Operations& operations, const ListedOp& op,
+                                        std::size_t payload) const {
+    constexpr int kPairs = 1 << (kMaxRegisterBits - 1);
+    const bool is_signed = static_cast<std::uint32_t>(op.word.factor()) & ChoiceLift::kSigned;
+    std::vector<int> uses(static_cast<std::size_t>(ChoiceLift::num_numbers(op.pairs, is_signed)));
+    uses[0] = kLiftUses;
+    for (int k = 0; k < kPairs && !is_signed; ++k) {
+      const std::size_t c = ChoiceLift::of_pair(op.pairs, k);
+      if (c == 0) {
+        uses[1] += 2;
+      } else {
+        uses[ChoiceLift::kFirstFactor + 2 * c] += 2;
+        uses[ChoiceLift::kFirstFactor + 2 * c + 1] += 2;
+      }
+    }
+    return numbers_at(operations, payload, uses);
   }
   static void append(std::vector<Number>& to, const std::vector<Number>& more) {
     to.insert(to.end(), more.begin(), more.end());

@@ -245,19 +245,20 @@ Plan plan_without_matrices(const circuit::Circuit& c, const Shape& shape) {
 
 /// Of `program`, which stands for a pass of the plan, on random amplitudes: the largest error, over
 /// the largest amplitude.
+template <class T = double>
 double emulated_error(const Plan& plan, std::size_t p, const TilePass& program,
                       std::mt19937_64& random) {
   const Pass& pass = plan.passes[p];
   std::vector<cplx> reference(bit(plan.num_qubits));
-  std::vector<Complex<double>> state(reference.size());
+  std::vector<Complex<T>> state(reference.size());
   std::normal_distribution<double> normal;
   for (std::uint64_t x = 0; x < reference.size(); ++x) {
     if (x & pass.known_zero_before) continue;
     reference[x] = {normal(random), normal(random)};
-    state[x] = {reference[x].real(), reference[x].imag()};
+    state[x] = {static_cast<T>(reference[x].real()), static_cast<T>(reference[x].imag())};
   }
   reference_pass(plan, pass, reference);
-  emulate_pass(program, std::span<Complex<double>>(state));
+  emulate_pass(program, std::span<Complex<T>>(state));
   double worst = 0, largest = 1e-3;
   for (std::uint64_t x = 0; x < reference.size(); ++x) {
     if (x & pass.known_zero_after) continue;
@@ -288,10 +289,12 @@ TEST(JitSource, passes_of_controlled_rotations_fit) {
   }
 }
 
-bool has_signed_tau(const TilePass& pass) {
+bool has_signs(const TilePass& pass) {
   std::set<std::uint32_t> kinds;
   add_kinds(pass, kinds);
-  return kinds.contains(kSignedTau);
+  const std::uint32_t choices = kNumOpCodes + 2 * ChoiceLift::kSigned;
+  return kinds.contains(kSignedTau) || kinds.contains(choices) ||
+         kinds.contains(choices + 2 * ChoiceLift::kReversed);
 }
 
 // ZZ of a register bit and another one is a constant phase with a sign.
@@ -320,8 +323,8 @@ TEST(JitSource, phases_with_a_sign_agree_with_their_meaning) {
     const Plan plan = plan_without_matrices(c, shape);
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
       const TilePass pass = lower_pass(plan, p, shape, chunk_limits(shape), 3, true);
-      with_signs += has_signed_tau(pass);
-      EXPECT_FALSE(has_signed_tau(lower_pass(plan, p, shape, chunk_limits(shape), 3)));
+      with_signs += has_signs(pass);
+      EXPECT_FALSE(has_signs(lower_pass(plan, p, shape, chunk_limits(shape), 3)));
       EXPECT_LT(emulated_error(plan, p, pass, random), 1e-13) << "seed " << seed << " pass " << p;
     }
   }
@@ -333,7 +336,7 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
   std::set<std::uint32_t> kinds, others;
   for (const Shape& shape :
        {Shape{12, 5, 3, Precision::kDouble}, Shape{13, 5, 3, Precision::kDouble, 1}}) {
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    for (std::uint64_t seed = 0; seed < 36; ++seed) {
       RandomPassOptions options;
       options.num_qubits = 13 + static_cast<int>(seed % 3);
       options.tile_qubits = shape.tile_qubits;
@@ -343,7 +346,7 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
       options.known_zeros = seed % 4 == 3;
       options.turned = seed % 2;
       std::mt19937_64 random(seed);
-      const Plan plan = random_pass(options, random);
+      const Plan plan = seed < 24 ? random_pass(options, random) : random_chain(options, random);
       const TilePass program = lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);
       std::set<std::uint32_t> own;
       add_kinds(program, own);
@@ -358,6 +361,28 @@ TEST(JitSource, programs_for_kernels_agree_with_their_meaning) {
   }
   EXPECT_TRUE(has_compiled_kinds(kinds));
   EXPECT_LT(*others.rbegin(), kFirstCompiledCode) << "the interpreter does not know it";
+}
+
+// What lifts with phases leave out adds up over a pass: never to more than numbers hold.
+TEST(JitSource, long_chains_stay_in_range) {
+  const Shape shape{13, 5, 4, Precision::kSingle};
+  int with_choices = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    RandomPassOptions options;
+    options.num_qubits = 13;
+    options.tile_qubits = shape.tile_qubits;
+    options.row_bits = shape.row_bits;
+    options.num_actions = seed % 2 ? 1200 : 200;
+    options.precision = shape.precision;
+    std::mt19937_64 random(seed);
+    const Plan plan = random_chain(options, random);
+    const TilePass program = lower_pass(plan, 0, shape, chunk_limits(shape), 1, true);
+    std::set<std::uint32_t> kinds;
+    add_kinds(program, kinds);
+    EXPECT_LT(emulated_error<float>(plan, 0, program, random), 1e-5) << "seed " << seed;
+    with_choices += kinds.contains(kChoiceLift);
+  }
+  EXPECT_GE(with_choices, 3);
 }
 
 }  // namespace

@@ -317,17 +317,23 @@ TW_HD void phase_by(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pa
   }
 }
 
+/// y = x + w y, each number where it was as soon as nothing needs the one before.
+template <class T>
+TW_HD void add_product(const Complex<T>& x, Complex<T> w, Complex<T>& y) {
+  const T cross = x.im + w.im * y.re;
+  y.re = x.re + w.re * y.re;
+  y.re -= w.im * y.im;
+  y.im = cross + w.re * y.im;
+}
+
 /// The same and a lift, as butterflies y = x + w y, x -= s y with y in the 1-half: six
 /// multiply-adds a pair instead of eight. Kind: kPhaseLift and those after it.
 template <int R, int RB, std::uint32_t Kind, class T>
 TW_HD void butterflies(Complex<T> (&a)[1 << RB], Complex<T> w, const Complex<T>* pairs, T s) {
   const auto one = [&](int j, Complex<T> own) {
     Complex<T>&x = a[j & ~(1 << R)], &y = a[j];
-    Complex<T> sum{x.re + own.re * y.re, x.im + own.re * y.im};
-    sum.re -= own.im * y.im;
-    sum.im += own.im * y.re;
-    x = {x.re - s * sum.re, x.im - s * sum.im};
-    y = sum;
+    add_product(x, own, y);
+    x = {x.re - s * y.re, x.im - s * y.im};
   };
   constexpr int kHighest = Kind == kPhaseLift ? -1 : RB - 2;
   constexpr int kLowest = Kind == kPhaseLift ? RB - 1 : Kind == kPhaseUpperLift ? R : 0;
@@ -369,6 +375,47 @@ TW_HD void phase_and_lift(Complex<T> (&a)[1 << RB], OpWord head, const std::byte
   const BitFactors<T> f = bit_factors<RB, Kind != kPhaseLift>(head, payload, c);
   const auto* numbers = reinterpret_cast<const T*>(payload + 16);
   butterflies<R, RB, Kind>(a, lifted_factor(head, f.w, numbers[0]), f.pairs, numbers[1]);
+}
+
+/// See ChoiceLift. factor(c): w of number c.
+template <int R, int RB, class T, class F>
+TW_HD void choice_lift(Complex<T> (&a)[1 << RB], std::uint32_t pairs, bool is_signed,
+                       bool is_reversed, bool is_imaginary, T s, T g, const F& factor) {
+  TW_UNROLL
+  for (std::uint32_t c = 0; c < ChoiceLift::kFactors; ++c) {
+    const bool is_power = c == 0 && !is_signed;
+    const Complex<T> w = is_power || !ChoiceLift::count(pairs, c) ? Complex<T>{} : factor(c);
+    TW_UNROLL
+    for (int k = 0; k < 1 << (RB - 1); ++k) {
+      if (ChoiceLift::of_pair(pairs, k) != c) continue;
+      const int lower = without_bit<R>(k), upper = lower | 1 << R;
+      Complex<T>&x = a[is_reversed ? upper : lower], &y = a[is_reversed ? lower : upper];
+      if (is_power && is_imaginary) {
+        const T other = x.im + g * y.re;
+        y = {x.re - g * y.im, other};
+      } else if (is_power) {
+        y = {x.re + g * y.re, x.im + g * y.im};
+      } else {
+        add_product(x, w, y);
+      }
+      x = {x.re - s * y.re, x.im - s * y.im};
+    }
+  }
+}
+
+/// The same with what an operation holds.
+template <int R, int RB, class T>
+TW_HD void choice_lift(Complex<T> (&a)[1 << RB], OpWord head, std::uint32_t pairs, const T* numbers,
+                       std::uint32_t thread, std::uint32_t tile) {
+  const auto flags = static_cast<std::uint32_t>(head.factor());
+  const bool is_signed = flags & ChoiceLift::kSigned;
+  const T* const first = is_signed ? ChoiceLift::signed_factors(numbers, thread, tile)
+                                   : numbers + ChoiceLift::kFirstFactor;
+  choice_lift<R, RB>(a, pairs, is_signed, flags & ChoiceLift::kReversed,
+                     head.index() == ChoiceLift::kImaginary, numbers[0], numbers[1],
+                     [&](std::uint32_t c) {
+                       return Complex<T>{first[2 * c], first[2 * c + 1]};
+                     });
 }
 
 /// An amplitude times a constant phase, but for a real factor.

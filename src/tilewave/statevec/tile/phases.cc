@@ -227,7 +227,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     }
     return;
   }
-  if (choice_.compiled && pairs.empty()) {
+  if (choice_.compiled() && pairs.empty()) {
     const std::optional<SignedPhase> sign = signed_phase(terms);
     const cplx w = sign ? factor_of(sign->turns) : cplx(0, 1);
     if (std::abs(w.real()) >= std::abs(w.imag())) {
@@ -386,7 +386,7 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
     table.offset = offset;
     return true;
   };
-  if (choice_.compiled) {
+  if (choice_.compiled()) {
     // amplitudes of equal phases share a number, those of the most frequent one need none
     for (std::vector<std::uint64_t>* turns : {&table.turns, &mirrored}) {
       for (std::size_t j = 0; j < turns->size(); ++j) {

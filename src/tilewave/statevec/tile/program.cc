@@ -16,14 +16,16 @@ namespace detail {
 
 /// [[1, -t], [t, 1]] on diag(1, m), without the factors 1 + t^2 and m / (1 + t^2) of its result.
 void Emitter::lift(int slot, double t) {
+  const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
+  if (last_bit_ != bit && plain_lift(slot, t)) return;
   double& m = magnitude_[slot];
   constexpr double kSmallest = 1.0 / 256;  // keeps twelve slots inside the range of a float
   if (std::abs(m) < kSmallest) reset_magnitude(slot);
   const double size = 1 + t * t;
   out_.frame.scale_re *= size;
   out_.frame.scale_im *= size;
-  const auto bit = static_cast<std::uint32_t>(layout_->bit_of[slot]);
-  if (choice_.butterflies && last_bit_ == bit && lift_with_phase(m, t)) return;
+  unit_ *= std::sqrt(size);
+  if (choice_.style >= LiftStyle::kAtOnce && last_bit_ == bit && lift_with_phase(m, t)) return;
   std::vector<std::byte> payload;
   put(payload, t / m);
   put(payload, t * m / size);
@@ -288,7 +290,8 @@ TilePass Emitter::run() {
     slots_.ops[static_cast<std::size_t>(index)].folds = false;
   Arrival arrival;
   std::vector<Phase> phases = schedule(arrival);
-  const std::vector<SlotLayout> layouts = lay_out(slots_, phases, shape_, arrival, choice_.compact);
+  const std::vector<SlotLayout> layouts =
+      lay_out(slots_, phases, shape_, arrival, choice_.compact, choice_.chains);
   const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
   for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
     order_in_layers(slots_, layouts[f], phases[f].items);
@@ -344,6 +347,11 @@ TilePass Emitter::run() {
                       : soon[i + 1] & ~slots_.terms[static_cast<std::size_t>(items[i].term)].slots;
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
+      if (const std::size_t count = lifts_with_phases(phases, f, i)) {
+        i += count - 1;
+        index += count;
+        continue;
+      }
       if (items[i].op < 0) {
         wait(slots_.terms[static_cast<std::size_t>(items[i].term)]);
       } else {

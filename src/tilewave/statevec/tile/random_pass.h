@@ -28,6 +28,15 @@ struct RandomPassOptions {
   Precision precision = Precision::kDouble;
 };
 
+/// Where the positions that are known zeros and not mixed are after the store.
+inline std::uint64_t still_zero(const Pass& pass, std::uint64_t mixed) {
+  std::uint64_t zero = pass.known_zero_before & ~mixed, after = zero;
+  for (std::uint8_t p : pass.active) after &= ~bit(p);
+  for (std::size_t i = 0; i < pass.active.size(); ++i)
+    after |= zero >> pass.active[i] & 1 ? bit(pass.dest[i]) : 0;
+  return after;
+}
+
 /// A plan of one random pass. Matrices are unitary only in the mean: entries are scaled to keep
 /// norms near 1.
 inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
@@ -151,15 +160,7 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
     pass.actions.push_back(a);
   }
   pass.scale = below(3) == 0 ? cplx(1) : below(2) ? cplx(0.7) : cplx(0.6, -0.8);
-  for (int p = 0; p < o.num_qubits; ++p) {
-    if (pass.known_zero_before >> p & ~mixed >> p & 1) {
-      int to = p;
-      for (std::size_t i = 0; i < pass.active.size(); ++i) {
-        if (pass.active[i] == p) to = pass.dest[i];
-      }
-      pass.known_zero_after |= bit(to);
-    }
-  }
+  pass.known_zero_after = still_zero(pass, mixed);
   for (int p : position) {
     if (below(6) == 0 && !(pass.known_zero_after >> p & 1)) pass.store_flips |= bit(p);
   }
@@ -170,20 +171,71 @@ inline Plan random_pass(const RandomPassOptions& o, std::mt19937_64& rng) {
   return plan;
 }
 
+/// Layers of parities of neighbouring positions and of lifts, as the steps of an Ising chain have
+/// them: most by the same angle, some lifts by a small one.
+inline Plan random_chain(const RandomPassOptions& o, std::mt19937_64& rng) {
+  const auto below = [&](int n) { return static_cast<int>(rng() % static_cast<std::uint64_t>(n)); };
+  RandomPassOptions none = o;
+  none.num_actions = 0;
+  Plan plan = random_pass(none, rng);
+  Pass& pass = plan.passes[0];
+  const std::uint64_t turns = rng() >> 5;
+  for (int layer = 0; layer * 10 < o.num_actions; ++layer) {
+    Action phases;
+    phases.kind = ActionKind::kPhase;
+    phases.first = static_cast<std::uint32_t>(plan.terms.size());
+    for (int p = 0; p + 1 < o.num_qubits; ++p) {
+      const std::uint64_t one = bit(p), other = bit(p + 1);
+      if (below(8) == 0) continue;
+      for (std::uint64_t mask : {one, other}) plan.terms.push_back({mask, turns});
+      plan.terms.push_back({one | other, ~(2 * turns) + 1});
+    }
+    phases.count = static_cast<std::uint32_t>(plan.terms.size()) - phases.first;
+    pass.actions.push_back(phases);
+    for (const std::uint8_t p : pass.active) {
+      if (below(6) == 0) continue;
+      Action lift;
+      lift.kind = ActionKind::kLift;
+      lift.num_targets = 1;
+      lift.targets[0] = p;
+      lift.m[0] = below(12) ? (below(4) ? 0.15 : -0.4) : 0.03;
+      lift.pre_turns = layer == 0 || below(12) == 0 ? std::uint64_t(below(4)) << 62 : 0;
+      pass.actions.push_back(lift);
+      pass.scale /= std::sqrt(1 + lift.m[0] * lift.m[0]);
+    }
+  }
+  std::uint64_t mixed = 0;
+  for (const Action& a : pass.actions) {
+    if (a.kind == ActionKind::kLift) mixed |= a.target_mask();
+  }
+  pass.known_zero_after = still_zero(pass, mixed);
+  pass.store_flips &= ~pass.known_zero_after;
+  return plan;
+}
+
+/// A kChoiceLift by its flags.
+inline std::uint32_t kind_of_choice(OpWord word) {
+  const auto flags = static_cast<std::uint32_t>(word.factor());
+  const bool is_imaginary =
+      !(flags & ChoiceLift::kSigned) && word.index() == ChoiceLift::kImaginary;
+  return kNumOpCodes + 2 * flags + is_imaginary;
+}
+
 /// Adds the kinds of operation (OpCode without its register bits) a program uses.
 inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
   constexpr std::uint32_t kKinds[] = {
-      kExchange,  kMatrixShared,   kPhaseAll,      kPhaseSet,   kLayer,       kFlip,
-      kRotate,    kMatrix1,        kMatrix2,       kFactored2,  kTauOne,      kTauI,
-      kTauReal,   kPhase,          kPhaseUpper,    kPhasePairs, kGeneral,     kLift,
-      kTable,     kTable + 1,      kTable + 2,     kCross,      kTurnedLayer, kSignedTau,
-      kPhaseLift, kPhaseUpperLift, kPhasePairsLift};
+      kExchange,  kMatrixShared,   kPhaseAll,       kPhaseSet,   kLayer,       kFlip,
+      kRotate,    kMatrix1,        kMatrix2,        kFactored2,  kTauOne,      kTauI,
+      kTauReal,   kPhase,          kPhaseUpper,     kPhasePairs, kGeneral,     kLift,
+      kTable,     kTable + 1,      kTable + 2,      kCross,      kTurnedLayer, kSignedTau,
+      kPhaseLift, kPhaseUpperLift, kPhasePairsLift, kChoiceLift};
   for (std::size_t at = 0; at < pass.code.size();) {
     const auto& chunk = *reinterpret_cast<const ChunkHead*>(pass.code.data() + at);
     std::size_t pc = at + sizeof(ChunkHead);
     for (;;) {
       const OpWord head{reinterpret_cast<const OpHead*>(pass.code.data() + pc)->word};
       if (head.code() == kEnd) break;
+      if (head.code() >= kChoiceLift) kinds.insert(kind_of_choice(head));
       kinds.insert(*(std::upper_bound(std::begin(kKinds), std::end(kKinds), head.code()) - 1));
       pc += head.extent();
     }
@@ -192,8 +244,15 @@ inline void add_kinds(const TilePass& pass, std::set<std::uint32_t>& kinds) {
 }
 constexpr std::size_t kNumKinds = 23;  ///< but for those of compiled kernels alone
 inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
+  for (const std::uint32_t flags : {0u, ChoiceLift::kSigned, ChoiceLift::kReversed,
+                                    ChoiceLift::kSigned | ChoiceLift::kReversed}) {
+    if (!kinds.contains(kNumOpCodes + 2 * flags)) return false;
+    if (!(flags & ChoiceLift::kSigned) && !kinds.contains(kNumOpCodes + 2 * flags + 1))
+      return false;
+  }
   return kinds.contains(kSignedTau) && kinds.contains(kPhaseLift) &&
-         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift);
+         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift) &&
+         kinds.contains(kChoiceLift);
 }
 
 /// Applies a pass to amplitudes in order of positions.

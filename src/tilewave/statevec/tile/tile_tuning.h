@@ -85,10 +85,16 @@ constexpr OpCosts compiled(OpCosts c, bool is_double) {
   c.signs = 0.05;
   c.flip = is_double ? 0.05 : 0.03;
   c.ties = is_double ? 0.01 : 0.005;
-  c.table_entry = is_double ? 0.006 : 0.0028;
+  c.table_entry = is_double ? 0.006 : 0.0038;
   c.table_number = is_double ? 0.004 : 0.002;
-  c.code_step = is_double ? 0.04 : 0.02;
-  if (!is_double) c.exchange = 0.45;
+  c.code_step = is_double ? 0.04 : 0.03;
+  if (!is_double) {
+    c.exchange = 0.4;
+    c.lift = c.bit_phase = c.pairs = 0.07;
+    c.tau = 0.035;
+    c.lanes = 0.03;
+    c.phase_all = 0.5;
+  }
   return c;
 }
 inline constexpr OpCosts kDoubleJitCosts = compiled(kDoubleCosts, true);
@@ -126,8 +132,8 @@ inline int code_bytes(std::uint32_t code) {
 /// instruction cache holds of their code as compiled, and bytes of machine code (sm_90) of load and
 /// store, of an exchange, of an entry of a table, of a lift, of a rotated pair of amplitudes, of 4
 /// bytes of a pair that some threads exchange, and of what such an operation has besides.
-inline constexpr int kJitCodeBytes = 108 << 10, kJitDoubleCodeBytes = 132 << 10,
-                     kJitMostCodeBytes = 150 << 10;
+inline constexpr int kJitSingleCodeBytes = 100 << 10, kJitWideCodeBytes = 108 << 10,
+                     kJitDoubleCodeBytes = 132 << 10, kJitMostCodeBytes = 150 << 10;
 inline constexpr int kJitFrameBytes = 16 << 10;
 /// The numbers that such a kernel takes as an argument, in all (from 2 KiB on the cache for
 /// arguments misses) and of operations side by side: what uniform registers hold.
@@ -136,7 +142,7 @@ inline constexpr int kJitNumberBytes = 2048, kJitKnownBytes = 192;
 /// argument; and where operations of double precision share code, which makes them spill.
 inline constexpr int kJitBasicBlockBytes = 24 << 10, kJitSharedBasicBlockBytes = 64 << 10;
 inline constexpr int kJitExchangeBytes = 2200, kJitTableEntryBytes = 64, kJitLiftBytes = 1040,
-                     kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48, kJitOtherBytes = 130,
-                     kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
+                     kJitTurnedPairBytes = 32, kJitRotatedPairBytes = 96, kJitFlippedWordBytes = 48,
+                     kJitOtherBytes = 130, kJitMatrix1Bytes = 4200, kJitMatrix2Bytes = 15000;
 
 }  // namespace tilewave::statevec::tile
