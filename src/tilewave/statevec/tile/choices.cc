@@ -21,21 +21,6 @@ constexpr double kSmallestLift = 1.0 / 16;           // see lift_with_phase()
 constexpr int kMostSteps = 3000;                     // of a search
 constexpr double kFactor = 1e-4, kOtherHalf = 1e-3;  // ms: between ways that are else the same
 
-// Within the rounding of sums of angles of 0.
-bool is_nothing(std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; }
-
-void add_term(std::vector<SlotTerm>& pool, const SlotTerm& term) {
-  const auto same = std::find_if(pool.begin(), pool.end(), [&](const SlotTerm& t) {
-    return t.slots == term.slots && t.tile == term.tile;
-  });
-  if (same == pool.end()) {
-    pool.push_back(term);
-  } else {
-    same->turns += term.turns;
-    if (is_nothing(same->turns)) pool.erase(same);
-  }
-}
-
 }  // namespace
 
 /// How a lift runs with what waits for it.
@@ -101,7 +86,7 @@ std::optional<Emitter::LiftWay> Emitter::lift_way(int slot, double t, bool is_re
   }
   way.cost = costs_.lift;
   pool = std::move(left);
-  if (taken.empty() && is_nothing(own)) {
+  if (taken.empty() && is_rounding(own)) {
     if (is_reversed) return std::nullopt;
     return way;
   }
@@ -120,14 +105,14 @@ std::optional<Emitter::LiftWay> Emitter::lift_way(int slot, double t, bool is_re
   for (std::uint64_t quarter = 0; !way.is_signed && quarter < 4; ++quarter) {
     const auto others =
         static_cast<int>(std::count_if(of_pair, of_pair + kPairs, [&](std::uint64_t x) {
-          return !is_nothing(x - (quarter << 62));
+          return !is_rounding(x - (quarter << 62));
         }));
     if (quarter == 0 || others < turned) turned = others, known[0] = quarter << 62;
     count = 1;
   }
   for (int k = 0; k < kPairs; ++k) {
     int c = 0;
-    while (c < count && !is_nothing(of_pair[k] - known[c])) ++c;
+    while (c < count && !is_rounding(of_pair[k] - known[c])) ++c;
     if (c == count) {
       if (count == ChoiceLift::kFactors) return std::nullopt;
       known[count++] = of_pair[k];

@@ -52,6 +52,11 @@ struct EmitChoice {
 
 void append(std::vector<std::byte>& to, const void* data, std::size_t num_bytes);
 
+/// Within the rounding of sums of angles of 0.
+inline bool is_rounding(std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; }
+/// Adds a term to those that wait.
+void add_term(std::vector<SlotTerm>& terms, const SlotTerm& term);
+
 inline void pad16(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 15) / 16 * 16); }
 
 class Emitter {

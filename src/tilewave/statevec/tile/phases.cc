@@ -18,9 +18,6 @@ namespace {
 
 constexpr std::uint32_t kLaneMask = (1u << kLaneBits) - 1;
 
-// Within the rounding of sums of angles of 0.
-bool is_rounding(std::uint64_t turns) { return turns + (1u << 13) < 1u << 14; }
-
 FactorClass class_of(const std::vector<LocalTerm>& terms) {
   FactorClass kind = FactorClass::kConstant;
   for (const LocalTerm& t : terms) {
@@ -36,6 +33,18 @@ FactorClass class_of(const std::vector<LocalTerm>& terms) {
 }
 
 }  // namespace
+
+void add_term(std::vector<SlotTerm>& terms, const SlotTerm& term) {
+  const auto same = std::find_if(terms.begin(), terms.end(), [&](const SlotTerm& t) {
+    return t.slots == term.slots && t.tile == term.tile;
+  });
+  if (same == terms.end()) {
+    if (!is_rounding(term.turns)) terms.push_back(term);
+    return;
+  }
+  same->turns += term.turns;
+  if (is_rounding(same->turns)) terms.erase(same);
+}
 
 /// Lane factors: a product of two tables unless a term ties bits of both.
 void Emitter::put_lanes(OpHead& head, const std::vector<LocalTerm>& terms, double magnitude,
@@ -293,17 +302,7 @@ bool Emitter::map_terms(const SlotOp& map, std::vector<SlotTerm>& terms) const {
       return false;
     }
   }
-  for (const SlotTerm& t : moved) {
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](const SlotTerm& other) {
-      return other.slots == t.slots && other.tile == t.tile;
-    });
-    if (same == kept.end()) {
-      kept.push_back(t);
-    } else {
-      same->turns += t.turns;
-    }
-  }
-  std::erase_if(kept, [](const SlotTerm& t) { return t.turns == 0; });
+  for (const SlotTerm& t : moved) add_term(kept, t);
   terms = std::move(kept);
   return true;
 }

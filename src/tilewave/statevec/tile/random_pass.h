@@ -251,8 +251,7 @@ inline bool has_compiled_kinds(const std::set<std::uint32_t>& kinds) {
       return false;
   }
   return kinds.contains(kSignedTau) && kinds.contains(kPhaseLift) &&
-         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift) &&
-         kinds.contains(kChoiceLift);
+         kinds.contains(kPhaseUpperLift) && kinds.contains(kPhasePairsLift);
 }
 
 /// Applies a pass to amplitudes in order of positions.
