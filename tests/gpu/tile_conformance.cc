@@ -113,9 +113,10 @@ class TileConformance : public testing::Test {
   }
 };
 
+enum class PassKind { kAny, kTurned, kChains };
+
 /// Passes as kernels compiled for them, against the meaning of the pass and, bit by bit as far as
 /// roundings allow, the interpreter. Adds the kinds of operations to `kinds`.
-enum class PassKind { kAny, kTurned, kChains };
 template <class T>
 void run_compiled(PassKind kind, int num_seeds, std::set<std::uint32_t>& kinds) {
   std::string why;

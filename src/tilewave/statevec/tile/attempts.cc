@@ -36,7 +36,6 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.style = style;
-    choice.chains = style == detail::LiftStyle::kChoices && plan.precision == Precision::kSingle;
     detail::Emitter emitter(plan, chosen, shape, limits, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();

@@ -26,6 +26,7 @@ constexpr double kFactor = 1e-4, kOtherHalf = 1e-3;  // ms: between ways that ar
 /// How a lift runs with what waits for it.
 struct Emitter::LiftWay {
   int slot = 0;
+  double t = 0;
   bool is_plain = true;  ///< no phases
   bool is_signed = false, is_reversed = false;
   std::uint32_t sign_bit = 0, pairs = 0;
@@ -43,6 +44,7 @@ struct Emitter::LiftSearch {
   std::uint32_t bound = 0;      ///< slots that take another phase with others before they are mixed
   std::uint32_t mixed = 0;      ///< slots that are mixed later
   std::vector<LiftWay> now, best;
+  std::vector<SlotTerm> left;  ///< terms that wait behind `best`
   double best_cost = 0;
   int steps = 0;
   bool found = false;
@@ -53,6 +55,7 @@ std::optional<Emitter::LiftWay> Emitter::lift_way(int slot, double t, bool is_re
                                                   std::vector<SlotTerm>& pool) const {
   LiftWay way;
   way.slot = slot;
+  way.t = t;
   way.is_reversed = is_reversed;
   std::uint64_t of_bit[kMaxRegisterBits]{}, outside = 0, own = 0;
   std::vector<SlotTerm> left, taken;
@@ -169,6 +172,7 @@ void Emitter::search_lifts(LiftSearch& search, std::uint32_t left, const LiftWay
     search.found = true;
     search.best_cost = all;
     search.best = search.now;
+    search.left = pool;
     return;
   }
   if (++search.steps > kMostSteps) return;
@@ -241,15 +245,13 @@ std::size_t Emitter::lifts_with_phases(const std::vector<Phase>& phases, std::si
   look_ahead(search, phases, phase, item + search.slots.size());
   search_lifts(search, left, nullptr, pool_, 0);
   if (!search.found) return 0;
+  pool_ = std::move(search.left);
   for (const LiftWay& way : search.best) {
-    const auto at = std::find(search.slots.begin(), search.slots.end(), way.slot);
-    const double t = search.numbers[static_cast<std::size_t>(at - search.slots.begin())];
-    TW_CHECK(lift_way(way.slot, t, way.is_reversed, pool_), "a lift that was found is gone");
     owed_ += way.owed;
     if (way.is_plain) {
-      lift(way.slot, t);
+      lift(way.slot, way.t);
     } else {
-      choice_lift(way, t);
+      choice_lift(way);
     }
   }
   return search.slots.size();
@@ -265,15 +267,17 @@ bool Emitter::plain_lift(int slot, double t) {
     return false;
   LiftWay way;
   way.slot = slot;
+  way.t = t;
   way.is_reversed = std::abs(magnitude_[slot]) > 1;
   way.cost = costs_.lift;
-  choice_lift(way, t);
+  choice_lift(way);
   return true;
 }
 
 /// [[1, -t], [t, 1]] diag(1, W m) as lift_with_phase() writes it or, reversed, on diag(W*, m) with
 /// the halves' parts exchanged: the 0-half stored as 1 / (-t m) of itself.
-void Emitter::choice_lift(const LiftWay& way, double t) {
+void Emitter::choice_lift(const LiftWay& way) {
+  const double t = way.t;
   double& m = magnitude_[way.slot];
   constexpr double kSmallest = 1.0 / 256, kLargest = 256;
   if (std::abs(m) < kSmallest || std::abs(m) > kLargest) reset_magnitude(way.slot);

@@ -45,7 +45,6 @@ struct EmitChoice {
   bool compact = false;         ///< see lay_out()
   std::span<const std::int32_t> apart = {};  ///< operations (SlotPass::ops) that do not fold
   LiftStyle style = LiftStyle::kInterpreted;
-  bool chains = false;  ///< see lay_out()
 
   bool compiled() const { return style != LiftStyle::kInterpreted; }
 };
@@ -129,7 +128,7 @@ class Emitter {
   void look_ahead(LiftSearch& search, const std::vector<Phase>& phases, std::size_t phase,
                   std::size_t item) const;
   bool has_range_for(int slot, double t, bool is_reversed) const;
-  void choice_lift(const LiftWay& way, double t);
+  void choice_lift(const LiftWay& way);
   bool plain_lift(int slot, double t);
   void wait(const SlotTerm& term);
   bool turned_lift(int slot, double t);

@@ -290,8 +290,11 @@ TilePass Emitter::run() {
     slots_.ops[static_cast<std::size_t>(index)].folds = false;
   Arrival arrival;
   std::vector<Phase> phases = schedule(arrival);
+  // In double precision the order of chains takes longer (docs/performance-gpu.md).
+  const bool chains =
+      choice_.style == LiftStyle::kChoices && shape_.precision == Precision::kSingle;
   const std::vector<SlotLayout> layouts =
-      lay_out(slots_, phases, shape_, arrival, choice_.compact, choice_.chains);
+      lay_out(slots_, phases, shape_, arrival, choice_.compact, chains);
   const std::size_t start = phases[0].registers ? 0 : 1;  // after maps that are part of the arrival
   for (std::size_t f = start; choice_.turned && f < phases.size(); ++f)
     order_in_layers(slots_, layouts[f], phases[f].items);
