@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/cuda/jit_cache.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
@@ -201,6 +202,87 @@ void run_all_compiled() {
   run_compiled<T>(PassKind::kChains, 12, kinds);
   EXPECT_TRUE(testing::Test::IsSkipped() || tile::has_compiled_kinds(kinds))
       << "the passes do not use every kind of operation";
+}
+
+bool takes_turns(const tile::JitSource& source) {
+  return source.text.find("bool kTakesTurns = true") != std::string::npos;
+}
+
+// Many blocks on every multiprocessor.
+TEST_F(TileConformance, blocks_that_take_turns) {
+  std::string why;
+  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
+  const runtime::CudaDevice device = runtime::cuda_devices().front();
+  rc::use_device(0);
+  rc::Stream stream;
+  rc::DeviceArena arena(std::size_t{128} << 20, "test states");
+  cuda::TileLauncher<float> launcher(0);
+  bool tried = false;
+  for (std::uint64_t seed = 0; seed < 20 && !tried; ++seed) {
+    const tile::Shape shape = launcher.shape();
+    tile::RandomPassOptions options;
+    options.num_qubits = 22;
+    options.tile_qubits = shape.tile_qubits;
+    options.row_bits = shape.row_bits;
+    options.precision = shape.precision;
+    options.num_actions = 40;
+    std::mt19937_64 rng(seed);
+    const Plan plan = tile::random_chain(options, rng);
+    const tile::TilePass program = tile::lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);
+    const auto source = tile::jit_source(program, launcher.blocks(program.frame.op_set));
+    if (!source || !takes_turns(*source)) continue;
+    tried = true;
+    const auto entry = cache->entry(source->text, device);
+    cache->request(*entry);
+    cache->wait();
+    const void* const kernel = cache->function(*entry);
+    ASSERT_TRUE(kernel) << cache->why_not(*entry);
+    for (int launch = 0; launch < 2; ++launch) {
+      const double error = error_on_device(launcher, plan, program, rng, arena, stream, kernel,
+                                           source->numbers.data());
+      EXPECT_LT(error, 1e-4) << "seed " << seed << ", launch " << launch;
+    }
+  }
+  EXPECT_TRUE(tried) << "no pass whose blocks take turns";
+}
+
+// A block whose turn does not come goes on, and the next ones need not wait again.
+TEST_F(TileConformance, short_turns_are_mended) {
+  std::string why;
+  cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
+  if (!cache) GTEST_SKIP() << "NO COMPILER: " << why;
+  const auto entry = cache->entry(
+      "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
+      "extern \"C\" __global__ void tile_pass(unsigned* out) {\n"
+      "  auto& turns = tilewave::statevec::cuda::jit_turns;\n"
+      "  out[0] = turns.begin();\n"
+      "  turns.wait(out[0]);\n"
+      "  turns.end();\n"
+      "  out[1] = turns.begin();\n"
+      "  turns.wait(7);\n"
+      "  out[2] = turns.done[turns.place()];\n"
+      "  turns.wait(0xfffffff0u);\n"
+      "  out[3] = turns.done[turns.place()];\n"
+      "}\n",
+      runtime::cuda_devices().front());
+  cache->request(*entry);
+  cache->wait();
+  const void* const kernel = cache->function(*entry);
+  ASSERT_TRUE(kernel) << cache->why_not(*entry);
+  rc::use_device(0);
+  rc::Stream stream;
+  rc::DeviceArena arena(std::size_t{1} << 20, "test numbers");
+  auto* out = arena.take<unsigned>(4);
+  void* pointers[] = {&out};
+  rc::check(rc::driver().launch(kernel, dim3(1), dim3(1), pointers, 0, stream.get()), "launch");
+  unsigned host[4];
+  rc::copy(host, out, sizeof host, stream);
+  stream.synchronize();
+  EXPECT_EQ(host[0], 0u);
+  EXPECT_EQ(host[1], 1u);
+  EXPECT_EQ(host[2], 7u) << "mended";
+  EXPECT_EQ(host[3], 7u) << "blocks before the first one are done, whatever their number";
 }
 
 // Tests called short are small enough for compute-sanitizer.

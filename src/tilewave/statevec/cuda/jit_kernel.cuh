@@ -7,7 +7,7 @@
 // Compiled by NVRTC: no more of the standard library than jit_std.cuh has.
 //
 // A program is a struct `Program` (jit_source.h) with
-//   Real, kBlockQubits, kBlockBits, kMinBlocks, kNumbers
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kTakesTurns, kNumbers
 //   frame()      the frame of the pass, without its operations
 //   op(i)        JitOp
 //   exchange(k)  JitExchange, 0 for the first phase
@@ -71,6 +71,35 @@ struct JitTable {
 struct JitBlock {
   std::uint32_t first, last;
 };
+
+/// Blocks of a multiprocessor that run their operations one after the other, each while others load
+/// and store (Program::kTakesTurns): how many have begun and how many are done, of all launches.
+struct JitTurns {
+  static constexpr std::uint32_t kPlaces = 256;  ///< multiprocessors beyond them share places
+  /// Of a block before it goes on whatever the numbers say, and mends them: some 100 microseconds.
+  /// Blocks that the device moves to another multiprocessor are counted at both.
+  static constexpr int kMostLooks = 200;
+  std::uint32_t begun[kPlaces], done[kPlaces];
+
+  static __device__ __forceinline__ std::uint32_t place() {
+    std::uint32_t multiprocessor;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    return multiprocessor % kPlaces;
+  }
+  __device__ __forceinline__ std::uint32_t begin() { return atomicAdd(&begun[place()], 1u); }
+  /// Until `before` blocks are done.
+  __device__ __forceinline__ void wait(std::uint32_t before) {
+    std::uint32_t* const own = &done[place()];
+#pragma unroll 1
+    for (int look = 0; look < kMostLooks; ++look) {
+      const std::uint32_t now = *static_cast<volatile std::uint32_t*>(own);
+      if (static_cast<std::int32_t>(now - before) >= 0) return;
+    }
+    atomicExch(own, before);
+  }
+  __device__ __forceinline__ void end() { atomicAdd(&done[place()], 1u); }
+};
+__device__ JitTurns jit_turns;
 
 /// XOR of the columns of the 1 bits of `j`, in the bits of `within`.
 __device__ constexpr std::uint32_t known_column(
@@ -169,7 +198,7 @@ __device__ constexpr std::uint32_t tied_amplitudes(std::uint32_t ties) {
 template <class Program>
 struct Compiled {
   using T = typename Program::Real;
-  static constexpr bool kIsKnown = true;
+  static constexpr bool kIsKnown = true, kTakesTurns = Program::kTakesTurns;
   static constexpr int RB = tile::kMaxRegisterBits;
   static constexpr int K = Program::kBlockQubits;
   using TileMachine = Machine<T, K, RB, Program::kBlockBits>;
@@ -203,6 +232,8 @@ struct Compiled {
       return tile::lift_numbers<T>(payload);
     }
   }
+
+  static __device__ __forceinline__ JitTurns& turns() { return jit_turns; }
 
   static __device__ __forceinline__ Complex<T>* first_place(std::byte* shared, std::uint32_t here,
                                                             int j) {

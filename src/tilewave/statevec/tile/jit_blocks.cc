@@ -30,7 +30,8 @@ struct Pair {
 
 std::optional<CodeBlocks> code_blocks(std::span<const int> kind,
                                       std::span<const std::uint32_t> place,
-                                      std::span<const int> bytes, int most_bytes) {
+                                      std::span<const int> bytes, int most_straight,
+                                      int most_bytes) {
   CodeBlocks out;
   std::vector<Piece> pieces;
   std::vector<int> size(bytes.begin(), bytes.end());  // of symbols
@@ -42,7 +43,7 @@ std::optional<CodeBlocks> code_blocks(std::span<const int> kind,
     straight += size[symbol];
     if (uses[symbol]++ == 0) total += size[symbol];
   }
-  if (straight <= most_bytes) {
+  if (straight <= most_straight) {
     out.blocks = {{0, kind.size()}};
     out.steps = {{0, 0}};
     return out;

@@ -24,10 +24,11 @@ struct CodeBlocks {
 
 /// `kind`: of each operation; those of one kind can run the same code. `place`: where its numbers
 /// lie; in all runs of a block they are equally far apart. `bytes`: of the code of a kind. One
-/// block where all operations fit in `most_bytes`, otherwise as few steps as a greedy choice finds;
-/// none where not even one copy of each kind fits.
+/// block where all operations fit in `most_straight`, otherwise as few steps as a greedy choice
+/// finds within `most_bytes`; none where not even one copy of each kind fits.
 std::optional<CodeBlocks> code_blocks(std::span<const int> kind,
                                       std::span<const std::uint32_t> place,
-                                      std::span<const int> bytes, int most_bytes);
+                                      std::span<const int> bytes, int most_straight,
+                                      int most_bytes);
 
 }  // namespace tilewave::statevec::tile

@@ -93,9 +93,16 @@ class Writer {
       emit({{op.word.word & ~OpWord::kThenLift}, op.pairs});
       if (op.word.then_lift()) emit_lift((code - kTauOne) % kMaxRegisterBits, 16);
     });
-    shared_ = code_blocks(kinds_, places_, bytes, most_code_bytes(pass_.shape) - kJitFrameBytes);
+    const bool is_double = pass_.shape.precision == Precision::kDouble;
+    const int most = most_code_bytes(pass_.shape);
+    shared_ = code_blocks(kinds_, places_, bytes, most - kJitFrameBytes,
+                          (is_double ? most : kJitSharedSingleCodeBytes) - kJitFrameBytes);
     if (shared_ && shared_->blocks.size() > 1 && diverges) shared_.reset();
-    if (shared_) end_basic_blocks(bytes, is_exchange);
+    if (!shared_) return;
+    end_basic_blocks(bytes, is_exchange);
+    int straight = 0;
+    for (const int kind : kinds_) straight += bytes[static_cast<std::size_t>(kind)];
+    takes_turns_ = !is_double && shared_->steps.size() == 1 && straight >= kJitTurnsCodeBytes;
   }
 
   /// Steps from one block of code to another; 0 where the code is too long.
@@ -110,6 +117,7 @@ class Writer {
     constant("int", "kBlockQubits", std::to_string(pass_.shape.block_qubits()));
     constant("int", "kBlockBits", std::to_string(pass_.shape.block_bits));
     constant("int", "kMinBlocks", std::to_string(blocks));
+    constant("bool", "kTakesTurns", takes_turns_ ? "true" : "false");
     write_frame();
     std::vector<std::byte> chosen = choose_numbers(*shared_, numbers_, ops_);
     function("JitOp", "op", joined(ops_));
@@ -550,6 +558,7 @@ class Writer {
   std::vector<std::string> ops_;
   std::vector<std::vector<Number>> numbers_;
   std::optional<CodeBlocks> shared_;
+  bool takes_turns_ = false;  ///< the blocks of a multiprocessor, see JitTurns
   std::string out_;
   std::vector<std::string> exchanges_, turned_, tables_, lists_;
   std::uint32_t from_ = 0;

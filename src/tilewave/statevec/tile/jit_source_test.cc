@@ -38,7 +38,7 @@ void expect_same_program(const CodeBlocks& blocks, const std::vector<int>& kind,
 
 TEST(CodeBlocks, a_short_program_is_one_block) {
   const auto blocks = code_blocks(std::vector<int>{0, 1, 0}, std::vector<std::uint32_t>{0, 32, 64},
-                                  std::vector<int>{10, 10}, 30);
+                                  std::vector<int>{10, 10}, 30, 30);
   ASSERT_TRUE(blocks);
   EXPECT_EQ(blocks->blocks.size(), 1u);
   EXPECT_EQ(blocks->steps.size(), 1u);
@@ -48,20 +48,23 @@ TEST(CodeBlocks, runs_that_come_again_share_their_code) {
   const std::vector<int> kind = {0, 1, 2, 3, 0, 1, 2, 4, 0, 1, 2};
   std::vector<std::uint32_t> place;
   for (std::uint32_t k = 0; k < kind.size(); ++k) place.push_back(32 * k);
-  const auto blocks = code_blocks(kind, place, std::vector<int>(5, 10), 50);
+  const auto blocks = code_blocks(kind, place, std::vector<int>(5, 10), 50, 50);
   ASSERT_TRUE(blocks);
   EXPECT_EQ(blocks->steps.size(), 5u);  // 012 3 012 4 012
   EXPECT_EQ(blocks->blocks.size(), 3u);
   expect_same_program(*blocks, kind, place);
-  EXPECT_FALSE(code_blocks(kind, place, std::vector<int>(5, 10), 49));
+  EXPECT_FALSE(code_blocks(kind, place, std::vector<int>(5, 10), 109, 49));
 }
 
 TEST(CodeBlocks, numbers_at_other_distances_are_another_block) {
   const std::vector<int> kind = {0, 1, 2, 0, 1, 3, 0, 1};
   const std::vector<std::uint32_t> place = {0, 16, 64, 96, 128, 160, 192, 208};
-  const auto blocks = code_blocks(kind, place, std::vector<int>(4, 10), 60);
+  const auto blocks = code_blocks(kind, place, std::vector<int>(4, 10), 60, 60);
   ASSERT_TRUE(blocks);
   expect_same_program(*blocks, kind, place);
+  const auto straight = code_blocks(kind, place, std::vector<int>(4, 10), 80, 60);
+  ASSERT_TRUE(straight);
+  EXPECT_EQ(straight->steps.size(), 1u) << "fits, if nothing is shared";
 }
 
 TEST(CodeBlocks, random_programs_stay_what_they_are) {
@@ -81,7 +84,7 @@ TEST(CodeBlocks, random_programs_stay_what_they_are) {
       place.push_back(at);
     }
     const int most = all + static_cast<int>(random() % 200);
-    const auto blocks = code_blocks(kind, place, bytes, most);
+    const auto blocks = code_blocks(kind, place, bytes, most, most);
     ASSERT_TRUE(blocks) << "seed " << seed;
     expect_same_program(*blocks, kind, place);
     int total = 0;
@@ -204,6 +207,44 @@ TEST(JitSource, steps_are_the_runs_of_code) {
   const Plan volume = plan_of("quantum_volume", 16, Precision::kDouble);
   const Shape twice{13, 5, 3, Precision::kDouble, 1};
   EXPECT_EQ(jit_steps(lower_pass(volume, 0, twice)), 0) << "matrices of two qubits";
+}
+
+// Blocks take turns where single precision runs long code without jumps.
+TEST(JitSource, blocks_take_turns_at_long_straight_code) {
+  bool turns_straight = false, turns_short = false, turns_shared = false, turns_double = false;
+  bool any_shared = false;
+  for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
+    const bool is_double = precision == Precision::kDouble;
+    const Shape shape{is_double ? 12 : 13, 5, is_double ? 3 : 4, precision};
+    for (const int num_lifts : {20, 40, 60}) {
+      for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        RandomPassOptions options;
+        options.num_qubits = 16;
+        options.tile_qubits = shape.tile_qubits;
+        options.row_bits = shape.row_bits;
+        options.precision = precision;
+        options.num_actions = num_lifts;
+        std::mt19937_64 random(seed);
+        const Plan plan = random_chain(options, random);
+        const TilePass pass = lower_pass(plan, 0, shape, chunk_limits(shape), 4, true);
+        const auto source = jit_source(pass, 2);
+        if (!source) continue;
+        const bool takes = source->text.find("bool kTakesTurns = true") != std::string::npos;
+        const bool is_shared = jit_steps(pass) > 1;
+        any_shared = any_shared || (is_shared && !is_double);
+        bool& turns = is_double         ? turns_double
+                      : is_shared       ? turns_shared
+                      : num_lifts == 20 ? turns_short
+                                        : turns_straight;
+        turns = turns || takes;
+      }
+    }
+  }
+  EXPECT_TRUE(turns_straight);
+  EXPECT_FALSE(turns_short);
+  EXPECT_TRUE(any_shared);
+  EXPECT_FALSE(turns_shared);
+  EXPECT_FALSE(turns_double);
 }
 
 // Threads that part at a controlled operation must not meet different barriers.
