@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 # Parsers and planners are as fast with -O2 and build an eighth faster; what loops over amplitudes,
-# shots or pixels asks for -O3 (tw_room LOOPS, or a file's own COMPILE_OPTIONS).
+# shots or pixels asks for more (tw_room LOOPS, or tw_loops for some files of a room).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(tw_options INTERFACE)

@@ -1,7 +1,7 @@
 // A layer on one block of the CPU engine: a phase block, then real lifts on any bits. Lifts are
 // real, so real and imaginary parts go through the same code. Cost per amplitude: a lift 2
 // multiply-adds (on a bit inside a vector also 2 lane permutations; by 1 additions; two by one
-// t 2.5 and 2.5 additions; weighted one and an addition), a phase block 8 (4 to build the factor, 4
+// t 2 and 3 additions; weighted one and an addition), a phase block 8 (4 to build the factor, 4
 // to apply it). The phase with the lifts inside rows (twice where a row does not fit the
 // registers), and every four lifts on rows, load and store the block once. One loop for the phase
 // and three rows with all their vectors in registers was faster on a block that stays in the

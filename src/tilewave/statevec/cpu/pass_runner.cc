@@ -18,6 +18,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/caches.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/shares.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
@@ -251,10 +252,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   const std::uint64_t num_tiles = bit(std::popcount(free));
   const int threads =
       static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), num_tiles));
-  // Cores are not equally fast where others use them too: eight shares a thread, the next one taken
-  // by whoever is done (4% over 7 measurements of 23 qubits; 32 shares are slower on ghz).
-  const std::uint64_t share =
-      std::max<std::uint64_t>(1, num_tiles / (8 * static_cast<std::uint64_t>(threads)));
+  runtime::Shares shares(num_tiles, threads);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
@@ -266,11 +264,11 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
       failure = std::current_exception();
     }
 #pragma omp barrier
-#pragma omp for schedule(dynamic, share)
-    for (std::uint64_t t = 0; t < num_tiles; ++t) {
-      if (failure) continue;
-      const std::uint64_t base = deposit_bits(t, free),
-                          next = deposit_bits(t + 1 < num_tiles ? t + 1 : t, free);
+    while (!failure) {
+      const auto t = shares.take(omp_get_thread_num());
+      if (!t) break;
+      const std::uint64_t base = deposit_bits(*t, free),
+                          next = deposit_bits(*t + 1 < num_tiles ? *t + 1 : *t, free);
       if (prepared->moves) {
         kernels.move_rows(reinterpret_cast<T*>(amps), Address<T>::of(base), Address<T>::of(next),
                           prepared->moves->cycles(at, base), static_cast<T>(pass.scale.real()));

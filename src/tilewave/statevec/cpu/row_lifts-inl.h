@@ -30,7 +30,7 @@ HWY_INLINE void multiply(Vec<T>& re, Vec<T>& im, Vec<T> fr, Vec<T> fi) {
 // Two lifts by one t on four vectors, divided by 1 + t^2. Sums and differences of opposite corners
 // are enough:  d = x00 - x11 and u = x01 + x10 give  e = (t^2 d + t u) / (1 + t^2)  and
 // f = (t d - t^2 u) / (1 + t^2),  and x00 - e, x01 + f, x10 + f, x11 + e are the results: 4
-// multiply-adds and 6 additions for 8 multiply-adds, 5 and 5 as written.
+// multiply-adds and 6 additions for 8 multiply-adds.
 template <class T>
 struct PairedLifts {
   T a, b;
@@ -43,10 +43,9 @@ struct PairedLifts {
   HWY_INLINE void operator()(Vec<T>& x00, Vec<T>& x01, Vec<T>& x10, Vec<T>& x11) const {
     const Tag<T> tag;
     const auto av = hn::Set(tag, a), bv = hn::Set(tag, b);
-    const auto one = in_register(hn::Set(tag, T(1)));
     const auto d = hn::Sub(x00, x11), u = hn::Add(x01, x10);
     const auto e = hn::MulAdd(bv, u, hn::Mul(av, d)), f = hn::NegMulAdd(av, u, hn::Mul(bv, d));
-    x00 = hn::NegMulAdd(one, e, x00);
+    x00 = hn::Sub(x00, e);
     x01 = hn::Add(x01, f);
     x10 = hn::Add(x10, f);
     x11 = hn::Add(x11, e);
