@@ -196,8 +196,8 @@ HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t p
 }
 
 // The amplitudes of a chunk whose places are table[x] ^ place, by shuffles of the few vectors they
-// are in. The loop over these stays one, in a function of its own: written out for each number of
-// them, a pass that stores so takes a tenth longer.
+// are in. The loop over these stays one: written out for each number of them, a pass that stores so
+// takes a tenth longer.
 template <class T>
 class ChunkShuffle {
  public:
@@ -222,8 +222,8 @@ class ChunkShuffle {
     return true;
   }
 
-  HWY_NOINLINE void store(const T* HWY_RESTRICT tile, std::uint32_t place, T* HWY_RESTRICT dst,
-                          Vec<T> scale_re, Vec<T> scale_im) const {
+  HWY_INLINE void store(const T* HWY_RESTRICT tile, std::uint32_t place, T* HWY_RESTRICT dst,
+                        Vec<T> scale_re, Vec<T> scale_im) const {
     const Tag<T> d;
     const hn::Rebind<TI, Tag<T>> di;
     const auto turned = hn::Set(di, static_cast<TI>(place & (kN - 1)));
