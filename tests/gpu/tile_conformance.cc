@@ -247,7 +247,8 @@ TEST_F(TileConformance, blocks_that_take_turns) {
   EXPECT_TRUE(tried) << "no pass whose blocks take turns";
 }
 
-// A block whose turn does not come goes on, and the next ones need not wait again.
+// A block whose turn does not come goes on, and the next ones need not wait again; nor does the one
+// it did not wait for let another in once it is done.
 TEST_F(TileConformance, short_turns_are_mended) {
   std::string why;
   cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
@@ -256,14 +257,16 @@ TEST_F(TileConformance, short_turns_are_mended) {
       "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
       "extern \"C\" __global__ void tile_pass(unsigned* out) {\n"
       "  auto& turns = tilewave::statevec::cuda::jit_turns;\n"
-      "  out[0] = turns.begin();\n"
-      "  turns.wait(out[0]);\n"
-      "  turns.end();\n"
-      "  out[1] = turns.begin();\n"
-      "  turns.wait(7);\n"
-      "  out[2] = turns.done[turns.place()];\n"
-      "  turns.wait(0xfffffff0u);\n"
-      "  out[3] = turns.done[turns.place()];\n"
+      "  const auto done = [&] { return turns.done[turns.place()]; };\n"
+      "  const unsigned first = turns.begin();\n"
+      "  turns.wait(first);\n"
+      "  const unsigned second = turns.begin(), third = turns.begin();\n"
+      "  out[0] = second, out[1] = third;\n"
+      "  turns.end(first), out[2] = done();\n"
+      "  turns.wait(third), out[3] = done();\n"
+      "  turns.end(second), out[4] = done();\n"
+      "  turns.end(third), out[5] = done();\n"
+      "  turns.wait(0xfffffff0u), out[6] = done();\n"
       "}\n",
       runtime::cuda_devices().front());
   cache->request(*entry);
@@ -273,16 +276,19 @@ TEST_F(TileConformance, short_turns_are_mended) {
   rc::use_device(0);
   rc::Stream stream;
   rc::DeviceArena arena(std::size_t{1} << 20, "test numbers");
-  auto* out = arena.take<unsigned>(4);
+  auto* out = arena.take<unsigned>(7);
   void* pointers[] = {&out};
   rc::check(rc::driver().launch(kernel, dim3(1), dim3(1), pointers, 0, stream.get()), "launch");
-  unsigned host[4];
+  unsigned host[7];
   rc::copy(host, out, sizeof host, stream);
   stream.synchronize();
-  EXPECT_EQ(host[0], 0u);
-  EXPECT_EQ(host[1], 1u);
-  EXPECT_EQ(host[2], 7u) << "mended";
-  EXPECT_EQ(host[3], 7u) << "blocks before the first one are done, whatever their number";
+  EXPECT_EQ(host[0], 1u);
+  EXPECT_EQ(host[1], 2u);
+  EXPECT_EQ(host[2], 1u) << "counted";
+  EXPECT_EQ(host[3], 2u) << "mended";
+  EXPECT_EQ(host[4], 2u) << "nobody waited for the second one";
+  EXPECT_EQ(host[5], 3u) << "counted";
+  EXPECT_EQ(host[6], 3u) << "blocks before the first one are done, whatever their number";
 }
 
 // Tests called short are small enough for compute-sanitizer.

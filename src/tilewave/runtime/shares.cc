@@ -17,8 +17,8 @@ constexpr std::uint64_t packed(std::uint64_t first, std::uint64_t end) { return 
 
 }  // namespace
 
-// A number that is taken never comes back, so a part that looks as it did has not changed in
-// between: the exchanges below need no versions. Nothing but the numbers themselves is handed over.
+// A part is all in one word, so an exchange that finds it as it was needs no more; and the word is
+// all that threads hand over.
 Shares::Shares(std::uint64_t count, int num_threads)
     : num_threads_(num_threads),
       parts_(std::make_unique<Part[]>(static_cast<std::size_t>(num_threads))) {
@@ -30,20 +30,18 @@ Shares::Shares(std::uint64_t count, int num_threads)
 
 std::optional<std::uint64_t> Shares::take(int thread) {
   Part& own = parts_[static_cast<std::size_t>(thread)];
-  do {
-    std::uint64_t left = own.left.load(std::memory_order_relaxed);
-    while (size_of(left)) {
-      const std::uint64_t first = first_of(left);
-      if (own.left.compare_exchange_weak(left, packed(first + 1, end_of(left)),
-                                         std::memory_order_relaxed))
-        return first;
-    }
-  } while (take_over(own));
-  return std::nullopt;
+  std::uint64_t left = own.left.load(std::memory_order_relaxed);
+  while (size_of(left)) {
+    const std::uint64_t first = first_of(left);
+    if (own.left.compare_exchange_weak(left, packed(first + 1, end_of(left)),
+                                       std::memory_order_relaxed))
+      return first;
+  }
+  return take_over(own);
 }
 
-// Half of the largest part, from its end.
-bool Shares::take_over(Part& own) {
+// Half of the largest part, from its end: the first number of it, the others become the own part.
+std::optional<std::uint64_t> Shares::take_over(Part& own) {
   for (;;) {
     Part* from = nullptr;
     std::uint64_t left = 0;
@@ -54,12 +52,12 @@ bool Shares::take_over(Part& own) {
       from = &other;
       left = others;
     }
-    if (!from) return false;
+    if (!from) return std::nullopt;
     const std::uint64_t middle = first_of(left) + size_of(left) / 2;
     if (from->left.compare_exchange_strong(left, packed(first_of(left), middle),
                                            std::memory_order_relaxed)) {
-      own.left.store(packed(middle, end_of(left)), std::memory_order_relaxed);
-      return true;
+      own.left.store(packed(middle + 1, end_of(left)), std::memory_order_relaxed);
+      return middle;
     }
   }
 }

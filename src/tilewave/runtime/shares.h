@@ -17,7 +17,8 @@ class Shares {
   /// stay away: the others take its part.
   Shares(std::uint64_t count, int num_threads);
 
-  /// The next number for `thread`; none once all are taken. One caller at a time for each thread.
+  /// The next number for `thread`; none once the others have taken the rest. One caller at a time
+  /// for each thread.
   std::optional<std::uint64_t> take(int thread);
 
  private:
@@ -25,7 +26,7 @@ class Shares {
   struct alignas(kLine) Part {
     std::atomic<std::uint64_t> left;  // first << 32 | end
   };
-  bool take_over(Part& own);
+  std::optional<std::uint64_t> take_over(Part& own);
 
   int num_threads_;
   std::unique_ptr<Part[]> parts_;

@@ -77,7 +77,8 @@ struct JitBlock {
 struct JitTurns {
   static constexpr std::uint32_t kPlaces = 256;  ///< multiprocessors beyond them share places
   /// Of a block before it goes on whatever the numbers say, and mends them: some 100 microseconds.
-  /// Blocks that the device moves to another multiprocessor are counted at both.
+  /// Where the device moves a block to another multiprocessor, turns may be lost at both until the
+  /// blocks that begin there have caught up.
   static constexpr int kMostLooks = 200;
   std::uint32_t begun[kPlaces], done[kPlaces];
 
@@ -87,17 +88,21 @@ struct JitTurns {
     return multiprocessor % kPlaces;
   }
   __device__ __forceinline__ std::uint32_t begin() { return atomicAdd(&begun[place()], 1u); }
-  /// Until `before` blocks are done.
-  __device__ __forceinline__ void wait(std::uint32_t before) {
+  /// Until the `turn` blocks before are done.
+  __device__ __forceinline__ void wait(std::uint32_t turn) {
     std::uint32_t* const own = &done[place()];
+    std::uint32_t now = 0;
 #pragma unroll 1
     for (int look = 0; look < kMostLooks; ++look) {
-      const std::uint32_t now = *static_cast<volatile std::uint32_t*>(own);
-      if (static_cast<std::int32_t>(now - before) >= 0) return;
+      now = *static_cast<volatile std::uint32_t*>(own);
+      if (static_cast<std::int32_t>(now - turn) >= 0) return;
     }
-    atomicExch(own, before);
+    atomicCAS(own, now, turn);
   }
-  __device__ __forceinline__ void end() { atomicAdd(&done[place()], 1u); }
+  /// A block that another did not wait for counts no more.
+  __device__ __forceinline__ void end(std::uint32_t turn) {
+    atomicCAS(&done[place()], turn, turn + 1);
+  }
 };
 __device__ JitTurns jit_turns;
 

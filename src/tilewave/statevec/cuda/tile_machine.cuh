@@ -370,6 +370,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
 
   std::uint32_t turn = 0;
   if constexpr (Walk::kTakesTurns) {
+    static_assert(BlockBits == 0, "two blocks that wait for each other would take turns, too");
     if (thread == 0) turn = walk.turns().begin();
   }
   const auto wait_for_turn = [&] {
@@ -459,7 +460,7 @@ __device__ __forceinline__ void run_tile_pass(const PassFrame& f, const TileArgu
   const tile::PhaseContext<T> context{linear, general, thread, kThreadBits};
   walk(a, here, window, context, tile_number, machine);
   if constexpr (Walk::kTakesTurns) {
-    if (thread == 0) walk.turns().end();
+    if (thread == 0) walk.turns().end(turn);
   }
   if (f.needs_barrier) {  // every load before any permuted store
     if constexpr (BlockBits > 0) {
