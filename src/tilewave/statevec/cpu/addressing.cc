@@ -77,11 +77,10 @@ Movement take_movement(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_
   return m;
 }
 
-Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double) {
+Addressing make_addressing(const Pass& pass, const Movement& m, bool is_double) {
   const auto in_memory = [&](std::uint64_t index) {
     return is_double ? Address<double>::of(index) : Address<float>::of(index);
   };
-  const Movement m = take_movement(pass, terms, is_double);
   Addressing a;
   const int k = a.num_slots = static_cast<int>(pass.active.size());
   a.load_bits = m.load_bits;

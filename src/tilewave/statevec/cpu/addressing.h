@@ -91,7 +91,7 @@ struct Movement {
 /// Takes the actions out of `pass` that become part of its movement. terms: those of the plan.
 Movement take_movement(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double);
 
-/// The same, and the tables of the movement.
-Addressing make_addressing(Pass& pass, const std::vector<PhaseTerm>& terms, bool is_double);
+/// The tables of a pass's movement.
+Addressing make_addressing(const Pass& pass, const Movement& movement, bool is_double);
 
 }  // namespace tilewave::statevec::cpu

@@ -190,12 +190,16 @@ struct Chunks {
   const std::int32_t* table = nullptr;
 };
 
-/// Rows of a state that change places: of each cycle, the row at base ^ offset[j] (in amplitudes)
-/// goes to where the next one is, the last one's to the first.
+/// Rows of a state that change places, a slice of 256 bytes at a time, each base's for itself.
+/// Slice s of row j of a cycle lies at base ^ offset[j] ^ s * (amplitudes of a slice) and gets what
+/// row j + 1 has there; the last one what the first has. All in amplitudes.
 struct RowCycles {
-  const std::uint64_t* offset = nullptr;
+  const std::uint64_t* base = nullptr;
+  std::size_t num_bases = 0;
+  const std::uint64_t* offset = nullptr;  ///< of all cycles, one after the other
   const std::uint32_t* length = nullptr;
   std::size_t count = 0;
+  std::uint32_t first_slice = 0, num_slices = 1;
 };
 
 /// Kernels compiled for one instruction set.
@@ -211,10 +215,8 @@ struct BlockKernels {
   /// chunks of the next tile.
   void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,
                 T scale_im);
-  /// Moves rows of 256 bytes, times a number, and meanwhile a request for those of the tile at
-  /// `next`.
-  void (*move_rows)(T* state, std::uint64_t base, std::uint64_t next, const RowCycles& cycles,
-                    T scale);
+  /// Moves rows, times a number.
+  void (*move_rows)(T* state, const RowCycles& cycles, T scale);
   /// A phase block (unless null), then lifts inside rows and links (at most kMaxLinks), then lifts
   /// on rows.
   void (*layer)(T* tile, BlockRows rows, const LayerStep<T>& step, const PhaseStep<T>* phase,

@@ -467,28 +467,74 @@ void store(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T 
              : store_sized<T, false>(tile, state, chunks, next, scale_re, scale_im);
 }
 
+// The slices of cycles in the order in which they are moved.
 template <class T>
-void move_rows(T* state, std::uint64_t base, std::uint64_t next, const RowCycles& cycles, T scale) {
+class RowWalk {
+ public:
+  explicit RowWalk(const RowCycles& cycles)
+      : c_(cycles), offset_(cycles.offset), slice_(cycles.first_slice) {}
+
+  bool at_end() const { return base_ == c_.num_bases; }
+  std::uint64_t place() const {
+    return c_.base[base_] ^ offset_[row_] ^ std::uint64_t{slice_} << kRowChunkBits<T>;
+  }
+  HWY_INLINE void next() {
+    if (++row_ < c_.length[cycle_]) return;
+    row_ = 0;
+    if (++slice_ < c_.first_slice + c_.num_slices) return;
+    slice_ = c_.first_slice;
+    offset_ += c_.length[cycle_];
+    if (++cycle_ < c_.count) return;
+    cycle_ = 0;
+    offset_ = c_.offset;
+    ++base_;
+  }
+
+ private:
+  const RowCycles& c_;
+  const std::uint64_t* offset_;
+  std::size_t base_ = 0, cycle_ = 0;
+  std::uint32_t slice_, row_ = 0;
+};
+
+/// Slices are asked for this many before they are read.
+constexpr int kSlicesAhead = 40;
+
+template <class T>
+void move_rows(T* state, const RowCycles& cycles, T scale) {
   const Tag<T> d;
   constexpr int kElements = 2 << kRowChunkBits<T>, kN = kElements / kLanes<T>;
   const auto sv = hn::Set(d, scale);
-  const auto row = [&](std::uint64_t offset) { return state + 2 * (base ^ offset); };
-  const std::uint64_t* offset = cycles.offset;
-  for (std::size_t c = 0; c < cycles.count; offset += cycles.length[c], ++c) {
-    const std::uint32_t length = cycles.length[c];
-    if (length == 1 && scale == T(1)) continue;
-    Vec<T> carried[kN];
-    const T* last = row(offset[length - 1]);
-    TW_UNROLL
-    for (int i = 0; i < kN; ++i) carried[i] = hn::Load(d, last + i * kLanes<T>);
-    for (std::uint32_t j = 0; j < length; ++j) {
-      ask_for<2, true>(state + 2 * (next ^ offset[j]), kRowBytes<T>);
-      T* to = row(offset[j]);
-      TW_UNROLL
-      for (int i = 0; i < kN; ++i) {
-        const auto here = hn::Load(d, to + i * kLanes<T>);
-        hn::Store(hn::Mul(carried[i], sv), d, to + i * kLanes<T>);
-        carried[i] = here;
+  RowWalk<T> ahead(cycles);
+  const auto ask = [&] {
+    if (ahead.at_end()) return;
+    ask_for<2>(state + 2 * ahead.place(), kRowBytes<T>);
+    ahead.next();
+  };
+  for (int k = 0; k < kSlicesAhead; ++k) ask();
+  for (std::size_t b = 0; b < cycles.num_bases; ++b) {
+    const std::uint64_t* offset = cycles.offset;
+    for (std::size_t c = 0; c < cycles.count; offset += cycles.length[c], ++c) {
+      for (std::uint32_t s = 0; s < cycles.num_slices; ++s) {
+        const std::uint64_t slice = std::uint64_t{cycles.first_slice + s} << kRowChunkBits<T>;
+        const auto row = [&](std::uint32_t j) {
+          return state + 2 * (cycles.base[b] ^ offset[j] ^ slice);
+        };
+        T* to = row(0);
+        Vec<T> first[kN];
+        TW_UNROLL
+        for (int i = 0; i < kN; ++i) first[i] = hn::Load(d, to + i * kLanes<T>);
+        for (std::uint32_t j = 1; j < cycles.length[c]; ++j) {
+          ask();
+          T* const from = row(j);
+          TW_UNROLL
+          for (int i = 0; i < kN; ++i)
+            hn::Store(hn::Mul(hn::Load(d, from + i * kLanes<T>), sv), d, to + i * kLanes<T>);
+          to = from;
+        }
+        ask();
+        TW_UNROLL
+        for (int i = 0; i < kN; ++i) hn::Store(hn::Mul(first[i], sv), d, to + i * kLanes<T>);
       }
     }
   }

@@ -63,7 +63,7 @@ void check_store(const BlockKernels<T>& kernels, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   constexpr bool kDouble = sizeof(T) == 8;
   Pass pass = random_movement(random, Address<T>::kRowBits);
-  const Addressing at = make_addressing(pass, {}, kDouble);
+  const Addressing at = make_addressing(pass, take_movement(pass, {}, kDouble), kDouble);
   std::uniform_real_distribution<T> value(-1, 1);
   std::vector<T, LineAllocator<T>> tile(std::size_t{2} << at.num_slots);
   for (T& x : tile) x = value(random);

@@ -26,6 +26,13 @@ constexpr int kLeastTurned = 2;  ///< lifts that become cheaper, for which a row
 /// amplitudes (2^bits) of two tiles that strings with like flips share: 256 KiB each
 template <class T>
 constexpr int kObserveTileBits = sizeof(T) == sizeof(double) ? 14 : 15;
+// Rows moved in memory (row_moves.h).
+constexpr int kLongRowBits =
+    4;  ///< a list of cycles is at most as long as there are rows of 4 KiB,
+constexpr int kLeastMoveBits = 10, kMostMoveBits = 22;  ///< within these bounds
+constexpr int kMostSliceBits = 10;                      ///< slices of a row
+constexpr int kLeastSliceBits = 3;                      ///< those of a part, where cycles are long
+constexpr std::size_t kMovePartBytes = std::size_t{512} << 10;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
 
 /// Of actions on one thread in FP64, on average: what a circuit is lowered by, and the price of

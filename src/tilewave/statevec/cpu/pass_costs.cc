@@ -8,6 +8,7 @@
 #include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/outline.h"
+#include "tilewave/statevec/cpu/row_moves.h"
 
 namespace tilewave::statevec::cpu {
 
@@ -99,17 +100,6 @@ class Counter {
   PassWork work_;
 };
 
-// As RowMoves::of decides it.
-bool only_moves_rows(const Pass& pass, const Pass& left, const Movement& m, bool is_double) {
-  const int row_bits = is_double ? kStateRowBitsDouble : kStateRowBitsSingle;
-  const auto cuts_rows = [&](const FreeFlip& f) {
-    return ((f.control | f.target) & low_mask(row_bits)) != 0;
-  };
-  return left.actions.empty() && !pass.known_zero_before && m.load_bits == row_bits &&
-         m.low_stays && pass.scale.imag() == 0 && !(pass.store_flips & low_mask(row_bits)) &&
-         std::none_of(m.last.begin(), m.last.end(), cuts_rows);
-}
-
 }  // namespace
 
 PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
@@ -117,9 +107,8 @@ PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
   const bool is_double = plan.precision == Precision::kDouble;
   Pass left = pass;
   const Movement movement = take_movement(left, plan.terms, is_double);
-  PassWork work = Counter(plan, left).run(make_outline(plan, left, block_bits));
-  work.only_moves = only_moves_rows(pass, left, movement, is_double);
-  return work;
+  if (row_map(plan, left, movement)) return {.only_moves = true};
+  return Counter(plan, left).run(make_outline(plan, left, block_bits));
 }
 
 double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {

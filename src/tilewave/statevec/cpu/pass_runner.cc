@@ -188,7 +188,7 @@ template <class T>
 struct PreparedPass {
   Addressing at;
   TileProgram<T> program;
-  std::optional<RowMoves> moves;  // all it does
+  std::optional<RowMoves<T>> moves;  // all it does, without the others
 };
 
 std::size_t bytes_of(const Addressing& at) {
@@ -208,15 +208,70 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   constexpr bool kDouble = sizeof(T) == 8;
   auto made = std::make_shared<PreparedPass<T>>();
   Pass work = pass;  // what is left once the movement has taken its part
-  made->at = make_addressing(work, plan.terms, kDouble);
-  made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
-  made->moves = RowMoves::of(made->at, pass, !work.actions.empty(), kDouble);
+  const Movement movement = take_movement(work, plan.terms, kDouble);
+  if (const auto map = row_map(plan, work, movement)) {
+    made->moves.emplace(*map, static_cast<T>(pass.scale.real()));
+  } else {
+    TW_CHECK(work.active.size() <= kMaxTileBits, "a pass has too many active positions");
+    made->at = make_addressing(work, movement, kDouble);
+    made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
+  }
   if (kept) {
     kept->keep<PreparedPass<T>>(index, made,
                                 bytes_of(made->program) + bytes_of(made->at) +
                                     (made->moves ? made->moves->num_bytes() : 0));
   }
   return made;
+}
+
+int threads_for(std::uint64_t parts, int num_threads) {
+  return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), parts));
+}
+
+template <class T>
+void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, const Pass& pass,
+               int num_qubits, Complex<T>* amps, int num_threads) {
+  const Addressing& at = prepared.at;
+  std::uint64_t active = 0;
+  for (int p : pass.active) active |= bit(p);
+  const std::uint64_t free = low_mask(num_qubits) & ~active & ~pass.known_zero_before;
+  const std::uint64_t num_tiles = bit(std::popcount(free));
+  const int threads = threads_for(num_tiles, num_threads);
+  runtime::Shares shares(num_tiles, threads);
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(threads)
+  {
+    Workspace<T>* w = nullptr;
+    try {
+      w = &workspace<T>(std::size_t{2} << at.num_slots);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+#pragma omp barrier
+    while (!failure) {
+      const auto t = shares.take(omp_get_thread_num());
+      if (!t) break;
+      const std::uint64_t base = deposit_bits(*t, free),
+                          next = deposit_bits(*t + 1 < num_tiles ? *t + 1 : *t, free);
+      run_tile(kernels, pass, prepared.program, at, amps, base, next, w->tile.template as<T>(),
+               w->scratch);
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+template <class T>
+void move_all(const BlockKernels<T>& kernels, const RowMoves<T>& moves, Complex<T>* amps,
+              int num_threads) {
+  const std::uint64_t parts = moves.num_parts();
+  if (parts == 0) return;
+  const int threads = threads_for(parts, num_threads);
+  runtime::Shares shares(parts, threads);
+#pragma omp parallel num_threads(threads)
+  {
+    while (const auto part = shares.take(omp_get_thread_num())) moves.run(kernels, amps, *part);
+  }
 }
 
 }  // namespace
@@ -244,41 +299,11 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
            "a pass has too few active positions for the CPU");
   const BlockKernels<T>& kernels = block_kernels(T{});
   const auto prepared = prepare<T>(plan, pass);
-  const Addressing& at = prepared->at;
-  const TileProgram<T>& program = prepared->program;
-  std::uint64_t active = 0;
-  for (int p : pass.active) active |= bit(p);
-  const std::uint64_t free = low_mask(plan.num_qubits) & ~active & ~pass.known_zero_before;
-  const std::uint64_t num_tiles = bit(std::popcount(free));
-  const int threads =
-      static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), num_tiles));
-  runtime::Shares shares(num_tiles, threads);
-  std::exception_ptr failure;
-#pragma omp parallel num_threads(threads)
-  {
-    Workspace<T>* w = nullptr;
-    try {
-      w = &workspace<T>(std::size_t{2} << at.num_slots);
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
-    }
-#pragma omp barrier
-    while (!failure) {
-      const auto t = shares.take(omp_get_thread_num());
-      if (!t) break;
-      const std::uint64_t base = deposit_bits(*t, free),
-                          next = deposit_bits(*t + 1 < num_tiles ? *t + 1 : *t, free);
-      if (prepared->moves) {
-        kernels.move_rows(reinterpret_cast<T*>(amps), Address<T>::of(base), Address<T>::of(next),
-                          prepared->moves->cycles(at, base), static_cast<T>(pass.scale.real()));
-      } else {
-        run_tile(kernels, pass, program, at, amps, base, next, w->tile.template as<T>(),
-                 w->scratch);
-      }
-    }
+  if (prepared->moves) {
+    move_all(kernels, *prepared->moves, amps, num_threads);
+  } else {
+    run_tiles(kernels, *prepared, pass, plan.num_qubits, amps, num_threads);
   }
-  if (failure) std::rethrow_exception(failure);
 }
 
 template void run_pass<float>(const Plan&, const Pass&, Complex<float>*, int);
