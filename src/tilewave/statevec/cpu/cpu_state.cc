@@ -14,6 +14,7 @@
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
+#include "tilewave/statevec/cpu/row_moves.h"
 
 namespace tilewave::statevec {
 
@@ -52,6 +53,8 @@ CostModel CpuState<T>::cost_model() const {
     cost.price = pass_seconds;
     cost.pass_overhead_s = kPassTables_s;
     cost.block_bits = block_row_bits(kDouble);
+    cost.move_positions = most_move_positions(num_qubits_, kDouble);
+    cost.small_tile_qubits = kDouble ? kSmallTileBitsDouble : kSmallTileBitsSingle;
     cost.steps = rates.steps;
     for (double* s : cost.steps.all()) *s *= of_thread;
   }

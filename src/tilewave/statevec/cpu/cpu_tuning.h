@@ -10,6 +10,9 @@ constexpr int kTileBitsDouble = 14;  ///< active positions of a pass: 256 KiB
 constexpr int kTileBitsSingle = 15;  ///< 256 KiB
 constexpr double kWideTile = 0.8;    ///< bandwidth of a pass with one more: 512 KiB crowd the cache
 constexpr int kMaxTileBits = 16;
+/// Tiles that fit the first-level cache, 16 KiB, are moved faster.
+constexpr int kSmallTileBitsDouble = 10, kSmallTileBitsSingle = 11;
+constexpr double kSmallTile = 0.8;      ///< of the time
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;
 /// Rows of a block, 2^bits: 32 KiB that stay in a first-level cache of 48 KiB. Smaller than that it
@@ -47,6 +50,8 @@ constexpr double kFarRows = 0.93, kFromMemory = 1.15;
 constexpr double kSingleShare = 0.52;   ///< of the time of work, in FP32
 constexpr double kLoadShare = 0.1;      ///< of the traffic, where nothing is known to be zero
 constexpr double kMoveShare = 0.6;      ///< of the time, where rows only change places
+constexpr int kShortCycles = 64;        ///< not in cycles longer than this
+constexpr double kCycleRow_s = 5e-9;    ///< a row in a list of cycles
 constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
 constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
 constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another

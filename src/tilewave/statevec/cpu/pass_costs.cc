@@ -100,6 +100,14 @@ class Counter {
   PassWork work_;
 };
 
+// Of the time to move the tiles of a pass, by their size.
+double share_of_tile(int bits, bool is_double) {
+  const int small = is_double ? kSmallTileBitsDouble : kSmallTileBitsSingle,
+            full = is_double ? kTileBitsDouble : kTileBitsSingle;
+  const double away = static_cast<double>(std::abs(bits - small)) / (full - small);
+  return kSmallTile + (1 - kSmallTile) * std::min(1.0, away);
+}
+
 }  // namespace
 
 PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
@@ -107,7 +115,11 @@ PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
   const bool is_double = plan.precision == Precision::kDouble;
   Pass left = pass;
   const Movement movement = take_movement(left, plan.terms, is_double);
-  if (row_map(plan, left, movement)) return {.only_moves = true};
+  if (const auto map = row_map(plan, left, movement)) {
+    return {.only_moves = true,
+            .long_cycles = map->order(kShortCycles) == 0,
+            .listed_rows = std::ldexp(1, std::popcount(map->moved))};
+  }
   return Counter(plan, left).run(make_outline(plan, left, block_bits));
 }
 
@@ -121,12 +133,19 @@ double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
   // lines are read to be written, those known to be zero too
   const double moved = 2 * ((1 - kLoadShare) * worked + kLoadShare * loaded);
   const double bytes = static_cast<double>(amplitude_bytes(plan.precision)) * moved;
-  const double memory_s = bytes / cost.bandwidth * (work.only_moves ? kMoveShare : 1);
+  const bool is_double = plan.precision == Precision::kDouble;
+  double share = 1;
+  if (work.only_moves) {
+    share = work.long_cycles ? 1 : kMoveShare;
+  } else {
+    share = share_of_tile(static_cast<int>(pass.active.size()), is_double);
+  }
+  const double memory_s = bytes / cost.bandwidth * share;
   const StepRates& r = cost.steps;
   const double each_s = work.sweeps * r.sweep_s + work.lifts * r.lift_s + work.phases * r.phase_s +
                         work.flips * r.flip_s + work.rotations * r.rotate_s +
                         work.matrix_rows * r.multiply_s;
-  return memory_s + worked * each_s + cost.pass_overhead_s;
+  return memory_s + worked * each_s + work.listed_rows * kCycleRow_s + cost.pass_overhead_s;
 }
 
 }  // namespace tilewave::statevec::cpu

@@ -19,8 +19,10 @@ struct PassWork {
   double phases = 0;  ///< tables multiplied by
   double flips = 0;   ///< of two amplitudes, under controls
   double rotations = 0;
-  double matrix_rows = 0;   ///< complex multiply-adds
-  bool only_moves = false;  ///< whole rows change places in memory, nothing else
+  double matrix_rows = 0;    ///< complex multiply-adds
+  bool only_moves = false;   ///< whole rows change places in memory, nothing else
+  bool long_cycles = false;  ///< and in cycles of many rows
+  double listed_rows = 0;    ///< in the list of cycles
 };
 
 PassWork count_work(const Plan& plan, const Pass& pass, int block_bits);

@@ -9,6 +9,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/lower.h"
+#include "tilewave/statevec/plan/move_passes.h"
 #include "tilewave/statevec/plan/place.h"
 #include "tilewave/statevec/plan/schedule.h"
 #include "tilewave/statevec/plan/search.h"
@@ -151,9 +152,11 @@ class Planner {
     if (options.cost.shard_bits > 0) return sharded(options, limits);
     std::vector<detail::WirePass> passes = detail::kept_schedule(needs_, limits);
     if (is_mixed) detail::narrow(passes, needs_, limits.tile - 1);
-    return detail::place(
+    Plan plan = detail::place(
         lowered_, detail::limit_growth(std::move(passes), lowered_.actions, options.precision), n_,
         options);
+    detail::widen_moves(plan, options.cost);
+    return plan;
   }
 
   // Ways beside plain greed, whose plan this is.

@@ -56,6 +56,10 @@ struct CostModel {
   PassPrice price = nullptr;  ///< of an engine that knows better than the sum of actions
   StepRates steps;            ///< for `price`
   int block_bits = 0;         ///< the same: row bits of the engine's blocks
+  /// Positions that a pass of nothing but controlled flips and moves of whole rows may have to do
+  /// with, however many a tile has; 0: such passes need a tile as others do.
+  int move_positions = 0;
+  int small_tile_qubits = 0;  ///< active positions of the tile that is moved fastest; 0: the same
   bool late_phases =
       false;  ///< phase blocks cost by their terms: each waits for its wires to change
   int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
