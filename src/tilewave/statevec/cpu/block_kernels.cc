@@ -58,9 +58,9 @@ HWY_INLINE void store_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std:
     for (; i + kLanes<T> <= count; i += kLanes<T>) {
       const auto re = hn::LoadU(d, src + i), im = hn::LoadU(d, src + kRowLength + i);
       if (scale_im == 0) {
-        hn::StoreInterleaved2(hn::Mul(re, sr), hn::Mul(im, sr), d, dst + 2 * i);
+        store_interleaved<T>(hn::Mul(re, sr), hn::Mul(im, sr), d, dst + 2 * i);
       } else {
-        hn::StoreInterleaved2(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
+        store_interleaved<T>(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
                               hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * i);
       }
     }
@@ -183,7 +183,7 @@ HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t p
       index = hn::Xor(index, base);
       const auto re = hn::GatherIndex(d, tile, index),
                  im = hn::GatherIndex(d, tile + kRowLength, index);
-      hn::StoreInterleaved2(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
+      store_interleaved<T>(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
                             hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
     }
   }
@@ -243,7 +243,7 @@ class ChunkShuffle {
         im =
             hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from(s) + kRowLength), lane), im);
       }
-      hn::StoreInterleaved2(hn::NegMulAdd(im, scale_im, hn::Mul(re, scale_re)),
+      store_interleaved<T>(hn::NegMulAdd(im, scale_im, hn::Mul(re, scale_re)),
                             hn::MulAdd(im, scale_re, hn::Mul(re, scale_im)), d, dst + 2 * o * kN);
     }
   }
@@ -363,7 +363,7 @@ class ChunkTranspose {
         for (int g = 0; g < kGroup; ++g) {
           T* const to = state + 2 * (c.base ^ c.offset[k | chunk[g]]) +
                         2 * kN * static_cast<std::uint32_t>(v | vector[g]);
-          hn::StoreInterleaved2(hn::NegMulAdd(im[g], scale_im, hn::Mul(re[g], scale_re)),
+          store_interleaved<T>(hn::NegMulAdd(im[g], scale_im, hn::Mul(re[g], scale_re)),
                                 hn::MulAdd(im[g], scale_re, hn::Mul(re[g], scale_im)), d, to);
         }
       }
