@@ -14,6 +14,7 @@
 
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/block.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec::cpu {
@@ -58,7 +59,8 @@ Chunks load_chunks(const Addressing& at, std::uint64_t base) {
           .place = at.load_place.data(),
           .shift = Addressing::sum(at.load_outside, base),
           .count = at.load_offset.size(),
-          .bits = at.load_bits};
+          .bits = at.load_bits,
+          .halves = at.num_slots <= kSmallTileBits<T>};
 }
 template <class T>
 Chunks store_chunks(const Addressing& at, std::uint64_t base) {

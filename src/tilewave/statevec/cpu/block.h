@@ -188,6 +188,9 @@ struct Chunks {
   std::size_t count = 0;
   int bits = 0;
   const std::int32_t* table = nullptr;
+  /// As the next tile: the first half of each chunk is asked for during the load of the tile before
+  /// it, the other half during its store; otherwise all of it during the store.
+  bool halves = false;
 };
 
 /// Rows of a state that change places, a slice of 256 bytes at a time, each base's for itself.
@@ -209,8 +212,9 @@ struct BlockKernels {
   int lanes;        ///< elements of a vector
   bool two_rows;    ///< two rows fit the registers: a layer may have a bit `beside`
   int turned_bits;  ///< of a row that a layer turns; 0: none can
-  /// Chunks of the state into the tile.
-  void (*load)(const T* state, T* tile, const Chunks& chunks);
+  /// Chunks of the state into the tile, and meanwhile with `halves` a request for those of the next
+  /// tile, which must be as many.
+  void (*load)(const T* state, T* tile, const Chunks& chunks, const Chunks& next);
   /// Chunks of the tile into the state, times a complex scale, and meanwhile a request for the
   /// chunks of the next tile.
   void (*store)(const T* tile, T* state, const Chunks& chunks, const Chunks& next, T scale_re,

@@ -61,7 +61,7 @@ HWY_INLINE void store_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std:
         store_interleaved<T>(hn::Mul(re, sr), hn::Mul(im, sr), d, dst + 2 * i);
       } else {
         store_interleaved<T>(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
-                              hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * i);
+                             hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * i);
       }
     }
   }
@@ -82,20 +82,35 @@ HWY_INLINE void ask_for(const T* chunk, std::size_t bytes) {
 /// Chunks are loaded from the second level, where the store of the tile before has asked for them.
 constexpr std::size_t kChunksAhead = 16;
 
+/// Asks for what a load, or a store, has to ask for of a chunk of the next tile.
+template <bool in_load, class T>
+HWY_INLINE void ask_for_next(const T* state, const Chunks& next, std::size_t chunk,
+                             std::size_t bytes) {
+  if (in_load && !next.halves) return;
+  const T* const at = state + 2 * (next.base ^ next.offset[chunk]);
+  if (!next.halves) {
+    ask_for<2>(at, bytes);
+  } else {
+    ask_for<2>(in_load ? at : at + bytes / 2 / sizeof(T), bytes / 2);
+  }
+}
+
 template <class T, bool kRow>
-void load_all(const T* HWY_RESTRICT state, T* HWY_RESTRICT tile, const Chunks& c) {
+void load_all(const T* HWY_RESTRICT state, T* HWY_RESTRICT tile, const Chunks& c,
+              const Chunks& next) {
   const std::size_t size = std::size_t{1} << (kRow ? kRowChunkBits<T> : c.bits);
   for (std::size_t k = 0; k < c.count; ++k) {
     const T* ahead = state + 2 * (c.base ^ c.offset[std::min(k + kChunksAhead, c.count - 1)]);
     ask_for<3>(ahead, 2 * size * sizeof(T));
+    ask_for_next<true>(state, next, k, 2 * size * sizeof(T));
     load_chunk<T, kRow>(state + 2 * (c.base ^ c.offset[k]), tile + (c.place[k] ^ c.shift), size);
   }
 }
 
 template <class T>
-void load(const T* state, T* tile, const Chunks& chunks) {
-  return chunks.bits == kRowChunkBits<T> ? load_all<T, true>(state, tile, chunks)
-                                         : load_all<T, false>(state, tile, chunks);
+void load(const T* state, T* tile, const Chunks& chunks, const Chunks& next) {
+  return chunks.bits == kRowChunkBits<T> ? load_all<T, true>(state, tile, chunks, next)
+                                         : load_all<T, false>(state, tile, chunks, next);
 }
 
 template <class T>
@@ -184,7 +199,7 @@ HWY_INLINE void store_gathered_chunk(const T* HWY_RESTRICT tile, std::uint32_t p
       const auto re = hn::GatherIndex(d, tile, index),
                  im = hn::GatherIndex(d, tile + kRowLength, index);
       store_interleaved<T>(hn::NegMulAdd(im, si, hn::Mul(re, sr)),
-                            hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
+                           hn::MulAdd(im, sr, hn::Mul(re, si)), d, dst + 2 * x);
     }
   }
   for (; kHasTail<T, kRow> && x < count; ++x) {
@@ -244,7 +259,7 @@ class ChunkShuffle {
             hn::IfThenElse(mine, hn::TableLookupLanes(hn::Load(d, from(s) + kRowLength), lane), im);
       }
       store_interleaved<T>(hn::NegMulAdd(im, scale_im, hn::Mul(re, scale_re)),
-                            hn::MulAdd(im, scale_re, hn::Mul(re, scale_im)), d, dst + 2 * o * kN);
+                           hn::MulAdd(im, scale_re, hn::Mul(re, scale_im)), d, dst + 2 * o * kN);
     }
   }
 
@@ -350,7 +365,7 @@ class ChunkTranspose {
       if (k & chunk_bits_) continue;
       for (int g = 0; g < kGroup; ++g) {
         if (vector[g]) continue;
-        ask_for<2>(state + 2 * (next.base ^ next.offset[k | chunk[g]]), kRowBytes<T>);
+        ask_for_next<false>(state, next, k | chunk[g], kRowBytes<T>);
       }
       for (int v = 0; v < kOut; ++v) {
         if (v & ~other_vectors_) continue;
@@ -364,7 +379,7 @@ class ChunkTranspose {
           T* const to = state + 2 * (c.base ^ c.offset[k | chunk[g]]) +
                         2 * kN * static_cast<std::uint32_t>(v | vector[g]);
           store_interleaved<T>(hn::NegMulAdd(im[g], scale_im, hn::Mul(re[g], scale_re)),
-                                hn::MulAdd(im[g], scale_re, hn::Mul(re[g], scale_im)), d, to);
+                               hn::MulAdd(im[g], scale_re, hn::Mul(re[g], scale_im)), d, to);
         }
       }
     }
@@ -414,7 +429,7 @@ template <bool kRow, class T, class Store>
 HWY_INLINE void store_all(const Chunks& c, T* state, const Chunks& next, Store store_one) {
   const std::size_t bytes = kRow ? kRowBytes<T> : (std::size_t{2} << c.bits) * sizeof(T);
   for (std::size_t k = 0; k < c.count; ++k) {
-    ask_for<2>(state + 2 * (next.base ^ next.offset[k]), bytes);
+    ask_for_next<false>(state, next, k, bytes);
     store_one(c.place[k] ^ c.shift, state + 2 * (c.base ^ c.offset[k]));
   }
 }

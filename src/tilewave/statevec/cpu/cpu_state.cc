@@ -54,7 +54,7 @@ CostModel CpuState<T>::cost_model() const {
     cost.pass_overhead_s = kPassTables_s;
     cost.block_bits = block_row_bits(kDouble);
     cost.move_positions = most_move_positions(num_qubits_, kDouble);
-    cost.small_tile_qubits = kDouble ? kSmallTileBitsDouble : kSmallTileBitsSingle;
+    cost.small_tile_qubits = kSmallTileBits<T>;
     cost.steps = rates.steps;
     for (double* s : cost.steps.all()) *s *= of_thread;
   }

@@ -11,7 +11,8 @@ constexpr int kTileBitsSingle = 15;  ///< 256 KiB
 constexpr double kWideTile = 0.8;    ///< bandwidth of a pass with one more: 512 KiB crowd the cache
 constexpr int kMaxTileBits = 16;
 /// Tiles that fit the first-level cache, 16 KiB, are moved faster.
-constexpr int kSmallTileBitsDouble = 10, kSmallTileBitsSingle = 11;
+template <class T>
+constexpr int kSmallTileBits = sizeof(T) == sizeof(double) ? 10 : 11;
 constexpr double kSmallTile = 0.8;      ///< of the time
 constexpr int kStateRowBitsDouble = 4;  ///< low positions active in every pass: 256 bytes
 constexpr int kStateRowBitsSingle = 5;

@@ -102,7 +102,7 @@ class Counter {
 
 // Of the time to move the tiles of a pass, by their size.
 double share_of_tile(int bits, bool is_double) {
-  const int small = is_double ? kSmallTileBitsDouble : kSmallTileBitsSingle,
+  const int small = is_double ? kSmallTileBits<double> : kSmallTileBits<float>,
             full = is_double ? kTileBitsDouble : kTileBitsSingle;
   const double away = static_cast<double>(std::abs(bits - small)) / (full - small);
   return kSmallTile + (1 - kSmallTile) * std::min(1.0, away);

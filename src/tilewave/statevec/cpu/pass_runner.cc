@@ -88,9 +88,9 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
               T* tile, PhaseScratch<T>& scratch) {
   T* state = reinterpret_cast<T*>(amps);
   const std::size_t size = std::size_t{1} << at.load_bits;
-  const Chunks from = load_chunks<T>(at, base);
+  const Chunks from = load_chunks<T>(at, base), ahead = load_chunks<T>(at, next);
   if (pass.known_zero_before == 0) {
-    kernels.load(state, tile, from);
+    kernels.load(state, tile, from, ahead);
   } else {
     for (std::size_t c = 0; c < from.count; ++c) {
       T* to = tile + (at.load_place[c] ^ from.shift);
@@ -99,9 +99,10 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
         std::memset(to + kRowLength, 0, size * sizeof(T));
         continue;
       }
-      Chunks one = from;
+      Chunks one = from, one_ahead = ahead;
       one.offset += c, one.place += c, one.count = 1;
-      kernels.load(state, tile, one);
+      one_ahead.offset += c;
+      kernels.load(state, tile, one, one_ahead);
       for (std::size_t x = 0; at.low_zero && x < size; ++x) {
         if (x & at.low_zero) to[x] = to[kRowLength + x] = 0;
       }
@@ -109,8 +110,8 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
   }
   run_steps(kernels, tile, program, base, scratch);
   const cplx scale = pass.scale * program.scale;
-  kernels.store(tile, state, store_chunks<T>(at, base), load_chunks<T>(at, next),
-                static_cast<T>(scale.real()), static_cast<T>(scale.imag()));
+  kernels.store(tile, state, store_chunks<T>(at, base), ahead, static_cast<T>(scale.real()),
+                static_cast<T>(scale.imag()));
 }
 
 // States below one row, and only these: every action directly on the amplitudes.
