@@ -9,6 +9,9 @@
 #include <random>
 
 #include "tilewave/circuit/random_circuit.h"
+#include "tilewave/statevec/cpu/pass_costs.h"
+#include "tilewave/statevec/cpu/pass_runner.h"
+#include "tilewave/statevec/cpu/row_moves.h"
 #include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/testing/reference.h"
 
@@ -157,6 +160,48 @@ TEST_P(CpuState, flips_of_high_bits_move_rows) {
     expect_state_of(c, random);
     if (HasFailure()) return;
   }
+}
+
+// More positions than a tile has.
+TEST_P(CpuState, wide_passes_move_rows) {
+  using circuit::GateId;
+  std::size_t num_wide = 0;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed + 900);
+    const int n = 15 + static_cast<int>(random() % 4);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    const auto flip = [&](int a, int b) {
+      c.add_gate(GateId::kCx, {static_cast<circuit::Qubit>(a), static_cast<circuit::Qubit>(b)});
+    };
+    const bool starts = seed % 3 == 0;  // with the flips
+    if (!starts) c.add_gate(GateId::kH, {0}), c.add_gate(GateId::kT, {0});
+    for (int q = starts ? n - 10 : 0; q + 1 < n; ++q) flip(q, q + 1);
+    for (std::uint64_t k = random() % 8; k > 0; --k) {
+      const int a = n - 10 + static_cast<int>(random() % 10),
+                b = n - 10 + static_cast<int>(random() % 10);
+      if (a != b) flip(a, b);
+    }
+    if (starts) c.add_gate(GateId::kSx, {0});
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 3));
+    PlanOptions options;
+    options.precision = GetParam();
+    options.cost = state->cost_model();
+    options.cost.tile_qubits = 9;
+    options.cost.small_tile_qubits = 7;
+    options.cost.move_positions = cpu::most_move_positions(n, GetParam() == Precision::kDouble);
+    options.cost.price = cpu::pass_seconds;
+    options.cost.block_bits = cpu::block_row_bits(GetParam() == Precision::kDouble);
+    const Plan plan = make_plan(c, options);
+    for (const Pass& pass : plan.passes) num_wide += pass.active.size() > 9;
+    Amplitudes expected = testing::random_state(n, random);
+    state->set_amplitudes(expected);
+    state->run(plan, {});
+    testing::apply_circuit(expected, c);
+    ASSERT_LT(testing::max_difference(read_all(*state), expected), tolerance()) << explain(plan);
+  }
+  EXPECT_GT(num_wide, 12u);
 }
 
 // One gate on a qubit, then phases that tie it to others, qubit after qubit: sweeps over several

@@ -14,7 +14,20 @@ namespace {
 
 using testing::Amplitudes;
 
-void check_structure(const Plan& plan) {
+// Rows change places, nothing else.
+bool only_moves(const Plan& plan, const Pass& pass) {
+  const auto is_of_rows = [&](const Action& a) {
+    return a.kind == ActionKind::kFlip && std::has_single_bit(a.control_mask) &&
+           !((a.control_mask | a.target_mask()) & low_mask(plan.row_bits));
+  };
+  bool row_stays = true;
+  for (int p = 0; p < plan.row_bits; ++p) row_stays &= pass.dest[p] == p;
+  return row_stays && !pass.known_zero_before &&
+         std::all_of(pass.actions.begin(), pass.actions.end(), is_of_rows);
+}
+
+// Passes that only move rows may change or look at `most_moved` positions.
+void check_structure(const Plan& plan, int most_moved = 0) {
   for (const Pass& pass : plan.passes) {
     std::uint64_t active = 0, dest = 0;
     for (int p : pass.active) active |= bit(p);
@@ -22,7 +35,12 @@ void check_structure(const Plan& plan) {
     ASSERT_EQ(active, dest);
     ASSERT_EQ(pass.active.size(), pass.dest.size());
     ASSERT_TRUE(std::is_sorted(pass.active.begin(), pass.active.end()));
-    ASSERT_LE(static_cast<int>(pass.active.size()), plan.tile_qubits);
+    if (static_cast<int>(pass.active.size()) > plan.tile_qubits) {
+      ASSERT_TRUE(only_moves(plan, pass));
+      std::uint64_t moved = active & ~low_mask(plan.row_bits);
+      for (const Action& a : pass.actions) moved |= a.control_mask;
+      ASSERT_LE(std::popcount(moved), most_moved);
+    }
     ASSERT_EQ(active & low_mask(plan.row_bits), low_mask(plan.row_bits));
     ASSERT_GT(std::abs(pass.scale), plan.precision == Precision::kSingle ? 0x1p-100 : 0x1p-910);
     for (const Action& a : pass.actions) {
@@ -52,7 +70,7 @@ void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_6
   }
   testing::apply_circuit(expected, c);
   const Plan plan = make_plan(c, options);
-  check_structure(plan);
+  check_structure(plan, options.cost.move_positions);
   testing::run_plan(physical, plan);
   if (plan.passes.empty() && options.from_zeros) {
     for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
@@ -293,6 +311,92 @@ TEST(Planner, searched_plans_are_right) {
     options.from_zeros = random() % 2;
     for (int again = 0; again < 3; ++again) check(c, options, random, "searched");
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// Larger tiles cost more, passes that only move rows little.
+double move_price(const Plan& plan, const Pass& pass, const CostModel&) {
+  return only_moves(plan, pass) ? 2 : 1 + static_cast<double>(pass.active.size());
+}
+
+TEST(Planner, passes_that_only_move_rows_may_be_wide) {
+  using circuit::GateId;
+  static constexpr GateId kGates[] = {GateId::kCx, GateId::kCx,   GateId::kCx, GateId::kCx,
+                                      GateId::kCx, GateId::kSwap, GateId::kH,  GateId::kX,
+                                      GateId::kCz, GateId::kT,    GateId::kCcx};
+  std::size_t num_wide = 0, num_small = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 7 + static_cast<int>(random() % 4);
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    const auto qubit = [&] { return static_cast<circuit::Qubit>(random() % n); };
+    const auto flips = [&] {
+      for (std::uint64_t k = random() % 12; k > 0; --k) {
+        const circuit::Qubit a = qubit(), b = qubit();
+        if (a != b) c.add_gate(GateId::kCx, {a, b});
+      }
+    };
+    flips();
+    for (std::uint64_t k = random() % 12; k > 0; --k) {
+      const GateId gate = kGates[random() % std::size(kGates)];
+      const circuit::GateInfo& info = circuit::gate_info(gate);
+      const auto num_qubits = static_cast<std::size_t>(info.num_controls + info.num_targets);
+      std::vector<circuit::Qubit> qubits;
+      while (qubits.size() < num_qubits) {
+        const circuit::Qubit q = qubit();
+        if (std::find(qubits.begin(), qubits.end(), q) == qubits.end()) qubits.push_back(q);
+      }
+      c.add_gate(gate, qubits);
+    }
+    flips();
+    PlanOptions options;
+    options.cost.row_bits = 1 + static_cast<int>(random() % 2);
+    options.cost.tile_qubits = 5;
+    options.cost.move_positions = n - static_cast<int>(random() % 3);
+    options.cost.small_tile_qubits = 3 + static_cast<int>(random() % 2);
+    options.cost.price = move_price;
+    options.from_zeros = random() % 4 == 0;
+    options.restore_layout = random() % 3 == 0;
+    if (!options.from_zeros)
+      std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
+    check(c, options, random, "flips");
+    if (::testing::Test::HasFailure()) return;
+    const Plan plan = make_plan(c, options);
+    double sum = 0;
+    for (const Pass& pass : plan.passes) {
+      num_wide += static_cast<int>(pass.active.size()) > plan.tile_qubits;
+      num_small += static_cast<int>(pass.active.size()) == options.cost.small_tile_qubits;
+      EXPECT_EQ(pass.predicted_s, move_price(plan, pass, options.cost));
+      sum += pass.predicted_s;
+    }
+    EXPECT_DOUBLE_EQ(plan.predicted_s, sum);
+  }
+  EXPECT_GT(num_wide, 100u);
+  EXPECT_GT(num_small, 100u);
+}
+
+// All but the first gates of a GHZ circuit move rows: one pass for them, however many qubits.
+TEST(Planner, a_ghz_circuit_is_two_passes) {
+  for (const int n : {24, 30, 33}) {
+    PlanOptions options;
+    options.cost.tile_qubits = 14;
+    options.cost.move_positions = n - 8;
+    options.cost.small_tile_qubits = 10;
+    options.cost.price = move_price;
+    const Plan plan = make_plan(circuit::make_family("ghz", n), options);
+    check_structure(plan, options.cost.move_positions);
+    ASSERT_EQ(plan.passes.size(), 2u) << n << '\n' << explain(plan);
+    EXPECT_EQ(plan.passes[0].active.size(), 10u) << n;
+    EXPECT_TRUE(only_moves(plan, plan.passes[1])) << n;
+    const auto num_gates = [](const Plan& of) {
+      std::uint32_t all = 0;
+      for (const Pass& pass : of.passes) all += pass.num_gates;
+      return all;
+    };
+    options.cost.move_positions = 0;
+    EXPECT_EQ(num_gates(plan), num_gates(make_plan(circuit::make_family("ghz", n), options)));
   }
 }
 
