@@ -273,6 +273,72 @@ class ChunkShuffle {
   HWY_ALIGN T mine_[kOut][kMost][kN];
 };
 
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE Vec<double> of_two(Vec<double> a, __m512i index, Vec<double> b) {
+  return Vec<double>{_mm512_permutex2var_pd(a.raw, index, b.raw)};
+}
+HWY_INLINE Vec<float> of_two(Vec<float> a, __m512i index, Vec<float> b) {
+  return Vec<float>{_mm512_permutex2var_ps(a.raw, index, b.raw)};
+}
+
+// The same where the amplitudes of every output vector are in two vectors at most: one shuffle.
+template <class T>
+class PairShuffle {
+ public:
+  bool make(const std::int32_t* table) {
+    for (int o = 0; o < kOut; ++o) {
+      const std::int32_t* const places = table + o * kN;
+      first_[o] = second_[o] = places[0] & ~(kN - 1);
+      for (int l = 0; l < kN; ++l) {
+        const std::int32_t vector = places[l] & ~(kN - 1);
+        if (vector != first_[o]) {
+          if (second_[o] == first_[o]) second_[o] = vector;
+          if (vector != second_[o]) return false;
+        }
+        lane_[o][l] = static_cast<TI>((places[l] & (kN - 1)) | (vector != first_[o] ? kN : 0));
+      }
+    }
+    return true;
+  }
+
+  HWY_INLINE void store_all(const T* HWY_RESTRICT tile, T* HWY_RESTRICT state, const Chunks& chunks,
+                            const Chunks& next, Vec<T> scale_re, Vec<T> scale_im) const {
+    const Tag<T> d;
+    const hn::Rebind<TI, Tag<T>> di;
+    const Chunks c = chunks;  // nothing else can change it
+    std::uint32_t first[kOut], second[kOut];
+    hn::Vec<decltype(di)> lane[kOut];
+    for (int o = 0; o < kOut; ++o) {
+      first[o] = static_cast<std::uint32_t>(first_[o]);
+      second[o] = static_cast<std::uint32_t>(second_[o]);
+      lane[o] = hn::Load(di, lane_[o]);
+    }
+    for (std::size_t k = 0; k < c.count; ++k) {
+      ask_for_next<false>(state, next, k, kRowBytes<T>);
+      T* const to = state + 2 * (c.base ^ c.offset[k]);
+      const std::uint32_t place = c.place[k] ^ c.shift, vector = place & ~(kN - 1u);
+      const auto turned = hn::Set(di, static_cast<TI>(place & (kN - 1u)));
+      TW_UNROLL
+      for (int o = 0; o < kOut; ++o) {
+        const T* const x = tile + (vector ^ first[o]);
+        const T* const y = tile + (vector ^ second[o]);
+        const auto index = hn::Xor(lane[o], turned).raw;
+        const auto re = of_two(hn::Load(d, x), index, hn::Load(d, y)),
+                   im = of_two(hn::Load(d, x + kRowLength), index, hn::Load(d, y + kRowLength));
+        store_interleaved<T>(hn::NegMulAdd(im, scale_im, hn::Mul(re, scale_re)),
+                             hn::MulAdd(im, scale_re, hn::Mul(re, scale_im)), d, to + 2 * o * kN);
+      }
+    }
+  }
+
+ private:
+  using TI = hwy::MakeSigned<T>;
+  static constexpr int kN = kLanes<T>, kOut = (1 << kRowChunkBits<T>) / kN;
+  std::int32_t first_[kOut], second_[kOut];
+  HWY_ALIGN TI lane_[kOut][kN];
+};
+#endif
+
 // Output chunks of which some bits inside vectors come from other vectors of the tile, while those
 // bits of the tile's vectors tell chunks apart: 2^M vectors, transposed, are vectors of 2^M chunks.
 // Every column of places must lie inside vectors or outside of them.
@@ -462,6 +528,12 @@ HWY_INLINE void store_sized(const T* tile, T* state, const Chunks& c, const Chun
       store_transposed<1>(transpose, tile, state, c, next, re, im);
       return;
     }
+#if HWY_TARGET == HWY_AVX3
+    if (PairShuffle<T> pairs; pairs.make(c.table)) {
+      pairs.store_all(tile, state, c, next, re, im);
+      return;
+    }
+#endif
     ChunkShuffle<T> shuffle;
     if (shuffle.make(c.table)) {
       store_all<kRow>(c, state, next,
