@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/block.h"
 
 #ifndef TW_UNROLL
@@ -69,6 +70,45 @@ HWY_INLINE V in_register(V v) {
   }
 #endif
   return v;
+}
+
+/// Chunks of the size of a state's rows have a loop of known length.
+template <class T>
+constexpr int kRowChunkBits = Address<T>::kRowBits;
+template <class T>
+constexpr std::size_t kRowBytes = (std::size_t{2} << kRowChunkBits<T>)*sizeof(T);
+
+/// Asks for the lines of a chunk; locality 3 is the first level, 2 the second.
+template <int locality, bool to_write = false, class T>
+HWY_INLINE void ask_for(const T* chunk, std::size_t bytes) {
+  const char* const at = reinterpret_cast<const char*>(chunk);
+  for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, to_write, locality);
+}
+
+/// Chunks are loaded from the second level, where the store of the tile before has asked for them.
+constexpr std::size_t kChunksAhead = 16;
+
+/// Asks for what a load, or a store, has to ask for of a chunk of the next tile.
+template <bool in_load, class T>
+HWY_INLINE void ask_for_next(const T* state, const Chunks& next, std::size_t chunk,
+                             std::size_t bytes) {
+  if (in_load && !next.halves) return;
+  const T* const at = state + 2 * (next.base ^ next.offset[chunk]);
+  if (!next.halves) {
+    ask_for<2>(at, bytes);
+  } else {
+    ask_for<2>(in_load ? at : at + bytes / 2 / sizeof(T), bytes / 2);
+  }
+}
+
+/// What a load of chunk k asks for: one of the same tile, from the second level, and one of the
+/// next.
+template <class T>
+HWY_INLINE void ask_before_load(const T* state, const Chunks& c, const Chunks& next, std::size_t k,
+                                std::size_t bytes) {
+  const std::size_t ahead = k + kChunksAhead < c.count ? k + kChunksAhead : c.count - 1;
+  ask_for<3>(state + 2 * (c.base ^ c.offset[ahead]), bytes);
+  ask_for_next<true>(state, next, k, bytes);
 }
 
 // What StoreInterleaved2 does, with one shuffle for each vector where Highway 1.0 takes three.

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tilewave/statevec/cpu/address.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/statevec/cpu/block_kernels.cc"
 #define HWY_DISABLED_TARGETS \
@@ -20,12 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::statevec::cpu {
 namespace HWY_NAMESPACE {
-
-// Chunks of the size of a state's rows have a loop of known length.
-template <class T>
-constexpr int kRowChunkBits = Address<T>::kRowBits;
-template <class T>
-constexpr std::size_t kRowBytes = (std::size_t{2} << kRowChunkBits<T>)*sizeof(T);
 
 template <class T, bool kRow>
 constexpr bool kHasTail = !kRow || kLanes<T> == 1;
@@ -72,37 +64,12 @@ HWY_INLINE void store_chunk(const T* HWY_RESTRICT src, T* HWY_RESTRICT dst, std:
   }
 }
 
-/// Asks for the lines of a chunk; locality 3 is the first level, 2 the second.
-template <int locality, bool to_write = false, class T>
-HWY_INLINE void ask_for(const T* chunk, std::size_t bytes) {
-  const char* const at = reinterpret_cast<const char*>(chunk);
-  for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, to_write, locality);
-}
-
-/// Chunks are loaded from the second level, where the store of the tile before has asked for them.
-constexpr std::size_t kChunksAhead = 16;
-
-/// Asks for what a load, or a store, has to ask for of a chunk of the next tile.
-template <bool in_load, class T>
-HWY_INLINE void ask_for_next(const T* state, const Chunks& next, std::size_t chunk,
-                             std::size_t bytes) {
-  if (in_load && !next.halves) return;
-  const T* const at = state + 2 * (next.base ^ next.offset[chunk]);
-  if (!next.halves) {
-    ask_for<2>(at, bytes);
-  } else {
-    ask_for<2>(in_load ? at : at + bytes / 2 / sizeof(T), bytes / 2);
-  }
-}
-
 template <class T, bool kRow>
 void load_all(const T* HWY_RESTRICT state, T* HWY_RESTRICT tile, const Chunks& c,
               const Chunks& next) {
   const std::size_t size = std::size_t{1} << (kRow ? kRowChunkBits<T> : c.bits);
   for (std::size_t k = 0; k < c.count; ++k) {
-    const T* ahead = state + 2 * (c.base ^ c.offset[std::min(k + kChunksAhead, c.count - 1)]);
-    ask_for<3>(ahead, 2 * size * sizeof(T));
-    ask_for_next<true>(state, next, k, 2 * size * sizeof(T));
+    ask_before_load(state, c, next, k, 2 * size * sizeof(T));
     load_chunk<T, kRow>(state + 2 * (c.base ^ c.offset[k]), tile + (c.place[k] ^ c.shift), size);
   }
 }

@@ -81,15 +81,26 @@ void run_steps(const BlockKernels<T>& kernels, T* tile, const TileProgram<T>& pr
   }
 }
 
+template <class T>
+struct PreparedPass {
+  Addressing at;
+  std::optional<LayerStep<T>> first_lifts;  // while a tile is loaded
+  TileProgram<T> program;                   // what comes then
+  std::optional<RowMoves<T>> moves;         // all it does, without the others
+};
+
 // Works on the tile at `base`; while it is stored, the rows of the tile at `next` are fetched.
 template <class T>
-void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgram<T>& program,
-              const Addressing& at, Complex<T>* amps, std::uint64_t base, std::uint64_t next,
-              T* tile, PhaseScratch<T>& scratch) {
+void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const PreparedPass<T>& prepared,
+              Complex<T>* amps, std::uint64_t base, std::uint64_t next, T* tile,
+              PhaseScratch<T>& scratch) {
+  const Addressing& at = prepared.at;
   T* state = reinterpret_cast<T*>(amps);
   const std::size_t size = std::size_t{1} << at.load_bits;
   const Chunks from = load_chunks<T>(at, base), ahead = load_chunks<T>(at, next);
-  if (pass.known_zero_before == 0) {
+  if (prepared.first_lifts) {
+    kernels.load_lifted(state, tile, from, ahead, *prepared.first_lifts);
+  } else if (pass.known_zero_before == 0) {
     kernels.load(state, tile, from, ahead);
   } else {
     for (std::size_t c = 0; c < from.count; ++c) {
@@ -108,8 +119,8 @@ void run_tile(const BlockKernels<T>& kernels, const Pass& pass, const TileProgra
       }
     }
   }
-  run_steps(kernels, tile, program, base, scratch);
-  const cplx scale = pass.scale * program.scale;
+  run_steps(kernels, tile, prepared.program, base, scratch);
+  const cplx scale = pass.scale * prepared.program.scale;
   kernels.store(tile, state, store_chunks<T>(at, base), ahead, static_cast<T>(scale.real()),
                 static_cast<T>(scale.imag()));
 }
@@ -185,17 +196,40 @@ void run_small(const Plan& plan, const Pass& pass, Complex<T>* amps) {
 // States up to here: a pass takes about as long as its tables, which are then kept with the plan.
 constexpr int kMostQubitsKept = 16;
 
-template <class T>
-struct PreparedPass {
-  Addressing at;
-  TileProgram<T> program;
-  std::optional<RowMoves<T>> moves;  // all it does, without the others
-};
-
 std::size_t bytes_of(const Addressing& at) {
   return sizeof at + 8 * (at.load_offset.size() + at.store_offset.size()) +
          4 * (at.load_place.size() + at.store_place.size() + at.inside.size()) +
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
+}
+
+// Whether the chunks of a row of the tile follow each other.
+template <class T>
+bool loads_rows(const Addressing& at) {
+  if (at.load_bits != Address<T>::kRowBits || std::ranges::count(at.load_zero, true)) return false;
+  constexpr std::uint64_t kInRow = low_mask(kLowBits);
+  bool in_order = at.low_zero == 0;
+  for (const auto& [bit, adds] : at.load_outside) in_order &= !(adds & kInRow);
+  for (int b = at.load_bits; b < kLowBits; ++b)
+    in_order &= (at.load_place[bit(b - at.load_bits)] ^ at.load_place[0]) == bit(b);
+  for (const std::uint32_t place : at.load_place) in_order &= !(place & low_mask(at.load_bits));
+  return in_order && !(at.load_place[0] & kInRow);
+}
+
+// Takes the lifts inside rows out of a program that starts with them.
+template <class T>
+std::optional<LayerStep<T>> take_first_lifts(TileProgram<T>& program) {
+  constexpr auto kLow = static_cast<std::uint32_t>(low_mask(kLowBits));
+  if (program.phases.empty() || program.phases[0].steps.empty()) return std::nullopt;
+  std::vector<BlockStep<T>>& steps = program.phases[0].steps;
+  auto* layer = std::get_if<Layer<T>>(&steps[0].step);
+  if (!layer || steps[0].outside_mask || layer->has_phase || !layer->links.empty() ||
+      layer->lifts.beside >= 0 || !(layer->lifts.mask & kLow))
+    return std::nullopt;
+  LayerStep<T> first = layer->lifts;
+  first.mask &= kLow;
+  layer->lifts.mask &= ~kLow;
+  if (!layer->lifts.mask) steps.erase(steps.begin());
+  return first;
 }
 
 // The pass must be one of the plan's.
@@ -216,6 +250,8 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
     TW_CHECK(work.active.size() <= kMaxTileBits, "a pass has too many active positions");
     made->at = make_addressing(work, movement, kDouble);
     made->program = make_tile_program<T>(plan, work, block_row_bits(kDouble));
+    if (block_kernels(T{}).load_lifted && loads_rows<T>(made->at))
+      made->first_lifts = take_first_lifts(made->program);
   }
   if (kept) {
     kept->keep<PreparedPass<T>>(index, made,
@@ -255,8 +291,7 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
       if (!t) break;
       const std::uint64_t base = deposit_bits(*t, free),
                           next = deposit_bits(*t + 1 < num_tiles ? *t + 1 : *t, free);
-      run_tile(kernels, pass, prepared.program, at, amps, base, next, w->tile.template as<T>(),
-               w->scratch);
+      run_tile(kernels, pass, prepared, amps, base, next, w->tile.template as<T>(), w->scratch);
     }
   }
   if (failure) std::rethrow_exception(failure);
