@@ -150,6 +150,35 @@ TEST(PassCosts, the_price_is_the_sum_of_its_pieces) {
   EXPECT_NEAR(p.seconds(all), sum, 1e-12 * sum);
 }
 
+TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
+  CostModel cost = free_of_charge();
+  cost.bandwidth = 20e9;
+  const double full_s = std::ldexp(32.0, kQubits) / cost.bandwidth;
+  const auto tile_of = [](int bits) {
+    OnePass p;
+    p.lift(0, 1);
+    Pass& pass = p.plan.passes[0];
+    pass.active.resize(static_cast<std::size_t>(bits));
+    pass.dest.resize(static_cast<std::size_t>(bits));
+    return p;
+  };
+  EXPECT_NEAR(tile_of(kTileBitsDouble).seconds(cost), full_s, 1e-9 * full_s);
+  EXPECT_NEAR(tile_of(kSmallTileBits<double>).seconds(cost), kSmallTile * full_s, 1e-9 * full_s);
+  EXPECT_GT(tile_of(kSmallTileBits<double> - 2).seconds(cost), kSmallTile * full_s);
+
+  OnePass moves;
+  moves.flip(10, 9);
+  EXPECT_FALSE(moves.work().long_cycles);
+  EXPECT_EQ(moves.work().listed_rows, 4);
+  EXPECT_NEAR(moves.seconds(cost), kMoveShare * full_s + 4 * kCycleRow_s, 1e-9 * full_s);
+  OnePass shift;  // of 7 bits, with feedback: a cycle of 127 rows
+  for (int k = 6; k > 0; --k)
+    shift.flip(4 + k - 1, 4 + k), shift.flip(4 + k, 4 + k - 1), shift.flip(4 + k - 1, 4 + k);
+  shift.flip(5, 4);
+  EXPECT_TRUE(shift.work().long_cycles);
+  EXPECT_GT(shift.seconds(cost), full_s);
+}
+
 TEST(PassCosts, amplitudes_known_to_be_zero_are_not_worked_on) {
   OnePass p;
   p.lift(0, 0.5);
