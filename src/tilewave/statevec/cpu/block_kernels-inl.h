@@ -114,7 +114,7 @@ HWY_INLINE void ask_before_load(const T* state, const Chunks& c, const Chunks& n
 // What StoreInterleaved2 does, with one shuffle for each vector where Highway 1.0 takes three.
 template <class T>
 HWY_INLINE void store_interleaved(Vec<T> re, Vec<T> im, Tag<T> d, T* HWY_RESTRICT to) {
-#if HWY_TARGET == HWY_AVX3
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   if constexpr (sizeof(T) == 8) {
     const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
                   high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
