@@ -286,12 +286,15 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
       failure = std::current_exception();
     }
 #pragma omp barrier
+    std::uint64_t following = num_tiles, base = 0;  // the tile after the last one, and where it is
     while (!failure) {
       const auto t = shares.take(omp_get_thread_num());
       if (!t) break;
-      const std::uint64_t base = deposit_bits(*t, free),
-                          next = deposit_bits(*t + 1 < num_tiles ? *t + 1 : *t, free);
+      if (*t != following) base = deposit_bits(*t, free);
+      following = *t + 1;
+      const std::uint64_t next = following < num_tiles ? ((base | ~free) + 1) & free : base;
       run_tile(kernels, pass, prepared, amps, base, next, w->tile.template as<T>(), w->scratch);
+      base = next;
     }
   }
   if (failure) std::rethrow_exception(failure);
