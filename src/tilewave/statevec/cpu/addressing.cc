@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 
 #include "tilewave/base/bits.h"
@@ -81,7 +82,9 @@ Addressing make_addressing(const Pass& pass, const Movement& m, bool is_double) 
   const auto in_memory = [&](std::uint64_t index) {
     return is_double ? Address<double>::of(index) : Address<float>::of(index);
   };
+  static std::atomic<std::uint64_t> last_number{0};
   Addressing a;
+  a.number = ++last_number;
   const int k = a.num_slots = static_cast<int>(pass.active.size());
   a.load_bits = m.load_bits;
   const std::uint64_t low = low_mask(a.load_bits);

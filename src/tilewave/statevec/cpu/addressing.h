@@ -30,6 +30,7 @@ struct Addressing {
   /// (bit outside the tile, what it adds to places)
   using Outside = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 
+  std::uint64_t number = 0;  ///< of these tables; no others ever have it
   int num_slots = 0;
   int load_bits = 0;
   std::vector<std::uint64_t> load_offset;  ///< memory index of each chunk, relative to the tile
@@ -70,7 +71,8 @@ Chunks store_chunks(const Addressing& at, std::uint64_t base) {
           .shift = Addressing::sum(at.store_outside, base),
           .count = at.store_offset.size(),
           .bits = at.load_bits,
-          .table = at.store == Addressing::Store::kStraight ? nullptr : at.inside.data()};
+          .table = at.store == Addressing::Store::kStraight ? nullptr : at.inside.data(),
+          .movement = at.number};
 }
 
 /// X on `target` where bit `control` has `value`: part of the movement.

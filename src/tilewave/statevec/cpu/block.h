@@ -188,6 +188,7 @@ struct Chunks {
   std::size_t count = 0;
   int bits = 0;
   const std::int32_t* table = nullptr;
+  std::uint64_t movement = 0;  ///< a number for the tables; no others ever have it
   /// As the next tile: the first half of each chunk is asked for during the load of the tile before
   /// it, the other half during its store; otherwise all of it during the store.
   bool halves = false;

@@ -213,21 +213,24 @@ HWY_INLINE void store_sized(const T* tile, T* state, const Chunks& c, const Chun
   }
   if constexpr (kRow && kLanes < T >> 1) {
     const auto re = hn::Set(Tag<T>(), scale_re), im = hn::Set(Tag<T>(), scale_im);
-    if (ChunkTranspose<T> transpose; transpose.make(c)) {
-      store_transposed<1>(transpose, tile, state, c, next, re, im);
-      return;
-    }
+    static thread_local StoreWay<T> way;
+    way.enter(c);
+    switch (way.kind) {
+      case StoreKind::kTranspose:
+        store_transposed<1>(way.transpose, tile, state, c, next, re, im);
+        return;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    if (PairShuffle<T> pairs; pairs.make(c.table)) {
-      pairs.store_all(tile, state, c, next, re, im);
-      return;
-    }
+      case StoreKind::kPairs:
+        way.pairs.store_all(tile, state, c, next, re, im);
+        return;
 #endif
-    ChunkShuffle<T> shuffle;
-    if (shuffle.make(c.table)) {
-      store_all<kRow>(c, state, next,
-                      [&](std::uint32_t from, T* to) { shuffle.store(tile, from, to, re, im); });
-      return;
+      case StoreKind::kShuffle:
+        store_all<kRow>(c, state, next, [&](std::uint32_t from, T* to) {
+          way.shuffle.store(tile, from, to, re, im);
+        });
+        return;
+      default:
+        break;
     }
   }
   store_all<kRow>(c, state, next, [&](std::uint32_t from, T* to) {

@@ -300,6 +300,40 @@ class ChunkTranspose {
   HWY_ALIGN T upper_[kMost][kN];
 };
 
+enum class StoreKind { kTranspose, kPairs, kShuffle, kGather };
+
+// How the chunks of a movement are put together, the same for all its tiles (but for the lanes of
+// their shift).
+template <class T>
+struct StoreWay {
+  std::uint64_t movement = 0;
+  std::uint32_t lane = 0;
+  StoreKind kind = StoreKind::kGather;
+  ChunkTranspose<T> transpose;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  PairShuffle<T> pairs;
+#endif
+  ChunkShuffle<T> shuffle;
+
+  void enter(const Chunks& c) {
+    const std::uint32_t lane_now = (c.place[0] ^ c.shift) & (kLanes<T> - 1u);
+    if (c.movement != 0 && c.movement == movement && lane_now == lane) return;
+    movement = c.movement;
+    lane = lane_now;
+    kind = kind_of(c);
+  }
+
+ private:
+  StoreKind kind_of(const Chunks& c) {
+    transpose = ChunkTranspose<T>();
+    if (transpose.make(c)) return StoreKind::kTranspose;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    if (pairs.make(c.table)) return StoreKind::kPairs;
+#endif
+    return shuffle.make(c.table) ? StoreKind::kShuffle : StoreKind::kGather;
+  }
+};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace tilewave::statevec::cpu
 HWY_AFTER_NAMESPACE();
