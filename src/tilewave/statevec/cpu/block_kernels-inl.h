@@ -79,10 +79,10 @@ template <class T>
 constexpr std::size_t kRowBytes = (std::size_t{2} << kRowChunkBits<T>)*sizeof(T);
 
 /// Asks for the lines of a chunk; locality 3 is the first level, 2 the second.
-template <int locality, bool to_write = false, class T>
+template <int locality, class T>
 HWY_INLINE void ask_for(const T* chunk, std::size_t bytes) {
   const char* const at = reinterpret_cast<const char*>(chunk);
-  for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, to_write, locality);
+  for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, locality);
 }
 
 /// Chunks are loaded from the second level, where the store of the tile before has asked for them.

@@ -134,12 +134,9 @@ double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
   const double moved = 2 * ((1 - kLoadShare) * worked + kLoadShare * loaded);
   const double bytes = static_cast<double>(amplitude_bytes(plan.precision)) * moved;
   const bool is_double = plan.precision == Precision::kDouble;
-  double share = 1;
-  if (work.only_moves) {
-    share = work.long_cycles ? 1 : kMoveShare;
-  } else {
-    share = share_of_tile(static_cast<int>(pass.active.size()), is_double);
-  }
+  const double in_place = work.long_cycles ? 1 : kMoveShare;
+  const double share =
+      work.only_moves ? in_place : share_of_tile(static_cast<int>(pass.active.size()), is_double);
   const double memory_s = bytes / cost.bandwidth * share;
   const StepRates& r = cost.steps;
   const double each_s = work.sweeps * r.sweep_s + work.lifts * r.lift_s + work.phases * r.phase_s +
