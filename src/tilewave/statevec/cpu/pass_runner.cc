@@ -202,17 +202,21 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
-// Whether the chunks of a row of the tile follow each other.
+// Whether the chunks of every row of the tile follow each other, in every tile. Controlled X on load
+// may start some rows elsewhere than the first one, so all of them are looked at.
 template <class T>
 bool loads_rows(const Addressing& at) {
-  if (at.load_bits != Address<T>::kRowBits || std::ranges::count(at.load_zero, true)) return false;
-  constexpr std::uint64_t kInRow = low_mask(kLowBits);
-  bool in_order = at.low_zero == 0;
-  for (const auto& [bit, adds] : at.load_outside) in_order &= !(adds & kInRow);
-  for (int b = at.load_bits; b < kLowBits; ++b)
-    in_order &= (at.load_place[bit(b - at.load_bits)] ^ at.load_place[0]) == bit(b);
-  for (const std::uint32_t place : at.load_place) in_order &= !(place & low_mask(at.load_bits));
-  return in_order && !(at.load_place[0] & kInRow);
+  if (at.load_bits != Address<T>::kRowBits || at.low_zero || std::ranges::count(at.load_zero, true))
+    return false;
+  constexpr std::uint32_t kInRow = low_mask(kLowBits);
+  constexpr std::size_t kChunksOfRow = std::size_t{1} << (kLowBits - Address<T>::kRowBits);
+  for (std::size_t k = 0; k < at.load_place.size(); ++k) {
+    const std::size_t chunk = k % kChunksOfRow;
+    const std::uint32_t row = at.load_place[k - chunk];
+    if ((row & kInRow) || at.load_place[k] != (row | chunk << at.load_bits)) return false;
+  }
+  return std::ranges::none_of(at.load_outside,
+                              [](const auto& outside) { return outside.second & kInRow; });
 }
 
 // Takes the lifts inside rows out of a program that starts with them.

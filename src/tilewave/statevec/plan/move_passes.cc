@@ -137,9 +137,10 @@ class Widener {
     return mask;
   }
 
-  // Positions that cannot be left out of the tile.
+  // Positions that cannot be left out of the tile. X on store is applied after the moves.
   std::uint64_t needed(const Pass& pass) const {
-    return row() | targets_of(pass) | Moves(pass).moved();
+    const Moves moves(pass);
+    return row() | targets_of(pass) | moves.moved() | moves.inverse()(pass.store_flips);
   }
 
   // Puts the pass, whose other positions are not needed, on a tile of these and as many more as
