@@ -202,8 +202,8 @@ std::size_t bytes_of(const Addressing& at) {
          sizeof at.load_outside[0] * (at.load_outside.size() + at.store_outside.size());
 }
 
-// Whether the chunks of every row of the tile follow each other, in every tile. Controlled X on load
-// may start some rows elsewhere than the first one, so all of them are looked at.
+// Whether the chunks of every row of the tile follow each other, in every tile. Controlled X on
+// load may start some rows elsewhere than the first one, so all of them are looked at.
 template <class T>
 bool loads_rows(const Addressing& at) {
   if (at.load_bits != Address<T>::kRowBits || at.low_zero || std::ranges::count(at.load_zero, true))

@@ -92,6 +92,7 @@ std::string explain(const Plan& plan) {
                 in_units(bytes, "B").c_str(), in_units(flops, "").c_str(),
                 in_time(plan.predicted_s).c_str());
   out += line;
+  if (!plan.rewrites.empty()) out += "with " + plan.rewrites.text() + '\n';
   if (plan.shard_bits) {
     double sent = 0;
     std::size_t moving = 0;

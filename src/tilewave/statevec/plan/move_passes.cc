@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -50,22 +51,25 @@ Action at_positions(Action flip, const Moves& moves) {
 
 class Widener {
  public:
-  Widener(Plan& plan, const CostModel& cost) : plan_(plan), cost_(cost) {}
+  Widener(Plan& plan, const CostModel& cost, const RewriteChoice& choice)
+      : plan_(plan), cost_(cost), choice_(choice) {}
 
   void run() {
     std::vector<Pass>& passes = plan_.passes;
     for (std::size_t k = 0; k + 1 < passes.size();) {
       std::optional<Pass> both;
-      if (only_moves(passes[k]) && only_moves(passes[k + 1]))
+      if (choice_.allows(Rewrite::kMergedMoves) && only_moves(passes[k]) &&
+          only_moves(passes[k + 1]))
         both = one_after_other(passes[k], passes[k + 1]);
       if (both) {
+        plan_.rewrites.add(Rewrite::kMergedMoves);
         passes[k] = std::move(*both);
         passes.erase(passes.begin() + static_cast<std::ptrdiff_t>(k) + 1);
       } else {
         ++k;
       }
     }
-    for (std::size_t k = 0; k < passes.size(); ++k) {
+    for (std::size_t k = 0; k < passes.size() && choice_.allows(Rewrite::kTakenMoves); ++k) {
       if (!only_moves(passes[k])) continue;
       if (k > 0) {
         exchange(k - 1, k, [&](int least) { return take_last(passes[k - 1], passes[k], least); });
@@ -75,7 +79,7 @@ class Widener {
       }
     }
     for (Pass& pass : passes) {
-      if (!only_moves(pass)) shrink_alone(pass);
+      if (choice_.allows(Rewrite::kSmallTile) && !only_moves(pass)) shrink_alone(pass);
     }
     plan_.predicted_s = 0;
     for (const Pass& pass : passes) plan_.predicted_s += pass.predicted_s;
@@ -124,6 +128,7 @@ class Widener {
     const std::uint64_t changed = targets_of(both) | moves.moved();
     if (std::popcount(seen | changed) > cost_.move_positions) return std::nullopt;
     both.scale *= first.scale;
+    both.bytes = std::max(first.bytes, second.bytes);
     both.num_gates += first.num_gates;
     both.flops += first.flops;
     set_active(both, changed | row(), moves);
@@ -156,8 +161,11 @@ class Widener {
   void shrink_alone(Pass& pass) const {
     if (pass.known_zero_before) return;
     Pass small = pass;
-    if (shrink(small, needed(pass), Moves(pass)) && small.predicted_s < kClearly * pass.predicted_s)
-      pass = std::move(small);
+    if (!shrink(small, needed(pass), Moves(pass))) return;
+    if (!choice_.forces(Rewrite::kSmallTile) && small.predicted_s >= kClearly * pass.predicted_s)
+      return;
+    pass = std::move(small);
+    plan_.rewrites.add(Rewrite::kSmallTile);
   }
 
   // Puts the cheapest of what `give` finds for flips of positions from `least` on in place of a
@@ -165,7 +173,9 @@ class Widener {
   template <class Give>
   void exchange(std::size_t pass, std::size_t moves, Give give) {
     std::optional<Two> best;
-    double best_s = plan_.passes[pass].predicted_s + plan_.passes[moves].predicted_s;
+    double best_s = choice_.forces(Rewrite::kTakenMoves)
+                        ? std::numeric_limits<double>::infinity()
+                        : plan_.passes[pass].predicted_s + plan_.passes[moves].predicted_s;
     const auto look = [&](int least) {
       std::optional<Two> two = give(least);
       if (!two) return;
@@ -179,6 +189,7 @@ class Widener {
     if (!best) return;
     plan_.passes[pass] = std::move(best->first);
     plan_.passes[moves] = std::move(best->second);
+    plan_.rewrites.add(Rewrite::kTakenMoves);
   }
 
   // Takes flips out of the actions, from the front or from the end, that can be done before or
@@ -244,13 +255,15 @@ class Widener {
 
   Plan& plan_;
   const CostModel& cost_;
+  const RewriteChoice& choice_;
   static constexpr double kClearly = 0.995;  // predictions are not better than that
 };
 
 }  // namespace
 
-void widen_moves(Plan& plan, const CostModel& cost) {
-  if (plan.shard_bits == 0 && cost.price && cost.move_positions > 0) Widener(plan, cost).run();
+void widen_moves(Plan& plan, const CostModel& cost, const RewriteChoice& choice) {
+  if (plan.shard_bits == 0 && cost.price && cost.move_positions > 0)
+    Widener(plan, cost, choice).run();
 }
 
 }  // namespace tilewave::statevec::detail

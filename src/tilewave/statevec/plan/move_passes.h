@@ -11,6 +11,6 @@ namespace tilewave::statevec::detail {
 
 /// The plan must be one of an engine with a price of its own (CostModel::price); one on several
 /// ranks stays as it is.
-void widen_moves(Plan& plan, const CostModel& cost);
+void widen_moves(Plan& plan, const CostModel& cost, const RewriteChoice& choice);
 
 }  // namespace tilewave::statevec::detail

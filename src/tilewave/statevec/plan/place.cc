@@ -54,7 +54,8 @@ class Placer {
     for (int q = 0; q < n_; ++q) home_[lowered.wire_of[q]] = q;
   }
 
-  Plan run(const std::vector<WirePass>& passes) {
+  Plan run(std::vector<WirePass> passes) {
+    passes = limited(std::move(passes));
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
       add_pass(passes[k], last ? 0 : passes[k + 1].row, last);
@@ -66,6 +67,14 @@ class Placer {
                     const ScheduleOptions& limits);
 
  private:
+  std::vector<WirePass> limited(std::vector<WirePass> passes) {
+    const std::size_t before = passes.size();
+    passes = limit_growth(std::move(passes), in_.actions, options_.precision,
+                          options_.rewrites.forces(Rewrite::kSplit));
+    if (passes.size() > before) plan_.rewrites.add(Rewrite::kSplit);
+    return passes;
+  }
+
   Plan end() {
     if (plan_.passes.empty() && in_.global_turns) {  // nothing but a global phase
       WirePass all;
@@ -294,11 +303,16 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }
-    if (!last_segment) defer_passes(needs, limits, row_, s, segments, passes);
-    passes = limit_growth(std::move(passes), in_.actions, options_.precision);
+    const RewriteChoice& choice = options_.rewrites;
+    if (!last_segment && choice.allows(Rewrite::kDeferred) &&
+        defer_passes(needs, limits, row_, s, choice.forces(Rewrite::kDeferred), segments, passes))
+      plan_.rewrites.add(Rewrite::kDeferred);
+    passes = limited(std::move(passes));
     Handover over;
-    if (!last_segment && !passes.empty())
+    if (!last_segment && !passes.empty() && choice.allows(Rewrite::kHandedOver)) {
       over = hand_over(needs, segment, segments[s + 1], row_, passes.back());
+      if (over.leaving & passes.back().active) plan_.rewrites.add(Rewrite::kHandedOver);
+    }
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const bool last = k + 1 == passes.size();
       add_pass(passes[k], last ? over.next_row : passes[k + 1].row, last && last_segment,
@@ -484,9 +498,9 @@ void Placer::finish() {
 
 }  // namespace
 
-Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_qubits,
+Plan place(const Lowered& lowered, std::vector<WirePass> passes, int num_qubits,
            const PlanOptions& options) {
-  return Placer(lowered, num_qubits, options).run(passes);
+  return Placer(lowered, num_qubits, options).run(std::move(passes));
 }
 
 Plan place_shards(const Lowered& lowered, const std::vector<Need>& needs,

@@ -10,7 +10,7 @@
 namespace tilewave::statevec::detail {
 
 /// Writes the passes of a plan; consumes the lowered actions.
-Plan place(const Lowered& lowered, const std::vector<WirePass>& passes, int num_qubits,
+Plan place(const Lowered& lowered, std::vector<WirePass> passes, int num_qubits,
            const PlanOptions& options);
 
 /// The same for a state on several ranks: schedules and places the passes of every segment, with

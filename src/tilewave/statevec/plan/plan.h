@@ -24,6 +24,7 @@
 #include "tilewave/base/complex.h"
 #include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/plan/precision.h"
+#include "tilewave/statevec/plan/rewrites.h"
 
 namespace tilewave::statevec {
 
@@ -128,6 +129,7 @@ struct Plan {
   std::uint64_t known_zero_after = 0;  ///< positions
   std::uint64_t num_circuit_gates = 0;
   double predicted_s = 0;
+  Rewrites rewrites;   ///< those it holds
   KeptPassesPtr kept;  ///< for plans that run again and again; null: nothing is kept
 };
 

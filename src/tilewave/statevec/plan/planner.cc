@@ -15,6 +15,7 @@
 #include "tilewave/statevec/plan/search.h"
 #include "tilewave/statevec/plan/shard.h"
 #include "tilewave/statevec/plan/side_by_side.h"
+#include "tilewave/statevec/plan/verify.h"
 #include "tilewave/statevec/tile/price.h"
 #include "tilewave/statevec/tile/program.h"
 
@@ -45,6 +46,7 @@ int price_tries(const Plan& plan, int most) {
   return static_cast<int>(std::min<double>(most, kRuns * plan.predicted_s / one_s));
 }
 constexpr int kFewTries = 6;  // for a first price
+constexpr std::uint64_t kForcedSteps = 1 << 13;
 
 }  // namespace
 
@@ -92,6 +94,30 @@ struct Way {
   bool one_more = false;           // with a pass more than it can do with
   std::uint64_t search_steps = 0;  // for fewer passes
 };
+
+Rewrites rewrites_of(const Way& way) {
+  Rewrites all;
+  if (way.search_steps > 0) all.add(Rewrite::kSearched);
+  if (way.wide) all.add(Rewrite::kWideTile);
+  if (way.narrowed) all.add(Rewrite::kNarrowed);
+  if (way.one_more) all.add(Rewrite::kOneMore);
+  return all;
+}
+
+// Those among which predictions decide: none that is forbidden, and only such as have all that is
+// forced where there are any.
+std::vector<Way> chosen_ways(const std::vector<Way>& ways, const RewriteChoice& choice) {
+  constexpr Rewrites kOfWays = {Rewrite::kSearched, Rewrite::kWideTile, Rewrite::kNarrowed,
+                                Rewrite::kOneMore};
+  std::vector<Way> allowed, forced;
+  for (const Way& way : ways) {
+    const std::uint32_t has = rewrites_of(way).bits();
+    if (has & choice.forbidden.bits()) continue;
+    allowed.push_back(way);
+    if (!(choice.forced.bits() & kOfWays.bits() & ~has)) forced.push_back(way);
+  }
+  return forced.empty() ? allowed : forced;
+}
 
 // The ways that were chosen before, each under a number that stands for all it depends on.
 class KeptWays {
@@ -152,10 +178,15 @@ class Planner {
     if (options.cost.shard_bits > 0) return sharded(options, limits);
     std::vector<detail::WirePass> passes = detail::kept_schedule(needs_, limits);
     if (is_mixed) detail::narrow(passes, needs_, limits.tile - 1);
-    Plan plan = detail::place(
-        lowered_, detail::limit_growth(std::move(passes), lowered_.actions, options.precision), n_,
-        options);
-    detail::widen_moves(plan, options.cost);
+    Plan plan = detail::place(lowered_, std::move(passes), n_, options);
+    detail::widen_moves(plan, options.cost, options.rewrites);
+    plan.rewrites.add(rewrites_of(way));
+    return plan;
+  }
+
+  // The plan, once it is known to carry out the circuit.
+  Plan verified(Plan plan) const {
+    detail::verify(plan, lowered_, options_);
     return plan;
   }
 
@@ -164,12 +195,15 @@ class Planner {
     std::vector<Way> ways;
     const CostModel& cost = options_.cost;
     if (greedy.passes.size() < 2) return ways;
+    const RewriteChoice& choice = options_.rewrites;
     const bool is_large = n_ >= cost.search_from_qubits;
-    const std::uint64_t steps = searching && is_large ? search_steps(greedy, options_) : 0;
+    std::uint64_t steps = searching && is_large ? search_steps(greedy, options_) : 0;
+    if (choice.forces(Rewrite::kSearched)) steps = std::max(steps, kForcedSteps);
     if (steps > 0) ways.push_back({.search_steps = steps});
     const bool has_wide =
         cost.wide_tile_qubits > cost.tile_qubits && cost.tile_qubits < local() &&
-        greedy.predicted_s >= cost.wide_from_s * static_cast<double>(greedy.passes.size());
+        (choice.forces(Rewrite::kWideTile) ||
+         greedy.predicted_s >= cost.wide_from_s * static_cast<double>(greedy.passes.size()));
     if (!has_wide) return ways;
     ways.push_back({.wide = true, .search_steps = steps});
     if (steps > 0 && cost.mixed_tiles) {
@@ -194,6 +228,7 @@ class Planner {
     for (int q = 0; q < n_; ++q) add(options_.layout.position[q]);
     add(zero_wires_);
     add(static_cast<std::uint64_t>(options_.precision));
+    add(std::uint64_t{options_.rewrites.forced.bits()} << 32 | options_.rewrites.forbidden.bits());
     const CostModel& cost = options_.cost;
     for (int size : {n_, cost.tile_qubits, cost.wide_tile_qubits, cost.row_bits, cost.shard_bits}) {
       add(static_cast<std::uint64_t>(size));
@@ -238,7 +273,8 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   const Planner planner(circuit, ops, options);
   const std::uint64_t key = planner.key();
   const auto kept = kept_ways.find(key);
-  if (kept && (kept->is_final || options.only_look)) return planner.plan(kept->way);
+  if (kept && (kept->is_final || options.only_look))
+    return planner.verified(planner.plan(kept->way));
   // Circuits that run once do not pay for a search. Ranks have to make the same plan whatever else
   // each of them planned before.
   const bool searching = kept || options.cost.shard_bits > 0;
@@ -246,7 +282,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   std::vector<Way> ways = planner.other_ways(greedy, searching);
   if (ways.empty()) {
     if (!options.only_look) kept_ways.keep(key, {Way{}, searching});
-    return greedy;
+    return planner.verified(std::move(greedy));
   }
   const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
   const int few = by_programs ? price_tries(greedy, kFewTries) : 0;
@@ -255,11 +291,12 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     return few > 0 ? tile::programs_s(plan, options.cost, few) : plan.predicted_s;
   };
   ways.insert(ways.begin(), Way{});
+  ways = chosen_ways(ways, options.rewrites);
   std::vector<Plan> plans(ways.size());
   std::vector<double> seconds(ways.size());
   detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
     const auto k = static_cast<std::size_t>(number);
-    if (ways[k].narrowed) return;  // by the search for the one before
+    if (k > 0 && ways[k].narrowed) return;  // by the search for the one before
     auto way = k;
     do {
       plans[way] = planner.plan(ways[way]);
@@ -282,7 +319,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     if (seconds[k] < least * seconds[best]) best = k;
   }
   if (!options.only_look) kept_ways.keep(key, {ways[best], searching});
-  return std::move(plans[best]);
+  return planner.verified(std::move(plans[best]));
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

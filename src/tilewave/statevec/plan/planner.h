@@ -78,6 +78,7 @@ struct PlanOptions {
   std::uint64_t known_zero = 0;  ///< positions; ignored when from_zeros
   CostModel cost;
   bool only_look = false;  ///< the plan is for reading: it does not count as planned once more
+  RewriteChoice rewrites;  ///< for tests: what is decided before any prediction
   bool restore_layout =
       false;  ///< end with the identity layout and no flips, at the price of further passes
 };

@@ -380,9 +380,11 @@ static double most_growth_bits(Precision precision) {
   return precision == Precision::kSingle ? 90 : 900;
 }
 
+constexpr double kEarlyGrowthBits = 1.2;
+
 std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
-                                   Precision precision) {
-  const double most_bits = most_growth_bits(precision);
+                                   Precision precision, bool early) {
+  const double most_bits = early ? kEarlyGrowthBits : most_growth_bits(precision);
   std::vector<WirePass> out;
   for (WirePass& pass : passes) {
     double bits = 0;

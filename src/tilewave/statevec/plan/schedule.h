@@ -59,8 +59,8 @@ void narrow(std::vector<WirePass>& passes, const std::vector<Need>& needs, int t
 
 /// Splits passes in which lifts grow amplitudes so much before the scale of the pass that they
 /// would leave the range of the numbers; the parts have the same wires. actions: what the passes
-/// name.
+/// name; early: after a few lifts, for tests.
 std::vector<WirePass> limit_growth(std::vector<WirePass> passes, const std::vector<Action>& actions,
-                                   Precision precision);
+                                   Precision precision, bool early = false);
 
 }  // namespace tilewave::statevec::detail

@@ -269,14 +269,16 @@ std::size_t count_passes(const std::vector<Need>& needs, ScheduleOptions limits,
 
 }  // namespace
 
-void defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
-                  std::size_t at, std::vector<Segment>& segments, std::vector<WirePass>& passes) {
+bool defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
+                  std::size_t at, bool forced, std::vector<Segment>& segments,
+                  std::vector<WirePass>& passes) {
+  bool any = false;
   const Segment& segment = segments[at];
   const std::uint64_t all = low_mask(limits.num_wires);
   const std::uint64_t later = at + 2 < segments.size() ? segments[at + 2].remote : all;
   while (passes.size() > 1) {
     const WirePass &last = passes.back(), &before = passes[passes.size() - 2];
-    if (weight_of(needs, last) > 0.6f * weight_of(needs, before)) return;
+    if (!forced && weight_of(needs, last) > 0.6f * weight_of(needs, before)) break;
     const Segment& next = segments[at + 1];
     const std::uint64_t own = targets_of(needs, last.actions);
     Segment merged;
@@ -300,15 +302,17 @@ void defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits,
     const auto moving = [&](std::uint64_t remote) {
       return std::popcount(remote & ~segment.remote) + std::popcount(later & all & ~remote);
     };
-    if (std::popcount(merged.remote) < wanted || moving(merged.remote) > moving(next.remote))
-      return;
-    if (count_passes(needs, limits, row, segment, merged, before) >
-        count_passes(needs, limits, row, segment, next, last)) {
-      return;
+    if (std::popcount(merged.remote) < wanted) break;
+    if (!forced && (moving(merged.remote) > moving(next.remote) ||
+                    count_passes(needs, limits, row, segment, merged, before) >
+                        count_passes(needs, limits, row, segment, next, last))) {
+      break;
     }
     segments[at + 1] = std::move(merged);
     passes.pop_back();
+    any = true;
   }
+  return any;
 }
 
 }  // namespace tilewave::statevec::detail

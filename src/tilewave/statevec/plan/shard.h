@@ -40,8 +40,10 @@ Handover hand_over(const std::vector<Need>& needs, const Segment& segment, const
 
 /// The last passes of a segment hold what fits no other: their actions go to the next segment where
 /// that needs no more passes for it, with other remote wires if it must, but no more of them that
-/// move. `passes` are those of segments[at] and name actions by their indices in `needs`.
-void defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
-                  std::size_t at, std::vector<Segment>& segments, std::vector<WirePass>& passes);
+/// move. `passes` are those of segments[at] and name actions by their indices in `needs`. forced:
+/// wherever it is possible, whatever it costs. Whether any was.
+bool defer_passes(const std::vector<Need>& needs, const ScheduleOptions& limits, int row,
+                  std::size_t at, bool forced, std::vector<Segment>& segments,
+                  std::vector<WirePass>& passes);
 
 }  // namespace tilewave::statevec::detail
