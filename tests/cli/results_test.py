@@ -15,7 +15,7 @@ c = Checker()
 r = tilewave("run", BELL, "--json", "--shots", "1000", "--seed", "7", "--amplitudes", "first:4", "--probabilities",
              "all", "--expect", "0.5 ZZ + 2 X0 X1 - Y0 Y1").json()
 c.check(list(r) == ["num_qubits", "engine", "precision", "device", "seed", "shots", "bit_order", "counts", "probabilities",
-                    "amplitudes", "expectations", "expectation_sum", "norm", "memory_bytes", "plan", "timings_s"],
+                    "amplitudes", "expectations", "expectation_sum", "norm", "shot_deviation", "memory_bytes", "plan", "timings_s"],
         f"keys {list(r)}")
 c.check((r["num_qubits"], r["precision"], r["device"], r["seed"], r["shots"], r["bit_order"]) ==
         (2, "double", "cpu", 7, 1000, "little"), f"head {r}")

@@ -85,6 +85,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
       }
     }
     if (!stabilizer) out["norm"] = r.norm;
+    if (r.shot_deviation > 0) out["shot_deviation"] = r.shot_deviation;
   }
   if (r.num_ranks > 1) out["ranks"] = r.num_ranks;
   out["memory_bytes"] = r.memory_bytes;

@@ -285,6 +285,10 @@ void bind_result(nb::module_& m) {
       nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
   c.def_ro("expectation_sum_error", &Result::expectation_sum_error);
   c.def_ro("norm", &Result::norm);
+  c.def_ro(
+      "shot_deviation", &Result::shot_deviation,
+      "Ones of a qubit among the shots against its exact probability: the largest difference in "
+      "standard deviations, near 2 in a sound run; 0 where no shots are drawn from final states.");
   c.def_ro("memory_bytes", &Result::memory_bytes);
   c.def_ro("num_branches", &Result::num_branches);
   c.def_prop_ro(

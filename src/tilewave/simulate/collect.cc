@@ -100,6 +100,7 @@ void Collector::prepare_shots() {
 
 void Collector::finish() {
   result_.counts = counter_.take();
+  result_.shot_deviation = shot_check_.worst_deviation();
   // One order, so the sum is the same however the branches were walked.
   for (const double value : result_.expectations) result_.expectation_sum += value;
   if (!program_.has_channels) return;
@@ -116,19 +117,11 @@ void Collector::finish() {
 double Collector::check_norm(State& state) {
   double norm = 0;
   timed("norm", [&] { norm = state.norm(); });
-  if (!std::isfinite(norm)) {
-    throw Error(ExitCode::kVerification, "the state is not finite (its norm is " +
-                                             std::to_string(norm) +
-                                             "): an angle or a matrix of the circuit is too large");
-  }
-  const double gates = static_cast<double>(std::max<std::size_t>(program_.ops.size(), 1));
-  const double unit = state.precision() == Precision::kDouble ? 1e-11 : 1e-4;
-  if (!program_.has_channels && std::abs(norm - 1) > unit * std::sqrt(gates) &&
-      result_.warnings.empty()) {
-    char text[128];
-    std::snprintf(text, sizeof text, "the norm of the state is %.12g, not 1; nothing was rescaled",
-                  norm);
-    result_.warnings.emplace_back(text);
+  if (!program_.has_channels || !std::isfinite(norm)) {
+    // channels of a density matrix keep its trace as well as their file gives them
+    const std::string warning = simulate::check_norm(norm, *program_.circuit, program_.ops,
+                                                     state.precision(), !options_.noise);
+    if (!warning.empty() && result_.warnings.empty()) result_.warnings.push_back(warning);
   }
   return norm;
 }
@@ -211,7 +204,14 @@ void Collector::count(const Leaf& leaf) {
     });
   }
   std::sort(draws.begin(), draws.end());
+  std::vector<double> marginals;
+  const bool is_checked = !program_.has_channels;      // a trajectory has few shots each
+  if (is_checked) marginals = leaf.state.marginals();  // before the state moves
   const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
+  if (is_checked) {
+    shot_check_.add(marginals, drawn);
+    shot_check_.check();
+  }
   if (!readout_.empty()) {
     for (std::size_t k = 0; k < order.size(); ++k) {
       Bits bits = leaf.bits;

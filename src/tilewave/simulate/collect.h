@@ -10,6 +10,7 @@
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
@@ -57,7 +58,7 @@ class Collector {
   Counter counter_;
   std::uint64_t shots_done_ = 0;
   double sum_squares_ = 0;  // of the sum of expectations, weighted
-  bool is_open_system_ = false;
+  ShotCheck shot_check_;
 };
 
 }  // namespace tilewave::simulate

@@ -19,6 +19,7 @@
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/topology.h"
 #include "tilewave/statevec/density.h"
 #include "tilewave/statevec/plan/planner.h"
@@ -390,7 +391,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
   observer.makes_norm = true;
-  observer.makes_marginals = options.probabilities && !is_density;
+  observer.makes_marginals = (options.probabilities || options.shots > 0) && !is_density;
   observer.on_step = [&](const statevec::StepTime& step) {
     result.profile[step.step].add(step.measured_s, step.predicted_s, step.bytes);
     if (options.record_steps && result.steps.size() < kMaxSteps) result.steps.push_back(step);
@@ -451,7 +452,10 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   branch_options.plans = options.plans.get();
   branch_options.in_order = in_order;
   Result ignored;
-  run_branches(program, state, branch_options, progress_of(options), ignored, [](const Leaf&) {});
+  statevec::RunObserver observer = progress_of(options);
+  observer.makes_norm = true;
+  run_branches(program, state, branch_options, observer, ignored, [](const Leaf&) {});
+  check_norm(state->norm(), circuit, program.ops, options.precision, true);
   return state;
 }
 

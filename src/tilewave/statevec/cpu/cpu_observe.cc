@@ -78,32 +78,25 @@ void cross_chunk(const Complex<double>* a, const Complex<double>* b, std::uint32
 
 template <class T>
 double CpuState<T>::norm() {
-  materialize();
-  const int bits = std::min(num_qubits_, kChunkBits);
-  const std::uint64_t chunks = num_amplitudes() >> bits;
-  std::vector<double> sums(chunks);
-#pragma omp parallel num_threads(num_threads_)
-  {
-    std::vector<double> p(bit(bits));
-    double ignored[kChunkBits];
-#pragma omp for schedule(static)
-    for (std::uint64_t c = 0; c < chunks; ++c) {
-      chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-      std::fill(ignored, ignored + kChunkBits, 0.0);
-      sums[c] = fold(p.data(), bits, ignored);
-    }
-  }
-  return tree_sum(sums.data(), sums.size());
+  if (!is_summed_) sum_up();
+  return norm_;
 }
 
 template <class T>
 std::vector<double> CpuState<T>::marginals() {
-  if (!marginals_.empty() || num_qubits_ == 0) return marginals_;
+  if (!is_summed_) sum_up();
+  return marginals_;
+}
+
+// The norm and the probabilities of all qubits, from one walk over the state.
+template <class T>
+void CpuState<T>::sum_up() {
   materialize();
   const int bits = std::min(num_qubits_, kChunkBits);
   const std::uint64_t chunks = num_amplitudes() >> bits;
   const std::uint64_t groups = std::min<std::uint64_t>(chunks, 256), each = chunks / groups;
   std::vector<double> ones(groups * 64, 0.0);  // by position
+  std::vector<double> sums(chunks);
 #pragma omp parallel num_threads(num_threads_)
   {
     std::vector<double> p(bit(bits));
@@ -113,7 +106,7 @@ std::vector<double> CpuState<T>::marginals() {
       for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
         chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
         double here[kChunkBits] = {};
-        const double total = fold(p.data(), bits, here);
+        const double total = sums[c] = fold(p.data(), bits, here);
         // in a chunk of memory, the index bits that the fold moved are inverted together
         const std::uint64_t first = Address<T>::of(c << bits);
         for (int b = 0; b < bits; ++b) mine[b] += first >> b & 1 ? total - here[b] : here[b];
@@ -121,17 +114,15 @@ std::vector<double> CpuState<T>::marginals() {
       }
     }
   }
-  std::vector<double> result(num_qubits_);
-  double whole = 0;
-  if (layout_.flips) whole = norm();
+  norm_ = tree_sum(sums.data(), sums.size());
+  marginals_.resize(static_cast<std::size_t>(num_qubits_));
   for (int q = 0; q < num_qubits_; ++q) {
     std::vector<double> column(groups);
     for (std::uint64_t g = 0; g < groups; ++g) column[g] = ones[g * 64 + layout_.position[q]];
     const double one = tree_sum(column.data(), groups);
-    result[q] = layout_.flips >> q & 1 ? whole - one : one;
+    marginals_[q] = layout_.flips >> q & 1 ? norm_ - one : one;
   }
-  marginals_ = result;
-  return result;
+  is_summed_ = true;
 }
 
 template <class T>

@@ -63,7 +63,7 @@ CostModel CpuState<T>::cost_model() const {
 
 template <class T>
 void CpuState<T>::changed() {
-  marginals_.clear();
+  is_summed_ = false;
 }
 
 template <class T>

@@ -57,10 +57,14 @@ class CpuState final : public State {
  private:
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
   void changed();
+  void sum_up();
 
   int num_threads_;
   runtime::HostBuffer memory_;
-  std::vector<double> marginals_;  // cached until the state changes
+  // until the state changes
+  bool is_summed_ = false;
+  double norm_ = 0;
+  std::vector<double> marginals_;
 };
 
 }  // namespace tilewave::statevec::cpu

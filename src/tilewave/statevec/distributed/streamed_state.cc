@@ -5,6 +5,7 @@
 #include <bit>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tilewave/base/bits.h"
@@ -41,6 +42,7 @@ class ChunkState final : public State {
   CostModel cost_model() const override { return workers_->any().cost_model(); }
   std::string device() const override { return workers_->any().device(); }
   void set_zero_state() override {
+    sums_.reset();
     layout_ = Layout::identity();
     known_zero_ = low_mask(num_qubits_);
     if (precision_ == Precision::kDouble) {
@@ -63,12 +65,8 @@ class ChunkState final : public State {
   void materialize() override {
     if (known_zero_) change([](State& w) { w.materialize(); });
   }
-  double norm() override {
-    return ask<double>([](State& w) { return w.norm(); });
-  }
-  std::vector<double> marginals() override {
-    return ask<std::vector<double>>([](State& w) { return w.marginals(); });
-  }
+  double norm() override { return sums().norm; }
+  std::vector<double> marginals() override { return sums().marginals; }
   std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) override {
     return ask<std::vector<double>>([&](State& w) { return w.joint_probabilities(qubits); });
   }
@@ -108,6 +106,7 @@ class ChunkState final : public State {
   void copy_from(const State& other) override {
     const auto* from = dynamic_cast<const ChunkState*>(&other);
     TW_CHECK(from && from->num_qubits_ == num_qubits_, "a chunk takes over one of its kind");
+    sums_.reset();
     layout_ = from->layout_;
     known_zero_ = from->known_zero_;
     const int bits = std::min(store_->run_bits(), from->store_->run_bits());
@@ -138,6 +137,7 @@ class ChunkState final : public State {
     });
   }
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override {
+    sums_.reset();
     for_each_run(firsts, run_bits, [&](std::uint64_t at, std::uint64_t index, std::size_t bytes) {
       store_->write(chunk_, index, static_cast<const char*>(from) + at, bytes);
     });
@@ -147,6 +147,16 @@ class ChunkState final : public State {
   }
 
  private:
+  // From one visit, until the chunk changes.
+  struct Sums {
+    double norm = 0;
+    std::vector<double> marginals;
+  };
+  const Sums& sums() {
+    if (!sums_) sums_ = ask<Sums>([](State& w) { return Sums{w.norm(), w.marginals()}; });
+    return *sums_;
+  }
+
   template <class F>
   void for_each_run(std::span<const std::uint64_t> firsts, int run_bits, F f) const {
     const int bits = std::min(run_bits, store_->run_bits());
@@ -223,8 +233,14 @@ class ChunkState final : public State {
       workers_->add(times);
     });
   }
-  void fill(const std::function<void(State&)>& f) { visit(false, true, f); }
-  void change(const std::function<void(State&)>& f) { visit(true, true, f); }
+  void fill(const std::function<void(State&)>& f) {
+    sums_.reset();
+    visit(false, true, f);
+  }
+  void change(const std::function<void(State&)>& f) {
+    sums_.reset();
+    visit(true, true, f);
+  }
   template <class R>
   R ask(const std::function<R(State&)>& f) {
     R result{};
@@ -232,6 +248,7 @@ class ChunkState final : public State {
     return result;
   }
 
+  std::optional<Sums> sums_;
   int chunk_;
   std::shared_ptr<ChunkStore> store_;
   std::shared_ptr<WorkerPool> workers_;
