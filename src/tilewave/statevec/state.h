@@ -192,8 +192,10 @@ class State {
                            std::uint64_t first = 0);
   virtual void apply_dense(const DenseOp& op, std::uint64_t first = 0);
 
-  /// What the memory means from now on.
+  /// What the memory means from now on. Answers about what it meant before are forgotten: where
+  /// positions count as zero that did not, the norm is another one though nothing was written.
   void assume(const Layout& layout, std::uint64_t known_zero) {
+    forget_answers();
     layout_ = layout;
     known_zero_ = known_zero;
   }
@@ -207,6 +209,8 @@ class State {
   State(int num_qubits, Precision precision) : num_qubits_(num_qubits), precision_(precision) {
     layout_ = Layout::identity();
   }
+  /// Norms and probabilities that are kept until the state changes.
+  virtual void forget_answers() {}
   int num_qubits_;
   Precision precision_;
   Layout layout_;

@@ -416,7 +416,7 @@ void CpuState<T>::for_each_block(
 template <class T>
 void CpuState<T>::update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) {
   restore_layout();
-  changed();
+  forget_answers();
   const int bits = std::min(num_qubits_, 12);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(num_threads_)

@@ -39,7 +39,7 @@ void CpuState<T>::read_runs(std::span<const std::uint64_t> firsts, int run_bits,
 template <class T>
 void CpuState<T>::write_runs(std::span<const std::uint64_t> firsts, int run_bits,
                              const void* from) {
-  changed();
+  forget_answers();
   const auto* in = static_cast<const Complex<T>*>(from);
   Complex<T>* out = amps();
   for_each_row<T>(firsts, run_bits, num_threads_,

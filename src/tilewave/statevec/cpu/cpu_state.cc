@@ -62,13 +62,13 @@ CostModel CpuState<T>::cost_model() const {
 }
 
 template <class T>
-void CpuState<T>::changed() {
+void CpuState<T>::forget_answers() {
   is_summed_ = false;
 }
 
 template <class T>
 void CpuState<T>::set_zero_state() {
-  changed();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = low_mask(num_qubits_);
   amps()[0] = {T(1), T(0)};
@@ -78,7 +78,7 @@ template <class T>
 void CpuState<T>::set_product_state(std::span<const cplx> a) {
   TW_CHECK(a.size() == static_cast<std::size_t>(2 * num_qubits_),
            "a product state needs two amplitudes a qubit");
-  changed();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   const int low = std::min(num_qubits_, 12);
@@ -103,7 +103,7 @@ void CpuState<T>::set_product_state(std::span<const cplx> a) {
 template <class T>
 void CpuState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
   TW_CHECK(amplitudes.size() == num_amplitudes(), "a state needs 2^n amplitudes");
-  changed();
+  forget_answers();
   layout_ = Layout::identity();
   known_zero_ = 0;
   for (std::uint64_t x = 0; x < amplitudes.size(); ++x) {
@@ -120,7 +120,7 @@ void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
                std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
                           plan.layout_before.position.begin()),
            "the plan is for another layout of the state");
-  changed();
+  forget_answers();
   double done_s = 0;
   for (const Pass& pass : plan.passes) {
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
@@ -159,7 +159,7 @@ void CpuState<T>::materialize() {
 
 template <class T>
 void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
-  changed();
+  forget_answers();
   const int q = static_cast<int>(qubit), p = layout_.position[q];
   const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
   Complex<T>* out = amps();
@@ -189,7 +189,7 @@ template <class T>
 void CpuState<T>::copy_from(const State& other) {
   const auto* from = dynamic_cast<const CpuState<T>*>(&other);
   TW_CHECK(from && from->num_qubits_ == num_qubits_, "a state takes over one of its kind");
-  changed();
+  forget_answers();
   layout_ = from->layout_;
   known_zero_ = from->known_zero_;
   const Complex<T>* in = from->amps();
@@ -219,7 +219,7 @@ runtime::HostBuffer CpuState<T>::take_amplitudes() {
                        out + (other << kRowBits));
     }
   }
-  changed();
+  forget_answers();
   return std::move(memory_);
 }
 

@@ -56,7 +56,7 @@ class CpuState final : public State {
 
  private:
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
-  void changed();
+  void forget_answers() override;
   void sum_up();
 
   int num_threads_;

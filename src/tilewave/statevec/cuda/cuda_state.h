@@ -134,7 +134,7 @@ class CudaState final : public State {
   /// Marginals of qubits from the sums where a position is 1.
   std::vector<double> by_qubit(double whole, std::span<const double> ones) const;
   void use_device() const;
-  void forget_answers() {
+  void forget_answers() override {
     marginals_.clear();
     norm_.reset();
   }

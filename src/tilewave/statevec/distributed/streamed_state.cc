@@ -42,7 +42,7 @@ class ChunkState final : public State {
   CostModel cost_model() const override { return workers_->any().cost_model(); }
   std::string device() const override { return workers_->any().device(); }
   void set_zero_state() override {
-    sums_.reset();
+    forget_answers();
     layout_ = Layout::identity();
     known_zero_ = low_mask(num_qubits_);
     if (precision_ == Precision::kDouble) {
@@ -106,7 +106,7 @@ class ChunkState final : public State {
   void copy_from(const State& other) override {
     const auto* from = dynamic_cast<const ChunkState*>(&other);
     TW_CHECK(from && from->num_qubits_ == num_qubits_, "a chunk takes over one of its kind");
-    sums_.reset();
+    forget_answers();
     layout_ = from->layout_;
     known_zero_ = from->known_zero_;
     const int bits = std::min(store_->run_bits(), from->store_->run_bits());
@@ -137,7 +137,7 @@ class ChunkState final : public State {
     });
   }
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override {
-    sums_.reset();
+    forget_answers();
     for_each_run(firsts, run_bits, [&](std::uint64_t at, std::uint64_t index, std::size_t bytes) {
       store_->write(chunk_, index, static_cast<const char*>(from) + at, bytes);
     });
@@ -147,6 +147,7 @@ class ChunkState final : public State {
   }
 
  private:
+  void forget_answers() override { sums_.reset(); }
   // From one visit, until the chunk changes.
   struct Sums {
     double norm = 0;
@@ -234,11 +235,11 @@ class ChunkState final : public State {
     });
   }
   void fill(const std::function<void(State&)>& f) {
-    sums_.reset();
+    forget_answers();
     visit(false, true, f);
   }
   void change(const std::function<void(State&)>& f) {
-    sums_.reset();
+    forget_answers();
     visit(true, true, f);
   }
   template <class R>
