@@ -77,6 +77,26 @@ TEST(Prepare, DefersMeasurementsNothingDependsOn) {
   EXPECT_EQ(p.ops.size(), 2u);
 }
 
+// Where passes get small tiles: X that waits for the end of the circuit must stay with them.
+TEST(Simulate, shots_of_large_registers_have_the_marginals_of_the_state) {
+  for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
+    Options options;
+    options.shots = 1000;
+    options.seed = 1;
+    options.precision = precision;
+    options.probabilities = true;
+    const Result r = simulate(qasm("qreg q[22]; ry(2) q[10]; ry(2) q[0];"), options);
+    const double p = std::sin(1.0) * std::sin(1.0);
+    double ones = 0;
+    for (const auto& [key, count] : r.counts)
+      ones += key[21 - 10] == '1' ? static_cast<double>(count) : 0;
+    EXPECT_NEAR(ones / 1000, p, 6 * std::sqrt(p * (1 - p) / 1000));
+    EXPECT_NEAR(r.probabilities[10], p, 1e-6);
+    EXPECT_GT(r.shot_deviation, 0);
+    EXPECT_LT(r.shot_deviation, 6);
+  }
+}
+
 TEST(Prepare, KeepsWhatMatters) {
   const auto reused =
       qasm("qreg q[1]; creg c[2]; h q[0]; measure q[0]->c[0]; h q[0]; measure q[0]->c[1];");

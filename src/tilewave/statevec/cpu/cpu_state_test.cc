@@ -112,6 +112,34 @@ TEST_P(CpuState, flips_between_few_other_gates_move_amplitudes) {
   }
 }
 
+// A few flips and rotations on states of one tile or a few: controlled X that is done while a tile
+// is loaded, with its target inside a row and its control outside (so that rows start at different
+// places), outside the tile or the other way around, before lifts inside rows.
+TEST_P(CpuState, rows_that_start_at_their_own_places_while_a_tile_is_loaded) {
+  using circuit::GateId;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::uint64_t n = seed % 20 ? 7 + random() % 4 : 15 + random() % 2;
+    circuit::Circuit c(static_cast<std::uint32_t>(n));
+    const auto any = [&](std::uint64_t first, std::uint64_t last) {
+      return static_cast<circuit::Qubit>(first + random() % (last - first));
+    };
+    const auto turn = [&] { c.add_gate(GateId::kRy, {any(0, 6)}, {0.1 + 0.01 * any(0, 100)}); };
+    const auto flip = [&] {
+      const bool target_is_low = random() % 4 != 0;
+      const circuit::Qubit low = any(0, 6), high = any(6, n);
+      target_is_low ? c.add_gate(GateId::kCx, {high, low}) : c.add_gate(GateId::kCx, {low, high});
+    };
+    if (random() % 2) turn();
+    for (std::uint64_t k = 1 + random() % 4; k > 0; --k) flip();
+    for (std::uint64_t k = 1 + random() % 4; k > 0; --k) turn();
+    if (random() % 2) flip();
+    expect_state_of(c, random);
+    if (HasFailure()) return;
+  }
+}
+
 // Layers of like lifts between chains of phases: weighted and turned rows (low_weights.h), with
 // terms on bits outside tiles.
 TEST_P(CpuState, evolution_of_a_chain_gives_the_state_of_its_gates) {

@@ -359,8 +359,10 @@ TEST(Planner, passes_that_only_move_rows_may_be_wide) {
     options.cost.price = move_price;
     options.from_zeros = random() % 4 == 0;
     options.restore_layout = random() % 3 == 0;
-    if (!options.from_zeros)
+    if (!options.from_zeros) {
       std::shuffle(options.layout.position.begin(), options.layout.position.begin() + n, random);
+      if (seed % 3 == 0) options.layout.flips = random() & low_mask(n);
+    }
     check(c, options, random, "flips");
     if (::testing::Test::HasFailure()) return;
     const Plan plan = make_plan(c, options);
