@@ -120,11 +120,14 @@ class Placer {
   // back; when nothing more is free, the waiting terms are written as one block.
   void add_actions(Pass& pass, const std::vector<std::uint32_t>& indices) {
     std::vector<std::uint32_t> remaining = indices;
-    while (!remaining.empty()) {
+    std::size_t first = 0;  // those before it are done
+    while (first < remaining.size()) {
       std::uint64_t changed = 0, read = 0;  // wires of skipped actions
       std::uint64_t held = 0;               // targets that wait for phases only
-      std::size_t kept = 0;
-      for (std::uint32_t k : remaining) {
+      std::size_t kept = first, end = first;
+      // once every wire is held back nothing later can run
+      for (; end < remaining.size() && (low_mask(n_) & ~changed); ++end) {
+        const std::uint32_t k = remaining[end];
         const Action& a = in_.actions[k];
         if (a.kind == ActionKind::kPhase) {
           const PhaseTerm& t = in_.terms[a.first];
@@ -147,8 +150,13 @@ class Placer {
         }
         remaining[kept++] = k;
       }
-      remaining.resize(kept);
-      if (kept) write_phase_block(pass, options_.cost.late_phases ? held : low_mask(n_));
+      const bool waits = kept > first || end < remaining.size();
+      // what was skipped moves up to what was not looked at
+      const auto skipped = remaining.begin() + static_cast<std::ptrdiff_t>(kept);
+      std::move_backward(remaining.begin() + static_cast<std::ptrdiff_t>(first), skipped,
+                         remaining.begin() + static_cast<std::ptrdiff_t>(end));
+      first += end - kept;
+      if (waits) write_phase_block(pass, options_.cost.late_phases ? held : low_mask(n_));
     }
   }
 

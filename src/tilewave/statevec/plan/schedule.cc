@@ -14,7 +14,6 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
-#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -25,27 +24,54 @@ namespace {
 
 constexpr std::size_t kWindow = 4096;  // actions looked at ahead
 
-using Remaining = std::vector<std::uint32_t>;
+// Sums of weights in a fixed point: the same in any order.
+std::int64_t fixed(float weight) { return std::llround(0x1p20 * static_cast<double>(weight)); }
 
-// Runs what can run: moves it from `remaining` to the result.
-WirePass take(const std::vector<Need>& needs, Remaining& remaining, std::uint64_t active) {
-  WirePass pass;
-  pass.active = active;
-  std::uint64_t changed = 0, read = 0;
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < remaining.size(); ++k) {
-    const Need& a = needs[remaining[k]];
-    if (!(a.x & (changed | read)) && !(a.z & changed) && !(a.x & ~active)) {
-      pass.actions.push_back(remaining[k]);
-    } else {
+// The actions that wait, in order: some that were skipped, and all from `next` on, which no pass
+// has come to yet. Deep circuits have many of the latter.
+class Remaining {
+ public:
+  explicit Remaining(const std::vector<Need>& needs) : end_(needs.size()) {
+    for (const Need& a : needs) weight_ += fixed(a.weight);
+  }
+  std::size_t size() const { return skipped_.size() + (end_ - next_); }
+  bool empty() const { return size() == 0; }
+  std::uint32_t operator[](std::size_t k) const {
+    return k < skipped_.size() ? skipped_[k]
+                               : static_cast<std::uint32_t>(next_ + (k - skipped_.size()));
+  }
+  std::int64_t weight() const { return weight_; }
+
+  // Runs what can run: moves it from here to the result. `all`: the wires there are.
+  WirePass take(const std::vector<Need>& needs, std::uint64_t active, std::uint64_t all) {
+    WirePass pass;
+    pass.active = active;
+    std::uint64_t changed = 0, read = 0;
+    const auto runs = [&](std::uint32_t k) {
+      const Need& a = needs[k];
+      if (!(a.x & (changed | read)) && !(a.z & changed) && !(a.x & ~active)) {
+        pass.actions.push_back(k);
+        weight_ -= fixed(a.weight);
+        return true;
+      }
       changed |= a.x;
       read |= a.z;
-      remaining[kept++] = remaining[k];
+      return false;
+    };
+    std::erase_if(skipped_, runs);
+    // once every wire is held back nothing later can run
+    for (; next_ < end_ && (all & ~changed); ++next_) {
+      const auto k = static_cast<std::uint32_t>(next_);
+      if (!runs(k)) skipped_.push_back(k);
     }
+    return pass;
   }
-  remaining.resize(kept);
-  return pass;
-}
+
+ private:
+  std::vector<std::uint32_t> skipped_;
+  std::size_t next_ = 0, end_ = 0;
+  std::int64_t weight_ = 0;
+};
 
 struct Growth {
   const std::vector<Need>& needs;
@@ -159,14 +185,7 @@ struct Node {
   std::shared_ptr<Node> parent;
   WirePass pass;
   Remaining remaining;
-  float left = 0;
 };
-
-float total_weight(const std::vector<Need>& needs, const Remaining& remaining) {
-  float sum = 0;
-  for (std::uint32_t k : remaining) sum += needs[k].weight;
-  return sum;
-}
 
 std::vector<WirePass> trace(std::shared_ptr<Node> node) {
   std::vector<WirePass> passes;
@@ -208,12 +227,9 @@ std::vector<Need> needs_of(const Lowered& lowered) {
 }
 
 std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOptions& options) {
-  auto root = std::make_shared<Node>();
-  root->remaining.resize(needs.size());
-  for (std::uint32_t k = 0; k < needs.size(); ++k) root->remaining[k] = k;
-  root->pass.active = root->pass.row = options.first_row;
-  root->left = total_weight(needs, root->remaining);
   if (needs.empty()) return {};
+  auto root = std::make_shared<Node>(Node{nullptr, {}, Remaining(needs)});
+  root->pass.active = root->pass.row = options.first_row;
 
   const int row = std::popcount(options.first_row);
   // the beam is as wide as planning stays a few milliseconds
@@ -280,23 +296,22 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads) if (chosen.size() > 1)
     for (std::size_t t = 0; t < chosen.size(); ++t) {
       const auto& node = *chosen[t].node;
-      auto child = std::make_shared<Node>();
-      child->parent = node;
-      child->remaining = node->remaining;
-      child->pass = take(needs, child->remaining, chosen[t].set);
+      auto child = std::make_shared<Node>(Node{node, {}, node->remaining});
+      child->pass = child->remaining.take(needs, chosen[t].set, low_mask(options.num_wires));
       child->pass.row = choose_row(chosen[t].set, node->pass.active, node->pass.row, row);
-      child->left = total_weight(needs, child->remaining);
       next[t] = std::move(child);
     }
     for (const auto& child : next) {
       TW_CHECK(!child->pass.actions.empty(), "a pass of the plan runs nothing");
       if (child->remaining.empty()) return trace(child);
     }
-    std::stable_sort(next.begin(), next.end(),
-                     [](const auto& a, const auto& b) { return a->left < b->left; });
+    std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) {
+      return a->remaining.weight() < b->remaining.weight();
+    });
     next.erase(std::unique(next.begin(), next.end(),
                            [](const auto& a, const auto& b) {
-                             return a->left == b->left && a->pass.active == b->pass.active;
+                             return a->remaining.weight() == b->remaining.weight() &&
+                                    a->pass.active == b->pass.active;
                            }),
                next.end());
     if (next.size() > width) next.resize(width);
@@ -308,8 +323,7 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
                                     const std::vector<std::uint64_t>& sets) {
   const int row = std::popcount(options.first_row);
   const std::uint64_t all = low_mask(options.num_wires) & options.wires;
-  Remaining remaining(needs.size());
-  std::iota(remaining.begin(), remaining.end(), 0u);
+  Remaining remaining(needs);
   std::vector<WirePass> passes;
   WirePass before;
   before.active = before.row = options.first_row;
@@ -318,7 +332,7 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
                            std::popcount(set & ~before.active) <= options.narrow_tile - row;
     const int tile = is_narrow ? options.narrow_tile : options.tile;
     const Growth growth{needs, remaining, all, before.active, before.row, tile, row, options.near};
-    WirePass pass = take(needs, remaining, growth.pad(set));
+    WirePass pass = remaining.take(needs, growth.pad(set), low_mask(options.num_wires));
     pass.row = choose_row(pass.active, before.active, before.row, row);
     before = {pass.active, pass.row, {}};
     passes.push_back(std::move(pass));
