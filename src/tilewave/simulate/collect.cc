@@ -71,6 +71,9 @@ void Collector::operator()(const Leaf& leaf) {
           ? static_cast<double>(leaf.shots.size()) / static_cast<double>(num_shots_)
           : 1.0;
   State& state = leaf.state;
+  // one walk gives both: shots are compared with the probabilities
+  if (options_.shots > 0 && !program_.has_channels)
+    timed("probabilities", [&] { state.marginals(); });
   double norm = check_norm(state);
   result_.norm += weight * (program_.has_channels ? 1 : norm);
   // the operators of a trajectory are scaled to be near 1, not to keep the norm

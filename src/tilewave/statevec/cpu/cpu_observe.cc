@@ -11,6 +11,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
@@ -30,6 +31,38 @@ void cross_chunk(const Complex<float>* a, const Complex<float>* b, std::uint32_t
 void cross_chunk(const Complex<double>* a, const Complex<double>* b, std::uint32_t x,
                  std::size_t count, double* re, double* im) {
   observe_kernels().cross_f64(a, b, x, count, re, im);
+}
+
+// The sums of |a|^2 of the rows of a chunk, whose first basis state is `first`. Plain loops: what
+// is called from a clone is not compiled for its instructions.
+template <class T>
+[[gnu::always_inline]] inline void add_rows(const Complex<T>* a, std::uint64_t first, int row_bits,
+                                            std::uint64_t num_rows, double* sums) {
+  constexpr int kLanes = 8;
+  const std::size_t count = std::size_t{2} << row_bits;
+  for (std::uint64_t r = 0; r < num_rows; ++r) {
+    const T* const v = reinterpret_cast<const T*>(a + Address<T>::of(first | r << row_bits));
+    double s[kLanes] = {};
+    for (std::size_t k = 0; k + kLanes <= count; k += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        const double x = v[k + l];
+        s[l] += x * x;
+      }
+    }
+    for (std::size_t k = 0; k < count % kLanes; ++k) {
+      const double x = v[k];
+      s[k] += x * x;
+    }
+    sums[r] = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
+  }
+}
+TW_MULTIVERSION void sum_rows(const Complex<float>* a, std::uint64_t first, int row_bits,
+                              std::uint64_t num_rows, double* sums) {
+  add_rows(a, first, row_bits, num_rows, sums);
+}
+TW_MULTIVERSION void sum_rows(const Complex<double>* a, std::uint64_t first, int row_bits,
+                              std::uint64_t num_rows, double* sums) {
+  add_rows(a, first, row_bits, num_rows, sums);
 }
 
 }  // namespace
@@ -55,22 +88,22 @@ std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices
 template <class T>
 std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> sorted_u) {
   restore_layout();
-  const int bits = std::min(num_qubits_, kChunkBits);
+  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
+  const int bits = std::min(num_qubits_, kChunkBits), rows_bits = bits - row_bits;
   const std::uint64_t chunks = num_amplitudes() >> bits;
   std::vector<double> before(chunks + 1, 0.0);
   const Complex<T>* a = amps();
-  const auto running = [&](std::uint64_t c, double sum, auto visit) {
-    for (std::uint64_t x = c << bits; x < (c + 1) << bits; ++x) {
-      const Complex<T> z = a[Address<T>::of(x)];
-      const double p = static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
-      sum += p;
-      if (!visit(x, p, sum)) break;
+  const std::uint64_t num_rows = bit(rows_bits);
+#pragma omp parallel num_threads(num_threads_) if (chunks > 1)
+  {
+    std::vector<double> sums(num_rows);
+#pragma omp for schedule(static)
+    for (std::uint64_t c = 0; c < chunks; ++c) {
+      sum_rows(a, c << bits, row_bits, num_rows, sums.data());
+      double sum = 0;
+      for (const double of_row : sums) sum += of_row;
+      before[c + 1] = sum;
     }
-    return sum;
-  };
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
-  for (std::uint64_t c = 0; c < chunks; ++c) {
-    before[c + 1] = running(c, 0.0, [](std::uint64_t, double, double) { return true; });
   }
   for (std::uint64_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   const double norm = before[chunks];
@@ -91,17 +124,37 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
       runs.push_back({chunk, s});
     }
   }
-#pragma omp parallel for num_threads(num_threads_) schedule(dynamic, 16)
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const auto [c, first] = runs[r];
-    const std::uint64_t last = r + 1 < runs.size() ? runs[r + 1].second : sorted_u.size();
-    std::uint64_t s = first, possible = c << bits;
-    running(c, before[c], [&](std::uint64_t x, double p, double sum) {
-      if (p > 0) possible = x;
-      while (s < last && p > 0 && sorted_u[s] * norm < sum) out[s++] = x;
-      return s < last;
-    });
-    while (s < last) out[s++] = possible;  // rounding at the end of the chunk
+#pragma omp parallel num_threads(num_threads_) if (runs.size() > 1)
+  {
+    std::vector<double> sums(num_rows);
+#pragma omp for schedule(dynamic, 16)
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const auto [c, first] = runs[run];
+      const std::uint64_t last = run + 1 < runs.size() ? runs[run + 1].second : sorted_u.size();
+      sum_rows(a, c << bits, row_bits, num_rows, sums.data());
+      // the first basis state of a row at which the running sum exceeds a target, or, where
+      // rounding leaves none, the last one that can be
+      const auto in_row = [&](std::uint64_t row, double sum, double target) {
+        std::uint64_t possible = row;
+        for (std::uint64_t x = row; x < row + bit(row_bits); ++x) {
+          const Complex<T> z = a[Address<T>::of(x)];
+          const double p = static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
+          if (p > 0) possible = x;
+          if (p > 0 && target < (sum += p)) break;
+        }
+        return possible;
+      };
+      std::uint64_t s = first, last_row = 0;  // with anything in it
+      double sum = before[c], last_sum = sum;
+      for (std::uint64_t r = 0; r < num_rows && s < last; sum += sums[r++]) {
+        if (!(sums[r] > 0)) continue;
+        last_row = c << bits | r << row_bits;
+        last_sum = sum;
+        for (; s < last && sorted_u[s] * norm < sum + sums[r]; ++s)
+          out[s] = in_row(last_row, sum, sorted_u[s] * norm);
+      }
+      for (; s < last; ++s) out[s] = in_row(last_row, last_sum, sorted_u[s] * norm);
+    }
   }
   return out;
 }
