@@ -33,6 +33,8 @@ constexpr std::size_t kManyShots = 10000;    // drawn by all threads
 constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
+// Plans of such states are kept, with their tables: making them takes as long as running them.
+constexpr int kKeptQubits = 16;
 
 // States that were replaced: their memory is used again, fresh memory costs more than a pass.
 using Spares = std::vector<std::unique_ptr<State>>;
@@ -349,7 +351,7 @@ class Runner {
     const Circuit& of = adds_gates() ? work_ : circuit_;
     const auto make = [&] { return statevec::make_plan(of, ops, plan_options); };
     if (!program_.has_channels &&
-        (options_.plans || (program_.dynamic && state_->num_qubits() <= kSmallQubits))) {
+        (options_.plans || (program_.dynamic && state_->num_qubits() <= kKeptQubits))) {
       std::string key = std::to_string(first) + ' ' + chosen + ' ' +
                         std::to_string(plan_options.from_zeros) + ' ' +
                         std::to_string(plan_options.known_zero) + ' ' +
@@ -487,8 +489,10 @@ class Runner {
     });
     const bool is_channel = program_.ops[op].kind == OpKind::kChannel;
     const auto outcome = [&](const Drawn& d) {
-      return Outcome{event, d.value, is_channel ? channel_scale : std::sqrt(total / p[d.value]),
-                     d.misread};
+      // an outcome that is certain but for rounding leaves the state as it is
+      const double share = p[d.value] / total;
+      const double scale = share > 1 - 0x1p-50 ? 1 : 1 / std::sqrt(share);
+      return Outcome{event, d.value, is_channel ? channel_scale : scale, d.misread};
     };
 
     // Outcomes after the first wait, the second next in line.

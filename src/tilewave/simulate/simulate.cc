@@ -32,6 +32,7 @@ using statevec::Precision;
 using statevec::State;
 
 constexpr std::uint64_t kMaxShots = 100'000'000;
+constexpr double kEvent_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
 // Up to here a state vector answers as fast, with the same shots on every device.
 constexpr std::uint32_t kMostSmallQubits = 20;
 
@@ -162,14 +163,29 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       ++(kind == circuit::OpKind::kJump || kind == circuit::OpKind::kAssign ? jumps : events);
     }
     if (events) {
-      result.plan.text += std::to_string(events) +
-                          " measurements or resets: shots part by outcome, each branch goes on\n";
+      // probabilities are read, then half of the state takes the place of the other
+      const double state_bytes =
+          std::ldexp(static_cast<double>(statevec::amplitude_bytes(options.precision)),
+                     static_cast<int>(program.circuit->num_qubits()));
+      const double events_s =
+          static_cast<double>(events) * (2 * state_bytes / cost.bandwidth + kEvent_s);
+      result.plan.predicted_s += events_s;
+      result.plan.text += std::to_string(events) + " measurements or resets, at most " +
+                          in_time(events_s) +
+                          ": shots part by outcome, each branch goes on; qubits whose value is "
+                          "known halve what follows\n";
     }
     if (jumps) {
       result.plan.text += std::to_string(jumps) + " jumps or assignments: what follows may run " +
                           "never, once or often\n";
     }
     first = false;
+  }
+  if (program.dynamic && options.shots > 1) {
+    result.plan.text += "one shot: at most " + in_time(result.plan.predicted_s) + "; " +
+                        std::to_string(options.shots) + " shots: at most " +
+                        in_time(static_cast<double>(options.shots) * result.plan.predicted_s) +
+                        ", less the more of them share their outcomes\n";
   }
   if (!program.deferred.empty()) {
     result.plan.text += std::to_string(program.deferred.size()) +

@@ -94,7 +94,7 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   std::vector<double> before(chunks + 1, 0.0);
   const Complex<T>* a = amps();
   const std::uint64_t num_rows = bit(rows_bits);
-#pragma omp parallel num_threads(num_threads_) if (chunks > 1)
+#pragma omp parallel num_threads(team())
   {
     std::vector<double> sums(num_rows);
 #pragma omp for schedule(static)
@@ -124,7 +124,7 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
       runs.push_back({chunk, s});
     }
   }
-#pragma omp parallel num_threads(num_threads_) if (runs.size() > 1)
+#pragma omp parallel num_threads(team())
   {
     std::vector<double> sums(num_rows);
 #pragma omp for schedule(dynamic, 16)
@@ -248,7 +248,7 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     std::size_t m = 0;
     for (const Flips& f : masks) m += f.strings.size();
     std::vector<double> partial(groups * m, 0.0);
-#pragma omp parallel num_threads(num_threads_)
+#pragma omp parallel num_threads(team())
     {
       const ObserveKernels& kernels = observe_kernels();
       std::vector<double> re(bit(bits)), im(bit(bits));
@@ -309,7 +309,7 @@ void CpuState<T>::update_blocks(const std::function<void(std::uint64_t, std::spa
   forget_answers();
   const int bits = std::min(num_qubits_, 12);
   std::exception_ptr failure;
-#pragma omp parallel num_threads(num_threads_)
+#pragma omp parallel num_threads(team())
   {
     std::vector<cplx> block(bit(bits));
 #pragma omp for schedule(static)

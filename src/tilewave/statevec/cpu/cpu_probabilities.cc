@@ -121,7 +121,7 @@ double CpuState<T>::sum_where(std::uint64_t mask, std::uint64_t value) const {
   const T* const all = reinterpret_cast<const T*>(amps());
   double sums[FixedRows<T>::kMostParts];
   const std::uint64_t parts = rows.num_parts();
-#pragma omp parallel for num_threads(num_threads_) schedule(static) if (parts > 1)
+#pragma omp parallel for num_threads(team()) schedule(static)
   for (std::uint64_t part = 0; part < parts; ++part) {
     double s[kLanes] = {};
     rows.for_each_run(part, [&](std::uint64_t first, std::uint64_t count) {
@@ -158,7 +158,7 @@ std::vector<double> CpuState<T>::marginals() {
   const std::uint64_t groups = std::min<std::uint64_t>(chunks.count(), 256);
   constexpr int kTotal = 63, kSums = 64;  // by position, and the sum of all
   std::vector<double> ones(groups * kSums, 0.0);
-#pragma omp parallel num_threads(num_threads_) if (chunks.count() > 1)
+#pragma omp parallel num_threads(team())
   {
     std::vector<double> p(bit(chunks.bits));
 #pragma omp for schedule(static)
@@ -234,7 +234,7 @@ std::vector<double> CpuState<T>::few_outcomes(
     for (std::uint64_t x = 0; x < bit(b); ++x) inside[bit(b) + x] = inside[x] | outcome;
   }
   std::vector<double> bins(groups << k, 0.0);
-#pragma omp parallel num_threads(num_threads_) if (chunks.count() > 1)
+#pragma omp parallel num_threads(team())
   {
     std::vector<double> p(bit(chunks.bits));
 #pragma omp for schedule(static)
@@ -276,7 +276,7 @@ std::vector<double> CpuState<T>::many_outcomes(
   }
   std::vector<double> result(bit(k), 0.0);
   const std::uint64_t count = bit(std::popcount(settings));
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
+#pragma omp parallel for num_threads(team()) schedule(static)
   for (std::uint64_t c = 0; c < count; ++c) {
     const std::uint64_t setting = deposit_bits(c, settings), base = Address<T>::of(setting);
     double sums[std::size_t{1} << Address<T>::kRowBits] = {};

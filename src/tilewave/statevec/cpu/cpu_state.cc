@@ -105,6 +105,11 @@ CostModel CpuState<T>::cost_model() const {
 }
 
 template <class T>
+int CpuState<T>::team() const {
+  return num_amplitudes() >> std::popcount(known_zero_) < kSharedAmplitudes ? 1 : num_threads_;
+}
+
+template <class T>
 void CpuState<T>::forget_answers() {
   marginals_.clear();
   norm_ = -1;
@@ -133,7 +138,7 @@ void CpuState<T>::set_product_state(std::span<const cplx> a) {
     for (std::size_t k = 0; k < size; ++k) table[k] *= a[2 * q];
   }
   Complex<T>* out = amps();
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
+#pragma omp parallel for num_threads(team()) schedule(static)
   for (std::uint64_t c = 0; c < num_amplitudes() >> low; ++c) {
     cplx factor = 1;
     for (int q = low; q < num_qubits_; ++q) factor *= a[2 * q + (c >> (q - low) & 1)];
@@ -187,7 +192,7 @@ void CpuState<T>::materialize() {
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
   const std::uint64_t high = known_zero_ & ~low_mask(row_bits),
                       low = known_zero_ & low_mask(row_bits);
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
+#pragma omp parallel for num_threads(team()) schedule(static)
   for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
     Complex<T>* row = out + (r << row_bits);
     if (Address<T>::of(r << row_bits) & high) {
@@ -218,14 +223,14 @@ void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
   T* const all = reinterpret_cast<T*>(amps());
   const T s = static_cast<T>(scale);
   if (p < Address<T>::kRowBits && is_one) {
-    rows.for_each_run_parallel(num_threads_, [&](std::uint64_t first, std::uint64_t count) {
+    rows.for_each_run_parallel(team(), [&](std::uint64_t first, std::uint64_t count) {
       halve_run(all + 2 * first, 2 * count, std::size_t{2} << p, s);
     });
   } else if (is_one || s != T(1)) {
     // what lies side by side at the place it goes to comes in stretches from where it is
     const std::uint64_t from = is_one ? Address<T>::of(bit(p)) : 0;
     const std::uint64_t stretch = from ? from & (~from + 1) : num_amplitudes();
-    rows.for_each_run_parallel(num_threads_, [&](std::uint64_t first, std::uint64_t count) {
+    rows.for_each_run_parallel(team(), [&](std::uint64_t first, std::uint64_t count) {
       const std::uint64_t size = std::min(stretch, count);
       for (std::uint64_t at = first; at < first + count; at += size)
         scale_run(all + 2 * (at ^ from), all + 2 * at, 2 * size, s);
@@ -253,7 +258,7 @@ void CpuState<T>::copy_from(const State& other) {
   Complex<T>* out = amps();
   const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
   const std::uint64_t high = known_zero_ & ~low_mask(row_bits);
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
+#pragma omp parallel for num_threads(team()) schedule(static)
   for (std::uint64_t r = 0; r < num_amplitudes() >> row_bits; ++r) {
     if (Address<T>::of(r << row_bits) & high) continue;
     std::memcpy(static_cast<void*>(out + (r << row_bits)), in + (r << row_bits),
@@ -268,7 +273,7 @@ runtime::HostBuffer CpuState<T>::take_amplitudes() {
   constexpr int kRowBits = Address<T>::kRowBits;
   if (num_qubits_ > Address<T>::kTopBits) {
     Complex<T>* out = amps();
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
+#pragma omp parallel for num_threads(team()) schedule(static)
     for (std::uint64_t r = 0; r < num_amplitudes() >> kRowBits; ++r) {
       const std::uint64_t other = Address<T>::of(r << kRowBits) >> kRowBits;
       if (other <= r) continue;

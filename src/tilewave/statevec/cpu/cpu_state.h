@@ -60,6 +60,8 @@ class CpuState final : public State {
 
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
   void forget_answers() override;
+  /// Threads for a walk over all that is not known to be zero.
+  int team() const;
   /// Sum of |amplitude|^2 where the positions of `mask` are as in `value`.
   double sum_where(std::uint64_t mask, std::uint64_t value) const;
   /// P of each outcome of k positions, numbered by outcome_of(physical index).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tilewave::statevec::cpu {
 
@@ -37,6 +38,9 @@ constexpr int kLeastMoveBits = 10, kMostMoveBits = 22;  ///< within these bounds
 constexpr int kMostSliceBits = 10;                      ///< slices of a row
 constexpr int kLeastSliceBits = 3;                      ///< those of a part, where cycles are long
 constexpr std::size_t kMovePartBytes = std::size_t{512} << 10;
+/// Amplitudes from which several threads work on them: below, waiting for each other takes longer,
+/// and most of a time slice where another program has the core of one of them.
+constexpr std::uint64_t kSharedAmplitudes = std::uint64_t{1} << 15;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
 
 /// Of actions on one thread in FP64, on average: what a circuit is lowered by, and the price of

@@ -265,7 +265,11 @@ std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pas
   return made;
 }
 
-int threads_for(std::uint64_t parts, int num_threads) {
+constexpr int kMovePartBits = 15;  // at least, of lists of cycles
+
+// Of as many as there are parts, each of 2^part_bits amplitudes.
+int threads_for(std::uint64_t parts, int part_bits, int num_threads) {
+  if (parts << part_bits < kSharedAmplitudes) return 1;
   return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), parts));
 }
 
@@ -277,7 +281,7 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
   for (int p : pass.active) active |= bit(p);
   const std::uint64_t free = low_mask(num_qubits) & ~active & ~pass.known_zero_before;
   const std::uint64_t num_tiles = bit(std::popcount(free));
-  const int threads = threads_for(num_tiles, num_threads);
+  const int threads = threads_for(num_tiles, at.num_slots, num_threads);
   runtime::Shares shares(num_tiles, threads);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
@@ -309,7 +313,7 @@ void move_all(const BlockKernels<T>& kernels, const RowMoves<T>& moves, Complex<
               int num_threads) {
   const std::uint64_t parts = moves.num_parts();
   if (parts == 0) return;
-  const int threads = threads_for(parts, num_threads);
+  const int threads = threads_for(parts, kMovePartBits, num_threads);
   runtime::Shares shares(parts, threads);
 #pragma omp parallel num_threads(threads)
   {
