@@ -101,14 +101,14 @@ TEST(Simulate, shots_of_large_registers_have_the_marginals_of_the_state) {
 // each measurement halves what is left of the state, so that 14 qubits take a second and not
 // minutes.
 TEST(Branches, a_fourier_transform_that_measures_as_it_goes_has_the_same_distribution) {
-  constexpr int kQubits = 14;
+  constexpr int kWidth = 14;
   std::string gates, dynamic, fixed;
-  for (int q = 0; q < kQubits; ++q) {
+  for (int q = 0; q < kWidth; ++q) {
     gates += "ry(" + std::to_string(0.3 + 0.17 * q) + ") q[" + std::to_string(q) + "];";
     if (q > 0) gates += "cx q[" + std::to_string(q - 1) + "],q[" + std::to_string(q) + "];";
   }
   std::string registers = "qreg q[14];";
-  for (int i = kQubits; i-- > 0;) {
+  for (int i = kWidth; i-- > 0;) {
     const std::string at = std::to_string(i);
     registers += "creg c" + at + "[1];";
     dynamic += "h q[" + at + "]; measure q[" + at + "]->c" + at + "[0];";
@@ -126,13 +126,13 @@ TEST(Branches, a_fourier_transform_that_measures_as_it_goes_has_the_same_distrib
   constexpr std::uint64_t kShots = 4000;
   const Result r = run(registers + gates + dynamic, kShots, 5);
   EXPECT_GT(r.num_branches, 100u);
-  std::vector<double> ones(kQubits);
+  std::vector<double> ones(kWidth);
   for (const auto& [key, count] : r.counts) {  // c0 was declared last: leftmost
-    for (int q = 0; q < kQubits; ++q)
+    for (int q = 0; q < kWidth; ++q)
       ones[static_cast<std::size_t>(q)] +=
           key[static_cast<std::size_t>(2 * q)] == '1' ? static_cast<double>(count) : 0;
   }
-  for (int q = 0; q < kQubits; ++q) {
+  for (int q = 0; q < kWidth; ++q) {
     const double p = right.probabilities[static_cast<std::size_t>(q)];
     EXPECT_NEAR(ones[static_cast<std::size_t>(q)] / kShots, p,
                 6 * std::sqrt(p * (1 - p) / kShots) + 1e-3)
