@@ -50,7 +50,9 @@ def signalled(sig, env, path, flags=()):
 
 with tempfile.TemporaryDirectory() as folder:
     good, bad, long = (Path(folder) / name for name in ("good.qasm", "bad.qasm", "long.qasm"))
+    other = Path(folder) / "other.qasm"
     good.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[11];\n")
+    other.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[10];\n")
     bad.write_text(HEAD + "qreg q[12];\nh q[12];\n")
     layer = "".join(f"h q[{k}];\ncx q[{k}],q[{(k + 5) % 22}];\n" for k in range(22))
     long.write_text(HEAD + "qreg q[22];\n" + 400 * layer)
@@ -65,6 +67,15 @@ with tempfile.TemporaryDirectory() as folder:
     expect(finish(start(both)), 6, "rank 1: ", "an error on rank 1 alone")
     both = [MPIEXEC, "-np", "1", TILEWAVE, "run", str(bad), ":", "-np", "1", TILEWAVE, "run", str(good)]
     expect(finish(start(both)), 4, "bad.qasm:4", "an error on rank 0 alone")
+
+    one = [str(good), "--shots", "9", "--seed", "1"]
+    for what, words in (("circuit", [str(other), *one[1:]]), ("precision", [*one, "--precision", "single"]),
+                        ("shots or seed", [*one[:-1], "2"]), ("questions", [*one, "--probabilities", "all"])):
+        for first, second in ((one, words), (words, one)):
+            both = [MPIEXEC, "-np", "1", TILEWAVE, "run", *first, ":", "-np", "1", TILEWAVE, "run", *second]
+            (code, out, err) = finish(start(both))
+            check(code == 2 and out == "" and "rank 1 has another " in err and what in err,
+                  f"ranks with another {what}: exit {code}: {out!r} {err}")
 
     (code, out, err), seconds = signalled(signal.SIGKILL, {}, long)
     check(code != 0 and out == "" and "signal 9" in err and seconds < 30,

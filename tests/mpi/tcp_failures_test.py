@@ -45,6 +45,11 @@ with tempfile.TemporaryDirectory() as folder:
     done = finish(start([*run, "--quiet"], slurm(1, 4, TILEWAVE_PROCESSES="1")))
     check(done[0] == 0 and done[1] == one[1], f"alone: {done}")
 
+    root = f"127.0.0.1:{free_port()}"
+    other = Path(folder) / "other.qasm"
+    other.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[10];\n")
+    expect([*start_by_variables(2, "run", good, root=root, only=[0]),
+            *start_by_variables(2, "run", other, root=root, only=[1])], 2, "rank 1 has another circuit", "another circuit")
     expect(start_by_variables(3, "run", good), 2, "power of two", "three ranks")
     expect(start_by_variables(2, "run", bad), 4, "bad.qasm:4", "an error all find")
     expect(start_by_variables(2, "info"), 2, "one process", "a command for one process")

@@ -162,6 +162,8 @@ class Circuit {
 
   /// True when nothing but gates and matrices occurs, and none is conditional.
   bool is_unitary() const;
+  /// A number that stands for all that the circuit does (base/fingerprint.h).
+  std::uint64_t fingerprint() const;
   /// True when it jumps or assigns.
   bool has_control_flow() const { return has_control_flow_; }
 

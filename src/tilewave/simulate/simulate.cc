@@ -13,6 +13,7 @@
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/agreement.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/collect.h"
@@ -269,6 +270,7 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
 }
 
 Result simulate(const circuit::Circuit& clean, const Options& options) {
+  check_agreement(clean, options);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
   const circuit::Circuit& circuit = options.noise ? noisy : clean;

@@ -23,19 +23,13 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
 
 namespace tilewave::statevec::detail {
 
 namespace {
 
 using Hash = std::uint64_t;
-
-Hash mix(Hash h, std::uint64_t word) {
-  h = (h ^ word) * 0x9E3779B97F4A7C15u;
-  h ^= h >> 32;
-  h *= 0xD6E8FEB86659FD93u;
-  return h ^ h >> 29;
-}
 
 // What an action is, without the wires it acts on.
 Hash hash_of(const Action& a, const std::vector<cplx>& matrices) {

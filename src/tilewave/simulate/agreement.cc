@@ -1,0 +1,64 @@
+#include "tilewave/simulate/agreement.h"
+
+#include <array>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
+#include "tilewave/runtime/ranks.h"
+
+namespace tilewave::simulate {
+
+namespace {
+
+constexpr std::array<const char*, 6> kNames = {"version of tilewave",         "circuit",
+                                               "precision, device or engine", "noise model",
+                                               "number of shots or seed",     "list of questions"};
+using Words = std::array<std::uint64_t, kNames.size()>;
+
+std::uint64_t of_noise(const circuit::Circuit& circuit, const Options& options) {
+  return options.noise ? circuit::with_noise(circuit, *options.noise).fingerprint() : 0;
+}
+
+std::uint64_t of_questions(const Options& options) {
+  Fingerprint f;
+  for (const IndexRange& range : options.amplitudes) f.add(range.first).add(range.count);
+  f.add(static_cast<std::uint64_t>(options.probabilities));
+  for (const auto q : options.probability_qubits) f.add(std::uint64_t{q});
+  for (const auto& term : options.observables) f.add(term.coefficient).add(term.x).add(term.z);
+  f.add(static_cast<std::uint64_t>(!options.state_path.empty()));
+  f.add(static_cast<std::uint64_t>(options.dry_run));
+  f.add(static_cast<std::uint64_t>(options.record_shots));
+  return f.value();
+}
+
+Words words_of(const circuit::Circuit& circuit, const Options& options) {
+  Fingerprint version, machine, draws;
+  version.add(std::string_view(TW_VERSION));
+  machine.add(static_cast<std::uint64_t>(options.precision)).add(std::string_view(options.device));
+  machine.add(std::string_view(options.engine));
+  draws.add(options.shots).add(static_cast<std::uint64_t>(options.seed.has_value()));
+  draws.add(options.seed.value_or(0));
+  return {version.value(), circuit.fingerprint(), machine.value(), of_noise(circuit, options),
+          draws.value(),   of_questions(options)};
+}
+
+}  // namespace
+
+void check_agreement(const circuit::Circuit& circuit, const Options& options) {
+  const auto& processes = options.distribution.processes;
+  if (!processes || processes->size() == 1) return;
+  const Words mine = words_of(circuit, options);
+  std::vector<Words> all(static_cast<std::size_t>(processes->size()));
+  processes->gather(mine.data(), all.data(), sizeof mine);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    for (std::size_t k = 0; k < kNames.size(); ++k) {
+      if (all[rank][k] == all[0][k]) continue;
+      throw Error(ExitCode::kUsage,
+                  std::string("rank ") + std::to_string(rank) + " has another " + kNames[k] +
+                      " than rank 0 (their parts of the state would be mixed): start all processes "
+                      "with the same files and flags");
+    }
+  }
+}
+
+}  // namespace tilewave::simulate

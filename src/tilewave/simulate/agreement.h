@@ -1,0 +1,16 @@
+// Processes that share a state must run the same circuit with the same questions: their parts are
+// exchanged without a name. Different copies of a file on different hosts, or flags that differ,
+// would be mixed to one wrong answer.
+#pragma once
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave::simulate {
+
+/// Collective, the first call of a run: throws the same Error(kUsage) on every process where one
+/// has another version, circuit, precision, device, engine, noise, number of shots, seed or list of
+/// questions than the root; it names the rank and what differs. Does nothing in one process.
+void check_agreement(const circuit::Circuit& circuit, const Options& options);
+
+}  // namespace tilewave::simulate
