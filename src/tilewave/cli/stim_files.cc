@@ -318,7 +318,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
 stabilizer::StabProgram read_program(const std::string& path) {
   StimFile in(path, "rb");
-  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()));
+  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()), in.name());
 }
 
 }  // namespace tilewave::cli

@@ -36,7 +36,7 @@ using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 
 stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
-  return stabilizer::lower(io::parse_stim(text, name));
+  return stabilizer::lower(io::parse_stim(text, name), name);
 }
 
 // Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
