@@ -143,4 +143,13 @@ TW_HD std::uint32_t slot_of(std::uint32_t target) { return target & 0xFFFFFFFu; 
   return (xz_of((target >> 28) & 3) & (0u - (xz & 1))) ^ (xz_of(target >> 30) & (0u - (xz >> 1)));
 }
 
+/// Calls f(slot, bits x + 2 z) for the factors of a branch of SiteKind::kProduct.
+template <class F>
+[[gnu::always_inline]] TW_HD void for_each_factor(const std::uint32_t* operands,
+                                                  std::uint32_t branch, F f) {
+  for (; branch > 0; --branch) operands += 1 + operands[0];
+  for (std::uint32_t k = 1; k <= operands[0]; ++k)
+    f(slot_of(operands[k]), xz_of((operands[k] >> 28) & 3));
+}
+
 }  // namespace tilewave::stabilizer

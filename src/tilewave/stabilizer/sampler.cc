@@ -173,9 +173,12 @@ FrameCost frame_cost(const FrameProgram& program) {
       times.push_back(times.back() * static_cast<double>(program.loops[op.first]));
     else if (op.code == FrameCode::kLoopEnd)
       times.pop_back();
-    else
+    else if (op.code != FrameCode::kSites)
       cost.targets += times.back() * op.count;
-    if (op.ticks && op.code != FrameCode::kCoin) {
+    if (op.code == FrameCode::kSites) {
+      for (std::uint32_t k = 0; k < op.ticks; ++k)
+        cost.events += times.back() * (program.site_streams[op.channel + k].total + 1) / 32;
+    } else if (op.ticks && op.code != FrameCode::kCoin) {
       // One wasted draw a unit of 32 shots and run.
       cost.events +=
           times.back() * (op.count * program.channels[op.channel].probability + op.ticks / 32.0);

@@ -91,48 +91,69 @@ TW_TARGET_AVX512 [[gnu::always_inline]] inline void log_unit_lanes(const __m512i
   }
 }
 
+constexpr std::uint32_t kGroups = 2;  // of eight items
+
+// Block `draw` of the streams of sixteen items from `unit` and `stream` on, and the logarithms of
+// its two draws each: those of group g at 2 g and 2 g + 1.
+struct ItemDraws {
+  __m256i unit[kGroups], stream[kGroups];
+  PhiloxLanes words[kGroups];
+  __m512d logs[2 * kGroups];
+};
+template <class Streams>
+TW_TARGET_AVX512 [[gnu::always_inline]] inline void draw_items(const Streams& s, std::uint32_t draw,
+                                                               const std::uint32_t* unit,
+                                                               const std::uint32_t* stream,
+                                                               ItemDraws& out) {
+  const __m512i low = _mm512_set1_epi64(0xFFFFFFFFll);
+  PhiloxLanes(&c)[kGroups] = out.words;
+  for (std::uint32_t g = 0; g < kGroups; ++g) {
+    out.unit[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(unit + 8 * g));
+    out.stream[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(stream + 8 * g));
+    const __m512i u = _mm512_add_epi64(_mm512_cvtepu32_epi64(out.unit[g]),
+                                       _mm512_set1_epi64(static_cast<std::int64_t>(s.first_unit)));
+    const __m512i tick = _mm512_add_epi64(_mm512_cvtepu32_epi64(out.stream[g]),
+                                          _mm512_set1_epi64(static_cast<std::int64_t>(s.tick)));
+    c[g].v0 = _mm512_set1_epi64(draw);
+    c[g].v1 = _mm512_and_si512(tick, low);
+    c[g].v2 = _mm512_and_si512(u, low);
+    c[g].v3 = _mm512_or_si512(_mm512_srli_epi64(u, 32),
+                              _mm512_slli_epi64(_mm512_srli_epi64(tick, 32), 16));
+  }
+  philox_lanes(c, s.key0, s.key1);
+  __m512i k[2 * kGroups];
+  for (std::uint32_t j = 0; j < 2 * kGroups; ++j) {
+    const __m512i lo = j % 2 ? c[j / 2].v2 : c[j / 2].v0, hi = j % 2 ? c[j / 2].v3 : c[j / 2].v1;
+    const __m512i word = _mm512_or_si512(_mm512_slli_epi64(hi, 32), _mm512_and_si512(lo, low));
+    k[j] = _mm512_add_epi64(_mm512_srli_epi64(word, 24), _mm512_set1_epi64(1));
+  }
+  log_unit_lanes(k, out.logs);
+}
+
+// The lanes of group g that are items.
+[[gnu::always_inline]] inline __mmask8 valid_lanes(std::uint32_t left) {
+  return static_cast<__mmask8>(left >= 8 ? 0xFF : (1u << left) - 1);
+}
+
 }  // namespace
 
 TW_TARGET_AVX512 std::size_t EventDraws::pass_avx512() {
-  constexpr std::uint32_t kGroups = 2;  // of eight items
-  const __m512i low = _mm512_set1_epi64(0xFFFFFFFFll);
   const __m512d inv_log = _mm512_set1_pd(s_.inv_log);
   const __m512d whole = _mm512_set1_pd(32.0 * s_.segment), all = _mm512_set1_pd(32.0 * s_.count);
   std::uint32_t kept = 0;
   std::size_t events = 0;
   for (std::uint32_t i = 0; i < active_; i += 8 * kGroups) {
-    __m256i unit[kGroups], stream[kGroups];
+    ItemDraws draws;
+    draw_items(s_, draw_, unit_ + i, stream_ + i, draws);
+    const auto& unit = draws.unit;
+    const auto& stream = draws.stream;
+    const auto& c = draws.words;
+    const auto& logs = draws.logs;
     __m512d next[kGroups];
-    PhiloxLanes c[kGroups];
-    for (std::uint32_t g = 0; g < kGroups; ++g) {
-      const std::uint32_t at = i + 8 * g;
-      unit[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(unit_ + at));
-      stream[g] = _mm256_load_si256(reinterpret_cast<const __m256i*>(stream_ + at));
-      next[g] = _mm512_load_pd(next_ + at);
-      const __m512i u =
-          _mm512_add_epi64(_mm512_cvtepu32_epi64(unit[g]),
-                           _mm512_set1_epi64(static_cast<std::int64_t>(s_.first_unit)));
-      const __m512i tick = _mm512_add_epi64(_mm512_cvtepu32_epi64(stream[g]),
-                                            _mm512_set1_epi64(static_cast<std::int64_t>(s_.tick)));
-      c[g].v0 = _mm512_set1_epi64(draw_);
-      c[g].v1 = _mm512_and_si512(tick, low);
-      c[g].v2 = _mm512_and_si512(u, low);
-      c[g].v3 = _mm512_or_si512(_mm512_srli_epi64(u, 32),
-                                _mm512_slli_epi64(_mm512_srli_epi64(tick, 32), 16));
-    }
-    philox_lanes(c, s_.key0, s_.key1);
-    __m512i k[2 * kGroups];
-    __m512d logs[2 * kGroups];
-    for (std::uint32_t j = 0; j < 2 * kGroups; ++j) {
-      const __m512i lo = j % 2 ? c[j / 2].v2 : c[j / 2].v0, hi = j % 2 ? c[j / 2].v3 : c[j / 2].v1;
-      const __m512i word = _mm512_or_si512(_mm512_slli_epi64(hi, 32), _mm512_and_si512(lo, low));
-      k[j] = _mm512_add_epi64(_mm512_srli_epi64(word, 24), _mm512_set1_epi64(1));
-    }
-    log_unit_lanes(k, logs);
+    for (std::uint32_t g = 0; g < kGroups; ++g) next[g] = _mm512_load_pd(next_ + i + 8 * g);
     for (std::uint32_t g = 0; g < kGroups; ++g) {
       if (i + 8 * g >= active_) break;
-      const std::uint32_t left = active_ - i - 8 * g;
-      auto valid = static_cast<__mmask8>(left >= 8 ? 0xFF : (1u << left) - 1);
+      __mmask8 valid = valid_lanes(active_ - i - 8 * g);
       // The trials before this stream, and where it ends.
       const __m512d first = _mm512_mul_pd(_mm512_cvtepu32_pd(stream[g]), whole);
       const __m512d end = _mm512_min_pd(whole, _mm512_sub_pd(all, first));
@@ -163,6 +184,94 @@ TW_TARGET_AVX512 std::size_t EventDraws::pass_avx512() {
   active_ = kept;
   return events;
 }
+
+// Most items end here: those whose first gap leads to the end of their stream.
+TW_TARGET_AVX512 std::size_t SiteDraws::pass_avx512() {
+  std::uint32_t kept = 0;
+  std::size_t events = 0;
+  for (std::uint32_t i = 0; i < active_; i += 8 * kGroups) {
+    ItemDraws draws;
+    draw_items(s_, draw_, unit_ + i, stream_ + i, draws);
+    alignas(64) double gaps[2][8];
+    alignas(32) std::uint32_t lows[2][8];
+    for (std::uint32_t g = 0; g < kGroups; ++g) {
+      const std::uint32_t at = i + 8 * g;
+      if (at >= active_) break;
+      const __m512d first = _mm512_sub_pd(_mm512_setzero_pd(), draws.logs[2 * g]);
+      unsigned going = _mm512_mask_cmp_pd_mask(
+          valid_lanes(active_ - at), _mm512_add_pd(_mm512_load_pd(at_ + at), first),
+          _mm512_load_pd(total_ + at), _CMP_LT_OQ);
+      if (!going) continue;
+      _mm512_store_pd(gaps[0], first);
+      _mm512_store_pd(gaps[1], _mm512_sub_pd(_mm512_setzero_pd(), draws.logs[2 * g + 1]));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(lows[0]),
+                         _mm512_cvtepi64_epi32(draws.words[g].v0));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(lows[1]),
+                         _mm512_cvtepi64_epi32(draws.words[g].v2));
+      for (; going; going &= going - 1) {
+        const auto lane = static_cast<std::uint32_t>(__builtin_ctz(going));
+        take(at + lane, gaps[0] + lane, lows[0] + lane, 8, kept, events);
+      }
+    }
+  }
+  active_ = kept;
+  return events;
+}
 #endif
+
+bool SiteDraws::refill() {
+  if (first_item_ >= num_items_) return false;
+  active_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(kItems, num_items_ - first_item_));
+  auto stream = static_cast<std::uint32_t>(first_item_ / s_.units);
+  auto unit = static_cast<std::uint32_t>(first_item_ % s_.units);
+  for (std::uint32_t i = 0; i < active_; ++i) {
+    unit_[i] = unit, stream_[i] = stream;
+    at_[i] = 0, total_[i] = s_.streams[stream].total;
+    if (++unit == s_.units) unit = 0, ++stream;
+  }
+  first_item_ += active_;
+  draw_ = 0;
+  return true;
+}
+
+std::size_t SiteDraws::pass() {
+#if defined(__x86_64__)
+  if (cpu_level() == CpuLevel::kAvx512) return pass_avx512();
+#endif
+  return pass_plain();
+}
+
+[[gnu::always_inline]] inline void SiteDraws::take(std::uint32_t i, const double* gaps,
+                                                   const std::uint32_t* lows, std::size_t stride,
+                                                   std::uint32_t& kept, std::size_t& events) {
+  const SiteStream& stream = s_.streams[stream_[i]];
+  double at = at_[i];
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint32_t site, shot;
+    if (!next_site(s_.ends + stream.first, s_.rates + stream.first, stream.count, stream.total,
+                   gaps[half * stride], at, site, shot))
+      return;
+    site_[events] = stream.first + site;
+    event_unit_[events] = unit_[i];
+    bit_[events] = 1u << shot;
+    bits_[events++] = lows[half * stride] & 0xFFFFFFu;
+  }
+  unit_[kept] = unit_[i], stream_[kept] = stream_[i];
+  at_[kept] = at, total_[kept++] = stream.total;
+}
+
+std::size_t SiteDraws::pass_plain() {
+  std::uint32_t kept = 0;
+  std::size_t events = 0;
+  for (std::uint32_t i = 0; i < active_; ++i) {
+    const Philox4x32 words =
+        UnitStream{s_.key0, s_.key1, s_.first_unit + unit_[i], s_.tick + stream_[i]}.block(draw_);
+    const double gaps[2] = {site_gap(words.v[0], words.v[1]), site_gap(words.v[2], words.v[3])};
+    const std::uint32_t lows[2] = {words.v[0], words.v[2]};
+    take(i, gaps, lows, 1, kept, events);
+  }
+  active_ = kept;
+  return events;
+}
 
 }  // namespace tilewave::stabilizer
