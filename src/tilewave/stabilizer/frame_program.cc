@@ -8,6 +8,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/frame_layers.h"
 #include "tilewave/stabilizer/needed_coins.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -62,8 +63,6 @@ class Compiler {
   }
 
  private:
-  static constexpr double kFewEvents = 1;  // of a unit: below, targets become sites
-
   // Cuts a noise operation into streams of a few expected events a unit. Targets that occur twice
   // must be drawn one after the other.
   void set_segments(FrameOp& op, bool disjoint) {
@@ -122,7 +121,12 @@ class Compiler {
     }
     const bool together = !loose_chains_ && links.size() <= std::size(FrameChannel{}.upto);
     if (together && before == 1) return;
-    const bool as_site = together && is_few(branches, 1);
+    double site_s = 0;
+    for (std::size_t k = 0; k < links.size(); ++k) {
+      site_s += branches[k] * (kProductEventSeconds + kProductFactorSeconds * (links[k].count / 2));
+    }
+    const bool as_site = together && is_few(branches, 1) &&
+                         site_s < kProductRowSeconds * static_cast<double>(links.size());
     std::vector<std::uint32_t> operands, slots;
     for (const Prim& p : links) {
       if (as_site) {

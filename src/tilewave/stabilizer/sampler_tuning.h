@@ -15,6 +15,11 @@ constexpr double kMostBranches = 1e7;            ///< folded loops keep the walk
 
 constexpr double kNominalShots = 1e5;  ///< the choice weighs the build against this many
 
+// When noise of few targets becomes sites of a list (AMD EPYC, Zen 4, AVX-512, November 2026).
+constexpr double kFewEvents = 0.5;  ///< expected in a unit of 32 shots: below
+constexpr double kProductEventSeconds = 20e-9, kProductFactorSeconds = 2e-9;  ///< of a site
+constexpr double kProductRowSeconds = 0.24e-9;  ///< of an operation on whole rows, a shot
+
 constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
 constexpr std::uint64_t kBatchBytes = std::uint64_t{3}
                                       << 20;  ///< frames, records and outputs of a batch

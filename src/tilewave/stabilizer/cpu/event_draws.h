@@ -104,9 +104,6 @@ class SiteDraws {
   std::size_t pass();
   std::size_t pass_plain();
   std::size_t pass_avx512();
-  // Two draws of item i with their gaps and lower words; keeps it when both are events.
-  void take(std::uint32_t i, const double* gaps, const std::uint32_t* lows, std::size_t stride,
-            std::uint32_t& kept, std::size_t& events);
 
   SiteStreams s_;
   std::uint64_t num_items_, first_item_ = 0;
@@ -116,10 +113,10 @@ class SiteDraws {
   alignas(64) std::uint32_t stream_[kItems + 16];
   alignas(64) double at_[kItems + 16];
   alignas(64) double total_[kItems + 16];  // of the item's stream
-  std::uint32_t site_[2 * kItems];
-  std::uint32_t event_unit_[2 * kItems];
-  std::uint32_t bit_[2 * kItems];
-  std::uint32_t bits_[2 * kItems];
+  std::uint32_t site_[2 * kItems + 16];
+  std::uint32_t event_unit_[2 * kItems + 16];
+  std::uint32_t bit_[2 * kItems + 16];
+  std::uint32_t bits_[2 * kItems + 16];
 };
 
 }  // namespace tilewave::stabilizer

@@ -106,13 +106,17 @@ template <Pauli P>
 // Multiplies the Pauli (bit 0: X, bit 1: Z of the logical error; axes say how they are stored) into
 // one shot, without branches: which Pauli it is cannot be foreseen.
 // `frames` and `units` are copies: the compiler must assume that a store changes members of Batch.
+[[gnu::always_inline]] inline void flip(std::uint32_t* frames, std::size_t units,
+                                        std::uint32_t slot, std::uint32_t stored,
+                                        std::uint32_t unit, std::uint32_t bit) {
+  std::uint32_t* x = frames + 2 * slot * units + unit;
+  x[0] ^= bit & (0u - (stored & 1));
+  x[units] ^= bit & (0u - (stored >> 1));
+}
 [[gnu::always_inline]] inline void hit(std::uint32_t* frames, std::size_t units,
                                        std::uint32_t target, std::uint32_t xz, std::uint32_t unit,
                                        std::uint32_t bit) {
-  const std::uint32_t stored = stored_xz(target, xz);
-  std::uint32_t* x = frames + 2 * slot_of(target) * units + unit;
-  x[0] ^= bit & (0u - (stored & 1));
-  x[units] ^= bit & (0u - (stored >> 1));
+  flip(frames, units, slot_of(target), stored_xz(target, xz), unit, bit);
 }
 
 [[gnu::always_inline]] inline NoiseStreams streams_of(const Batch& b, const FrameOp& op) {
@@ -203,13 +207,13 @@ template <Pauli P>
           flip_record(t[0], unit, bit);
           hit(frames, units, t[1], xz_of(branch), unit, bit);
           break;
-        case SiteKind::kProduct:
-          for_each_factor(t, branch, [&](std::uint32_t slot, std::uint32_t stored) {
-            std::uint32_t* x = frames + 2 * std::size_t{slot} * units + unit;
-            x[0] ^= bit & (0u - (stored & 1));
-            x[units] ^= bit & (0u - (stored >> 1));
-          });
+        case SiteKind::kProduct: {
+          const std::uint32_t* factors = factors_of(t, branch);
+          for (std::uint32_t f = 1; f <= factors[0]; ++f) {
+            flip(frames, units, slot_of(factors[f]), xz_of((factors[f] >> 28) & 3), unit, bit);
+          }
           break;
+        }
       }
     }
   }
