@@ -7,6 +7,19 @@
 namespace tilewave::circuit {
 namespace {
 
+// Sorts, and keeps one of what is there an odd number of times.
+void keep_odd(std::vector<std::uint64_t>& v) {
+  std::sort(v.begin(), v.end());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < v.size();) {
+    std::size_t end = k + 1;
+    while (end < v.size() && v[end] == v[k]) ++end;
+    if ((end - k) % 2) v[kept++] = v[k];
+    k = end;
+  }
+  v.resize(kept);
+}
+
 struct Flattener {
   FlatModel out;
   std::uint64_t offset = 0, max_errors;
@@ -33,20 +46,12 @@ struct Flattener {
       }
       FlatError& e = out.errors.emplace_back();
       e.probability = op.args[0];
-      const auto toggle = [](std::vector<std::uint64_t>& v, std::uint64_t x) {
-        const auto it = std::find(v.begin(), v.end(), x);
-        if (it == v.end()) {
-          v.push_back(x);
-        } else {
-          v.erase(it);
-        }
-      };
       for (const DemTarget& t : op.targets) {
-        if (t.kind == DemTarget::Kind::kDetector) toggle(e.detectors, offset + t.index);
-        if (t.kind == DemTarget::Kind::kObservable) toggle(e.observables, t.index);
+        if (t.kind == DemTarget::Kind::kDetector) e.detectors.push_back(offset + t.index);
+        if (t.kind == DemTarget::Kind::kObservable) e.observables.push_back(t.index);
       }
-      std::sort(e.detectors.begin(), e.detectors.end());
-      std::sort(e.observables.begin(), e.observables.end());
+      keep_odd(e.detectors);
+      keep_odd(e.observables);
     }
   }
 };

@@ -296,8 +296,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     if (e.code() != ExitCode::kResources) throw;
     throw Error(e.code(), std::string(e.what()) + "; stopped before shot " +
                               std::to_string(options.first_shot + done) +
-                              ": go on with --first_shot and the same --seed " +
-                              std::to_string(options.seed));
+                              ": go on with --first_shot, the same --seed " +
+                              std::to_string(options.seed) + " and --engine " + source.engine());
   }
   std::signal(SIGINT, before_int);
   std::signal(SIGTERM, before_term);
@@ -308,9 +308,10 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   if (interrupted) {
     std::fprintf(
         stderr,
-        "interrupted before shot %llu of seed %llu: go on with --first_shot and the same --seed\n",
+        "interrupted before shot %llu of seed %llu: go on with --first_shot, the same --seed and "
+        "--engine %s\n",
         static_cast<unsigned long long>(options.first_shot + done),
-        static_cast<unsigned long long>(options.seed));
+        static_cast<unsigned long long>(options.seed), source.engine().c_str());
     std::signal(SIGINT, SIG_DFL);
     std::raise(SIGINT);
   }

@@ -1,7 +1,7 @@
 // After how many iterations a loop is back in a state it has been in. A state is compared by a hash
 // of 128 bits. Sets that grow without end would make the hashes of a long loop cost the square of
-// its length: a state of many symptoms is looked at only when the sizes of its sets have been there
-// before, which costs such a loop one period more.
+// its length: once many symptoms have been looked at, a state is compared only when the sizes of its
+// sets have been there before, which costs a loop with a late period one more.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ class LoopPeriod {
   /// since the same state was first seen, or 0.
   std::uint64_t find(SensitivityWalk& walk, std::uint32_t block, std::uint64_t now,
                      const SetHash& more = {}) {
-    ++looked_;
-    if (states_.size() >= kMostStates) return 0;
+    if (gave_up()) return 0;
     const SensitivityWalk::StateSize size = walk.state_size(block);
-    if (size.symptoms > kManySymptoms && sizes_.insert(size.hash).second) return 0;
+    symptoms_ += size.symptoms;
+    if (sizes_.insert(size.hash).second && symptoms_ > kManySymptoms) return 0;
     const auto [it, fresh] = states_.try_emplace(walk.state_hash(block) ^ more, now);
     return fresh ? 0 : now - it->second;
   }
   void clear() { *this = {}; }
   /// Whether so many states have been seen that a period is no longer looked for.
-  bool gave_up() const { return states_.size() >= kMostStates || looked_ >= 16 * kMostStates; }
+  bool gave_up() const { return states_.size() >= kMostStates || sizes_.size() >= kMostStates; }
 
  private:
   static constexpr std::size_t kMostStates = std::size_t{1} << 22;  // about 200 MB
-  static constexpr std::size_t kManySymptoms = 1 << 14;
+  static constexpr std::size_t kManySymptoms = 1 << 20;  // a few milliseconds
   struct Hash {
     std::size_t operator()(const SetHash& h) const { return h.a; }
   };
 
-  std::uint64_t looked_ = 0;
+  std::uint64_t symptoms_ = 0;
   std::unordered_map<SetHash, std::uint64_t, Hash> states_;
   std::unordered_set<std::uint64_t> sizes_;
 };

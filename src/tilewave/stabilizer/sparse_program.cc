@@ -15,6 +15,8 @@ namespace {
 
 using P = PrimKind;
 
+constexpr std::size_t kNewMechanism = 20;  // a mechanism made costs as much as so many symptoms
+
 struct SetHashHash {
   std::size_t operator()(const SetHash& h) const { return h.a; }
 };
@@ -169,6 +171,7 @@ class Builder : public SensitivityVisitor {
     const auto [it, fresh] =
         segment.index.emplace(hash, static_cast<std::uint32_t>(segment.mechanisms.size()));
     if (fresh) {
+      spend(kNewMechanism);
       segment.mechanisms.push_back({rate, make()});
     } else {
       segment.mechanisms[it->second].rate += rate;
@@ -181,6 +184,7 @@ class Builder : public SensitivityVisitor {
 
   void pauli_channel(const double* channel, int size, const BranchSets& sets) {
     for (std::size_t g = 0; g < sets.num_generators(); ++g) spend(sets.generator(g).size());
+    spend(static_cast<std::size_t>(size));
     if (last_size_ != size || !std::equal(channel, channel + size, last_channel_.begin())) {
       std::copy(channel, channel + size, last_channel_.begin());
       last_size_ = size;
@@ -502,7 +506,7 @@ std::optional<SparseProgram> build_sparse_within(const StabProgram& program, Sym
                   kind == SymptomKind::kDetectors ? program.counts.observables : 0);
   SensitivityWalk walk(program, kind, builder);
   builder.limit_work(most_work);
-  walk.limit_work(most_work);
+  walk.limit_work(circuit::saturating_mul(4, most_work));  // a step there costs a quarter
   try {
     walk.run();
     return builder.finish();
@@ -529,11 +533,13 @@ std::string describe(const SparseProgram& program) {
   const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
   line("output bits " + std::to_string(program.num_bits));
   line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
-  line("events a shot " + std::to_string(program.events_per_shot) + " from " +
+  line("events a shot " + std::to_string(program.events_per_shot) + ", flipping " +
+       std::to_string(program.event_flips_per_shot) + " bits, from " +
        std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
        " tables, " + std::to_string(program.alias.size()) + " mechanisms");
   line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
-       std::to_string(program.sites_per_shot) + " hits a shot");
+       std::to_string(program.sites_per_shot) + " hits a shot, flipping " +
+       std::to_string(program.site_flips_per_shot) + " bits");
   line("coins " + std::to_string(program.coins.size()) + ", " +
        std::to_string(program.coin_flips_per_shot) + " flips a shot");
   return out;
