@@ -37,25 +37,25 @@ std::string dense_noise() {
          "\nDEPOLARIZE1(0.001)" + all + "\nREPEAT 2 {\nCX" + all + "\nZ_ERROR(0.02)" + all +
          "\n}\nMR(0.001)" + all + "\nDETECTOR rec[-1]\nDETECTOR rec[-400] rec[-7]\n}\n";
 }
-// Single places of noise of every kind, which gather in lists of sites; sometimes more events than a
-// list has room for.
+// Single places of noise of every kind, which gather in lists of sites; sometimes more events than
+// a list has room for.
 std::string single_places() {
   std::string out = "R 0 1 2 3 4 5\nM 0 1 2\nREPEAT 9 {\n";
   for (int k = 0; k < 40; ++k) {
     const std::string a = std::to_string(k % 6), b = std::to_string((k + 1 + k % 4) % 6),
                       p = "(0.0" + std::to_string(1 + k % 9) + std::to_string(k % 7) + ")",
                       q = "(0.00" + std::to_string(1 + k % 8) + ")";
-    const std::string places[] = {"DEPOLARIZE1" + q + " " + a,
-                                  "DEPOLARIZE2" + q + " " + a + " " + b,
-                                  "E" + q + " X" + a + " Y" + b + "\nELSE_CORRELATED_ERROR" + q +
-                                      " Z" + b,
-                                  "HERALDED_ERASE" + q + " " + a,
-                                  "M" + q + " " + a + "\nCX rec[-1] " + b,
-                                  "PAULI_CHANNEL_1(0.001, 0.003, 0.002) " + a,
-                                  "X_ERROR" + p + " " + a,
-                                  "H " + a,
-                                  "CX " + a + " " + b,
-                                  "REPEAT 3 {\nZ_ERROR" + q + " " + a + "\nMR" + q + " " + b + "\n}"};
+    const std::string places[] = {
+        "DEPOLARIZE1" + q + " " + a,
+        "DEPOLARIZE2" + q + " " + a + " " + b,
+        "E" + q + " X" + a + " Y" + b + "\nELSE_CORRELATED_ERROR" + q + " Z" + b,
+        "HERALDED_ERASE" + q + " " + a,
+        "M" + q + " " + a + "\nCX rec[-1] " + b,
+        "PAULI_CHANNEL_1(0.001, 0.003, 0.002) " + a,
+        "X_ERROR" + p + " " + a,
+        "H " + a,
+        "CX " + a + " " + b,
+        "REPEAT 3 {\nZ_ERROR" + q + " " + a + "\nMR" + q + " " + b + "\n}"};
     out += places[k % 10] + "\n";
     if (k % 5 == 4) out += "DETECTOR rec[-1] rec[-3]\n";
   }

@@ -122,9 +122,8 @@ TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
   const StabProgram whole = program();
   const StabProgram single =
       lower(io::parse_stim(target_by_target(read(kData + "/" + GetParam() + ".stim"))));
-  for (const auto& [engine, target] : {std::pair{Engine::kFrame, &whole},
-                                       {Engine::kFrame, &single},
-                                       {Engine::kSparse, &whole}}) {
+  for (const auto& [engine, target] :
+       {std::pair{Engine::kFrame, &whole}, {Engine::kFrame, &single}, {Engine::kSparse, &whole}}) {
     const StabProgram& p = *target;
     SampleOptions options;
     options.engine = engine;

@@ -119,9 +119,13 @@ void check_args(const StabOpInfo& info, std::string_view name, std::span<const d
     fail(std::string(name) + ": the probabilities add up to " + std::to_string(sum) +
          ", more than 1");
   }
-  if (info.kind == K::kObservableInclude &&
-      (args[0] < 0 || args[0] != std::floor(args[0]) || args[0] > kMaxIndex)) {
-    fail("OBSERVABLE_INCLUDE needs a non-negative whole number as its index");
+  if (info.kind == K::kObservableInclude) {
+    if (args[0] < 0 || args[0] != std::floor(args[0]))
+      fail("OBSERVABLE_INCLUDE needs a non-negative whole number as its index");
+    if (args[0] > kMaxIndex)
+      fail(
+          "OBSERVABLE_INCLUDE: the index is above 2^24 - 1, the largest: number observables from "
+          "0");
   }
 }
 

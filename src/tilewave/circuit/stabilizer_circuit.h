@@ -184,8 +184,8 @@ inline std::uint64_t count_measurements(const StabilizerCircuit& circuit,
   return count_measurements(op.kind, circuit.targets(op));
 }
 
-/// Numbers qubits in the order in which they are first asked for: a list searched from its start, or
-/// a table where there are many.
+/// Numbers qubits in the order in which they are first asked for: a list searched from its start,
+/// or a table where there are many.
 class QubitPlaces {
  public:
   explicit QubitPlaces(std::size_t most_qubits) : listed_(most_qubits <= kListed) {}

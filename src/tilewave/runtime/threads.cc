@@ -70,10 +70,11 @@ void run_on_threads(int count, const std::function<void(int)>& f) {
   }
   for (std::thread& t : threads) t.join();
   if (!problem.empty()) {
-    throw Error(ExitCode::kResources,
-                "cannot start " + std::to_string(count) + " threads (" + problem +
-                    "): use fewer, or raise the limits on processes (ulimit -u, a container's pids) "
-                    "and memory");
+    throw Error(
+        ExitCode::kResources,
+        "cannot start " + std::to_string(count) + " threads (" + problem +
+            "): use fewer, or raise the limits on processes (ulimit -u, a container's pids) "
+            "and memory");
   }
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);

@@ -114,8 +114,8 @@ void KnownParts::add(std::span<const Symptom> part, std::int64_t shift) {
   SymptomSet rest;
   for (Symptom s : part.subspan(n)) rest.push_back(s);
   const std::uint32_t number = number_of(std::move(rest));
-  const auto [it, fresh] = parts_.try_emplace(
-      {moved(part[0]), n == 2 ? moved(part[1]) : kNoDetector}, Variant{number});
+  const auto [it, fresh] =
+      parts_.try_emplace({moved(part[0]), n == 2 ? moved(part[1]) : kNoDetector}, Variant{number});
   if (fresh) return;
   Variant* v = &it->second;
   while (v->observables != number && v->next != kNone) v = &more_[v->next];

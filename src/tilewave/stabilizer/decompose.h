@@ -48,7 +48,8 @@ class ChannelParts {
   }
 
  private:
-  static constexpr std::size_t kMostDetectors = 64;  // of a channel; one with more keeps its branches
+  static constexpr std::size_t kMostDetectors =
+      64;  // of a channel; one with more keeps its branches
   void split(std::size_t branch);
   // Adds single-detector branches until `goal` is reached, together with the parts so far.
   bool add_singles(std::size_t branch, std::uint64_t goal, SetHash rest);

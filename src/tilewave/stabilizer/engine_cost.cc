@@ -56,8 +56,8 @@ double frame_seconds(const FrameWork& w) {
 double sparse_seconds(const SparseProgram& p) {
   const auto number = [](auto n) { return static_cast<double>(n); };
   const double flips = p.event_flips_per_shot + p.site_flips_per_shot + p.coin_flips_per_shot;
-  const double streams = number(p.tiles.size() + p.site_groups.size()) /
-                         number(std::uint64_t{1} << p.log2_unit);
+  const double streams =
+      number(p.tiles.size() + p.site_groups.size()) / number(std::uint64_t{1} << p.log2_unit);
   return kSparseShotSeconds + p.events_per_shot * kSparseEventSeconds +
          p.sites_per_shot * kSparseHitSeconds + flips * kSparseFlipSeconds +
          number(p.coins.size()) * kSparseCoinSeconds + streams * kSparseStreamSeconds +

@@ -81,8 +81,7 @@ class Analyzer : public SensitivityVisitor {
         break;
       }
       case P::kRecordFlip:
-        for (std::uint32_t k = 1; k <= p.count; ++k)
-          add(probability[0], walk.record(k), tag_of(p));
+        for (std::uint32_t k = 1; k <= p.count; ++k) add(probability[0], walk.record(k), tag_of(p));
         break;
       case P::kCorrelated: {
         SymptomSet set;
@@ -95,7 +94,8 @@ class Analyzer : public SensitivityVisitor {
       case P::kHerald: {
         Branches branches;
         branches.size = 8;  // bit 0: the record
-        branches.given = {0, probability[0], 0, probability[1], 0, probability[3], 0, probability[2]};
+        branches.given = {0, probability[0], 0, probability[1],
+                          0, probability[3], 0, probability[2]};
         branches.exact = one_branch(branches);
         for (std::uint32_t k = 0; k < p.count; ++k)
           channel(p, branches, {&walk.record(p.count - k), &walk.x(list[k]), &walk.z(list[k])});
@@ -220,10 +220,10 @@ class Analyzer : public SensitivityVisitor {
       b.exact = independent_errors(b.given.data(), static_cast<int>(b.size), b.independent.data());
     }
     if (uniform && !b.exact) {
-      throw Error(ExitCode::kInput,
-                  program_.place(p) + name_of(p) + " mixes more than completely (p above " +
-                      (b.size == 4 ? "3/4" : "15/16") +
-                      "): it has no model of independent errors, make p smaller");
+      throw Error(ExitCode::kInput, program_.place(p) + name_of(p) +
+                                        " mixes more than completely (p above " +
+                                        (b.size == 4 ? "3/4" : "15/16") +
+                                        "): it has no model of independent errors, make p smaller");
     }
   }
 
@@ -279,7 +279,7 @@ class Analyzer : public SensitivityVisitor {
         const double p = chain_[i].probability;
         chain_[i].probability = before * p;
         before *= 1 - p;
-        check_disjoint(chain_[i].probability, *chain_[i].prim);
+        check_disjoint(chain_[i].probability, *chain_.front().prim);  // the last of them
       }
     }
     for (const ChainLink& link : chain_) add(link.probability, link.set, tag_of(*link.prim));
@@ -303,7 +303,8 @@ class Analyzer : public SensitivityVisitor {
 
   [[noreturn]] void throw_no_period(const Prim& p, std::uint64_t iterations) const {
     throw Error(ExitCode::kResources,
-                program_.place(p) + "the REPEAT block is in a new state after every one of its last " +
+                program_.place(p) +
+                    "the REPEAT block is in a new state after every one of its last " +
                     std::to_string(iterations) +
                     " iterations, so it cannot be folded: repeat it less often");
   }
@@ -329,8 +330,8 @@ void analyze_errors(const StabProgram& program, const AnalysisOptions& options,
                     circuit::DemSink& sink) {
   if (!options.fold_loops && count_branches(program) > kMostBranches) {
     throw Error(ExitCode::kResources,
-                "the unrolled circuit has " + std::to_string(count_branches(program)) +
-                    " errors, more than fit an error model: use --fold_loops");
+                "the unrolled circuit has more than 2^32 places of errors, too many for an error "
+                "model: use --fold_loops");
   }
   Analyzer(program, options).run(sink);
 }

@@ -1,8 +1,9 @@
-// Gathers the operations of a stretch of a circuit into layers: operations of many targets. A target
-// goes into the earliest layer of its kind that nothing on its slots, or on the records it needs,
-// forbids. Slots of a layer are disjoint, except in a layer of noise sites, where their order does
-// not matter. Records keep their numbers: measurements stay in order, flips of a record come behind
-// its measurement, and who reads records comes behind all flips and measurements before it.
+// Gathers the operations of a stretch of a circuit into layers: operations of many targets. A
+// target goes into the earliest layer of its kind that nothing on its slots, or on the records it
+// needs, forbids. Slots of a layer are disjoint, except in a layer of noise sites, where their
+// order does not matter. Records keep their numbers: measurements stay in order, flips of a record
+// come behind its measurement, and who reads records comes behind all flips and measurements before
+// it.
 #pragma once
 
 #include <cstdint>

@@ -196,7 +196,7 @@ class Compiler {
       case P::kControlled: {
         const Place &a = places_[p.a], &b = places_[p.b];
         layers_.add(C::kControlled, 3 * (code_of(a.of(p.p)) - 1) + code_of(b.of(p.q)) - 1,
-            {a.slot, b.slot});
+                    {a.slot, b.slot});
         break;
       }
       case P::kSwap:
@@ -341,10 +341,9 @@ FrameProgram compile_frames(const StabProgram& program, FrameOutput output) {
 
 std::string describe(const FrameProgram& program) {
   static constexpr const char* kNames[] = {
-      "controlled", "measure", "coin",     "clear",      "record_flip",
-      "pad",        "pauli1",   "pauli2", "correlated", "herald",
-      "sites",      "feedback", "sweep",  "detector",   "observable",
-      "observable_pauli", "permute", "swap", "loop", "loop_end"};
+      "controlled", "measure",          "coin",    "clear", "record_flip", "pad",     "pauli1",
+      "pauli2",     "correlated",       "herald",  "sites", "feedback",    "sweep",   "detector",
+      "observable", "observable_pauli", "permute", "swap",  "loop",        "loop_end"};
   std::string out;
   int depth = 0;
   for (const FrameOp& op : program.ops) {

@@ -3,9 +3,9 @@
 // bits, x and z) under a permutation of the Paulis, and every later operation is written in the
 // slot's own axes. At the end of a loop body the permutation is brought back to that of its start.
 //
-// Noise with many targets of one probability is an operation of its own. Single places of noise, each
-// perhaps with its own probability, gather in lists of sites: Paulis in frames commute, so a list
-// takes what lies between the same gates, whatever it is called.
+// Noise with many targets of one probability is an operation of its own. Single places of noise,
+// each perhaps with its own probability, gather in lists of sites: Paulis in frames commute, so a
+// list takes what lies between the same gates, whatever it is called.
 //
 // Layout: `ops` are fixed-size; operands are u32 in one pool. A unit is 32 shots; rows hold units
 // side by side. Every operation that draws has its own tick per execution.

@@ -1,7 +1,7 @@
 // After how many iterations a loop is back in a state it has been in. A state is compared by a hash
 // of 128 bits. Sets that grow without end would make the hashes of a long loop cost the square of
-// its length: once many symptoms have been looked at, a state is compared only when the sizes of its
-// sets have been there before, which costs a loop with a late period one more.
+// its length: once many symptoms have been looked at, a state is compared only when the sizes of
+// its sets have been there before, which costs a loop with a late period one more.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tilewave::stabilizer {
 
 class LoopPeriod {
  public:
-  /// To be called before iteration `now` of `block`, with what else belongs to the state. Iterations
-  /// since the same state was first seen, or 0.
+  /// To be called before iteration `now` of `block`, with what else belongs to the state.
+  /// Iterations since the same state was first seen, or 0.
   std::uint64_t find(SensitivityWalk& walk, std::uint32_t block, std::uint64_t now,
                      const SetHash& more = {}) {
     if (gave_up()) return 0;
@@ -31,7 +31,7 @@ class LoopPeriod {
 
  private:
   static constexpr std::size_t kMostStates = std::size_t{1} << 22;  // about 200 MB
-  static constexpr std::size_t kManySymptoms = 1 << 20;  // a few milliseconds
+  static constexpr std::size_t kManySymptoms = 1 << 20;             // a few milliseconds
   struct Hash {
     std::size_t operator()(const SetHash& h) const { return h.a; }
   };

@@ -26,7 +26,8 @@ bool is_stretch(const ModelNode& node) { return node.repeat == 1; }
 
 bool is_empty(const ModelNode& node) {
   return node.stride == 0 && node.errors.size() == 0 && node.notes.empty() &&
-         std::all_of(node.body.begin(), node.body.end(), [](const auto& n) { return is_empty(*n); });
+         std::all_of(node.body.begin(), node.body.end(),
+                     [](const auto& n) { return is_empty(*n); });
 }
 
 }  // namespace
@@ -123,8 +124,8 @@ class Splitter {
   void copy_periods(const ModelNode& loop, std::size_t first) {
     if (loop.stride == 0) return;
     constexpr std::uint64_t kFarthest = 64;
-    const auto near = static_cast<std::int64_t>(
-        std::min(kFarthest, 1 + widest_error(loop.body) / loop.stride));
+    const auto near =
+        static_cast<std::int64_t>(std::min(kFarthest, 1 + widest_error(loop.body) / loop.stride));
     const auto last = static_cast<std::int64_t>(loop.repeat - 1);
     std::set<std::int64_t> periods;
     for (std::int64_t k = -near; k <= near; ++k) {

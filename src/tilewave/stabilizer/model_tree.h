@@ -18,12 +18,13 @@ struct ModelNode;
 using ModelNodes = std::vector<std::unique_ptr<ModelNode>>;  // last first
 
 struct ModelNode {
-  ErrorTable errors;                         // of a stretch
-  std::vector<circuit::DemInstruction> notes;  // detectors, shifts and observables; absolute numbers
-  ModelNodes body;                           // of a loop
-  std::uint64_t repeat = 1;                  // periods of a loop; 1: a stretch
-  std::uint64_t stride = 0, start = 0;       // detectors of one period, and before the first
-  std::string tag;                           // of a loop
+  ErrorTable errors;  // of a stretch
+  std::vector<circuit::DemInstruction>
+      notes;                            // detectors, shifts and observables; absolute numbers
+  ModelNodes body;                      // of a loop
+  std::uint64_t repeat = 1;             // periods of a loop; 1: a stretch
+  std::uint64_t stride = 0, start = 0;  // detectors of one period, and before the first
+  std::string tag;                      // of a loop
 };
 
 /// Moves all detectors down.

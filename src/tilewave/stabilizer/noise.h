@@ -8,9 +8,9 @@
 // operations (no fused multiply-add), which every IEEE machine computes to the same bits.
 //
 // Sites of unequal probabilities by their hazards h = -log(1 - p): trials lie one behind the other
-// on a line, each as long as its hazard, 32 (the shots of a unit) a site. From the end of a trial the
-// next event is -log(U) away: none of the trials in between happens with probability exp(-sum of
-// their h) = product of their 1 - p. Nothing is drawn in vain, however much the p differ.
+// on a line, each as long as its hazard, 32 (the shots of a unit) a site. From the end of a trial
+// the next event is -log(U) away: none of the trials in between happens with probability exp(-sum
+// of their h) = product of their 1 - p. Nothing is drawn in vain, however much the p differ.
 #pragma once
 
 #include <cstdint>
@@ -106,14 +106,15 @@ struct SiteRate {
   double hazard, inverse;
 };
 
-/// Sites that share a random stream: `ends` says where each ends on their line, the last at `total`.
+/// Sites that share a random stream: `ends` says where each ends on their line, the last at
+/// `total`.
 struct SiteStream {
   std::uint32_t first = 0, count = 0;
   double total = 0;
 };
 
-/// The first site that ends behind `at`, which lies before the end of the last one. Bisection without
-/// a branch: which half it is cannot be foreseen.
+/// The first site that ends behind `at`, which lies before the end of the last one. Bisection
+/// without a branch: which half it is cannot be foreseen.
 [[gnu::always_inline]] TW_HD std::uint32_t find_site(const double* ends, std::uint32_t count,
                                                      double at) {
   std::uint32_t first = 0;

@@ -78,11 +78,11 @@ bool independent_errors(const double* p, int size, double* errors) {
   std::array<double, 16> log_eigenvalue{}, rates{};
   for (int k = 0; k < size; ++k) {
     const double drop = drop_of(p, size, k);
-    log_eigenvalue[static_cast<std::size_t>(k)] =
-        drop < 1 ? std::log1p(-drop) : std::log(drop - 1);
+    log_eigenvalue[static_cast<std::size_t>(k)] = drop < 1 ? std::log1p(-drop) : std::log(drop - 1);
   }
   if (!rates_of(log_eigenvalue, size, rates.data())) return false;
-  for (int j = 1; j < size; ++j) errors[j] = -std::expm1(-2 * rates[static_cast<std::size_t>(j)]) / 2;
+  for (int j = 1; j < size; ++j)
+    errors[j] = -std::expm1(-2 * rates[static_cast<std::size_t>(j)]) / 2;
   // A certain Z (index 2) or Y (3) is written as a certain X and a certain other one, as Stim does.
   if (certain > 0) errors[1] = 1 - errors[1];
   if (certain > 1) errors[certain ^ 1] = 1 - errors[certain ^ 1];

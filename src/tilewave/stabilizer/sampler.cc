@@ -162,8 +162,8 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       program.always.push_back(static_cast<std::uint32_t>(r));
   }
   return std::make_unique<GpuSource>(
-      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits,
-      "sparse", describe(program));
+      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits, "sparse",
+      describe(program));
 }
 }  // namespace
 
@@ -190,16 +190,21 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     // Records depend on every earlier error: their sets grow with the circuit, frames do not.
     engine = Engine::kFrame;
     if (!records && num_bits < (std::uint64_t{1} << 31)) {
-      // The shots before first_shot count as well: the rest of an interrupted run takes the same
-      // engine.
-      const double shots = std::min(
-          kMostShots, static_cast<double>(
-                          circuit::saturating_add(options.first_shot, options.num_shots)));
-      const double frame_s = shots * frame_seconds(work_of(make_frame()));
-      const double most_work = std::min(1e18, frame_s / 2 / kWorkSeconds);
-      auto sparse = build_sparse_within(program, kind, static_cast<std::uint64_t>(most_work));
-      if (sparse && shots * sparse_seconds(*sparse) < frame_s)
-        return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
+      // A build that takes long must be worth it for the shots asked for. Those before first_shot
+      // count as well: the rest of an interrupted run takes the same engine.
+      const double shots = std::min(kMostShots, static_cast<double>(circuit::saturating_add(
+                                                    options.first_shot, options.num_shots)));
+      const double frame_s = frame_seconds(work_of(make_frame()));
+      const double most_work = std::max(kFreeBuildSeconds, shots * frame_s / 2) / kWorkSeconds;
+      const bool folds = !program.repeats.empty();
+      const double least_work =
+          folds ? 0 : kBranchWork * static_cast<double>(count_branches(program));
+      if (least_work < most_work) {
+        auto sparse = build_sparse_within(program, kind,
+                                          static_cast<std::uint64_t>(std::min(1e18, most_work)));
+        if (sparse && sparse_seconds(*sparse) < frame_s)
+          return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
+      }
     }
   }
   if (engine == Engine::kSparse) {

@@ -1,6 +1,6 @@
-// Costs that choose between the engines, fitted to `tilewave detect --engine frame|sparse` of twenty
-// circuits (surface, color and repetition codes, heralds, chains, single places of noise) within a
-// fifth, on one core of an AMD EPYC (Zen 4, AVX-512) in November 2026.
+// Costs that choose between the engines, fitted to `tilewave detect --engine frame|sparse` of
+// twenty circuits (surface, color and repetition codes, heralds, chains, single places of noise)
+// within a fifth, on one core of an AMD EPYC (Zen 4, AVX-512) in November 2026.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,10 @@ constexpr double kSparseCoinSeconds = 0.2e-9;
 constexpr double kSparseStreamSeconds = 630e-9;  ///< of a unit: a tile, a group of channels
 constexpr double kSparseByteSeconds = 0.03e-9;   ///< of a row
 
-constexpr double kWorkSeconds = 25e-9;  ///< of building a sparse program, a symptom looked at
-constexpr double kMostShots = 1e6;      ///< the choice weighs the build against at most this many
+constexpr double kWorkSeconds = 25e-9;      ///< of building a sparse program, a symptom looked at
+constexpr double kBranchWork = 5;           ///< symptoms a branch of a channel, at least
+constexpr double kFreeBuildSeconds = 0.05;  ///< taken whatever the number of shots
+constexpr double kMostShots = 1e6;          ///< a longer build is weighed against at most this many
 
 // When noise of few targets becomes sites of a list (AMD EPYC, Zen 4, AVX-512, November 2026).
 constexpr double kFewEvents = 0.5;  ///< expected in a unit of 32 shots: below

@@ -404,8 +404,8 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
   const auto need = [&](const Prim& p, std::uint64_t back) {
     if (back > records) {
       throw Error(ExitCode::kInput,
-                  program.place(p) + "rec[-" + std::to_string(back) + "] looks back past the first record: only " +
-                      std::to_string(records) +
+                  program.place(p) + "rec[-" + std::to_string(back) +
+                      "] looks back past the first record: only " + std::to_string(records) +
                       (records == 1 ? " record precedes it" : " records precede it"));
     }
   };

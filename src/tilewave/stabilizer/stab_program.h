@@ -63,7 +63,7 @@ struct StabProgram {
   std::vector<std::uint64_t> repeats;
   std::vector<Clifford1> cliffords;
   circuit::StabCounts counts;
-  std::vector<StabSource> sources;     ///< in text order
+  std::vector<StabSource> sources;  ///< in text order
   std::vector<std::string> tags = {""};
   std::string name;  ///< of the source, for messages
 
@@ -76,8 +76,8 @@ struct StabProgram {
   const double* probabilities(const Prim& p) const { return params.data() + p.param; }
 };
 
-/// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning, such
-/// as an anti-Hermitian product.
+/// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning,
+/// such as an anti-Hermitian product.
 StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>");
 
 }  // namespace tilewave::stabilizer

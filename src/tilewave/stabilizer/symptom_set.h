@@ -15,8 +15,8 @@ namespace tilewave::stabilizer {
 using Symptom = std::uint64_t;
 constexpr Symptom kObservableBit = Symptom{1} << 63;
 
-/// A sorted set of symptoms, in the manner of a vector. A large set keeps room on both sides: a walk
-/// backwards meets ever lower symptoms, which go in front.
+/// A sorted set of symptoms, in the manner of a vector. A large set keeps room on both sides: a
+/// walk backwards meets ever lower symptoms, which go in front.
 class SymptomSet {
  public:
   using value_type = Symptom;
@@ -144,6 +144,7 @@ class BranchSets {
   const SymptomSet& generator(std::size_t g) const { return *generators_[g]; }
   SetHash hash(std::size_t branch) const { return hashes_[branch]; }
   SymptomSet set(std::size_t branch) const;
+
  private:
   std::size_t num_ = 0;
   const SymptomSet* generators_[4];

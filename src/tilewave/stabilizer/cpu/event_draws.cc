@@ -193,9 +193,11 @@ struct SiteLanes {
   __m256i first, count;  // of the items' streams, in the program
   __m512d total;
 };
-TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(
-    const SiteStreams& s, const SiteLanes& of, __mmask8 mask, __m512d gap, __m512d& at,
-    __m256i& site, __m256i& shot) {
+TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(const SiteStreams& s,
+                                                                        const SiteLanes& of,
+                                                                        __mmask8 mask, __m512d gap,
+                                                                        __m512d& at, __m256i& site,
+                                                                        __m256i& shot) {
   const __m512d event = _mm512_add_pd(at, gap);
   mask = _mm512_mask_cmp_pd_mask(mask, event, of.total, _CMP_LT_OQ);
   if (!mask) return mask;
@@ -204,18 +206,17 @@ TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(
   // Where the hazards of a stream are much the same, its sites are at equal distances: a guess, and
   // a few steps from there; bisection where that leads nowhere.
   const __m512d count = _mm512_cvtepu32_pd(of.count);
-  const __m256i place =
-      _mm512_cvttpd_epi32(_mm512_div_pd(_mm512_mul_pd(event, count), of.total));
-  __m256i found = _mm256_add_epi32(
-      of.first, _mm256_min_epu32(place, _mm256_sub_epi32(of.count, one)));
+  const __m256i place = _mm512_cvttpd_epi32(_mm512_div_pd(_mm512_mul_pd(event, count), of.total));
+  __m256i found =
+      _mm256_add_epi32(of.first, _mm256_min_epu32(place, _mm256_sub_epi32(of.count, one)));
   __m512d begin = none;
   __mmask8 wrong = mask;
   for (int step = 0; step < 4 && wrong; ++step) {
     const __mmask8 inner = _mm256_mask_cmpneq_epu32_mask(wrong, found, of.first);
     const __m512d end = _mm512_mask_i32gather_pd(none, wrong, found, s.ends, 8);
-    begin = _mm512_mask_mov_pd(begin, wrong,
-                               _mm512_mask_i32gather_pd(none, inner, _mm256_sub_epi32(found, one),
-                                                        s.ends, 8));
+    begin = _mm512_mask_mov_pd(
+        begin, wrong,
+        _mm512_mask_i32gather_pd(none, inner, _mm256_sub_epi32(found, one), s.ends, 8));
     const __mmask8 before = _mm512_mask_cmp_pd_mask(wrong, event, begin, _CMP_LT_OQ);
     const __mmask8 behind = _mm512_mask_cmp_pd_mask(wrong, end, event, _CMP_LE_OQ);
     wrong = before | behind;
@@ -234,9 +235,9 @@ TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(
       left = _mm256_mask_sub_epi32(left, going, left, half);
     }
     const __mmask8 inner = _mm256_mask_cmpneq_epu32_mask(wrong, found, of.first);
-    begin = _mm512_mask_mov_pd(begin, wrong,
-                               _mm512_mask_i32gather_pd(none, inner, _mm256_sub_epi32(found, one),
-                                                        s.ends, 8));
+    begin = _mm512_mask_mov_pd(
+        begin, wrong,
+        _mm512_mask_i32gather_pd(none, inner, _mm256_sub_epi32(found, one), s.ends, 8));
   }
   const auto* rates = reinterpret_cast<const double*>(s.rates);
   const __m256i pair = _mm256_slli_epi32(found, 1);
@@ -245,8 +246,7 @@ TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(
       _mm512_mask_i32gather_pd(none, mask, _mm256_add_epi32(pair, one), rates, 8);
   const __m512d trial = _mm512_mul_pd(_mm512_sub_pd(event, begin), inverse);
   shot = _mm512_cvttpd_epi32(_mm512_min_pd(trial, _mm512_set1_pd(31.0)));
-  const __m512d behind =
-      _mm512_mul_pd(hazard, _mm512_cvtepi32_pd(_mm256_add_epi32(shot, one)));
+  const __m512d behind = _mm512_mul_pd(hazard, _mm512_cvtepi32_pd(_mm256_add_epi32(shot, one)));
   at = _mm512_mask_add_pd(at, mask, begin, behind);
   site = found;
   return mask;
@@ -274,17 +274,15 @@ TW_TARGET_AVX512 std::size_t SiteDraws::pass_avx512() {
       const __m256i place = _mm256_slli_epi32(draws.stream[g], 2);  // 16 bytes a stream
       static_assert(sizeof(SiteStream) == 16);
       of.first = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), mask, place, streams, 4);
-      of.count = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), mask,
-                                              _mm256_add_epi32(place, _mm256_set1_epi32(1)),
-                                              streams, 4);
+      of.count = _mm256_mmask_i32gather_epi32(
+          _mm256_setzero_si256(), mask, _mm256_add_epi32(place, _mm256_set1_epi32(1)), streams, 4);
       for (std::uint32_t half = 0; half < 2 && mask; ++half) {
         __m256i site = _mm256_setzero_si256(), shot = site;
         mask = next_site_lanes(
             s_, of, mask, half ? _mm512_sub_pd(_mm512_setzero_pd(), draws.logs[2 * g + 1]) : gap,
             at, site, shot);
-        const __m256i bits = _mm512_cvtepi64_epi32(
-            _mm512_and_si512(half ? draws.words[g].v2 : draws.words[g].v0,
-                             _mm512_set1_epi64(0xFFFFFF)));
+        const __m256i bits = _mm512_cvtepi64_epi32(_mm512_and_si512(
+            half ? draws.words[g].v2 : draws.words[g].v0, _mm512_set1_epi64(0xFFFFFF)));
         const auto store = [&](std::uint32_t* to, __m256i v) TW_TARGET_AVX512 {
           _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + events),
                               _mm256_maskz_compress_epi32(mask, v));

@@ -73,7 +73,7 @@ struct SiteStreams {
   std::uint64_t first_unit = 0, tick = 0;
   std::uint32_t units = 0;
   std::span<const SiteStream> streams;
-  const double* ends = nullptr;      ///< of the first site of the program
+  const double* ends = nullptr;  ///< of the first site of the program
   const SiteRate* rates = nullptr;
 };
 

@@ -290,8 +290,7 @@ struct Machine {
           const FrameChannel& c = s.sites ? v.site_channels[v.sites[s.channel + target].channel]
                                           : v.channels[s.channel];
           const std::uint32_t branch = branch_of(c, r.v[2 * k] & 0xFFFFFFu);
-          events[s.events + place] =
-              (s.target + target) | shot << 18 | branch << 23 | drawn << 27;
+          events[s.events + place] = (s.target + target) | shot << 18 | branch << 23 | drawn << 27;
         }
         if (!s.sites) active = ++trial < s.trials;
       }
