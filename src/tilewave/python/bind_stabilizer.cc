@@ -241,8 +241,8 @@ class PyConverter {
   /// Packed measurements (and sweep bits) to packed rows of detectors, then observables.
   Array<std::uint8_t> convert(const ConstArray<std::uint8_t>& measurements,
                               const std::optional<ConstArray<std::uint8_t>>& sweep) const {
-    const std::size_t stride = (num_measurements_ + 7) / 8,
-                      sweep_stride = (num_sweep_bits_ + 7) / 8;
+    const std::size_t stride = io::ShotLayout{num_measurements_}.bytes(),
+                      sweep_stride = io::ShotLayout{num_sweep_bits_}.bytes();
     if (measurements.ndim() != 2 || measurements.shape(1) != stride) {
       throw Error(ExitCode::kUsage, "measurements must have " + std::to_string(num_measurements_) +
                                         " bits a shot: an array [shots, " + std::to_string(stride) +
@@ -292,11 +292,12 @@ void bind_stabilizer(nb::module_& m) {
   m.def(
       "_format_shots",
       [](const ConstArray<std::uint8_t>& rows, std::uint64_t measurements, std::uint64_t detectors,
-         std::uint64_t observables, const std::string& format) {
-        const io::ShotLayout layout{measurements, detectors, observables};
+         std::uint64_t observables, const std::string& format, bool observables_first) {
+        const io::ShotLayout layout{measurements, detectors, observables, observables_first};
         const io::ShotFormat parsed = io::parse_shot_format(format);
-        if (parsed == io::ShotFormat::kCounts) {
-          throw Error(ExitCode::kUsage, "counts is no format of shots: sum the array instead");
+        if (io::is_summary(parsed)) {
+          throw Error(ExitCode::kUsage,
+                      format + " is no format of shots: sum the array instead");
         }
         if (parsed == io::ShotFormat::kPtb64 && rows.shape(0) % 64) {
           throw Error(ExitCode::kUsage,
@@ -307,7 +308,8 @@ void bind_stabilizer(nb::module_& m) {
         io::ShotFormatter(parsed, layout).append(rows.data(), rows.shape(1), rows.shape(0), out);
         return nb::bytes(out.data(), out.size());
       },
-      "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a);
+      "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a,
+      "observables_first"_a = false);
   m.def(
       "_error_model",
       [](const std::string& text, const std::string& name, bool decompose, bool fold_loops,
