@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <unistd.h>
@@ -95,6 +96,12 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const tilewave::Error& e) {
     return fail(e.code(), e.what());
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::resource_unavailable_try_again)
+      return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
+    return fail(ExitCode::kResources,
+                "cannot start a thread (" + e.code().message() +
+                    "): use fewer, or raise the limit on processes (ulimit -u)");
   } catch (const std::bad_alloc&) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";

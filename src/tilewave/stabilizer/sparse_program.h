@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct SparseGroup {
   std::uint32_t first_bit =
       0;                      ///< in bits: m flips bits[first_bit + m * width ...]; width 0: lists
   double rate = 0;            ///< events a shot
+  double flips = 0;           ///< bits they flip
   std::uint32_t poisson = 0;  ///< index in poissons
 };
 constexpr std::uint32_t kFixedBit = std::uint32_t{1} << 31;
@@ -87,8 +89,10 @@ struct SparseProgram {
   std::vector<SparseList> coins;
   std::vector<std::uint32_t> always;  ///< bits flipped in every shot
 
-  double events_per_shot = 0;  ///< of the Poisson groups
-  double sites_per_shot = 0;   ///< expected hits of disjoint channels
+  double events_per_shot = 0;       ///< of the Poisson groups
+  double event_flips_per_shot = 0;  ///< output bits they flip
+  double sites_per_shot = 0;        ///< expected hits of disjoint channels
+  double site_flips_per_shot = 0;
   double coin_flips_per_shot = 0;
 
   std::uint64_t row_bytes() const { return (num_bits + 7) / 8; }
@@ -98,6 +102,9 @@ struct SparseProgram {
 std::uint64_t count_branches(const StabProgram& program);
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind);
+/// The same; nothing where it takes more work (symptoms looked at) than this.
+std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
+                                                 std::uint64_t most_work);
 
 /// One independent mechanism of an error model.
 struct IndependentError {

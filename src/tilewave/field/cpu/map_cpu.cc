@@ -273,7 +273,7 @@ void map_cpu(const MapExpression& expression, const MapOptions& options, std::in
 void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
                 std::int64_t y_begin, std::int64_t y_end, const float* input, const float* result,
                 MapError& error) {
-  const int threads = runtime::default_num_threads();
+  const int threads = runtime::resolve_num_threads(0);
 #pragma omp parallel num_threads(threads)
   {
     MapError mine;

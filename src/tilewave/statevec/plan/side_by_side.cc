@@ -6,6 +6,8 @@
 #include <exception>
 #include <mutex>
 
+#include "tilewave/runtime/threads.h"
+
 namespace tilewave::statevec::detail {
 
 void side_by_side(int count, const std::function<void(int)>& f) {
@@ -24,7 +26,7 @@ void side_by_side(int count, const std::function<void(int)>& f) {
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
   } else {
-    const int num_threads = std::min(kMostThreads, omp_get_max_threads());
+    const int num_threads = std::min(kMostThreads, runtime::resolve_num_threads(0));
 #pragma omp parallel num_threads(num_threads) if (count > 1)
 #pragma omp single
 #pragma omp taskloop grainsize(1) default(shared)
