@@ -59,7 +59,11 @@ enum class MapOp : std::uint8_t {
   kCosh,
   kTanh,
   kPow,
-  kCbrt
+  kCbrt,
+  kTrunc,
+  kHypot,
+  kLog1p,
+  kExpm1
 };
 
 /// Residues of ix, iy and idx that get programs of their own.
