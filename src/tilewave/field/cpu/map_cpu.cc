@@ -88,6 +88,9 @@ struct Buffers {
   }
 };
 
+// Between looks at MapOptions::stop.
+constexpr int kMostRepeats = 10000;
+
 // Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
 void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
                std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b) {
@@ -112,9 +115,13 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
     }
     for (int p = 0; p < period && p < n; ++p) {
       const MapPlace place{x + p, y, y * width + x + p, period};
-      run_map_program(*of[p], fast, o.repeat, place, (n - p + period - 1) / period,
-                      v + p * kMapBlock, b.aligned_floats, b.aligned_integers,
-                      programs.functions ? ahead + n / period * p : nullptr);
+      const float* bring = programs.functions ? ahead + n / period * p : nullptr;
+      for (int done = 0; done < o.repeat && !is_stopped(o.stop); done += kMostRepeats) {
+        run_map_program(*of[p], fast, std::min(o.repeat - done, kMostRepeats), place,
+                        (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
+                        b.aligned_integers, bring);
+        bring = nullptr;
+      }
     }
     if (period == 1) {
       std::memcpy(row + x, v, static_cast<std::size_t>(n) * sizeof(float));
