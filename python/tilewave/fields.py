@@ -41,7 +41,7 @@ def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out:
     Arrays of other packages are used where they lie (DLPack). An image on a CUDA device (CuPy, PyTorch, to_device) gives
     an array on that device, in `out` or new; it is contiguous and takes no mask, and uint16 needs `levels`.
 
-    Returns float32 of the image's shape. It is off by at most 5e-6 bits; 1e-5 in windows of more than 40,000 cells with
+    Returns float32 of the image's shape. It is off by at most 5e-6 bits; 1e-5 in windows of more than 101 x 101 cells with
     256 classes or fewer. Raises ValueError for arguments it cannot use.
     """
     if base is not None and not base > 1:

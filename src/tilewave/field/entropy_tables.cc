@@ -59,10 +59,10 @@ int choose_exponent(std::int32_t max_count, int bits) {
 
 // Whether 31 bits are too few: see the head of entropy_tables.h.
 bool needs_long_sums(std::int32_t cells, std::int32_t levels) {
+  constexpr std::int32_t kMostCells = 101 * 101;
   constexpr double kMostRounding = 1.3e-6;
-  const double most_units = 0.5 * std::min(cells, levels);
-  return levels > 256 &&
-         most_units * std::log(static_cast<double>(cells)) / (1 << 30) > kMostRounding;
+  const double rounding = 0.5 * std::min(cells, levels) * std::log(cells) / (1 << 30);
+  return levels > 256 && (cells > kMostCells || rounding > kMostRounding);
 }
 
 template <class Sum>

@@ -12,8 +12,9 @@
 //
 // Each class rounds its n ln n by up to half a unit, and many classes in a large window may all
 // round the same way: min(K, N) / 2 units, where a unit is up to N ln N / 2^30. Where that would
-// reach 1.3e-6 (K > 256 only: the kernels of fewer classes count on 31 bits, and keep to it), sums
-// are long: S < 2^52, exact in a double, so that the rounding of H to a float is all that is left.
+// reach 1.3e-6, or the curve's error would show (more than 101 x 101 cells), sums of more than 256
+// classes are long: S < 2^52, exact in a double, so that the rounding of H to a float is all that
+// is left. (The kernels of fewer classes live on 31 bits.)
 #pragma once
 
 #include <cstdint>

@@ -36,6 +36,7 @@ class PngReader final : public RasterReader {
     png_info_ = png_create_info_struct(png_);
     if (!read_header()) fail();
     check_size();
+    if (!start()) fail();
     if (info_.masked) find_transparent();
     if (png_get_interlace_type(png_, png_info_) != PNG_INTERLACE_NONE) {
       whole_.resize(static_cast<std::size_t>(info_.row_bytes() * info_.height));
@@ -122,14 +123,18 @@ class PngReader final : public RasterReader {
     png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_size() knows better
     png_read_info(png_, png_info_);
     info_.masked = png_get_valid(png_, png_info_, PNG_INFO_tRNS) != 0;
+    info_.width = png_get_image_width(png_, png_info_);
+    info_.height = png_get_image_height(png_, png_info_);
+    info_.channels = png_get_channels(png_, png_info_);
+    return true;
+  }
+  bool start() {  // takes memory for a row
+    if (setjmp(png_jmpbuf(png_))) return false;
     const int depth = png_get_bit_depth(png_, png_info_);
     if (depth < 8) png_set_packing(png_);  // one byte a pixel, values as they are
     if (depth == 16) png_set_swap(png_);
     png_set_interlace_handling(png_);
     png_read_update_info(png_, png_info_);
-    info_.width = png_get_image_width(png_, png_info_);
-    info_.height = png_get_image_height(png_, png_info_);
-    info_.channels = png_get_channels(png_, png_info_);
     info_.type = depth == 16 ? SampleType::kUint16 : SampleType::kUint8;
     if ((png_get_color_type(png_, png_info_) & PNG_COLOR_MASK_ALPHA) != 0)
       info_.alpha = info_.channels - 1;
