@@ -62,6 +62,13 @@ TEST(MapCuda, SourceSpecialisesTheLanes) {
   EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kPrecise, 2047, false).source.find("f1("),
             std::string::npos);
+  // what the hardware's cosine passes 1 by is cut off, whatever the device
+  for (const bool overlaps : {false, true}) {
+    const std::string fast =
+        make_map_kernel(study, MapPrecision::kFast, 2048, true, overlaps).source;
+    EXPECT_NE(fast.find("return within_one(__cosf("), std::string::npos);
+    EXPECT_EQ(fast.find("max.NaN.f32") != std::string::npos, overlaps);
+  }
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, false).threads, 256u);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, true).threads, 1024u);
 }

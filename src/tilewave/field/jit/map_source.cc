@@ -196,6 +196,19 @@ constexpr const char* kOneByOne = R"(
 __device__ __forceinline__ void after_the_launch_before() {}
 )";
 
+// The hardware's sine has an absolute error, so that it may pass 1; a root or an arc of it would
+// have no value then. NaN stays. Two instructions from compute capability 8.0 on.
+constexpr const char* kWithinOneByMinimum = R"(
+__device__ __forceinline__ float within_one(float x) {
+  asm("max.NaN.f32 %0, %0, 0fBF800000;" : "+f"(x));
+  asm("min.NaN.f32 %0, %0, 0f3F800000;" : "+f"(x));
+  return x;
+}
+)";
+constexpr const char* kWithinOneBySelection = R"(
+__device__ __forceinline__ float within_one(float x) { return x > 1.0f ? 1.0f : x < -1.0f ? -1.0f : x; }
+)";
+
 constexpr const char* kPrelude = R"(
 // as floor_remainder: exact where the quotient is right or one too great, else by fmodf
 __device__ __forceinline__ float floor_mod(float a, float b) {
@@ -212,17 +225,6 @@ __device__ __forceinline__ float fast_sqrt(float x) { float r; asm("sqrt.approx.
 __device__ __forceinline__ float reduced(float x) {
   const float n = rintf(x * 0.15915494f);
   return fmaf(n, 1.7484556e-7f, fmaf(n, -6.2831855f, x));
-}
-// The hardware's error is absolute, so that it may pass 1; a root or an arc of it then has no value.
-// NaN stays.
-__device__ __forceinline__ float within_one(float x) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, 0fBF800000;" : "+f"(x));
-  asm("min.NaN.f32 %0, %0, 0f3F800000;" : "+f"(x));
-  return x;
-#else
-  return x != x ? x : fminf(fmaxf(x, -1.0f), 1.0f);
-#endif
 }
 __device__ __forceinline__ float fast_sin(float x) { return within_one(__sinf(reduced(x))); }
 __device__ __forceinline__ float fast_cos(float x) { return within_one(__cosf(reduced(x))); }
@@ -306,6 +308,7 @@ MapKernel make_map_kernel(const MapExpression& expression, MapPrecision precisio
   kernel.values = little ? 4 : 8;
   std::string& source = kernel.source;
   source = overlaps ? kOverlapping : kOneByOne;
+  source += overlaps ? kWithinOneByMinimum : kWithinOneBySelection;
   source += kPrelude;
   source += kLookUp;
   source += concat({"constexpr int kThreads = ", std::to_string(kernel.threads),
