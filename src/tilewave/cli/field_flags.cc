@@ -31,13 +31,13 @@ io::SampleType to_sample_type(const std::string& name) {
 }
 
 // ---- interrupts ----
-std::atomic<bool> interrupted{false};
-volatile std::sig_atomic_t which_signal = 0;
+std::atomic<bool> stop_asked{false};
+volatile std::sig_atomic_t stop_signal = 0;
 struct sigaction before_int, before_term;
 
-void note_interrupt(int signal) {
-  which_signal = signal;
-  interrupted = true;
+void note_stop(int signal) {
+  stop_signal = signal;
+  stop_asked = true;
   // the next one goes to whom it went before
   sigaction(SIGINT, &before_int, nullptr);
   sigaction(SIGTERM, &before_term, nullptr);
@@ -125,9 +125,9 @@ std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& f) {
 }
 
 InterruptFlag::InterruptFlag() {
-  interrupted = false;
+  stop_asked = false;
   struct sigaction action {};
-  action.sa_handler = note_interrupt;  // no SA_RESTART: a read that waits comes back
+  action.sa_handler = note_stop;  // no SA_RESTART: a read that waits comes back
   sigaction(SIGINT, &action, &before_int);
   sigaction(SIGTERM, &action, &before_term);
 }
@@ -137,10 +137,10 @@ InterruptFlag::~InterruptFlag() {
   sigaction(SIGTERM, &before_term, nullptr);
 }
 
-const std::atomic<bool>* InterruptFlag::flag() const { return &interrupted; }
+const std::atomic<bool>* InterruptFlag::flag() const { return &stop_asked; }
 
 void InterruptFlag::check() const {
-  if (interrupted) throw Interrupted();
+  if (stop_asked) throw Interrupted();
 }
 
 void InterruptFlag::run(const std::function<void()>& work) {
@@ -149,9 +149,9 @@ void InterruptFlag::run(const std::function<void()>& work) {
     return;
   } catch (const Interrupted&) {
   } catch (const Error&) {  // a read or a write that the signal cut short
-    if (!interrupted) throw;
+    if (!stop_asked) throw;
   }
-  std::raise(which_signal);
+  std::raise(stop_signal);
 }
 
 }  // namespace tilewave::cli

@@ -99,20 +99,33 @@ std::int64_t Quantiser::convert(const void* row, const std::uint8_t* valid, std:
   std::int64_t outside = 0;
   with_type(info_.type, row, [&](const auto* samples) {
     using T = std::remove_cv_t<std::remove_reference_t<decltype(*samples)>>;
-    for (std::int64_t x = 0; x < info_.width; ++x) {
-      if (valid != nullptr && valid[x] == 0) {
-        codes[x] = static_cast<Code>(how_.levels);
-        continue;
-      }
-      int code;
+    // by value: codes of a byte may lie anywhere, for all the compiler knows
+    const auto code_of_sample = [this, table = table_.data()](T sample) {
       if constexpr (kTabled<T>) {
-        code = table_[table_index(samples[x])];
+        return table[table_index(sample)];
       } else {
-        code = code_of(as_double(samples[x]));
+        return code_of(as_double(sample));
       }
+    };
+    const std::int64_t width = info_.width;
+    const int levels = how_.levels;
+    int seen = 0;  // the bits of all codes: one pass while all is well
+    for (std::int64_t x = 0; valid == nullptr && x < width; ++x) {
+      const int code = code_of_sample(samples[x]);
+      seen |= code;
+      codes[x] = static_cast<Code>(code & (kOutside - 1));
+    }
+    for (std::int64_t x = 0; valid != nullptr && x < width; ++x) {
+      const int code = valid[x] != 0 ? code_of_sample(samples[x]) : levels;
+      seen |= code;
+      codes[x] = static_cast<Code>(code & (kOutside - 1));
+    }
+    if (seen >= 0 && (seen & kOutside) == 0) return;
+    for (std::int64_t x = 0; x < width; ++x) {
+      if (valid != nullptr && valid[x] == 0) continue;
+      const int code = code_of_sample(samples[x]);
       if (code < 0) refuse(as_double(samples[x]), x, y);
-      outside += code / kOutside;
-      codes[x] = static_cast<Code>(code % kOutside);
+      outside += (code & kOutside) != 0;
     }
   });
   return outside;

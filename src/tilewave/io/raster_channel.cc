@@ -8,21 +8,22 @@
 namespace tilewave::io::detail {
 namespace {
 
-// Sample `channel` of every pixel.
-template <class T>
-void pick(const std::vector<std::byte>& row, std::int64_t width, int channels, int channel,
-          std::byte* to) {
-  for (std::int64_t x = 0; x < width; ++x) {
-    std::memcpy(to + static_cast<std::size_t>(x) * sizeof(T),
-                row.data() + static_cast<std::size_t>(x * channels + channel) * sizeof(T),
-                sizeof(T));
-  }
+// Sample `channel` of every pixel; both places lie on the boundaries of samples.
+template <class T, int kChannels = 0>
+void pick(const std::byte* row, std::int64_t width, int channels, int channel, std::byte* to) {
+  const T* __restrict__ const from = reinterpret_cast<const T*>(row) + channel;
+  T* __restrict__ const out = reinterpret_cast<T*>(to);
+  const std::int64_t step = kChannels > 0 ? kChannels : channels;
+#pragma GCC unroll 8
+  for (std::int64_t x = 0; x < width; ++x) out[x] = from[x * step];
 }
 
-void pick(std::size_t sample, const std::vector<std::byte>& row, std::int64_t width, int channels,
+void pick(std::size_t sample, const std::vector<std::byte>& bytes, std::int64_t width, int channels,
           int channel, std::byte* to) {
+  const std::byte* const row = bytes.data();
   switch (sample) {
     case 1:
+      if (channels == 3) return pick<std::uint8_t, 3>(row, width, channels, channel, to);
       return pick<std::uint8_t>(row, width, channels, channel, to);
     case 2:
       return pick<std::uint16_t>(row, width, channels, channel, to);

@@ -162,36 +162,19 @@ class TiffPlane {
     type_ = sample_type(path, shape.bits, shape.format);
     absent_ = absent_sample(type_, nodata);
     take_colours_as_they_are(shape);
-    row_bytes_ = width_ * channels_ * static_cast<std::int64_t>(sample_bytes(type_));
     check_sizes(shape);
   }
 
   /// The next row, bytes of whole samples.
   void read_row(unsigned char* to) {
     const auto row = static_cast<std::uint32_t>(next_++);
-    if (tile_height_ == 0) {
-      if (is_absent(TIFFComputeStrip(tiff_.get(), row, sample_))) return fill(to, width_);
-      unsigned char* const stored = is_packed() ? held_.data() : to;
-      if (TIFFReadScanline(tiff_.get(), stored, row, sample_) < 0)
-        fail("it is damaged or truncated");
-      if (is_packed()) unpack(stored, width_ * channels_, to);
-      return;
-    }
-    if (row % tile_height_ == 0) read_tiles(row);
-    const std::int64_t y = row % tile_height_, pixel = row_bytes_ / width_;
-    for (std::size_t k = 0; k < tiles_.size(); ++k) {
-      const std::int64_t x = static_cast<std::int64_t>(k) * tile_width_;
-      const std::int64_t columns = std::min<std::int64_t>(tile_width_, width_ - x);
-      unsigned char* const part = to + x * pixel;
-      const unsigned char* const from = tiles_[k].data() + y * packed(tile_width_);
-      if (tiles_[k].empty()) {
-        fill(part, columns);
-      } else if (is_packed()) {
-        unpack(from, columns * channels_, part);
-      } else {
-        std::memcpy(part, from, static_cast<std::size_t>(columns * pixel));
-      }
-    }
+    if (tile_height_ > 0) return read_row_of_tiles(row, to);
+    if (row % rows_per_strip_ == 0)
+      is_strip_absent_ = is_absent(TIFFComputeStrip(tiff_.get(), row, sample_));
+    if (is_strip_absent_) return fill(to, width_);
+    unsigned char* const stored = is_packed() ? held_.data() : to;
+    if (TIFFReadScanline(tiff_.get(), stored, row, sample_) < 0) fail("it is damaged or truncated");
+    if (is_packed()) unpack(stored, width_ * channels_, to);
   }
 
  private:
@@ -224,6 +207,8 @@ class TiffPlane {
       wanted = packed(tile_width_) * tile_height_;
       tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
     } else {
+      TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &rows_per_strip_);
+      if (rows_per_strip_ == 0) fail("its strips are empty");
       got = TIFFScanlineSize(t);
       wanted = packed(width_);
       held_.resize(is_packed() ? static_cast<std::size_t>(wanted) : 0);
@@ -284,6 +269,27 @@ class TiffPlane {
     }
   }
 
+  void read_row_of_tiles(std::uint32_t row, unsigned char* to) {
+    const std::uint32_t y = row % tile_height_;
+    if (y == 0) read_tiles(row);
+    const std::int64_t stored_row = packed(tile_width_);
+    std::int64_t left = width_;
+    for (const std::vector<unsigned char>& tile : tiles_) {
+      const std::int64_t columns = std::min<std::int64_t>(tile_width_, left);
+      const auto bytes = static_cast<std::size_t>(columns * channels_) * absent_.size();
+      const unsigned char* const from = tile.data() + y * stored_row;
+      if (tile.empty()) {
+        fill(to, columns);
+      } else if (is_packed()) {
+        unpack(from, columns * channels_, to);
+      } else {
+        std::memcpy(to, from, bytes);
+      }
+      to += bytes;
+      left -= columns;
+    }
+  }
+
   // The tiles of a row; absent ones stay empty.
   void read_tiles(std::uint32_t row) {
     for (std::size_t k = 0; k < tiles_.size(); ++k) {
@@ -309,8 +315,10 @@ class TiffPlane {
   std::uint16_t sample_;
   int channels_ = 1, bits_ = 8;
   SampleType type_ = SampleType::kUint8;
-  std::int64_t width_ = 0, row_bytes_ = 0, next_ = 0;
+  std::int64_t width_ = 0, next_ = 0;
   std::uint32_t tile_width_ = 0, tile_height_ = 0;  // 0: strips
+  std::uint32_t rows_per_strip_ = 1;
+  bool is_strip_absent_ = false;
   std::vector<unsigned char> absent_, held_;
   std::vector<std::vector<unsigned char>> tiles_;
 };

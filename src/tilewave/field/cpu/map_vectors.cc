@@ -99,8 +99,9 @@ void transcendental(const MapStep& s, bool fast, const float* a, int n, float* o
   }
 }
 
-// Functions that are the same in both modes.
-void other_function(MapOp op, const float* a, int n, float* out) {
+// Functions that are the same in both modes. Not inlined: float_step's short loops stay as they
+// are.
+HWY_NOINLINE void other_function(MapOp op, const float* a, int n, float* out) {
   const auto run = [&](const Reach& reach, double (*exact)(double), auto f) {
     apply_alone(a, n, out, reach, exact, f);
   };
@@ -123,8 +124,16 @@ void other_function(MapOp op, const float* a, int n, float* out) {
   }
 }
 
+HWY_NOINLINE void remainders(const MapStep& s, const float* a, const float* b, int n, float* out) {
+  binary(s, a, b, n, out, [](VF x, VF y) { return remainder(x, y); });
+}
+
+HWY_NOINLINE void hypotenuses(const MapStep& s, const float* a, const float* b, int n, float* out) {
+  binary(s, a, b, n, out, ThroughDoubles{[](VD x, VD y) { return hypot_double(x, y); }});
+}
+
 // pow(x, y) where one of them is a number: whole powers by multiplication, others by y log x.
-void power(const MapStep& s, const float* a, const float* b, int n, float* out) {
+HWY_NOINLINE void power(const MapStep& s, const float* a, const float* b, int n, float* out) {
   constexpr double kMostPower = 64, kMostLog = 80;
   const float given = static_cast<float>(s.number);
   const auto number = static_cast<double>(given);
@@ -172,7 +181,7 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const 
     case MapOp::kDiv:
       return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Div(x, y); });
     case MapOp::kMod:
-      return binary(s, a, b, n, out, [](VF x, VF y) { return remainder(x, y); });
+      return remainders(s, a, b, n, out);
     case MapOp::kNeg:
       return unary(a, n, out, [](VF x) { return hn::Neg(x); });
     case MapOp::kLess:
