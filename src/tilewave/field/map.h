@@ -9,6 +9,7 @@
 // columns of each residue run a program of their own without the test.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -59,7 +60,11 @@ enum class MapOp : std::uint8_t {
   kCosh,
   kTanh,
   kPow,
-  kCbrt
+  kCbrt,
+  kTrunc,
+  kHypot,
+  kLog1p,
+  kExpm1
 };
 
 /// Residues of ix, iy and idx that get programs of their own.
@@ -117,7 +122,8 @@ enum class MapPrecision : std::uint8_t {
 struct MapOptions {
   int repeat = 1;
   MapPrecision precision = MapPrecision::kPrecise;
-  int threads = 0;
+  int threads = 0;  ///< at most; 0: all. Little work takes fewer (work_threads.h)
+  const std::atomic<bool>* stop = nullptr;  ///< once true, values not begun are left as they are
 };
 
 /// values[y * width + x] for rows [y_begin, y_end) in place (values points at row y_begin).
