@@ -16,8 +16,8 @@ struct MapJob {
   MapOptions options;
   DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
   bool verify = false;
-  io::SampleType output =
-      io::SampleType::kFloat32;  ///< float32, float16 or uint8 (rounded, clamped to 0..255)
+  /// float32, float16 or uint8 (rounded, clamped to 0..255).
+  io::SampleType output = io::SampleType::kFloat32;
   std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };

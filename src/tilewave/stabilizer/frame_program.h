@@ -45,8 +45,8 @@ struct FrameOp {
   std::uint32_t first = 0;    ///< in operands
   std::uint32_t count = 0;    ///< targets
   std::uint32_t channel = 0;  ///< in channels
-  std::uint32_t segment =
-      0;  ///< noise: so many targets share a stream; streams are drawn side by side
+  /// Of noise: so many targets share a stream; streams are drawn side by side.
+  std::uint32_t segment = 0;
 };
 
 /// A noise channel: the total probability and the cumulated branches in units of 2^-24.
@@ -86,8 +86,8 @@ struct FrameProgram {
   std::vector<std::uint64_t> loops;
   std::uint32_t num_slots = 0;
   std::uint64_t num_records = 0;  ///< all that are measured
-  std::uint64_t ring_rows =
-      0;  ///< records kept: all for kRecords, else a power of two that covers every lookback
+  /// Records kept: all for kRecords, else a power of two that covers every lookback.
+  std::uint64_t ring_rows = 0;
   std::uint64_t num_detectors = 0;
   std::uint64_t num_observables = 0;
   std::uint64_t num_sweep_bits = 0;
