@@ -15,8 +15,9 @@
 // A while loop whose end depends on a measurement becomes jumps of the circuit, with the variables
 // that it writes in classical bits (qasm3_loops.cc). Times are read and checked, and nothing waits.
 //
-// Not read: pulse-level parts (cal, defcal, durationof), extern, arrays, complex numbers, and
-// angles and indices that depend on a measurement.
+// Refused: the pulse level (cal, defcal, durationof), extern, complex numbers, and what has to be
+// known before the circuit runs, such as sizes and numbers of controls, where it depends on a
+// measurement (docs/openqasm3.md lists all of it).
 #pragma once
 
 #include <map>

@@ -55,8 +55,8 @@ struct FrameOp {
   std::uint32_t first = 0;    ///< in operands
   std::uint32_t count = 0;    ///< targets
   std::uint32_t channel = 0;  ///< in channels
-  std::uint32_t segment =
-      0;  ///< noise: so many targets share a stream; streams are drawn side by side
+  /// Of noise: so many targets share a stream; streams are drawn side by side.
+  std::uint32_t segment = 0;
 };
 
 /// What happens at a site, and its operands.
@@ -115,8 +115,8 @@ struct FrameProgram {
   std::vector<FrameChannel> site_channels;  ///< branches only: sites have their probabilities
   std::uint32_t num_slots = 0;
   std::uint64_t num_records = 0;  ///< all that are measured
-  std::uint64_t ring_rows =
-      0;  ///< records kept: all for kRecords, else a power of two that covers every lookback
+  /// Records kept: all for kRecords, else a power of two that covers every lookback.
+  std::uint64_t ring_rows = 0;
   std::uint64_t num_detectors = 0;
   std::uint64_t num_observables = 0;
   std::uint64_t num_sweep_bits = 0;

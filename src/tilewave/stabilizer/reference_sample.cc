@@ -125,8 +125,8 @@ class Reference {
 
   void loop(const Prim& p) {
     const std::uint64_t iterations = program_.repeats[p.b];
-    std::unordered_map<std::uint64_t, std::uint64_t>
-        seen;  // state and records looked back at -> iteration
+    // State and records looked back at -> iteration.
+    std::unordered_map<std::uint64_t, std::uint64_t> seen;
     const std::uint64_t start = count_;
     std::uint64_t per_iteration = 0;
     for (std::uint64_t k = 0; k < iterations; ++k) {

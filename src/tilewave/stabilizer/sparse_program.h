@@ -3,9 +3,10 @@
 //
 // Exactness. A channel that is a mixture of Paulis under composition (X_ERROR(p), depolarisation,
 // measurement flips, a single correlated error) equals a Poisson process of independent flips:
-//   X_ERROR(p):   rate -ln(1 - 2p) / 2             (an odd number of hits has probability p)
-//   n qubits depolarised with p: rate -ln(1 - p 4^n / (4^n - 1)) / 4^n for each of the 4^n - 1
-//   Paulis
+//   X_ERROR(p):                   rate -ln(1 - 2p) / 2
+//                                 (an odd number of hits has probability p)
+//   n qubits depolarised with p:  rate -ln(1 - p 4^n / (4^n - 1)) / 4^n
+//                                 for each of the 4^n - 1 Paulis
 // Rates of equal flips add, so the whole circuit becomes one process of few thousand mechanisms,
 // drawn without any order: a Poisson number for a unit of shots, then a mechanism (alias table) and
 // a shot for each. Channels that have no such form (PAULI_CHANNEL, ELSE chains, heralds, p above
@@ -28,8 +29,8 @@ struct SparseGroup {
   bool fixed = false;       ///< some bits (marked kFixedBit) do not move with the tile
   std::uint32_t first = 0;  ///< of its entries in `alias`
   std::uint32_t count = 0;
-  std::uint32_t first_bit =
-      0;                      ///< in bits: m flips bits[first_bit + m * width ...]; width 0: lists
+  /// In bits: m flips bits[first_bit + m * width ...]; width 0: lists.
+  std::uint32_t first_bit = 0;
   double rate = 0;            ///< events a shot
   double flips = 0;           ///< bits they flip
   std::uint32_t poisson = 0;  ///< index in poissons

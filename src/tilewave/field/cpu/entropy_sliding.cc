@@ -1,9 +1,9 @@
 // Two kernels for any shape and any K.
-// naive: counts every window from scratch; N cells a pixel. The reference the others are forced
-// against. sliding (Huang's histogram): one window histogram slides along the row; each span of the
-// shape lets one cell in
-//   and one out, and the sum changes by sums[n+1] - sums[n] each time. 2 x spans updates a pixel
-//   whatever K, none of them a branch.
+//   naive    counts every window from scratch: N cells per pixel. The reference that the others are
+//            compared with.
+//   sliding  (Huang's histogram) one window histogram slides along the row. Each span of the shape
+//            lets one cell in and one out, and the sum changes by sums[n+1] - sums[n] each time:
+//            2 x spans updates per pixel whatever K, none of them a branch.
 // Invalid cells are counted in a class of their own, taken out again when H is formed.
 #include <cstring>
 

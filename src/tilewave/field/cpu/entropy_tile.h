@@ -15,9 +15,9 @@ namespace tilewave::field {
 template <class Code>
 struct EntropyTile {
   const EntropyPlan* plan = nullptr;
-  const Code* codes =
-      nullptr;              ///< padded: codes[0] is the upper left cell of the first pixel's window
-  std::int64_t stride = 0;  ///< elements between padded rows
+  /// Padded: codes[0] is the upper left cell of the first pixel's window.
+  const Code* codes = nullptr;
+  std::int64_t stride = 0;    ///< elements between padded rows
   int width = 0, height = 0;  ///< of the output
   /// N = pop_x[x] * pop_y[y] when set; otherwise the kernel counts the valid cells.
   const std::int32_t* pop_x = nullptr;

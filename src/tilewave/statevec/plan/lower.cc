@@ -1,12 +1,14 @@
 // Rewriting rules. At any time the true state is  X^F . D . (M_0 x M_1 x ...) . (actions so far)
 // |start>  where F is a set of pending flips, D a phase polynomial and M_w a pending 2x2 matrix on
 // wire w. A gate U enters from the left:
-//   X, SWAP           toggle F, or rename wires: free.
-//   diagonal          joins D.
-//   1-qubit           joins M_w; if D ties w to other wires, M_w and those terms are written out
-//   first. controlled X      writes out M of its wires and the terms of D with its target, then
-//   itself; cx D cx becomes D'. controlled 2x2    = phases . controlled real rotation . phases.
-//   anything else     a matrix action.
+//   X, SWAP         toggle F, or rename wires: free.
+//   diagonal        joins D.
+//   1-qubit         joins M_w; if D ties w to other wires, M_w and those terms are written out
+//                   first.
+//   controlled X    writes out M of its wires and the terms of D with its target, then itself;
+//                   cx D cx becomes D'.
+//   controlled 2x2  = phases . controlled real rotation . phases.
+//   anything else   a matrix action.
 // Writing out a unitary M: M = c e^{ig} . diag(1, e^{ip}) . X^a . [[1,-t],[t,1]] . diag(1, e^{il})
 // with |t| <= 1; the lift is an action, e^{il} its pre-phase term, X^a moves through D into F, the
 // rest joins D. So every action but matrices is real.

@@ -23,8 +23,8 @@ namespace tilewave::statevec {
 
 namespace {
 
-constexpr int kMinExchangePosition =
-    12;  // runs of at least 2^12 amplitudes where there is a choice
+// Runs of at least 2^12 amplitudes where there is a choice.
+constexpr int kMinExchangePosition = 12;
 
 // Steps of a search for fewer passes: as much time of one core as some passes less would save, a
 // power of two so that the same plan is found whenever rates are measured.
