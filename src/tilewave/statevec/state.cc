@@ -24,6 +24,10 @@ void State::apply(const circuit::Circuit& circuit, std::span<const circuit::Op> 
   run(make_plan(circuit, ops, plan_options()));
 }
 
+double State::probability(circuit::Qubit qubit, int value) {
+  return joint_probabilities({&qubit, 1})[static_cast<std::size_t>(value)];
+}
+
 std::unique_ptr<State> State::clone_into(std::unique_ptr<State> spare) const {
   const bool alike = spare && typeid(*spare) == typeid(*this) &&
                      spare->num_qubits_ == num_qubits_ && spare->precision_ == precision_;

@@ -114,6 +114,9 @@ class State {
 
   /// Sum of |amplitude|^2.
   virtual double norm() = 0;
+  /// P(qubit = value) of one qubit, from one look at the amplitudes that have it: for those who
+  /// change the state next.
+  virtual double probability(circuit::Qubit qubit, int value);
   /// P(qubit = 1) for every qubit, from one pass over the state.
   virtual std::vector<double> marginals() = 0;
   /// P of each of the 2^k outcomes of chosen qubits; bit j of an outcome is qubits[j]. k at
@@ -128,7 +131,8 @@ class State {
   /// <psi| P_k |psi> without coefficients for every term of the sum; strings of one flip mask share
   /// a pass.
   virtual std::vector<double> expectations(const circuit::PauliSum& sum) = 0;
-  /// Projects a qubit on an outcome and multiplies by `scale`; its value is known afterwards.
+  /// Projects a qubit on an outcome and multiplies by `scale`; its value is known afterwards. On an
+  /// outcome that cannot be nothing is left: all amplitudes are zero.
   virtual void collapse(circuit::Qubit qubit, int outcome, double scale) = 0;
   /// A second state with the same content.
   virtual std::unique_ptr<State> clone() const = 0;

@@ -1,6 +1,6 @@
-// Observations of a state in host memory. Sums run over fixed chunks in a fixed order, so that
-// results do not depend on the number of threads: chunk sums first, then a pairwise tree over
-// chunks.
+// Amplitudes, shots and expectations of a state in host memory; probabilities are in
+// cpu_probabilities.cc. Sums run over fixed chunks in a fixed order, so that results do not depend
+// on the number of threads: chunk sums first, then a pairwise tree over chunks.
 #include <omp.h>
 
 #include <algorithm>
@@ -11,59 +11,17 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/observe_kernels.h"
+#include "tilewave/statevec/cpu/tree_sum.h"
 
 namespace tilewave::statevec::cpu {
 
 namespace {
 
 constexpr int kChunkBits = 12;
-
-double tree_sum(const double* v, std::size_t count) {
-  if (count == 0) return 0;
-  if (count == 1) return v[0];
-  const std::size_t half = std::bit_ceil(count) / 2;
-  return tree_sum(v, half) + tree_sum(v + half, count - half);
-}
-
-// |a|^2 of a chunk; returns nothing: the caller sums as it needs.
-template <class T>
-void probabilities_of(const Complex<T>* a, std::size_t count, double* out) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const double re = a[k].re, im = a[k].im;
-    out[k] = re * re + im * im;
-  }
-}
-TW_MULTIVERSION void chunk_probabilities(const Complex<float>* a, std::size_t count, double* out) {
-  probabilities_of(a, count, out);
-}
-TW_MULTIVERSION void chunk_probabilities(const Complex<double>* a, std::size_t count, double* out) {
-  probabilities_of(a, count, out);
-}
-
-// Folds 2^bits probabilities: ones[b] += sum over elements with bit b; returns the total. Destroys
-// p.
-TW_MULTIVERSION double fold(double* p, int bits, double* ones) {
-  for (int b = bits - 1; b >= 0; --b) {
-    const std::size_t half = std::size_t{1} << b;
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    std::size_t k = 0;
-    for (; k + 4 <= half; k += 4) {
-      s0 += p[half + k];
-      s1 += p[half + k + 1];
-      s2 += p[half + k + 2];
-      s3 += p[half + k + 3];
-    }
-    for (; k < half; ++k) s0 += p[half + k];
-    ones[b] += (s0 + s1) + (s2 + s3);
-    for (k = 0; k < half; ++k) p[k] += p[half + k];
-  }
-  return p[0];
-}
 
 void cross_chunk(const Complex<float>* a, const Complex<float>* b, std::uint32_t x,
                  std::size_t count, double* re, double* im) {
@@ -75,136 +33,6 @@ void cross_chunk(const Complex<double>* a, const Complex<double>* b, std::uint32
 }
 
 }  // namespace
-
-template <class T>
-double CpuState<T>::norm() {
-  materialize();
-  const int bits = std::min(num_qubits_, kChunkBits);
-  const std::uint64_t chunks = num_amplitudes() >> bits;
-  std::vector<double> sums(chunks);
-#pragma omp parallel num_threads(num_threads_)
-  {
-    std::vector<double> p(bit(bits));
-    double ignored[kChunkBits];
-#pragma omp for schedule(static)
-    for (std::uint64_t c = 0; c < chunks; ++c) {
-      chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-      std::fill(ignored, ignored + kChunkBits, 0.0);
-      sums[c] = fold(p.data(), bits, ignored);
-    }
-  }
-  return tree_sum(sums.data(), sums.size());
-}
-
-template <class T>
-std::vector<double> CpuState<T>::marginals() {
-  if (!marginals_.empty() || num_qubits_ == 0) return marginals_;
-  materialize();
-  const int bits = std::min(num_qubits_, kChunkBits);
-  const std::uint64_t chunks = num_amplitudes() >> bits;
-  const std::uint64_t groups = std::min<std::uint64_t>(chunks, 256), each = chunks / groups;
-  std::vector<double> ones(groups * 64, 0.0);  // by position
-#pragma omp parallel num_threads(num_threads_)
-  {
-    std::vector<double> p(bit(bits));
-#pragma omp for schedule(static)
-    for (std::uint64_t g = 0; g < groups; ++g) {
-      double* mine = ones.data() + g * 64;
-      for (std::uint64_t c = g * each; c < (g + 1) * each; ++c) {
-        chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-        double here[kChunkBits] = {};
-        const double total = fold(p.data(), bits, here);
-        // in a chunk of memory, the index bits that the fold moved are inverted together
-        const std::uint64_t first = Address<T>::of(c << bits);
-        for (int b = 0; b < bits; ++b) mine[b] += first >> b & 1 ? total - here[b] : here[b];
-        for_each_bit(first >> bits, [&](int b) { mine[bits + b] += total; });
-      }
-    }
-  }
-  std::vector<double> result(num_qubits_);
-  double whole = 0;
-  if (layout_.flips) whole = norm();
-  for (int q = 0; q < num_qubits_; ++q) {
-    std::vector<double> column(groups);
-    for (std::uint64_t g = 0; g < groups; ++g) column[g] = ones[g * 64 + layout_.position[q]];
-    const double one = tree_sum(column.data(), groups);
-    result[q] = layout_.flips >> q & 1 ? whole - one : one;
-  }
-  marginals_ = result;
-  return result;
-}
-
-template <class T>
-std::vector<double> CpuState<T>::joint_probabilities(std::span<const circuit::Qubit> qubits) {
-  const int k = static_cast<int>(qubits.size());
-  if (k > 24) {
-    throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(k) +
-                                      " qubits have 2^" + std::to_string(k) +
-                                      " outcomes: ask for at most 24 qubits, or draw shots");
-  }
-  materialize();
-  std::uint64_t flipped = 0;
-  std::uint64_t chosen = 0;
-  for (int j = 0; j < k; ++j) {
-    const int q = static_cast<int>(qubits[j]);
-    if (q >= num_qubits_)
-      throw Error(ExitCode::kUsage, "qubit " + std::to_string(q) + " is out of range");
-    chosen |= bit(layout_.position[q]);
-    flipped |= (layout_.flips >> q & 1) << j;
-  }
-  std::vector<double> result(bit(k));
-  const std::uint64_t rest = low_mask(num_qubits_) & ~chosen;
-  // outcome -> its fixed positions; the others are enumerated
-  const std::uint64_t inner = bit(std::popcount(rest));
-  if (k <= 10) {
-    // one walk over the state: a chunk's amplitudes are sorted by outcome through a table of the
-    // low positions
-    const int bits = std::min(num_qubits_, kChunkBits);
-    const std::uint64_t chunks = num_amplitudes() >> bits,
-                        groups = std::min<std::uint64_t>(chunks, 256);
-    std::vector<std::uint32_t> low(bit(bits), 0);
-    const auto outcome_of = [&](std::uint64_t position_bits) {
-      std::uint32_t o = 0;
-      for (int j = 0; j < k; ++j) {
-        o |= static_cast<std::uint32_t>(position_bits >> layout_.position[qubits[j]] & 1) << j;
-      }
-      return o;
-    };
-    for (std::uint64_t x = 0; x < bit(bits); ++x) low[x] = outcome_of(x);
-    std::vector<double> bins(groups << k, 0.0);
-#pragma omp parallel num_threads(num_threads_)
-    {
-      std::vector<double> p(bit(bits));
-#pragma omp for schedule(static)
-      for (std::uint64_t g = 0; g < groups; ++g) {
-        double* mine = bins.data() + (g << k);
-        for (std::uint64_t c = g * (chunks / groups); c < (g + 1) * (chunks / groups); ++c) {
-          chunk_probabilities(amps() + (c << bits), bit(bits), p.data());
-          const std::uint32_t first = outcome_of(Address<T>::of(c << bits));
-          for (std::uint64_t x = 0; x < bit(bits); ++x) mine[first ^ low[x]] += p[x];
-        }
-      }
-    }
-    for (std::uint64_t o = 0; o < bit(k); ++o) {
-      std::vector<double> column(groups);
-      for (std::uint64_t g = 0; g < groups; ++g) column[g] = bins[(g << k) + (o ^ flipped)];
-      result[o] = tree_sum(column.data(), groups);
-    }
-    return result;
-  }
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
-  for (std::uint64_t o = 0; o < bit(k); ++o) {
-    std::uint64_t base = 0;
-    for (int j = 0; j < k; ++j) base |= ((o ^ flipped) >> j & 1) << layout_.position[qubits[j]];
-    double sum = 0;
-    for (std::uint64_t r = 0; r < inner; ++r) {
-      const Complex<T> z = amps()[Address<T>::of(base | deposit_bits(r, rest))];
-      sum += static_cast<double>(z.re) * z.re + static_cast<double>(z.im) * z.im;
-    }
-    result[o] = sum;
-  }
-  return result;
-}
 
 template <class T>
 std::vector<cplx> CpuState<T>::amplitudes(std::span<const std::uint64_t> indices) {

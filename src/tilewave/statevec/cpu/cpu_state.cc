@@ -8,10 +8,12 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/multiversion.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/cpu/free_indices.h"
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 #include "tilewave/statevec/cpu/row_moves.h"
@@ -19,6 +21,18 @@
 namespace tilewave::statevec {
 
 namespace cpu {
+
+namespace {
+
+// out = s in, two runs that are apart or the same.
+TW_MULTIVERSION void scale_run(const float* in, float* out, std::size_t count, float s) {
+  for (std::size_t k = 0; k < count; ++k) out[k] = in[k] * s;
+}
+TW_MULTIVERSION void scale_run(const double* in, double* out, std::size_t count, double s) {
+  for (std::size_t k = 0; k < count; ++k) out[k] = in[k] * s;
+}
+
+}  // namespace
 
 template <class T>
 CpuState<T>::CpuState(int num_qubits, int num_threads)
@@ -64,6 +78,7 @@ CostModel CpuState<T>::cost_model() const {
 template <class T>
 void CpuState<T>::changed() {
   marginals_.clear();
+  norm_ = -1;
 }
 
 template <class T>
@@ -157,24 +172,38 @@ void CpuState<T>::materialize() {
   known_zero_ = 0;
 }
 
+// The half that stays moves to the place where the position's bit is 0, row by row of 256 bytes;
+// inside a row also what is known to be zero moves, as anything may stand there. Nothing moves
+// where it stands there already and keeps its scale.
 template <class T>
 void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
   changed();
   const int q = static_cast<int>(qubit), p = layout_.position[q];
-  const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
-  Complex<T>* out = amps();
-  const T s = static_cast<T>(scale);
-  const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
-  const std::uint64_t from = kept ? bit(p) : 0;
-  TW_CHECK(!(from & known_zero_), "a qubit known to be zero was measured as one");
-  const std::uint64_t count = bit(std::popcount(free));
-#pragma omp parallel for num_threads(num_threads_) schedule(static)
-  for (std::uint64_t k = 0; k < count; ++k) {
-    const std::uint64_t x = free == low_mask(num_qubits_) ? k : deposit_bits(k, free);
-    const Complex<T> z = out[Address<T>::of(x | from)];
-    out[Address<T>::of(x)] = {z.re * s, z.im * s};
+  const bool is_one = outcome ^ static_cast<int>(layout_.flips >> q & 1);
+  if (is_one && known_zero_ >> p & 1) {  // an outcome that cannot be
+    known_zero_ = low_mask(num_qubits_);
+    amps()[0] = {};
+    return;
   }
-  if (kept) layout_.flips ^= bit(q);
+  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
+  const std::uint64_t rows = low_mask(num_qubits_) & ~low_mask(row_bits) & ~known_zero_ & ~bit(p);
+  T* const all = reinterpret_cast<T*>(amps());
+  const T s = static_cast<T>(scale);
+  const std::size_t row = std::size_t{2} << row_bits;
+  if (p < row_bits && is_one) {
+    const std::size_t half = std::size_t{2} << p;
+    for_each_index(rows, num_threads_, [&](std::uint64_t index) {
+      T* const v = all + 2 * Address<T>::of(index);
+      for (std::size_t k = 0; k < row; k += 2 * half) scale_run(v + k + half, v + k, half, s);
+    });
+  } else if (is_one || s != T(1)) {
+    const std::uint64_t from = is_one ? Address<T>::of(bit(p)) : 0;
+    for_each_index(rows, num_threads_, [&](std::uint64_t index) {
+      const std::uint64_t at = Address<T>::of(index);
+      scale_run(all + 2 * (at ^ from), all + 2 * at, row, s);
+    });
+  }
+  if (is_one) layout_.flips ^= bit(q);
   known_zero_ |= bit(p);
 }
 

@@ -38,6 +38,7 @@ class CpuState final : public State {
   void run(const Plan& plan, const RunObserver& observer) override;
   void materialize() override;
   double norm() override;
+  double probability(circuit::Qubit qubit, int value) override;
   std::vector<double> marginals() override;
   std::vector<double> joint_probabilities(std::span<const circuit::Qubit> qubits) override;
   std::vector<cplx> amplitudes(std::span<const std::uint64_t> indices) override;
@@ -55,12 +56,22 @@ class CpuState final : public State {
   int host_threads() const override { return num_threads_; }
 
  private:
+  static constexpr int kMostBins = 10;  // qubits whose outcomes each group of chunks counts alone
+
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
   void changed();
+  /// Sum of |amplitude|^2 where the positions of `mask` are as in `value`.
+  double sum_where(std::uint64_t mask, std::uint64_t value) const;
+  /// P of each outcome of k positions, numbered by outcome_of(physical index).
+  std::vector<double> few_outcomes(int k, std::uint64_t flipped,
+                                   const std::function<std::uint32_t(std::uint64_t)>& outcome_of);
+  std::vector<double> many_outcomes(int k, std::uint64_t flipped, std::uint64_t chosen,
+                                    const std::function<std::uint32_t(std::uint64_t)>& outcome_of);
 
   int num_threads_;
   runtime::HostBuffer memory_;
   std::vector<double> marginals_;  // cached until the state changes
+  double norm_ = -1;               // the same
 };
 
 }  // namespace tilewave::statevec::cpu

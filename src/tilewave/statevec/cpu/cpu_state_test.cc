@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <numbers>
 #include <random>
@@ -372,6 +373,78 @@ TEST_P(CpuState, observations_agree_with_the_amplitudes) {
     testing::apply_circuit(kept, c);
     EXPECT_LT(testing::max_difference(read_all(*copy), kept), tolerance());
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// Projections one after another, as programs that measure make them, on states of which some
+// positions are known to be zero: nothing is written out in between, and what stands in memory
+// there is never looked at. An outcome that cannot be leaves no amplitude.
+TEST_P(CpuState, random_projections_keep_what_is_known) {
+  const double tol = GetParam() == Precision::kDouble ? 1e-12 : 2e-5;
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    std::mt19937_64 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int n = 1 + static_cast<int>(random() % 16);
+    const auto draw = [&] { return static_cast<circuit::Qubit>(random() % n); };
+    auto state = make_cpu_state(n, GetParam(), 1 + static_cast<int>(random() % 3));
+    state->set_amplitudes(Amplitudes(state->num_amplitudes(), cplx(NAN, NAN)));
+    state->set_zero_state();
+    Amplitudes expected(state->num_amplitudes());
+    expected[0] = 1;
+    circuit::Circuit c;
+    c.add_qreg("q", static_cast<std::uint32_t>(n));
+    for (int k = 0; k < n; ++k) {  // not all qubits
+      const circuit::Qubit q = draw(), r = draw();
+      c.add_gate(circuit::GateId::kU3, {q}, {0.3 + k, 0.7, 1.1 * k});
+      if (q != r) c.add_gate(circuit::GateId::kCx, {q, r});
+      if (k % 3 == 0) c.add_gate(circuit::GateId::kX, {draw()});
+    }
+    for (int stretch = 0; stretch < 3; ++stretch) {
+      if (stretch != 1) {
+        state->apply(c, c.ops());
+        testing::apply_circuit(expected, c);
+      }
+      for (int round = 0; round < 1 + n / 2; ++round) {
+        double norm = 0;
+        std::vector<double> ones(n, 0.0);
+        for (std::uint64_t x = 0; x < expected.size(); ++x) {
+          const double p = std::norm(expected[x]);
+          norm += p;
+          for_each_bit(x, [&](int q) { ones[q] += p; });
+        }
+        const circuit::Qubit q = draw();
+        EXPECT_NEAR(state->probability(q, 1), ones[q], tol);
+        EXPECT_NEAR(state->probability(q, 0), norm - ones[q], tol);
+        if (random() % 2) {
+          EXPECT_NEAR(state->norm(), norm, tol);
+        }
+        const std::vector<double> marginals = state->marginals();
+        for (int k = 0; k < n; ++k) EXPECT_NEAR(marginals[k], ones[k], tol);
+        EXPECT_NEAR(state->norm(), norm, tol);
+        std::vector<circuit::Qubit> some(n);
+        for (int k = 0; k < n; ++k) some[k] = static_cast<circuit::Qubit>(k);
+        std::shuffle(some.begin(), some.end(), random);
+        some.resize(random() % 2 ? 1 + random() % n : n);  // few, many and all
+        const std::vector<double> joint = state->joint_probabilities(some);
+        std::vector<double> wanted(joint.size());
+        for (std::uint64_t x = 0; x < expected.size(); ++x) {
+          std::size_t o = 0;
+          for (std::size_t j = 0; j < some.size(); ++j) o |= (x >> some[j] & 1) << j;
+          wanted[o] += std::norm(expected[x]);
+        }
+        for (std::size_t o = 0; o < joint.size(); ++o) EXPECT_NEAR(joint[o], wanted[o], tol);
+        // mostly the likely outcome, so that something is left
+        const bool is_likely = random() % 8 != 0;
+        const int outcome = (ones[q] > norm / 2) == is_likely;
+        const double scale = random() % 3 == 0 ? 1.0 : 0.9;
+        state->collapse(q, outcome, scale);
+        for (std::uint64_t x = 0; x < expected.size(); ++x)
+          expected[x] *= static_cast<int>(x >> q & 1) == outcome ? scale : 0.0;
+        EXPECT_LT(testing::max_difference(read_all(*state), expected), tol);
+        EXPECT_NE(state->known_zero(), 0u) << "a question wrote zeros out";
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
   }
 }
 

@@ -445,7 +445,13 @@ void CudaState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
   const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
   const std::uint64_t free = low_mask(num_qubits_) & ~known_zero_ & ~bit(p);
   const std::uint64_t from = kept ? bit(p) : 0;
-  TW_CHECK(!(from & known_zero_), "a qubit known to be zero was measured as one");
+  if (from & known_zero_) {  // an outcome that cannot be
+    known_zero_ = low_mask(num_qubits_);
+    const Complex<T> zero{0, 0};
+    rc::copy(amps_, &zero, sizeof zero, stream_);
+    stream_.synchronize();
+    return;
+  }
   rc::launch(collapse_kernel<T>, dim3(4096), dim3(256), 0, stream_, amps_, free,
              bit(std::popcount(free)), from, static_cast<T>(scale));
   stream_.synchronize();

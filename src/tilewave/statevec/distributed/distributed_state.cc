@@ -310,7 +310,12 @@ void DistributedState::collapse(circuit::Qubit qubit, int outcome, double scale)
   assume_shards();  // a question may have written the zeros of some
   const int q = static_cast<int>(qubit), p = layout_.position[q];
   const int kept = outcome ^ static_cast<int>(layout_.flips >> q & 1);
-  TW_CHECK(!kept || !(known_zero_ >> p & 1), "a qubit known to be zero was measured as one");
+  if (kept && known_zero_ >> p & 1) {  // an outcome that cannot be
+    transport_->for_each_shard([&](int k) { clear(*shards_[k]); });
+    known_zero_ = 0;
+    assume_shards();
+    return;
+  }
   if (p < local_qubits_) {
     transport_->for_each_shard([&](int k) {
       if (!is_idle_local(k)) shards_[k]->collapse(static_cast<circuit::Qubit>(p), kept, scale);

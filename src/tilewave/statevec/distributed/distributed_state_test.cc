@@ -379,6 +379,37 @@ TEST(Distributed, chunks_that_stream_through_workers) {
   }
 }
 
+// Outcomes that cannot be leave no amplitude, on qubits of a shard's own and on those that number
+// the shards, and gates after that work on what is left: nothing.
+TEST(Distributed, impossible_outcomes) {
+  std::mt19937_64 random(11);
+  const int n = 6;
+  for (int q = 0; q < n; ++q) {
+    for (const bool streams : {false, true}) {
+      SCOPED_TRACE("qubit " + std::to_string(q) + (streams ? ", streamed" : ", ranks"));
+      const auto one = make_cpu_state(n, Precision::kDouble, 1);
+      const auto many = streams ? streamed(n, 4, Precision::kDouble)
+                                : make_logical_state(n, Precision::kDouble, 1, 4);
+      circuit::Circuit c;
+      c.add_qreg("q", static_cast<std::uint32_t>(n));
+      for (int k = 0; k < n; ++k)
+        if (k != q) c.add_gate(circuit::GateId::kH, {static_cast<unsigned>(k)});
+      one->apply(c, c.ops());
+      many->apply(c, c.ops());
+      one->collapse(static_cast<circuit::Qubit>(q), 1, 1);
+      many->collapse(static_cast<circuit::Qubit>(q), 1, 1);
+      EXPECT_EQ(one->norm(), 0);
+      EXPECT_EQ(many->norm(), 0);
+      expect_same(*one, *many, random, 1e-300);
+      one->apply(c, c.ops());
+      many->apply(c, c.ops());
+      many->collapse(static_cast<circuit::Qubit>(q), 0, 1);
+      EXPECT_EQ(many->norm(), 0);
+      expect_same(*one, *many, random, 1e-300);
+    }
+  }
+}
+
 TEST(Distributed, single_precision) {
   std::mt19937_64 random(2);
   const circuit::Circuit c = circuit::make_family("random", 13);
