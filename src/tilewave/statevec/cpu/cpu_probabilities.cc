@@ -20,54 +20,71 @@ namespace {
 
 constexpr int kLanes = 8;
 
-// sums[k % 8] += v[k]^2 where v[k] is kept, all where `kept` is null; count: a multiple of 8.
+// sums[k % 8] += v[k]^2 where kept[k % period], everywhere where `kept` is null; count and period:
+// multiples of 8.
 template <class T>
-[[gnu::always_inline]] inline void add_squares_of(const T* v, const std::uint8_t* kept,
-                                                  std::size_t count, double* sums) {
+[[gnu::always_inline]] inline void add_squares_of(const T* v, std::size_t count,
+                                                  const std::uint8_t* kept, std::size_t period,
+                                                  double* sums) {
   double s[kLanes];
   for (int l = 0; l < kLanes; ++l) s[l] = sums[l];
-  for (std::size_t k = 0; k < count; k += kLanes) {
-    for (int l = 0; l < kLanes; ++l) {
-      const double x = v[k + l];
-      s[l] += kept && !kept[k + l] ? 0.0 : x * x;
+  if (!kept) {
+    for (std::size_t k = 0; k < count; k += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        const double x = v[k + l];
+        s[l] += x * x;
+      }
+    }
+  } else {
+    for (std::size_t k = 0; k < count; k += kLanes) {
+      const std::uint8_t* const here = kept + (k & (period - 1));
+      for (int l = 0; l < kLanes; ++l) {
+        const double x = v[k + l];
+        s[l] += here[l] ? x * x : 0.0;
+      }
     }
   }
   for (int l = 0; l < kLanes; ++l) sums[l] = s[l];
 }
-TW_MULTIVERSION void add_squares(const float* v, const std::uint8_t* kept, std::size_t count,
-                                 double* sums) {
-  kept ? add_squares_of(v, kept, count, sums) : add_squares_of(v, nullptr, count, sums);
+TW_MULTIVERSION void add_squares(const float* v, std::size_t count, const std::uint8_t* kept,
+                                 std::size_t period, double* sums) {
+  add_squares_of(v, count, kept, period, sums);
 }
-TW_MULTIVERSION void add_squares(const double* v, const std::uint8_t* kept, std::size_t count,
-                                 double* sums) {
-  kept ? add_squares_of(v, kept, count, sums) : add_squares_of(v, nullptr, count, sums);
+TW_MULTIVERSION void add_squares(const double* v, std::size_t count, const std::uint8_t* kept,
+                                 std::size_t period, double* sums) {
+  add_squares_of(v, count, kept, period, sums);
 }
 
-// |a|^2 of a chunk.
+// |a|^2 of a chunk. Plain loops: what is called from a clone is not compiled for its instructions.
+template <class T>
+[[gnu::always_inline]] inline void squares(const Complex<T>* a, std::size_t count, double* out) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const double re = a[k].re, im = a[k].im;
+    out[k] = re * re + im * im;
+  }
+}
 template <class T>
 [[gnu::always_inline]] inline void probabilities_of(const FreeChunks<T>& chunks,
-                                                    const Complex<T>* amps, std::uint64_t first,
+                                                    const Complex<T>* amps, std::uint64_t base,
                                                     double* out) {
-  const auto run = [&](std::size_t size) {
-    chunks.for_each_run(amps, first, [&](std::uint64_t at, const Complex<T>* a) {
-      for (std::size_t k = 0; k < size; ++k) {
-        const double re = a[k].re, im = a[k].im;
-        out[at + k] = re * re + im * im;
-      }
-    });
-  };
-  constexpr int kRowBits = Address<T>::kRowBits;
-  chunks.run_bits == kRowBits ? run(std::size_t{1} << kRowBits) : run(bit(chunks.run_bits));
+  if (chunks.is_straight) {
+    squares(amps + (base ^ chunks.turn(base)), std::size_t{1} << chunks.bits, out);
+    return;
+  }
+  const std::size_t runs = chunks.offset.size(), size = std::size_t{1} << chunks.run_bits;
+  const std::uint64_t* const offset = chunks.offset.data();
+  for (std::size_t run = 0; run < runs; ++run)
+    squares(amps + (base ^ offset[run]), size, out + run * size);
 }
 TW_MULTIVERSION void chunk_probabilities(const FreeChunks<float>& chunks,
-                                         const Complex<float>* amps, std::uint64_t first,
+                                         const Complex<float>* amps, std::uint64_t base,
                                          double* out) {
-  probabilities_of(chunks, amps, first, out);
+  probabilities_of(chunks, amps, base, out);
 }
 TW_MULTIVERSION void chunk_probabilities(const FreeChunks<double>& chunks,
-                                         const Complex<double>* amps, std::uint64_t first,
+                                         const Complex<double>* amps, std::uint64_t base,
                                          double* out) {
-  probabilities_of(chunks, amps, first, out);
+  probabilities_of(chunks, amps, base, out);
 }
 
 // Folds 2^bits probabilities: ones[b] += sum over elements with bit b; returns the total. Destroys
@@ -92,39 +109,32 @@ TW_MULTIVERSION double fold(double* p, int bits, double* ones) {
 
 }  // namespace
 
-// Over whole rows of 256 bytes; inside a row the amplitudes that count are marked.
+// Over whole rows of 256 bytes; inside a row the numbers that count are marked.
 template <class T>
 double CpuState<T>::sum_where(std::uint64_t mask, std::uint64_t value) const {
   if (value & known_zero_) return 0;
-  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
-  const std::size_t row = std::size_t{1} << row_bits;
-  const std::uint64_t low = (known_zero_ | mask) & low_mask(row_bits),
-                      low_value = value & low_mask(row_bits);
-  std::uint8_t kept[2 << Address<T>::kRowBits];
-  for (std::size_t k = 0; k < row; ++k) kept[2 * k] = kept[2 * k + 1] = (k & low) == low_value;
-  const bool is_whole = low == 0 && row >= kLanes / 2;
-  const std::uint64_t rows = low_mask(num_qubits_) & ~low_mask(row_bits) & ~known_zero_ & ~mask;
-  const std::uint64_t shift = Address<T>::of(value & ~low_mask(row_bits));
-  const T* all = reinterpret_cast<const T*>(amps());
-  constexpr std::uint64_t kMostParts = 256;
-  const std::uint64_t parts = std::min(bit(std::popcount(rows)), kMostParts);
-  double sums[kMostParts];
-  for_each_part(rows, parts, num_threads_,
-                [&](std::uint64_t part, std::uint64_t index, std::uint64_t count) {
-                  double s[kLanes] = {};
-                  for (; count > 0; --count, index = next_in(index, rows)) {
-                    const T* v = all + 2 * (Address<T>::of(index) ^ shift);
-                    if (is_whole) {
-                      add_squares(v, nullptr, 2 * row, s);
-                    } else if (row >= kLanes / 2) {
-                      add_squares(v, kept, 2 * row, s);
-                    } else {
-                      for (std::size_t k = 0; k < 2 * row; ++k)
-                        s[k] += kept[k] ? double(v[k]) * v[k] : 0;
-                    }
-                  }
-                  sums[part] = tree_sum(s, kLanes);
-                });
+  constexpr std::size_t kRow = std::size_t{2} << Address<T>::kRowBits;
+  const std::uint64_t fixed = known_zero_ | mask, low = fixed & low_mask(Address<T>::kRowBits);
+  std::uint8_t kept[kRow];
+  for (std::size_t k = 0; k < kRow; ++k) kept[k] = ((k / 2 ^ value) & low) == 0;
+  const FixedRows<T> rows(num_qubits_, fixed, value);
+  const T* const all = reinterpret_cast<const T*>(amps());
+  double sums[FixedRows<T>::kMostParts];
+  const std::uint64_t parts = rows.num_parts();
+#pragma omp parallel for num_threads(num_threads_) schedule(static) if (parts > 1)
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    double s[kLanes] = {};
+    rows.for_each_run(part, [&](std::uint64_t first, std::uint64_t count) {
+      const T* const v = all + 2 * first;
+      if (2 * count >= kLanes) {
+        add_squares(v, 2 * count, low ? kept : nullptr, kRow, s);
+      } else {
+        for (std::size_t k = 0; k < 2 * count; ++k)
+          s[k] += kept[k] ? static_cast<double>(v[k]) * v[k] : 0;
+      }
+    });
+    sums[part] = tree_sum(s, kLanes);
+  }
   return tree_sum(sums, parts);
 }
 
@@ -157,10 +167,12 @@ std::vector<double> CpuState<T>::marginals() {
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
       for (std::uint64_t c = 0; c < each; ++c, first = next_in(first, chunks.outside)) {
-        chunk_probabilities(chunks, amps(), first, p.data());
+        const std::uint64_t base = Address<T>::of(first), turn = chunks.turn(base);
+        chunk_probabilities(chunks, amps(), base, p.data());
         double here[FreeChunks<T>::kMostBits] = {};
         const double total = fold(p.data(), chunks.bits, here);
-        for (int b = 0; b < chunks.bits; ++b) mine[chunks.position[b]] += here[b];
+        for (int b = 0; b < chunks.bits; ++b)
+          mine[chunks.position[b]] += turn >> b & 1 ? total - here[b] : here[b];
         for_each_bit(first, [&](int b) { mine[b] += total; });
         mine[kTotal] += total;
       }
@@ -217,8 +229,10 @@ std::vector<double> CpuState<T>::few_outcomes(
   const FreeChunks<T> chunks(num_qubits_, known_zero_);
   const std::uint64_t groups = std::min<std::uint64_t>(chunks.count(), 256);
   std::vector<std::uint32_t> inside(bit(chunks.bits));
-  for (std::uint64_t x = 0; x < inside.size(); ++x)
-    inside[x] = outcome_of(deposit_bits(x, chunks.inside));
+  for (int b = 0; b < chunks.bits; ++b) {
+    const std::uint32_t outcome = outcome_of(bit(chunks.position[b]));
+    for (std::uint64_t x = 0; x < bit(b); ++x) inside[bit(b) + x] = inside[x] | outcome;
+  }
   std::vector<double> bins(groups << k, 0.0);
 #pragma omp parallel num_threads(num_threads_) if (chunks.count() > 1)
   {
@@ -229,9 +243,10 @@ std::vector<double> CpuState<T>::few_outcomes(
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
       for (std::uint64_t c = 0; c < each; ++c, first = next_in(first, chunks.outside)) {
-        chunk_probabilities(chunks, amps(), first, p.data());
-        const std::uint32_t outside = outcome_of(first);
-        for (std::uint64_t x = 0; x < inside.size(); ++x) mine[outside | inside[x]] += p[x];
+        const std::uint64_t base = Address<T>::of(first);
+        chunk_probabilities(chunks, amps(), base, p.data());
+        const std::uint32_t outside = outcome_of(first) ^ inside[chunks.turn(base)];
+        for (std::uint64_t x = 0; x < inside.size(); ++x) mine[outside ^ inside[x]] += p[x];
       }
     }
   }
@@ -259,10 +274,11 @@ std::vector<double> CpuState<T>::many_outcomes(
     place.push_back(static_cast<std::uint32_t>(x));
     outcome.push_back(outcome_of(x));
   }
-  const bool all_chosen = (chosen & low) == low;  // every amplitude of a row another outcome
   std::vector<double> result(bit(k), 0.0);
-  for_each_index(settings, num_threads_, [&](std::uint64_t setting) {
-    const std::uint64_t base = Address<T>::of(setting);
+  const std::uint64_t count = bit(std::popcount(settings));
+#pragma omp parallel for num_threads(num_threads_) schedule(static)
+  for (std::uint64_t c = 0; c < count; ++c) {
+    const std::uint64_t setting = deposit_bits(c, settings), base = Address<T>::of(setting);
     double sums[std::size_t{1} << Address<T>::kRowBits] = {};
     std::uint64_t row = 0;
     do {
@@ -274,11 +290,8 @@ std::vector<double> CpuState<T>::many_outcomes(
       row = next_in(row, rest);
     } while (row);
     const std::uint64_t high = outcome_of(setting) ^ flipped;
-    for (std::size_t j = 0; j < place.size(); ++j) {
-      double& out = result[high ^ outcome[j]];
-      all_chosen ? out = sums[j] : out += sums[j];
-    }
-  });
+    for (std::size_t j = 0; j < place.size(); ++j) result[high ^ outcome[j]] += sums[j];
+  }
   return result;
 }
 

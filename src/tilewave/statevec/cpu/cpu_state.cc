@@ -25,11 +25,40 @@ namespace cpu {
 namespace {
 
 // out = s in, two runs that are apart or the same.
-TW_MULTIVERSION void scale_run(const float* in, float* out, std::size_t count, float s) {
+template <class T>
+[[gnu::always_inline]] inline void scale(const T* in, T* out, std::size_t count, T s) {
+#pragma GCC ivdep
   for (std::size_t k = 0; k < count; ++k) out[k] = in[k] * s;
 }
+TW_MULTIVERSION void scale_run(const float* in, float* out, std::size_t count, float s) {
+  scale(in, out, count, s);
+}
 TW_MULTIVERSION void scale_run(const double* in, double* out, std::size_t count, double s) {
-  for (std::size_t k = 0; k < count; ++k) out[k] = in[k] * s;
+  scale(in, out, count, s);
+}
+
+// Of every two stretches of `half` numbers the second, scaled, to the place of the first.
+template <class T>
+[[gnu::always_inline]] inline void halve(T* v, std::size_t count, std::size_t half, T s) {
+  for (std::size_t k = 0; k < count; k += 2 * half)
+    for (std::size_t j = 0; j < half; ++j) v[k + j] = v[k + half + j] * s;
+}
+template <class T>
+[[gnu::always_inline]] inline void halve_any(T* v, std::size_t count, std::size_t half, T s) {
+  switch (half) {  // short loops of known length
+    case 2:
+      return halve(v, count, 2, s);
+    case 4:
+      return halve(v, count, 4, s);
+    default:
+      return halve(v, count, half, s);
+  }
+}
+TW_MULTIVERSION void halve_run(float* v, std::size_t count, std::size_t half, float s) {
+  halve_any(v, count, half, s);
+}
+TW_MULTIVERSION void halve_run(double* v, std::size_t count, std::size_t half, double s) {
+  halve_any(v, count, half, s);
 }
 
 }  // namespace
@@ -185,22 +214,21 @@ void CpuState<T>::collapse(circuit::Qubit qubit, int outcome, double scale) {
     amps()[0] = {};
     return;
   }
-  const int row_bits = std::min(num_qubits_, Address<T>::kRowBits);
-  const std::uint64_t rows = low_mask(num_qubits_) & ~low_mask(row_bits) & ~known_zero_ & ~bit(p);
+  const FixedRows<T> rows(num_qubits_, known_zero_ | bit(p), 0);
   T* const all = reinterpret_cast<T*>(amps());
   const T s = static_cast<T>(scale);
-  const std::size_t row = std::size_t{2} << row_bits;
-  if (p < row_bits && is_one) {
-    const std::size_t half = std::size_t{2} << p;
-    for_each_index(rows, num_threads_, [&](std::uint64_t index) {
-      T* const v = all + 2 * Address<T>::of(index);
-      for (std::size_t k = 0; k < row; k += 2 * half) scale_run(v + k + half, v + k, half, s);
+  if (p < Address<T>::kRowBits && is_one) {
+    rows.for_each_run_parallel(num_threads_, [&](std::uint64_t first, std::uint64_t count) {
+      halve_run(all + 2 * first, 2 * count, std::size_t{2} << p, s);
     });
   } else if (is_one || s != T(1)) {
+    // what lies side by side at the place it goes to comes in stretches from where it is
     const std::uint64_t from = is_one ? Address<T>::of(bit(p)) : 0;
-    for_each_index(rows, num_threads_, [&](std::uint64_t index) {
-      const std::uint64_t at = Address<T>::of(index);
-      scale_run(all + 2 * (at ^ from), all + 2 * at, row, s);
+    const std::uint64_t stretch = from ? from & (~from + 1) : num_amplitudes();
+    rows.for_each_run_parallel(num_threads_, [&](std::uint64_t first, std::uint64_t count) {
+      const std::uint64_t size = std::min(stretch, count);
+      for (std::uint64_t at = first; at < first + count; at += size)
+        scale_run(all + 2 * (at ^ from), all + 2 * at, 2 * size, s);
     });
   }
   if (is_one) layout_.flips ^= bit(q);

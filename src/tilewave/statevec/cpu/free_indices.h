@@ -19,27 +19,55 @@ constexpr std::uint64_t next_in(std::uint64_t index, std::uint64_t mask) {
   return (index - mask) & mask;
 }
 
-constexpr std::uint64_t kLeastParallel = 1 << 10;  ///< rows of 256 bytes that are worth a thread
+/// Rows of memory of which the positions of `fixed` are as in `value`: in runs as long as they lie
+/// side by side, ascending within parts. Row bits of `fixed` are ignored.
+template <class T>
+class FixedRows {
+ public:
+  FixedRows(int num_qubits, std::uint64_t fixed, std::uint64_t value)
+      : top_(std::min(num_qubits, Address<T>::kTopBits)),
+        low_fixed_(fixed & low_mask(top_) & ~low_mask(Address<T>::kRowBits)),
+        low_value_(value & low_fixed_),
+        high_value_(value & fixed & ~low_mask(top_)),
+        high_free_(low_mask(num_qubits) & ~low_mask(top_) & ~fixed) {
+    const std::uint64_t low_free = low_mask(top_) & ~low_fixed_;
+    run_bits_ = std::countr_one(low_free);
+    inner_ = low_free & ~low_mask(run_bits_);
+  }
 
-/// f(part, first, count): `count` indices of `mask` from `first` on, ascending, for each of `parts`
-/// equal parts (a power of two, at most as many as there are indices).
-template <class F>
-void for_each_part(std::uint64_t mask, std::uint64_t parts, int num_threads, F f) {
-  const std::uint64_t each = bit(std::popcount(mask)) / parts;
-  const bool is_large = each * parts >= kLeastParallel;
-#pragma omp parallel for num_threads(num_threads) schedule(static) if (is_large)
-  for (std::uint64_t part = 0; part < parts; ++part) f(part, deposit_bits(part * each, mask), each);
-}
+  /// Parts in which to go over them side by side: at most kMostParts, the same on every machine.
+  static constexpr std::uint64_t kMostParts = 256;
+  std::uint64_t num_parts() const { return std::min(bit(std::popcount(high_free_)), kMostParts); }
+  /// f(memory index of the first amplitude, number of amplitudes) for all runs of a part.
+  template <class F>
+  void for_each_run(std::uint64_t part, F f) const {
+    const std::uint64_t each = bit(std::popcount(high_free_)) / num_parts();
+    std::uint64_t high = deposit_bits(part * each, high_free_);
+    for (std::uint64_t k = 0; k < each; ++k, high = next_in(high, high_free_)) {
+      const std::uint64_t folded = Address<T>::of(high | high_value_);
+      const std::uint64_t base = (folded & ~low_mask(top_)) | ((low_value_ ^ folded) & low_fixed_);
+      std::uint64_t inner = 0;
+      do {
+        f(base | inner, bit(run_bits_));
+        inner = next_in(inner, inner_);
+      } while (inner);
+    }
+  }
+  /// The same for all parts, on several threads.
+  template <class F>
+  void for_each_run_parallel(int num_threads, F f) const {
+    const std::uint64_t parts = num_parts();
+#pragma omp parallel for num_threads(num_threads) schedule(static) if (parts > 1)
+    for (std::uint64_t part = 0; part < parts; ++part) for_each_run(part, f);
+  }
 
-/// f(index) for all indices of `mask`.
-template <class F>
-void for_each_index(std::uint64_t mask, int num_threads, F f) {
-  const std::uint64_t parts = std::min<std::uint64_t>(bit(std::popcount(mask)), 256);
-  for_each_part(mask, parts, num_threads,
-                [&](std::uint64_t, std::uint64_t index, std::uint64_t count) {
-                  for (; count > 0; --count, index = next_in(index, mask)) f(index);
-                });
-}
+ private:
+  int top_;  // bits from here on are folded into those below
+  std::uint64_t low_fixed_, low_value_;
+  std::uint64_t high_value_, high_free_;
+  int run_bits_ = 0;
+  std::uint64_t inner_ = 0;  // free positions above a run
+};
 
 /// The free indices in chunks of up to 2^12: the lowest free positions are those inside a chunk.
 /// A chunk's amplitudes lie in runs of 2^run_bits in memory.
@@ -59,17 +87,9 @@ struct FreeChunks {
 
   std::uint64_t count() const { return bit(std::popcount(outside)); }
 
-  /// f(k, pointer): the run of 2^run_bits amplitudes from the chunk's k-th on, for all runs in
-  /// about the order of their memory. `first`: the chunk's first physical index.
-  template <class F>
-  void for_each_run(const Complex<T>* amps, std::uint64_t first, F f) const {
-    const std::uint64_t base = Address<T>::of(first);
-    const std::uint64_t turn = is_straight ? (base & low_mask(bits)) >> run_bits : 0;
-    for (std::uint64_t m = 0; m < offset.size(); ++m) {
-      const std::uint64_t run = m ^ turn;
-      f(run << run_bits, amps + (base ^ offset[run]));
-    }
-  }
+  /// A chunk without gaps is taken in the order of its memory: place k is then the index
+  /// k ^ turn(base), `base` being the memory index of its first physical index.
+  std::uint64_t turn(std::uint64_t base) const { return is_straight ? base & low_mask(bits) : 0; }
 
   std::uint64_t inside = 0;               ///< positions
   std::uint64_t outside = 0;              ///< positions
