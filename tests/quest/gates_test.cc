@@ -246,3 +246,62 @@ TEST(Gates, FourierTransform) {
     }
   });
 }
+
+// Gates between observations on 8 qubits, where a row of the CPU engine's tiles is a quarter of the
+// state: each total of a unitary circuit is 1, and the state that of the reference.
+TEST(Gates, ControlledNotsIntoRows) {
+  Pair s(8, false);
+  initZeroState(s.q);
+  s.ref.a.assign(s.ref.a.size(), 0);
+  s.ref.a[0] = 1;
+  const auto rotate = [&](int q, double angle) {
+    rotateY(s.q, q, static_cast<qreal>(angle));
+    s.ref.both({q}, pauli_rotation({2}, angle));
+  };
+  for (int q = 0; q < 8; ++q) rotate(q, 0.3 + 0.1 * q);
+  EXPECT_NEAR(calcTotalProb(s.q), 1, kTolerance);
+  for (int control = 0; control < 8; ++control) {
+    for (int target = 0; target < 8; ++target) {
+      if (control == target) continue;
+      rotate((target + 7) % 8, 0.2);
+      controlledNot(s.q, control, target);
+      s.ref.both({target}, pauli(1), {control});
+      rotate(target, 0.13);
+      EXPECT_NEAR(calcTotalProb(s.q), 1, kTolerance);
+    }
+  }
+  s.check("controlled X into rows");
+}
+
+// 22 qubits, in double precision the least at which passes are widened: X that waits on a position
+// must come along when the state is brought to the order of basis states.
+TEST(Gates, SettledAsMeasured) {
+  Qureg q = createQureg(22, environment());
+  for (const int k : {10, 0}) rotateY(q, k, 2);
+  Qureg other = createCloneQureg(q, environment());
+  pauliZ(other, 10);
+  const double one = std::pow(std::sin(1), 2);
+  EXPECT_NEAR(calcProbOfOutcome(q, 10, 1), one, kTolerance);
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 1 - 2 * one, kTolerance);
+  pauliX(q, 10);
+  pauliX(q, 5);
+  EXPECT_NEAR(calcProbOfOutcome(q, 10, 1), 1 - one, kTolerance);
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 0, kTolerance);
+  pauliX(other, 5);
+  // X Z between the same state: <q|XZ|q> = 0 for real amplitudes
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 0, kTolerance);
+  copyStateFromGPU(q);
+  double sum = 0, total = 0;
+  const auto first = static_cast<std::size_t>(q.chunkId * q.numAmpsPerChunk);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(q.numAmpsPerChunk); ++k) {
+    const double p = std::norm(cplx(q.stateVec.real[k], q.stateVec.imag[k]));
+    total += p;
+    if ((first + k) >> 10 & 1) sum += p;
+  }
+  if (q.numChunks == 1) {
+    EXPECT_NEAR(total, 1, kTolerance);
+    EXPECT_NEAR(sum, 1 - one, kTolerance);
+  }
+  destroyQureg(other, environment());
+  destroyQureg(q, environment());
+}

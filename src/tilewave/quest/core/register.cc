@@ -129,6 +129,7 @@ void Register::changed() {
 // Nothing waits while the arrays are open, and the state is as they show it.
 void Register::upload() {
   forget_answers();
+  log_.comment("amplitudes are written to stateVec here");
   const statevec::State::Range shown = share_shown();
   const void *real = mirror_.real(), *imag = mirror_.imag();
   const bool is_double = precision_ == statevec::Precision::kDouble;
@@ -205,7 +206,13 @@ void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
 void Register::matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
                       Sides sides) {
   changed();
-  if (log_.is_recording()) log_.matrix(controls.qubits, controls.values, targets, m);
+  if (log_.is_recording()) {
+    if (is_density_ && sides == Sides::kLeft) {
+      log_.comment("a matrix from the left alone stands here: OpenQASM 2 has none");
+    } else {
+      log_.matrix(controls.qubits, controls.values, targets, m);
+    }
+  }
   if (is_density_ && sides == Sides::kBoth) {
     const auto n = static_cast<std::uint32_t>(num_qubits_);
     append_matrix({circuit::column_qubits(controls.qubits, n), controls.values},
