@@ -305,3 +305,48 @@ TEST(Gates, SettledAsMeasured) {
   destroyQureg(other, environment());
   destroyQureg(q, environment());
 }
+
+// Operators on all qubits of small registers, which may be more than a rank's share has.
+TEST(Gates, AsWideAsTheRegister) {
+  for (int n = 2; n <= 5; ++n) {
+    if (1 << n < environment().numRanks) continue;
+    for (const bool density : {false, true}) {
+      SCOPED_TRACE(std::to_string(n) + (density ? " qubits, density matrix" : " qubits"));
+      Pair s(n, density);
+      const Bits all = random_qubits(n, n);
+      const Matrix u = random_unitary(n), any = random_matrix(n - 1);
+      Bits t(all);
+      const MatrixN wide(u), under(any);
+      hadamard(s.q, 0);
+      s.ref.both({0}, {std::sqrt(0.5), std::sqrt(0.5), std::sqrt(0.5), -std::sqrt(0.5)});
+      multiQubitUnitary(s.q, t.data(), n, wide.value);
+      s.ref.both(all, u);
+      s.check("multiQubitUnitary");
+      applyMultiControlledMatrixN(s.q, t.data(), 1, t.data() + 1, n - 1, under.value);
+      s.ref.left(Bits(all.begin() + 1, all.end()), any, {all[0]});
+      s.check("applyMultiControlledMatrixN");
+      sqrtSwapGate(s.q, 1, 0);
+      const cplx p(0.5, 0.5), m(0.5, -0.5);
+      s.ref.both({1, 0}, {1, 0, 0, 0, 0, p, m, 0, 0, m, p, 0, 0, 0, 0, 1});
+      swapGate(s.q, 0, 1);
+      s.ref.both({0, 1}, {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1});
+      const Matrix two = random_unitary(2);
+      twoQubitUnitary(s.q, 1, 0, matrix4(two));
+      s.ref.both({1, 0}, two);
+      s.check("two qubits");
+      if (!density) continue;
+      const double kept = std::sqrt(0.7), lost = std::sqrt(0.3);
+      mixDamping(s.q, 1, qreal(0.3));
+      s.ref.channel({1}, {{1, 0, 0, kept}, {0, lost, 0, 0}});
+      ComplexMatrix4 ops[1] = {matrix4(two)};
+      mixTwoQubitKrausMap(s.q, 0, 1, ops, 1);
+      s.ref.channel({0, 1}, {two});
+      s.check("channels");
+    }
+  }
+  if (2 < environment().numRanks) return;
+  Pair rho(1, true);
+  mixDamping(rho.q, 0, qreal(0.5));
+  rho.ref.channel({0}, {{1, 0, 0, std::sqrt(0.5)}, {0, std::sqrt(0.5), 0, 0}});
+  rho.check("a channel on the only qubit");
+}
