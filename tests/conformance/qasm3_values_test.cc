@@ -30,8 +30,7 @@ std::string head() { return "OPENQASM 3.0; include \"stdgates.inc\";"; }
 
 // What a program without randomness leaves in its registers, the last declared first.
 std::string outcome(const std::string& program, const io::ProgramInputs& inputs = {}) {
-  const circuit::Circuit c =
-      io::parse_circuit(head() + program + "bit last = 1;", "test", inputs);
+  const circuit::Circuit c = io::parse_circuit(head() + program + "bit last = 1;", "test", inputs);
   simulate::Options options;
   options.shots = 1;
   options.seed = 1;
@@ -80,8 +79,10 @@ std::string with_values(Way way, const std::string& type, int n, Bits u, Bits v,
   if (way == Way::kMeasured) {
     text += type + " a = m; " + type + " b = w; r = " + result + ";";
   } else {
-    text += "qubit t; x t; " + type + " a = m; " + type + " b = w; bit go = measure t;"
-            "while (go) { r = " + result + "; a = b; b = a; reset t; go = measure t; }";
+    text += "qubit t; x t; " + type + " a = m; " + type +
+            " b = w; bit go = measure t;"
+            "while (go) { r = " +
+            result + "; a = b; b = a; reset t; go = measure t; }";
   }
   return text + "m = 0; w = 0;";
 }
@@ -111,7 +112,8 @@ TEST(Qasm3Values, angles_with_a_size_are_unsigned_integers) {
       {"a / 3", [](Bits a, Bits, int) { return a / 3; }},
       {"a / b", [](Bits a, Bits b, int) { return a / b; }, true},
       {"rotl(a, 1)", [](Bits a, Bits, int n) { return a << 1 | a >> (n - 1); }},
-      {"rotr(a, 3)", [](Bits a, Bits, int n) {
+      {"rotr(a, 3)",
+       [](Bits a, Bits, int n) {
          const int by = 3 % n;
          return by == 0 ? a : a >> by | a << (n - by);
        }},
@@ -149,7 +151,8 @@ TEST(Qasm3Values, integers_of_64_bits_are_unsigned_where_they_say_so) {
     const char* want;
   } cases[] = {
       {"uint[64] a = \"1111111111111111111111111111111111111111111111111111111111111111\";"
-       "uint[64] two = 2; bit r = a > two; bit s = a / two == 9223372036854775807; bit t = a >> 63 == 1;"
+       "uint[64] two = 2; bit r = a > two; bit s = a / two == 9223372036854775807; bit t = a >> 63 "
+       "== 1;"
        "bit u = float(a) > 1.0e19; bit v = a + 1 == 0;",
        "1 1 1 1 1"},
       {"int a = -8; bit r = a / 2 == -4; bit s = a >> 1 == -4; bit t = a % 3 == -2; bit u = a < 1;",
@@ -186,8 +189,8 @@ TEST(Qasm3Values, floats_become_the_nearest_angle_and_back) {
     EXPECT_EQ(outcome(set + "angle[" + n + "] a = " + c.value + "; bit[" + n + "] r = a;"), c.bits)
         << c.value;
     // the same of a number that depends on a measured bit, and of one that the circuit computes
-    const std::string measured = "bit m; x q; m = measure q; float f = " + std::string(c.value) +
-                                 " + (1 - m);";
+    const std::string measured =
+        "bit m; x q; m = measure q; float f = " + std::string(c.value) + " + (1 - m);";
     EXPECT_EQ(result_of(outcome("bit[" + n + "] r;" + set + measured + "angle[" + n +
                                 "] a = f; r = a; m = 0;")),
               c.bits)
@@ -243,9 +246,10 @@ TEST(Qasm3Values, times_compare_exactly) {
                     "r[5] = 500ns / 1us == 0.5; duration d = 2 * 5ns - 1e-8s; r[6] = d == 0ns;"
                     "r[7] = -d <= 0\xC2\xB5s;"),
             "11111111");
-  EXPECT_EQ(outcome("qubit q; duration a = 1us; duration b = 4us; float f = a / b; bit r = f == 0.25;"
-                    "bit s = b / (2 * a) == 2.0; for duration d in {1ns, 2ns} delay[d] q;"),
-            "1 1");
+  EXPECT_EQ(
+      outcome("qubit q; duration a = 1us; duration b = 4us; float f = a / b; bit r = f == 0.25;"
+              "bit s = b / (2 * a) == 2.0; for duration d in {1ns, 2ns} delay[d] q;"),
+      "1 1");
 }
 
 TEST(Qasm3Values, loops_over_bits_floats_rows_and_sets) {
@@ -285,10 +289,13 @@ TEST(Qasm3Values, arrays_have_rows_and_slices) {
     const char* program;
     int want;
   } cases[] = {
-      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; array[int, 2] b = a[2]; n = b[0] * 10 + b[1];",
+      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; array[int, 2] b = a[2]; n = b[0] * 10 + "
+       "b[1];",
        56},
-      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; a[0] = a[2]; n = a[0, 0] * 10 + a[0][1];", 56},
-      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; a[0:1] = a[1:2]; n = a[0, 1] * 10 + a[1, 1];",
+      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; a[0] = a[2]; n = a[0, 0] * 10 + a[0][1];",
+       56},
+      {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; a[0:1] = a[1:2]; n = a[0, 1] * 10 + a[1, "
+       "1];",
        46},
       {"array[int, 3, 2] a = {{1, 2}, {3, 4}, {5, 6}}; array[int, 3, 2] b; b[1:2, 0] = a[0:1, 1];"
        "n = b[1, 0] * 10 + b[2, 0];",
@@ -429,14 +436,16 @@ TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
       {"qubit x; x x;", "'x' names qubits here, not a gate"},
       {"qubit q; bit h; h q;", "'h' names bits here, not a gate"},
       {"qubit q; int if = 2;", "'if' cannot be declared: it is a word of the language"},
-      {"qubit q; array[int, 2, 2] a; a[0] = 1;", "this is a single value where an array of 2 is needed"},
+      {"qubit q; array[int, 2, 2] a; a[0] = 1;",
+       "this is a single value where an array of 2 is needed"},
       {"qubit q; array[int, 2, 2] a; array[int, 3] b; a[0] = b;",
        "this is an array of 3 where an array of 2 is needed"},
       {"qubit q; array[int, 2] a; array[uint, 2] b; a = b;", "arrays of different types"},
       {"qubit q; const array[int, 2] a = {1, 2}; a[0:1] = {3, 4};", "'a' is constant"},
       {"qubit q; array[int, 2] a; int b = a[0:1];",
        "this is a part of an array: an element has 1 index"},
-      {"qubit q; array[int, 2] a; a[{0, 1}] = {1, 2};", "an array has no index of numbers in braces"},
+      {"qubit q; array[int, 2] a; a[{0, 1}] = {1, 2};",
+       "an array has no index of numbers in braces"},
       {"def f(readonly array[int, 4] v) { } qubit q; array[int, 2] a; f(a ++ a);",
        "joined arrays are no argument"},
       {"qubit q; float f = 0.1; for float x in [0:f:1e9] { }", "this range is too long"},
@@ -447,8 +456,8 @@ TEST(Qasm3Values, one_error_for_what_the_language_does_not_define) {
       {"qubit[12] q; x q[0:2:14];", "index 14 is out of range"},
   };
   for (const auto& c : cases) {
-    EXPECT_NE(error_of(c.program).find(c.error), std::string::npos)
-        << c.program << "\n" << error_of(c.program);
+    EXPECT_NE(error_of(c.program).find(c.error), std::string::npos) << c.program << "\n"
+                                                                    << error_of(c.program);
   }
 }
 
@@ -463,7 +472,8 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
       {"input bit[4] v; bit[4] r = v;", "9", "1001"},
       {"input bit[8] v; bit[8] r = v;", "0x1f", "00011111"},
       {"input bit[4] v; bit[4] r = v;", "0b11", "0011"},
-      {"input bit[3] v; bit[3] r = v;", "9", "'v' must be from 0 to 7, or a row of 3 bits, not '9'"},
+      {"input bit[3] v; bit[3] r = v;", "9",
+       "'v' must be from 0 to 7, or a row of 3 bits, not '9'"},
       {"input bit[3] v; bit[3] r = v;", "1011", "must be from 0 to 7, or a row of 3 bits"},
       {"input bit[3] v; bit[3] r = v;", "\"1011\"", "must have 3 bits, not '\"1011\"'"},
       {"input bit[3] v; bit[3] r = v;", "-1", "must be from 0 to 7"},
@@ -478,7 +488,8 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
       {"input int v; bit r = v == 8;", "2^3", "1"},
       {"input uint v; bit r = v == 9223372036854775807;", "0x7fffffffffffffff", "1"},
       {"input uint v; bit r = 1;", "18446744073709551615", "1"},
-      {"input uint v; bit r = 1;", "18446744073709551616", "must be from 0 to 18446744073709551615"},
+      {"input uint v; bit r = 1;", "18446744073709551616",
+       "must be from 0 to 18446744073709551615"},
       {"input uint[4] v; bit r = 1;", "-3", "must be from 0 to 15"},
       {"input float v; bit r = v == pi / 2;", "pi/2", "1"},
       {"input float v; bit r = 1;", "abc", "must be a number: unknown name 'abc' in an expression"},
@@ -496,7 +507,8 @@ TEST(Qasm3Values, inputs_are_read_in_the_type_of_their_declaration) {
     if (error == "no error") {
       EXPECT_EQ(outcome(program, {{"v", c.value}}), c.want) << program << " " << c.value;
     } else {
-      EXPECT_NE(error.find(c.want), std::string::npos) << program << " " << c.value << "\n" << error;
+      EXPECT_NE(error.find(c.want), std::string::npos) << program << " " << c.value << "\n"
+                                                       << error;
     }
   }
 }
@@ -519,7 +531,8 @@ std::vector<cplx> column(const std::string& program, int num_qubits) {
   return out;
 }
 
-void expect_near(const std::vector<cplx>& got, const std::vector<cplx>& want, const std::string& of) {
+void expect_near(const std::vector<cplx>& got, const std::vector<cplx>& want,
+                 const std::string& of) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t k = 0; k < want.size(); ++k) {
     EXPECT_LT(std::abs(got[k] - want[k]), 1e-14) << of << " " << k << " " << got[k] << want[k];
@@ -544,7 +557,8 @@ TEST(Qasm3Phase, U_has_the_phase_of_the_specification_everywhere) {
   for (const char* program :
        {"U(.3,.4,.5) q; inv @ U(.3,.4,.5) q;", "pow(2) @ U(.3,.4,.5) q; pow(-2) @ U(.3,.4,.5) q;",
         "pow(0.5) @ U(.3,.4,.5) q; pow(0.5) @ U(.3,.4,.5) q; inv @ U(.3,.4,.5) q;",
-        "gate g a { U(.3,.4,.5) a; } g q; inv @ g q;", "def f(qubit a) { U(.3,.4,.5) a; } f(q); inv @ U(.3,.4,.5) q;",
+        "gate g a { U(.3,.4,.5) a; } g q; inv @ g q;",
+        "def f(qubit a) { U(.3,.4,.5) a; } f(q); inv @ U(.3,.4,.5) q;",
         "u3(.3,.4,.5) q; inv @ u3(.3,.4,.5) q;", "u2(.3,.4) q; inv @ u2(.3,.4) q;",
         "u3(.3,.4,.5) q; gphase(.6) ; inv @ U(.3,.4,.5) q;",
         "bit c; c = measure q; if (!c) { U(.3,.4,.5) q; inv @ U(.3,.4,.5) q; }",
@@ -557,13 +571,13 @@ TEST(Qasm3Phase, U_has_the_phase_of_the_specification_everywhere) {
   // u3 is the U of OpenQASM 2, Rz Ry Rz
   const cplx turn = std::exp(cplx(0, -.6));
   expect_near(column("qubit q; u3(.3,.4,.5) q;", 1), {turn * u[0], turn * u[2]}, "u3");
-  expect_near(column("qubit q; u2(.4,.5) q;", 1),
-              column("qubit q; u3(pi/2,.4,.5) q;", 1), "u2");
+  expect_near(column("qubit q; u2(.4,.5) q;", 1), column("qubit q; u3(pi/2,.4,.5) q;", 1), "u2");
   // controlled phases
   expect_near(column("qubit[2] q; x q[0]; ctrl @ gphase(.5) q[0]; negctrl @ gphase(.7) q[1];", 2),
               {zero, std::exp(cplx(0, 1.2)), zero, zero}, "ctrl @ gphase");
   expect_near(column("qubit[2] q; x q; ctrl(2) @ gphase(.5) q[0], q[1]; inv @ ctrl @ pow(2) @ "
-                     "gphase(.1) q[1];", 2),
+                     "gphase(.1) q[1];",
+                     2),
               {zero, zero, zero, std::exp(cplx(0, .3))}, "ctrl(2) @ gphase");
 }
 
@@ -571,11 +585,14 @@ TEST(Qasm3Phase, a_phase_before_the_end_of_the_program_counts_in_every_shot) {
   // one shot ends early, the phases before count in both
   for (const char* start : {"", "x q[1];"}) {
     const auto got = column("qubit[2] q; bit c; U(.2,0,0) q[0]; " + std::string(start) +
-                            "c = measure q[1]; if (c) end; U(.4,0,0) q[0]; U(-.4,0,0) q[0];", 2);
+                                "c = measure q[1]; if (c) end; U(.4,0,0) q[0]; U(-.4,0,0) q[0];",
+                            2);
     const auto u = specified_u(.2, 0, 0);
     const cplx zero = 0;
     const bool early = *start != '\0';
-    expect_near(got, early ? std::vector<cplx>{zero, zero, u[0], u[2]} : std::vector<cplx>{u[0], u[2], zero, zero},
+    expect_near(got,
+                early ? std::vector<cplx>{zero, zero, u[0], u[2]}
+                      : std::vector<cplx>{u[0], u[2], zero, zero},
                 start);
   }
 }
@@ -589,16 +606,19 @@ TEST(Qasm3Notes, what_is_read_but_not_meant_leaves_one_note) {
   EXPECT_EQ(notes(v3 + "qubit q; int i = 3 / 2; rx(4 / 2) q; rx(pi / 3) q; rx(1.0 / 3) q;"), "");
   EXPECT_EQ(notes(v3 + "qubit[12] q;\nlet e = q[0:2:12]; x e; let f = q[1:2:12]; x f;"),
             "line 2: this range names index 12 of 12 elements, which is left out\n");
-  EXPECT_EQ(notes("OPENQASM 3.0;\nqubit q;\nU(1,2,3) q; gphase(1);\nh q; x q;"),
-            "line 4: gate 'h' is known here without an include: elsewhere the program needs include "
-            "\"stdgates.inc\";\n");
+  EXPECT_EQ(
+      notes("OPENQASM 3.0;\nqubit q;\nU(1,2,3) q; gphase(1);\nh q; x q;"),
+      "line 4: gate 'h' is known here without an include: elsewhere the program needs include "
+      "\"stdgates.inc\";\n");
   EXPECT_EQ(notes("OPENQASM 3.0; qubit[2] q; cnot q[0], q[1]; h q;"), "");
-  EXPECT_EQ(notes("OPENQASM 2.0;\nqreg q[2];\nU(1,2,3) q[0]; CX q[0],q[1];\nh q;"),
-            "line 4: gate 'h' is known here without an include: elsewhere the program needs include "
-            "\"qelib1.inc\";\n");
-  EXPECT_EQ(notes("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; qreg Q[2]; creg C[1]; h q;"),
-            "line 1: 'Q' is read, but names of OpenQASM 2 start with a small letter: other programs "
-            "may refuse it\n");
+  EXPECT_EQ(
+      notes("OPENQASM 2.0;\nqreg q[2];\nU(1,2,3) q[0]; CX q[0],q[1];\nh q;"),
+      "line 4: gate 'h' is known here without an include: elsewhere the program needs include "
+      "\"qelib1.inc\";\n");
+  EXPECT_EQ(
+      notes("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; qreg Q[2]; creg C[1]; h q;"),
+      "line 1: 'Q' is read, but names of OpenQASM 2 start with a small letter: other programs "
+      "may refuse it\n");
   EXPECT_NE(notes("OPENQASM 2.0; gate G a { } qreg q[1]; G q[0];").find("'G' is read"),
             std::string::npos);
   EXPECT_NE(notes(v3 + "qubit t; h t;").find("'t' is a gate of stdgates.inc as well"),

@@ -129,8 +129,8 @@ TEST(Classical, what_is_guarded_does_not_fail) {
         return e.constant(type, 64, real ? bits(static_cast<double>(k)) : k);
       };
       const auto x = e.add({Operator::kCast, type, 64, e.bits(0, 3), -1, 0});
-      const auto test = e.add({is_or ? Operator::kEqual : Operator::kNotEqual, Type::kBool, 1, x,
-                               constant(0), 0});
+      const auto test = e.add(
+          {is_or ? Operator::kEqual : Operator::kNotEqual, Type::kBool, 1, x, constant(0), 0});
       const auto part = e.add({Operator::kDiv, type, 64, constant(12), x, 0});
       const auto more = e.add({Operator::kGreater, Type::kBool, 1, part, constant(2), 0});
       e.add({is_or ? Operator::kOr : Operator::kAnd, Type::kBool, 1, test, more, 0});
@@ -150,7 +150,8 @@ TEST(Classical, what_is_guarded_does_not_fail) {
   }
   ClassicalExpr round;
   round.constant(Type::kFloat, 64, bits(2.5));
-  round.add({Operator::kCall, Type::kFloat, 64, 0, -1, static_cast<std::uint64_t>(Function::kRound)});
+  round.add(
+      {Operator::kCall, Type::kFloat, 64, 0, -1, static_cast<std::uint64_t>(Function::kRound)});
   EXPECT_EQ(evaluate(round, {}), bits(2));
 }
 

@@ -112,9 +112,10 @@ int main(int argc, char** argv) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";
     return fail(ExitCode::kResources,
-                has_qubits ? "out of memory: this machine has too little for the circuit, its state "
-                             "and what is asked of it (fewer gates, qubits or shots need less)"
-                           : "out of memory: this machine has too little for it");
+                has_qubits
+                    ? "out of memory: this machine has too little for the circuit, its state "
+                      "and what is asked of it (fewer gates, qubits or shots need less)"
+                    : "out of memory: this machine has too little for it");
   } catch (const std::exception& e) {
     return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }

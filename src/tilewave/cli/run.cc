@@ -183,9 +183,10 @@ void add_run_command(CLI::App& app) {
   c->add_option("FILE", flags->file,
                 "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
       ->required();
-  c->add_option("--input", flags->inputs,
-                "name=value: an input of an OpenQASM 3 program, a number, an expression (theta=pi/2), "
-                "a row of bits (b=0101), true, false or a time (t=100ns)")
+  c->add_option(
+       "--input", flags->inputs,
+       "name=value: an input of an OpenQASM 3 program, a number, an expression (theta=pi/2), "
+       "a row of bits (b=0101), true, false or a time (t=100ns)")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");

@@ -9,8 +9,8 @@
 
 namespace tilewave::io {
 
-/// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: qsim's format starts with the
-/// number of qubits, OpenQASM 3 with its version, or without one it looks like it
+/// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: qsim's format starts with
+/// the number of qubits, OpenQASM 3 with its version, or without one it looks like it
 /// (qasm_version.h). "-" is the standard input. `inputs` are for OpenQASM 3. Throws Error(kInput)
 /// for a file that cannot be read and for what is wrong in it, Error(kResources) for a circuit that
 /// does not fit the memory.

@@ -131,8 +131,8 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
     }
   }
   if (*num_qubits && *num_qubits != qubits) {
-    n.fail("acts on " + counted(static_cast<std::uint64_t>(qubits), "qubit") + ", those before it on " +
-           std::to_string(*num_qubits));
+    n.fail("acts on " + counted(static_cast<std::uint64_t>(qubits), "qubit") +
+           ", those before it on " + std::to_string(*num_qubits));
   }
   *num_qubits = qubits;
   return m;
@@ -160,8 +160,7 @@ Channel read_pauli(const Node& n) {
   for (const auto& [word, value] : all.value.items()) {
     const Node entry{value, all.path + "." + printable(word)};
     if (size && word.size() != size) {
-      entry.fail("has " + counted(word.size(), "letter") + ", others have " +
-                 std::to_string(size));
+      entry.fail("has " + counted(word.size(), "letter") + ", others have " + std::to_string(size));
     }
     size = word.size();
     if (size < 1 || size > static_cast<std::size_t>(circuit::kMaxChannelQubits)) {
@@ -247,8 +246,7 @@ Channel read_mixture(const Node& n) {
       }
       if (num_qubits && num_qubits != gate->num_targets) {
         name.fail("acts on " + counted(static_cast<std::uint64_t>(gate->num_targets), "qubit") +
-                  ", those before it on " +
-                  std::to_string(num_qubits));
+                  ", those before it on " + std::to_string(num_qubits));
       }
       num_qubits = gate->num_targets;
       u.push_back(circuit::gate_matrix(gate->id, params));
@@ -422,8 +420,7 @@ circuit::NoiseRule read_rule(const Node& n) {
     const int count = static_cast<int>(rule.acts_on.size());
     if (rule.channel->num_qubits != 1 && count != rule.channel->num_qubits) {
       list.fail("names " + counted(static_cast<std::uint64_t>(count), "qubit") + ", channel '" +
-                rule.channel->name +
-                "' acts on " + std::to_string(rule.channel->num_qubits));
+                rule.channel->name + "' acts on " + std::to_string(rule.channel->num_qubits));
     }
   }
   const Node where = n.at(rule.before ? "before" : "after", "");
@@ -490,7 +487,8 @@ json parse_json(std::string_view text, const std::string& name) {
   return json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+    if (event == json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second) {
       Node{parsed, name}.fail("the key " + parsed.dump() + " stands twice in one object");
     }
     return true;
@@ -508,8 +506,7 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
     const std::size_t at = std::min(error.byte ? error.byte - 1 : 0, text.size());
     fail_at({name, text}, at, "this is no JSON");
   } catch (const json::out_of_range&) {
-    throw Error(ExitCode::kInput,
-                without_controls(name) + ": a number is too large for a double");
+    throw Error(ExitCode::kInput, without_controls(name) + ": a number is too large for a double");
   }
   const Node top{root, name};
   top.need_object();

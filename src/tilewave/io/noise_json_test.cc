@@ -88,7 +88,8 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
        "m.json: the key \"readout\" stands twice in one object"},
       {channel_error(after + R"("channel": "bit_flip", "p": 0.1, "p": 0.2)"),
        "m.json: the key \"p\" stands twice in one object"},
-      {channel_error(after + R"("channel": "pauli", "probabilities": {"X": 0.1, "Z": 0, "X": 0.1})"),
+      {channel_error(after +
+                     R"("channel": "pauli", "probabilities": {"X": 0.1, "Z": 0, "X": 0.1})"),
        "m.json: the key \"X\" stands twice in one object"},
       {channel_error(after + R"("channel": "bit_flip", "p\u001b[31m": 1)"),
        "channels[0]: has no key \"p [31m\""},
@@ -152,7 +153,10 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
     EXPECT_NE(c.found.find(c.wanted), std::string::npos) << c.found << "\n  wanted: " << c.wanted;
   }
   // one key in several objects is no repetition, and long words do not fill the screen
-  EXPECT_EQ(channel_error(R"("after": "x", "channel": "bit_flip", "p": 0.1}, {"after": "y", "channel": "bit_flip", "p": 0.1)"), "");
+  EXPECT_EQ(
+      channel_error(
+          R"("after": "x", "channel": "bit_flip", "p": 0.1}, {"after": "y", "channel": "bit_flip", "p": 0.1)"),
+      "");
   const std::string name(1 << 20, 'a');
   for (const std::string& text :
        {channel_error("\"" + name + "\": 1"), channel_error("\"channel\": \"" + name + "\""),

@@ -133,8 +133,8 @@ class PauliParser {
 
   void dense(PauliTerm& t, std::string_view string) const {
     if (string.size() > num_qubits_) {
-      fail(concat({"this string is for ", counted(string.size(), "qubit"),
-                   ", the circuit has ", std::to_string(num_qubits_)}));
+      fail(concat({"this string is for ", counted(string.size(), "qubit"), ", the circuit has ",
+                   std::to_string(num_qubits_)}));
     }
     for (std::size_t k = 0; k < string.size(); ++k) {
       put(t, string[k], order_ == PauliOrder::kFirstIsQubit0 ? k : string.size() - 1 - k);

@@ -136,13 +136,15 @@ class Parser {
       lexer_->fail(name, concat({"the register '", name.text, "' is declared twice"}));
     }
     if (scope_.is_own(name.text)) {
-      lexer_->fail(name, concat({"'", name.text, "' is a gate: choose another name for the register"}));
+      lexer_->fail(name,
+                   concat({"'", name.text, "' is a gate: choose another name for the register"}));
     }
     hides_gates_ |= scope_.find(name.text) != nullptr;
     if (has_library_ && is_of_qelib1(name.text)) {
       note(name, "gate name",
-           concat({"'", name.text, "' is a gate of qelib1.inc as well: here it is the register, other "
-                                   "programs may refuse it"}));
+           concat({"'", name.text,
+                   "' is a gate of qelib1.inc as well: here it is the register, other "
+                   "programs may refuse it"}));
     }
     lexer_->expect(TokenKind::kLeftBracket, "'['");
     const Token size = lexer_->expect(TokenKind::kInteger, "a register's size");
@@ -174,11 +176,10 @@ class Parser {
                                   "' is a register, '", bit.text(), "' is not"}));
     }
     if (from.whole && from.reg->size != to.reg->size) {
-      lexer_->fail(to.at,
-                   concat({"measure needs as many classical bits as qubits: '", from.text(),
-                           "' has ", counted(count, "qubit"), ", '", to.text(), "' has ",
-                           counted(to.reg->size, "bit"),
-                           " (declare them with one size, or measure single bits)"}));
+      lexer_->fail(to.at, concat({"measure needs as many classical bits as qubits: '", from.text(),
+                                  "' has ", counted(count, "qubit"), ", '", to.text(), "' has ",
+                                  counted(to.reg->size, "bit"),
+                                  " (declare them with one size, or measure single bits)"}));
     }
     charge(from.at, count);
     for (std::uint32_t k = 0; k < count && !never_; ++k) {
@@ -339,8 +340,9 @@ class Parser {
     if (!gate.table || name.text == "U" || name.text == "CX") return;
     has_library_ = true;
     note(name, "library",
-         concat({"gate '", name.text, "' is known here without an include: elsewhere the program "
-                                      "needs include \"qelib1.inc\";"}));
+         concat({"gate '", name.text,
+                 "' is known here without an include: elsewhere the program "
+                 "needs include \"qelib1.inc\";"}));
   }
 
   // A warning of its kind, once a program.
@@ -363,8 +365,9 @@ class Parser {
     }
     if (name.text[0] < 'a' || name.text[0] > 'z') {
       note(name, "name",
-           concat({"'", name.text, "' is read, but names of OpenQASM 2 start with a small letter: "
-                                   "other programs may refuse it"}));
+           concat({"'", name.text,
+                   "' is read, but names of OpenQASM 2 start with a small letter: "
+                   "other programs may refuse it"}));
     }
     return name;
   }
@@ -489,8 +492,8 @@ class Parser {
   std::deque<TextSource> libraries_;
   SourceFiles files_;  // views into these live in scope_ and registers_
   RegisterScope registers_;
-  bool has_library_ = false;  // an include of standard gates
-  bool hides_gates_ = false;  // a register has the name of a gate
+  bool has_library_ = false;                    // an include of standard gates
+  bool hides_gates_ = false;                    // a register has the name of a gate
   std::unordered_set<std::string_view> notes_;  // kinds of those said so far
   bool never_ = false;  // inside an if whose number does not fit its register
   Expansion expansion_;

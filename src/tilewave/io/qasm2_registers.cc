@@ -40,10 +40,10 @@ Operand RegisterScope::operand(Lexer& lexer, bool quantum) const {
   const std::uint64_t value = small_integer(index.text, kMaxRegisterBits);
   if (value >= o.reg->size) {
     const std::uint32_t size = o.reg->size;
-    lexer.fail(index, concat({"index ", index.text.substr(0, 40), " is out of range: register '",
-                              o.reg->name, "' has ",
-                              counted(size, quantum ? "qubit" : "classical bit"),
-                              size > 1 ? concat({", 0 to ", std::to_string(size - 1)}) : ""}));
+    lexer.fail(index,
+               concat({"index ", index.text.substr(0, 40), " is out of range: register '",
+                       o.reg->name, "' has ", counted(size, quantum ? "qubit" : "classical bit"),
+                       size > 1 ? concat({", 0 to ", std::to_string(size - 1)}) : ""}));
   }
   o.index = static_cast<std::uint32_t>(value);
   return o;

@@ -35,10 +35,13 @@ Value resized(const Value& a, int width) {
   const Value u = relabel(a, Base::kUint);
   const int lost = a.width - width;
   if (lost == 0) return a;
-  if (lost < 0) return relabel(binary("<<", cast(u, Base::kUint, width), Value::integer(-lost)), Base::kAngle);
-  const Value kept = binary(">>", u, Value::integer(lost)), rest = binary("&", u, natural(low_mask(lost)));
+  if (lost < 0)
+    return relabel(binary("<<", cast(u, Base::kUint, width), Value::integer(-lost)), Base::kAngle);
+  const Value kept = binary(">>", u, Value::integer(lost)),
+              rest = binary("&", u, natural(low_mask(lost)));
   const Value half = natural(bit(lost - 1)), odd = binary("&", kept, natural(1));
-  const Value up = binary("||", binary(">", rest, half), binary("&&", binary("==", rest, half), odd));
+  const Value up =
+      binary("||", binary(">", rest, half), binary("&&", binary("==", rest, half), odd));
   return as_turns(binary("+", kept, up), width);
 }
 
@@ -52,8 +55,9 @@ std::uint64_t nearest_turns(double radians, int width) {
 Value to_turns(const Value& a, int width) {
   if (a.base == Base::kBit) {
     if (a.width == width) return relabel(a, Base::kAngle);
-    throw ValueError{concat({counted(static_cast<std::uint64_t>(a.width), "bit"), " cannot be an angle[",
-                             std::to_string(width), "]: the sizes must agree"})};
+    throw ValueError{
+        concat({counted(static_cast<std::uint64_t>(a.width), "bit"), " cannot be an angle[",
+                std::to_string(width), "]: the sizes must agree"})};
   }
   if (a.base == Base::kBool) throw ValueError{"a truth value is no angle"};
   const Value x = cast(a, Base::kFloat, 64);
@@ -82,8 +86,8 @@ Value angle_cast(const Value& a, Base base, int width) {
                                counted(static_cast<std::uint64_t>(a.width), "bit"), ", not ",
                                std::to_string(width)})};
     default:
-      throw ValueError{concat({"an angle is no integer: its bits are bit[", std::to_string(a.width),
-                               "](...)"})};
+      throw ValueError{
+          concat({"an angle is no integer: its bits are bit[", std::to_string(a.width), "](...)"})};
   }
 }
 
@@ -113,8 +117,9 @@ Value angle_binary(std::string_view op, const Value& a, const Value& b, const Re
     return binary(op, in_radians(a), in_radians(b), reach);
   }
   if (op == "/" && b.is_turns()) undefined("an integer and an angle");
-  const bool negative = other.base == Base::kInt && !other.is_expr() &&
-                        std::any_of(other.cells.begin(), other.cells.end(), [](Cell c) { return c.i < 0; });
+  const bool negative =
+      other.base == Base::kInt && !other.is_expr() &&
+      std::any_of(other.cells.begin(), other.cells.end(), [](Cell c) { return c.i < 0; });
   if (op == "/" && negative) throw ValueError{"an angle with a size is divided by natural numbers"};
   const Value u = relabel(angle, Base::kUint);
   return as_turns(binary(op, u, cast(other, Base::kUint, 64), reach), angle.width);

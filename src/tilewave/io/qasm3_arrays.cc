@@ -1,7 +1,7 @@
-// Arrays of classical values. An element is a variable of its own; a row or a slice is an array that
-// shares the elements of another. Where an index depends on measurements, what is read is the sum of
-// the elements, each times whether the index names it, and what is written goes into each element
-// under the condition that the index names it.
+// Arrays of classical values. An element is a variable of its own; a row or a slice is an array
+// that shares the elements of another. Where an index depends on measurements, what is read is the
+// sum of the elements, each times whether the index names it, and what is written goes into each
+// element under the condition that the index names it.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -59,7 +59,8 @@ std::optional<Variable> Interpreter::array_view(const Expr& e) {
     bool is_array = true;
     if (d < part.indices.size()) {
       const Expr& index = *part.indices[d];
-      if (index.kind == ExprKind::kSet) fail(index.at, "an array has no index of numbers in braces");
+      if (index.kind == ExprKind::kSet)
+        fail(index.at, "an array has no index of numbers in braces");
       chosen = indices(index, n, is_array);
     } else {
       std::iota(chosen.begin(), chosen.end(), std::size_t{0});
@@ -171,7 +172,8 @@ void Interpreter::array_values(const Variable& array, std::size_t dim, const Exp
                                       array.dims.end());
   const std::optional<Variable> other = array_view(from);
   if (!other || other->dims != dims) {
-    fail(from.at, concat({"this is ", other ? "an array of " : "", shape_text(other ? other->dims : std::vector<std::size_t>()),
+    fail(from.at, concat({"this is ", other ? "an array of " : "",
+                          shape_text(other ? other->dims : std::vector<std::size_t>()),
                           " where an array of ", shape_text(dims), " is needed"}));
   }
   if (other->base != array.base || other->width != array.width) {
@@ -204,9 +206,9 @@ Value Interpreter::element_place(const ArrayPart& part) {
 Value Interpreter::element(const ArrayPart& part) {
   const Variable array = *part.array;  // its elements stay, whatever the indices call
   if (part.is_array) {
-    throw ValueError{concat({"this is a part of an array: an element has ",
-                             std::to_string(array.dims.size()),
-                             array.dims.size() == 1 ? " index" : " indices"})};
+    throw ValueError{
+        concat({"this is a part of an array: an element has ", std::to_string(array.dims.size()),
+                array.dims.size() == 1 ? " index" : " indices"})};
   }
   const Value at = element_place(part);
   const auto& elements = *array.elements;

@@ -14,8 +14,9 @@ bool may_leave(const Block& body);
 bool may_leave(const Stmt& s) {
   return s.kind == StmtKind::kBreak || s.kind == StmtKind::kContinue ||
          s.kind == StmtKind::kReturn || s.kind == StmtKind::kEnd || may_leave(s.body) ||
-         may_leave(s.otherwise) ||
-         std::any_of(s.cases.begin(), s.cases.end(), [](const Case& c) { return may_leave(c.body); });
+         may_leave(s.otherwise) || std::any_of(s.cases.begin(), s.cases.end(), [](const Case& c) {
+           return may_leave(c.body);
+         });
 }
 
 bool may_leave(const Block& body) {
@@ -43,7 +44,9 @@ std::uint64_t least_turns(const Expr& over) {
       (over.args[1] && !is_written(over.args[1], step)) || step == 0) {
     return 0;
   }
-  const double turns = std::floor((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(step)) + 1;
+  const double turns = std::floor((static_cast<double>(last) - static_cast<double>(first)) /
+                                  static_cast<double>(step)) +
+                       1;
   return turns <= 0 ? 0 : static_cast<std::uint64_t>(std::min(turns, 1e18));
 }
 
@@ -65,7 +68,8 @@ std::uint64_t Interpreter::least_steps(const Stmt& s) const {
   if (s.kind == StmtKind::kBlock) return saturating_add(steps, least_steps(s.body));
   if (s.kind == StmtKind::kFor) {
     const std::uint64_t turn = may_leave(s.body) ? 1 : saturating_add(1, least_steps(s.body));
-    return saturating_add(steps, may_leave(s.body) ? 1 : saturating_multiply(least_turns(*s.value), turn));
+    return saturating_add(steps,
+                          may_leave(s.body) ? 1 : saturating_multiply(least_turns(*s.value), turn));
   }
   if (s.kind != StmtKind::kCall) return steps;
   std::uint64_t called = 1;

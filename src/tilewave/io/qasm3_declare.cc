@@ -29,8 +29,8 @@ bool contains(const std::string_view (&words)[N], std::string_view word) {
 
 }  // namespace
 
-// A name may be that of a gate: then it is no gate any more. A gate of the program may take the place
-// of a standard one.
+// A name may be that of a gate: then it is no gate any more. A gate of the program may take the
+// place of a standard one.
 void Interpreter::check_name(const Token& name, bool is_gate) {
   if (contains(kReserved, name.text) || base_of(name.text) != Base::kVoid) {
     fail(name, concat({"'", name.text, "' cannot be declared: it is a word of the language"}));
@@ -43,8 +43,9 @@ void Interpreter::check_name(const Token& name, bool is_gate) {
   hidden_gates_.insert(name.text);
   if (!has_library_ || !contains(kStandardGates, name.text)) return;
   note(name, "name",
-       concat({"'", name.text, "' is a gate of stdgates.inc as well: here it is what is declared, "
-                               "other programs may refuse it"}));
+       concat({"'", name.text,
+               "' is a gate of stdgates.inc as well: here it is what is declared, "
+               "other programs may refuse it"}));
 }
 
 void Interpreter::declare(const Stmt& s) {
@@ -162,7 +163,8 @@ void Interpreter::alias(const Stmt& s) {
   std::vector<std::uint32_t> ids = w.ids;
   std::sort(ids.begin(), ids.end());
   if (!depends && std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
-    fail(s.value->at, "this names an element twice: a register is not joined with a part of itself");
+    fail(s.value->at,
+         "this names an element twice: a register is not joined with a part of itself");
   }
   Variable v;
   if (depends) v.alias = std::move(part);

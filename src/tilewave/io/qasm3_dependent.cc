@@ -288,10 +288,10 @@ void Interpreter::apply_at_run(const Token& at, const Gate& gate, std::span<cons
   out_->add_runtime_gate(gate.table->id, {}, ~std::uint64_t{0}, qubits, std::move(angles));
   if (gate.has_phase) {  // half of theta, or the negative of half of phi + lambda
     const std::size_t last = params.size() - 1;
-    const Value phase = gate.table->id == GateId::kU
-                            ? binary("*", params[0], Value::real(0.5))
-                            : binary("*", binary("+", params[last - 1], params[last]),
-                                     Value::real(-0.5));
+    const Value phase =
+        gate.table->id == GateId::kU
+            ? binary("*", params[0], Value::real(0.5))
+            : binary("*", binary("+", params[last - 1], params[last]), Value::real(-0.5));
     std::vector<ClassicalExpr> one;
     one.push_back(as_angle(phase));
     out_->add_runtime_gate(GateId::kGlobalPhase, {}, ~std::uint64_t{0}, {}, std::move(one));

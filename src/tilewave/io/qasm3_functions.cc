@@ -79,7 +79,8 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
   if (name == "popcount") {
     need(1);
     if (args[0].is_real()) throw ValueError{"popcount needs bits or an integer"};
-    const Value u = args[0].is_turns() ? raw_bits(args[0]) : cast(args[0], Base::kUint, args[0].width);
+    const Value u =
+        args[0].is_turns() ? raw_bits(args[0]) : cast(args[0], Base::kUint, args[0].width);
     if (u.is_expr()) {
       out = function_expr(ClassicalFunction::kPopcount, u);
       return true;

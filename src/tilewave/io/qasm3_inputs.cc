@@ -59,14 +59,15 @@ std::int64_t whole(const std::string& text, bool is_signed, int width) {
   if (!is_too_long && (result.ec != std::errc() || result.ptr != end)) {
     const double x = number(text);
     if (x != std::floor(x)) throw ValueError{"must be an integer"};
-    if (std::abs(x) > 0x1p53) throw ValueError{"must be written without a point where it is so large"};
+    if (std::abs(x) > 0x1p53)
+      throw ValueError{"must be written without a point where it is so large"};
     size = static_cast<std::uint64_t>(std::abs(x)), negative = x < 0;
   }
   const std::uint64_t most = low_mask(is_signed ? width - 1 : width);
   if (is_too_long || size > most + (negative && is_signed ? 1 : 0) || (negative && !is_signed)) {
-    throw ValueError{concat({"must be from ", is_signed ? "-" : "",
-                             is_signed ? std::to_string(most + 1) : "0", " to ",
-                             std::to_string(most)})};
+    throw ValueError{
+        concat({"must be from ", is_signed ? "-" : "", is_signed ? std::to_string(most + 1) : "0",
+                " to ", std::to_string(most)})};
   }
   return static_cast<std::int64_t>(negative ? 0 - size : size);
 }
@@ -79,7 +80,8 @@ Value read_input(const std::string& text, Base base, int width, bool is_register
   const std::string_view inside =
       quoted ? std::string_view(text).substr(1, text.size() - 2) : std::string_view(text);
   const bool has_bits = is_register || (base == Base::kAngle && width > 0);
-  if (quoted && !has_bits) throw ValueError{"must be a number: a row of bits is for a register or an angle[n]"};
+  if (quoted && !has_bits)
+    throw ValueError{"must be a number: a row of bits is for a register or an angle[n]"};
   if (quoted) return row_of_bits(inside, base, width);
   if (is_register) {
     const bool is_row = inside.size() == static_cast<std::size_t>(width) &&
@@ -90,7 +92,8 @@ Value read_input(const std::string& text, Base base, int width, bool is_register
       out.cells[0].i = whole(text, false, width);
       return out;
     } catch (const ValueError& error) {
-      throw ValueError{concat({error.problem, ", or a row of ", counted(static_cast<std::uint64_t>(width), "bit")})};
+      throw ValueError{concat(
+          {error.problem, ", or a row of ", counted(static_cast<std::uint64_t>(width), "bit")})};
     }
   }
   if (base == Base::kBit || base == Base::kBool) {

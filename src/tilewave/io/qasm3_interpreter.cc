@@ -217,7 +217,8 @@ void Interpreter::include(const Stmt& s) {
   const std::string_view name = s.name.text;
   if (std::find(std::begin(kLibraries), std::end(kLibraries), name) != std::end(kLibraries)) {
     has_library_ = true;
-    if (name == "hqslib1.inc") program(libraries_.emplace_back(TextSource{"built-in gates", kHqslib1Gates}));
+    if (name == "hqslib1.inc")
+      program(libraries_.emplace_back(TextSource{"built-in gates", kHqslib1Gates}));
     return;
   }
   const TextSource* source = nullptr;
@@ -317,7 +318,9 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
     if (part.array) {
       outer = part.array->dims.size() + 1;
       v = known_element(part);
-      if (!v) fail(target.at, "bits of an element are assigned at an index known before the circuit runs");
+      if (!v)
+        fail(target.at,
+             "bits of an element are assigned at an index known before the circuit runs");
     }
     std::size_t depth = 0;
     for (const Expr* e = &target; e != root; e = e->args[0].get()) ++depth;
@@ -385,6 +388,8 @@ Interpreter::Flow Interpreter::conditional(const Stmt& s) {
 Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
   Value subject = evaluate(*s.value);
   if (subject.is_real() || subject.is_turns()) fail(s.value->at, "switch needs an integer");
+  if (s.cases.empty() || s.cases[0].values.empty()) fail(s.at, "a switch needs a case");
+  std::unordered_set<std::int64_t> labels;
   Value taken = Value::boolean(false);  // by a case so far
   const Memory::Keep keep_subject(memory_, subject), keep_taken(memory_, taken);
   for (const Case& c : s.cases) {
@@ -392,6 +397,10 @@ Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
       Value match = Value::boolean(c.values.empty());
       for (const ExprPtr& e : c.values) {
         const Value v = known(*e, "a case");
+        if (v.is_real() || v.is_turns()) fail(e->at, "a case must be an integer");
+        if (!labels.insert(v.cells[0].i).second) {
+          fail(e->at, concat({"the case ", std::to_string(v.cells[0].i), " stands twice"}));
+        }
         match = binary("||", match, binary("==", subject, v));
       }
       match = binary("&&", match, unary("!", taken));

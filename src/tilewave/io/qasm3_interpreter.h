@@ -27,6 +27,7 @@ class Interpreter {
   circuit::Circuit run(TextSource source);
 
  private:
+  static constexpr int kMaxCallDepth = 200;
   // names of what a subroutine that returns under a condition keeps
   static constexpr std::string_view kReturned = " returned", kReturnValue = " return value";
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue, kReturn, kEnd };
@@ -189,6 +190,8 @@ class Interpreter {
   /// A warning of its kind, once a program.
   void note(const Token& at, const char* kind, const std::string& text);
   void note_lost_fraction();
+
+  // ---- subroutines (qasm3_subroutines.cc) ----
   Value call_once(const Token& at, const std::vector<ExprPtr>& args);
 
   // ---- what depends on measurements (qasm3_dependent.cc) ----
@@ -281,8 +284,8 @@ class Interpreter {
   Memory memory_;
   SourceFiles files_;
   std::deque<TextSource> libraries_;
-  std::deque<std::string> texts_;  // names of what has none in the program
-  std::unordered_map<std::string_view, Gate> gates_;                       // of the program
+  std::deque<std::string> texts_;                     // names of what has none in the program
+  std::unordered_map<std::string_view, Gate> gates_;  // of the program
   std::unordered_map<std::string_view, std::optional<Gate>> table_gates_;  // and what is none
   std::vector<double> plain_params_;  // of the plain call under way
   std::vector<circuit::Qubit> plain_qubits_;
@@ -292,24 +295,24 @@ class Interpreter {
   } plain_names_[2];  // the bits and the qubits named last
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
   std::unordered_set<std::string> used_inputs_;
-  Call call_;                      // of the subroutine under way
-  std::vector<Assumed> assumed_;   // indices in the case under way
-  int case_depth_ = -1;            // of calls where the case under way stands, -1 without one
+  Call call_;                         // of the subroutine under way
+  std::vector<Assumed> assumed_;      // indices in the case under way
+  int case_depth_ = -1;               // of calls where the case under way stands, -1 without one
   std::vector<const Value*> guards_;  // what holds on the right sides of && and || under way
   struct LostFraction {
     Token at;
     std::string text;
   };
   std::optional<LostFraction> lost_;  // a division of integers in the expression under way
-  std::vector<Loop> loops_;        // under way, of this subroutine
-  std::vector<std::size_t> ends_;  // jumps to the end of the program
-  int running_loops_ = 0;          // under way
+  std::vector<Loop> loops_;           // under way, of this subroutine
+  std::vector<std::size_t> ends_;     // jumps to the end of the program
+  int running_loops_ = 0;             // under way
   int call_depth_ = 0;
   bool in_gate_ = false, in_subroutine_ = false, has_physical_ = false;
-  bool has_library_ = false;        // an include of standard gates
+  bool has_library_ = false;                           // an include of standard gates
   std::unordered_set<std::string_view> hidden_gates_;  // global names that are gates' as well
-  double phase_ = 0;                // of the whole state, not yet written
-  std::unordered_set<std::string_view> notes_;  // kinds of those said so far
+  double phase_ = 0;                                   // of the whole state, not yet written
+  std::unordered_set<std::string_view> notes_;         // kinds of those said so far
   Expansion expansion_;
 };
 

@@ -124,8 +124,8 @@ std::optional<Term> Interpreter::next_turn(std::uint32_t line, bool& never) {
   return still_here(never);
 }
 
-// first, first + step, ... up to the last that does not pass the end, which counts as met within the
-// rounding of the sums: [0:0.1:1] has eleven values.
+// first, first + step, ... up to the last that does not pass the end, which counts as met within
+// the rounding of the sums: [0:0.1:1] has eleven values.
 std::deque<Value> Interpreter::real_range(const Expr& e, double first, double step, double last) {
   if (step == 0) fail(e.at, "the step of a range cannot be 0");
   const double turns = std::floor((last - first) / step + 1e-9);

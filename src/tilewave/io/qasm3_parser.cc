@@ -319,8 +319,11 @@ void Parser::gate(Stmt& s) {
   auto d = std::make_shared<Definition>();
   d->name = new_name("the name of a gate");
   if (lexer_.accept("(") && !lexer_.accept(")")) {
-    list_of([&] { d->params.push_back({{Base::kAngle, nullptr}, new_name("a parameter")}); },
-            [&] { return lexer_.token().is(')'); });
+    list_of(
+        [&] {
+          d->params.push_back({{Base::kAngle, nullptr}, new_name("a parameter")});
+        },
+        [&] { return lexer_.token().is(')'); });
     lexer_.expect(")");
   }
   if (!lexer_.token().is('{')) {

@@ -108,8 +108,8 @@ enum class StmtKind : std::uint8_t {
   kReset,
   kBarrier,
   kDelay,  ///< of `value`; without one nop
-  kIf,  ///< a case for `if` and each `else if`, of one value: its condition
-  kFor,  ///< name in value
+  kIf,     ///< a case for `if` and each `else if`, of one value: its condition
+  kFor,    ///< name in value
   kWhile,
   kSwitch,
   kBreak,

@@ -135,7 +135,8 @@ TEST(Qasm3, random_circuits_written_as_version_2_read_the_same_as_version_3) {
     std::string wanted = listing(a);
     if (std::remainder(phase, 2 * std::numbers::pi) != 0) {
       const auto last = b.params(b.ops().back());
-      EXPECT_NEAR(std::remainder(last[0] - phase, 2 * std::numbers::pi), 0, 1e-12) << "seed " << seed;
+      EXPECT_NEAR(std::remainder(last[0] - phase, 2 * std::numbers::pi), 0, 1e-12)
+          << "seed " << seed;
       wanted += listing(b).substr(wanted.size());
       EXPECT_EQ(b.ops().size(), a.ops().size() + 1) << "seed " << seed;
     }
@@ -437,125 +438,6 @@ TEST(Qasm3, mutated_programs_parse_or_give_one_error) {
   }
 }
 
-std::string repeated(const std::string& part, int count, const std::string& last) {
-  std::string all;
-  for (int k = 0; k < count; ++k) all += part;
-  return all + last;
-}
-
-TEST(Qasm3, long_chains_are_no_deep_trees) {
-  constexpr int kMany = 100000;
-  EXPECT_EQ(operations("qubit q; rx(" + repeated("1+", kMany, "1") + ") q;"), "rx(100001) 0\n");
-  EXPECT_EQ(operations("qubit q; rx(" + repeated("1.0+", kMany, "1") + ") q;"), "rx(100001) 0\n");
-  EXPECT_EQ(operations("qubit q; rx(" + repeated("1-", kMany, "pi*0") + ") q;"), "rx(-99998) 0\n");
-  EXPECT_EQ(operations("qubit q; if (" + repeated("true&&", kMany, "true") + ") x q;"), "x 0\n");
-  EXPECT_EQ(operations("qubit q; bit c; if (" + repeated("c||", kMany, "true") + ") x q;"), "x 0\n");
-  EXPECT_EQ(operations("qubit q; bit c; c = measure q; if (" + repeated("c^", kMany, "c") + ") x q;"),
-            "measure 0>0\nx 0 if 1\n");
-  EXPECT_EQ(operations("qubit q; rx(" + repeated("1*2-", kMany, "1") + ") q;"),
-            "rx(" + std::to_string(2 - 2 * (kMany - 1) - 1) + ") 0\n");
-  EXPECT_EQ(program("bit[3000] c; qubit[3000] q; let b = q[0]" +
-                    [] {
-                      std::string all;
-                      for (int k = 1; k < 3000; ++k) all += " ++ q[" + std::to_string(k) + "]";
-                      return all;
-                    }() + "; x b;")
-                .ops()
-                .size(),
-            3000u);
-  // more measured bits than a table holds: an expression that grows term by term
-  std::string sum = "c[0]";
-  for (int k = 1; k < 20000; ++k) sum += "^c[" + std::to_string(k) + "]";
-  const Circuit c = program("qubit q; bit[20000] c; for int i in [0:19999] c[i] = measure q; if (" +
-                            sum + ") x q;");
-  std::vector<std::uint64_t> bits(20000 / 64 + 1);
-  const circuit::Condition& odd = c.conditions().back();
-  EXPECT_FALSE(holds(odd, bits));
-  bits[300] = 7;
-  EXPECT_TRUE(holds(odd, bits));
-}
-
-TEST(Qasm3, long_chains_of_else_if_are_no_nesting) {
-  constexpr int kMany = 3000;
-  std::string text = "qubit q; int i = 2900; int j = 0; ";
-  for (int k = 0; k < kMany; ++k) {
-    text += "if (i == " + std::to_string(k) + ") { j = " + std::to_string(k + 1) + "; } else ";
-  }
-  EXPECT_EQ(operations(text + "{ j = -1; } rx(j) q;"), "rx(2901) 0\n");
-  // of measured bits: the last one happens where none before does
-  text = "qubit[6] q; bit[6] c; c = measure q; ";
-  for (int k = 0; k < 63; ++k) text += "if (c == " + std::to_string(k) + ") h q[0]; else ";
-  const Circuit c = program(text + "x q[0];");
-  const Op& last = c.ops().back();
-  EXPECT_EQ(last.gate, circuit::GateId::kX);
-  for (std::uint64_t bits = 0; bits < 64; ++bits) {
-    EXPECT_EQ(holds(c.conditions()[static_cast<std::size_t>(last.condition)], {bits}), bits == 63);
-  }
-}
-
-TEST(Qasm3, what_nests_is_refused_beyond_its_limit) {
-  constexpr int kMany = 100000;
-  for (const std::string& text :
-       {"rx(" + repeated("(", kMany, "1"), "rx(" + repeated("-", kMany, "1"),
-        "rx(" + repeated("1**", kMany, "1"), "rx(" + repeated("f(", kMany, "1"),
-        "rx(" + repeated("int(", kMany, "1"), "array[int, 2] a = " + repeated("{", kMany, "1"),
-        repeated("{", kMany, ""), repeated("if (true) ", kMany, "x q;"),
-        repeated("for int i in [0:1] ", kMany, "x q;"), "x q[" + repeated("q[", kMany, "0")}) {
-    EXPECT_NE(error("qubit[2] q; " + text).find("nested more than 256 deep"), std::string::npos)
-        << text.substr(0, 40) << error("qubit[2] q; " + text);
-  }
-  for (const std::string& text : {"x q" + repeated("[0]", kMany, ";"), "int i = q[" + repeated("0,", kMany, "0];"),
-                                  "q" + repeated("[0]", kMany, " = 1;")}) {
-    EXPECT_NE(error("qubit[2] q; " + text).find("more than 64 indices"), std::string::npos)
-        << error("qubit[2] q; " + text);
-  }
-}
-
-TEST(Qasm3, what_expands_is_counted_before_it_does) {
-  std::string gates = "gate g0 a { } ", defs = "def f0() { } ", uses = "def f0() -> int { return 1; } ";
-  for (int k = 1; k <= 60; ++k) {
-    const std::string n = std::to_string(k), m = std::to_string(k - 1);
-    gates += "gate g" + n + " a { g" + m + " a; g" + m + " a; } ";
-    defs += "def f" + n + "() { f" + m + "(); f" + m + "(); } ";
-    uses += "def f" + n + "() -> int { return f" + m + "() + f" + m + "(); } ";
-  }
-  const struct {
-    std::string text;
-    const char* error;
-  } cases[] = {
-      {gates + "qubit q; g60 q;", "expands to more than 134217728 steps"},
-      {gates + "qubit q; if (true) { g60 q; }", "expands to more than"},
-      {gates + "qubit q; inv @ g60 q;", "expands to more than"},
-      {defs + "qubit q; f60();", "expands to more than"},
-      {uses + "qubit q; int i = f60();", "expands to more than"},
-      {"gate g a { x a; } qubit q; pow(1048576) @ pow(1048576) @ g q;", "expands to more than"},
-      {"qubit q; " + repeated("pow(2) @ ", 30, "x q;"), "expands to more than"},
-      {"qubit q; " + repeated("pow(-3) @ inv @ ", 30, "x q;"), "expands to more than"},
-      {"qubit q; pow(1e30) @ x q;", "expands to more than"},
-      {"gate g a { pow(100000) @ x a; } qubit q; pow(100000) @ g q;", "expands to more than"},
-      {"gate g a { for int i in [0:100000] { x a; } } qubit q; for int i in [1:100000] g q;",
-       "expands to more than"},
-      {"qubit q; for int i in [0:100000] for int j in [0:100000] { }", "expands to more than"},
-      {"const int n = 100000; qubit q; for int i in [0:n] for int j in [0:100000] { int k = 1; }",
-       "expands to more than"},
-      // what does not happen, or is left early, costs nothing
-      {gates + "qubit q; if (false) { g60 q; } for int i in [3:1] { g60 q; }", "no error"},
-      {gates + "qubit q; pow(0) @ g26 q;", "expands to more than"},
-      {"qubit q; pow(1e30) @ gphase(0);", "expands to more than"},
-      {"gate g a { } qubit q; " + repeated("pow(1048576) @ ", 30, "g q;"), "no error"},
-      {defs + "def f() { return; f60(); } qubit q; f(); bit b = false && (f60() == 1);", "no error"},
-      {"qubit q; for int i in [0:1000000] { for int j in [0:1000000] { if (j == i) break; break; } "
-       "if (i == 3) break; }",
-       "no error"},
-      {"qubit q; pow(3) @ inv @ pow(2) @ x q;", "no error"},
-  };
-  for (const auto& c : cases) {
-    EXPECT_NE(error("OPENQASM 3; " + c.text).find(c.error), std::string::npos)
-        << c.text.substr(c.text.size() > 200 ? c.text.size() - 200 : 0) << "\n"
-        << error("OPENQASM 3; " + c.text);
-  }
-}
-
 TEST(Qasm3, a_comma_may_end_every_list) {
   const struct {
     const char* text;
@@ -577,112 +459,12 @@ TEST(Qasm3, a_comma_may_end_every_list) {
 }
 
 TEST(Qasm3, registers_may_be_empty_and_units_stand_apart) {
-  EXPECT_EQ(operations("qubit[2] q; bit[0] c; qubit[0] r; x q; x r; delay[5 ns] q; delay[1.5\t us] q;"),
-            "x 0\nx 1\n");
+  EXPECT_EQ(
+      operations("qubit[2] q; bit[0] c; qubit[0] r; x q; x r; delay[5 ns] q; delay[1.5\t us] q;"),
+      "x 0\nx 1\n");
   EXPECT_EQ(error("bit[0] c; qubit q; c[0] = measure q;"),
             "f:1:22: index 0 is out of range: there are no elements");
   EXPECT_EQ(error("bit[-1] c; qubit q;"), "f:1:5: a size cannot be negative");
-}
-
-TEST(Qasm3, gates_of_other_dialects_are_those_of_the_table) {
-  // matrices as Amazon Braket's simulator defines them, its first qubit the highest bit
-  const double a = .3, b = .4, c = .7, r = std::sqrt(.5);
-  const cplx i(0, 1);
-  const auto e = [&](double x) { return std::exp(i * x); };
-  using M = std::vector<cplx>;
-  const cplx cs = std::cos(c / 2), sn = -i * std::sin(c / 2);
-  const cplx ca = std::cos(a / 2), sa = std::sin(a / 2);
-  const struct {
-    const char* call;
-    M matrix;
-  } cases[] = {
-      {"i q[0];", {1, 0, 0, 1}},
-      {"v q[0];", {.5 + .5 * i, .5 - .5 * i, .5 - .5 * i, .5 + .5 * i}},
-      {"vi q[0];", {.5 - .5 * i, .5 + .5 * i, .5 + .5 * i, .5 - .5 * i}},
-      {"si q[0];", {1, 0, 0, -i}},
-      {"ti q[0];", {1, 0, 0, e(-std::numbers::pi / 4)}},
-      {"phaseshift(.3) q[0];", {1, 0, 0, e(a)}},
-      {"gpi(.3) q[0];", {0, e(-a), e(a), 0}},
-      {"gpi2(.3) q[0];", {r, -i * e(-a) * r, -i * e(a) * r, r}},
-      {"prx(.3, .4) q[0];", {ca, -i * e(-b) * sa, -i * e(b) * sa, ca}},
-      {"cnot q[0], q[1];", {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0}},
-      {"cv q[0], q[1];",
-       {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, .5 + .5 * i, .5 - .5 * i, 0, 0, .5 - .5 * i, .5 + .5 * i}},
-      {"cphaseshift(.3) q[0], q[1];", {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, e(a)}},
-      {"cphaseshift00(.3) q[0], q[1];", {e(a), 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}},
-      {"cphaseshift01(.3) q[0], q[1];", {1, 0, 0, 0, 0, e(a), 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}},
-      {"cphaseshift10(.3) q[0], q[1];", {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, e(a), 0, 0, 0, 0, 1}},
-      {"pswap(.3) q[0], q[1];", {1, 0, 0, 0, 0, 0, e(a), 0, 0, e(a), 0, 0, 0, 0, 0, 1}},
-      {"xy(.3) q[0], q[1];", {1, 0, 0, 0, 0, ca, i * sa, 0, 0, i * sa, ca, 0, 0, 0, 0, 1}},
-      {"xx(.3) q[0], q[1];",
-       {ca, 0, 0, -i * sa, 0, ca, -i * sa, 0, 0, -i * sa, ca, 0, -i * sa, 0, 0, ca}},
-      {"yy(.3) q[0], q[1];",
-       {ca, 0, 0, i * sa, 0, ca, -i * sa, 0, 0, -i * sa, ca, 0, i * sa, 0, 0, ca}},
-      {"zz(.3) q[0], q[1];",
-       {e(-a / 2), 0, 0, 0, 0, e(a / 2), 0, 0, 0, 0, e(a / 2), 0, 0, 0, 0, e(-a / 2)}},
-      {"ms(.3, .4, .7) q[0], q[1];",
-       {cs, 0, 0, sn * e(-a - b), 0, cs, sn * e(b - a), 0, 0, sn * e(a - b), cs, 0, sn * e(a + b), 0, 0,
-        cs}},
-  };
-  for (const auto& t : cases) {
-    const std::size_t n = t.matrix.size() == 4 ? 1 : 2, dim = std::size_t{1} << n;
-    const Circuit got = parse_qasm3("qubit[" + std::to_string(n) + "] q; " + t.call, "t");
-    EXPECT_TRUE(got.notes().empty());
-    // the whole matrix, column by column
-    std::vector<cplx> total(dim * dim);
-    for (std::size_t k = 0; k < dim; ++k) total[k * dim + k] = 1;
-    cplx phase = 1;
-    for (const Op& op : got.ops()) {
-      const std::vector<cplx> m = got.whole_matrix(op);
-      const auto qubits = got.qubits(op);
-      if (qubits.empty()) {
-        phase *= m[0];
-        continue;
-      }
-      std::vector<cplx> next(dim * dim);
-      const auto part = [&](std::size_t row) {
-        std::size_t out = 0;
-        for (std::size_t k = 0; k < qubits.size(); ++k) out |= (row >> qubits[k] & 1) << k;
-        return out;
-      };
-      std::size_t used = 0;
-      for (const auto q : qubits) used |= std::size_t{1} << q;
-      const std::size_t small = std::size_t{1} << qubits.size();
-      for (std::size_t row = 0; row < dim; ++row) {
-        for (std::size_t mid = 0; mid < dim; ++mid) {
-          if ((row & ~used) != (mid & ~used)) continue;
-          for (std::size_t col = 0; col < dim; ++col) {
-            next[row * dim + col] += m[part(row) * small + part(mid)] * total[mid * dim + col];
-          }
-        }
-      }
-      total = next;
-    }
-    const auto flipped = [&](std::size_t k) {
-      return n == 1 ? k : (k & 1) << 1 | k >> 1;
-    };
-    for (std::size_t row = 0; row < dim; ++row) {
-      for (std::size_t col = 0; col < dim; ++col) {
-        EXPECT_LT(std::abs(phase * total[flipped(row) * dim + flipped(col)] - t.matrix[row * dim + col]),
-                  1e-14)
-            << t.call << " " << row << " " << col;
-      }
-    }
-  }
-  EXPECT_EQ(listing(parse_qasm3("qubit[3] q; ccnot q[0], q[1], q[2];", "t")), "ccx 0,1,2\n");
-  // the program's own gate comes first
-  EXPECT_EQ(listing(parse_qasm3("gate xx(a) p, q { x p; } qubit[2] q; xx(1) q[0], q[1];", "t")), "x 0\n");
-  const std::string native = "include \"hqslib1.inc\"; %s U1q(.3,.4) q[0]; Rz(.5) q[1]; ZZ q[0],q[1]; "
-                             "RZZ(.6) q[0],q[1]; Rxxyyzz(.1,.2,.3) q[0],q[1]; h q[0];";
-  const std::string want = "r(0.3,0.4) 0\nrz(0.5) 1\nrzz(1.570796327) 0,1\nrzz(0.6) 0,1\n"
-                           "rxx(0.1) 0,1\nryy(0.2) 0,1\nrzz(0.3) 0,1\nh 0\n";
-  const auto with = [&](const std::string& head, const std::string& reg) {
-    std::string text = native;
-    return head + text.replace(text.find("%s"), 2, reg);
-  };
-  EXPECT_EQ(listing(parse_qasm2(with("OPENQASM 2.0; ", "qreg q[2];"), "2")), want);
-  EXPECT_EQ(listing(parse_qasm3(with("OPENQASM 3.0; ", "qubit[2] q;"), "3")), want);
-  EXPECT_NE(error("qubit q; U1q(1,2) q;").find("unknown gate 'U1q'"), std::string::npos);
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b, 
   if (op == "|") return a | b;
   if (op == "^") return a ^ b;
   if (op == "<<") return ub > 63 ? 0 : cut(ua << ub);
-  if (op == ">>") return ub > 63 ? (is_signed && a < 0 ? -1 : 0) : is_signed ? a >> b : cut(ua >> ub);
+  if (op == ">>")
+    return ub > 63 ? (is_signed && a < 0 ? -1 : 0) : is_signed ? a >> b : cut(ua >> ub);
   if (op == "/" || op == "%") {
     if (b == 0) throw ValueError{"division by zero"};
     if (!is_signed) return cut(op == "/" ? ua / ub : ua % ub);
@@ -210,8 +211,7 @@ std::optional<Value> combine(const Value& a, const Value& b,
   const std::vector<int> in_a = places_in(a.deps, out.deps), in_b = places_in(b.deps, out.deps);
   out.cells.resize(std::size_t{1} << out.deps.size());
   const Outcome outcome = fill(
-      out,
-      [&](std::size_t i) { return f(a.cells[project(i, in_a)], b.cells[project(i, in_b)]); },
+      out, [&](std::size_t i) { return f(a.cells[project(i, in_a)], b.cells[project(i, in_b)]); },
       reach);
   return outcome == Outcome::kTable ? std::optional(std::move(out)) : std::nullopt;
 }
@@ -262,13 +262,14 @@ void check_times(std::string_view op, const Value& a, const Value& b) {
   const bool two = left && right && (op == "+" || op == "-" || op == "/" || is_comparison(op));
   const bool one = left != right && (op == "*" || (op == "/" && left));
   if (two || one) return;
-  throw ValueError{concat({"'", op, "' is not defined for ",
-                           left && right ? "two times" : "a time and a number"})};
+  throw ValueError{concat(
+      {"'", op, "' is not defined for ", left && right ? "two times" : "a time and a number"})};
 }
 
 // A known number of places must be one that the value has.
 void check_shift(std::string_view op, const Value& a, const Value& b) {
-  if (b.is_real() || b.is_turns()) throw ValueError{concat({"'", op, "' needs an integer behind it"})};
+  if (b.is_real() || b.is_turns())
+    throw ValueError{concat({"'", op, "' needs an integer behind it"})};
   if (!b.is_same()) return;
   const std::int64_t by = b.cells[0].i;
   if (is_signed(b) && by < 0) throw ValueError{"a shift by a negative number of bits"};
@@ -332,7 +333,9 @@ Value binary(std::string_view op, Value a, const Value& b, const ReachOf& reach)
     return *out;
   }
   const IntegerType to = integer_result(op, a, b);
-  const auto is_natural = [](const Value& v) { return v.base == Base::kUint || v.base == Base::kBit; };
+  const auto is_natural = [](const Value& v) {
+    return v.base == Base::kUint || v.base == Base::kBit;
+  };
   const bool checked = !is_natural(a) && !is_natural(b);
   const bool with_sign = shift ? is_signed(a) : to.base == Base::kInt;
   std::optional<Value> out = combine(
@@ -354,8 +357,9 @@ Value cast(const Value& a, Base base, int width, const ReachOf& reach) {
                                              : "a time is no number"};
   }
   if (a.base == Base::kBit && base == Base::kBit) {
-    throw ValueError{concat({"the sizes differ: ", counted(static_cast<std::uint64_t>(width), "bit"),
-                             " and ", std::to_string(a.width)})};
+    throw ValueError{
+        concat({"the sizes differ: ", counted(static_cast<std::uint64_t>(width), "bit"), " and ",
+                std::to_string(a.width)})};
   }
   const bool to_turns = base == Base::kAngle && width > 0;
   if (a.is_turns() || to_turns) return angle_cast(a, base, width);
@@ -391,7 +395,9 @@ Value truth(const Value& a) { return a.base == Base::kBool ? a : cast(a, Base::k
 Value select(const Value& condition, const Value& then, const Value& otherwise) {
   // Which side a cell comes from travels in the second field of a first combination.
   Value chosen = combine(condition, then, [](Cell c, Cell t) { return c.i ? t : Cell{0, 0}; });
-  const Value rest = combine(condition, otherwise, [](Cell c, Cell o) { return c.i ? Cell{0, 0} : o; });
+  const Value rest = combine(condition, otherwise, [](Cell c, Cell o) {
+    return c.i ? Cell{0, 0} : o;
+  });
   chosen = combine(chosen, rest, [](Cell a, Cell b) { return Cell{a.i | b.i, a.d + b.d}; });
   chosen.base = then.base, chosen.width = then.width;
   return chosen;

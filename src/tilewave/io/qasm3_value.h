@@ -66,7 +66,8 @@ struct ValueError {
 };
 
 /// The cases that can occur at a place of the program: where a table holds, as far as it goes, and
-/// whether the place stands under conditions at all. Under `if (b != 0)` a division by b is defined.
+/// whether the place stands under conditions at all. Under `if (b != 0)` a division by b is
+/// defined.
 struct Reach {
   Value holds = Value::boolean(true);
   bool is_conditional = false;
@@ -78,7 +79,8 @@ using ReachOf = std::function<Reach()>;
 /// Cell by cell over the union of the bits. Throws ValueError where there are too many, or where
 /// one is an expression.
 Value combine(const Value& a, const Value& b, const std::function<Cell(Cell, Cell)>& f);
-/// The same where f throws ValueError in some cells; none where the running circuit must compute it.
+/// The same where f throws ValueError in some cells; none where the running circuit must compute
+/// it.
 std::optional<Value> combine(const Value& a, const Value& b,
                              const std::function<Cell(Cell, Cell)>& f, const ReachOf& reach);
 /// True when `combine` takes both.

@@ -1,5 +1,6 @@
-// Which version of OpenQASM a text is written in. Version 3 makes the version line optional; without
-// one, what statements start with and a few characters tell, and only version 2 has `qreg` first.
+// Which version of OpenQASM a text is written in. Version 3 makes the version line optional;
+// without one, what statements start with and a few characters tell, and only version 2 has `qreg`
+// first.
 #include "tilewave/io/qasm_version.h"
 
 #include <algorithm>
@@ -96,6 +97,11 @@ QasmVersion guess_version(std::string_view text, bool whole) {
     is_include = starts && word == "include";
     if (starts && contains(kVersion3Words, word)) return QasmVersion::k3;
     if (starts && !whole && contains(kVersion2Words, word)) return QasmVersion::k2;
+    const bool is_string = c == '"' || c == '\'';
+    const bool has_letters_beyond = !is_string && std::any_of(word.begin(), word.end(), [](char b) {
+      return detail::class_of(b) == detail::kBeyond;
+    });
+    if (has_letters_beyond) return QasmVersion::k3;
     if (c == '@' || c == '#' || c == '$' || word == "=") return QasmVersion::k3;
     starts = c == ';' || c == '{' || c == '}';
   }

@@ -21,17 +21,19 @@ TEST(QasmVersion, without_one_the_statements_do) {
   for (const char* text :
        {"qubit q; x q;", "include \"stdgates.inc\";\nqubit[2] q;", "/* a */ bit c; qubit q;",
         "bit[2] c; qubit[2] q; c = measure q;", "def f(qubit a) { x a; } qubit q; f(q);",
-        "pragma x y\nqubit q;", "#pragma x\nqubit q;", "@note\nqubit q;", "const int n = 2; qubit[n] q;",
-        "array[int, 2] a; qubit q;", "let a = $0; x a;", "x $0;", "gate g a { ctrl @ gphase(1) a; } qubit q;",
-        "gate g a { } qubit q; g q;", "int i = 1; qubit q;", "duration d = 5ns; qubit q;",
-        "include 'stdgates.inc'; qubit q;"}) {
+        "pragma x y\nqubit q;", "#pragma x\nqubit q;", "@note\nqubit q;",
+        "const int n = 2; qubit[n] q;", "array[int, 2] a; qubit q;", "let a = $0; x a;", "x $0;",
+        "gate g a { ctrl @ gphase(1) a; } qubit q;", "gate g a { } qubit q; g q;",
+        "int i = 1; qubit q;", "duration d = 5ns; qubit q;", "include 'stdgates.inc'; qubit q;",
+        "gate g(\xCE\xB8) a { U(0, 0, \xCE\xB8 / 2) a; } qubit q; g(1) q;"}) {
     EXPECT_TRUE(is_qasm3(text)) << text;
     EXPECT_NO_THROW(parse_circuit(text, "t")) << text;
   }
   for (const char* text :
-       {"qreg q[2]; x q;", "include \"qelib1.inc\"; qreg q[2]; x q;", "gate g a { x a; } qreg q[1]; g q;",
-        "// qubit q;\nqreg q[2]; creg c[2]; measure q -> c;", "opaque g a; qreg q[1]; x q[0];",
-        "qreg qubit[2]; x qubit;", "gate g a { x a; } creg c[1]; qreg q[1]; if(c==1) g q[0];"}) {
+       {"qreg q[2]; x q;", "include \"qelib1.inc\"; qreg q[2]; x q;",
+        "gate g a { x a; } qreg q[1]; g q;", "// qubit q;\nqreg q[2]; creg c[2]; measure q -> c;",
+        "opaque g a; qreg q[1]; x q[0];", "qreg qubit[2]; x qubit;",
+        "gate g a { x a; } creg c[1]; qreg q[1]; if(c==1) g q[0];"}) {
     EXPECT_FALSE(is_qasm3(text)) << text;
     EXPECT_NO_THROW(parse_circuit(text, "t")) << text;
   }

@@ -30,8 +30,8 @@ const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name
   }
   const std::string path = path_beside(by.name, name);
   struct stat info {};
-  if (path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
-                      !S_ISDIR(info.st_mode))) {
+  if (path == "-" ||
+      (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
     fail(concat({path, ": only a file can be included, not a device or the standard input"}));
   }
   std::string text = read_text_file(path);

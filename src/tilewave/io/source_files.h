@@ -1,5 +1,5 @@
-// The files of one program: the one it starts with and those that it includes. Texts stay where they
-// are as long as this, so that names can be views into them.
+// The files of one program: the one it starts with and those that it includes. Texts stay where
+// they are as long as this, so that names can be views into them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ class SourceFiles {
   const TextSource& start(TextSource source);
 
   /// Reads what `name` is, looked up beside the file `by`; to be followed by leave() when its
-  /// statements are done. Throws Error(kInput), a problem without a place, for a file that cannot be
-  /// read, that is no file of its own (the standard input, a device) or where there are too many.
+  /// statements are done. Throws Error(kInput), a problem without a place, for a file that cannot
+  /// be read, that is no file of its own (the standard input, a device) or where there are too
+  /// many.
   const TextSource& enter(const TextSource& by, std::string_view name);
   void leave() { --depth_; }
 

@@ -50,8 +50,10 @@ TEST_F(SourceFilesTest, files_lie_beside_the_one_that_includes_them) {
   write("sub/b.inc", "gate mine a { x a; }");
   write("empty.inc", "");
   for (const std::string& head : kHeads) {
-    EXPECT_EQ(error(head + "qreg q[1]; include \"empty.inc\"; include \"sub/a.inc\"; mine r[1]; "
-                           "include \"" + folder_ + "/empty.inc\";"),
+    EXPECT_EQ(error(head +
+                    "qreg q[1]; include \"empty.inc\"; include \"sub/a.inc\"; mine r[1]; "
+                    "include \"" +
+                    folder_ + "/empty.inc\";"),
               "no error");
     write("sub/c.inc", "qreg s[2];\nx s[7];");
     const std::string found = error(head + "include \"sub/c.inc\";");

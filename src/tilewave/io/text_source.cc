@@ -203,9 +203,9 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
     excerpt.pop_back();
   }
   if (last < end) excerpt += "...";
-  throw Error(code, concat({without_controls(source.name), ":", std::to_string(line),
-                                        ":", std::to_string(column), ": ", printable(problem), "\n",
-                                        excerpt, "\n", caret, "^"}));
+  throw Error(code, concat({without_controls(source.name), ":", std::to_string(line), ":",
+                            std::to_string(column), ": ", printable(problem), "\n", excerpt, "\n",
+                            caret, "^"}));
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {

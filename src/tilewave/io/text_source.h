@@ -21,18 +21,20 @@ struct TextSource {
 };
 
 /// Reads a whole file, the standard input for "-". What is no regular file is read up to its first
-/// NUL byte, behind which no text can be, so that /dev/zero ends. Throws Error(kInput) for a missing
-/// or unreadable file or a directory, Error(kResources) for more than this machine's memory holds.
+/// NUL byte, behind which no text can be, so that /dev/zero ends. Throws Error(kInput) for a
+/// missing or unreadable file or a directory, Error(kResources) for more than this machine's memory
+/// holds.
 std::string read_text_file(const std::string& path);
 
 /// The path of a file that `current` includes: beside it unless `name` is absolute.
 std::string path_beside(const std::string& current, std::string_view name);
 
-/// The text as a terminal may show it: valid UTF-8 on one line, without control characters and marks
-/// that turn the direction of writing.
+/// The text as a terminal may show it: valid UTF-8 on one line, without control characters and
+/// marks that turn the direction of writing.
 std::string without_controls(std::string_view text);
 
-/// The same for what a message says of an input: long words lose their middle, and so does the text.
+/// The same for what a message says of an input: long words lose their middle, and so does the
+/// text.
 std::string printable(std::string_view text);
 
 /// "1 qubit", "2 qubits".
@@ -56,8 +58,8 @@ std::string concat(std::initializer_list<std::string_view> parts);
 /// all others are equal; an empty view where none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// `: did you mean 'x'?`, or an empty string where no candidate is near, or where the nearest one is
-/// the name itself.
+/// `: did you mean 'x'?`, or an empty string where no candidate is near, or where the nearest one
+/// is the name itself.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 /// The same for a gate, which may have another name elsewhere: 'cnot' means 'cx'.

@@ -61,14 +61,19 @@ TEST(TextSource, messages_hold_nothing_that_a_terminal_acts_on) {
   const struct {
     std::string text, shown;
   } cases[] = {
-      {"a\x1b[31mb", "a [31mb"},                       // colours
-      {"a\tb\r\nc\x7f", "a b  c "},                    // C0 and DEL
-      {"a\xC2\x9B" "31m\xC2\xA0", "a 31m\xC2\xA0"},     // C1, but no-break space stays
-      {"\xE2\x80\xAE" "abc\xE2\x81\xA6" "d", " abc d"},   // marks of the direction of writing
+      {"a\x1b[31mb", "a [31mb"},     // colours
+      {"a\tb\r\nc\x7f", "a b  c "},  // C0 and DEL
+      {"a\xC2\x9B"
+       "31m\xC2\xA0",
+       "a 31m\xC2\xA0"},  // C1, but no-break space stays
+      {"\xE2\x80\xAE"
+       "abc\xE2\x81\xA6"
+       "d",
+       " abc d"},  // marks of the direction of writing
       {"\xE2\x80\xA8\xE2\x82\xAC\xCF\x80", " \xE2\x82\xAC\xCF\x80"},
-      {"a\xC3", "a?"},                                  // half a character
+      {"a\xC3", "a?"},  // half a character
       {"\x80\xFF\xC0\x80", "????"},
-      {"\xED\xA0\x80", "???"},                          // a surrogate
+      {"\xED\xA0\x80", "???"},  // a surrogate
       {"\xF0\x9F\x99\x82", "\xF0\x9F\x99\x82"},
       {std::string("a\0b", 3), "a b"},
   };
@@ -85,7 +90,8 @@ TEST(TextSource, messages_hold_nothing_that_a_terminal_acts_on) {
 TEST(TextSource, messages_are_short_however_long_their_parts_are) {
   const std::string name(1 << 20, 'a');
   const std::string shown = printable("unknown name '" + name + "' here");
-  EXPECT_EQ(shown, "unknown name '" + std::string(59, 'a') + "..." + std::string(11, 'a') + "' here");
+  EXPECT_EQ(shown,
+            "unknown name '" + std::string(59, 'a') + "..." + std::string(11, 'a') + "' here");
   std::string words;
   for (int k = 0; k < 100000; ++k) words += "ab ";
   EXPECT_LT(printable(words).size(), 1000u);
