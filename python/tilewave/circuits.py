@@ -58,6 +58,14 @@ def _qubits(numbers):
     return ("qubit " if len(numbers) == 1 else "qubits ") + ", ".join(map(str, numbers))
 
 
+def _input_text(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
+
+
 class Circuit(_core.Circuit):
     """A list of operations on qubits and classical bits.
 
@@ -67,10 +75,11 @@ class Circuit(_core.Circuit):
     """
 
     @classmethod
-    def from_qasm(cls, source: Path, inputs: Optional[Mapping[str, float]] = None) -> Circuit:
+    def from_qasm(cls, source: Path, inputs: Optional[Mapping[str, Union[float, str]]] = None) -> Circuit:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
-        variables of an OpenQASM 3 program their values, a dictionary from names to numbers."""
-        values = {name: float(value) for name, value in (inputs or {}).items()}
+        variables of an OpenQASM 3 program their values, a dictionary from names to numbers, truth values or texts as on
+        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``."""
+        values = {name: _input_text(value) for name, value in (inputs or {}).items()}
         return cls(_core.Circuit._from_text(*read_text(source), values))
 
     @classmethod

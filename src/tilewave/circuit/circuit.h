@@ -155,6 +155,10 @@ class Circuit {
   Op& add_assign(Assignment assignment);
   const Assignment& assignment(const Op& op) const { return assignments_[op.first_param]; }
 
+  /// What a reader of the circuit wants to tell people: warnings, a line each.
+  std::span<const std::string> notes() const { return notes_; }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
+
   /// For rewriting: takes all operations out, and puts such operations back in one by one. What
   /// they refer to stays.
   std::vector<Op> take_ops();
@@ -183,6 +187,7 @@ class Circuit {
   std::vector<Register> qregs_, cregs_;
   std::vector<Condition> conditions_;
   std::vector<Assignment> assignments_;
+  std::vector<std::string> notes_;
   bool has_control_flow_ = false;
 
   void check_reads(const ClassicalExpr& expr) const;

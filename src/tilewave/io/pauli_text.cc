@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "tilewave/io/text_source.h"
 
@@ -35,6 +37,7 @@ class PauliParser {
   circuit::PauliSum parse() {
     circuit::PauliSum sum;
     bool line_has_term = false;
+    double total = 0;  // of their sizes
     while (true) {
       skip_blanks();
       if (at_end()) break;
@@ -56,7 +59,12 @@ class PauliParser {
       } else if (line_has_term) {
         fail("expected '+' or '-' between terms");
       }
+      const std::size_t start = next_;
       sum.push_back(term(sign));
+      total += std::abs(sum.back().coefficient);
+      if (!std::isfinite(total)) {
+        fail_at(source_, start, "the coefficients add up to more than a double holds");
+      }
       line_has_term = true;
     }
     if (sum.empty()) fail("no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
@@ -113,15 +121,20 @@ class PauliParser {
   double number() {
     double value = 0;
     const auto r = std::from_chars(text_.data() + next_, text_.data() + text_.size(), value);
-    if (r.ec != std::errc() || !std::isfinite(value)) fail("a coefficient must be a finite number");
-    next_ = static_cast<std::size_t>(r.ptr - text_.data());
+    const auto end = static_cast<std::size_t>(r.ptr - text_.data());
+    if (r.ec == std::errc::result_out_of_range) {
+      value = std::strtod(std::string(text_.substr(next_, end - next_)).c_str(), nullptr);
+    }
+    const bool is_number = r.ec == std::errc() || r.ec == std::errc::result_out_of_range;
+    if (!is_number || !std::isfinite(value)) fail("a coefficient must be a finite number");
+    next_ = end;
     return value;
   }
 
   void dense(PauliTerm& t, std::string_view string) const {
     if (string.size() > num_qubits_) {
-      fail(concat({"this string is for ", std::to_string(string.size()),
-                   " qubits, the circuit has ", std::to_string(num_qubits_)}));
+      fail(concat({"this string is for ", counted(string.size(), "qubit"), ", the circuit has ",
+                   std::to_string(num_qubits_)}));
     }
     for (std::size_t k = 0; k < string.size(); ++k) {
       put(t, string[k], order_ == PauliOrder::kFirstIsQubit0 ? k : string.size() - 1 - k);
@@ -144,8 +157,8 @@ class PauliParser {
       }
       if (r.ec != std::errc() || qubit >= num_qubits_) {
         fail_at(source_, start,
-                concat({"this qubit is out of range: the circuit has ", std::to_string(num_qubits_),
-                        num_qubits_ == 1 ? " qubit" : " qubits"}));
+                concat({"this qubit is out of range: the circuit has ",
+                        counted(num_qubits_, "qubit")}));
       }
       if ((used >> qubit) & 1) {
         fail_at(source_, start, concat({"qubit ", std::to_string(qubit), " is named twice"}));

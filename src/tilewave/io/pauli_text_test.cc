@@ -91,6 +91,13 @@ TEST(PauliText, errors_point_at_their_place) {
   EXPECT_EQ(pauli_error("ZZ - --2 XX"),
             "sum:1:7: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
   EXPECT_EQ(pauli_error("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
+  EXPECT_EQ(pauli_error("1e308 ZZ + 1e308 XX"),
+            "sum:1:12: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_error("1e308 ZZ - 1e308 ZZ"),
+            "sum:1:12: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_error("-1e308 ZZ\n-1e308 ZZ"),
+            "sum:2:2: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_sum("1e-400 ZZ + 0.5*XX + .5 * Y0")[0].coefficient, 0);
   EXPECT_EQ(pauli_error("X0 + "),
             "sum:1:6: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
 }

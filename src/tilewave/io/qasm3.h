@@ -28,15 +28,13 @@
 
 namespace tilewave::io {
 
-/// Values of a program's `input` declarations.
-using ProgramInputs = std::map<std::string, double>;
+/// Values of a program's `input` declarations, as text: a number or an expression (`pi/2`), `true`
+/// or `false`, a row of bits (`0101` for bit[4], `"0101"` also for angle[4]), a time (`100ns`).
+using ProgramInputs = std::map<std::string, std::string>;
 
 /// Reads a program. `file_name` stands in messages; includes are looked up beside it. Throws
 /// Error(kInput): `file:line:column: problem`, the line and a caret.
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs = {});
-
-/// True when the text starts with `OPENQASM 3`, after blanks and comments.
-bool is_qasm3(std::string_view text);
 
 }  // namespace tilewave::io

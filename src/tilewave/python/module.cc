@@ -31,7 +31,7 @@ PyObject* exception_of(tilewave::ExitCode code) {
 
 // Flags of the program are keywords here: `--precision single` becomes precision="single".
 std::string as_python(const std::string& message) {
-  static const std::regex input(R"(--input (\w+)=(<number>))"),
+  static const std::regex input(R"(--input (\w+)=(<number>|<bits>))"),
       choice(R"(--(precision|device|engine) )"
              R"((single|double|cpu|cuda(?:[:+][\w:,+-]*\w)?|auto|density|trajectories|statevector|)"
              R"(stabilizer|frame|sparse)\b)"),

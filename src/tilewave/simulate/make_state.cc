@@ -28,6 +28,7 @@ std::string bytes_text(double bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   int k = 0;
   for (; bytes >= 1024 && k < 5; ++k) bytes /= 1024;
+  if (bytes > 1e6) return "more than 1000000 PiB";
   char text[32];
   std::snprintf(text, sizeof text, bytes < 100 && k > 0 ? "%.1f %s" : "%.0f %s", bytes, units[k]);
   return text;

@@ -65,6 +65,11 @@ void check_questions(const Program& program, const Options& options) {
       fail("qubit " + std::to_string(q) + " is asked for twice");
     }
   }
+  double total = 0;
+  for (const circuit::PauliTerm& term : options.observables) total += std::abs(term.coefficient);
+  if (!std::isfinite(total)) {
+    fail("the coefficients of the observable must be finite, and so must their sum");
+  }
   bool known = false;
   for (const char* word : {"auto", "statevector", "stabilizer", "density", "trajectories"}) {
     known |= options.engine == word;
@@ -269,7 +274,9 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
   ++calls;
 }
 
-Result simulate(const circuit::Circuit& clean, const Options& options) {
+namespace {
+
+Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   check_agreement(clean, options);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
@@ -440,6 +447,14 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   if (!options.noise && !is_density) branch_options.plans = options.plans.get();
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  return result;
+}
+
+}  // namespace
+
+Result simulate(const circuit::Circuit& circuit, const Options& options) {
+  Result result = simulate_circuit(circuit, options);
+  result.warnings.insert(result.warnings.begin(), circuit.notes().begin(), circuit.notes().end());
   return result;
 }
 
