@@ -9,6 +9,18 @@
 #include "tilewave/circuit/density.h"
 
 namespace tilewave::circuit {
+namespace {
+
+void check_finite(GateId gate, std::span<const double> params) {
+  for (const double p : params) {
+    if (!std::isfinite(p)) {
+      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
+                                        ": a parameter is not a finite number");
+    }
+  }
+}
+
+}  // namespace
 
 std::span<const double> Circuit::params(const Op& op) const {
   if (op.kind != OpKind::kGate) return {};
@@ -104,12 +116,7 @@ Op& Circuit::add_gate(GateId gate, std::span<const Qubit> qubits, std::span<cons
 Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
                                  std::uint64_t control_values, std::span<const Qubit> qubits,
                                  std::span<const double> params) {
-  for (double p : params) {
-    if (!std::isfinite(p)) {
-      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
-                                        ": a parameter is not a finite number");
-    }
-  }
+  check_finite(gate, params);
   Op op;
   op.kind = OpKind::kGate;
   op.gate = gate;
@@ -258,6 +265,31 @@ std::vector<Op> Circuit::take_ops() {
 void Circuit::put_op(const Op& op) {
   has_control_flow_ |= op.kind == OpKind::kJump || op.kind == OpKind::kAssign;
   ops_.push_back(op);
+}
+
+void Circuit::set_param(std::size_t op, std::size_t k, double value) {
+  TW_CHECK(op < ops_.size() && k < params(ops_[op]).size(), "a gate has this angle");
+  check_finite(ops_[op].gate, {&value, 1});
+  param_pool_[ops_[op].first_param + k] = value;
+}
+
+void Circuit::keep_only(std::span<const Qubit> kept) {
+  std::vector<Qubit> to(num_qubits_);
+  for (std::size_t j = 0; j < kept.size(); ++j) to[kept[j]] = static_cast<Qubit>(j);
+  for (Qubit& q : qubit_pool_) q = to[q];
+  num_qubits_ = static_cast<std::uint32_t>(kept.size());
+  qregs_.clear();
+}
+
+std::uint16_t Circuit::add_label(std::string label) {
+  if (labels_.size() == 0xffff) throw Error(ExitCode::kInput, "a circuit has at most 65535 labels");
+  labels_.push_back(std::move(label));
+  return static_cast<std::uint16_t>(labels_.size());
+}
+
+const std::string& Circuit::label(const Op& op) const {
+  static const std::string kNone;
+  return op.label ? labels_[op.label - 1] : kNone;
 }
 
 void Circuit::finish_from(std::size_t first, std::uint32_t line, std::int32_t condition) {
