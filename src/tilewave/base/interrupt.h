@@ -58,10 +58,24 @@ class StopFlag {
   /// Behind the loop.
   void rethrow();
 
+  /// While it lives, check_interrupt() of this thread, which works for a loop of the flag's owner,
+  /// asks the flag.
+  class Scope {
+   public:
+    explicit Scope(StopFlag& flag);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    StopFlag* before_;
+  };
+
  private:
   bool ask() noexcept;
 
   const void* owner_;
+  StopFlag* outer_;  // of the loop this one is in
   std::atomic<bool> wanted_{false};
   std::exception_ptr reason_;
 };

@@ -6,10 +6,14 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/circuit/density.h"
 
 namespace tilewave::circuit {
 namespace {
+
+// Long circuits come from parsers, loops and generators, all of which end up here.
+thread_local InterruptCounter now_and_then(4096);
 
 void check_finite(GateId gate, std::span<const double> params) {
   for (const double p : params) {
@@ -100,6 +104,7 @@ void Circuit::check_qubits(std::span<const Qubit> a, std::span<const Qubit> b,
 }
 
 Op& Circuit::append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets) {
+  now_and_then.step();
   op.num_controls = static_cast<std::uint16_t>(controls.size());
   op.num_targets = static_cast<std::uint16_t>(targets.size());
   op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
@@ -128,6 +133,7 @@ Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
 
 Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
                          std::span<const Qubit> qubits, std::size_t num_params) {
+  now_and_then.step();
   const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {

@@ -8,8 +8,10 @@
 #include <numeric>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/npy.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/sort_uniform.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -202,22 +204,26 @@ void Collector::count(const Leaf& leaf) {
     }
     return;
   }
+  InterruptCounter now_and_then(1U << 16);
   std::vector<double> draws(leaf.shots.size());
   for (std::size_t k = 0; k < draws.size(); ++k) {
+    now_and_then.step();
     draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
   }
   std::vector<std::uint32_t> order;  // of shots by their draws
   if (options_.record_shots || !readout_.empty()) {
     order.resize(draws.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return draws[a] != draws[b] ? draws[a] < draws[b] : a < b;
-    });
+    sort_uniform(std::span(order), [&](std::uint32_t k) { return draws[k]; });
   }
+<<<<<<< HEAD
   std::sort(draws.begin(), draws.end());
   std::vector<double> marginals;
   const bool is_checked = !program_.has_channels;      // a trajectory has few shots each
   if (is_checked) marginals = leaf.state.marginals();  // before the state moves
+=======
+  sort_uniform(std::span(draws), [](double u) { return u; });
+>>>>>>> 623dd7b (Long computations end within a tenth of a second of Ctrl-C or of a job's end; forks find no missing threads; threads spin only where cores are free)
   const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
   if (is_checked) {
     shot_check_.add(marginals, drawn);
@@ -226,6 +232,7 @@ void Collector::count(const Leaf& leaf) {
   Bits outcome;
   if (!readout_.empty()) {
     for (std::size_t k = 0; k < order.size(); ++k) {
+      now_and_then.step();
       outcome_of(leaf, drawn[k], outcome);
       misread(leaf.shots[order[k]], outcome);
       counter_.add(outcome, 1);
@@ -237,6 +244,7 @@ void Collector::count(const Leaf& leaf) {
     outcome_of(leaf, drawn[k], outcome);
     std::size_t end = k;
     for (; end < drawn.size() && drawn[end] == drawn[k]; ++end) {
+      now_and_then.step();
       if (options_.record_shots) record(leaf.shots[order[end]], outcome);
     }
     counter_.add(outcome, end - k);

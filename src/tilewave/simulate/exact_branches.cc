@@ -10,6 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/make_state.h"
@@ -210,6 +211,7 @@ void measure_without_reading(Program& program, Circuit& storage) {
 }  // namespace
 
 std::vector<double> exact_expectations(const Circuit& clean, const Options& options) {
+  const runtime::ThreadLimit limit(options.num_threads);
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   Program program = prepare(options.noise ? noisy : clean);
   if (program.circuit->num_qubits() == 0) {

@@ -295,7 +295,11 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
 }
 
 Result simulate(const circuit::Circuit& clean, const Options& options) {
+<<<<<<< HEAD
   check_agreement(clean, options);
+=======
+  const runtime::ThreadLimit limit(options.num_threads);
+>>>>>>> 623dd7b (Long computations end within a tenth of a second of Ctrl-C or of a job's end; forks find no missing threads; threads spin only where cores are free)
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
   const circuit::Circuit& circuit = options.noise ? noisy : clean;
@@ -491,6 +495,7 @@ statevec::RunObserver progress_of(const Options& options) {
 }  // namespace
 
 FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole) {
+  const runtime::ThreadLimit limit(options.num_threads);
   Program program = prepare(circuit);
   check_has_qubits(circuit);
   if (program.has_channels) {
@@ -539,6 +544,7 @@ runtime::HostBuffer take_amplitudes(FinalState& final) {
 }
 
 std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
+  const runtime::ThreadLimit limit(options.num_threads);
   check_has_qubits(circuit);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;

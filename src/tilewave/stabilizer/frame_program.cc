@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/needed_coins.h"
 
 namespace tilewave::stabilizer {
@@ -177,7 +178,9 @@ class Compiler {
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = in_.blocks[index];
+    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
+      now_and_then.step();
       coin_needed_ = coins_.blocks[index][i];
       prim(prims[i]);
     }

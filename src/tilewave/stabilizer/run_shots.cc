@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/sampler.h"
 
@@ -58,6 +59,7 @@ class Runner {
           return stop_ || slot;
         });
         if (stop_ || next_ == end_block_) break;
+        if (thread == 0) check_interrupt();  // the caller's
         const std::uint64_t b = next_++;
         lock.unlock();
         fill(*slot, b, thread);

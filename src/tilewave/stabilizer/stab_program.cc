@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -28,7 +29,9 @@ class Lowering {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
     out_.blocks.emplace_back();
     std::vector<Prim> prims;
+    static thread_local InterruptCounter now_and_then(256);
     for (const StabInstruction& op : c.instructions()) {
+      now_and_then.step();
       prims_ = &prims;
       source_ = next_source_++;
       line_ = op.line;

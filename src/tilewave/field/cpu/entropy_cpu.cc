@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/cpu/entropy_tile.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/runtime/threads.h"
@@ -154,11 +155,13 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
   const std::int64_t down = (rows + tile_height - 1) / tile_height;
   const bool wide = plan.wide_codes();
   const bool past_caches = rows * region.width() >= kPastCaches;
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     TileBuffers mine;
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < across * down; ++t) {
+      if (stop.wanted()) continue;
       const std::int64_t x0 = region.x_begin + t % across * tile_width;
       const std::int64_t y0 = region.y_begin + t / across * tile_height;
       const int width = static_cast<int>(std::min<std::int64_t>(tile_width, region.x_end - x0));
@@ -173,6 +176,7 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
       }
     }
   }
+  stop.rethrow();
 }
 
 }  // namespace

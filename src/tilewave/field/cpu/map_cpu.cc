@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
 #include "tilewave/runtime/threads.h"
@@ -130,16 +131,19 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
   const std::int64_t jobs = pieces * (y_end - y_begin);
   const std::int64_t chunk = std::max<std::int64_t>(
       1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, width)));
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
 #pragma omp for schedule(dynamic, chunk)
     for (std::int64_t job = 0; job < jobs; ++job) {
+      if (stop.wanted()) continue;
       const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
       map_piece(programs, o, width, y, x, std::min(x + piece, width),
                 values + (y - y_begin) * width, buffers);
     }
   }
+  stop.rethrow();
 }
 
 // ---- exact lookup ----
