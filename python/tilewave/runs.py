@@ -245,6 +245,10 @@ class Plan:
         """The plan as a table: gates, actions, bytes, operations, predicted time and active positions of each pass."""
         return str(self._plan["text"])
 
+    def _repr_html_(self) -> str:
+        from .notebooks import plan_html
+        return plan_html(self)
+
     def __repr__(self) -> str:
         return (f"<tilewave.Plan: {self.num_gates} gates in {self.num_passes} passes over {self.num_qubits} qubits, "
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
