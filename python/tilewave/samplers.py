@@ -54,8 +54,11 @@ class CompiledSampler:
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._sampler = _core._Sampler(*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads,
-                                       device)
+        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads, device)
+        self._sampler = _core._Sampler(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
 
     @property
     def num_measurements(self) -> int:
@@ -95,7 +98,11 @@ class CompiledDetectorSampler:
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
-        self._sampler = _core._Sampler(*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
+        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
+        self._sampler = _core._Sampler(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
 
     @property
     def num_detectors(self) -> int:
@@ -169,7 +176,11 @@ class CompiledMeasurementsToDetectionEventsConverter:
     """Turns measured shots into detection events."""
 
     def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False) -> None:
-        self._converter = _core._Converter(*_text_of(circuit), not skip_reference_sample)
+        self._arguments = (*_text_of(circuit), not skip_reference_sample)
+        self._converter = _core._Converter(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_converter, (type(self), self._arguments)
 
     @property
     def num_measurements(self) -> int:
@@ -201,6 +212,21 @@ class CompiledMeasurementsToDetectionEventsConverter:
         if bit_packed:
             parts = [np.packbits(part, axis=1, bitorder="little") for part in parts]
         return tuple(parts) if separate_observables else parts[0]
+
+
+def _restored_sampler(kind, arguments, seed, next_shot):
+    """The sampler in another process: it goes on with the same shots."""
+    sampler = kind.__new__(kind)
+    sampler._arguments = (*arguments[:3], seed, *arguments[4:])
+    sampler._sampler = _core._Sampler(*sampler._arguments)
+    sampler._sampler.go_to(next_shot)
+    return sampler
+
+
+def _restored_converter(kind, arguments):
+    converter = kind.__new__(kind)
+    converter._arguments, converter._converter = arguments, _core._Converter(*arguments)
+    return converter
 
 
 def _pack(rows):

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -281,6 +282,8 @@ std::uint32_t StabilizerCircuit::tag_index(std::string_view tag) {
 void StabilizerCircuit::append(StabKind kind, GateId gate, std::span<const StabTarget> targets,
                                std::span<const double> args, std::string_view tag,
                                std::uint32_t line) {
+  static thread_local InterruptCounter now_and_then(1024);
+  now_and_then.step();
   TW_CHECK(kind != K::kRepeat, "append_repeat adds blocks");
   const StabOpInfo& info = stabilizer_op(kind);
   StabInstruction op;

@@ -258,7 +258,6 @@ void run(const EntropyFlags& f) {
     usage_error("--border study2020 knows no missing cells: leave out --nodata");
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   const InterruptFlag interrupt;
-  job.options.stop = interrupt.flag();
   job.on_progress = [&](double fraction, double remaining_s) {
     interrupt.check();
     bar.update(fraction, remaining_s);

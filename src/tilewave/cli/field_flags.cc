@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::cli {
 namespace {
@@ -44,6 +45,10 @@ void note_stop(int signal) {
 }
 
 struct Interrupted {};
+
+void poll_stop() {
+  if (stop_asked) throw Interrupted();
+}
 
 }  // namespace
 
@@ -130,18 +135,16 @@ InterruptFlag::InterruptFlag() {
   action.sa_handler = note_stop;  // no SA_RESTART: a read that waits comes back
   sigaction(SIGINT, &action, &before_int);
   sigaction(SIGTERM, &action, &before_term);
+  set_interrupt_poll(&poll_stop);
 }
 
 InterruptFlag::~InterruptFlag() {
+  set_interrupt_poll(nullptr);
   sigaction(SIGINT, &before_int, nullptr);
   sigaction(SIGTERM, &before_term, nullptr);
 }
 
-const std::atomic<bool>* InterruptFlag::flag() const { return &stop_asked; }
-
-void InterruptFlag::check() const {
-  if (stop_asked) throw Interrupted();
-}
+void InterruptFlag::check() const { poll_stop(); }
 
 void InterruptFlag::run(const std::function<void()>& work) {
   try {

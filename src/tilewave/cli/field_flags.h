@@ -2,7 +2,6 @@
 // a run that is interrupted.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,15 +48,15 @@ void check_not_input(const FieldFlags& flags, const char* flag, const std::strin
 /// Says that a file holds more images than the one taken, unless --quiet or --json.
 void report_pages(const FieldFlags& flags, const io::RasterInfo& info);
 
-/// While it lives, the first SIGINT or SIGTERM sets a flag, which stops the work between tiles and
-/// bands; check() then throws, so that unfinished files are removed. A second one ends the process.
+/// While it lives, the first SIGINT or SIGTERM stops computations within a tenth of a second by an
+/// exception, so that unfinished files are removed; check() throws it elsewhere. A second signal
+/// ends the process.
 class InterruptFlag {
  public:
   InterruptFlag();
   ~InterruptFlag();
   InterruptFlag(const InterruptFlag&) = delete;
   InterruptFlag& operator=(const InterruptFlag&) = delete;
-  const std::atomic<bool>* flag() const;
   void check() const;
   /// Runs `work`; where check() threw in it, ends the process by the signal.
   static void run(const std::function<void()>& work);

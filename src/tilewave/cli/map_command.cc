@@ -84,7 +84,6 @@ void run(const MapFlags& f) {
   job.rounds = f.rounds;
   check_not_input(f, "--output", f.out);
   const InterruptFlag interrupt;
-  job.options.stop = interrupt.flag();
   const auto raw = raw_info(f);
   const auto reader = open_input(f, raw.get());
   report_pages(f, reader->info());

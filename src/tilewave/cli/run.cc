@@ -40,8 +40,8 @@ struct RunFlags {
   ReportOptions report;
 };
 
-circuit::PauliSum read_observables(const RunFlags& flags, circuit::PauliOrder order,
-                                   std::uint32_t num_qubits) {
+circuit::WidePauliSum read_observables(const RunFlags& flags, circuit::PauliOrder order,
+                                       std::uint32_t num_qubits) {
   std::error_code ignored;
   if (std::filesystem::exists(flags.expect, ignored)) {
     return io::read_pauli_file(flags.expect, order, num_qubits);

@@ -130,7 +130,7 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
   ordered_json json = {{"title", report.title}};
   json.update(run_json(r, asked, report));
   json["seed"] = std::to_string(r.seed);  // a script's numbers have 53 bits
-  for (const circuit::PauliTerm& term : asked.observables) {
+  for (const circuit::WidePauliTerm& term : asked.observables) {
     json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
   }
   const std::string page =

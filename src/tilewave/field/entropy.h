@@ -5,7 +5,6 @@
 // so the result has the same bits for every algorithm, tile, thread count and device.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,7 +44,6 @@ struct EntropyOptions {
   double min_valid = 0;   ///< NaN where fewer than min_valid * cells(window) cells are valid
   EntropyAlgorithm algorithm = EntropyAlgorithm::kAuto;
   int threads = 0;  ///< at most; 0: all. Little work takes fewer (work_threads.h)
-  const std::atomic<bool>* stop = nullptr;  ///< once true, tiles not begun are left out
 };
 
 /// Rows [row_begin, row_end) of an image of `height` rows: data[0] is pixel (0, row_begin).

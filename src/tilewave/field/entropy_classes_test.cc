@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/entropy.h"
 
 namespace tilewave::field {
@@ -250,12 +251,13 @@ TEST(EntropyClasses, SmallImagesTakeOneThread) {
   EXPECT_EXIT(more_threads(1024, 16), testing::ExitedWithCode(1), "");
 }
 
-TEST(EntropyClasses, AStopLeavesTilesOut) {
+TEST(EntropyClasses, AnInterruptLeavesThroughTheCall) {
+  struct Stop {};
   const std::vector<std::uint8_t> codes(600 * 600, 3);
-  const std::atomic<bool> stop{true};
-  EntropyOptions o;
-  o.stop = &stop;
-  for (const float h : run(codes, 600, o)) ASSERT_EQ(h, -1.0f);
+  set_interrupt_poll(+[] { throw Stop(); });
+  EXPECT_THROW(run(codes, 600, {}), Stop);
+  set_interrupt_poll(nullptr);
+  for (const float h : run(codes, 600, {})) ASSERT_EQ(h, 0.0f);
 }
 
 }  // namespace

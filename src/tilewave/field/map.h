@@ -9,7 +9,6 @@
 // columns of each residue run a program of their own without the test.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -123,7 +122,6 @@ struct MapOptions {
   int repeat = 1;
   MapPrecision precision = MapPrecision::kPrecise;
   int threads = 0;  ///< at most; 0: all. Little work takes fewer (work_threads.h)
-  const std::atomic<bool>* stop = nullptr;  ///< once true, values not begun are left as they are
 };
 
 /// values[y * width + x] for rows [y_begin, y_end) in place (values points at row y_begin).

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 
 #include "tilewave/runtime/threads.h"
 
@@ -18,11 +17,6 @@ inline constexpr double kThreadWorkNs = 30e3;
 inline int threads_for_work(int requested, double work_ns) {
   const double worth = std::clamp(work_ns / kThreadWorkNs, 1.0, 65536.0);
   return std::min(runtime::resolve_num_threads(requested), static_cast<int>(worth));
-}
-
-/// Whether a flag set from elsewhere asks to leave out what is not begun.
-inline bool is_stopped(const std::atomic<bool>* stop) {
-  return stop != nullptr && stop->load(std::memory_order_relaxed);
 }
 
 }  // namespace tilewave::field

@@ -90,7 +90,7 @@ struct Node {
 
 // ---- channels ----
 
-constexpr std::string_view kRuleKeys[] = {"after",  "before",  "qubits",
+constexpr std::string_view kRuleKeys[] = {"after",  "before",  "label",  "qubits",
                                           "except", "acts_on", "channel"};
 
 void check_channel_keys(const Node& n, std::initializer_list<std::string_view> own) {
@@ -374,6 +374,8 @@ void read_operation(const Node& n, circuit::NoiseRule& rule) {
     rule.on_reset = true;
   } else if (word == "unitary") {
     rule.on_matrices = true;
+  } else if (word == "delay") {
+    rule.on_delay = true;
   } else if (word == "idle") {
     if (rule.before) n.fail("idle noise has no before: use \"after\"");
     if (rule.channel->num_qubits != 1) n.fail("idle noise takes a channel on one qubit");
@@ -392,10 +394,10 @@ void read_operation(const Node& n, circuit::NoiseRule& rule) {
     }
     rule.gates.push_back(gate->id);
   } else {
-    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "idle"};
+    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "delay", "idle"};
     for (const circuit::GateInfo& g : circuit::gate_table()) names.push_back(g.name);
     n.fail("there is no gate '" + word + "'" + did_you_mean(word, names) +
-           " (or one of: all, measure, reset, unitary, idle)");
+           " (or one of: all, measure, reset, unitary, delay, idle)");
   }
 }
 
@@ -407,9 +409,16 @@ circuit::NoiseRule read_rule(const Node& n) {
   if (n.has("after") == n.has("before")) {
     n.fail(
         "needs either \"after\" or \"before\": a gate, a list of gates, all, measure, reset, "
-        "unitary or idle");
+        "unitary, delay or idle");
   }
   rule.before = n.has("before");
+  if (n.has("label")) {
+    const Node label = n.at("label", "");
+    rule.label = label.word();
+    if (rule.label.empty()) label.fail("is empty: name a label, or leave it out");
+    const auto* gate = circuit::find_gate(circuit::Language::kTilewave, rule.label);
+    if (gate) rule.label_gate = gate->id;
+  }
   if (n.has("qubits")) rule.qubits = read_qubits(n.at("qubits", ""));
   if (n.has("except")) rule.except = read_qubits(n.at("except", ""));
   if (n.has("acts_on")) {
@@ -510,9 +519,16 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
   }
   const Node top{root, name};
   top.need_object();
-  top.check_keys({"channels", "readout"});
+  top.check_keys({"channels", "readout", "absent_qubits"});
   const auto inside = [&](const char* key) -> Node { return {root[key], name + ": " + key}; };
   circuit::NoiseModel model;
+  if (root.contains("absent_qubits")) {
+    const std::string word = inside("absent_qubits").word();
+    model.ignores_absent = word == "ignore";
+    if (word != "ignore" && word != "error") {
+      inside("absent_qubits").fail("is '" + word + "': it must be \"error\" or \"ignore\"");
+    }
+  }
   for (const char* key : {"channels", "readout"}) {
     if (!root.contains(key)) continue;
     const Node list = inside(key);

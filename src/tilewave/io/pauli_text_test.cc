@@ -9,10 +9,15 @@ namespace {
 
 using circuit::PauliOrder;
 using circuit::PauliSum;
+using circuit::WidePauliSum;
 
 PauliSum pauli_sum(std::string_view text, PauliOrder order = PauliOrder::kLastIsQubit0,
                    std::uint32_t n = 4) {
-  return parse_pauli_sum(text, "sum", order, n);
+  PauliSum sum;
+  for (const auto& term : parse_pauli_sum(text, "sum", order, n)) {
+    sum.push_back(circuit::narrow(term));
+  }
+  return sum;
 }
 
 std::string pauli_error(std::string_view text) {
@@ -71,6 +76,23 @@ TEST(PauliText, prints_what_it_reads) {
       EXPECT_EQ(to_text(pauli_sum(text, order)[0], order, 4), text);
     }
   }
+}
+
+TEST(PauliText, strings_reach_as_far_as_the_register) {
+  const std::string dense = "X" + std::string(126, 'I') + "Y";
+  const WidePauliSum last = parse_pauli_sum(dense, "sum", PauliOrder::kLastIsQubit0, 128);
+  EXPECT_TRUE(last[0].has_x(127) && !last[0].has_z(127));
+  EXPECT_TRUE(last[0].has_x(0) && last[0].has_z(0) && !last[0].has_x(63) && !last[0].has_x(64));
+  EXPECT_EQ(to_text(last[0], PauliOrder::kLastIsQubit0, 128), "1 " + dense);
+  const WidePauliSum first =
+      parse_pauli_sum("2 Z100 Z3 + Y64", "sum", PauliOrder::kFirstIsQubit0, 101);
+  for (std::size_t q = 0; q < 200; ++q) {
+    EXPECT_EQ(first[0].has_z(q), q == 100 || q == 3) << q;
+    EXPECT_EQ(first[1].has_x(q), q == 64) << q;
+    EXPECT_EQ(first[1].has_z(q), q == 64) << q;
+  }
+  EXPECT_THROW(parse_pauli_sum("Z101", "sum", PauliOrder::kLastIsQubit0, 101), Error);
+  EXPECT_THROW(parse_pauli_sum("Z100 Z3 X100", "sum", PauliOrder::kLastIsQubit0, 101), Error);
 }
 
 TEST(PauliText, errors_point_at_their_place) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/gate_libraries.h"
 
 namespace tilewave::io {
@@ -171,7 +172,9 @@ Interpreter::Flow Interpreter::statements(const Block& body) {
   Flow flow = Flow::kNext;
   int seen = changes();
   bool pushed = false;
+  static thread_local InterruptCounter now_and_then(1024);
   for (const auto& s : body) {
+    now_and_then.step();
     if (changes() != seen) {
       // a break, continue or return above left under a condition: the rest happens where it did not
       if (std::exchange(pushed, false)) memory_.pop();

@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/shots.h"
 #include "tilewave/io/stim_text.h"
@@ -157,6 +158,7 @@ class PySampler {
   std::string explain() const { return source_->explain(); }
   std::uint64_t seed() const { return options_.seed; }
   std::uint64_t next_shot() const { return options_.first_shot; }
+  void go_to(std::uint64_t shot) { options_.first_shot = shot; }
 
  private:
   // Block by block, every thread into its own part of the arrays.
@@ -170,10 +172,12 @@ class PySampler {
     const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
     const auto threads =
         static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
+    StopFlag stop;
     runtime::run_on_threads(threads, [&](int thread) {
       std::vector<std::uint8_t> rows(block * stride + 64), cut;
       for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
            b += static_cast<std::uint64_t>(threads)) {
+        if (stop.wanted()) break;
         source_->fill(options_.seed, b, thread, rows.data());
         const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
         for (const PartSink& sink : sinks) {
@@ -182,6 +186,7 @@ class PySampler {
         }
       }
     });
+    stop.rethrow();
     options_.first_shot += shots;
   }
 
@@ -225,6 +230,7 @@ void bind_sampler(nb::module_& m) {
   c.def_prop_ro("num_qubits", [](const PySampler& s) { return s.counts().qubits; });
   c.def_prop_ro("seed", &PySampler::seed);
   c.def_prop_ro("next_shot", &PySampler::next_shot);
+  c.def("go_to", &PySampler::go_to, "shot"_a, "The next shot is this one of the sequence.");
   c.def("explain", &PySampler::explain);
 }
 

@@ -1,6 +1,7 @@
 #include "tilewave/runtime/threads.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +15,15 @@
 #include "tilewave/base/error.h"
 
 namespace tilewave::runtime {
+namespace {
+
+// The next parallel region starts threads anew, in the parent and in the child. Within a region
+// nothing happens.
+void end_sleeping_threads() { omp_pause_resource_all(omp_pause_hard); }
+
+[[maybe_unused]] const int registered = pthread_atfork(&end_sleeping_threads, nullptr, nullptr);
+
+}  // namespace
 
 int default_num_threads() { return omp_get_max_threads(); }
 
@@ -80,5 +90,11 @@ void run_on_threads(int count, const std::function<void(int)>& f) {
     if (failure) std::rethrow_exception(failure);
   }
 }
+
+ThreadLimit::ThreadLimit(int requested) : before_(omp_get_max_threads()) {
+  if (requested > 0) omp_set_num_threads(requested);
+}
+
+ThreadLimit::~ThreadLimit() { omp_set_num_threads(before_); }
 
 }  // namespace tilewave::runtime

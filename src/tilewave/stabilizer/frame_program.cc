@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/frame_layers.h"
 #include "tilewave/stabilizer/needed_coins.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
@@ -95,7 +96,9 @@ class Compiler {
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = in_.blocks[index];
+    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
+      now_and_then.step();
       if (prims[i].kind == P::kCorrelated) {
         std::size_t end = i + 1;
         while (end < prims.size() && prims[end].kind == P::kCorrelated && prims[end].flag) ++end;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/sampler.h"
 
@@ -54,6 +55,7 @@ class Runner {
           return stop_ || slot;
         });
         if (stop_ || next_ == end_block_) break;
+        if (thread == 0) check_interrupt();  // the caller's
         const std::uint64_t b = next_++;
         lock.unlock();
         fill(*slot, b, thread);

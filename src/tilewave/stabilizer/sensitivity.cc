@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::stabilizer {
 
@@ -188,7 +189,9 @@ void SensitivityWalk::shift_detectors(std::uint32_t index, std::uint64_t detecto
 
 void SensitivityWalk::block(std::uint32_t index) {
   const std::vector<Prim>& prims = program_.blocks[index];
+  static thread_local InterruptCounter now_and_then(64);
   for (std::size_t i = prims.size(); i-- > 0;) {
+    now_and_then.step();
     const Prim& p = prims[i];
     if (++work_ > most_work_) throw TooMuchWork{};
     switch (p.kind) {

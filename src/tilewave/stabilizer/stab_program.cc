@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -29,7 +30,9 @@ class Lowering {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
     out_.blocks.emplace_back();
     std::vector<Prim> prims;
+    static thread_local InterruptCounter now_and_then(256);
     for (const StabInstruction& op : c.instructions()) {
+      now_and_then.step();
       prims_ = &prims;
       source_ = static_cast<std::uint32_t>(out_.sources.size());
       out_.sources.push_back({op.kind, op.line, tag(c.tag(op))});

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/cpu/entropy_tile.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/work_threads.h"
@@ -155,12 +156,13 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
   const int tile_height = static_cast<int>(std::min(tall, std::max<std::int64_t>(rows, 1)));
   const std::int64_t down = (rows + tile_height - 1) / tile_height;
   const bool past_caches = rows * region.width() >= kPastCaches;
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     TileBuffers mine;
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < across * down; ++t) {
-      if (is_stopped(plan.options().stop)) continue;
+      if (stop.wanted()) continue;
       const std::int64_t x0 = region.x_begin + t % across * tile_width;
       const std::int64_t y0 = region.y_begin + t / across * tile_height;
       const int width = static_cast<int>(std::min<std::int64_t>(tile_width, region.x_end - x0));
@@ -174,6 +176,7 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
                                : run_as(std::uint32_t{});
     }
   }
+  stop.rethrow();
 }
 
 }  // namespace

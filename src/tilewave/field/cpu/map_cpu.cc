@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/cpu/map_tuning.h"
 #include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
@@ -88,12 +89,12 @@ struct Buffers {
   }
 };
 
-// Between looks at MapOptions::stop.
+// Between looks for an interrupt.
 constexpr int kMostRepeats = 10000;
 
 // Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
 void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
-               std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b) {
+               std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b, StopFlag& stop) {
   const bool fast = o.precision == MapPrecision::kFast;
   const int period = programs.period();
   float* const v = b.aligned_split;  // a block a residue
@@ -116,7 +117,7 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
     for (int p = 0; p < period && p < n; ++p) {
       const MapPlace place{x + p, y, y * width + x + p, period};
       const float* bring = programs.functions ? ahead + n / period * p : nullptr;
-      for (int done = 0; done < o.repeat && !is_stopped(o.stop); done += kMostRepeats) {
+      for (int done = 0; done < o.repeat && !stop.wanted(); done += kMostRepeats) {
         run_map_program(*of[p], fast, std::min(o.repeat - done, kMostRepeats), place,
                         (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
                         b.aligned_integers, bring);
@@ -148,16 +149,19 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
   const std::int64_t jobs = pieces * (y_end - y_begin);
   const std::int64_t chunk = std::max<std::int64_t>(
       1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, width)));
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
 #pragma omp for schedule(dynamic, chunk)
     for (std::int64_t job = 0; job < jobs; ++job) {
+      if (stop.wanted()) continue;
       const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
       map_piece(programs, o, width, y, x, std::min(x + piece, width),
-                values + (y - y_begin) * width, buffers);
+                values + (y - y_begin) * width, buffers, stop);
     }
   }
+  stop.rethrow();
 }
 
 // ---- exact lookup ----

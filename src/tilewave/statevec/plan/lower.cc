@@ -22,6 +22,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/statevec/plan/fuse.h"
 #include "tilewave/statevec/plan/phase_state.h"
 
@@ -567,7 +568,9 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
   Fused fused = fuse_pairs(circuit, ops, cost);
   cancel_hadamards(fused, circuit);
   gather_parities(fused, circuit);
+  InterruptCounter now_and_then(1024);
   for (const Element& e : fused.elements) {
+    now_and_then.step();
     if (e.matrix >= 0) {
       lowering.apply_matrix({}, 0, {e.qubits, static_cast<std::size_t>(e.num_qubits)},
                             fused.matrices[e.matrix]);

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::statevec::detail {
@@ -14,7 +15,9 @@ void side_by_side(int count, const std::function<void(int)>& f) {
   constexpr int kMostThreads = 8;
   std::exception_ptr problem;
   std::mutex mutex;
+  StopFlag stop;
   const auto run = [&](int k) {
+    const StopFlag::Scope scope(stop);
     try {
       f(k);
     } catch (...) {
@@ -32,6 +35,7 @@ void side_by_side(int count, const std::function<void(int)>& f) {
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
   }
+  stop.rethrow();
   if (problem) std::rethrow_exception(problem);
 }
 
