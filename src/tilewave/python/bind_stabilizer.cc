@@ -302,8 +302,7 @@ void bind_stabilizer(nb::module_& m) {
         const io::ShotLayout layout{measurements, detectors, observables, observables_first};
         const io::ShotFormat parsed = io::parse_shot_format(format);
         if (io::is_summary(parsed)) {
-          throw Error(ExitCode::kUsage,
-                      format + " is no format of shots: sum the array instead");
+          throw Error(ExitCode::kUsage, format + " is no format of shots: sum the array instead");
         }
         if (parsed == io::ShotFormat::kPtb64 && rows.shape(0) % 64) {
           throw Error(ExitCode::kUsage,
