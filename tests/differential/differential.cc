@@ -237,7 +237,8 @@ void check_by_simulate(const KnownCircuit& known, const Settings& settings, Rand
   const std::vector<std::uint64_t> indices = some_indices(known, random);
   for (const std::uint64_t x : indices) options.amplitudes.push_back({x, 1});
   std::vector<double> right;
-  options.observables = some_strings(known, right, random);
+  const circuit::PauliSum strings = some_strings(known, right, random);
+  options.observables.assign(strings.begin(), strings.end());
   const bool has_file = random() % 8 == 0 && known.num_qubits() <= 22;
   if (has_file) {
     options.state_path = (std::filesystem::temp_directory_path() /

@@ -15,7 +15,7 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/field/entropy.h"
 
-namespace tilewave::field {
+namespace tilewave::field::entropy_classes_test {
 namespace {
 
 template <class Code>
@@ -261,4 +261,4 @@ TEST(EntropyClasses, AnInterruptLeavesThroughTheCall) {
 }
 
 }  // namespace
-}  // namespace tilewave::field
+}  // namespace tilewave::field::entropy_classes_test

@@ -21,11 +21,11 @@ using circuit::Op;
 using circuit::OpKind;
 using circuit::Qubit;
 
-constexpr std::string_view kMagic = "tilewave circuit 1\n";
+constexpr std::string_view kFirstLine = "tilewave circuit 1\n";
 
 class Writer {
  public:
-  explicit Writer(const Circuit& circuit) : circuit_(circuit) { out_ = kMagic; }
+  explicit Writer(const Circuit& circuit) : circuit_(circuit) { out_ = kFirstLine; }
 
   std::string run() {
     number(circuit_.num_qubits());
@@ -142,8 +142,8 @@ class Writer {
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {
-    if (!bytes_.starts_with(kMagic)) fail();
-    at_ = kMagic.size();
+    if (!bytes_.starts_with(kFirstLine)) fail();
+    at_ = kFirstLine.size();
   }
 
   Circuit run() {

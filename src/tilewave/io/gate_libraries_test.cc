@@ -10,7 +10,7 @@
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/qasm3.h"
 
-namespace tilewave::io {
+namespace tilewave::io::gate_libraries_test {
 namespace {
 
 using circuit::Circuit;
@@ -109,8 +109,8 @@ TEST(GateLibraries, gates_of_other_dialects_are_those_of_the_table) {
       }
     }
   }
-  const auto same = [](const Circuit& a, const std::string& version_2) {
-    EXPECT_EQ(to_qasm2(a), to_qasm2(parse_qasm2("include \"qelib1.inc\";" + version_2, "2")));
+  const auto same = [](const Circuit& ours, const std::string& version_2) {
+    EXPECT_EQ(to_qasm2(ours), to_qasm2(parse_qasm2("include \"qelib1.inc\";" + version_2, "2")));
   };
   same(parse_qasm3("qubit[3] q; ccnot q[0], q[1], q[2];", "t"), "qreg q[3]; ccx q[0],q[1],q[2];");
   // the program's own gate comes first
@@ -132,4 +132,4 @@ TEST(GateLibraries, gates_of_other_dialects_are_those_of_the_table) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::gate_libraries_test

@@ -8,7 +8,7 @@
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/text_source.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm2_error_test {
 namespace {
 
 std::string whole_error(const std::string& text) {
@@ -267,4 +267,4 @@ TEST(Qasm2Fuzz, mutated_programs_parse_or_give_one_positioned_error) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm2_error_test

@@ -12,7 +12,7 @@
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/circuit/random_circuit.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm2_test {
 namespace {
 
 using circuit::Circuit;
@@ -289,4 +289,4 @@ TEST(Qasm2Print, says_what_it_can_of_further_controls) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm2_test

@@ -4,7 +4,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm3.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm3_limits_test {
 namespace {
 
 using circuit::Circuit;
@@ -160,4 +160,4 @@ TEST(Qasm3Limits, what_expands_is_counted_before_it_does) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm3_limits_test

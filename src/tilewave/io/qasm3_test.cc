@@ -13,7 +13,7 @@
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/qasm2.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm3_test {
 namespace {
 
 using circuit::Circuit;
@@ -468,4 +468,4 @@ TEST(Qasm3, registers_may_be_empty_and_units_stand_apart) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm3_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 
-namespace tilewave::io {
+namespace tilewave::io::raster_test {
 namespace {
 
 std::string path_of(const std::string& name) {
@@ -381,4 +381,4 @@ TEST(Raster, HeadersOfOtherFormatsAreNotBelieved) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::raster_test

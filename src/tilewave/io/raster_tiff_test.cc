@@ -13,7 +13,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/io/raster.h"
 
-namespace tilewave::io {
+namespace tilewave::io::raster_tiff_test {
 namespace {
 
 std::string path_of(const std::string& name) {
@@ -531,4 +531,4 @@ TEST(Tiff, HeadersAreNotBelieved) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::raster_tiff_test

@@ -28,7 +28,7 @@ using circuit::OpKind;
 using circuit::Qubit;
 using statevec::State;
 
-constexpr std::uint32_t kMostDensityQubits = 12;
+constexpr std::uint32_t kMostExactQubits = 12;
 constexpr std::uint64_t kMostSteps = 4'000'000;  // without a measurement
 
 // A history of outcomes and its probability.
@@ -224,7 +224,7 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
     return op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
   });
   const bool is_density =
-      program.has_channels || (n <= kMostDensityQubits && static_cast<std::uint32_t>(events) > n);
+      program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
   if (!is_density) {
     return Walker(program, options)
         .run(make_state(n, options.precision, options.num_threads, options.device));

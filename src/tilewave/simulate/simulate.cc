@@ -69,7 +69,7 @@ void check_questions(const Program& program, const Options& options) {
     }
   }
   double total = 0;
-  for (const circuit::PauliTerm& term : options.observables) {
+  for (const circuit::WidePauliTerm& term : options.observables) {
     total += std::abs(term.coefficient);
     for (const auto* words : {&term.x, &term.z}) {
       for (std::size_t k = n / 64; k < words->size(); ++k) {
