@@ -274,13 +274,13 @@ def parsing_qasm2():
 
 
 def parsing_qasm3():
-    text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[9] q;\nfor int k in [0:4000000] { rx(pi/3) q[2]; cx q[0], q[5]; }\n"
+    text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[9] q;\nfor int j in [0:9] { for int k in [0:1000000] { rx(pi/3) q[2]; cx q[0], q[5]; } }\n"
     return lambda: tw.Circuit.from_qasm(text)
 
 
 def parsing_stim():
     text = "H 0 1 2 3\nCX 0 1 2 3\nM 0 1\n" * 500_000
-    return lambda: tw.Circuit.from_stim(text)
+    return lambda: [tw.Circuit.from_stim(text) for _ in range(4)]
 
 
 def converting():

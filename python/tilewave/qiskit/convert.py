@@ -188,6 +188,8 @@ class Converter(Flow):
             self.add("u", rest, params, controls, values)
         elif kind in _STANDARD:
             self.add(_STANDARD[kind], rest, base.params, controls, values)
+        elif not _has_parameters(op) and getattr(base.definition, "parameters", ()):  # Qiskit bound the controlled gate alone
+            return self.generic(op, qubits, clbits, bits)
         elif base.num_qubits > _MOST_MATRIX_QUBITS:
             part = QuantumCircuit(base.num_qubits)
             part.append(base, range(base.num_qubits))
@@ -259,7 +261,7 @@ class Converter(Flow):
         return self.matrix(op, qubits, clbits, bits)
 
     def matrix_of(self, op):
-        if self.template and any(isinstance(p, ParameterExpression) and p.parameters for p in op.params):
+        if self.template and _has_parameters(op):
             raise NeedsValues
         return _matrix(op)
 
@@ -291,6 +293,10 @@ def _number(value):
     if not math.isfinite(value):
         raise ValueError(f"an angle is not a finite number: {value}")
     return value
+
+
+def _has_parameters(op):
+    return any(isinstance(p, ParameterExpression) and p.parameters for p in op.params)
 
 
 def _matrix(op):

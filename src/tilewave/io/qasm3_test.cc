@@ -392,7 +392,7 @@ TEST(Qasm3, one_message_for_each_mistake) {
 }
 
 constexpr const char* kEverything =
-    "OPENQASM 3.0; include \"stdgates.inc\"; const int n = 2; qubit[n] q; bit[n] c; input float t;"
+    "OPENQASM 3.0; include \"stdgates.inc\"; const int n = 2; qubit[n] q; bit[n] c; input float th;"
     "gate g(a) x,y { ctrl @ rx(a) x,y; inv @ t y; } def f(qubit a, int k) -> bit { return measure "
     "a; } for int i in [0:1] { g(pi/2) q[0],q[1]; } c[0] = f(q[0], 3); switch (c) { case 0 { x q; "
     "} default { y q; } } if (c == \"01\") { let b = q[0:1]; h b; } else { pow(0.5) @ z q[0]; }"
@@ -404,7 +404,7 @@ constexpr const char* kEverything =
 
 void parses_or_gives_one_error(const std::string& text) {
   try {
-    parse_qasm3(text, "f", {{"t", "0.5"}});
+    parse_qasm3(text, "f", {{"th", "0.5"}});
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::kInput) << text << "\n" << e.what();
     EXPECT_TRUE(std::string_view(e.what()).starts_with("f:")) << e.what();
@@ -413,7 +413,7 @@ void parses_or_gives_one_error(const std::string& text) {
 
 TEST(Qasm3, every_prefix_parses_or_gives_one_error) {
   const std::string text = kEverything;
-  EXPECT_NO_THROW(parse_qasm3(text, "f", {{"t", "0.5"}}));
+  EXPECT_NO_THROW(parse_qasm3(text, "f", {{"th", "0.5"}}));
   for (std::size_t k = 0; k <= text.size(); ++k) parses_or_gives_one_error(text.substr(0, k));
 }
 

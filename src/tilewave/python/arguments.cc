@@ -1,5 +1,5 @@
-// See arguments.h.
-#include "tilewave/python/arguments.h"
+// See arguments-inl.h.
+#include "tilewave/python/arguments-inl.h"
 
 #include <string>
 

@@ -20,7 +20,7 @@
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/io/text_source.h"
-#include "tilewave/python/arguments.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"

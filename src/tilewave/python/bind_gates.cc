@@ -8,7 +8,7 @@
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/python/arguments.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 

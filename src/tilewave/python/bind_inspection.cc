@@ -17,7 +17,7 @@
 #include "tilewave/circuit/append_circuit.h"
 #include "tilewave/circuit/listing.h"
 #include "tilewave/io/circuit_bytes.h"
-#include "tilewave/python/arguments.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
