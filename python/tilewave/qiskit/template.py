@@ -17,6 +17,8 @@ _FEWEST_SETS = 2
 def bound_circuits(circuit: QuantumCircuit, values: Any) -> Iterator[Circuit]:
     """The converted circuit at each row of `values` [sets, parameters], parameters in the order of circuit.parameters."""
     values = np.asarray(values, float).reshape(len(values), -1)
+    if not np.isfinite(values).all():
+        raise ValueError("the values of the parameters must be finite numbers")
     parameters = list(circuit.parameters)
     template = _Template(circuit, parameters) if len(values) >= _FEWEST_SETS and parameters else None
     if template is not None and template.is_complete:
