@@ -1,0 +1,20 @@
+#include "tilewave/settings/precision_words.h"
+
+#include "tilewave/base/error.h"
+#include "tilewave/settings/words.h"
+
+namespace tilewave {
+
+namespace {
+constexpr std::array<Word<Precision>, 2> kWords = {
+    {{"double", Precision::kDouble}, {"single", Precision::kSingle}}};
+}
+
+std::string_view name_of(Precision p) { return kWords[p == Precision::kSingle ? 1 : 0].text; }
+
+Precision parse_precision(std::string_view text) {
+  if (const auto found = find_word(kWords, text)) return *found;
+  throw Error(ExitCode::kUsage, "unknown precision " + quoted(text) + ": use " + list_of(kWords));
+}
+
+}  // namespace tilewave
