@@ -48,7 +48,7 @@ double predict(const Program& given, const Options& options) {
     planning_s += op.kind == OpKind::kMatrix ? kPlanMatrix_s : kPlanGate_s;
     if (op.num_targets > 2) wide += static_cast<double>(1 << op.num_targets);
   }
-  plan.only_look = true;
+  plan.effort = Effort::kOnce;
   return statevec::make_plan(*program.circuit, gates, plan).predicted_s +
          wide * (kWideMatrix - 1) * plan.cost.multiply_s *
              std::ldexp(1.0, static_cast<int>(program.circuit->num_qubits())) +

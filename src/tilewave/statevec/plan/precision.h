@@ -5,8 +5,8 @@
 
 namespace tilewave::statevec {
 
-using tilewave::Precision;
 using tilewave::amplitude_bytes;
+using tilewave::Precision;
 
 constexpr int kMaxTargets = 8;  ///< of one matrix
 
