@@ -32,6 +32,10 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
+Session& session_of(const Options& options) {
+  return options.session ? *options.session : *Session::of_process();
+}
+
 constexpr std::uint64_t kMaxShots = 100'000'000;
 constexpr double kEvent_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
 // Up to here a state vector answers as fast, with the same shots on every device.
@@ -135,8 +139,8 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       plan_options.precision = options.precision;
       plan_options.from_zeros = first;
       plan_options.cost = cost;
-      plan_options.only_look = true;
-      statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      plan_options.effort = options.effort;
+      statevec::Plan plan = session_of(options).plan(*program.circuit, gates, plan_options)->plan;
       std::vector<double> sent;
       if (topology) sent = price_exchanges(plan, *topology);
       result.plan.passes += plan.passes.size();
@@ -393,18 +397,12 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
                     " qubits is a state of " + std::to_string(n) +
                     " (--engine trajectories needs no more than a state vector): " + error.what());
   }
-  if (options.plans) state->keep_shared_memory();
+  if (options.keeps_device_memory) state->keep_shared_memory();
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
   result.transport = state->remark();
   result.memory_bytes = state->memory_bytes();
-  if (options.explain) {
-    plan_only(program, options, state->cost_model(), result);
-    result.plan = {.text = result.plan.text};
-    result.timings.plan_s = 0;
-  }
-
   Collector collect(asked, options, num_shots, readout, result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
@@ -436,8 +434,9 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
-  // kept plans are of the circuit as it came
-  if (!options.noise && !is_density) branch_options.plans = options.plans.get();
+  branch_options.session = options.session.get();
+  branch_options.effort = options.effort;
+  branch_options.explain = options.explain;
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
   return result;
@@ -464,10 +463,11 @@ std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Option
   check_has_qubits(circuit);
   std::unique_ptr<State> state =
       make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
-  if (options.plans) state->keep_shared_memory();
+  if (options.keeps_device_memory) state->keep_shared_memory();
   BranchOptions branch_options;
   if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
-  branch_options.plans = options.plans.get();
+  branch_options.session = options.session.get();
+  branch_options.effort = options.effort;
   branch_options.in_order = in_order;
   Result ignored;
   statevec::RunObserver observer = progress_of(options);

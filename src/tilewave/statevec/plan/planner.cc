@@ -163,8 +163,9 @@ class Planner {
   }
 
   // The plan, once it is known to carry out the circuit.
-  Plan verified(Plan plan) const {
+  Plan verified(Plan plan, bool is_searched) const {
     detail::verify(plan, lowered_, options_);
+    plan.effort = is_searched ? Effort::kRepeated : Effort::kOnce;
     return plan;
   }
 
@@ -248,7 +249,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   if (memory) around = planner.around();
   std::optional<PlanMemory::Chosen> known;
   if (memory && options.effort != Effort::kOnce) known = memory->find_way(planner.needs(), around);
-  if (known && known->is_final) return planner.verified(planner.plan(known->way));
+  if (known && known->is_final) return planner.verified(planner.plan(known->way), true);
   Plan greedy = planner.plan({});
   // Ranks have to make the same plan whatever else each of them planned before.
   const bool searching =
@@ -261,7 +262,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
   std::vector<Way> ways = planner.other_ways(greedy, searching);
   if (ways.empty()) {
     keep({});
-    return planner.verified(std::move(greedy));
+    return planner.verified(std::move(greedy), searching);
   }
   const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
   const int few = by_programs ? price_tries(greedy, kFewTries) : 0;
@@ -298,7 +299,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     if (seconds[k] < least * seconds[best]) best = k;
   }
   keep(ways[best]);
-  return planner.verified(std::move(plans[best]));
+  return planner.verified(std::move(plans[best]), searching);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

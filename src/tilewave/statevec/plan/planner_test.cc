@@ -250,7 +250,8 @@ TEST(Planner, long_passes_stay_in_the_range_of_the_numbers) {
   }
 }
 
-// With a memory, the plan of a circuit of this structure is searched for the second time, and stays.
+// With a memory, the plan of a circuit of this structure is searched for the second time, and
+// stays.
 TEST(Planner, circuits_that_come_again_get_better_plans) {
   const circuit::Circuit c = circuit::make_family("random", 30);
   PlanMemory memory;
