@@ -14,7 +14,7 @@ if(TARGET tilewave)
 endif()
 
 set(libraries)
-foreach(room base settings runtime circuit io statevec stabilizer field simulate quest_core quest quest_f32)
+foreach(room base settings runtime circuit io images statevec stabilizer field simulate quest_core quest quest_f32)
   if(TARGET tilewave_${room})
     set_target_properties(tilewave_${room} PROPERTIES EXPORT_NAME ${room})
     list(APPEND libraries tilewave_${room})
@@ -45,7 +45,9 @@ if(TARGET tilewave_quest)
   install(FILES ${PROJECT_BINARY_DIR}/install/QuESTConfigVersion.cmake
     DESTINATION ${TW_PACKAGE_DIR}/QuEST COMPONENT development)
 
-  # What the static libraries need from the system, as linker flags.
+  # What the static libraries need from the system, as linker flags. The C++ library stands before
+  # them too: what programs take from it is not to be found in our objects, which hold copies.
+  set(TW_FIRST_LIBS -lstdc++)
   set(system_libs -lstdc++)
   foreach(name ${OpenMP_CXX_LIB_NAMES})
     list(APPEND system_libs -l${name})

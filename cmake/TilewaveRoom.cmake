@@ -1,4 +1,5 @@
-# tw_room(NAME [UNITY] [LOOPS] [STRICT_FP] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source in the folder, and
+# tw_room(NAME [UNITY] [LOOPS] [STRICT_FP] [EXCLUDE regex] DEPENDS rooms... [PRIVATE libs...]): a static library tilewave_NAME of every source
+# in the folder but those excluded, and
 # its unit tests (*_test.cc beside the code) as one program test_NAME. Back ends are folders: cpu/ always; cuda/*.cu where
 # CUDA is on, otherwise cuda/*_stub.cc. UNITY: with TW_UNITY its sources are compiled a few together, which makes a first
 # build faster; kernels compiled once an instruction set stay alone. LOOPS: -O3. STRICT_FP: no
@@ -6,12 +7,15 @@
 find_package(GTest QUIET)
 
 function(tw_room name)
-  cmake_parse_arguments(ROOM "UNITY;LOOPS;STRICT_FP" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "UNITY;LOOPS;STRICT_FP" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE device CONFIGURE_DEPENDS *.cu)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_main)\\.cc$|/mpi/")  # mpi/ is a module of its own
+  if(ROOM_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${ROOM_EXCLUDE}")
+  endif()
   if(TW_HAVE_CUDA)
     list(FILTER sources EXCLUDE REGEX "_stub\\.cc$")
     list(FILTER device EXCLUDE REGEX "_test\\.cu$")

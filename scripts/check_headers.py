@@ -79,7 +79,7 @@ class Compiler:
     """Compiles headers alone, on top of at most `most` precompiled sets of standard headers."""
 
     def __init__(self, command, src, folder, needs, most=8):
-        self.command = [command, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{src}"]
+        self.command = [command, "-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{src}"]
         self.src, self.needs = src, needs
         sets = [frozenset()]
         for _ in range(most):  # the set that spares most standard headers, one after the other

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Times Tilewave and its peers on the same circuits in one run, and prints the table of docs/performance.md.
 
-    bench/peers/run.py --qubits 24 --json docs/performance.json --markdown docs/performance.md README.md
+    bench/peers/run.py --qubits 24 --json docs/performance.json && bench/report.py
     bench/peers/run.py --quest /opt/quest ...        # with QuEST v4, see below
+    bench/peers/run.py --without qsim aer qulacs --json bench/baselines/cpu_first_run.json && bench/report.py
 
 Peers: qsim (qsimcirq), Qiskit Aer and Qulacs, installed with pip into a virtual environment; QuEST v4 where --quest
 names an installation (quest.h and libQuEST*): quest_driver.c is compiled against it. Build QuEST
@@ -14,8 +15,10 @@ optimised, or the comparison is unfair to it:
 How a time is taken. Planning (or fusion) plus execution on a state that exists already; reading the circuit, starting
 the program and allocating do not count. qsim: the seconds its simulator reports for fusion and simulation. Qulacs:
 optimisation of the circuit plus update_quantum_state. Aer: the experiment's own time_taken, which cannot leave out
-allocating the state. QuEST: the loop over its gates. Tilewave: `tilewave bench`, from an arbitrary product state; its times
-from |0...0> stand beside. The peers do the same work for every input. First each peer is tried at every setting (fusion
+allocating the state. QuEST: the loop over its gates. Tilewave: `tilewave bench`, from an arbitrary product state, a
+repeated run: its plan is the one that was searched for when the circuit was planned for the second time. Beside it
+stand its time from |0...0> and its time in the first run of a process, with the first plan, which includes measuring the
+machine's rates for predictions. The peers do the same work for every input. First each peer is tried at every setting (fusion
 sizes, all cores) and keeps its best; then the engines take turns, one run each a round, and the median of the rounds
 counts. Before anything is timed, every engine's amplitudes are compared on a small circuit of each family.
 """
@@ -36,6 +39,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+from report import PEERS, peers_table  # noqa: E402
 PACKAGES = ["numpy", "cirq-core", "qsimcirq", "qiskit", "qiskit-aer", "qulacs"]
 FAMILIES = ["qft", "ghz", "ghz_qft", "random", "supremacy", "quantum_volume", "ising", "qaoa", "bv"]
 CHECK_QUBITS = 8
@@ -51,10 +56,7 @@ def parse_arguments():
     parser.add_argument("--quest", help="prefix of a QuEST v4 installation")
     parser.add_argument("--venv", default=str(ROOT / "build" / "peers"), help="where the peers are installed")
     parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: qsim aer qulacs quest")
-    parser.add_argument("--json", help="write every number to this file")
-    parser.add_argument("--markdown", nargs="*", default=[],
-                        help="put the table into these documents (a README gets the short one)")
-    parser.add_argument("--from-json", help="time nothing: print the tables of an earlier --json")
+    parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
     return parser.parse_args()
 
 
@@ -230,17 +232,18 @@ class Quest:
 class Tilewave:
     settings = [{}]
 
-    def __init__(self, program, precision, source="arbitrary"):
+    def __init__(self, program, precision, source="arbitrary", first=False):
         self.program, self.precision, self.source = program, precision, source
-        self.name = f"tilewave_{precision}" + ("_zeros" if source == "zeros" else "")
+        self.warmup = "0" if first else "1"
+        self.name = f"tilewave_{precision}" + ("_zeros" if source == "zeros" else "_first" if first else "")
         self.last = None
 
     def load(self, size, gates, path):
         self.path, self.size = path, size
 
     def run(self):
-        done = subprocess.run([self.program, "bench", self.path, "--repeats", "1", "--warmup", "1", "--precision",
-                               self.precision, "--input", self.source, "--device", "cpu", "--no-limit", "--json",
+        done = subprocess.run([self.program, "bench", self.path, "--repeats", "1", "--warmup", self.warmup,
+                               "--precision", self.precision, "--input", self.source, "--device", "cpu", "--no-limit", "--json",
                                "-"], capture_output=True, check=True)
         self.last = json.loads(done.stdout)["results"][0]
         return self.last["median_s"]
@@ -324,70 +327,11 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
-RATIOS = [("qsim", "tilewave_single"), ("aer_single", "tilewave_single"), ("quest", "tilewave_double"),
-          ("aer_double", "tilewave_double"), ("qulacs", "tilewave_double")]
+RATIOS = [(peer, "tilewave_single" if title.endswith("FP32") else "tilewave_double") for peer, title in PEERS.items()]
 
 
 def ratios_of(row):
     return {peer: row[peer]["median_s"] / row[ours]["median_s"] for peer, ours in RATIOS if peer in row}
-
-
-def markdown(report, short=False):
-    """The table between the markers of a document."""
-    rows = report["circuits"]
-    peers = [p for p, _ in RATIOS if any(p in r["times"] for r in rows)]
-    titles = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
-              "qulacs": "Qulacs FP64"}
-    ms = lambda entry: f"{1e3 * entry['median_s']:{'.3g' if entry['median_s'] < 0.9995 else '.0f'}}"
-    machine = report["machine"]
-    head = [f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; in-place pass "
-             f"{machine['in_place_bytes_per_s'] / 1e9:.1f} GB/s; {report['date']}. Milliseconds, medians; in brackets how "
-             "many times slower than Tilewave in the same precision. "
-             + ", ".join(f"{k} {v}" for k, v in report["versions"].items()) + ".", "",
-            f"Repeat with `{report['command']}`.", ""]
-    means = [f"**{report['geometric_means'][p]:.1f}x**" for p in peers]
-    if short:
-        lines = ["| circuit | passes | Tilewave FP32 | Tilewave FP64 | " + " | ".join(titles[p] for p in peers) + " |",
-                 "|---|---|---|---|" + "---|" * len(peers)]
-        for r in rows:
-            t = r["times"]
-            cells = [f"{r['ratios'][p]:.1f}x" if p in t else "-" for p in peers]
-            lines.append(f"| {r['circuit']} | {t['tilewave_double']['passes']} | {ms(t['tilewave_single'])} ms | "
-                         f"{ms(t['tilewave_double'])} ms | " + " | ".join(cells) + " |")
-        lines.append("| geometric mean | | | | " + " | ".join(means) + " |")
-        text = head[0].replace("in brackets how many times slower than Tilewave", "peers: how many times slower than "
-                               "Tilewave")
-        return "\n".join([text, "", *head[2:], *lines]) + "\n"
-    lines = [*head,
-             "| circuit | gates | passes | **FP32** | from zeros | **FP64** | from zeros | "
-             + " | ".join(titles[p] for p in peers) + " |",
-             "|---|---|---|---|---|---|---|" + "---|" * len(peers)]
-    for r in rows:
-        t = r["times"]
-        cells = [f"{ms(t[p])} ({r['ratios'][p]:.1f}x)" if p in t else "-" for p in peers]
-        lines.append(f"| {r['circuit']} | {r['gates']} | {t['tilewave_single']['passes']} / "
-                     f"{t['tilewave_double']['passes']} | **{ms(t['tilewave_single'])}** | "
-                     f"{ms(t['tilewave_single_zeros'])} | **{ms(t['tilewave_double'])}** | "
-                     f"{ms(t['tilewave_double_zeros'])} | " + " | ".join(cells) + " |")
-    lines.append("| geometric mean | | | | | | | " + " | ".join(means) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def put_between_markers(path, text):
-    begin, end = "<!-- peers: begin -->", "<!-- peers: end -->"
-    path = Path(path)
-    old = path.read_text() if path.exists() else f"# Performance\n\n{begin}\n{end}\n"
-    if begin not in old or end not in old:
-        sys.exit(f"error: {path} has no lines '{begin}' and '{end}' to put the table between")
-    head, rest = old.split(begin, 1)
-    path.write_text(f"{head}{begin}\n{text}{end}{rest.split(end, 1)[1]}")
-
-
-def print_tables(report, documents):
-    for path in documents:
-        put_between_markers(path, markdown(report, short=Path(path).name == "README.md"))
-    if not documents:
-        print(markdown(report))
 
 
 def machine_of(program):
@@ -418,7 +362,9 @@ def repeat_command(arguments):
 
 
 def inside_venv(arguments):
-    """Installs the peers once and goes on inside their environment."""
+    """Installs the peers once and goes on inside their environment, where any of them is asked for."""
+    if {"qsim", "aer", "qulacs"} <= set(arguments.without):
+        return
     folder = Path(arguments.venv)
     python = folder / "bin" / "python"
     if Path(sys.prefix).resolve() == folder.resolve():
@@ -433,9 +379,6 @@ def inside_venv(arguments):
 
 def main():
     arguments = parse_arguments()
-    if arguments.from_json:
-        print_tables(json.loads(Path(arguments.from_json).read_text()), arguments.markdown)
-        return
     if not Path(arguments.tilewave).exists():
         sys.exit(f"error: {arguments.tilewave} is not there: build it with ./tw --version")
     inside_venv(arguments)
@@ -450,6 +393,7 @@ def main():
                 path = Path(folder) / f"{family}_{size}.qasm"
                 circuits[family, size] = (*read_qasm(path), path)
         ours = [Tilewave(arguments.tilewave, p, s) for p in ("single", "double") for s in ("arbitrary", "zeros")]
+        ours += [Tilewave(arguments.tilewave, p, first=True) for p in ("single", "double")]
         peers = [Qsim(), Aer("single"), Aer("double"), Qulacs()]
         if arguments.quest:
             peers.append(Quest(arguments.quest, folder))
@@ -472,7 +416,7 @@ def main():
     print("geometric means:", {k: round(v, 2) for k, v in report["geometric_means"].items()})
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
-    print_tables(report, arguments.markdown)
+    print("\n".join(peers_table(report)))
 
 
 if __name__ == "__main__":

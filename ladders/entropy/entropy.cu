@@ -35,7 +35,7 @@ Launch by_tiles(Kernel kernel, int tile) {
 class Engine {
  public:
   Engine()
-      : tables_(tilewave::field::make_entropy_tables(kCells, 0, 0)),
+      : tables_(tilewave::field::make_entropy_tables(kCells, 0, 0, kCells)),
         sums_(tables_.sums),
         log_n_(tables_.log_n),
         inverse_(tables_.inverse) {}
@@ -44,8 +44,12 @@ class Engine {
     const device::Geometry g{j.width,       j.height,  0,       j.height, 0,       j.width,
                              j.width,       j.y_begin, j.y_end, 0,        j.width, j.width,
                              device::kCrop, kClasses,  kClasses};
-    const device::Tables t{sums_.get(), nullptr, log_n_.get(), inverse_.get(),
-                           nullptr,     nullptr, kCells,       true};
+    device::Tables t{};
+    t.sums = sums_.get();
+    t.log_n = log_n_.get();
+    t.inverse = inverse_.get();
+    t.max_count = kCells;
+    t.narrow = true;
     const int strips = (j.width + device::kPackedPixels - 1) / device::kPackedPixels;
     const int rows = j.y_end - j.y_begin;
     const int tall =

@@ -66,6 +66,87 @@ def test_entropy_of_views_and_into_arrays():
     assert np.count_nonzero(tw.entropy(picture > 4, 1)) > 0
 
 
+def by_definition(codes, radius, valid=None, base=2):
+    """Entropy of squares, cell by cell; NaN where no cell is valid."""
+    valid = np.ones(codes.shape, bool) if valid is None else valid
+    out = np.full(codes.shape, np.nan)
+    for y, x in np.ndindex(codes.shape):
+        window = np.s_[max(0, y - radius):y + radius + 1, max(0, x - radius):x + radius + 1]
+        counts = np.unique(codes[window][valid[window]], return_counts=True)[1]
+        if counts.size:
+            out[y, x] = (np.log(counts.sum()) - (counts * np.log(counts)).sum() / counts.sum()) / np.log(base)
+    return out
+
+
+def test_every_value_of_16_bits_is_a_class():
+    np.testing.assert_allclose(tw.entropy(np.array([[0, 65535]], np.uint16)), [[1, 1]], atol=1e-6)
+    rng = np.random.default_rng(5)
+    deep = np.where(rng.random((30, 40)) < 0.5, 65535 - rng.integers(0, 5, (30, 40)), rng.integers(0, 65536, (30, 40)))
+    valid = rng.random(deep.shape) < 0.7
+    for dtype in (np.uint16, np.int64):
+        np.testing.assert_allclose(tw.entropy(deep.astype(dtype), 3), by_definition(deep, 3), atol=5e-6)
+        np.testing.assert_allclose(tw.entropy(deep.astype(dtype), 3, mask=valid), by_definition(deep, 3, valid), atol=5e-6)
+    np.testing.assert_array_equal(tw.entropy(deep.astype(np.uint16), 3, levels=65536), tw.entropy(deep, 3))
+
+
+def test_masked_arrays_are_masked():
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 9, (25, 31))
+    valid = rng.random(codes.shape) < 0.6
+    for dtype, junk in ((np.uint8, 200), (np.int16, -9999), (np.uint16, 65535), (np.int64, 2**40), (np.uint8, 3)):
+        array = np.ma.array(np.where(valid, codes, junk).astype(dtype), mask=~valid)
+        np.testing.assert_allclose(tw.entropy(array, 2), by_definition(codes, 2, valid), atol=5e-6)
+        other = rng.random(codes.shape) < 0.8
+        np.testing.assert_allclose(tw.entropy(array, 2, mask=other), by_definition(codes, 2, valid & other), atol=5e-6)
+        for precision in ("precise", "fast", "lut"):
+            mapped = tw.map(array, "v + 1", precision=precision)
+            assert type(mapped) is np.ndarray and mapped.dtype == np.float32
+            np.testing.assert_array_equal(mapped, np.where(valid, codes + 1, np.nan).astype(np.float32))
+        out = np.zeros(codes.shape, np.float32)
+        assert tw.map(array, "v", out=out) is out and np.isnan(out[~valid]).all()
+    np.testing.assert_allclose(tw.entropy(np.where(valid, codes, -9999), 2, mask=valid), by_definition(codes, 2, valid),
+                               atol=5e-6)
+    np.testing.assert_array_equal(tw.entropy(np.ma.array(codes), 2), tw.entropy(codes, 2))  # nothing is masked
+    nothing = np.ma.array(codes, mask=True)
+    assert (tw.entropy(nothing, fill=-3) == -3).all() and np.isnan(tw.map(nothing, "v", precision="lut")).all()
+    floats = np.ma.masked_invalid(np.array([1.5, np.nan, 3], np.float32))
+    np.testing.assert_array_equal(tw.map(floats, "v * 2"), np.array([3, np.nan, 6], np.float32))
+    for call in (tw.to_host, tw.to_device):
+        with pytest.raises(ValueError, match="masked array would lose its mask"):
+            call(np.ma.array([1, 2], mask=[0, 1]))
+
+
+def test_fill_where_no_pixel_of_a_window_is_valid():
+    picture = image(np.random.default_rng(7), (12, 14), 9)
+    aside = np.array([[1, 0]], np.uint8)  # the pixel to the left
+    assert (tw.entropy(picture, aside, fill=-1)[:, 0] == -1).all() and not tw.entropy(picture, aside, fill=-1)[:, 1:].any()
+    ring = np.ones((3, 3), np.uint8)
+    ring[1, 1] = 0
+    for options in ({}, {"border": "valid"}, {"levels": 3}, {"min_valid": 0.9}, {"border": "reflect", "levels": 2}):
+        ours = tw.entropy(picture, ring, fill=-1, **options)
+        gaps = np.isnan(tw.entropy(picture, ring, fill=np.nan, **options))
+        np.testing.assert_array_equal(ours == -1, gaps)
+    np.testing.assert_allclose(tw.entropy(picture[:1, :1], ring), [[0]])
+    np.testing.assert_allclose(tw.entropy(picture, aside), skimage_rank.entropy(picture, aside), atol=1e-5)
+
+
+def test_a_constant_border_is_a_class():
+    codes = image(np.random.default_rng(8), (13, 17), 9)
+    for radius in (1, 2, 9):
+        for constant in (0, 8, 12, 300, 65535):
+            padded = np.pad(codes.astype(int), radius, constant_values=constant)
+            inner = by_definition(padded, radius)[radius:-radius, radius:-radius]
+            np.testing.assert_allclose(tw.entropy(codes, radius, border="constant", constant=constant), inner, atol=5e-6)
+
+
+def test_many_classes_in_a_large_window():
+    codes = np.repeat(np.arange(60000, dtype=np.uint16), 3)[:160801].reshape(401, 401)
+    counts = np.unique(codes, return_counts=True)[1]
+    exact = np.log(codes.size) - (counts * np.log(counts)).sum() / codes.size
+    # a window of 800 rows and columns holds the whole image everywhere
+    np.testing.assert_allclose(tw.entropy(codes[:, ::1], np.ones((801, 801)), base=None)[190:210:9], exact, atol=1e-6)
+
+
 def test_maps():
     rng = np.random.default_rng(3)
     values = rng.random((50, 70)).astype(np.float32) * 9 + 1
@@ -104,6 +185,26 @@ def test_maps():
     (lambda: tw.map(np.zeros((4, 4), np.float32), "v +"), "\\^"),
     (lambda: tw.map(np.zeros((4, 4), np.float32), "v", repeat=-1), "repeat"),
     (lambda: tw.map(np.zeros((4, 4), np.float32), "v", precision="half"), "unknown precision"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", repeat=1.5), "repeat is a whole number, not 1.5"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", repeat=2**40), "repeat .* out of range"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", threads="2"), "threads is a whole number"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "0 < v < 5"), "do not chain"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v + \u00b5"), "'\u00b5' is not expected"),
+    (lambda: tw.map(np.zeros((4, 4), np.complex64), "v"), "real"),
+    (lambda: tw.map(np.array([["a"]]), "v"), "no numbers"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", out=np.ma.zeros((4, 4), np.float32)), "no mask"),
+    (lambda: tw.map(np.zeros((4, 4), np.float32), "v", out=[1]), "float32"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), (5, 5)), "numpy.ones"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), 2.0), "numpy.ones"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), base=np.inf), "base"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), base=0), "base"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), base=np.nan), "base"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="constant", constant=-1), "constant class -1"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="constant", constant=65536), "levels|constant"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="constant", constant=0.5), "constant is a whole number"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="constant", constant=9, levels=9), "constant class 9"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), levels=65537), "2..65536"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), levels=2.5), "levels is a whole number"),
 ])
 def test_errors(wrong, message):
     with pytest.raises(ValueError, match=message):

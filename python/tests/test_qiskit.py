@@ -276,7 +276,8 @@ def test_estimator_of_projectors_and_dynamic_circuits():
     circuit.measure(0, 0)
     with circuit.if_test((circuit.clbits[0], 1)):
         circuit.x(1)
-    with pytest.raises(ValueError, match="precision"):
-        EstimatorV2().run([(circuit, "ZZ")]).result()
+    exact = EstimatorV2().run([(circuit, ["ZZ", "ZI", "IX"])]).result()[0].data
+    np.testing.assert_allclose(exact.evs, [1, 0, 0], atol=1e-12)
+    assert not exact.stds.any()
     result = EstimatorV2(seed=1).run([(circuit, ["ZZ", "ZI"])], precision=0.05).result()[0].data
     assert result.evs[0] == pytest.approx(1) and abs(result.evs[1]) < 0.3

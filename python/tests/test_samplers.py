@@ -93,7 +93,73 @@ def test_every_way_of_asking_gives_the_same_bits():
     assert np.array_equal(a, packed(dets)) and np.array_equal(b, packed(obs))
     mine = np.zeros_like(dets), np.zeros_like(obs)
     out = sampler().sample(shots, dets_out=mine[0], obs_out=mine[1])
-    assert out[0] is mine[0] and np.array_equal(mine[0], dets) and np.array_equal(mine[1], obs)
+    assert out is mine[0] and np.array_equal(mine[0], dets) and np.array_equal(mine[1], obs)
+
+
+CERTAIN = """X_ERROR(1) 0
+M 0 1 0
+DETECTOR rec[-3]
+DETECTOR rec[-2]
+OBSERVABLE_INCLUDE(0) rec[-1]
+OBSERVABLE_INCLUDE(1) rec[-2]
+"""
+ABSENT = object()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_where_observables_go_is_as_with_stim(packed):
+    """All combinations: what Stim returns, fills and refuses."""
+    rows = lambda bits: np.packbits([bits] * 3, axis=1, bitorder="little") if packed else np.array([bits] * 3, dtype=bool)
+    dets, obs = [1, 0], [1, 0]
+    for append, prepend, separate, fill in np.ndindex(2, 2, 2, 2):
+        sampler = tw.compile_detector_sampler(CERTAIN)
+        options = {"append_observables": bool(append), "prepend_observables": bool(prepend),
+                   "separate_observables": bool(separate), "bit_packed": packed}
+        if fill:
+            options["obs_out"] = np.zeros_like(rows(obs))
+        if separate and (append or prepend):
+            with pytest.raises(ValueError, match="separate_observables"):
+                sampler.sample(3, **options)
+            continue
+        out = sampler.sample(3, **options)
+        if separate:
+            assert isinstance(out, tuple) and np.array_equal(out[1], rows(obs))
+            out = out[0]
+        assert out.dtype == rows(dets).dtype and np.array_equal(out, rows(obs * prepend + dets + obs * append)), options
+        if fill:
+            assert np.array_equal(options["obs_out"], rows(obs)), options
+    buffer = np.zeros((3, 3), dtype=bool)
+    with pytest.raises(ValueError, match="obs_out must be"):
+        tw.compile_detector_sampler(CERTAIN).sample(3, obs_out=buffer)
+
+
+@pytest.mark.parametrize("form, expected", [
+    ("01", b"1010\n"), ("hits", b"0,2\n"), ("dets", b"shot L0 D0\n"), ("b8", b"\x05"), ("r8", b"\x00\x01\x01"),
+])
+def test_observables_first_in_files(tmp_path, form, expected):
+    path = tmp_path / "shots"
+    tw.compile_detector_sampler(CERTAIN).sample_write(2, filepath=path, format=form, prepend_observables=True)
+    assert path.read_bytes() == 2 * expected
+    with pytest.raises(ValueError, match="one of"):
+        tw.compile_detector_sampler(CERTAIN).sample_write(2, filepath=path, prepend_observables=True,
+                                                          append_observables=True)
+
+
+def test_converters_say_where_observables_go():
+    converter = tw.compile_m2d_converter(CERTAIN)
+    measurements = np.array([[1, 1, 0], [0, 1, 1]], dtype=bool)
+    dets, obs = measurements[:, :2], measurements[:, [2, 1]]
+    for append, separate in [(a, s) for a in (ABSENT, None, False, True) for s in (ABSENT, None, False, True)]:
+        options = {k: v for k, v in (("append_observables", append), ("separate_observables", separate)) if v is not ABSENT}
+        if not any(v is not None for v in options.values()):
+            with pytest.raises(ValueError, match="append_observables or separate_observables"):
+                converter.convert(measurements=measurements, **options)
+            continue
+        out = converter.convert(measurements=measurements, **options)
+        if separate is True:
+            assert np.array_equal(out[1], obs)
+            out = out[0]
+        assert np.array_equal(out, np.concatenate([dets, obs], axis=1) if append is True else dets), options
 
 
 def test_calls_continue_one_sequence():
@@ -152,7 +218,7 @@ def test_error_model_agrees_with_stim():
     (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]\n").sample(1 << 62), ValueError, "shots"),
     (lambda: tw.compile_detector_sampler("M 0\nDETECTOR rec[-1]\n").sample(1 << 50), MemoryError, "shots"),
     (lambda: tw.compile_detector_sampler("M 0\n").sample(1, append_observables=True, separate_observables=True),
-     ValueError, "one of"),
+     ValueError, "separate_observables cannot be combined"),
 ])
 def test_errors(wrong, exception, message):
     with pytest.raises((exception, MemoryError) if exception is ValueError and message == "shots" else exception,

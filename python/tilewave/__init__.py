@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Result, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
-from .circuits import Circuit
+from .circuits import Circuit, Operation
 from .fields import entropy, map
 from .noise import NoiseModel, noise_model
 from .runs import (Plan, State, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
+from .notebooks import result_html as _result_html
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
 
@@ -29,11 +30,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "NoiseModel",
-    "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
+    "Operation", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
 ]
+
+Result._repr_html_ = _result_html  # type: ignore[attr-defined]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 _LATER = {"plot_counts": "plots", "plot_probabilities": "plots", "plot_plan": "plots", "plot_entropy": "plots",
           "report": "reports"}

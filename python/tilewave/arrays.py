@@ -32,7 +32,9 @@ def on_cuda(array: Any) -> bool:
 
 
 def as_host_array(array: AnyArray) -> NDArray[Any]:
-    """A NumPy array over the same memory where there is one."""
+    """A NumPy array over the same memory where there is one. Raises ValueError for a masked array, whose mask it would lose."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ValueError("a masked array would lose its mask here: give it values with .filled(value)")
     if not isinstance(array, np.ndarray) and device_type(array) in _HOST:
         return np.from_dlpack(array)
     return np.asarray(array)
@@ -41,7 +43,7 @@ def as_host_array(array: AnyArray) -> NDArray[Any]:
 def to_device(array: ArrayLike, device: int = 0) -> Any:
     """A copy of a NumPy array (uint8, float or complex) on the CUDA device of that number, an object that speaks DLPack:
     for entropy and map, or ``cupy.from_dlpack`` and ``torch.from_dlpack``. Raises MemoryError where there is none."""
-    return _core._to_device(np.ascontiguousarray(array), device)
+    return _core._to_device(np.ascontiguousarray(as_host_array(array)), device)
 
 
 def to_host(array: AnyArray) -> NDArray[Any]:

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, NamedTuple, Optional, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,23 +59,56 @@ def _qubits(numbers):
     return ("qubit " if len(numbers) == 1 else "qubits ") + ", ".join(map(str, numbers))
 
 
+def _input_text(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
+
+
+def _listed(numbers):
+    """A list of whole numbers, of one too."""
+    try:
+        return [index(numbers)]
+    except TypeError:
+        return list(numbers)
+
+
+class Operation(NamedTuple):
+    """One operation of a circuit, as iterating over it gives them."""
+    name: str  #: of the gate under all its controls, or unitary, measure, reset, channel, barrier, delay, jump, assign
+    qubits: tuple[int, ...]  #: controls first, then targets
+    params: tuple[float, ...]  #: angles
+    clbits: tuple[int, ...]  #: classical bits it writes
+    num_controls: int
+    control_values: int  #: bit k: the value that control k acts on
+    conditional: bool  #: whether it happens only where classical bits say so
+    label: str
+
+
+_C = TypeVar("_C", bound="Circuit")
+
+
 class Circuit(_core.Circuit):
     """A list of operations on qubits and classical bits.
 
     ``Circuit(3, 2)`` has a quantum register ``q`` of 3 qubits and a classical register ``c`` of 2 bits. There is a method
     for every gate, angles first, then qubits: ``circuit.rx(0.5, 0).cx(0, 1)``; each returns the circuit. Invalid qubits
-    or angles raise ValueError.
+    or angles raise ValueError, arguments of a wrong type TypeError. ``len`` is the number of operations, iterating gives
+    each as an `Operation`, ``==`` compares what circuits hold, and ``a + b`` is b behind a.
     """
 
     @classmethod
-    def from_qasm(cls, source: Path, inputs: Optional[Mapping[str, float]] = None) -> Circuit:
+    def from_qasm(cls: type[_C], source: Path, inputs: Optional[Mapping[str, Union[float, str]]] = None) -> _C:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
-        variables of an OpenQASM 3 program their values, a dictionary from names to numbers."""
-        values = {name: float(value) for name, value in (inputs or {}).items()}
+        variables of an OpenQASM 3 program their values, a dictionary from names to numbers, truth values or texts as on
+        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``."""
+        values = {name: _input_text(value) for name, value in (inputs or {}).items()}
         return cls(_core.Circuit._from_text(*read_text(source), values))
 
     @classmethod
-    def from_stim(cls, source: StimCircuit) -> Circuit:
+    def from_stim(cls: type[_C], source: StimCircuit) -> _C:
         """Reads a circuit of Stim's language without noise: a text, a path, or a stim.Circuit. Measurements go into the
         classical register ``rec``, in order; REPEAT blocks are unrolled."""
         if type(source).__module__.split(".")[0] == "stim":
@@ -89,12 +123,12 @@ class Circuit(_core.Circuit):
         from .qiskit.convert import from_qiskit
         return from_qiskit(circuit, parameter_values, inputs)
 
-    def copy(self) -> Circuit:
+    def copy(self: _C) -> _C:
         """A circuit of its own with the same operations."""
         return type(self)(self)
 
-    def unitary(self, matrix: ArrayLike, targets: Sequence[int], controls: Sequence[int] = (),
-                control_values: Optional[int] = None, *, check: bool = True) -> Circuit:
+    def unitary(self: _C, matrix: ArrayLike, targets: Union[int, Sequence[int]], controls: Union[int, Sequence[int]] = (),
+                control_values: Optional[int] = None, *, check: bool = True) -> _C:
         """Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k]. Raises ValueError where it is
         not unitary: an element of its product with its adjoint more than 1e-8 off the identity (1e-4 for a matrix of
         single precision). With ``check=False`` any matrix will do: the norm is then no longer 1, nothing is rescaled, and
@@ -102,16 +136,107 @@ class Circuit(_core.Circuit):
         given = np.asarray(matrix)
         entries = np.ascontiguousarray(given, np.complex128)
         if check:
-            _need_unitary(entries, 1e-4 if given.dtype in (np.float16, np.float32, np.complex64) else 1e-8, targets)
+            _need_unitary(entries, 1e-4 if given.dtype in (np.float16, np.float32, np.complex64) else 1e-8, _listed(targets))
         super().unitary(entries, targets, controls, control_values)
         return self
 
-    def inverse(self) -> Circuit:
+    def kraus(self: _C, operators: Sequence[ArrayLike], qubits: Union[int, Sequence[int]]) -> _C:
+        """Adds a noise channel, rho -> sum_k K_k rho K_k^dagger: matrices of 2^t x 2^t complex numbers on 1 to 4 qubits, bit k
+        of a row or column is qubits[k]. Raises ValueError where the sum of K_k^dagger K_k is more than 1e-8 off the identity."""
+        targets = _listed(qubits)
+        side = 2 ** len(targets)
+        own = [np.ascontiguousarray(k, np.complex128) for k in operators]
+        if not 1 <= len(targets) <= 4:
+            raise ValueError(f"a noise channel acts on {len(targets)} qubits: use 1 to 4")
+        if not own or any(k.shape != (side, side) for k in own):
+            raise ValueError(f"a noise channel on {_qubits(targets)} is a list of matrices {side} x {side}")
+        off = np.abs(sum(k.conj().T @ k for k in own) - np.eye(side)).max()
+        if not off <= 1e-8:
+            raise ValueError(f"the channel on {_qubits(targets)} does not preserve the trace: an entry of the sum of "
+                             f"K^dagger K is {off:.3g} off the identity, at most 1e-08 is allowed")
+        self._kraus("kraus", own, targets)
+        return self
+
+    def compose(self: _C, other: _core.Circuit, qubits: Union[int, Sequence[int], None] = None,
+                clbits: Union[int, Sequence[int], None] = None) -> _C:
+        """Appends another circuit: its qubit k becomes qubits[k] (default: k), its classical bit k becomes clbits[k]. Without
+        ``clbits`` a classical register of `other` is the one of the same name and size here, or is added."""
+        if not isinstance(other, _core.Circuit):
+            raise TypeError(f"compose takes a tilewave.Circuit, not {type(other).__name__}")
+        places = list(range(other.num_qubits)) if qubits is None else _listed(qubits)
+        if len(places) != other.num_qubits:
+            raise ValueError(f"the other circuit has {other.num_qubits} qubits, {len(places)} places were given")
+        if qubits is None and other.num_qubits > self.num_qubits:
+            raise ValueError(f"the other circuit has {other.num_qubits} qubits, this one {self.num_qubits}: compose them the "
+                             "other way round, or say where they go with qubits=")
+        bits = self._places_of_bits(other) if clbits is None else _listed(clbits)
+        if len(bits) != other.num_clbits:
+            raise ValueError(f"the other circuit has {other.num_clbits} classical bits, {len(bits)} places were given")
+        self._append(other, places, bits)
+        return self
+
+    def _places_of_bits(self, other):
+        mine = {name: (first, size) for name, first, size in self.cregs}
+        for name, _, size in other.cregs:
+            if name in mine and mine[name][1] != size:
+                raise ValueError(f"the classical register '{name}' has {mine[name][1]} bits here and {size} in the other "
+                                 "circuit: say where they go with clbits=")
+        bits = [None] * other.num_clbits
+        for name, first, size in other.cregs:
+            start = mine[name][0] if name in mine else self.add_creg(name, size)
+            bits[first:first + size] = range(start, start + size)
+        rest = [k for k, place in enumerate(bits) if place is None]  # variables of programs
+        start = self._add_clbits(len(rest)) if rest else 0
+        for j, k in enumerate(rest):
+            bits[k] = start + j
+        return bits
+
+    def inverse(self: _C) -> _C:
         """The circuit that undoes this one, which must be unitary."""
         return type(self)(super().inverse())
 
-    def __copy__(self) -> Circuit:
+    def count_ops(self) -> dict[str, int]:
+        """How many operations there are of each name, the most frequent first."""
+        return dict(sorted(self._count_ops().items(), key=lambda item: (-item[1], item[0])))
+
+    def __iter__(self) -> Iterator[Operation]:
+        for k in range(len(self)):
+            name, qubits, params, clbits, *rest = self._operation(k)
+            yield Operation(name, tuple(qubits), tuple(params), tuple(clbits), *rest)
+
+    def __bool__(self) -> bool:
+        return True  # a circuit without operations is one, too
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _core.Circuit):
+            return NotImplemented
+        return bool(self._equals(other))
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __add__(self: _C, other: _core.Circuit) -> _C:
+        if not isinstance(other, _core.Circuit):
+            return NotImplemented
+        return self.copy().compose(other)
+
+    def __iadd__(self: _C, other: _core.Circuit) -> _C:
+        if not isinstance(other, _core.Circuit):
+            return NotImplemented
+        return self.compose(other)
+
+    def __copy__(self: _C) -> _C:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Circuit:
+    def __deepcopy__(self: _C, memo: dict[int, Any]) -> _C:
         return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (type(self), self._to_bytes())
+
+    def _repr_html_(self) -> str:
+        from .notebooks import circuit_html
+        return circuit_html(self)
+
+
+def _from_bytes(kind, data):
+    return kind(_core.Circuit._from_bytes(data))

@@ -11,27 +11,31 @@ import numpy as np
 from . import _core
 from ._core import Result
 from ._types import AnyCircuit, Device, Noise, NoiseEngine, Observable, Path, PauliOrder, Precision, Seed
-from .circuits import circuit_of
-from .noise import core_of
-from .runs import _count, _real_terms, seed_of
+from .noise import noisy
+from .observables import NO_TERMS, Terms, real_terms
+from .runs import _count, how_of, seed_of
 
 
 def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = None,
-           probabilities: Union[bool, Sequence[int]] = True, observables: Optional[Observable] = None,
+           probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
            pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
            noise: Noise = None, engine: NoiseEngine = "auto", title: str = "Tilewave run") -> Result:
     """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,
     and the plan as a time line (bytes and rate of every pass against the machine's limit, predicted and measured).
-    ``noise`` and ``engine`` are those of `run`. Returns the run's Result."""
-    circuit = circuit_of(circuit)
+    ``probabilities`` are those of `run`; by default all marginals, where a state is simulated: the stabilizer engine has
+    none. ``noise`` and ``engine`` are those of `run`. Returns the run's Result."""
+    circuit, core = noisy(circuit, noise)
+    terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
+    asked = (circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads))
+    if probabilities is None:
+        probabilities = len(terms[0]) > 0 or _core._run(*asked, None, terms, False, False, False, True, core,
+                                                        engine).engine != "stabilizer"
     chosen = [] if probabilities is True else None if probabilities is False else list(probabilities)
-    terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
-    result = _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, chosen, terms, False, True, True, False,
-                        core_of(noise), engine)
+    result = _core._run(*asked, chosen, terms, False, True, True, False, core, engine)
     data = as_dict(result, title=title)
     data["seed"] = str(result.seed)  # a script's numbers have 53 bits
-    if terms:
-        data["observables"] = [_term_text(*term, circuit.num_qubits, pauli_order) for term in terms]
+    if len(terms[0]):
+        data["observables"] = _term_texts(terms, circuit.num_qubits, pauli_order)
     if chosen:
         data["probability_qubits"] = chosen
     if result.device == "cpu":
@@ -42,10 +46,14 @@ def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = N
     return result
 
 
-def _term_text(coefficient, x, z, num_qubits, pauli_order):
-    """A term as `expectation` reads it: "0.5 ZZI"."""
-    letters = "".join("IXZY"[(x >> q & 1) + 2 * (z >> q & 1)] for q in range(num_qubits))
-    return f"{coefficient:g} {letters if pauli_order == 'first' else letters[::-1]}"
+def _term_texts(terms: Terms, num_qubits: int, pauli_order: PauliOrder) -> list[str]:
+    """Terms as `expectation` reads them: "0.5 ZZI"."""
+    coefficients, x, z = terms
+    letters = sum((np.unpackbits(mask.view(np.uint8), axis=1, bitorder="little")[:, :num_qubits].astype(int) << k)
+                  for k, mask in enumerate((x, z)))
+    if pauli_order != "first":
+        letters = letters[:, ::-1]
+    return [f"{c:g} {''.join('IXZY'[k] for k in row)}" for c, row in zip(coefficients, letters)]
 
 
 def as_dict(result: Result, title: Optional[str] = None) -> dict[str, Any]:

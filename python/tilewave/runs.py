@@ -2,7 +2,7 @@
 
 circuit    a Circuit; or a qiskit.QuantumCircuit, a stim.Circuit without noise, OpenQASM (a text or a path), converted
 precision  "double" (default) or "single"
-device     "auto" (default), "cpu", "cuda" or "cuda:<index>"
+device     "auto" (default), "cpu", "cuda" or "cuda:<index>" ("CPU" and "GPU" are read, too)
 threads    CPU threads, 0 for all
 seed       of the shots; drawn when None
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +24,36 @@ from . import _core
 from ._types import (AnyCircuit, Bits, Complex, Device, Noise, NoiseEngine, Observable, PauliOrder, Precision,
                      Seed)
 from .circuits import circuit_of
-from .noise import core_of
+from .noise import noisy
+from .observables import NO_TERMS, pauli_terms, real_terms
+
+
+@overload
+def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+             seed: Seed = None, noise: Noise = None, on_device: Literal[False] = False) -> Complex: ...
+
+
+@overload
+def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+             seed: Seed = None, noise: Noise = None, on_device: bool) -> Any: ...
 
 
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
              seed: Seed = None, noise: Noise = None, on_device: bool = False) -> Any:
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
-    the state of one shot. With ``noise``: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
+    the state of one shot. With ``noise``, and of a circuit with noise channels: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
     its CUDA device and is an object that speaks DLPack (``torch.from_dlpack``, ``cupy.from_dlpack``, to_host)."""
-    circuit = circuit_of(circuit)
+    circuit, core = noisy(circuit, noise)
+    precision, device, threads = how = how_of(precision, device, threads)
     if on_device:
-        if noise is not None:
+        if noise is not None or circuit.is_noisy:
             raise ValueError("a density matrix lies on the host: leave on_device out")
         return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed_of(seed))
-    if noise is not None:
-        elements = _core._density(circuit, core_of(noise), precision, device, threads)
+    if noise is not None or circuit.is_noisy:
+        elements = _core._density(circuit, core, *how)
         return elements.reshape(2**circuit.num_qubits, -1).T
-    return _core._simulate(circuit, precision, device, threads, seed_of(seed))
+    return _core._simulate(circuit, *how, seed_of(seed))
 
 
 def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
@@ -51,23 +63,23 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         engine: NoiseEngine = "auto") -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
-    circuit = circuit_of(circuit)
+    circuit, core = noisy(circuit, noise)
     if probabilities is True:
         probabilities = []
     elif probabilities is False:
         probabilities = None
-    terms = [] if observables is None else _real_terms(observables, circuit.num_qubits, pauli_order)
-    return _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, probabilities, terms, record_shots,
-                      record_steps, explain, False, core_of(noise), engine)
+    terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
+    return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), probabilities, terms,
+                      record_shots, record_steps, explain, False, core, engine)
 
 
 def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
            device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto") -> dict[str, int]:
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
-    circuit = circuit_of(circuit)
-    return _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, [], False, False, False, False,
-                      core_of(noise), engine).counts
+    circuit, core = noisy(circuit, noise)
+    return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, False, False,
+                      False, False, core, engine).counts
 
 
 def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
@@ -75,9 +87,9 @@ def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bi
                 engine: NoiseEngine = "auto") -> Bits:
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
-    circuit = circuit_of(circuit)
-    result = _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, [], True, False, False, False,
-                        core_of(noise), engine)
+    circuit, core = noisy(circuit, noise)
+    result = _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, True, False,
+                        False, False, core, engine)
     return _bits_of(result, bit_packed)
 
 
@@ -95,14 +107,33 @@ def seed_of(seed: Seed) -> Optional[int]:
     """The seed as the compiled part takes it."""
     if seed is None:
         return None
-    seed = index(seed)
+    seed = _whole("seed", seed)
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed {seed} is out of range: use 0 to 2^64 - 1, or None to draw one")
     return seed
 
 
+def _whole(name, value):
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}): give a whole number") from None
+
+
+_DEVICES = {"CPU": "cpu", "GPU": "cuda"}  # as Aer writes them
+
+
+def how_of(precision: Any, device: Any, threads: Any) -> tuple[str, str, int]:
+    """Precision, device and threads as the compiled part takes them."""
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is {precision!r}: use 'double' or 'single'")
+    if not isinstance(device, str):
+        raise TypeError(f"device is {device!r}: use 'auto', 'cpu', 'cuda', 'cuda:<index>' or several as in 'cuda:0-3'")
+    return precision, _DEVICES.get(device, device), _whole("threads", threads)
+
+
 def _count(shots):
-    shots = index(shots)
+    shots = _whole("shots", shots)
     if shots < 0:
         raise ValueError(f"{shots} shots cannot be taken: ask for 0 or more")
     return shots
@@ -120,14 +151,14 @@ def probabilities(circuit: AnyCircuit, qubits: Optional[Sequence[int]] = None, *
                   device: Device = "auto", threads: int = 0, seed: Seed = None) -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, precision, device, threads, seed_of(seed)).probabilities(qubits)
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).probabilities(qubits)
 
 
 def marginals(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
               seed: Seed = None) -> NDArray[np.float64]:
     """P(qubit = 1) of every qubit."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, precision, device, threads, seed_of(seed)).marginals()
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).marginals()
 
 
 def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
@@ -138,7 +169,7 @@ def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]]
     if indices is None:
         return simulate(circuit, precision=precision, device=device, threads=threads, seed=seed)
     chosen = list(_indices(indices, circuit.num_qubits))
-    return _core.State(circuit, precision, device, threads, seed_of(seed)).amplitudes(chosen)
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).amplitudes(chosen)
 
 
 def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
@@ -149,54 +180,18 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
     (string, coefficient) or of strings, or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
     over which the expectation is averaged; a noisy one is exact or averaged over trajectories (``shots`` of them, 1000
     when none are given): `run` tells which, and the standard errors."""
-    circuit = circuit_of(circuit)
-    coefficients, terms = pauli_terms(observable, circuit.num_qubits, pauli_order)
-    if shots or noise is not None or engine != "auto":
-        values = _core._run(circuit, _count(shots), seed_of(seed), precision, device, threads, None, terms, False, False, False,
-                            False, core_of(noise), engine).expectations
+    circuit, core = noisy(circuit, noise)
+    coefficients, x, z = pauli_terms(observable, circuit.num_qubits, pauli_order)
+    terms, how = (np.ones(len(coefficients)), x, z), how_of(precision, device, threads)
+    if shots or noise is not None or engine != "auto" or circuit.is_noisy:
+        values = _core._run(circuit, _count(shots), seed_of(seed), *how, None, terms, False, False, False, False, core,
+                            engine).expectations
     else:
         if circuit.is_dynamic:
             raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")
-        values = _core.State(circuit, precision, device, threads, seed_of(seed))._expectations(terms)
+        values = _core.State(circuit, *how, seed_of(seed))._expectations(terms)
     total = np.dot(coefficients, values)
     return float(total.real) if np.isrealobj(coefficients) or not np.any(coefficients.imag) else complex(total)
-
-
-def pauli_terms(observable: Observable, num_qubits: int,
-                pauli_order: PauliOrder = "last") -> tuple[NDArray[Any], list[tuple[float, int, int]]]:
-    """Coefficients (an array) and terms (1, x, z) of an observable."""
-    if hasattr(observable, "paulis") and hasattr(observable, "coeffs"):  # SparsePauliOp
-        x, z, coefficients = observable.paulis.x, observable.paulis.z, np.asarray(observable.coeffs)
-        signs = np.asarray((-1j) ** observable.paulis.phase)
-        return coefficients * signs, _masks(x, z)
-    if hasattr(observable, "x") and hasattr(observable, "z") and hasattr(observable, "phase"):  # Pauli
-        sign = (-1j) ** int(np.asarray(observable.phase).ravel()[0])
-        return np.array([sign]), _masks(np.atleast_2d(observable.x), np.atleast_2d(observable.z))
-    if isinstance(observable, str):
-        terms = _core._parse_pauli_sum(observable, pauli_order, num_qubits)
-        return np.array([c for c, _, _ in terms]), [(1.0, x, z) for _, x, z in terms]
-    items = list(observable.items()) if hasattr(observable, "items") else list(observable)
-    coefficients, terms = [], []
-    for item in items:
-        string, coefficient = (item, 1.0) if isinstance(item, str) else item
-        (factor, x, z), *more = _core._parse_pauli_sum(string, pauli_order, num_qubits)
-        if more:
-            raise ValueError(f"'{string}' is a sum: give one Pauli string for each coefficient")
-        coefficients.append(coefficient * factor)
-        terms.append((1.0, x, z))
-    return np.array(coefficients), terms
-
-
-def _masks(x, z):
-    weights = 1 << np.arange(x.shape[1], dtype=object)
-    return [(1.0, int(np.dot(a, weights)), int(np.dot(b, weights))) for a, b in zip(x, z)]
-
-
-def _real_terms(observables, num_qubits, pauli_order):
-    coefficients, terms = pauli_terms(observables, num_qubits, pauli_order)
-    if np.iscomplexobj(coefficients) and np.any(coefficients.imag):
-        raise ValueError("the observable is not Hermitian: a coefficient is complex")
-    return [(float(c.real), x, z) for c, (_, x, z) in zip(coefficients, terms)]
 
 
 class State(_core.State):
@@ -205,7 +200,16 @@ class State(_core.State):
 
     def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
                  seed: Seed = None) -> None:
-        super().__init__(circuit_of(circuit), precision, device, threads, seed_of(seed))
+        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed))
+
+    def __copy__(self) -> State:
+        """A state of its own with the same content."""
+        copy = State.__new__(State)
+        _core.State.__init__(copy, self)
+        return copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.__copy__()
 
 
 class Plan:
@@ -241,6 +245,10 @@ class Plan:
         """The plan as a table: gates, actions, bytes, operations, predicted time and active positions of each pass."""
         return str(self._plan["text"])
 
+    def _repr_html_(self) -> str:
+        from .notebooks import plan_html
+        return plan_html(self)
+
     def __repr__(self) -> str:
         return (f"<tilewave.Plan: {self.num_gates} gates in {self.num_passes} passes over {self.num_qubits} qubits, "
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
@@ -249,4 +257,4 @@ class Plan:
 def plan(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0) -> Plan:
     """Plans a circuit without running it; takes no memory for the state."""
     circuit = circuit_of(circuit)
-    return Plan(_core._run(circuit, 0, 0, precision, device, threads, None, [], False, False, True, True))
+    return Plan(_core._run(circuit, 0, 0, *how_of(precision, device, threads), None, NO_TERMS, False, False, True, True))

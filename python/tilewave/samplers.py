@@ -29,7 +29,7 @@ def _text_of(circuit):
     raise TypeError(f"expected a text in Stim's language, a path or a stim.Circuit, not {type(circuit).__name__}")
 
 
-def _write(path, sampler, shots, layout, first_bits, formats):
+def _write(path, sampler, shots, layout, first_bits, formats, observables_first=False):
     """Samples in chunks into files; `layout` is (measurements, detectors, observables) for each file."""
     files = [open(name, "wb") for name in path]
     try:
@@ -39,7 +39,7 @@ def _write(path, sampler, shots, layout, first_bits, formats):
         while shots > 0:
             now = min(chunk, shots)
             for file, rows, counts, form in zip(files, sampler.sample(now, parts, True), layout, formats):
-                file.write(_core._format_shots(rows, *counts, form))
+                file.write(_core._format_shots(rows, *counts, form, observables_first))
             shots -= now
     finally:
         for file in files:
@@ -54,8 +54,11 @@ class CompiledSampler:
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._sampler = _core._Sampler(*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads,
-                                       device)
+        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads, device)
+        self._sampler = _core._Sampler(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
 
     @property
     def num_measurements(self) -> int:
@@ -95,7 +98,11 @@ class CompiledDetectorSampler:
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
-        self._sampler = _core._Sampler(*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
+        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
+        self._sampler = _core._Sampler(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_sampler, (type(self), self._arguments, self.seed, self._sampler.next_shot)
 
     @property
     def num_detectors(self) -> int:
@@ -115,23 +122,24 @@ class CompiledDetectorSampler:
                obs_out: Optional[Bits] = None) -> Any:
         """bool [shots, num_detectors]; with ``bit_packed`` uint8 [shots, ceil(num_detectors / 8)], the lowest bit first.
         ``separate_observables`` gives a pair with the observables' array second; ``append_observables`` and
-        ``prepend_observables`` put them behind or before the detectors. ``dets_out`` and ``obs_out`` are filled and
-        returned instead of new arrays."""
-        if prepend_observables + append_observables + separate_observables > 1:
-            raise ValueError("use one of prepend_observables, append_observables and separate_observables")
-        if obs_out is not None:
-            separate_observables = True
+        ``prepend_observables`` put them behind or before the detectors, or both. ``dets_out`` and ``obs_out`` are filled
+        and take the place of new arrays; ``obs_out`` alone does not change what is returned. Raises ValueError for
+        observables both separate and within, and for arrays of another shape or type."""
+        if separate_observables and (prepend_observables or append_observables):
+            raise ValueError("separate_observables cannot be combined with append_observables or prepend_observables")
         num_dets, num_obs = self.num_detectors, self.num_observables
-        if separate_observables or prepend_observables:
-            dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], bit_packed)
-            if prepend_observables:
+        if separate_observables or prepend_observables or obs_out is not None:
+            packed = bit_packed and not prepend_observables and not append_observables
+            dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed)
+            if prepend_observables or append_observables:
+                parts = [obs] * prepend_observables + [dets] + [obs] * append_observables
+                dets = np.concatenate(parts, axis=1)
                 if bit_packed:
-                    both = np.concatenate([_unpack(obs, num_obs), _unpack(dets, num_dets)], axis=1)
-                    dets = np.packbits(both, axis=1, bitorder="little")
-                else:
-                    dets = np.concatenate([obs, dets], axis=1)
-                return _into(dets_out, dets, "dets_out")
-            return _into(dets_out, dets, "dets_out"), _into(obs_out, obs, "obs_out")
+                    dets = np.packbits(dets, axis=1, bitorder="little")
+                    obs = np.packbits(obs, axis=1, bitorder="little")
+            dets = _into(dets_out, dets, "dets_out")
+            obs = _into(obs_out, obs, "obs_out")
+            return (dets, obs) if separate_observables else dets
         bits = num_dets + num_obs if append_observables else num_dets
         return _into(dets_out, self._sampler.sample(shots, [(0, bits)], bit_packed)[0], "dets_out")
 
@@ -141,13 +149,15 @@ class CompiledDetectorSampler:
     def sample_write(self, shots: int, *, filepath: Path, format: ShotFormat = "01",
                      obs_out_filepath: Optional[Path] = None, obs_out_format: ShotFormat = "01",
                      prepend_observables: bool = False, append_observables: bool = False) -> None:
-        """Writes shots to a file, the observables to one of their own where ``obs_out_filepath`` names one."""
-        if prepend_observables:
-            raise ValueError("prepend_observables is not supported in files: use append_observables or "
-                             "obs_out_filepath")
-        if append_observables and obs_out_filepath is not None:
-            raise ValueError("use one of append_observables and obs_out_filepath")
+        """Writes shots to a file in one of Stim's formats: 01, b8, r8, ptb64, hits or dets. The observables come behind
+        or before the detectors, or in a file of their own where ``obs_out_filepath`` names one. Raises ValueError for more
+        than one of these."""
+        if prepend_observables + append_observables + (obs_out_filepath is not None) > 1:
+            raise ValueError("use one of append_observables, prepend_observables and obs_out_filepath")
         num_dets, num_obs = self.num_detectors, self.num_observables
+        if prepend_observables:
+            _write([filepath], self._sampler, shots, [(0, num_dets, num_obs)], [0], [format], observables_first=True)
+            return
         paths, layout, first = [filepath], [(0, num_dets, num_obs if append_observables else 0)], [0]
         if obs_out_filepath is not None:
             paths, layout, first = [filepath, obs_out_filepath], [*layout, (0, 0, num_obs)], [0, num_dets]
@@ -166,7 +176,11 @@ class CompiledMeasurementsToDetectionEventsConverter:
     """Turns measured shots into detection events."""
 
     def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False) -> None:
-        self._converter = _core._Converter(*_text_of(circuit), not skip_reference_sample)
+        self._arguments = (*_text_of(circuit), not skip_reference_sample)
+        self._converter = _core._Converter(*self._arguments)
+
+    def __reduce__(self) -> Any:
+        return _restored_converter, (type(self), self._arguments)
 
     @property
     def num_measurements(self) -> int:
@@ -184,19 +198,35 @@ class CompiledMeasurementsToDetectionEventsConverter:
                 separate_observables: Optional[bool] = None, append_observables: Optional[bool] = None,
                 bit_packed: bool = False) -> Any:
         """``measurements``: bool [shots, num_measurements] or the same packed as uint8 [shots, bytes]; the result is
-        packed with ``bit_packed``."""
-        if bool(separate_observables) == bool(append_observables) and separate_observables is None:
-            raise ValueError("say separate_observables=True or append_observables=True (or False)")
-        if separate_observables and append_observables:
-            raise ValueError("use one of separate_observables and append_observables")
+        packed with ``bit_packed``. The observables come behind the detectors with ``append_observables``, as the second of
+        a pair with ``separate_observables``, and not at all where one of them is False and the other not True. Raises
+        ValueError where neither is given."""
+        if separate_observables is None and append_observables is None:
+            raise ValueError("say where the observables go: append_observables or separate_observables, True or False")
         packed = self._converter.convert(_pack(measurements), None if sweep_bits is None else _pack(sweep_bits))
         num_dets, num_obs = self.num_detectors, self.num_observables
         both = _unpack(packed, num_dets + num_obs)
-        parts = [both[:, :num_dets], both[:, num_dets:]] if separate_observables else \
-            [both if append_observables else both[:, :num_dets]]
+        parts = [both if append_observables else both[:, :num_dets]]
+        if separate_observables:
+            parts.append(both[:, num_dets:])
         if bit_packed:
             parts = [np.packbits(part, axis=1, bitorder="little") for part in parts]
         return tuple(parts) if separate_observables else parts[0]
+
+
+def _restored_sampler(kind, arguments, seed, next_shot):
+    """The sampler in another process: it goes on with the same shots."""
+    sampler = kind.__new__(kind)
+    sampler._arguments = (*arguments[:3], seed, *arguments[4:])
+    sampler._sampler = _core._Sampler(*sampler._arguments)
+    sampler._sampler.go_to(next_shot)
+    return sampler
+
+
+def _restored_converter(kind, arguments):
+    converter = kind.__new__(kind)
+    converter._arguments, converter._converter = arguments, _core._Converter(*arguments)
+    return converter
 
 
 def _pack(rows):

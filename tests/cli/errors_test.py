@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Every kind of malformed input: one clear line, the right exit code, no crash."""
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, Checker, tilewave
+from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 BELL = EXAMPLES / "bell.qasm"
@@ -120,10 +121,54 @@ source("", 'OPENQASM 2.0;\ninclude "nowhere.inc";\nqreg q[1];\n', 2)
 source("", HEAD + "opaque o a;\nqreg q[1];\no q[0];\n", 5)
 source("no qubits", HEAD)
 
+source("only a file can be included", 'OPENQASM 2.0;\ninclude "/dev/zero";\nqreg q[1];\n', 2)
+for device in ("/dev/zero",):
+    fails(INPUT, "a NUL byte", "run", device)
+    fails(INPUT, "a NUL byte", "run", BELL, "--noise", device)
+    fails(INPUT, "a NUL byte", "run", BELL, "--expect", device)
+
+# what is wrong may be anything: long, or full of control characters
+done = fails(INPUT, "unknown gate 'aaaa", "run", "FILE", text=HEAD + "qreg q[1];\n" + 1000000 * "a" + " q[0];\n")
+c.check(len(done.err) < 1000, f"a short message: {len(done.err)} bytes")
+done = fails(INPUT, "unknown gate 'aaaa", "run", "FILE", text="OPENQASM 3;\nqubit q;\n" + 1000000 * "a" + " q;\n")
+c.check(len(done.err) < 1000, f"a short message: {len(done.err)} bytes")
+for words, text in ((("run", "\x1b[31mnowhere\x07.qasm"), None), (("run", "FILE"), HEAD + 'include "\x1b[31m";\nqreg q[1];\n'),
+                    (("run", BELL, "--noise", "\x1b]0;x\x07"), None), (("run", BELL, "--expect", "\x1b[2J"), None),
+                    (("run", BELL, "--input", "\x1b[2J=1"), None), (("\x1b[2J",), None)):
+    done = tilewave(*words, text=text)
+    c.check(done.code in (USAGE, INPUT), f"exit {done.code}: {words}")
+    c.check(not any(ord(ch) < 32 and ch != "\n" for ch in done.err), f"no control characters: {done.err!r}")
+
+# what expands beyond all bounds is refused before it does, and the message names the cause
+for text in ("gate g a { x a; } qubit q; pow(1048576) @ pow(1048576) @ g q;", "qubit q; " + 30 * "pow(2) @ " + "x q;",
+             "gate g0 a { } " + "".join(f"gate g{k} a {{ g{k - 1} a; g{k - 1} a; }} " for k in range(1, 60)) + "qubit q; g59 q;"):
+    done = fails(INPUT, "the program expands to more than 134217728 steps", "run", "FILE", text="OPENQASM 3;\n" + text)
+    c.check(done.seconds < 5, f"refused in {done.seconds:.1f} s")
+if not os.environ.get("TILEWAVE_SANITIZED"):  # which need more address space than this
+    bomb = HEAD + "gate g0 a { rx(1) a; }\n" + "".join(f"gate g{k} a {{ g{k - 1} a; g{k - 1} a; }}\n" for k in range(1, 26))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "bomb.qasm").write_text(bomb + "qreg q[1];\ng25 q[0];\n")
+        done = subprocess.run(["bash", "-c", f'ulimit -v 1500000; exec "{TILEWAVE}" run {folder}/bomb.qasm'],
+                              capture_output=True, timeout=60, text=True)
+        c.check(done.returncode == RESOURCES and "expands to too many operations" in done.stderr,
+                f"exit {done.returncode}: {done.stderr!r}")
+
+# observables
+def observable(words, text):
+    fails(INPUT, words, "run", BELL, "--expect", text)
+
+
+observable("the coefficients add up to more than a double holds", "1e308 ZZ + 1e308 ZZ")
+observable("there is no such file", "observable.txt")
+observable("expected a qubit after 'Z'", "0.5*ZQ")
+c.check("<0.5 ZZ> = 0.5" in tilewave("run", BELL, "--expect", "0.5*ZZ").out, "a sum with a point and no blank")
+
 # too large: refused at once, before anything is allocated
+for n in (200, 384, 1000, 100000):
+    fails(RESOURCES, "needs more than 1000000 PiB", "run", "FILE", text=HEAD + f"qreg q[{n}];\nt q[0];\nrx(0.1) q;\n")
 times = []
 for _ in range(3):
-    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q[0];\nt q[0];\n")
+    done = fails(RESOURCES, "16.0 TiB", "run", "FILE", text=HEAD + "qreg q[40];\nh q;\nt q[0];\n")
     c.check("available" in done.err and "--precision single" in done.err and "machine" in done.err,
             f"three ways out: {done.err!r}")
     times.append(done.seconds)

@@ -13,6 +13,7 @@ PROMISES = {
     "bell": lambda counts: set(counts) == {"00", "11"},
     "ghz_24": lambda counts: set(counts) == {"0" * 24, "1" * 24},
     "qft_20": comb,
+    "walkthrough": lambda counts: set(counts) == {"001", "100"},
     "grover_3": lambda counts: counts["101"] > 850,
     "phase_estimation": lambda counts: counts == {"1011": 1000},
     "phase_feedback": lambda counts: counts == {"0101": 1000},

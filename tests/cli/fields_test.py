@@ -6,87 +6,10 @@ import math
 import os
 import resource
 import struct
-import tempfile
-import zlib
-from collections import Counter
 from pathlib import Path
 
-from program import Checker, tilewave
-
-USAGE, RESOURCES, INPUT = 2, 3, 4
-c = Checker()
-folder = tempfile.TemporaryDirectory()
-at = lambda name: str(Path(folder.name) / name)
-
-
-def write(name, data):
-    Path(at(name)).write_bytes(data)
-    return at(name)
-
-
-def npy(name, shape, code, data):
-    header = repr({"descr": code, "fortran_order": False, "shape": shape}).encode()
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    return write(name, b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
-
-
-def png(name, width, height, channels, rows):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    colour = {1: 0, 3: 2}[channels]
-    stride = width * channels
-    raw = b"".join(b"\0" + rows[y * stride:(y + 1) * stride] for y in range(height))
-    return write(name, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0))
-                 + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
-
-
-def floats(path, skip=0):
-    data = Path(path).read_bytes()[skip:]
-    return struct.unpack(f"<{len(data) // 4}f", data)
-
-
-def plain(codes, width, height, w, h, levels, shift=0):
-    """The definition; missing cells are those of class `levels` and more."""
-    out = []
-    for y in range(height):
-        for x in range(width):
-            seen = Counter(codes[j * width + i]
-                           for j in range(max(0, y - h // 2), min(height, y + h - h // 2))
-                           for i in range(max(0, x - w // 2), min(width, x + w - w // 2))
-                           if codes[j * width + i] < levels)
-            n = sum(seen.values())
-            out.append(math.log(n) - sum(k * math.log(k) for k in seen.values()) / n if n else math.nan)
-    return out
-
-
-def close(got, want, what, most=5e-6):
-    same = len(got) == len(want) and all(
-        (math.isnan(a) and math.isnan(b)) or abs(a - b) < most for a, b in zip(got, want))
-    c.check(same, f"{what}: {got[:5]} for {want[:5]}")
-
-
-def works(*command, limit_s=120):
-    done = tilewave(*command, limit_s=limit_s)
-    c.check(done.code == 0 and done.err == "", f"{' '.join(command)}: exit {done.code}, {done.err!r}")
-    return done
-
-
-def fails(code, words, *command):
-    done = tilewave(*command)
-    what = f"{' '.join(command)}: exit {done.code}, {done.err!r}"
-    c.check(done.code == code, f"exit {code} expected: {what}")
-    c.check(done.err.startswith("error: ") and done.err.count("error:") == 1, f"one error: {what}")
-    c.check(all(word in done.err for word in words), f"{words} expected: {what}")
-    return done
-
-
-def noise(n, levels):
-    state, out = 1, bytearray()
-    for _ in range(n):
-        state = (state * 214013 + 2531011) % 2**32
-        out.append((state >> 16) % levels)
-    return bytes(out)
-
+from raster_files import (INPUT, RESOURCES, USAGE, at, c, close, declared_nodata, fails, floats, noise, npy, plain, png,
+                          with_nodata, works, write)
 
 # formats: the same image in every one gives the same entropy, in every one
 W, H = 23, 19
@@ -259,8 +182,14 @@ for name in ("npy", "png", "tif", "pgm"):
     fails(INPUT, [f"wrong.{name}"], "entropy", write(f"wrong.{name}", b"GIF89a" + bytes(100)), "-o", out)
 for code, order, letter, value in (("<i8", "<", "q", 2**31), (">i8", ">", "q", -2**31 - 1), ("<u8", "<", "Q", 2**32)):
     path = npy("great.npy", (1, 2), code, struct.pack(f"{order}2{letter}", 3, value))
-    for command in (("entropy",), ("map", "--expr", "v")):
-        fails(INPUT, ["great.npy", str(value), "32 bits", "astype"], *command, path, "-o", out)
+    fails(INPUT, ["pixel (1, 0)", str(value), "no class of 16"], "entropy", path, "-o", out)
+    works("entropy", path, "-o", at("out.raw"), "--range", "auto", "--window", "3x1", "--quiet")
+    close(floats(at("out.raw")), [math.log(2)] * 2, "numbers beyond 32 bits in a range")
+    if float(value) == struct.unpack("<f", struct.pack("<f", value))[0]:
+        works("map", path, "-o", at("out.raw"), "--expr", "v", "--quiet")
+        c.check(floats(at("out.raw")) == (3, float(value)), f"{value} is a float32")
+    else:
+        fails(INPUT, ["pixel (1, 0)", str(value), "float32", "--round"], "map", path, "-o", out, "--expr", "v")
 fails(INPUT, ["long.npy", "'<f16'", "8 to 64 bits"], "map", npy("long.npy", (1, 1), "<f16", bytes(16)), "-o", out, "--expr", "v")
 fails(INPUT, ["nowhere.npy"], "entropy", at("nowhere.npy"), "-o", out)
 fails(USAGE, ["a.xyz"], "entropy", write("a.xyz", b"1"), "-o", out)
@@ -322,25 +251,6 @@ for kinds, pages in (((0,), 1), ((0, 1, 4), 1), ((0, 0, 2), 3)):  # overviews an
     close(floats(at("out.raw")), plain([1, 16, 2, 2, 16, 1], 3, 2, 3, 3, 16), "a float TIFF with NaN")
 
 # map: what a TIFF declares as no data is none in the output either
-def with_nodata(name, declared, pixels):
-    """A TIFF of bytes, one row, that declares its value of missing pixels (up to three digits)."""
-    tags = [(256, 3, 1, len(pixels)), (257, 3, 1, 1), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 134),
-            (278, 3, 1, 1), (279, 4, 1, len(pixels)), (339, 3, 1, 1),
-            (42113, 2, 4, int.from_bytes(declared.encode().ljust(4, b"\0"), "little"))]
-    data = b"II*\0" + struct.pack("<IH", 8, len(tags)) + b"".join(struct.pack("<HHII", *t) for t in tags)
-    return write(name, data + bytes(4) + bytes(pixels))
-
-
-def declared_nodata(path):
-    data = Path(path).read_bytes()
-    first = struct.unpack_from("<I", data, 4)[0]
-    for k in range(struct.unpack_from("<H", data, first)[0]):
-        tag, kind, count, value = struct.unpack_from("<HHII", data, first + 2 + 12 * k)
-        if tag == 42113:
-            return (value.to_bytes(4, "little") if count <= 4 else data[value:value + count])[:count].rstrip(b"\0").decode()
-    return None
-
-
 path = with_nodata("nodata.tif", "255", [1, 255, 127, 0])
 done = works("map", path, "-o", at("out.raw"), "--expr", "2 * v + 1")
 c.check("1 pixels have no data: NaN" in done.out and "infinite" not in done.out, f"missing pixels are told: {done.out!r}")
@@ -349,9 +259,10 @@ c.check(math.isnan(got[1]) and got[:1] + got[2:] == (3.0, 255.0, 1.0), f"a missi
 done = works("map", path, "-o", at("out.tif"), "--expr", "1 / v", "--json", "--verify")
 c.check((done.json()["missing"], done.json()["nonfinite"]) == (1, 1), f"counted apart: {done.out!r}")
 c.check(declared_nodata(at("out.tif")) == "nan", f"the output declares its own: {declared_nodata(at('out.tif'))}")
-works("map", path, "-o", at("out.tif"), "--expr", "2 * v", "--dtype", "u8")
-c.check(declared_nodata(at("out.tif")) is None and Path(at("out.tif")).read_bytes()[8:12] == bytes([2, 0, 254, 0]),
-        "bytes have no value to spare")
+done = works("map", path, "-o", at("out.tif"), "--expr", "3 * v", "--dtype", "u8")
+c.check(declared_nodata(at("out.tif")) == "255" and Path(at("out.tif")).read_bytes()[8:12] == bytes([3, 255, 254, 0]),
+        "in bytes 255 is missing, and values stop at 254")
+c.check("1 pixels have no data: 255 in the output" in done.out, done.out)
 works("entropy", path, "-o", at("out.tif"), "--levels", "128", "--window", "1x1")
 c.check(declared_nodata(at("out.tif")) == "nan", "entropy declares NaN")
 
@@ -378,7 +289,10 @@ for expression, words, column in (("v + ", "", 5), ("sqrt(v", "", 7), ("frob(v)"
     done = fails(USAGE, [words, f"column {column}", "^"], "map", path, "-o", out, "--expr", expression)
 fails(INPUT, ["no whole number"], "map", npy("half.npy", (1, 2), "<f4", struct.pack("<2f", 1, 2.5)), "-o", out,
       "--expr", "v+1", "--precision", "lut")
-fails(INPUT, ["float32"], "map", npy("double.npy", (1, 2), "<f8", struct.pack("<2d", 1, 2)), "-o", out, "--expr", "v")
+path64 = npy("double.npy", (1, 2), "<f8", struct.pack("<2d", 1, 0.1))
+fails(INPUT, ["pixel (1, 0)", "float32", "--round"], "map", path64, "-o", out, "--expr", "v")
+works("map", path64, "-o", at("out.raw"), "--expr", "v", "--round", "--quiet")
+c.check(floats(at("out.raw")) == struct.unpack("<2f", struct.pack("<2f", 1, 0.1)), "rounded where that is asked for")
 fails(USAGE, ["cpu+cuda"], "map", path, "-o", out, "--expr", "v", "--device", "cpu+cuda:0")
 fails(USAGE, ["--repeat"], "map", path, "-o", out, "--expr", "v", "--repeat", "-1")
 c.finish()

@@ -104,12 +104,41 @@ c.check([round(p, 9) for p in r["probabilities"]] == [round(math.sin(t / 2) ** 2
 r = tilewave("run", "--input", "theta=sqrt(4)*pi/(2+2)", "--input", "n=2^1", "FILE", "--json", "--probabilities", "all",
              text=THREE).json()
 c.check([round(p, 9) for p in r["probabilities"]] == [0.5, 1], f"inputs as expressions {r}")
-for words, problem in (((), "input 'theta' has no value"), (("--input", "theta"), "--input theta: use name=number"),
-                       (("--input", "theta=pi/"), "--input theta:1:4: "), (("--input", "theta=1/0"), "--input theta:1:"),
-                       (("--input", "theta=phi"), "'phi'"), (("--input", "theta=1 2"), "--input theta:1:3: "),
+for words, problem in (((), "input 'theta' has no value"), (("--input", "theta"), "--input theta: use name=value"),
+                       (("--input", "theta=pi/"), "input 'theta' must be a number: expected a number"),
+                       (("--input", "theta=1/0"), "must be a number: division by zero, not '1/0'"),
+                       (("--input", "theta=phi"), "unknown name 'phi'"), (("--input", "theta=1 2"), "the expression ends here"),
+                       (("--input", "theta=1", "--input", "n=1.5"), "input 'n' must be an integer, not '1.5'"),
                        (("--input", "theta=1", "--input", "n=1", "--input", "m=1"), "the program has no input 'm'")):
     bad = tilewave("run", "FILE", *words, text=THREE)
     c.check(bad.code in (2, 4) and problem in bad.err, f"inputs {words}: {bad.err}")
+BITS = "OPENQASM 3; input bit[4] b; qubit[4] q; bit[4] c; for int i in [0:3] { if (b[i]) x q[i]; } c = measure q;"
+for value, counts in (("0110", "0110"), ('"0011"', "0011"), ("0xa", "1010"), ("9", "1001")):
+    r = tilewave("run", "--input", f"b={value}", "FILE", "--json", "--shots", "5", text=BITS).json()
+    c.check(r["counts"] == {counts: 5}, f"input b={value}: {r['counts']}")
+bad = tilewave("run", "--input", "b=16", "FILE", text=BITS)
+c.check(bad.code == 4 and "must be from 0 to 15, or a row of 4 bits" in bad.err, f"input b=16: {bad.err}")
+
+# warnings of the reader: on the standard error, in JSON, and not with --quiet
+NOTED = 'OPENQASM 3; include "stdgates.inc"; qubit q; rx(3 / 5) q;'
+for words, stream in (((), "err"), (("--json",), "out")):
+    done = tilewave("run", "FILE", *words, text=NOTED)
+    c.check(done.code == 0 and "3 / 5 is 0, as both are integers" in getattr(done, stream), f"note {words}: {done.err}")
+c.check(tilewave("run", "FILE", "--quiet", text=NOTED).err == "", "no note with --quiet")
+
+# many outcomes: as JSON and as a page they take about as long as text
+MANY = HEAD + "qreg q[20];\ncreg c[20];\nh q;\nmeasure q -> c;\n"
+plain = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", text=MANY)
+r = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", "--json", text=MANY)
+c.check(sum(r.json()["counts"].values()) == 40000 and len(r.json()["counts"]) > 35000, "all counts")
+c.check(r.seconds < 4 * plain.seconds + 2, f"JSON of 40,000 outcomes in {r.seconds:.1f} s, text in {plain.seconds:.1f}")
+with tempfile.TemporaryDirectory() as folder:
+    page = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", "--report", f"{folder}/r.html", text=MANY)
+    c.check(page.code == 0 and page.seconds < 4 * plain.seconds + 4, f"a page of 40,000 outcomes in {page.seconds:.1f} s")
+
+# OpenQASM 3 without a version line
+r = tilewave("run", "FILE", "--json", "--shots", "3", text='// a\ninclude "stdgates.inc";\nqubit q; bit c; x q; c = measure q;').json()
+c.check(r["counts"] == {"1": 3}, f"no version line {r}")
 c.check("run" in tilewave("help").out and "--shots" in tilewave("help", "run").out, "help")
 c.check(tilewave("--version").out.startswith("tilewave "), "version")
 

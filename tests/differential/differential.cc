@@ -109,17 +109,23 @@ Tolerance tolerance(Precision precision) {
   return precision == Precision::kDouble ? Tolerance{1e-11, 1e-10} : Tolerance{1e-5, 2e-5};
 }
 
-// Draws against the exact distribution of a few qubits: Bernstein's bound for each outcome.
+// Draws against the exact distribution of a few qubits: Bernstein's bound for each outcome. Basis
+// states of less than `least_amplitude` hardly occur: in single precision, where rounding leaves
+// something everywhere, once or twice.
 void check_draws(const KnownCircuit& known, std::span<const std::uint64_t> drawn,
                  std::span<const Qubit> qubits, double least_amplitude) {
   const std::vector<double> p = known.joint(qubits);
   std::vector<double> count(p.size());
+  int stray = 0;
   for (const std::uint64_t x : drawn) {
     std::size_t o = 0;
     for (std::size_t j = 0; j < qubits.size(); ++j) o |= (x >> qubits[j] & 1) << j;
     ++count[o];
-    if (std::abs(known.amplitude(x)) < least_amplitude)
-      fail("shot of a basis state that cannot occur: " + std::to_string(x));
+    const bool is_stray = std::abs(known.amplitude(x)) < least_amplitude;
+    if (is_stray && ++stray > (least_amplitude > 1e-9 ? 2 : 0)) {
+      fail("shot of basis state " + std::to_string(x) + ", whose amplitude is " +
+           text_of(std::abs(known.amplitude(x))));
+    }
   }
   const auto shots = static_cast<double>(drawn.size());
   for (std::size_t o = 0; o < p.size(); ++o) {
@@ -231,7 +237,8 @@ void check_by_simulate(const KnownCircuit& known, const Settings& settings, Rand
   const std::vector<std::uint64_t> indices = some_indices(known, random);
   for (const std::uint64_t x : indices) options.amplitudes.push_back({x, 1});
   std::vector<double> right;
-  options.observables = some_strings(known, right, random);
+  const circuit::PauliSum strings = some_strings(known, right, random);
+  options.observables.assign(strings.begin(), strings.end());
   const bool has_file = random() % 8 == 0 && known.num_qubits() <= 22;
   if (has_file) {
     options.state_path = (std::filesystem::temp_directory_path() /
@@ -239,6 +246,7 @@ void check_by_simulate(const KnownCircuit& known, const Settings& settings, Rand
                              .string();
   }
   const simulate::Result r = simulate::simulate(known.circuit(), options);
+
   const Tolerance t = tolerance(options.precision);
   need_near(r.norm, 1, t.probability, "norm");
   for (std::size_t k = 0; k < indices.size(); ++k) {

@@ -202,10 +202,12 @@ int main(int argc, char** argv) {
         }
         if (const std::size_t plus = name.find('+'); plus != std::string::npos) {
           const auto c = io::read_circuit_file(name.substr(0, plus));
-          time_strings(*state, name, c,
-                       io::read_pauli_file(name.substr(plus + 1),
-                                           circuit::PauliOrder::kFirstIsQubit0, c.num_qubits()),
-                       repetitions);
+          circuit::PauliSum sum;
+          for (const auto& term : io::read_pauli_file(
+                   name.substr(plus + 1), circuit::PauliOrder::kFirstIsQubit0, c.num_qubits())) {
+            sum.push_back(circuit::narrow(term));
+          }
+          time_strings(*state, name, c, sum, repetitions);
           continue;
         }
         const bool file = name.find('.') != std::string::npos;

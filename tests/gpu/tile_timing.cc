@@ -1,6 +1,6 @@
 // Times single tile passes on a device: exchanges alone, then 16 and 64 actions of one kind.
-//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds a
-//   pass and GB/s for every compiled kernel
+//   tile_timing [qubits [64|32|0 [kernel [kind]]]]     prints milliseconds per pass and GB/s for
+//                                                      every compiled kernel
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

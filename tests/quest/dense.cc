@@ -11,12 +11,13 @@
 #include <numeric>
 #include <random>
 
-extern "C" void invalidQuESTInputError(const char* errMsg, const char*) {
+extern "C" void invalidQuESTInputError(const char* errMsg, const char* errFunc) {
+  const std::string message = std::string(errFunc) + ": " + errMsg;
   if (dense::g_exit_on_misuse) {
-    std::fprintf(stderr, "%s\n", errMsg);
+    std::fprintf(stderr, "%s\n", message.c_str());
     _exit(3);
   }
-  throw dense::Misuse(errMsg);
+  throw dense::Misuse(message);
 }
 
 // A sanitizer ends the program where memory runs out, unless told to do as others do.

@@ -246,3 +246,107 @@ TEST(Gates, FourierTransform) {
     }
   });
 }
+
+// Gates between observations on 8 qubits, where a row of the CPU engine's tiles is a quarter of the
+// state: each total of a unitary circuit is 1, and the state that of the reference.
+TEST(Gates, ControlledNotsIntoRows) {
+  Pair s(8, false);
+  initZeroState(s.q);
+  s.ref.a.assign(s.ref.a.size(), 0);
+  s.ref.a[0] = 1;
+  const auto rotate = [&](int q, double angle) {
+    rotateY(s.q, q, static_cast<qreal>(angle));
+    s.ref.both({q}, pauli_rotation({2}, angle));
+  };
+  for (int q = 0; q < 8; ++q) rotate(q, 0.3 + 0.1 * q);
+  EXPECT_NEAR(calcTotalProb(s.q), 1, kTolerance);
+  for (int control = 0; control < 8; ++control) {
+    for (int target = 0; target < 8; ++target) {
+      if (control == target) continue;
+      rotate((target + 7) % 8, 0.2);
+      controlledNot(s.q, control, target);
+      s.ref.both({target}, pauli(1), {control});
+      rotate(target, 0.13);
+      EXPECT_NEAR(calcTotalProb(s.q), 1, kTolerance);
+    }
+  }
+  s.check("controlled X into rows");
+}
+
+// 22 qubits, in double precision the least at which passes are widened: X that waits on a position
+// must come along when the state is brought to the order of basis states.
+TEST(Gates, SettledAsMeasured) {
+  Qureg q = createQureg(22, environment());
+  for (const int k : {10, 0}) rotateY(q, k, 2);
+  Qureg other = createCloneQureg(q, environment());
+  pauliZ(other, 10);
+  const double one = std::pow(std::sin(1), 2);
+  EXPECT_NEAR(calcProbOfOutcome(q, 10, 1), one, kTolerance);
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 1 - 2 * one, kTolerance);
+  pauliX(q, 10);
+  pauliX(q, 5);
+  EXPECT_NEAR(calcProbOfOutcome(q, 10, 1), 1 - one, kTolerance);
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 0, kTolerance);
+  pauliX(other, 5);
+  // X Z between the same state: <q|XZ|q> = 0 for real amplitudes
+  EXPECT_NEAR(calcInnerProduct(q, other).real, 0, kTolerance);
+  copyStateFromGPU(q);
+  double sum = 0, total = 0;
+  const auto first = static_cast<std::size_t>(q.chunkId * q.numAmpsPerChunk);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(q.numAmpsPerChunk); ++k) {
+    const double p = std::norm(cplx(q.stateVec.real[k], q.stateVec.imag[k]));
+    total += p;
+    if ((first + k) >> 10 & 1) sum += p;
+  }
+  if (q.numChunks == 1) {
+    EXPECT_NEAR(total, 1, kTolerance);
+    EXPECT_NEAR(sum, 1 - one, kTolerance);
+  }
+  destroyQureg(other, environment());
+  destroyQureg(q, environment());
+}
+
+// Operators on all qubits of small registers, which may be more than a rank's share has.
+TEST(Gates, AsWideAsTheRegister) {
+  for (int n = 2; n <= 5; ++n) {
+    if (1 << n < environment().numRanks) continue;
+    for (const bool density : {false, true}) {
+      SCOPED_TRACE(std::to_string(n) + (density ? " qubits, density matrix" : " qubits"));
+      Pair s(n, density);
+      const Bits all = random_qubits(n, n);
+      const Matrix u = random_unitary(n), any = random_matrix(n - 1);
+      Bits t(all);
+      const MatrixN wide(u), under(any);
+      hadamard(s.q, 0);
+      s.ref.both({0}, {std::sqrt(0.5), std::sqrt(0.5), std::sqrt(0.5), -std::sqrt(0.5)});
+      multiQubitUnitary(s.q, t.data(), n, wide.value);
+      s.ref.both(all, u);
+      s.check("multiQubitUnitary");
+      applyMultiControlledMatrixN(s.q, t.data(), 1, t.data() + 1, n - 1, under.value);
+      s.ref.left(Bits(all.begin() + 1, all.end()), any, {all[0]});
+      s.check("applyMultiControlledMatrixN");
+      sqrtSwapGate(s.q, 1, 0);
+      const cplx p(0.5, 0.5), m(0.5, -0.5);
+      s.ref.both({1, 0}, {1, 0, 0, 0, 0, p, m, 0, 0, m, p, 0, 0, 0, 0, 1});
+      swapGate(s.q, 0, 1);
+      s.ref.both({0, 1}, {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1});
+      const Matrix two = random_unitary(2);
+      twoQubitUnitary(s.q, 1, 0, matrix4(two));
+      s.ref.both({1, 0}, two);
+      s.check("two qubits");
+      if (!density) continue;
+      const double kept = std::sqrt(0.7), lost = std::sqrt(0.3);
+      mixDamping(s.q, 1, qreal(0.3));
+      s.ref.channel({1}, {{1, 0, 0, kept}, {0, lost, 0, 0}});
+      ComplexMatrix4 ops[1] = {matrix4(two)};
+      mixTwoQubitKrausMap(s.q, 0, 1, ops, 1);
+      s.ref.channel({0, 1}, {two});
+      s.check("channels");
+    }
+  }
+  if (2 < environment().numRanks) return;
+  Pair rho(1, true);
+  mixDamping(rho.q, 0, qreal(0.5));
+  rho.ref.channel({0}, {{1, 0, 0, std::sqrt(0.5)}, {0, std::sqrt(0.5), 0, 0}});
+  rho.check("a channel on the only qubit");
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """install_test.py CMAKE BUILD EXAMPLES: installs the development files into a temporary folder, moves it, and
 builds and runs every example of the QuEST API, as C11 and as C++17, in three ways: the compiler wrapper,
-pkg-config, and CMake packages."""
+pkg-config, and CMake packages. Then whatever a program may take from the archives: all of it, and C++ programs
+that use much of the standard library, of every standard with and without optimiser; and projects of C alone."""
 import os
 import pathlib
 import shutil
@@ -26,6 +27,52 @@ foreach(name {names})
   set_target_properties(cxx_${{name}} PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
   target_link_libraries(cxx_${{name}} tilewave::quest_f32)
 endforeach()
+"""
+
+C_PROJECT = """
+cmake_minimum_required(VERSION 3.22)
+project(programs LANGUAGES C)
+{find}
+add_executable(program {name}.c)
+target_link_libraries(program QuEST::QuEST)
+"""
+
+# What objects of ours have copies of: members of strings, streams, containers, functions, exceptions.
+STANDARD = r"""
+#include <QuEST.h>
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+int main(int count, char** words) {
+  std::vector<std::string> all(words, words + count);
+  std::string s(all[0]), t = s;
+  s += "x"; s.append(t).insert(0, "y").replace(0, 1, "z"); s.push_back('c'); s.resize(s.size() + 3); s.reserve(200);
+  s.erase(0, 1); t.assign(s, 0, 2); t = s.substr(1) + std::to_string(count); t.swap(s);
+  all.push_back(t); all.insert(all.begin(), s); all.resize(7); std::sort(all.begin(), all.end());
+  std::map<std::string, std::vector<double>> table; table[s].push_back(1.5); table.erase(t);
+  std::function<double(double)> f = [&](double x) { return x + static_cast<double>(table.size()); };
+  std::ostringstream out; out << s << ' ' << f(2) << ' ' << all.size(); std::istringstream in(out.str()); in >> t;
+  std::ifstream file("/no/such/file"); std::getline(file, t);
+  std::shared_ptr<std::string> shared = std::make_shared<std::string>(t);
+  std::mutex mutex; std::thread thread([&] { std::lock_guard<std::mutex> lock(mutex); *shared += "w"; }); thread.join();
+  try { throw std::runtime_error(*shared + s); } catch (const std::exception& e) { t = e.what(); }
+  try { all.at(99); } catch (const std::out_of_range&) { t += "!"; }
+  QuESTEnv env = createQuESTEnv();
+  Qureg q = createQureg(3, env);
+  hadamard(q, 1);
+  std::cout << calcProbOfOutcome(q, 1, 1) << std::endl;
+  destroyQureg(q, env);
+  destroyQuESTEnv(env);
+}
 """
 
 RANKS = """
@@ -102,6 +149,38 @@ def main(folder):
         run(build / f"c_{program.stem}")
         run(build / f"cxx_{program.stem}")
     print("CMake packages: all programs run")
+
+    # every object of the archives: each finds what it needs in what the wrapper and pkg-config name
+    flags = run("pkg-config", "--libs", "tilewave_quest", env=environment).split()
+    archives = [f for f in flags if f.startswith("-ltilewave")]
+    run(wrapper, PROGRAMS[0].name, f"-L{prefix / 'lib'}", "-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive",
+        "-o", "whole", cwd=sources)
+    run(sources / "whole")
+    needed = run("ldd", sources / "whole")
+    assert "libpng" not in needed and "libtiff" not in needed, needed
+    print("all objects of the archives link")
+    (sources / "standard.cc").write_text(STANDARD)
+    for standard, level in [("11", "-O0"), ("11", "-O2"), ("17", "-O2"), ("20", "-O0")]:
+        run(wrapper, f"-std=c++{standard}", level, "standard.cc", "-pthread", "-o", "standard", cwd=sources)
+        assert run(sources / "standard") == "0.5\n", f"{standard} {level}"
+    print("programs of the standard library link")
+
+    find = "find_package(QuEST 3.7 REQUIRED)"
+    for number, text in enumerate([find, f"function(find_it)\n  {find}\nendfunction()\nfind_it()"]):
+        only_c = folder / f"only_c_{number}"
+        only_c.mkdir()
+        shutil.copy(PROGRAMS[0], only_c / PROGRAMS[0].name)
+        (only_c / "CMakeLists.txt").write_text(C_PROJECT.format(find=text, name=PROGRAMS[0].stem))
+        words = [CMAKE, "-S", only_c, "-B", only_c / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+        if number == 0:
+            run(*words)
+            run(CMAKE, "--build", only_c / "build")
+            run(only_c / "build" / "program")
+        else:
+            done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
+            message = " ".join(done.stderr.split())
+            assert done.returncode and "CXX is not enabled: write project(... LANGUAGES C CXX)" in message, message
+    print("projects of C alone: built, or told what to write")
 
 
 with tempfile.TemporaryDirectory() as name:

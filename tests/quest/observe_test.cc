@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "dense.h"
@@ -114,6 +115,55 @@ TEST(Measure, Collapse) {
   });
 }
 
+// Outcomes that cannot be, and states that are none of a system: the projector leaves zeros, a
+// measurement finds what QuEST's rule says (outcome 1 where P(0) is below its epsilon), whatever is
+// known of the state beforehand.
+TEST(Measure, ImpossibleOutcomes) {
+  for (const bool density : {false, true}) {
+    for (int target = 0; target < 3; ++target) {
+      for (const bool settled : {false, true}) {
+        SCOPED_TRACE(std::string(density ? "density matrix" : "vector") + ", qubit " +
+                     std::to_string(target) + (settled ? ", settled" : ""));
+        Pair s(3, density);
+        const auto start = [&] {
+          initZeroState(s.q);
+          hadamard(s.q, (target + 1) % 3);
+          if (settled) copyStateFromGPU(s.q);
+        };
+        s.ref.a.assign(s.ref.a.size(), 0);
+        start();
+        applyProjector(s.q, target, 1);
+        s.check("the projector");
+        EXPECT_EQ(calcTotalProb(s.q), 0);
+        EXPECT_EQ(measure(s.q, target), 1);  // P(0) is zero
+        s.check("zeros that were measured");
+        hadamard(s.q, target);
+        applyProjector(s.q, target, 0);
+        s.check("zeros after a gate");
+        initBlankState(s.q);
+        EXPECT_EQ(measure(s.q, target), 1);
+        applyProjector(s.q, target, 0);
+        s.check("a blank register");
+        // the qubit stays |0>, but the state counts more or less than 1
+        for (const double scale : {0.0, 0.25, 2.0}) {
+          start();
+          const ComplexMatrix2 m = matrix2({scale, 0, 0, scale});
+          applyMatrix2(s.q, (target + 2) % 3, m);
+          const double zero = density ? scale : scale * scale;
+          EXPECT_NEAR(calcTotalProb(s.q), zero, kTolerance);
+          if (zero == 0 || zero > 1) {  // otherwise outcomes are drawn
+            EXPECT_EQ(measure(s.q, target), zero > 1 ? 0 : 1);
+          } else {
+            for (int k = 0; k < 8; ++k) measure(s.q, target);
+          }
+          applyProjector(s.q, target, 1);
+          EXPECT_GE(calcTotalProb(s.q), 0);
+        }
+      }
+    }
+  }
+}
+
 TEST(Measure, SeedsRepeat) {
   QuESTEnv env = createQuESTEnv();
   Qureg q = createQureg(2, env);
@@ -184,18 +234,54 @@ TEST(Reports, TextAndRecord) {
   reportStateToScreen(s.q, environment(), 0);
   reportQuregParams(s.q);
   reportQuESTEnv(environment());
-  PauliHamil h = createPauliHamil(2, 1);
-  reportPauliHamil(h);
-  destroyPauliHamil(h);
+  PauliHamil h = createPauliHamil(2, 4);
+  const qreal coefficients[4] = {qreal(1e-20), qreal(1) / 3, qreal(-0.1), 2};
+  for (int k = 0; k < 4; ++k) {
+    h.termCoeffs[k] = coefficients[k];
+    h.pauliCodes[2 * k] = PAULI_X;
+    h.pauliCodes[2 * k + 1] = static_cast<pauliOpType>(k);
+  }
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(text.empty(), !is_root);
   EXPECT_EQ(text.find("Number of amps is 8.") != std::string::npos, is_root);
   EXPECT_EQ(text.find("1.0000") != std::string::npos, is_root);
+  // what is printed reads back exactly
+  testing::internal::CaptureStdout();
+  reportPauliHamil(h);
+  const std::string terms = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(terms.empty(), !is_root);
+  if (is_root) {
+    std::string file = testing::TempDir() + "quest_hamil.txt";
+    std::ofstream(file) << terms;
+    PauliHamil back = createPauliHamilFromFile(file.data());
+    ASSERT_EQ(back.numSumTerms, 4);
+    for (int k = 0; k < 4; ++k) {
+      EXPECT_EQ(back.termCoeffs[k], coefficients[k]) << terms;
+      EXPECT_EQ(back.pauliCodes[2 * k + 1], static_cast<pauliOpType>(k));
+    }
+    destroyPauliHamil(back);
+    std::remove(file.c_str());
+  }
+  destroyPauliHamil(h);
+  // words "key=value" and nothing else: QuEST's keys first
   char line[200] = "";
   getEnvironmentString(environment(), line);
-  const std::string ranks = std::to_string(environment().numRanks);
+  std::istringstream words(line);
+  std::vector<std::string> keys;
+  std::map<std::string, std::string> values;
+  for (std::string word; words >> word;) {
+    const std::size_t at = word.find('=');
+    ASSERT_NE(at, std::string::npos) << line;
+    keys.push_back(word.substr(0, at));
+    values[keys.back()] = word.substr(at + 1);
+  }
+  ASSERT_GE(keys.size(), 5u);
+  keys.resize(5);
+  EXPECT_EQ(keys, (std::vector<std::string>{"CUDA", "OpenMP", "MPI", "threads", "ranks"}));
+  EXPECT_EQ(values["OpenMP"], "1");
+  EXPECT_EQ(values["MPI"], environment().numRanks > 1 ? "1" : "0");
   if (!std::getenv("TILEWAVE_RANKS")) {
-    EXPECT_NE(std::string(line).find("ranks=" + ranks), std::string::npos);
+    EXPECT_EQ(values["ranks"], std::to_string(environment().numRanks));
   }
   EXPECT_EQ(syncQuESTSuccess(1), 1);
   EXPECT_EQ(syncQuESTSuccess(environment().rank != 0), 0);

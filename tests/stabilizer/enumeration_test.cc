@@ -341,6 +341,22 @@ const char* const kCircuits[] = {
     "SQRT_YY_DAG 1 2\nCZSWAP 0 1\nH_YZ 2\nC_NZYX 1\nXCY 0 2\nM 0 1 2",
     "MPAD(0.25) 0 1\nX 0\nM 0\nCY rec[-1] 1\nCX rec[-3] 1\nM 1\nMX 1",
     "REPEAT 3 {\nH 0\nS 0\nCX 0 1\nDEPOLARIZE1(0.1) 1\nSWAP 0 1\nM(0.05) 0\n}",
+    // single places of noise, which the frame engine gathers in lists of sites
+    "H 0\nX_ERROR(0.01) 0\nCX 0 1\nDEPOLARIZE2(0.015) 0 1\nR 2\nY_ERROR(0.002) 2\nZ_ERROR(0.013) "
+    "0\n"
+    "PAULI_CHANNEL_1(0.001, 0.008, 0.004) 1\nM(0.012) 2\nDEPOLARIZE1(0.014) 2\nCX 1 2\nM(0.003) 2\n"
+    "CX rec[-2] 0\nH 0\nM(0.01) 0 !1 2",
+    "PAULI_CHANNEL_2(.001,.002,.0005,.001,.0003,.001,.0001,.001,.002,.0004,.001,.0007,.001,.001,."
+    "002) 0 1\n"
+    "E(0.004) X0 Z1 Y2\nELSE_CORRELATED_ERROR(0.003) Y0 X1\nELSE_CORRELATED_ERROR(0.005) X2\n"
+    "C_XYZ 1\nE(0.006) Z1\nH 2\nE(0.002) Z2*X0\nM 0 1 2",
+    "HERALDED_ERASE(0.01) 0\nM(0.01) 0\nHERALDED_PAULI_CHANNEL_1(0.001, 0.006, 0.002, 0.003) 1\nMR "
+    "0\n"
+    "HERALDED_ERASE(0.014) 1\nCX rec[-1] 0\nM 0 1",
+    "REPEAT 3 {\nMR(0.01) 0\nX_ERROR(0.011) 0\nCX 0 1\nHERALDED_ERASE(0.008) 1\nX_ERROR(0.002) 1\n"
+    "CX rec[-2] 1\n}\nM 1",
+    // a chain that goes on behind a gate
+    "E(0.01) X0\nH 1\nELSE_CORRELATED_ERROR(0.9) X1\nH 1\nELSE_CORRELATED_ERROR(0.5) X0\nM 0 1",
 };
 
 TEST(Enumeration, both_engines_draw_from_the_exact_distribution) {

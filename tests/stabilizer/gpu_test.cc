@@ -37,6 +37,39 @@ std::string dense_noise() {
          "\nDEPOLARIZE1(0.001)" + all + "\nREPEAT 2 {\nCX" + all + "\nZ_ERROR(0.02)" + all +
          "\n}\nMR(0.001)" + all + "\nDETECTOR rec[-1]\nDETECTOR rec[-400] rec[-7]\n}\n";
 }
+// Single places of noise of every kind, which gather in lists of sites; sometimes more events than
+// a list has room for.
+std::string single_places() {
+  std::string out = "R 0 1 2 3 4 5\nM 0 1 2\nREPEAT 9 {\n";
+  for (int k = 0; k < 40; ++k) {
+    const std::string a = std::to_string(k % 6), b = std::to_string((k + 1 + k % 4) % 6),
+                      p = "(0.0" + std::to_string(1 + k % 9) + std::to_string(k % 7) + ")",
+                      q = "(0.00" + std::to_string(1 + k % 8) + ")";
+    const std::string places[] = {
+        "DEPOLARIZE1" + q + " " + a,
+        "DEPOLARIZE2" + q + " " + a + " " + b,
+        "E" + q + " X" + a + " Y" + b + "\nELSE_CORRELATED_ERROR" + q + " Z" + b,
+        "HERALDED_ERASE" + q + " " + a,
+        "M" + q + " " + a + "\nCX rec[-1] " + b,
+        "PAULI_CHANNEL_1(0.001, 0.003, 0.002) " + a,
+        "X_ERROR" + p + " " + a,
+        "H " + a,
+        "CX " + a + " " + b,
+        "REPEAT 3 {\nZ_ERROR" + q + " " + a + "\nMR" + q + " " + b + "\n}"};
+    out += places[k % 10] + "\n";
+    if (k % 5 == 4) out += "DETECTOR rec[-1] rec[-3]\n";
+  }
+  return out + "OBSERVABLE_INCLUDE(0) rec[-2]\n}\nM 0 1 2 3 4 5\nDETECTOR rec[-4]\n";
+}
+std::string many_single_places(int qubits) {
+  std::string all, noise;
+  for (int q = 0; q < qubits; ++q) {
+    all += " " + std::to_string(q);
+    noise += "X_ERROR(0.00" + std::to_string(1 + q % 9) + ") " + std::to_string(q) + "\n";
+  }
+  return "R" + all + "\nREPEAT 4 {\n" + noise + "CX" + all + "\n" + noise + "MR" + all +
+         "\nDETECTOR rec[-1]\nDETECTOR rec[-" + std::to_string(qubits) + "] rec[-7]\n}\n";
+}
 std::string large_circuit() {
   std::string all;
   for (int q = 0; q < 9000; ++q) all += " " + std::to_string(q);
@@ -49,7 +82,12 @@ std::vector<std::string> circuits() {
   circuit::CodeOptions o;
   o.after_clifford_depolarization = o.before_measure_flip_probability = 0.01;
   o.after_reset_flip_probability = o.before_round_data_depolarization = 0.01;
-  std::vector<std::string> out{kChannels, dense_noise(), large_circuit()};
+  std::vector<std::string> out{kChannels,
+                               dense_noise(),
+                               single_places(),
+                               many_single_places(400),
+                               many_single_places(9000),
+                               large_circuit()};
   o.rounds = 4, o.distance = 3;
   out.push_back(io::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
   out.push_back(io::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));

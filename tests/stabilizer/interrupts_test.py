@@ -33,8 +33,10 @@ def test_an_interrupt_keeps_finished_shots_and_says_where_to_go_on(circuit, fold
         done = int(re.search(r"before shot (\d+) of seed 5", message).group(1))
         part = open(out, "rb").read()
         assert len(part) == done * ROW, (len(part), done)
+        engine = re.search(r"--engine (\w+)", message).group(1)
         some = min(done, 20000)
-        whole = subprocess.run(command(circuit, 1000, "--first_shot", str(done - some)), capture_output=True, check=True)
+        whole = subprocess.run(command(circuit, 1000, "--first_shot", str(done - some), "--engine", engine),
+                               capture_output=True, check=True)
         assert part[(done - some) * ROW:][:1000 * ROW] == whole.stdout
 
 
@@ -60,9 +62,10 @@ def test_a_disk_that_fills_up_keeps_every_whole_shot(circuit, folder):
             result = subprocess.run(words + ["--out", out], capture_output=True, preexec_fn=little_room)
             assert result.returncode == 3, result
             done = int(re.search(rb"stopped before shot (\d+)", result.stderr).group(1))
+            engine = ["--engine", re.search(rb"--engine (\w+)", result.stderr).group(1).decode()]
             part = open(out, "rb").read()
-            more = subprocess.run(command(circuit, 640, "--first_shot", str(done), fmt=fmt), capture_output=True, check=True)
-            whole = subprocess.run(command(circuit, done + 640, fmt=fmt), capture_output=True, check=True)
+            more = subprocess.run(command(circuit, 640, "--first_shot", str(done), *engine, fmt=fmt), capture_output=True, check=True)
+            whole = subprocess.run(command(circuit, done + 640, *engine, fmt=fmt), capture_output=True, check=True)
             assert part + more.stdout == whole.stdout, (fmt, threads, done)
             assert len(part) <= room < len(whole.stdout) and len(part) > room - 64 * 160 // 8 - 64, (fmt, done, len(part))
 
@@ -80,6 +83,24 @@ def test_memory_does_not_grow_with_the_shots(circuit, folder):
     for fmt, *flags in ["b8", "--engine", "sparse"], ["b8", "--engine", "frame"], ["dets"], ["counts", "--threads", "2"]:
         few, many = (peak_kilobytes(command(circuit, n, *flags, fmt=fmt)) for n in (200_000, 4_000_000))
         assert many < 1.2 * few + 2000, (fmt, flags, few, many)
+
+
+def test_threads_that_cannot_be_started(circuit, folder):
+    """Address space for some stacks, not for all: one message, exit code 3, whoever starts the threads."""
+    qasm = os.path.join(folder, "circuit.qasm")
+    with open(qasm, "w") as f:
+        f.write('OPENQASM 2.0;\ninclude "qelib1.inc";\nqreg q[16];\nh q;\n')
+
+    def little_space():
+        resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, 64 << 20))
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+    for words in (command(circuit, 10**9, "--out", "/dev/null", "--threads", "4000", "--engine", "frame"),
+                  [PROGRAM, "run", qasm, "--threads", "4000"]):
+        result = subprocess.run(words, capture_output=True, preexec_fn=little_space, timeout=60)
+        message = result.stderr.decode()
+        assert result.returncode == 3 and message.count("\n") == 1, (words, result)
+        assert "cannot start 4000 threads" in message and "use fewer" in message, message
 
 
 if __name__ == "__main__":

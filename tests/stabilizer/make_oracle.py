@@ -1,5 +1,6 @@
 """Writes tests/data/stim: small circuits and what the `stim` package says of them. Run once by hand."""
 import pathlib
+import random
 import numpy as np
 import stim
 
@@ -49,3 +50,102 @@ for name, c in circuits.items():
         f.write(f"{shots} {s.shape[1]}\n")
         for i in range(s.shape[1]):
             f.write(" ".join(str(int(v)) for v in pairs[i, : i + 1]) + "\n")
+
+# Splits for matching. A logical CNOT between two rotated surface codes of distance 3, gate by gate: checks of both kinds
+# on both sides flip together.
+def transversal_cnot(p):
+    distance, lines, records = 3, [], 0
+    data = [(patch, x, y) for patch in range(2) for x in range(distance) for y in range(distance)]
+    index = {q: k for k, q in enumerate(data)}
+    checks = []  # patch, basis, the data qubits in the order of the gates
+    for patch in range(2):
+        for x in range(-1, distance):
+            for y in range(-1, distance):
+                around = [(patch, x, y), (patch, x, y + 1), (patch, x + 1, y), (patch, x + 1, y + 1)]
+                basis = "XZ"[(x + y) % 2]
+                inside = sum(q in index for q in around)
+                if inside == 4 or (inside == 2 and (x if basis == "X" else y) in (-1, distance - 1)):
+                    checks.append((patch, basis, around))
+    ancillas = range(len(data), len(data) + len(checks))
+    join = lambda qubits: " ".join(map(str, qubits))
+    rec = lambda *k: " ".join(f"rec[{r - records}]" for r in k)
+    lines.append(f"R {join([*range(len(data)), *ancillas])}\nX_ERROR({p}) {join([*range(len(data)), *ancillas])}")
+    plus = join(a for a, c in zip(ancillas, checks) if c[1] == "X")
+    first = []  # records of the last round
+    for round_ in range(2):
+        if round_ == 1:
+            pairs = [k for q in data if q[0] == 0 for k in (index[q], index[(1, *q[1:])])]
+            lines.append(f"CX {join(pairs)}\nDEPOLARIZE2({p}) {join(pairs)}")
+        lines.append(f"DEPOLARIZE1({p}) {join(range(len(data)))}\nH {plus}\nDEPOLARIZE1({p}) {plus}")
+        for step in range(4):
+            pairs = []
+            for a, (patch, basis, around) in zip(ancillas, checks):
+                if around[step] in index:
+                    pairs += [a, index[around[step]]][::1 if basis == "X" else -1]
+            lines.append(f"CX {join(pairs)}\nDEPOLARIZE2({p}) {join(pairs)}")
+        lines.append(f"H {plus}\nDEPOLARIZE1({p}) {plus}\nX_ERROR({p}) {join(ancillas)}\nMR {join(ancillas)}")
+        last, first = first, range(records, records + len(checks))
+        records += len(checks)
+        half = len(checks) // 2
+        for k, (patch, basis, _) in enumerate(checks):
+            if round_ == 0:
+                lines += [f"DETECTOR {rec(first[k])}"] * (basis == "Z")
+            else:  # X checks of the control and Z checks of the target take the other side's along
+                other = [last[(k + half) % len(checks)]] * ((basis == "Z") == (patch == 1))
+                lines.append(f"DETECTOR {rec(first[k], last[k], *other)}")
+    lines.append(f"X_ERROR({p}) {join(range(len(data)))}\nM {join(range(len(data)))}")
+    measured, records = records, records + len(data)
+    for k, (patch, basis, around) in enumerate(checks):
+        if basis == "Z":
+            lines.append(f"DETECTOR {rec(first[k], *(measured + index[q] for q in around if q in index))}")
+    for patch in range(2):
+        lines.append(f"OBSERVABLE_INCLUDE({patch}) {rec(*(measured + index[(patch, 0, y)] for y in range(distance)))}")
+    return stim.Circuit("\n".join(lines))
+
+
+circuits["transversal_cnot"] = transversal_cnot(0.002)
+(out / "transversal_cnot.stim").write_text(str(circuits["transversal_cnot"]) + "\n")
+for name in "surface_code_rot", "repetition_code", "transversal_cnot":
+    circuits[name].detector_error_model(decompose_errors=True).to_file(out / f"{name}.split.dem")
+
+
+def random_circuit(rng):
+    """Gates, then their inverses, with noise between: outcomes are certain, errors spread everywhere."""
+    n, gates = rng.randrange(2, 6), []
+    for _ in range(rng.randrange(3, 10)):
+        a, b = rng.sample(range(n), 2)
+        gates.append(rng.choice([f"H {a}", f"S {a}", f"CX {a} {b}", f"CZ {a} {b}", f"CY {a} {b}", f"ISWAP {a} {b}"]))
+    lines = [f"R {' '.join(map(str, range(n)))}"]
+    for gate in gates + str(stim.Circuit("\n".join(gates)).inverse()).split("\n"):
+        lines.append(gate)
+        a, b = rng.sample(range(n), 2)
+        if rng.random() < 0.5:
+            lines.append(rng.choice([
+                f"DEPOLARIZE1(.01) {a}", f"DEPOLARIZE2(.03) {a} {b}", f"Y_ERROR(.02) {a}", f"Z_ERROR(.03) {a}",
+                f"PAULI_CHANNEL_1(.01, .02, .03) {a}", f"E(.1) X{a} Y{b}", f"E(.1) Y{a}\nELSE_CORRELATED_ERROR(.2) Z{b} X{a}",
+                f"PAULI_CHANNEL_2(.01, 0, .03, 0, 0, 0, .07, .01, 0, 0, .05, .06, 0, .07, 0) {a} {b}",
+                f"HERALDED_ERASE(.02) {a}"]))
+    lines.append(f"M(0.01) {' '.join(map(str, range(n)))}")
+    lines += [f"DETECTOR rec[-{k + 1}]" for k in range(n) if rng.random() < 0.9]
+    if rng.random() < 0.5:
+        lines.append(f"OBSERVABLE_INCLUDE(0) rec[-{rng.randrange(n) + 1}]")
+    return "\n".join(lines) + "\n"
+
+
+rng = random.Random(5)
+with open(out / "splits.txt", "w") as f:  # circuit, then its model or a line that says it has none
+    count = 0
+    while count < 40:
+        text = random_circuit(rng)
+        whole = stim.Circuit(text).detector_error_model(approximate_disjoint_errors=True)
+        try:
+            model = stim.Circuit(text).detector_error_model(approximate_disjoint_errors=True, decompose_errors=True)
+        except ValueError:
+            model = "refused"
+        else:
+            merged = stim.DetectorErrorModel("\n".join(str(e).replace(" ^", "") for e in model.flattened()))
+            if str(model).count("^") < 2 or {frozenset(map(str, e.targets_copy())) for e in whole if e.type == "error"} != {
+                    frozenset(map(str, e.targets_copy())) for e in merged if e.type == "error"}:
+                continue  # nothing is split, or stim changes what an error flips
+        f.write(f"{text}=\n{model}\n-\n")
+        count += 1

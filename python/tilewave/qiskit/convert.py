@@ -1,40 +1,51 @@
 """Qiskit circuits as Tilewave's, without a detour through text.
 
-Gates of the standard library become the same gate; controlled gates of any kind keep their controls; a matrix stays a
-matrix; everything else is replaced by its definition. Control flow becomes conditional jumps, classical variables lie
-in classical bits of their own behind the circuit's.
+What an instruction is is asked of its class, never of its name, which is its maker's choice; the name counts only where an
+instruction has neither a class of its own nor a definition. Gates of the standard library become the same gate; controlled
+gates of any kind keep their controls; a matrix stays a matrix; noise channels stay channels; everything else is replaced by
+its definition. Control flow becomes conditional jumps, classical variables lie in classical bits of their own behind the
+circuit's.
+
+An operation whose Qiskit label, or name, is not what its gate is called here carries it as its label, for noise models.
 """
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
 import numpy as np
-from qiskit.circuit import CASE_DEFAULT, Clbit, ClassicalRegister, ControlledGate, ParameterExpression, QuantumCircuit
-from qiskit.circuit.classical import expr, types
+from qiskit.circuit import (AnnotatedOperation, Barrier, ControlledGate, ControlModifier, Delay, InverseModifier, Measure,
+                            ParameterExpression, PowerModifier, QuantumCircuit, Reset, Store, controlflow)
+from qiskit.circuit.library import UnitaryGate
 from qiskit.circuit.library.standard_gates import get_standard_gate_name_mapping
 
+from ..aer_noise import channel_operators
 from ..circuits import Circuit
+from .flow import Flow
 
 # Names of the standard library that the gate table knows under another name.
 _OTHER_NAMES = {"global_phase": "gphase", "rcccx": "rc3x", "c3sx": "c3sqrtx", "mcx": None, "u1": "p", "cu1": "cp"}
 _STANDARD = {}
+_SAME_NAMES = {"unitary"}  # of both
 for _name, _gate in get_standard_gate_name_mapping().items():
     _ours = _OTHER_NAMES.get(_name, _name)
-    if _ours is not None and callable(getattr(Circuit, _ours, None)) and \
-            _name not in ("measure", "reset", "barrier", "delay"):
+    if _ours is not None and callable(getattr(Circuit, _ours, None)) and not isinstance(_gate, (Measure, Reset, Delay)):
         _STANDARD[_gate.base_class] = _ours
+        if _ours == _name and _name != "cu":  # which is two operations where its control acts on 0
+            _SAME_NAMES.add(_name)
 _MOST_MATRIX_QUBITS = 8
+_OPEN_CONTROLS = re.compile(r"_o\d+$")  # the end of a gate's name where controls act on 0
 
-# Numbers of tilewave's classical operations and types, see src/tilewave/circuit/classical.h.
-_CONST, _BITS, _CAST, _BIT_NOT, _NOT, _NEGATE = range(6)
-_BINARY = {expr.Binary.Op[name]: 6 + k for k, name in enumerate(
-    ["BIT_AND", "BIT_OR", "BIT_XOR", "LOGIC_AND", "LOGIC_OR", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER",
-     "GREATER_EQUAL", "SHIFT_LEFT", "SHIFT_RIGHT", "ADD", "SUB", "MUL", "DIV"]) if name in expr.Binary.Op.__members__}
-_EQUAL, _AND, _INDEX, _SHIFT_LEFT, _BIT_OR = 11, 9, 24, 17, 7
-_UNARY = {name: op for name, op in (("BIT_NOT", _BIT_NOT), ("LOGIC_NOT", _NOT), ("NEGATE", _NEGATE))}
-_BOOL, _UINT, _INT, _FLOAT = range(4)
+_METHODS = [(Measure, "measure"), (Reset, "reset"), (Barrier, "barrier"), (Delay, "delay"), (UnitaryGate, "matrix"),
+            (AnnotatedOperation, "annotated"), (controlflow.IfElseOp, "flow_if_else"), (controlflow.WhileLoopOp, "flow_while_loop"),
+            (controlflow.ForLoopOp, "flow_for_loop"), (controlflow.SwitchCaseOp, "flow_switch_case"),
+            (controlflow.BreakLoopOp, "flow_break_loop"), (controlflow.ContinueLoopOp, "flow_continue_loop"),
+            (Store, "flow_store")]
+if hasattr(controlflow, "BoxOp"):
+    _METHODS.append((controlflow.BoxOp, "flow_box"))
+_method_of: dict[type, str] = {}
 
 
 def from_qiskit(circuit: QuantumCircuit, parameter_values: Any = None,
@@ -42,20 +53,21 @@ def from_qiskit(circuit: QuantumCircuit, parameter_values: Any = None,
     """See Circuit.from_qiskit."""
     if parameter_values is not None:
         circuit = circuit.assign_parameters(parameter_values)
-    return _Converter(circuit).convert(dict(inputs or {}))
+    return Converter(circuit).convert(dict(inputs or {}))
 
 
-class _Loop:
-    """Jumps of break and continue that do not know their end yet."""
-
-    def __init__(self):
-        self.breaks, self.continues = [], []
+class NeedsValues(Exception):
+    """A conversion needs the values of the circuit's parameters."""
 
 
-class _Converter:
-    def __init__(self, circuit):
-        self.circuit = circuit
+class Converter(Flow):
+    """Converts one circuit. With ``template`` angles may hold parameters: `slots` then lists them, (operation, angle,
+    expression), and anything else that needs a value raises NeedsValues."""
+
+    def __init__(self, circuit, template=False):
+        self.circuit, self.template = circuit, template
         self.out = Circuit(circuit.num_qubits)
+        self.slots, self.parts, self.labels = [], set(), {}
         self.bits = {bit: k for k, bit in enumerate(circuit.clbits)}
         at = 0
         for register in circuit.cregs:
@@ -83,316 +95,191 @@ class _Converter:
             name = getattr(next(iter(inputs)), "name", next(iter(inputs)))
             raise ValueError(f"the circuit has no input variable '{name}'")
         self.block(self.circuit, range(self.circuit.num_qubits), self.bits)
+        self.out._parts = self.parts
         return self.out
-
-    def input(self, var, value):
-        kind, width = _kind(var.type), _width(var.type)
-        if kind == _FLOAT:
-            value = int(np.float64(value).view(np.uint64))
-        elif value != int(value) or not 0 <= int(value) < 1 << width:
-            raise ValueError(f"the input variable '{var.name}' of the type {var.type} cannot be {value}")
-        self.vars[var] = self.out._add_clbits(width)
-        self.out._assign(self.vars[var], width, [(_CONST, kind, width, -1, -1, int(value))])
 
     # --- structure
 
     def block(self, circuit, qubits, bits):
         for var in circuit.iter_declared_vars():
-            if var not in self.vars:
-                self.vars[var] = self.out._add_clbits(_width(var.type))
-        self.phase(circuit.global_phase)
+            self.declare(var)
+        if circuit.global_phase:
+            self.add("gphase", [], [circuit.global_phase])
         index = {bit: qubits[k] for k, bit in enumerate(circuit.qubits)}
         for item in circuit.data:
             self.instruction(item.operation, [index[q] for q in item.qubits], item.clbits, bits)
-
-    def phase(self, angle):
-        angle = _number(angle)
-        if angle:
-            self.out.gphase(angle)
 
     def body(self, body, qubits, clbits, bits):
         """A block of control flow: its bits are those it is called with, or bits of the circuits around."""
         self.block(body, qubits, {**bits, **{inner: bits[outer] for inner, outer in zip(body.clbits, clbits)}})
 
     def instruction(self, op, qubits, clbits, bits):
-        flow = getattr(self, "flow_" + op.name, None) if _is_flow(op) else None
-        if flow:
-            return flow(op, qubits, clbits, bits)
-        condition = getattr(op, "condition", None)
+        method = _method_of.get(type(op))
+        if method is None:
+            method = _method_of[type(op)] = _find_method(op)
+        act = getattr(self, method)
+        condition = None if method.startswith("flow_") else getattr(op, "condition", None)
         if condition is not None:
-            return self.branch(condition, lambda: self.simple(op, qubits, clbits, bits), None, bits)
-        return self.simple(op, qubits, clbits, bits)
+            return self.branch(condition, lambda: act(op, qubits, clbits, bits), None, bits)
+        return act(op, qubits, clbits, bits)
 
-    def simple(self, op, qubits, clbits, bits):
-        name = op.name
-        if name == "measure":
-            self.out.measure(qubits[0], bits[clbits[0]])
-        elif name == "reset":
-            for qubit in qubits:
-                self.out.reset(qubit)
-        elif name == "barrier":
-            self.out.barrier()
-        elif name != "delay":
-            self.gate(op, qubits, clbits, bits)
+    def measure(self, op, qubits, clbits, bits):
+        for qubit, clbit in zip(qubits, clbits):
+            self.out.measure(qubit, bits[clbit])
 
-    def gate(self, op, qubits, clbits=(), bits=None):
-        base = getattr(op, "base_class", type(op))
-        if base in _STANDARD:
-            if not isinstance(op, ControlledGate) or op.ctrl_state == (1 << op.num_ctrl_qubits) - 1:
-                return self.out.gate(_STANDARD[base], qubits, [_number(p) for p in op.params])
-        if isinstance(op, ControlledGate):
-            return self.controlled(op, qubits)
-        if op.name == "unitary" or op.definition is None and hasattr(op, "to_matrix"):
-            return self.matrix(op, qubits)
-        if op.definition is None:
-            return self.matrix(op, qubits)
-        inner = {**(bits or {}), **{a: bits[b] for a, b in zip(op.definition.clbits, clbits)}}
-        return self.block(op.definition, qubits, inner)
+    def reset(self, op, qubits, clbits, bits):
+        for qubit in qubits:
+            self.out.reset(qubit)
 
-    def controlled(self, op, qubits):
+    def barrier(self, op, qubits, clbits, bits):
+        self.out.barrier()
+
+    def delay(self, op, qubits, clbits, bits):
+        first = len(self.out)
+        for qubit in qubits:
+            self.out.id(qubit)
+        self.label_from(first, "delay")
+
+    # --- gates
+
+    def add(self, name, qubits, params=(), controls=(), values=None):
+        """A gate of the table; an angle that has no value yet becomes a slot."""
+        angles = []
+        for k, param in enumerate(params):
+            if self.template and isinstance(param, ParameterExpression) and param.parameters:
+                self.slots.append((len(self.out), k, param))
+                param = 0.5
+            angles.append(_number(param))
+        self.out.gate(name, qubits, angles, controls, values)
+
+    def label_from(self, first, label):
+        if label not in self.labels:
+            self.labels[label] = self.out._add_label(label)
+        self.out._label_from(first, self.labels[label])
+
+    def name_from(self, first, op):
+        """What noise models call the operations from `first` on, where that is not what they are called here."""
+        name = op.label or _OPEN_CONTROLS.sub("", op.name)
+        if name not in _SAME_NAMES or op.label:
+            self.label_from(first, name)
+
+    def standard(self, op, qubits, clbits, bits):
+        name = _STANDARD[op.base_class]
+        if isinstance(op, ControlledGate) and op.ctrl_state != (1 << op.num_ctrl_qubits) - 1:
+            return self.controlled(op, qubits, clbits, bits)
+        self.add(name, qubits, op.params)
+        if qubits and (op.label or op.name != name):
+            self.name_from(len(self.out) - 1, op)
+
+    def controlled(self, op, qubits, clbits, bits):
         controls, values, base = [], 0, op
         rest = list(qubits)
         while isinstance(base, ControlledGate):
             n = base.num_ctrl_qubits
             values |= base.ctrl_state << len(controls)
             controls, rest, base = controls + rest[:n], rest[n:], base.base_gate
-        kind = getattr(base, "base_class", type(base))
-        params = list(op.params)
+        if base.num_qubits != len(rest):  # its targets are not the base gate's
+            return self.generic(op, qubits, clbits, bits)
+        kind, params, first = getattr(base, "base_class", type(base)), list(op.params), len(self.out)
         if _STANDARD.get(kind) == "u" and len(params) == 4:  # cu: its fourth angle is a phase under the controls
-            self.out.gate("gphase", [], [_number(params.pop())], controls, values)
-            self.out.gate("u", rest, [_number(p) for p in params], controls, values)
+            self.add("gphase", [], [params.pop()], controls, values)
+            self.label_from(first, "a part of " + op.name)
+            first += 1
+            self.add("u", rest, params, controls, values)
         elif kind in _STANDARD:
-            self.out.gate(_STANDARD[kind], rest, [_number(p) for p in base.params], controls, values)
+            self.add(_STANDARD[kind], rest, base.params, controls, values)
+        elif not _has_parameters(op) and getattr(base.definition, "parameters", ()):  # Qiskit bound the controlled gate alone
+            return self.generic(op, qubits, clbits, bits)
+        elif base.num_qubits > _MOST_MATRIX_QUBITS:
+            part = QuantumCircuit(base.num_qubits)
+            part.append(base, range(base.num_qubits))
+            self.part(part, rest, controls, values)
         else:
-            self.out.unitary(_matrix(base), rest, controls, values, check=False)  # Qiskit has
+            self.out.unitary(self.matrix_of(base), rest, controls, values, check=False)  # Qiskit has
+        self.name_from(first, op)
 
-    def matrix(self, op, qubits):
-        self.out.unitary(_matrix(op), qubits, check=False)
+    def matrix(self, op, qubits, clbits, bits):
+        first = len(self.out)
+        self.out.unitary(self.matrix_of(op), qubits, check=False)
+        self.name_from(first, op)
 
-    # --- control flow
+    def annotated(self, op, qubits, clbits, bits):
+        """A gate under modifiers, which commute: controls, a power (of which an inverse is one)."""
+        controls, values, power, rest = [], 0, 1, list(qubits)
+        for modifier in reversed(op.modifiers):  # the last controls are the first qubits
+            if isinstance(modifier, ControlModifier):
+                n = modifier.num_ctrl_qubits
+                values |= modifier.ctrl_state << len(controls)
+                controls, rest = controls + rest[:n], rest[n:]
+            elif isinstance(modifier, InverseModifier):
+                power = -power
+            elif isinstance(modifier, PowerModifier):
+                power *= modifier.power
+            else:
+                raise ValueError(f"instruction '{op.name}' is not supported: it has the modifier {modifier!r}")
+        part = QuantumCircuit(op.base_op.num_qubits)
+        part.append(op.base_op, range(part.num_qubits))
+        if power == int(power):
+            return self.part(part, rest, controls, values, int(power))
+        from qiskit.quantum_info import Operator
+        self.out.unitary(np.ascontiguousarray(Operator(self.matrix_of(op.base_op)).power(power).data), rest, controls, values,
+                         check=False)
 
-    def here(self):
-        return len(self.out)
+    def part(self, part, qubits, controls, values, power=1):
+        """A unitary circuit, under controls and several times."""
+        converter = Converter(part)
+        circuit = converter.convert({})
+        if power < 0:
+            circuit = circuit.inverse()
+        for _ in range(abs(power)):
+            self.out._append_controlled(circuit, qubits, controls, values)
+        self.parts |= converter.parts
 
-    def branch(self, condition, then, otherwise, bits):
-        """if (condition) then else otherwise."""
-        to_then = self.out._jump_if(self.condition(condition, bits))
-        to_else = self.out._jump()
-        self.out._land(to_then, self.here())
-        then()
-        if otherwise is None:
-            self.out._land(to_else, self.here())
-            return
-        to_end = self.out._jump()
-        self.out._land(to_else, self.here())
-        otherwise()
-        self.out._land(to_end, self.here())
+    def other(self, op, qubits, clbits, bits):
+        """What is no instruction but can become one, as a Clifford."""
+        if not hasattr(op, "to_instruction"):
+            raise ValueError(f"instruction '{op.name}' ({type(op).__name__}) is not supported: it has neither definition nor matrix")
+        return self.instruction(op.to_instruction(), qubits, clbits, bits)
 
-    def flow_if_else(self, op, qubits, clbits, bits):
-        bodies = [None if body is None else lambda body=body: self.body(body, qubits, clbits, bits)
-                  for body in (*op.params, None)[:2]]
-        self.branch(op.condition, bodies[0], bodies[1], bits)
+    def generic(self, op, qubits, clbits, bits):
+        error = getattr(op, "_quantum_error", None)  # Aer's, whose definition knows less
+        if error is not None and hasattr(error, "to_dict"):
+            return self.out._kraus("kraus", channel_operators(error.to_dict()), qubits)
+        if op.definition is not None:
+            self.parts.add(op.label or op.name)
+            inner = {**bits, **{a: bits[b] for a, b in zip(op.definition.clbits, clbits)}}
+            return self.block(op.definition, qubits, inner)
+        if op.name == "measure" and len(qubits) == len(clbits):
+            return self.measure(op, qubits, clbits, bits)
+        if op.name in ("reset", "barrier", "delay") and not clbits:
+            return getattr(self, op.name)(op, qubits, clbits, bits)
+        if op.name == "kraus":
+            return self.out._kraus("kraus", [np.ascontiguousarray(k, complex) for k in op.params], qubits)
+        if op.name == "superop":
+            from qiskit.quantum_info import Kraus, SuperOp
+            return self.out._kraus("kraus", [np.ascontiguousarray(k) for k in Kraus(SuperOp(op.params[0])).data], qubits)
+        return self.matrix(op, qubits, clbits, bits)
 
-    def flow_while_loop(self, op, qubits, clbits, bits):
-        loop, head = _Loop(), self.here()
-        to_body = self.out._jump_if(self.condition(op.condition, bits))
-        loop.breaks.append(self.out._jump())
-        self.out._land(to_body, self.here())
-        self.loops.append(loop)
-        self.body(op.params[0], qubits, clbits, bits)
-        self.loops.pop()
-        self.out._land(self.out._jump(), head)
-        for jump in loop.continues:
-            self.out._land(jump, head)
-        for jump in loop.breaks:
-            self.out._land(jump, self.here())
-
-    def flow_for_loop(self, op, qubits, clbits, bits):
-        values, parameter, body = op.params
-        outer = _Loop()
-        for value in values:
-            loop, bound = _Loop(), body
-            if isinstance(parameter, expr.Var):
-                width = _width(parameter.type)
-                first = self.vars.setdefault(parameter, None)
-                if first is None:
-                    first = self.vars[parameter] = self.out._add_clbits(width)
-                self.out._assign(first, width, [(_CONST, _kind(parameter.type), width, -1, -1, int(value))])
-            elif parameter is not None and parameter in body.parameters:
-                bound = body.assign_parameters({parameter: value})
-            self.loops.append(loop)
-            self.body(bound, qubits, clbits, bits)
-            self.loops.pop()
-            for jump in loop.continues:
-                self.out._land(jump, self.here())
-            outer.breaks += loop.breaks
-        for jump in outer.breaks:
-            self.out._land(jump, self.here())
-
-    def flow_switch_case(self, op, qubits, clbits, bits):
-        target, ends, tests, default = op.target, [], [], None
-        cases = list(op.cases_specifier())
-        for k, (labels, _) in enumerate(cases):
-            for label in labels:
-                if label is CASE_DEFAULT:
-                    default = k
-                else:
-                    tests.append((self.out._jump_if(self.equals(target, label, bits)), k))
-        to_default = self.out._jump()
-        for k, (_, body) in enumerate(cases):
-            for jump, case in tests:
-                if case == k:
-                    self.out._land(jump, self.here())
-            if default == k:
-                self.out._land(to_default, self.here())
-            self.body(body, qubits, clbits, bits)
-            ends.append(self.out._jump())
-        for jump in ends if default is not None else [*ends, to_default]:
-            self.out._land(jump, self.here())
-
-    def flow_break_loop(self, op, qubits, clbits, bits):
-        self.loops[-1].breaks.append(self.out._jump())
-
-    def flow_continue_loop(self, op, qubits, clbits, bits):
-        self.loops[-1].continues.append(self.out._jump())
-
-    def flow_box(self, op, qubits, clbits, bits):
-        self.body(op.params[0], qubits, clbits, bits)
-
-    def flow_store(self, op, qubits, clbits, bits):
-        nodes = []
-        self.expression(op.rvalue, nodes, bits)
-        target = op.lvalue
-        if isinstance(target, expr.Index):
-            if not isinstance(target.index, expr.Value):
-                raise ValueError("a store into a bit that is chosen at run time is not supported")
-            first, width = self.place(target.target, bits)
-            first, width = [first[target.index.value]], 1
-        else:
-            first, width = self.place(target, bits)
-        if first != list(range(first[0], first[0] + width)):
-            raise ValueError("a store into a register whose bits are not in a row is not supported")
-        self.out._assign(first[0], width, nodes)
-
-    # --- classical expressions
-
-    def place(self, var, bits):
-        """The classical bits of a variable, and their number."""
-        inner = var.var
-        if isinstance(inner, Clbit):
-            return [bits[inner]], 1
-        if isinstance(inner, ClassicalRegister):
-            return [bits[bit] for bit in inner], len(inner)
-        if var not in self.vars:
-            raise ValueError(f"the variable '{var.name}' has no value here")
-        width = _width(var.type)
-        return list(range(self.vars[var], self.vars[var] + width)), width
-
-    def condition(self, condition, bits):
-        if isinstance(condition, tuple):
-            return self.equals(condition[0], condition[1], bits)
-        nodes = []
-        self.expression(condition, nodes, bits)
-        return nodes
-
-    def equals(self, target, value, bits):
-        """Nodes of target == value; registers of any width are compared 64 bits at a time."""
-        nodes = []
-        if isinstance(target, (Clbit, ClassicalRegister)):
-            where = [bits[target]] if isinstance(target, Clbit) else [bits[bit] for bit in target]
-            value, last = int(value), None
-            if value >> len(where):
-                return [(_CONST, _BOOL, 1, -1, -1, 0)]
-            for at in range(0, len(where), 64):
-                part = where[at:at + 64]
-                a = self.read(part, nodes)
-                nodes.append((_CONST, _UINT, len(part), -1, -1, value >> at & (1 << len(part)) - 1))
-                nodes.append((_EQUAL, _BOOL, 1, a, len(nodes) - 1, 0))
-                if last is not None:
-                    nodes.append((_AND, _BOOL, 1, last, len(nodes) - 1, 0))
-                last = len(nodes) - 1
-            return nodes
-        a = self.expression(target, nodes, bits)
-        kind, width = _kind(target.type), _width(target.type)
-        nodes.append((_CONST, kind, width, -1, -1, int(value)))
-        nodes.append((_EQUAL, _BOOL, 1, a, len(nodes) - 1, 0))
-        return nodes
-
-    @staticmethod
-    def read(where, nodes):
-        """The unsigned number in classical bits; returns its node."""
-        width = len(where)
-        if where == list(range(where[0], where[0] + width)):
-            nodes.append((_BITS, _UINT, width, -1, -1, where[0]))
-            return len(nodes) - 1
-        total = None
-        for k, bit in enumerate(where):
-            nodes.append((_BITS, _UINT, 1, -1, -1, bit))
-            nodes.append((_CAST, _UINT, width, len(nodes) - 1, -1, 0))
-            nodes.append((_CONST, _UINT, 64, -1, -1, k))
-            nodes.append((_SHIFT_LEFT, _UINT, width, len(nodes) - 2, len(nodes) - 1, 0))
-            if total is not None:
-                nodes.append((_BIT_OR, _UINT, width, total, len(nodes) - 1, 0))
-            total = len(nodes) - 1
-        return total
-
-    def expression(self, node, nodes, bits):
-        """Adds an expression; returns its node."""
-        kind, width = _kind(node.type), _width(node.type)
-        if isinstance(node, expr.Value):
-            value = int(np.float64(node.value).view(np.uint64)) if kind == _FLOAT else int(node.value)
-            nodes.append((_CONST, kind, width, -1, -1, value))
-        elif isinstance(node, expr.Var):
-            where, _ = self.place(node, bits)
-            at = self.read(where, nodes)
-            op, _, n, a, b, value = nodes[at]
-            nodes[at] = (op, kind, n, a, b, value)
-        elif isinstance(node, expr.Cast):
-            a = self.expression(node.operand, nodes, bits)
-            nodes.append((_CAST, kind, width, a, -1, 0))
-        elif isinstance(node, expr.Unary):
-            a = self.expression(node.operand, nodes, bits)
-            op = _UNARY[node.op.name]
-            nodes.append((_NOT if kind == _BOOL and op == _BIT_NOT else op, kind, width, a, -1, 0))
-        elif isinstance(node, expr.Binary):
-            a = self.expression(node.left, nodes, bits)
-            b = self.expression(node.right, nodes, bits)
-            nodes.append((_BINARY[node.op], kind, width, a, b, 0))
-        elif isinstance(node, expr.Index):
-            a = self.expression(node.target, nodes, bits)
-            b = self.expression(node.index, nodes, bits)
-            nodes.append((_INDEX, kind, width, a, b, 0))
-        else:
-            raise ValueError(f"a classical expression of the kind {type(node).__name__} is not supported")
-        return len(nodes) - 1
+    def matrix_of(self, op):
+        if self.template and _has_parameters(op):
+            raise NeedsValues
+        return _matrix(op)
 
 
-_FLOWS = {"if_else", "while_loop", "for_loop", "switch_case", "break_loop", "continue_loop", "box", "store"}
-
-
-def _is_flow(op):
-    return op.name in _FLOWS and type(op).__module__.startswith("qiskit.circuit")
-
-
-def _kind(type_):
-    if isinstance(type_, types.Bool):
-        return _BOOL
-    if isinstance(type_, types.Uint):
-        return _UINT
-    if isinstance(type_, types.Float):
-        return _FLOAT
-    raise ValueError(f"classical values of the type {type_} are not supported")
-
-
-def _width(type_):
-    if isinstance(type_, types.Uint):
-        if type_.width > 64:
-            raise ValueError(f"classical expressions of {type_.width} bits are not supported: at most 64")
-        return type_.width
-    return 64 if _kind(type_) == _FLOAT else 1
+def _find_method(op):
+    for kind, method in _METHODS:
+        if isinstance(op, kind):
+            return method
+    if getattr(op, "base_class", type(op)) in _STANDARD:
+        return "standard"
+    if isinstance(op, ControlledGate):
+        return "controlled"
+    return "generic" if hasattr(op, "definition") else "other"
 
 
 def _number(value):
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, ParameterExpression):
         if value.parameters:
             names = ", ".join(sorted(p.name for p in value.parameters))
@@ -408,6 +295,10 @@ def _number(value):
     return value
 
 
+def _has_parameters(op):
+    return any(isinstance(p, ParameterExpression) and p.parameters for p in op.params)
+
+
 def _matrix(op):
     if op.num_qubits > _MOST_MATRIX_QUBITS:
         raise ValueError(f"instruction '{op.name}' has no definition and too many qubits ({op.num_qubits}) for a matrix: "
@@ -415,7 +306,7 @@ def _matrix(op):
     if getattr(op, "num_clbits", 0):
         raise ValueError(f"instruction '{op.name}' is not supported: it has no definition")
     try:
-        if op.name == "unitary":
+        if isinstance(op, UnitaryGate):
             return np.ascontiguousarray(op.params[0], complex)
         from qiskit.quantum_info import Operator
         return np.ascontiguousarray(Operator(op).data, complex)

@@ -4,8 +4,9 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable
-from typing import Optional, Union
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Optional, Union
 
 import numpy as np
 from qiskit.primitives import (BaseEstimatorV2, BaseSamplerV2, BitArray, DataBin, PrimitiveJob, PrimitiveResult,
@@ -15,52 +16,113 @@ from qiskit.primitives.containers.sampler_pub import SamplerPub, SamplerPubLike
 
 from .. import _core
 from .._types import Device, Noise, Precision
+from ..noise import NoiseModel, check_parts
 from ..noise import noise_model as _noise_model
-from ..runs import _bits_of
-from .convert import from_qiskit
+from ..observables import NO_TERMS, mask_words
+from ..runs import _bits_of, _count, how_of
+from .jobs import TilewavePrimitiveJob
+from .template import bound_circuits
+
+_Rng = Union[int, np.random.Generator, None]
 
 
-class SamplerV2(BaseSamplerV2):
+@dataclass
+class _RunOptions:
+    seed: _Rng = None
+    precision: Precision = "double"
+    device: Device = "auto"
+    threads: int = 0
+    noise_model: Noise = None
+
+    def update(self, **values: Any) -> None:
+        """Sets options by name."""
+        known = [field.name for field in fields(self)]
+        for name, value in values.items():
+            if name not in known:
+                raise ValueError(f"unknown option {name}: use {', '.join(known)}")
+            setattr(self, name, value)
+
+    def how(self) -> tuple[str, str, int]:
+        return how_of(self.precision, self.device, self.threads)
+
+
+@dataclass
+class SamplerOptions(_RunOptions):
+    """What a SamplerV2 runs with; may be changed between runs."""
+    default_shots: int = 1024
+
+
+@dataclass
+class EstimatorOptions(_RunOptions):
+    """What an EstimatorV2 runs with; may be changed between runs."""
+    default_precision: float = 0.0
+
+
+def _options_of_backend(backend):
+    chosen = backend.options
+    return {"seed": chosen.seed_simulator, "precision": chosen.precision, "device": chosen.device, "threads": chosen.threads,
+            "noise_model": chosen.noise_model}
+
+
+class _Primitive:
+    _options: Any
+
+    def _noise(self) -> Optional[NoiseModel]:
+        self._options.noise_model = _noise_model(self._options.noise_model)
+        return self._options.noise_model  # type: ignore[no-any-return]
+
+    @property
+    def seed(self) -> _Rng:
+        return self._options.seed  # type: ignore[no-any-return]
+
+
+class SamplerV2(_Primitive, BaseSamplerV2):
     """Shots of every classical register, in their order. ``seed``: an integer or a numpy Generator; ``precision``,
-    ``device`` and ``threads`` as tilewave.run takes them; ``noise_model``: Aer's, or what tilewave.noise_model takes.
-    Measurements, resets and control flow may stand anywhere."""
+    ``device`` and ``threads`` as tilewave.run takes them; ``noise_model``: Aer's, or what tilewave.noise_model takes. The
+    same in ``options``, a dictionary, and in the attribute of that name, which may be changed. Measurements, resets and
+    control flow may stand anywhere."""
 
-    def __init__(self, *, default_shots: int = 1024, seed: Union[int, np.random.Generator, None] = None,
-                 precision: Precision = "double", device: Device = "auto", threads: int = 0,
-                 noise_model: Noise = None) -> None:
-        self._default_shots, self._seed = default_shots, seed
-        self._how = (precision, device, threads, _noise_model(noise_model))
+    def __init__(self, *, default_shots: int = 1024, seed: _Rng = None, precision: Precision = "double",
+                 device: Device = "auto", threads: int = 0, noise_model: Noise = None,
+                 options: Optional[Mapping[str, Any]] = None) -> None:
+        self._options = SamplerOptions(seed, precision, device, threads, noise_model, default_shots)
+        self._options.update(**(options or {}))
+        self._noise()
+
+    @classmethod
+    def from_backend(cls, backend: Any, **options: Any) -> SamplerV2:
+        """With the options of a TilewaveBackend, and further ones."""
+        return cls(options={**_options_of_backend(backend), "default_shots": backend.options.shots, **options})
+
+    @property
+    def options(self) -> SamplerOptions:
+        return self._options
 
     @property
     def default_shots(self) -> int:
-        return self._default_shots
-
-    @property
-    def seed(self) -> Union[int, np.random.Generator, None]:
-        return self._seed
+        return self._options.default_shots
 
     def run(self, pubs: Iterable[SamplerPubLike], *,
             shots: Optional[int] = None) -> PrimitiveJob[PrimitiveResult[SamplerPubResult]]:
         """A job whose result has a BitArray for every classical register."""
-        pubs = [SamplerPub.coerce(pub, self._default_shots if shots is None else shots) for pub in pubs]
+        pubs = [SamplerPub.coerce(pub, self._options.default_shots if shots is None else _count(shots)) for pub in pubs]
         if any(len(pub.circuit.cregs) == 0 for pub in pubs):
             warnings.warn("a circuit has no classical registers, its result will be empty: add measurements")
-        job = PrimitiveJob(self._run, pubs)
+        job = TilewavePrimitiveJob(self._run, pubs, self._options.how(), self._noise())
         job._submit()
         return job
 
-    def _run(self, pubs):
-        rng = np.random.default_rng(self._seed)
-        return PrimitiveResult([self._run_pub(pub, rng) for pub in pubs], metadata={"version": 2})
+    def _run(self, pubs, how, noise):
+        rng = np.random.default_rng(self._options.seed)
+        return PrimitiveResult([self._run_pub(pub, rng, how, noise) for pub in pubs], metadata={"version": 2})
 
-    def _run_pub(self, pub, rng):
-        bound = pub.parameter_values.bind_all(pub.circuit)
+    def _run_pub(self, pub, rng, how, noise):
         where = {bit: k for k, bit in enumerate(pub.circuit.clbits)}
         registers = {register.name: [where[bit] for bit in register] for register in pub.circuit.cregs}
-        arrays = {name: np.zeros((*bound.shape, pub.shots, (len(bits) + 7) // 8), np.uint8)
-                  for name, bits in registers.items()}
-        for index, circuit in np.ndenumerate(bound):
-            bits = measured_bits(from_qiskit(circuit), pub.shots, int(rng.integers(1 << 63)), *self._how)
+        shape = pub.parameter_values.shape
+        arrays = {name: np.zeros((*shape, pub.shots, (len(bits) + 7) // 8), np.uint8) for name, bits in registers.items()}
+        for index, circuit in zip(np.ndindex(*shape), circuits_of(pub, noise)):
+            bits = measured_bits(circuit, pub.shots, int(rng.integers(1 << 63)), how, noise)
             for name, columns in registers.items():
                 # the last byte holds the lowest bits
                 packed = np.packbits(bits[:, columns], axis=1, bitorder="little")
@@ -70,89 +132,105 @@ class SamplerV2(BaseSamplerV2):
                                 metadata={"shots": pub.shots, "circuit_metadata": pub.circuit.metadata})
 
 
-def measured_bits(circuit, shots, seed, precision, device, threads, noise=None):
+def circuits_of(pub, noise):
+    """The circuits of a pub, converted, one a set of values."""
+    circuit = pub.circuit
+    if noise is not None and noise._passes is not None:
+        circuit = noise._passes.run(circuit)
+    values = pub.parameter_values
+    parameters = list(circuit.parameters)
+    rows = values.as_array(parameters).reshape(values.size, -1) if parameters else np.zeros((values.size, 0))
+    for converted in bound_circuits(circuit, rows):
+        if noise is not None:
+            check_parts(converted, noise)
+        yield converted
+
+
+def measured_bits(circuit, shots, seed, how, noise=None):
     """bool [shots, classical bits]; zeros where nothing is measured."""
     if circuit.num_clbits == 0 or not circuit.records:
         return np.zeros((shots, circuit.num_clbits), np.bool_)
-    result = _core._run(circuit, shots, seed, precision, device, threads, None, [], True, False, False, False,
-                        noise and noise._core)
+    result = _core._run(circuit, shots, seed, *how, None, NO_TERMS, True, False, False, False, noise and noise._core)
     return _bits_of(result, False)
 
 
-class EstimatorV2(BaseEstimatorV2):
-    """Expectations of observables. With precision 0 (the default) they are exact; otherwise normal noise of that standard
-    deviation is added, as Qiskit's reference estimator does. A circuit that measures or resets in the middle is averaged
-    over ceil(1 / precision^2) shots instead, and needs a precision. With a ``noise_model`` (Aer's, or what
-    tilewave.noise_model takes) expectations are exact where a density matrix is the cheaper engine, and otherwise means
-    over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard errors."""
+class EstimatorV2(_Primitive, BaseEstimatorV2):
+    """Expectations of observables. With precision 0 (the default) they are exact, also of circuits that measure or reset in
+    the middle, whose outcomes are walked through; otherwise normal noise of that standard deviation is added, as Qiskit's
+    reference estimator does, and circuits that measure in the middle are averaged over ceil(1 / precision^2) shots instead.
+    With a ``noise_model`` (Aer's, or what tilewave.noise_model takes) expectations are exact where a density matrix is the
+    cheaper engine, and otherwise means over ceil(1 / precision^2) trajectories (1000 for precision 0) with their standard
+    errors. ``options``: the arguments as a dictionary; the attribute of that name may be changed."""
 
-    def __init__(self, *, default_precision: float = 0.0, seed: Union[int, np.random.Generator, None] = None,
-                 precision: Precision = "double", device: Device = "auto", threads: int = 0,
-                 noise_model: Noise = None) -> None:
-        self._default_precision, self._seed = default_precision, seed
-        self._how = (precision, device, threads)
-        self._noise = _noise_model(noise_model)
+    def __init__(self, *, default_precision: float = 0.0, seed: _Rng = None, precision: Precision = "double",
+                 device: Device = "auto", threads: int = 0, noise_model: Noise = None,
+                 options: Optional[Mapping[str, Any]] = None) -> None:
+        self._options = EstimatorOptions(seed, precision, device, threads, noise_model, default_precision)
+        self._options.update(**(options or {}))
+        self._noise()
+
+    @classmethod
+    def from_backend(cls, backend: Any, **options: Any) -> EstimatorV2:
+        """With the options of a TilewaveBackend, and further ones."""
+        return cls(options={**_options_of_backend(backend), **options})
+
+    @property
+    def options(self) -> EstimatorOptions:
+        return self._options
 
     @property
     def default_precision(self) -> float:
-        return self._default_precision
-
-    @property
-    def seed(self) -> Union[int, np.random.Generator, None]:
-        return self._seed
+        return self._options.default_precision
 
     def run(self, pubs: Iterable[EstimatorPubLike], *,
             precision: Optional[float] = None) -> PrimitiveJob[PrimitiveResult[PubResult]]:
         """A job whose result has the arrays evs and stds."""
-        pubs = [EstimatorPub.coerce(pub, self._default_precision if precision is None else precision) for pub in pubs]
-        job = PrimitiveJob(self._run, pubs)
+        pubs = [EstimatorPub.coerce(pub, self._options.default_precision if precision is None else precision) for pub in pubs]
+        job = TilewavePrimitiveJob(self._run, pubs, self._options.how(), self._noise())
         job._submit()
         return job
 
-    def _run(self, pubs):
-        return PrimitiveResult([self._run_pub(pub) for pub in pubs], metadata={"version": 2})
+    def _run(self, pubs, how, noise):
+        return PrimitiveResult([self._run_pub(pub, how, noise) for pub in pubs], metadata={"version": 2})
 
-    def _run_pub(self, pub):
-        rng = np.random.default_rng(self._seed)
-        bound = pub.parameter_values.bind_all(pub.circuit)
+    def _run_pub(self, pub, how, noise):
+        rng = np.random.default_rng(self._options.seed)
+        shape = pub.parameter_values.shape
         # every circuit runs once, whatever it is asked
-        numbers, observables = np.broadcast_arrays(np.arange(bound.size).reshape(bound.shape), pub.observables)
+        numbers, observables = np.broadcast_arrays(np.arange(math.prod(shape)).reshape(shape), pub.observables)
         asked = {}
         for index in np.ndindex(*numbers.shape):
             asked.setdefault(int(numbers[index]), []).append(index)
         evs, stds = np.zeros(numbers.shape), np.zeros(numbers.shape)
-        circuits = bound.reshape(-1)
-        for number, indices in asked.items():
-            sums = [_terms_of(observables[index]) for index in indices]
-            terms = [term for terms, _ in sums for term in terms]
-            values, spread = self._values(from_qiskit(circuits[number]), terms, pub.precision, rng)
-            at = 0
-            for index, (its_terms, coefficients) in zip(indices, sums):
-                evs[index] = np.dot(coefficients, values[at:at + len(its_terms)])
-                stds[index] = np.linalg.norm(coefficients * np.broadcast_to(spread, len(values))[at:at + len(its_terms)])
-                at += len(its_terms)
+        known = _Observables(pub.circuit.num_qubits)
+        for number, circuit in enumerate(circuits_of(pub, noise)):
+            indices = asked.get(number, [])
+            terms, parts = known.together([observables[index] for index in indices])
+            values, spread = _expectations(circuit, terms, pub.precision, rng, how, noise)
+            spread = np.broadcast_to(spread, len(values))
+            for index, (first, coefficients) in zip(indices, parts):
+                own = slice(first, first + len(coefficients))
+                evs[index] = np.dot(coefficients, values[own])
+                stds[index] = np.linalg.norm(coefficients * spread[own])
                 if pub.precision and not np.any(spread):
                     evs[index] = rng.normal(evs[index], pub.precision)
         return PubResult(DataBin(evs=evs, stds=stds, shape=evs.shape),
                          metadata={"target_precision": pub.precision, "circuit_metadata": pub.circuit.metadata})
 
-    def _values(self, circuit, terms, precision, rng):
-        """<P> of every term, and the standard deviation of each for circuits that need shots."""
-        how, device, threads = self._how
-        if self._noise is not None:
-            shots = math.ceil(1 / precision**2) if precision else 0
-            result = _core._run(circuit, shots, int(rng.integers(1 << 63)), how, device, threads, None, terms, False,
-                                False, False, False, self._noise._core)
-            return result.expectations, result.expectation_errors if len(result.expectation_errors) else 0.0
-        if not circuit.is_dynamic:
-            return _core.State(circuit, how, device, threads, 0)._expectations(terms), 0.0
-        if not precision:
-            raise ValueError("a circuit that measures or resets in the middle has no exact expectation: ask for a "
-                             "precision, the number of shots is 1 / precision^2")
-        shots = math.ceil(1 / precision**2)
-        result = _core._run(circuit, shots, int(rng.integers(1 << 63)), how, device, threads, None, terms, False, False,
-                            False, False)
-        return result.expectations, precision
+
+def _expectations(circuit, terms, precision, rng, how, noise):
+    """<P> of every term, and the standard deviation of each for circuits that need shots."""
+    is_noisy = noise is not None or circuit.is_noisy
+    if not is_noisy and not circuit.is_dynamic:
+        return _core.State(circuit, *how, 0)._expectations(terms), 0.0
+    core = noise and noise._core
+    if not precision and circuit.is_dynamic:
+        return _core._exact_expectations(circuit, terms, *how, core), 0.0
+    shots = math.ceil(1 / precision**2) if precision else 0
+    result = _core._run(circuit, shots, int(rng.integers(1 << 63)), *how, None, terms, False, False, False, False, core)
+    if len(result.expectation_errors):
+        return result.expectations, result.expectation_errors
+    return result.expectations, precision if circuit.is_dynamic else 0.0
 
 
 # I, X, Y, Z and the projectors on their eigenstates as sums (factor, x, z).
@@ -162,17 +240,37 @@ _LETTERS = {"I": ((1.0, 0, 0),), "X": ((1.0, 1, 0),), "Y": ((1.0, 1, 1),), "Z": 
             "r": ((0.5, 0, 0), (0.5, 1, 1)), "l": ((0.5, 0, 0), (-0.5, 1, 1))}
 
 
-def _terms_of(observable):
-    """Terms (1, x, z) and their coefficients of a mapping from strings, the rightmost letter on qubit 0."""
-    terms, coefficients = [], []
-    for letters, coefficient in observable.items():
-        if abs(complex(coefficient).imag) > 0:
-            raise ValueError(f"the observable is not Hermitian: {letters} has the coefficient {coefficient}")
-        for factors in itertools.product(*(_LETTERS[letter] for letter in letters)):
-            x = z = 0
-            weight = float(complex(coefficient).real)
-            for factor, has_x, has_z in factors:
-                weight, x, z = weight * factor, x << 1 | has_x, z << 1 | has_z
-            terms.append((1.0, x, z))
-            coefficients.append(weight)
-    return terms, np.array(coefficients)
+class _Observables:
+    """Terms of observables, each worked out once."""
+
+    def __init__(self, num_qubits):
+        self.num_qubits = num_qubits
+        self.single, self.several = {}, {}
+
+    def together(self, observables):
+        """The terms of several, and of each where its own begin and their coefficients."""
+        key = tuple(map(id, observables))
+        if key not in self.several:
+            parts, first, each = [], 0, [self.terms(observable) for observable in observables]
+            for coefficients, _, _ in each:
+                parts.append((first, coefficients))
+                first += len(coefficients)
+            x, z = (np.concatenate([part[k] for part in each]) if each else NO_TERMS[k] for k in (1, 2))
+            self.several[key] = observables, ((np.ones(first), x, z), parts)  # keeps what has the ids
+        return self.several[key][1]
+
+    def terms(self, observable):
+        """Coefficients and masks of a mapping from strings, the rightmost letter on qubit 0."""
+        if id(observable) in self.single:
+            return self.single[id(observable)]
+        coefficients, x, z = [], [], []
+        for letters, coefficient in observable.items():
+            if abs(complex(coefficient).imag) > 0:
+                raise ValueError(f"the observable is not Hermitian: {letters} has the coefficient {coefficient}")
+            for factors in itertools.product(*(_LETTERS[letter] for letter in reversed(letters))):
+                coefficients.append(complex(coefficient).real * math.prod(factor for factor, _, _ in factors))
+                x.append([has_x for _, has_x, _ in factors])
+                z.append([has_z for _, _, has_z in factors])
+        terms = (np.array(coefficients), mask_words(x, self.num_qubits), mask_words(z, self.num_qubits)) if x else NO_TERMS
+        self.single[id(observable)] = terms
+        return terms

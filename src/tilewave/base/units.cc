@@ -5,8 +5,11 @@
 namespace tilewave {
 namespace {
 
-// Three digits, and all of those before the point: 1.23, 12.3, 1023.
+constexpr double kMost = 1e6;  // beyond, digits say nothing
+
+// Three digits, and all of those before the point: 1.23, 12.3, 1023; up to a million.
 std::string in_digits(double value) {
+  if (!(value <= kMost)) return "more than 1000000";
   char text[32];
   std::snprintf(text, sizeof text, value < 999.5 ? "%.3g" : "%.0f", value);
   return text;

@@ -6,7 +6,7 @@
 
 namespace tilewave {
 
-/// "1.23 G" + unit, with decimal prefixes.
+/// "1.23 G" + unit, with decimal prefixes; "more than 1000000 P" + unit where those end.
 std::string in_units(double value, const char* unit);
 /// "12.3 MiB".
 std::string in_bytes(std::uint64_t bytes);

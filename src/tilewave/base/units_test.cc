@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace tilewave {
 namespace {
 
@@ -22,6 +24,12 @@ TEST(Units, numbers_have_three_digits_and_no_exponent) {
   EXPECT_EQ(in_units(999.7, "B"), "1 kB");
   EXPECT_EQ(in_units(51.2e6, ""), "51.2 M");
   EXPECT_EQ(in_units(8.9e18, "B"), "8900 PB");
+  EXPECT_EQ(in_bytes(~std::uint64_t{0}), "16384 PiB");
+  EXPECT_EQ(in_units(1e21, "B"), "1000000 PB");
+  for (const double huge : {1.1e21, 1.5e30, 1e300, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(in_units(huge, "B"), "more than 1000000 PB") << huge;
+    EXPECT_EQ(in_time(huge), "more than 1000000 s") << huge;
+  }
 }
 
 }  // namespace

@@ -6,9 +6,25 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/circuit/density.h"
 
 namespace tilewave::circuit {
+namespace {
+
+// Long circuits come from parsers, loops and generators, all of which end up here.
+thread_local InterruptCounter now_and_then(4096);
+
+void check_finite(GateId gate, std::span<const double> params) {
+  for (const double p : params) {
+    if (!std::isfinite(p)) {
+      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
+                                        ": a parameter is not a finite number");
+    }
+  }
+}
+
+}  // namespace
 
 std::span<const double> Circuit::params(const Op& op) const {
   if (op.kind != OpKind::kGate) return {};
@@ -88,6 +104,7 @@ void Circuit::check_qubits(std::span<const Qubit> a, std::span<const Qubit> b,
 }
 
 Op& Circuit::append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets) {
+  now_and_then.step();
   op.num_controls = static_cast<std::uint16_t>(controls.size());
   op.num_targets = static_cast<std::uint16_t>(targets.size());
   op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
@@ -104,12 +121,7 @@ Op& Circuit::add_gate(GateId gate, std::span<const Qubit> qubits, std::span<cons
 Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
                                  std::uint64_t control_values, std::span<const Qubit> qubits,
                                  std::span<const double> params) {
-  for (double p : params) {
-    if (!std::isfinite(p)) {
-      throw Error(ExitCode::kInput, "gate " + std::string(gate_info(gate).name) +
-                                        ": a parameter is not a finite number");
-    }
-  }
+  check_finite(gate, params);
   Op op;
   op.kind = OpKind::kGate;
   op.gate = gate;
@@ -121,6 +133,7 @@ Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
 
 Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
                          std::span<const Qubit> qubits, std::size_t num_params) {
+  now_and_then.step();
   const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {
@@ -258,6 +271,31 @@ std::vector<Op> Circuit::take_ops() {
 void Circuit::put_op(const Op& op) {
   has_control_flow_ |= op.kind == OpKind::kJump || op.kind == OpKind::kAssign;
   ops_.push_back(op);
+}
+
+void Circuit::set_param(std::size_t op, std::size_t k, double value) {
+  TW_CHECK(op < ops_.size() && k < params(ops_[op]).size(), "a gate has this angle");
+  check_finite(ops_[op].gate, {&value, 1});
+  param_pool_[ops_[op].first_param + k] = value;
+}
+
+void Circuit::keep_only(std::span<const Qubit> kept) {
+  std::vector<Qubit> to(num_qubits_);
+  for (std::size_t j = 0; j < kept.size(); ++j) to[kept[j]] = static_cast<Qubit>(j);
+  for (Qubit& q : qubit_pool_) q = to[q];
+  num_qubits_ = static_cast<std::uint32_t>(kept.size());
+  qregs_.clear();
+}
+
+std::uint16_t Circuit::add_label(std::string label) {
+  if (labels_.size() == 0xffff) throw Error(ExitCode::kInput, "a circuit has at most 65535 labels");
+  labels_.push_back(std::move(label));
+  return static_cast<std::uint16_t>(labels_.size());
+}
+
+const std::string& Circuit::label(const Op& op) const {
+  static const std::string kNone;
+  return op.label ? labels_[op.label - 1] : kNone;
 }
 
 void Circuit::finish_from(std::size_t first, std::uint32_t line, std::int32_t condition) {

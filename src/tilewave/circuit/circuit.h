@@ -38,6 +38,7 @@ struct Op {
   bool conjugate = false;  ///< kRuntimeGate: with the conjugate of the gate's matrix
   std::uint16_t num_controls = 0;
   std::uint16_t num_targets = 0;
+  std::uint16_t label = 0;        ///< a name of its own, for noise: Circuit::label; 0 for none
   std::uint32_t first_qubit = 0;  ///< in Circuit::qubit_pool: controls, then targets
   /// In Circuit::param_pool; the index of the matrix for kMatrix, of the channel for kChannel, of
   /// the assignment for kAssign; the operation to go on with for kJump; the first angle's
@@ -155,10 +156,24 @@ class Circuit {
   Op& add_assign(Assignment assignment);
   const Assignment& assignment(const Op& op) const { return assignments_[op.first_param]; }
 
+  /// What a reader of the circuit wants to tell people: warnings, a line each.
+  std::span<const std::string> notes() const { return notes_; }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
+
+  /// Gives angle k of a gate another value; throws Error(kInput) for one that is not finite.
+  void set_param(std::size_t op, std::size_t k, double value);
+
   /// For rewriting: takes all operations out, and puts such operations back in one by one. What
   /// they refer to stays.
   std::vector<Op> take_ops();
   void put_op(const Op& op);
+  /// Qubit kept[j] becomes qubit j, and there are no others; no operation that stays may name one.
+  void keep_only(std::span<const Qubit> kept);
+
+  /// A label for set_label (at most 65535 of them), and the one an operation carries (empty: none).
+  std::uint16_t add_label(std::string label);
+  void set_label(std::size_t op, std::uint16_t label) { ops_[op].label = label; }
+  const std::string& label(const Op& op) const;
 
   /// True when nothing but gates and matrices occurs, and none is conditional.
   bool is_unitary() const;
@@ -183,6 +198,8 @@ class Circuit {
   std::vector<Register> qregs_, cregs_;
   std::vector<Condition> conditions_;
   std::vector<Assignment> assignments_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> labels_;  // Op::label counts from 1
   bool has_control_flow_ = false;
 
   void check_reads(const ClassicalExpr& expr) const;

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "tilewave/base/bits.h"
@@ -76,6 +77,7 @@ std::uint64_t float_arithmetic(ClassicalOp op, double a, double b) {
     case ClassicalOp::kMul:
       return from_double(a * b);
     case ClassicalOp::kDiv:
+      if (b == 0) throw Error(ExitCode::kInput, "a classical expression divides by zero");
       return from_double(a / b);
     default:
       throw Error(ExitCode::kInput, "this operation is not defined for floating-point numbers");
@@ -144,6 +146,9 @@ std::uint64_t call(const ClassicalNode& node, std::uint64_t a, std::uint64_t b) 
     case ClassicalFunction::kFloatPower:
       return from_double(std::pow(to_double(a), to_double(b)));
     case ClassicalFunction::kFloatMod:
+      if (to_double(b) == 0) {
+        throw Error(ExitCode::kInput, "a classical expression divides by zero");
+      }
       return from_double(std::fmod(to_double(a), to_double(b)));
     case ClassicalFunction::kPower:
       if (static_cast<std::int64_t>(b) < 0) {
@@ -194,6 +199,38 @@ std::uint64_t value_of(const ClassicalExpr& expr, const ClassicalNode& node,
   }
 }
 
+// The same, where some node has no value: neither do those that depend on it.
+std::uint64_t evaluate_with_failures(const ClassicalExpr& expr,
+                                     std::span<const std::uint64_t> bits) {
+  std::vector<std::uint64_t> values;
+  std::vector<std::optional<Error>> failures(expr.nodes.size());
+  const auto failure = [&](std::int32_t k) {
+    return k < 0 ? std::optional<Error>() : failures[static_cast<std::size_t>(k)];
+  };
+  for (const ClassicalNode& node : expr.nodes) {
+    std::optional<Error>& own = failures[values.size()];
+    own = failure(node.a);
+    const bool decides = node.op == ClassicalOp::kAnd || node.op == ClassicalOp::kOr;
+    if (decides && !own) {
+      const bool left = values[static_cast<std::size_t>(node.a)] != 0;
+      if (left == (node.op == ClassicalOp::kOr)) {
+        values.push_back(left);
+        continue;
+      }
+    }
+    if (!own) own = failure(node.b);
+    std::uint64_t value = 0;
+    try {
+      if (!own) value = value_of(expr, node, values, bits);
+    } catch (const Error& error) {
+      own = error;
+    }
+    values.push_back(value);
+  }
+  if (failures.back()) throw Error(*failures.back());
+  return values.back();
+}
+
 }  // namespace
 
 double apply_function(ClassicalFunction f, double x) {
@@ -218,6 +255,8 @@ double apply_function(ClassicalFunction f, double x) {
       return std::sqrt(x);
     case ClassicalFunction::kCeiling:
       return std::ceil(x);
+    case ClassicalFunction::kRound:
+      return std::nearbyint(x);
     default:
       return std::floor(x);
   }
@@ -272,8 +311,12 @@ std::int32_t ClassicalExpr::append(const ClassicalExpr& tail) {
 std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits) {
   std::vector<std::uint64_t> values;
   values.reserve(expr.nodes.size());
-  for (const ClassicalNode& node : expr.nodes) {
-    values.push_back(value_of(expr, node, values, bits));
+  try {
+    for (const ClassicalNode& node : expr.nodes) {
+      values.push_back(value_of(expr, node, values, bits));
+    }
+  } catch (const Error&) {
+    return evaluate_with_failures(expr, bits);
   }
   return values.empty() ? 0 : values.back();
 }

@@ -56,6 +56,7 @@ enum class ClassicalFunction : std::uint8_t {
   kSqrt,
   kCeiling,
   kFloor,
+  kRound,       ///< to the nearest integer, from the middle to the even one
   kFloatPower,  ///< a to the power b, the first of those with two operands
   kFloatMod,    ///< with the sign of a
   kPower,       ///< of integers, b at least 0
@@ -89,7 +90,8 @@ struct ClassicalExpr {
 };
 
 /// The value, with classical bit k as bit k % 64 of word k / 64. Throws Error(kInput) for a
-/// division by zero and for what is out of bounds.
+/// division by zero and for what is out of bounds, where the value depends on it: the right side of
+/// an `and` does not count where the left one is false, nor that of an `or` where it is true.
 std::uint64_t evaluate(const ClassicalExpr& expr, std::span<const std::uint64_t> bits);
 
 /// Calls f(first, count) for every run of classical bits the expression reads.

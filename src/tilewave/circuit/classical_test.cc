@@ -117,6 +117,44 @@ TEST(Classical, functions_tables_and_bounds) {
   EXPECT_THROW(evaluate(bounded, std::vector<std::uint64_t>{5}), Error);
 }
 
+TEST(Classical, what_is_guarded_does_not_fail) {
+  using Function = ClassicalFunction;
+  const auto bits = [](double d) { return std::bit_cast<std::uint64_t>(d); };
+  // x != 0 && 12 / x > 2, of bits 0 to 2, as integers and as floats
+  for (const Type type : {Type::kUint, Type::kInt, Type::kFloat}) {
+    const bool real = type == Type::kFloat;
+    for (const bool is_or : {false, true}) {
+      ClassicalExpr e;
+      const auto constant = [&](std::uint64_t k) {
+        return e.constant(type, 64, real ? bits(static_cast<double>(k)) : k);
+      };
+      const auto x = e.add({Operator::kCast, type, 64, e.bits(0, 3), -1, 0});
+      const auto test = e.add(
+          {is_or ? Operator::kEqual : Operator::kNotEqual, Type::kBool, 1, x, constant(0), 0});
+      const auto part = e.add({Operator::kDiv, type, 64, constant(12), x, 0});
+      const auto more = e.add({Operator::kGreater, Type::kBool, 1, part, constant(2), 0});
+      e.add({is_or ? Operator::kOr : Operator::kAnd, Type::kBool, 1, test, more, 0});
+      for (std::uint64_t k = 0; k < 8; ++k) {
+        const double quotient = k ? 12.0 / static_cast<double>(k) : 0;
+        const bool above = k && (real ? quotient > 2 : 12 / k > 2);
+        EXPECT_EQ(evaluate(e, std::vector{k}), is_or ? k == 0 || above : above) << k;
+      }
+      // the right side does not guard the left one, and a value that is needed fails
+      ClassicalExpr reversed = e;
+      reversed.nodes.back().a = more, reversed.nodes.back().b = test;
+      EXPECT_THROW(evaluate(reversed, std::vector<std::uint64_t>{0}), Error);
+      ClassicalExpr needed = e;
+      needed.nodes.pop_back();
+      EXPECT_THROW(evaluate(needed, std::vector<std::uint64_t>{0}), Error);
+    }
+  }
+  ClassicalExpr round;
+  round.constant(Type::kFloat, 64, bits(2.5));
+  round.add(
+      {Operator::kCall, Type::kFloat, 64, 0, -1, static_cast<std::uint64_t>(Function::kRound)});
+  EXPECT_EQ(evaluate(round, {}), bits(2));
+}
+
 TEST(Classical, what_makes_no_sense_is_an_error) {
   EXPECT_THROW(of_two(Operator::kDiv, Type::kUint, 8, 1, 0), Error);
   ClassicalExpr e;

@@ -3,59 +3,103 @@
 #include <algorithm>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/stabilizer_circuit.h"
 
 namespace tilewave::circuit {
 namespace {
 
+// Sorts, and keeps one of what is there an odd number of times.
+void keep_odd(std::vector<std::uint64_t>& v) {
+  std::sort(v.begin(), v.end());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < v.size();) {
+    std::size_t end = k + 1;
+    while (end < v.size() && v[end] == v[k]) ++end;
+    if ((end - k) % 2) v[kept++] = v[k];
+    k = end;
+  }
+  v.resize(kept);
+}
+
+// What a list of instructions adds up to, without unrolling it.
+struct Extent {
+  std::uint64_t errors = 0, shift = 0;
+  std::uint64_t detectors = 0;  // behind the last one, from the list's start
+  std::uint64_t observables = 0;
+};
+Extent extent_of(const std::vector<DemInstruction>& list) {
+  Extent e;
+  const auto reach = [&](std::uint64_t detectors) {
+    e.detectors = std::max(e.detectors, saturating_add(e.shift, detectors));
+  };
+  for (const DemInstruction& op : list) {
+    for (const DemTarget& t : op.targets) {
+      if (t.kind == DemTarget::Kind::kDetector) reach(saturating_add(t.index, 1));
+      if (t.kind == DemTarget::Kind::kObservable)
+        e.observables = std::max(e.observables, saturating_add(t.index, 1));
+    }
+    if (op.kind == DemKind::kError) e.errors = saturating_add(e.errors, 1);
+    if (op.kind == DemKind::kShiftDetectors) e.shift = saturating_add(e.shift, op.count);
+    if (op.kind != DemKind::kRepeat || op.count == 0) continue;
+    const Extent body = extent_of(op.body);
+    if (body.detectors > 0)
+      reach(saturating_add(saturating_mul(op.count - 1, body.shift), body.detectors));
+    e.errors = saturating_add(e.errors, saturating_mul(op.count, body.errors));
+    e.shift = saturating_add(e.shift, saturating_mul(op.count, body.shift));
+    e.observables = std::max(e.observables, body.observables);
+  }
+  return e;
+}
+
 struct Flattener {
   FlatModel out;
-  std::uint64_t offset = 0, max_errors;
+  std::uint64_t offset = 0;
 
-  void note(const DemTarget& t) {
-    if (t.kind == DemTarget::Kind::kDetector) {
-      out.num_detectors = std::max(out.num_detectors, offset + t.index + 1);
-    } else if (t.kind == DemTarget::Kind::kObservable) {
-      out.num_observables = std::max(out.num_observables, t.index + 1);
-    }
-  }
   void walk(const std::vector<DemInstruction>& list) {
     for (const DemInstruction& op : list) {
-      for (const DemTarget& t : op.targets) note(t);
       if (op.kind == DemKind::kShiftDetectors) offset += op.count;
       if (op.kind == DemKind::kRepeat) {
-        for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
+        const Extent body = extent_of(op.body);
+        if (body.errors == 0) {
+          offset += op.count * body.shift;
+        } else {
+          for (std::uint64_t k = 0; k < op.count; ++k) walk(op.body);
+        }
       }
       if (op.kind != DemKind::kError) continue;
-      if (out.errors.size() >= max_errors) {
-        throw Error(ExitCode::kResources, "the unrolled error model has more than " +
-                                              std::to_string(max_errors) +
-                                              " errors: shorten its repeat blocks");
-      }
       FlatError& e = out.errors.emplace_back();
       e.probability = op.args[0];
-      const auto toggle = [](std::vector<std::uint64_t>& v, std::uint64_t x) {
-        const auto it = std::find(v.begin(), v.end(), x);
-        if (it == v.end()) {
-          v.push_back(x);
-        } else {
-          v.erase(it);
-        }
-      };
       for (const DemTarget& t : op.targets) {
-        if (t.kind == DemTarget::Kind::kDetector) toggle(e.detectors, offset + t.index);
-        if (t.kind == DemTarget::Kind::kObservable) toggle(e.observables, t.index);
+        if (t.kind == DemTarget::Kind::kDetector) e.detectors.push_back(offset + t.index);
+        if (t.kind == DemTarget::Kind::kObservable) e.observables.push_back(t.index);
       }
-      std::sort(e.detectors.begin(), e.detectors.end());
-      std::sort(e.observables.begin(), e.observables.end());
+      keep_odd(e.detectors);
+      keep_odd(e.observables);
     }
   }
 };
 
 }  // namespace
 
+ModelSize size_of(const ErrorModel& model) {
+  const Extent e = extent_of(model.instructions);
+  return {e.errors, e.detectors, e.observables};
+}
+
 FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors) {
+  const Extent extent = extent_of(model.instructions);
+  if (extent.errors > max_errors) {
+    throw Error(ExitCode::kResources, "the unrolled error model has more than " +
+                                          std::to_string(max_errors) +
+                                          " errors: shorten its repeat blocks");
+  }
+  if (std::max(extent.detectors, extent.shift) >= std::uint64_t{1} << 63) {
+    throw Error(ExitCode::kResources,
+                "the unrolled error model has 2^63 detectors or more: shorten its repeat blocks");
+  }
   Flattener f;
-  f.max_errors = max_errors;
+  f.out.num_detectors = extent.detectors;
+  f.out.num_observables = extent.observables;
   f.walk(model.instructions);
   return std::move(f.out);
 }

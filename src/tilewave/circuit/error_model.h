@@ -81,6 +81,12 @@ struct FlatModel {
   std::uint64_t num_detectors = 0, num_observables = 0;
 };
 
+/// The numbers of a model without unrolling it; 2^64 - 1 where there are more.
+struct ModelSize {
+  std::uint64_t errors = 0, detectors = 0, observables = 0;
+};
+ModelSize size_of(const ErrorModel& model);
+
 /// Unrolls the blocks. Throws Error(kResources) above `max_errors`.
 FlatModel flatten(const ErrorModel& model, std::uint64_t max_errors = std::uint64_t{1} << 28);
 

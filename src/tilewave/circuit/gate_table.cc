@@ -265,7 +265,7 @@ constexpr GateInfo kTable[] = {
     {G::kCcz, "ccz", "ccz", "", "", 0, 2, 1, S::kDiagonal, m_z, "doubly controlled Z"},
     {G::kC3x, "c3x", "c3x mcx", "", "", 0, 3, 1, S::kPermutation, m_x, "X under three controls"},
     {G::kC4x, "c4x", "c4x", "", "", 0, 4, 1, S::kPermutation, m_x, "X under four controls"},
-    {G::kC3sqrtx, "c3sqrtx", "c3sqrtx", "", "", 0, 3, 1, S::kGeneric, m_sx, "sx under three controls"},
+    {G::kC3sqrtx, "c3sqrtx", "c3sqrtx c3sx", "", "", 0, 3, 1, S::kGeneric, m_sx, "sx under three controls"},
     {G::kCswap, "cswap", "cswap", "", "", 0, 1, 2, S::kPermutation, m_swap, "Fredkin"},
     {G::kMcphase2, "ccp", "ccp", "", "", 1, 2, 1, S::kDiagonal, m_p, "phase under two controls"},
     {G::kSwap, "swap", "swap", "SWAP", "sw", 0, 0, 2, S::kPermutation, m_swap, "exchanges two qubits"},

@@ -9,16 +9,29 @@
 namespace tilewave::circuit {
 namespace {
 
-// The gate under all its controls: x under one more control that acts on 1 is cx.
+// The gate under all its controls, whatever values they act on: x under one more control is cx.
 GateId whole_gate(const Op& op) {
   const int extra = op.num_controls - gate_info(op.gate).num_controls;
-  const auto ones = (std::uint64_t{1} << std::min(extra, 63)) - 1;
-  if (extra == 0 || (op.control_values & ones) != ones) return op.gate;
+  if (extra == 0) return op.gate;
   const GateInfo* info = find_controlled(op.gate, extra);
   return info ? info->id : GateId::kCount;
 }
 
-bool matches(const NoiseRule& rule, const Op& op) {
+bool is_delay(const Circuit& circuit, const Op& op) {
+  return op.kind == OpKind::kGate && op.gate == GateId::kId && op.label &&
+         circuit.label(op) == kDelayLabel;
+}
+
+bool goes_by(const std::string& name, GateId gate, const Circuit& circuit, const Op& op) {
+  if (op.label) return circuit.label(op) == name;
+  if (op.kind == OpKind::kMatrix) return name == "unitary";
+  const bool is_gate = op.kind == OpKind::kGate || op.kind == OpKind::kRuntimeGate;
+  return is_gate && gate != GateId::kCount && whole_gate(op) == gate;
+}
+
+bool matches(const NoiseRule& rule, const Circuit& circuit, const Op& op) {
+  if (!rule.label.empty() && !goes_by(rule.label, rule.label_gate, circuit, op)) return false;
+  if (is_delay(circuit, op)) return rule.on_delay;
   switch (op.kind) {
     case OpKind::kMeasure:
       return rule.on_measure;
@@ -41,8 +54,9 @@ bool names(const std::vector<std::vector<Qubit>>& lists, std::span<const Qubit> 
                      [&](const auto& list) { return std::ranges::equal(list, qubits); });
 }
 
-void check_qubit(const std::string& path, Qubit qubit, std::uint32_t num_qubits) {
-  if (qubit < num_qubits) return;
+void check_qubit(const NoiseModel& model, const std::string& path, Qubit qubit,
+                 std::uint32_t num_qubits) {
+  if (qubit < num_qubits || model.ignores_absent) return;
   throw Error(ExitCode::kInput, path + ": qubit " + std::to_string(qubit) +
                                     " does not exist: the circuit has qubits 0 to " +
                                     std::to_string(num_qubits - 1));
@@ -54,7 +68,7 @@ class Writer {
     for (const NoiseRule& rule : model.rules) {
       for (const auto* lists : {&rule.qubits, &rule.except}) {
         for (const auto& list : *lists) {
-          for (const Qubit q : list) check_qubit(rule.path, q, circuit.num_qubits());
+          for (const Qubit q : list) check_qubit(model, rule.path, q, circuit.num_qubits());
         }
       }
       has_idle_ |= rule.on_idle;
@@ -95,7 +109,7 @@ class Writer {
 
   void add_channels(const Op& op, bool before) {
     for (const NoiseRule& rule : model_.rules) {
-      if (rule.before != before || !matches(rule, op)) continue;
+      if (rule.before != before || !matches(rule, out_, op)) continue;
       const auto span = out_.qubits(op);
       const std::vector<Qubit> qubits(span.begin(), span.end());  // the pool grows
       const auto one_by_one = rule.channel->num_qubits == 1;
@@ -125,7 +139,8 @@ class Writer {
     }
   }
 
-  // As soon as possible: every operation takes one layer, barriers and classical bits keep order.
+  // As soon as possible: every operation but a delay takes one layer, barriers and classical bits
+  // keep order.
   void find_layers(const std::vector<Op>& ops) {
     layer_.assign(ops.size(), 0);
     std::vector<std::size_t> qubit(out_.num_qubits()), clbit(out_.num_clbits());
@@ -135,6 +150,7 @@ class Writer {
         std::fill(qubit.begin(), qubit.end(), *std::max_element(qubit.begin(), qubit.end()));
         continue;
       }
+      if (is_delay(out_, op)) continue;
       std::size_t at = 0;
       for (const Qubit q : out_.qubits(op)) at = std::max(at, qubit[q]);
       out_.for_each_read(op, [&](Clbit b, std::uint32_t count) {
@@ -148,6 +164,7 @@ class Writer {
 
   // The layers an operation's qubits waited since their last one.
   void add_idle(std::size_t k, const Op& op) {
+    if (is_delay(out_, op)) return;
     busy_until_.resize(out_.num_qubits());
     const auto span = out_.qubits(op);
     for (const Qubit q : std::vector<Qubit>(span.begin(), span.end())) {
@@ -184,8 +201,8 @@ std::vector<ReadoutError> readout_errors(const NoiseModel& model, std::uint32_t 
   std::vector<ReadoutError> out(num_qubits);
   for (const ReadoutRule& rule : model.readout) {
     for (const Qubit q : rule.qubits) {
-      check_qubit(rule.path, q, num_qubits);
-      out[q] = rule.error;
+      check_qubit(model, rule.path, q, num_qubits);
+      if (q < num_qubits) out[q] = rule.error;
     }
     if (rule.qubits.empty()) std::fill(out.begin(), out.end(), rule.error);
   }

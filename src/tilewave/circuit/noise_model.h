@@ -21,7 +21,12 @@ struct NoiseRule {
 
   bool all_gates = false, on_measure = false, on_reset = false, on_idle = false;
   bool on_matrices = false;  ///< matrices given by the user
+  bool on_delay = false;     ///< is_delay()
   std::vector<GateId> gates;
+  /// Of these only operations that go by this name: by their label or, where they have none, the
+  /// gate's own name in the table ("unitary" for matrices); empty: all.
+  std::string label;
+  GateId label_gate = GateId::kCount;  ///< the gate with this name
 
   /// Lists of qubits; empty: everywhere. One qubit: the channel on that qubit; several: an
   /// operation on just these qubits in this order.
@@ -45,10 +50,14 @@ struct ReadoutRule {
 struct NoiseModel {
   std::vector<NoiseRule> rules;
   std::vector<ReadoutRule> readout;  ///< the last that names a qubit counts
+  bool ignores_absent = false;       ///< of a device: qubits a circuit does not have are no error
 };
 
+/// Waiting, as circuits for devices have it: an identity with this label. No gate to a rule.
+inline constexpr const char* kDelayLabel = "delay";
+
 /// The circuit with the channels of the model as operations. Throws Error(kInput) with the rule's
-/// path for a qubit the circuit does not have.
+/// path for a qubit the circuit does not have, unless the model ignores those.
 Circuit with_noise(const Circuit& circuit, const NoiseModel& model);
 
 /// One entry a qubit; empty where no qubit is read wrongly. Throws as with_noise.

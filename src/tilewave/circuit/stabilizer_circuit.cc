@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -59,23 +60,23 @@ static_assert(std::size(kOps) == static_cast<std::size_t>(K::kCount));
 // Each product of Paulis must be Hermitian: with its factors on a qubit two by two, as often as
 // unequal ones meet it gains an i, which must come in pairs.
 void check_hermitian(const std::string& where, std::span<const StabTarget> targets) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> factors;  // qubit, Pauli so far as x + 2 z
-  unsigned turns = 0;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const StabTarget& t = targets[i];
-    if (t.kind == StabTarget::Kind::kCombiner) continue;
-    if (i == 0 || targets[i - 1].kind != StabTarget::Kind::kCombiner) factors.clear(), turns = 0;
-    const auto code = static_cast<std::uint32_t>(t.pauli), xz = code ^ (code >> 1);
-    const auto it = std::find_if(factors.begin(), factors.end(),
-                                 [&](const auto& f) { return f.first == t.value; });
-    if (it == factors.end()) {
-      factors.emplace_back(t.value, xz);
-    } else {
-      turns += it->second != 0 && it->second != xz;
-      it->second ^= xz;
+  for (std::size_t first = 0, end = 0; first < targets.size(); first = end) {
+    end = first + 1;
+    while (end < targets.size() && targets[end].kind == StabTarget::Kind::kCombiner) end += 2;
+    std::vector<std::uint32_t> factors;  // the Pauli on each qubit so far as x + 2 z
+    QubitPlaces places(end - first);
+    unsigned turns = 0;
+    for (std::size_t i = first; i < end; i += 2) {
+      const auto code = static_cast<std::uint32_t>(targets[i].pauli), xz = code ^ (code >> 1);
+      const std::size_t at = places.of(targets[i].value);
+      if (at == factors.size()) {
+        factors.push_back(xz);
+      } else {
+        turns += factors[at] != 0 && factors[at] != xz;
+        factors[at] ^= xz;
+      }
     }
-    const bool last = i + 1 == targets.size() || targets[i + 1].kind != StabTarget::Kind::kCombiner;
-    if (last && turns % 2) {
+    if (turns % 2) {
       fail(where +
            ": a Pauli product is anti-Hermitian (it multiplies to +-i times a Pauli): fix "
            "the repeated qubit");
@@ -119,9 +120,13 @@ void check_args(const StabOpInfo& info, std::string_view name, std::span<const d
     fail(std::string(name) + ": the probabilities add up to " + std::to_string(sum) +
          ", more than 1");
   }
-  if (info.kind == K::kObservableInclude &&
-      (args[0] < 0 || args[0] != std::floor(args[0]) || args[0] > kMaxIndex)) {
-    fail("OBSERVABLE_INCLUDE needs a non-negative whole number as its index");
+  if (info.kind == K::kObservableInclude) {
+    if (args[0] < 0 || args[0] != std::floor(args[0]))
+      fail("OBSERVABLE_INCLUDE needs a non-negative whole number as its index");
+    if (args[0] > kMaxIndex)
+      fail(
+          "OBSERVABLE_INCLUDE: the index is above 2^24 - 1, the largest: number observables from "
+          "0");
   }
 }
 
@@ -277,6 +282,8 @@ std::uint32_t StabilizerCircuit::tag_index(std::string_view tag) {
 void StabilizerCircuit::append(StabKind kind, GateId gate, std::span<const StabTarget> targets,
                                std::span<const double> args, std::string_view tag,
                                std::uint32_t line) {
+  static thread_local InterruptCounter now_and_then(1024);
+  now_and_then.step();
   TW_CHECK(kind != K::kRepeat, "append_repeat adds blocks");
   const StabOpInfo& info = stabilizer_op(kind);
   StabInstruction op;

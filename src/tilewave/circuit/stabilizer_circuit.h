@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tilewave/circuit/gate_table.h"
@@ -182,6 +183,26 @@ inline std::uint64_t count_measurements(const StabilizerCircuit& circuit,
                                         const StabInstruction& op) {
   return count_measurements(op.kind, circuit.targets(op));
 }
+
+/// Numbers qubits in the order in which they are first asked for: a list searched from its start,
+/// or a table where there are many.
+class QubitPlaces {
+ public:
+  explicit QubitPlaces(std::size_t most_qubits) : listed_(most_qubits <= kListed) {}
+  std::size_t of(std::uint32_t qubit) {
+    if (!listed_) return table_.try_emplace(qubit, table_.size()).first->second;
+    std::size_t k = 0;
+    while (k < list_.size() && list_[k] != qubit) ++k;
+    if (k == list_.size()) list_.push_back(qubit);
+    return k;
+  }
+
+ private:
+  static constexpr std::size_t kListed = 64;
+  bool listed_;
+  std::vector<std::uint32_t> list_;
+  std::unordered_map<std::uint32_t, std::size_t> table_;
+};
 
 inline StabTarget qubit_target(std::uint32_t q, bool inverted = false) {
   return {q, StabTarget::Kind::kQubit, Pauli::kI, inverted};

@@ -43,9 +43,14 @@ void add_analyze_errors_command(CLI::App& app) {
     need_distinct_files({f->in}, {{"--out", f->out}});
     const stabilizer::StabProgram program = read_program(f->in);
     StimFile out(f->out, "wb");
-    io::DemWriter writer([&](std::string_view text) { out.write(text.data(), text.size()); });
+    bool written = false;
+    io::DemWriter writer([&](std::string_view text) {
+      out.write(text.data(), text.size());
+      written |= !text.empty();
+    });
     stabilizer::analyze_errors(program, f->options, writer);
     writer.flush();
+    if (!written) out.write("\n");
     out.flush();
   });
 }

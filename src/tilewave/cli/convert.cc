@@ -8,64 +8,102 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
+#include "tilewave/io/dem_text.h"
 #include "tilewave/io/stim_text.h"
 
 namespace tilewave::cli {
 
+namespace {
+
+struct ConvertFlags {
+  std::string in, in_format = "01", out, out_format = "01", circuit, dem, types, obs_out,
+                  obs_out_format = "01";
+  std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
+};
+
+// The bits of a shot, from the numbers given, a circuit or an error model.
+io::ShotLayout layout_of(const ConvertFlags& f) {
+  io::ShotLayout layout;
+  layout.measurements = f.measurements + f.bits;
+  layout.detectors = f.detectors;
+  layout.observables = f.observables;
+  if (!f.circuit.empty() && !f.dem.empty())
+    throw Error(ExitCode::kUsage, "use one of --circuit and --dem");
+  io::ShotLayout known;  // all there are
+  if (!f.circuit.empty()) {
+    StimFile file(f.circuit, "rb");
+    const circuit::StabCounts counts = io::parse_stim(file.read_all(), file.name()).counts();
+    known = {counts.measurements, counts.detectors, counts.observables};
+    if (f.types.empty())
+      throw Error(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
+  } else if (!f.dem.empty()) {
+    StimFile file(f.dem, "rb");
+    const circuit::ModelSize size = circuit::size_of(io::parse_dem(file.read_all(), file.name()));
+    known = {0, size.detectors, size.observables};
+  } else if (!f.types.empty()) {
+    throw Error(ExitCode::kUsage, "--types chooses among the bits of --circuit or --dem");
+  }
+  for (char t : f.types.empty() && !f.dem.empty() ? "DL" : f.types) {
+    if (t == 'M' && f.dem.empty())
+      layout.measurements = known.measurements;
+    else if (t == 'D')
+      layout.detectors = known.detectors;
+    else if (t == 'L')
+      layout.observables = known.observables;
+    else
+      throw Error(ExitCode::kUsage, f.dem.empty() ? "--types takes letters of MDL"
+                                                  : "--types of an error model takes D and L");
+  }
+  if (layout.bits() == 0) {
+    throw Error(ExitCode::kUsage,
+                "the bits of a shot are not known: use --circuit and --types, --dem, "
+                "--bits_per_shot or --num_detectors");
+  }
+  return layout;
+}
+
+}  // namespace
+
 void add_convert_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("convert", "turns shots from one format into another");
-  struct Flags {
-    std::string in, in_format, out, out_format, circuit, types, obs_out, obs_out_format = "01";
-    std::uint64_t measurements = 0, detectors = 0, observables = 0, bits = 0;
-  };
-  auto f = std::make_shared<Flags>();
+  auto f = std::make_shared<ConvertFlags>();
   command->add_option("--in", f->in, "input file (standard input when left out)");
-  command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")->required();
+  command->add_option("--in_format", f->in_format, "01, b8, r8, ptb64, hits or dets")
+      ->capture_default_str();
   command->add_option("--out", f->out, "output file (standard output when left out)");
   command
       ->add_option("--out_format", f->out_format,
                    "01, b8, r8, ptb64, hits, dets, sparse, counts or pairs")
-      ->required();
+      ->capture_default_str();
   command->add_option("--circuit", f->circuit,
                       "takes the numbers of bits from this circuit (with --types)");
+  command->add_option("--dem", f->dem,
+                      "takes the numbers of detectors and observables from this error model");
   command->add_option("--types", f->types,
-                      "which of the circuit's bits a shot holds: letters of MDL");
-  add_number_flag(*command, "--num_measurements", f->measurements, "measurements a shot");
-  add_number_flag(*command, "--num_detectors", f->detectors, "detectors a shot");
-  add_number_flag(*command, "--num_observables", f->observables, "observables a shot");
-  add_number_flag(*command, "--bits_per_shot", f->bits, "bits a shot when they have no type");
+                      "which bits of the circuit or model a shot holds: letters of MDL");
+  const auto size = [&](const char* name, std::uint64_t& to, const char* help) {
+    add_number_flag(
+        *command, name, [&to](std::uint64_t v) { to = v; }, help, 0, io::kMostShotBits);
+  };
+  size("--num_measurements", f->measurements, "measurements a shot");
+  size("--num_detectors", f->detectors, "detectors a shot");
+  size("--num_observables", f->observables, "observables a shot");
+  size("--bits_per_shot", f->bits, "bits a shot when they have no type");
   command->add_option("--obs_out", f->obs_out, "a file of their own for the observables");
   command->add_option("--obs_out_format", f->obs_out_format, "its format")->capture_default_str();
   command->callback([f] {
-    need_distinct_files({f->circuit, f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    io::ShotLayout layout;
-    layout.measurements = f->measurements + f->bits;
-    layout.detectors = f->detectors;
-    layout.observables = f->observables;
-    if (!f->circuit.empty()) {
-      StimFile file(f->circuit, "rb");
-      const circuit::StabCounts counts = io::parse_stim(file.read_all(), file.name()).counts();
-      if (f->types.empty())
-        throw Error(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
-      for (char t : f->types) {
-        if (t == 'M')
-          layout.measurements = counts.measurements;
-        else if (t == 'D')
-          layout.detectors = counts.detectors;
-        else if (t == 'L')
-          layout.observables = counts.observables;
-        else
-          throw Error(ExitCode::kUsage, "--types takes letters of MDL");
-      }
-    }
-    if (layout.bits() == 0)
-      throw Error(ExitCode::kUsage,
-                  "the bits of a shot are not known: use --circuit and --types, --bits_per_shot or "
-                  "--num_detectors");
-    StimFile in(f->in, "rb"), out(f->out, "wb");
-    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
+    need_distinct_files({f->circuit, f->dem, f->in},
+                        {{"--out", f->out}, {"--obs_out", f->obs_out}});
     const io::ShotFormat to = io::parse_shot_format(f->out_format),
                          obs_to = io::parse_shot_format(f->obs_out_format);
+    const io::ShotLayout layout = layout_of(*f);
+    if (f->bits > 0 && (to == io::ShotFormat::kDets || obs_to == io::ShotFormat::kDets)) {
+      throw Error(ExitCode::kUsage,
+                  "dets says of every bit what it is, and --bits_per_shot does not: use "
+                  "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");
+    }
+    StimFile in(f->in, "rb"), out(f->out, "wb");
+    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
     io::ShotLayout most = layout, observables;  // what goes to --out and to --obs_out
     std::unique_ptr<StimFile> obs;
     if (!f->obs_out.empty()) {
@@ -78,11 +116,13 @@ void add_convert_command(CLI::App& app) {
     const io::ShotFormatter format(to, most), obs_format(obs_to, observables);
     std::unique_ptr<io::ShotSummary> summary;
     if (io::is_summary(to)) summary = std::make_unique<io::ShotSummary>(to, layout);
+    const std::size_t at_once =
+        io::shots_at_once(layout, {io::parse_shot_format(f->in_format), to, obs_to});
     std::vector<std::uint8_t> rows, part;
     io::ByteBuffer bytes;
     while (true) {
       rows.clear(), bytes.clear();
-      const std::size_t n = reader.read(1024, rows);
+      const std::size_t n = reader.read(at_once, rows);
       if (n == 0) break;
       if (summary) {
         summary->add(rows.data(), layout.bytes(), n);

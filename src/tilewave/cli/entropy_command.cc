@@ -21,18 +21,12 @@ namespace tilewave::cli {
 namespace {
 
 struct EntropyFlags : FieldFlags {
-  std::string window, shape = "square", range, classes, base = "e", border = "crop", nodata,
-                      dtype = "f32", algorithm = "auto", view;
-  int radius = 2, levels = 16, channel = -1;
+  std::string window, shape = "square", range, classes, base = "e", border = "crop", dtype = "f32",
+                      algorithm = "auto", view;
+  int radius = 2, levels = 16;
+  bool levels_given = false;
   double min_valid = 0;
 };
-
-double to_number(const char* flag, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') usage_error(std::string(flag) + " " + text + ": not a number");
-  return value;
-}
 
 field::Footprint to_window(const EntropyFlags& f) {
   if (f.shape == "disk") {
@@ -62,15 +56,26 @@ field::Footprint to_window(const EntropyFlags& f) {
                                      static_cast<int>(info.height));
 }
 
-double to_base(const EntropyFlags& f) {
+double to_base(const EntropyFlags& f, int levels) {
   if (f.base == "e") return 0;
-  const double base = f.base == "K" ? f.levels : to_number("--base", f.base);
+  const double base = f.base == "K" ? levels : to_number("--base", f.base);
   if (!(base > 1) || std::isinf(base))
     usage_error("--base " + f.base + ": a base is a number above 1");
   return base;
 }
 
-void set_border(const EntropyFlags& f, field::EntropyOptions& o) {
+// The number of classes, and the table of them: as many as it lists, unless --levels says more.
+int to_levels(const EntropyFlags& f, const field::ClassTable& table) {
+  if (f.classes.empty()) return f.levels;
+  const int most = table.classes.back();
+  if (!f.levels_given) return std::max(static_cast<int>(table.classes.size()), 2);
+  if (most < f.levels) return f.levels;
+  usage_error("--levels " + std::to_string(f.levels) + ": " + f.classes + " lists the class " +
+              std::to_string(most) + ": leave --levels out, or give " + std::to_string(most + 1) +
+              " and more");
+}
+
+void set_border(const EntropyFlags& f, const field::ClassTable& table, field::EntropyOptions& o) {
   using B = field::Border;
   struct Row {
     const char* name;
@@ -91,8 +96,13 @@ void set_border(const EntropyFlags& f, field::EntropyOptions& o) {
     usage_error("--border " + f.border +
                 ": use crop, reflect, nearest, constant:<class>, valid or study2020");
   }
-  const double code = to_number("--border constant:", f.border.substr(9));
-  if (code < 0 || code >= o.levels || code != std::floor(code))
+  double code = to_number("--border constant:", f.border.substr(9));
+  if (!f.classes.empty()) {
+    const bool whole = code >= 0 && code <= 65535 && code == std::floor(code);
+    code = whole ? table.index_of(static_cast<int>(code)) : -1;
+    if (code < 0) usage_error("--border " + f.border + ": " + f.classes + " lists no such class");
+  }
+  if (!(code >= 0 && code < o.levels && code == std::floor(code)))
     usage_error("--border " + f.border + ": the class must be 0.." + std::to_string(o.levels - 1));
   o.border = B::kConstant;
   o.constant_code = static_cast<int>(code);
@@ -129,9 +139,8 @@ void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJ
   const double from = to_number("--range", low), to = to_number("--range", high);
   if (!(from >= 0 && from < to && to <= 100))
     usage_error("--range " + f.range + ": percentages must rise within 0..100");
-  const auto reader = io::open_raster(f.in, raw);  // a pass of its own over the file
-  const field::ValueRange range =
-      field::find_range(*reader, job.channel, job.quantisation.nodata, from, to);
+  const auto reader = open_input(f, raw);  // a pass of its own over the file
+  const field::ValueRange range = field::find_range(*reader, job.quantisation.nodata, from, to);
   job.quantisation.low = range.low;
   job.quantisation.high = range.high;
 }
@@ -142,23 +151,12 @@ void check_view(const EntropyFlags& f) {
   if (io::raster_format_of(f.view) != io::RasterFormat::kPng)
     usage_error("--view " + f.view + ": a view is written as .png");
   std::error_code ignored;
-  const auto same = [&](const std::string& other) {
-    return f.view == other || std::filesystem::equivalent(f.view, other, ignored);
-  };
-  if (same(f.in) || same(f.out)) {
-    usage_error("--view " + f.view + ": it would replace the " + (same(f.in) ? "input" : "output") +
-                ": name another file");
-  }
+  check_not_input(f, "--view", f.view);
+  if (f.view == f.out || std::filesystem::equivalent(f.view, f.out, ignored))
+    usage_error("--view " + f.view + ": it would replace the output: name another file");
   const auto folder = std::filesystem::path(f.view).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
     throw Error(ExitCode::kResources, f.view + ": cannot write: there is no such folder");
-}
-
-void check_channels(const EntropyFlags& f, const io::RasterInfo& info) {
-  if (info.channels == 1 || f.channel >= 0) return;
-  throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(info.channels) +
-                                    " channels, entropy takes one: pick it with --channel 0.." +
-                                    std::to_string(info.channels - 1));
 }
 
 // What a logarithm to this base counts in.
@@ -168,16 +166,20 @@ std::string unit_of(const EntropyFlags& f) {
   return "(base " + f.base + ")";
 }
 
-void report(const EntropyFlags& f, const field::EntropySummary& s) {
+void report(const EntropyFlags& f, int pages, const field::EntropySummary& s) {
   const double pixels = static_cast<double>(s.width) * static_cast<double>(s.height);
+  const bool any = s.valid_pixels > 0;
   if (f.json) {
     nlohmann::ordered_json out;
+    const auto number = [any](double v) { return any ? nlohmann::ordered_json(v) : nullptr; };
     out["width"] = s.width;
     out["height"] = s.height;
+    out["pages"] = pages;
     out["valid_pixels"] = s.valid_pixels;
-    out["mean"] = s.mean;
-    out["min"] = s.least;
-    out["max"] = s.most;
+    out["mean"] = number(s.mean);
+    out["min"] = number(s.least);
+    out["max"] = number(s.most);
+    out["outside_range"] = s.outside;
     out["plan"] = s.plan;
     out["seconds"] = {{"read", s.read_s}, {"compute", s.compute_s}, {"write", s.write_s}};
     std::printf("%s\n", out.dump(2).c_str());
@@ -185,14 +187,26 @@ void report(const EntropyFlags& f, const field::EntropySummary& s) {
   }
   if (f.explain) std::printf("%s\n", s.plan.c_str());
   if (f.quiet) return;
-  std::printf("%lld x %lld pixels, %lld valid, entropy %.5f..%.5f %s, mean %.5f\n",
-              static_cast<long long>(s.width), static_cast<long long>(s.height),
-              static_cast<long long>(s.valid_pixels), s.least, s.most, unit_of(f).c_str(), s.mean);
+  std::printf("%lld x %lld pixels, %lld valid", static_cast<long long>(s.width),
+              static_cast<long long>(s.height), static_cast<long long>(s.valid_pixels));
+  if (any) {
+    std::printf(", entropy %.5f..%.5f %s, mean %.5f", s.least, s.most, unit_of(f).c_str(), s.mean);
+  }
+  std::printf("\n");
+  if (s.outside > 0) {
+    std::printf("%lld pixels (%.1f %%) lie outside of --range %s, in its end classes\n",
+                static_cast<long long>(s.outside), 100 * static_cast<double>(s.outside) / pixels,
+                f.range.c_str());
+  }
   std::printf("read %s, computed %s (%.2f ns a pixel), wrote %s\n", in_time(s.read_s).c_str(),
               in_time(s.compute_s).c_str(), s.compute_s * 1e9 / pixels, in_time(s.write_s).c_str());
 }
 
-void run_container(const EntropyFlags& f, field::EntropyJob& job) {
+void run_container(const EntropyFlags& f, const InterruptFlag& interrupt, field::EntropyJob& job) {
+  if (!f.in.ends_with(".bin")) {
+    usage_error(f.in + ": results are written as .csv, and not read: a container of images is a " +
+                ".bin file");
+  }
   if (io::raster_format_of(f.out) != io::RasterFormat::kStudy || f.out.ends_with(".bin")) {
     usage_error(f.out + ": a .bin container is answered by a .csv file");
   }
@@ -202,67 +216,71 @@ void run_container(const EntropyFlags& f, field::EntropyJob& job) {
     usage_error("--dtype " + f.dtype + ": a .csv file holds printed numbers, leave it out");
   if (!f.view.empty())
     usage_error("--view needs a single image, " + f.in + " is a container of several");
+  if (f.channel > 0) usage_error("--channel: the images of a container have one channel");
   io::StudyReader in(f.in);
   io::StudyWriter out(f.out);
   while (const auto record = in.next()) {
     const auto writer = out.begin(record->info().width, record->info().height);
     const field::EntropySummary summary = field::run_entropy(job, *record, *writer);
     writer->close();
-    report(f, summary);
+    report(f, 1, summary);
   }
+  interrupt.check();
   out.close();
 }
 
 void run(const EntropyFlags& f) {
   field::EntropyJob job;
-  job.options.window = to_window(f);
-  job.options.levels = f.levels;
-  job.options.log_base = to_base(f);
-  job.options.min_valid = f.min_valid;
-  job.options.threads = f.threads;
-  job.options.algorithm = to_algorithm(f.algorithm);
-  set_border(f, job.options);
-  check_view(f);
-  job.devices = field::parse_device_set("--device", f.device);
-  job.channel = std::max(f.channel, 0);
-  job.view_path = f.view;
-  job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
-               : f.dtype == "u8" ? field::OutputType::kUint8
-                                 : field::OutputType::kFloat32;
-  job.quantisation.levels = f.levels;
-  if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
   if (!f.range.empty() && !f.classes.empty())
     usage_error("--range and --classes exclude each other");
   if (!f.classes.empty()) {
     job.quantisation.kind = field::Quantisation::Kind::kClasses;
     job.quantisation.classes = field::read_class_table(f.classes);
   }
+  const field::ClassTable& table = job.quantisation.classes;
+  job.quantisation.levels = to_levels(f, table);
+  job.options.window = to_window(f);
+  job.options.levels = job.quantisation.levels;
+  job.options.log_base = to_base(f, job.options.levels);
+  job.options.min_valid = f.min_valid;
+  job.options.threads = f.threads;
+  job.options.algorithm = to_algorithm(f.algorithm);
+  set_border(f, table, job.options);
+  check_not_input(f, "--output", f.out);
+  check_view(f);
+  job.devices = field::parse_device_set("--device", f.device);
+  job.view_path = f.view;
+  job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
+               : f.dtype == "u8" ? field::OutputType::kUint8
+                                 : field::OutputType::kFloat32;
+  if (!f.nodata.empty()) job.quantisation.nodata = to_number("--nodata", f.nodata);
   if (f.border == "study2020" && !f.nodata.empty())
     usage_error("--border study2020 knows no missing cells: leave out --nodata");
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
-  job.on_progress = [&bar](double fraction, double remaining_s) {
+  const InterruptFlag interrupt;
+  job.on_progress = [&](double fraction, double remaining_s) {
+    interrupt.check();
     bar.update(fraction, remaining_s);
   };
 
   if (io::raster_format_of(f.in) == io::RasterFormat::kStudy) {
     if (!f.range.empty()) set_range(f, nullptr, job);
-    return run_container(f, job);
+    return run_container(f, interrupt, job);
   }
   const auto raw = raw_info(f);
-  const auto reader = io::open_raster(f.in, raw.get());
-  check_channels(f, reader->info());
+  const auto reader = open_input(f, raw.get());
   report_pages(f, reader->info());
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
   if (!f.range.empty()) set_range(f, raw.get(), job);
   io::RasterInfo info = reader->info();
-  info.channels = 1;
   info.type = field::sample_type(job.output);
-  io::declare_nodata(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
+  io::describe_new_values(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
   const auto writer = io::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
+  interrupt.check();
   writer->close();
   bar.clear();
-  report(f, summary);
+  report(f, reader->info().pages, summary);
 }
 
 }  // namespace
@@ -278,14 +296,13 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--window", f->window, "window of WxH pixels instead")->excludes(radius);
   c->add_option("--shape", f->shape,
                 "square (default), disk, or a picture whose non-zero pixels are the window");
-  c->add_option("--levels", f->levels, "number of classes K (default 16)");
+  CLI::Option* levels = c->add_option(
+      "--levels", f->levels, "number of classes K (default 16, or as many as --classes lists)");
   c->add_option("--range", f->range, "cut values low:high, 2%:98% or auto into K classes");
   c->add_option("--classes", f->classes, "a table value,class of the pixels' values");
   c->add_option("--base", f->base, "of the logarithm: e (default), 2, 10, K, or a number");
   c->add_option("--border", f->border,
                 "crop (default), reflect, nearest, constant:<class>, valid, study2020");
-  c->add_option("--nodata", f->nodata,
-                "value of missing pixels, instead of what a TIFF declares (NaN always is)");
   c->add_option("--min-valid", f->min_valid, "least share of the window that must be valid");
   c->add_option("--dtype", f->dtype,
                 "f32 (default), f16, or u8: 254 * H / log K, 255 where there is none")
@@ -293,9 +310,10 @@ void add_entropy_command(CLI::App& app) {
   c->add_option("--algorithm", f->algorithm,
                 "on the CPU: auto (default), naive, nibble, plane, sliding, column");
   c->add_option("--view", f->view, "also write a colour picture with its scale (.png)");
-  c->add_option("--channel", f->channel, "which channel of several, from 0")
-      ->check(CLI::Range(0, 65535));
-  c->callback([f] { run(*f); });
+  c->callback([f, levels] {
+    f->levels_given = levels->count() > 0;
+    InterruptFlag::run([&] { run(*f); });
+  });
 }
 
 }  // namespace tilewave::cli

@@ -33,6 +33,7 @@ void add_explain_errors_command(CLI::App& app) {
     circuit::ErrorModel filter;
     stabilizer::ExplainOptions options;
     options.single = f->single;
+    options.name = in.name();
     if (!f->dem_filter.empty()) {
       StimFile file(f->dem_filter, "rb");
       filter = io::parse_dem(file.read_all(), file.name());

@@ -1,10 +1,16 @@
 #include "tilewave/cli/field_flags.h"
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::cli {
 namespace {
@@ -15,13 +21,33 @@ io::SampleType to_sample_type(const std::string& name) {
     const char* name;
     T type;
   };
-  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16}, {"i16", T::kInt16},
-                           {"u32", T::kUint32},  {"i32", T::kInt32},  {"f16", T::kFloat16},
-                           {"f32", T::kFloat32}, {"f64", T::kFloat64}};
+  constexpr Row kRows[] = {{"u8", T::kUint8},    {"u16", T::kUint16},  {"i16", T::kInt16},
+                           {"u32", T::kUint32},  {"i32", T::kInt32},   {"f16", T::kFloat16},
+                           {"f32", T::kFloat32}, {"f64", T::kFloat64}, {"i8", T::kInt8},
+                           {"i64", T::kInt64},   {"u64", T::kUint64}};
   for (const Row& row : kRows) {
     if (name == row.name) return row.type;
   }
-  usage_error("--type " + name + ": use u8, u16, i16, u32, i32, f16, f32 or f64");
+  usage_error("--type " + name + ": use u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64");
+}
+
+// ---- interrupts ----
+std::atomic<bool> stop_asked{false};
+volatile std::sig_atomic_t stop_signal = 0;
+struct sigaction before_int, before_term;
+
+void note_stop(int signal) {
+  stop_signal = signal;
+  stop_asked = true;
+  // the next one goes to whom it went before
+  sigaction(SIGINT, &before_int, nullptr);
+  sigaction(SIGTERM, &before_term, nullptr);
+}
+
+struct Interrupted {};
+
+void poll_stop() {
+  if (stop_asked) throw Interrupted();
 }
 
 }  // namespace
@@ -33,17 +59,44 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
   f.type = default_type;
   command.add_option("IN", f.in, formats_in)->required();
   command.add_option("-o,--output", f.out, formats_out)->required();
+  command.add_option("--channel", f.channel, "which channel of several, from 0")
+      ->check(CLI::Range(0, 65535));
+  command.add_option("--nodata", f.nodata,
+                     "value of missing pixels, instead of what a TIFF declares");
   command.add_option("--device", f.device,
                      "cpu (default), cuda, cuda:1, cuda:0-3 (several), or auto: by measured costs");
   command.add_option("--threads", f.threads, "CPU threads")->check(CLI::Range(0, 4096));
   command.add_option("--size", f.size, "WxH of a .raw file");
   command.add_option(
       "--type", f.type,
-      std::string("samples of a .raw file: u8 u16 i16 u32 i32 f16 f32 f64 (default ") +
+      std::string("samples of a .raw file: u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64 "
+                  "(default ") +
           default_type + ")");
   command.add_flag("--json", f.json, "print JSON");
   command.add_flag("--explain", f.explain, "print the plan: algorithm, processors, and why");
   command.add_flag("--quiet", f.quiet, "no summary, no progress");
+}
+
+double to_number(const char* flag, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') usage_error(std::string(flag) + " " + text + ": not a number");
+  return value;
+}
+
+std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::RasterInfo* raw) {
+  auto reader = io::open_raster(f.in, raw, f.channel);
+  const int channels = reader->info().channels;
+  if (channels == 1) return reader;
+  throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(channels) +
+                                    " channels, one is taken: pick it with --channel 0.." +
+                                    std::to_string(channels - 1));
+}
+
+void check_not_input(const FieldFlags& f, const char* flag, const std::string& path) {
+  std::error_code ignored;
+  if (path == f.in || std::filesystem::equivalent(path, f.in, ignored))
+    usage_error(std::string(flag) + " " + path + ": it would replace the input: name another file");
 }
 
 void report_pages(const FieldFlags& f, const io::RasterInfo& info) {
@@ -70,7 +123,38 @@ std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& f) {
   auto raw = std::make_unique<io::RasterInfo>();
   std::tie(raw->width, raw->height) = to_size("--size", f.size);
   raw->type = to_sample_type(f.type);
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 58;
+  if (raw->width > kMostPixels / raw->height)
+    usage_error("--size " + f.size + ": more pixels than any file holds");
   return raw;
+}
+
+InterruptFlag::InterruptFlag() {
+  stop_asked = false;
+  struct sigaction action {};
+  action.sa_handler = note_stop;  // no SA_RESTART: a read that waits comes back
+  sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGTERM, &action, &before_term);
+  set_interrupt_poll(&poll_stop);
+}
+
+InterruptFlag::~InterruptFlag() {
+  set_interrupt_poll(nullptr);
+  sigaction(SIGINT, &before_int, nullptr);
+  sigaction(SIGTERM, &before_term, nullptr);
+}
+
+void InterruptFlag::check() const { poll_stop(); }
+
+void InterruptFlag::run(const std::function<void()>& work) {
+  try {
+    work();
+    return;
+  } catch (const Interrupted&) {
+  } catch (const Error&) {  // a read or a write that the signal cut short
+    if (!stop_asked) throw;
+  }
+  std::raise(stop_signal);
 }
 
 }  // namespace tilewave::cli

@@ -1,6 +1,8 @@
-// Flags the commands over rasters share: devices, the size and samples of bare files.
+// What the commands over rasters share: flags for devices, channels and bare files, and the end of
+// a run that is interrupted.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,12 +17,13 @@ class App;
 namespace tilewave::cli {
 
 struct FieldFlags {
-  std::string in, out, device = "cpu", size, type;
-  int threads = 0;
+  std::string in, out, device = "cpu", size, type, nodata;
+  int threads = 0, channel = -1;
   bool json = false, quiet = false, explain = false;
 };
 
-/// Adds IN, --output, --device, --threads, --size, --type, --json, --explain, --quiet to a command.
+/// Adds IN, --output, --channel, --nodata, --device, --threads, --size, --type, --json, --explain,
+/// --quiet to a command.
 void add_field_flags(CLI::App& command, FieldFlags& flags, const char* formats_in,
                      const char* formats_out, const char* default_type);
 
@@ -33,7 +36,30 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
 /// Throws Error(kUsage) where a flag is missing or has no meaning.
 std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& flags);
 
+/// A number after a flag, whole.
+double to_number(const char* flag, const std::string& text);
+
+/// Opens IN, or its --channel. Throws Error(kInput) where it has several and none is chosen.
+std::unique_ptr<io::RasterReader> open_input(const FieldFlags& flags, const io::RasterInfo* raw);
+
+/// Throws Error(kUsage) where `path`, which comes after `flag`, is the input.
+void check_not_input(const FieldFlags& flags, const char* flag, const std::string& path);
+
 /// Says that a file holds more images than the one taken, unless --quiet or --json.
 void report_pages(const FieldFlags& flags, const io::RasterInfo& info);
+
+/// While it lives, the first SIGINT or SIGTERM stops computations within a tenth of a second by an
+/// exception, so that unfinished files are removed; check() throws it elsewhere. A second signal
+/// ends the process.
+class InterruptFlag {
+ public:
+  InterruptFlag();
+  ~InterruptFlag();
+  InterruptFlag(const InterruptFlag&) = delete;
+  InterruptFlag& operator=(const InterruptFlag&) = delete;
+  void check() const;
+  /// Runs `work`; where check() threw in it, ends the process by the signal.
+  static void run(const std::function<void()>& work);
+};
 
 }  // namespace tilewave::cli

@@ -1,4 +1,5 @@
 // tilewave m2d: measured shots into detection events.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -64,11 +65,17 @@ void add_m2d_command(CLI::App& app) {
     if (!f->obs_out.empty()) obs_file = std::make_unique<StimFile>(f->obs_out, "wb");
     const io::ShotFormatter format(io::parse_shot_format(f->out_format), detectors);
     const io::ShotFormatter obs_format(io::parse_shot_format(f->obs_out_format), observables);
+    const auto formats = {io::parse_shot_format(f->in_format), io::parse_shot_format(f->out_format),
+                          io::parse_shot_format(f->obs_out_format),
+                          io::parse_shot_format(f->sweep_format)};
+    const std::size_t at_once =
+        std::min({io::shots_at_once(measured, formats), io::shots_at_once(detectors, formats),
+                  io::shots_at_once(sweep, formats)});
     std::vector<std::uint8_t> rows, sweeps, events, obs_rows;
     io::ByteBuffer bytes;
     while (true) {
       rows.clear(), sweeps.clear(), bytes.clear();
-      const std::size_t n = reader.read(1024, rows);
+      const std::size_t n = reader.read(at_once, rows);
       if (n == 0) break;
       if (sweep_reader && sweep_reader->read(n, sweeps) != n) {
         throw Error(ExitCode::kInput,

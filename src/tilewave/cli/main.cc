@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/older_flags.h"
 #include "tilewave/cli/usage_errors.h"
+#include "tilewave/io/text_source.h"
 #include "tilewave/runtime/ranks.h"
 
 namespace {
@@ -35,6 +37,18 @@ void on_interrupt(int signal) {
   std::raise(signal);
 }
 
+// File names and texts of others may hold anything; lines stay.
+std::string for_terminal(const std::string& message) {
+  std::string out;
+  for (std::size_t at = 0; at <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', at), message.size());
+    out += tilewave::io::without_controls(std::string_view(message).substr(at, end - at));
+    if (end < message.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
 // One message for all processes of a run: rank 0 prints its own problem or the one it hears of and
 // ends the others. Another rank speaks only when rank 0 does not end it.
 int fail(ExitCode code, const std::string& message) {
@@ -50,7 +64,7 @@ int fail(ExitCode code, const std::string& message) {
     code = ExitCode::kCommunication;
   }
   const std::string who = rank > 0 ? "rank " + std::to_string(rank) + ": " : "";
-  std::fprintf(stderr, "error: %s%s\n", who.c_str(), message.c_str());
+  std::fprintf(stderr, "error: %s%s\n", who.c_str(), for_terminal(message).c_str());
   std::fflush(stderr);
   if (ranks) ranks->abort(static_cast<int>(code));
   return static_cast<int>(code);
@@ -95,12 +109,20 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const tilewave::Error& e) {
     return fail(e.code(), e.what());
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::resource_unavailable_try_again)
+      return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
+    return fail(ExitCode::kResources,
+                "cannot start a thread (" + e.code().message() +
+                    "): use fewer, or raise the limit on processes (ulimit -u)");
   } catch (const std::bad_alloc&) {
     const std::string command = argc > 1 ? argv[1] : "";
     const bool has_qubits = command == "run" || command == "bench";
-    return fail(ExitCode::kResources, has_qubits
-                                          ? "out of memory: use fewer qubits or --precision single"
-                                          : "out of memory: this machine has too little for it");
+    return fail(ExitCode::kResources,
+                has_qubits
+                    ? "out of memory: this machine has too little for the circuit, its state "
+                      "and what is asked of it (fewer gates, qubits or shots need less)"
+                    : "out of memory: this machine has too little for it");
   } catch (const std::exception& e) {
     return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }

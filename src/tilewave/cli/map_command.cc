@@ -20,14 +20,15 @@ namespace {
 struct MapFlags : FieldFlags {
   std::string expression, precision = "precise", dtype = "f32";
   int repeat = 1;
-  bool verify = false, source = false;
+  bool verify = false, source = false, rounds = false;
 };
 
-void report(const MapFlags& f, const field::MapSummary& s) {
+void report(const MapFlags& f, int pages, const field::MapSummary& s) {
   if (f.json) {
     nlohmann::ordered_json out;
     out["width"] = s.width;
     out["height"] = s.height;
+    out["pages"] = pages;
     out["missing"] = s.missing;
     out["nonfinite"] = s.nonfinite;
     out["processors"] = s.processors;
@@ -61,7 +62,7 @@ void report(const MapFlags& f, const field::MapSummary& s) {
               in_time(s.compute_s).c_str(), s.compute_s * 1e9 / pixels);
   if (s.missing > 0) {
     std::printf("%lld pixels have no data: %s in the output\n", static_cast<long long>(s.missing),
-                f.dtype == "u8" ? "0" : "NaN");
+                f.dtype == "u8" ? "255" : "NaN");
   }
   if (s.nonfinite > 0)
     std::printf("%lld results are infinite or no number\n", static_cast<long long>(s.nonfinite));
@@ -80,31 +81,39 @@ void run(const MapFlags& f) {
                : f.dtype == "u8" ? io::SampleType::kUint8
                                  : io::SampleType::kFloat32;
   job.devices = field::parse_device_set("--device", f.device);
+  job.rounds = f.rounds;
+  check_not_input(f, "--output", f.out);
+  const InterruptFlag interrupt;
   const auto raw = raw_info(f);
-  const auto reader = io::open_raster(f.in, raw.get());
-  if (reader->info().channels != 1) {
-    throw Error(ExitCode::kInput, f.in + ": the array has " +
-                                      std::to_string(reader->info().channels) +
-                                      " channels, a map takes one: split it first");
-  }
+  const auto reader = open_input(f, raw.get());
   report_pages(f, reader->info());
+  if (f.nodata.empty()) {
+    job.nodata = reader->info().nodata;
+  } else {
+    job.nodata = to_number("--nodata", f.nodata);
+  }
   if (f.source)
     std::fputs(field::make_map_kernel(job.expression, job.options.precision, reader->info().width,
                                       job.options.repeat == 1)
                    .source.c_str(),
                stdout);
   io::RasterInfo info = reader->info();
+  info.nodata = job.nodata;
+  const bool misses = field::may_miss(job, info);
+  const bool bytes = job.output == io::SampleType::kUint8;
   info.type = job.output;
-  io::declare_nodata(info, job.output == io::SampleType::kUint8 ? "" : "nan");
+  io::describe_new_values(info, !bytes ? "nan" : misses ? "255" : "");
   const auto writer = io::create_raster(f.out, info);
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
-  job.on_progress = [&bar](double fraction, double remaining_s) {
+  job.on_progress = [&](double fraction, double remaining_s) {
+    interrupt.check();
     bar.update(fraction, remaining_s);
   };
   const field::MapSummary summary = field::run_map(job, *reader, *writer);
+  interrupt.check();
   writer->close();
   bar.clear();
-  report(f, summary);
+  report(f, reader->info().pages, summary);
 }
 
 }  // namespace
@@ -126,10 +135,13 @@ void add_map_command(CLI::App& app) {
                 "numbers in a small range")
       ->check(CLI::IsMember({"precise", "fast", "lut"}));
   c->add_flag("--verify", f->verify, "compare with double precision and print the largest error");
-  c->add_option("--dtype", f->dtype, "f32 (default), f16, or u8 (rounded, clamped)")
+  c->add_flag("--round", f->rounds,
+              "round values that 32-bit floats do not hold, such as 64-bit floats, to those");
+  c->add_option("--dtype", f->dtype,
+                "f32 (default), f16, or u8: rounded, clamped, 255 for missing pixels")
       ->check(CLI::IsMember({"f32", "f16", "u8"}));
   c->add_flag("--print-source", f->source, "print the CUDA kernel this becomes");
-  c->callback([f] { run(*f); });
+  c->callback([f] { InterruptFlag::run([&] { run(*f); }); });
 }
 
 }  // namespace tilewave::cli

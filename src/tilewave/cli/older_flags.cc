@@ -1,5 +1,5 @@
 // Stim's older forms of its commands: `--detect=1000 ...` (or `--detect 1000 ...`) is
-// `detect --shots 1000 ...`.
+// `detect --shots 1000 ...`, `--help CNOT` is `help CNOT`.
 #include "tilewave/cli/older_flags.h"
 
 #include <array>
@@ -21,6 +21,10 @@ std::vector<std::string> rewrite_older_flags(int argc, char** argv) {
        {"sample_dem", "sample_dem"},
        {"explain_errors", "explain_errors"}}};
   if (words.size() < 2 || words[1].rfind("--", 0) != 0) return words;
+  if (words.size() == 3 && words[1] == "--help") {
+    words[1] = "help";
+    return words;
+  }
   // The flag may stand anywhere; the first one that names a command decides.
   for (std::size_t k = 1; k < words.size(); ++k) {
     for (const auto& [name, command] : kCommands) {

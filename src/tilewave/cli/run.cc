@@ -1,5 +1,6 @@
 // tilewave run FILE: the main job. RunFlags in, simulate, results out.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -39,18 +40,23 @@ struct RunFlags {
   ReportOptions report;
 };
 
-circuit::PauliSum read_observables(const RunFlags& flags, circuit::PauliOrder order,
-                                   std::uint32_t num_qubits) {
+circuit::WidePauliSum read_observables(const RunFlags& flags, circuit::PauliOrder order,
+                                       std::uint32_t num_qubits) {
   std::error_code ignored;
   if (std::filesystem::exists(flags.expect, ignored)) {
     return io::read_pauli_file(flags.expect, order, num_qubits);
   }
-  const bool looks_like_a_path = flags.expect.find(' ') == std::string::npos &&
-                                 flags.expect.find_first_of("/.") != std::string::npos;
-  if (looks_like_a_path) {
-    throw Error(ExitCode::kInput, "--expect " + flags.expect + ": there is no such file");
+  try {
+    return io::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
+  } catch (const Error&) {
+    const std::size_t point = flags.expect.rfind('.');
+    const bool has_ending = point != std::string::npos && point + 1 < flags.expect.size() &&
+                            std::isalpha(static_cast<unsigned char>(flags.expect[point + 1]));
+    const bool is_path = flags.expect.find(' ') == std::string::npos &&
+                         (has_ending || flags.expect.find('/') != std::string::npos);
+    if (!is_path) throw;
   }
-  return io::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
+  throw Error(ExitCode::kInput, "--expect " + flags.expect + ": there is no such file");
 }
 
 io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
@@ -58,11 +64,9 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t equal = text.find('=');
     if (equal == 0 || equal == std::string::npos || equal + 1 == text.size()) {
-      throw Error(ExitCode::kUsage, "--input " + text + ": use name=number, as in theta=pi/2");
+      throw Error(ExitCode::kUsage, "--input " + text + ": use name=value, as in theta=pi/2");
     }
-    const std::string name = text.substr(0, equal);
-    const double value = io::parse_constant(text.substr(equal + 1), "--input " + name);
-    if (!inputs.emplace(name, value).second) {
+    if (!inputs.emplace(text.substr(0, equal), text.substr(equal + 1)).second) {
       throw Error(ExitCode::kUsage, "--input " + text + ": this input has a value already");
     }
   }
@@ -179,8 +183,10 @@ void add_run_command(CLI::App& app) {
   c->add_option("FILE", flags->file,
                 "OpenQASM 2 or 3, or qsim's text format (-: the standard input)")
       ->required();
-  c->add_option("--input", flags->inputs,
-                "name=number or an expression, theta=pi/2: an input of an OpenQASM 3 program")
+  c->add_option(
+       "--input", flags->inputs,
+       "name=value: an input of an OpenQASM 3 program, a number, an expression (theta=pi/2), "
+       "a row of bits (b=0101), true, false or a time (t=100ns)")
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");

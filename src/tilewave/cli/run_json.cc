@@ -45,6 +45,16 @@ ordered_json profile_json(const simulate::Result& r) {
   return steps;
 }
 
+// The keys are distinct and in order: put behind each other, without looking through those before.
+ordered_json counts_json(const simulate::Result& r) {
+  ordered_json counts = ordered_json::object();
+  auto& entries = static_cast<std::vector<std::pair<const std::string, ordered_json>>&>(
+      counts.get_ref<ordered_json::object_t&>());
+  entries.reserve(r.counts.size());
+  for (const auto& [key, count] : r.counts) entries.emplace_back(key, count);
+  return counts;
+}
+
 ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
                       const ReportOptions& report) {
   ordered_json out;
@@ -61,8 +71,7 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
   out["shots"] = r.shots;
   out["bit_order"] = "little";
   if (!report.dry_run) {
-    out["counts"] = ordered_json::object();
-    for (const auto& [key, count] : r.counts) out["counts"].push_back({key, count});
+    out["counts"] = counts_json(r);
     if (asked.probabilities) out["probabilities"] = r.probabilities;
     if (!r.probability_errors.empty()) out["probability_errors"] = r.probability_errors;
     if (!r.joint_probabilities.empty()) {
@@ -121,7 +130,7 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
   ordered_json json = {{"title", report.title}};
   json.update(run_json(r, asked, report));
   json["seed"] = std::to_string(r.seed);  // a script's numbers have 53 bits
-  for (const circuit::PauliTerm& term : asked.observables) {
+  for (const circuit::WidePauliTerm& term : asked.observables) {
     json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
   }
   const std::string page =

@@ -30,9 +30,18 @@ struct Model {
 
 Model read_model(const Flags& f) {
   StimFile in(f.in, "rb");
+  constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;  // of the sparse engine
   Model m;
   m.flat = circuit::flatten(io::parse_dem(in.read_all(), in.name()));
   m.with_errors = !f.err_out.empty();
+  const std::uint64_t bits =
+      circuit::saturating_add(circuit::saturating_add(m.flat.num_detectors, m.flat.num_observables),
+                              m.with_errors ? m.flat.errors.size() : 0);
+  if (bits >= kMostBits) {
+    throw Error(ExitCode::kResources, in.name() + ": shots of " + std::to_string(bits) +
+                                          " bits are too large, below 2^31 are sampled: shorten "
+                                          "the model's repeat blocks");
+  }
   m.errors.reserve(m.flat.errors.size());
   for (const circuit::FlatError& e : m.flat.errors) {
     auto& to = m.errors.emplace_back();
@@ -58,9 +67,12 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
                       bytes = (bits + 7) / 8;
   std::vector<std::uint8_t> drawn, rows, part;
   io::ByteBuffer text;
+  const std::size_t at_once = io::shots_at_once(
+      errors, {io::parse_shot_format(f.replay_format), sinks.front().format,
+               sinks[sinks.size() / 2].format, sinks.back().format});  // at most three
   for (std::uint64_t done = 0; done < f.shots;) {
     drawn.clear();
-    const std::size_t n = reader.read(1024, drawn);
+    const std::size_t n = reader.read(at_once, drawn);
     if (n == 0) {
       throw Error(ExitCode::kInput, in.name() + ": the file has " + std::to_string(done) +
                                         " shots of errors: use a smaller --shots");
@@ -87,8 +99,6 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
 }
 
 void sample_dem(const Flags& f) {
-  if (f.engine == "frame")
-    throw Error(ExitCode::kUsage, "an error model has no gates: use --engine sparse or auto");
   need_distinct_files({f.in, f.replay},
                       {{"--out", f.out}, {"--obs_out", f.obs_out}, {"--err_out", f.err_out}});
   const auto options = sample_options(f, stabilizer::ShotOutput::kDetectors);
@@ -138,7 +148,7 @@ void add_sample_dem_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("sample_dem", "detection events of a detector error model");
   auto f = std::make_shared<Flags>();
-  add_sample_flags(*command, *f);
+  add_sample_flags(*command, *f, {"auto", "sparse"});  // a model has no gates for frames
   command->add_flag("--append_observables", f->append, "observables behind the detectors");
   const auto file = [&](const char* name, std::string& path, std::string& format,
                         const char* help) {

@@ -132,7 +132,7 @@ void StimFile::cut(std::uint64_t position) {
     lseek(fileno(file_), static_cast<off_t>(position), SEEK_SET);
 }
 
-void add_sample_flags(CLI::App& command, SampleFlags& f) {
+void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::string>& engines) {
   add_number_flag(command, "--shots", f.shots, "number of shots")->default_str("1");
   add_number_flag(
       command, "--seed", [&f](std::uint64_t v) { f.seed = v, f.seed_given = true; },
@@ -147,7 +147,19 @@ void add_sample_flags(CLI::App& command, SampleFlags& f) {
                   "01, b8, r8, ptb64, hits, dets, sparse (u32 lists), counts (ones a bit) or "
                   "pairs (ones of both bits of a pair)")
       ->capture_default_str();
-  command.add_option("--engine", f.engine, "auto, frame or sparse")->capture_default_str();
+  std::string names = engines[0];
+  for (std::size_t k = 1; k < engines.size(); ++k)
+    names += (k + 1 < engines.size() ? ", " : " or ") + engines[k];
+  command
+      .add_option_function<std::string>(
+          "--engine",
+          [&f, engines, names](const std::string& name) {
+            if (std::find(engines.begin(), engines.end(), name) == engines.end())
+              throw Error(ExitCode::kUsage, "unknown engine '" + name + "': use " + names);
+            f.engine = name;
+          },
+          names)
+      ->default_str("auto");
   command.add_option("--threads", f.threads, "CPU threads, 0 for all")
       ->capture_default_str()
       ->check(CLI::Range(0, 4096));
@@ -173,8 +185,11 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
     o.engine = stabilizer::Engine::kFrame;
   else if (f.engine == "sparse")
     o.engine = stabilizer::Engine::kSparse;
-  else if (f.engine != "auto")
-    throw Error(ExitCode::kUsage, "unknown engine '" + f.engine + "': use auto, frame or sparse");
+  constexpr std::uint64_t kMostShots = std::uint64_t{1} << 52;
+  if (o.first_shot >= kMostShots || o.num_shots >= kMostShots - o.first_shot) {
+    throw Error(ExitCode::kUsage,
+                "shots are numbered below 2^52: use a smaller --first_shot or --shots");
+  }
   if (f.device != "cpu") {
     const auto gpus = runtime::parse_cuda_devices(f.device == "gpu" ? "cuda" : f.device);
     if (!gpus) {
@@ -296,8 +311,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     if (e.code() != ExitCode::kResources) throw;
     throw Error(e.code(), std::string(e.what()) + "; stopped before shot " +
                               std::to_string(options.first_shot + done) +
-                              ": go on with --first_shot and the same --seed " +
-                              std::to_string(options.seed));
+                              ": go on with --first_shot, the same --seed " +
+                              std::to_string(options.seed) + " and --engine " + source.engine());
   }
   std::signal(SIGINT, before_int);
   std::signal(SIGTERM, before_term);
@@ -308,9 +323,10 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   if (interrupted) {
     std::fprintf(
         stderr,
-        "interrupted before shot %llu of seed %llu: go on with --first_shot and the same --seed\n",
+        "interrupted before shot %llu of seed %llu: go on with --first_shot, the same --seed and "
+        "--engine %s\n",
         static_cast<unsigned long long>(options.first_shot + done),
-        static_cast<unsigned long long>(options.seed));
+        static_cast<unsigned long long>(options.seed), source.engine().c_str());
     std::signal(SIGINT, SIG_DFL);
     std::raise(SIGINT);
   }
@@ -318,7 +334,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
 stabilizer::StabProgram read_program(const std::string& path) {
   StimFile in(path, "rb");
-  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()));
+  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()), in.name());
 }
 
 }  // namespace tilewave::cli

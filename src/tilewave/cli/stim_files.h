@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tilewave/io/shots.h"
 #include "tilewave/stabilizer/sampler.h"
@@ -51,7 +52,9 @@ struct SampleFlags {
   bool seed_given = false, explain = false, quiet = false;
   int threads = 1;
 };
-void add_sample_flags(CLI::App& command, SampleFlags& flags);
+/// `engines`: what --engine may be.
+void add_sample_flags(CLI::App& command, SampleFlags& flags,
+                      const std::vector<std::string>& engines = {"auto", "frame", "sparse"});
 /// The options the flags mean; a seed is drawn when none is given.
 stabilizer::SampleOptions sample_options(const SampleFlags& flags, stabilizer::ShotOutput output);
 

@@ -102,7 +102,8 @@ TEST(EntropyRunner, AutoOnASmallImageIsTheCpuAndSaysSo) {
   EXPECT_NE(runner.explain().find("auto: cpu"), std::string::npos);
   const std::vector<std::uint8_t> codes(64 * 64, 3);
   std::vector<float> out(codes.size(), -1.0f);
-  runner.run({codes.data(), 64, 64, 64, 0, 64}, {0, 64, 0, 64}, out.data(), 64);
+  runner.run(CodeRows<std::uint8_t>{codes.data(), 64, 64, 64, 0, 64}, {0, 64, 0, 64}, out.data(),
+             64);
   for (const float h : out) ASSERT_EQ(h, 0.0f);
 }
 

@@ -37,13 +37,13 @@ enum class EntropyAlgorithm {
 
 struct EntropyOptions {
   Footprint window = Footprint::rectangle(5, 5);
-  int levels = 16;      ///< classes K, 2..65535; codes >= K are invalid (no data)
-  double log_base = 0;  ///< 0: natural
+  int levels = 16;      ///< classes K, 2..65536; codes >= K are invalid (no data)
+  double log_base = 0;  ///< 0: natural; otherwise finite and above 1
   Border border = Border::kCrop;
-  int constant_code = 0;  ///< for kConstant; >= levels means "no data"
+  int constant_code = 0;  ///< for kConstant: a class, 0..levels - 1
   double min_valid = 0;   ///< NaN where fewer than min_valid * cells(window) cells are valid
   EntropyAlgorithm algorithm = EntropyAlgorithm::kAuto;
-  int threads = 0;  ///< 0: all
+  int threads = 0;  ///< at most; 0: all. Little work takes fewer (work_threads.h)
 };
 
 /// Rows [row_begin, row_end) of an image of `height` rows: data[0] is pixel (0, row_begin).
@@ -77,8 +77,10 @@ class EntropyPlan {
   const EntropyTables& tables() const { return tables_; }
   /// The algorithm that runs on the CPU: the forced one, or the cheapest by the cost model.
   EntropyAlgorithm cpu_algorithm() const { return algorithm_; }
-  /// Codes need 16 bits (K > 255: one value must stay free for "no data").
-  bool wide_codes() const { return options_.levels > 255; }
+  /// Expected time of that, ns a pixel on one core.
+  double cpu_ns() const { return cpu_ns_; }
+  /// Bytes that hold every class and one value more, for "no data": 1, 2 or 4.
+  int code_bytes() const { return options_.levels <= 255 ? 1 : options_.levels <= 65535 ? 2 : 4; }
 
   /// N is pop_x(x) * pop_y(y) wherever every cell inside the image is valid (rectangles only).
   bool separable_population() const { return window_.is_rectangle(); }
@@ -100,22 +102,23 @@ class EntropyPlan {
   std::int64_t width_, height_;
   EntropyTables tables_;
   EntropyAlgorithm algorithm_;
+  double cpu_ns_;
 };
 
 const char* algorithm_name(EntropyAlgorithm algorithm);
 
-/// Entropy of rows [y_begin, y_end) on the CPU into out (row y at out + (y - y_begin) * out_stride,
-/// floats). `codes` must hold rows needed_begin(y_begin)..needed_end(y_end). 8-bit codes serve K <=
-/// 256, 16-bit any K.
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, std::int64_t y_begin,
-                 std::int64_t y_end, float* out, std::int64_t out_stride);
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
-                 std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride);
-
-/// The same for a region; out points at its upper left pixel.
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, const Region& region,
+/// Entropy of a region on the CPU into out, which points at its upper left pixel (floats,
+/// out_stride from row to row). `codes` must hold the rows of plan.needed(region). 8-bit codes
+/// serve K <= 256, 16-bit ones K <= 65536, 32-bit ones (instantiated as well) any.
+template <class Code>
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<Code>& codes, const Region& region,
                  float* out, std::int64_t out_stride);
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
-                 const Region& region, float* out, std::int64_t out_stride);
+
+/// The same for whole rows [y_begin, y_end).
+template <class Code>
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<Code>& codes, std::int64_t y_begin,
+                 std::int64_t y_end, float* out, std::int64_t out_stride) {
+  entropy_cpu(plan, codes, Region{0, plan.width(), y_begin, y_end}, out, out_stride);
+}
 
 }  // namespace tilewave::field

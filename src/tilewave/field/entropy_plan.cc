@@ -98,12 +98,17 @@ void check(const EntropyOptions& o, std::int64_t width, std::int64_t height) {
     throw Error(ExitCode::kInput, "the image is empty (" + std::to_string(width) + " x " +
                                       std::to_string(height) + " pixels): nothing to do");
   }
-  if (o.levels < 2 || o.levels > 65535) {
+  if (o.levels < 2 || o.levels > 65536) {
     throw Error(ExitCode::kUsage,
-                "levels " + std::to_string(o.levels) + " is out of range: use 2..65535");
+                "levels " + std::to_string(o.levels) + " is out of range: use 2..65536");
   }
-  if (o.log_base != 0 && !(o.log_base > 1)) {
-    throw Error(ExitCode::kUsage, "the logarithm base must be greater than 1");
+  if (o.log_base != 0 && !(o.log_base > 1 && std::isfinite(o.log_base))) {
+    throw Error(ExitCode::kUsage, "the logarithm base must be a finite number greater than 1");
+  }
+  if (o.border == Border::kConstant && (o.constant_code < 0 || o.constant_code >= o.levels)) {
+    throw Error(ExitCode::kUsage, "the constant class " + std::to_string(o.constant_code) +
+                                      " beyond the border is none of " + std::to_string(o.levels) +
+                                      ": use 0.." + std::to_string(o.levels - 1));
   }
   if (!(o.min_valid >= 0 && o.min_valid <= 1)) {
     throw Error(ExitCode::kUsage, "the least valid share must lie in 0..1");
@@ -147,8 +152,10 @@ EntropyPlan::EntropyPlan(const EntropyOptions& options, std::int64_t width, std:
   const auto cells = static_cast<std::int32_t>(options.window.num_cells());
   const auto least = static_cast<std::int32_t>(std::ceil(options.min_valid * cells - 1e-9));
   tables_ = make_entropy_tables(static_cast<std::int32_t>(window_.num_cells()), options.log_base,
-                                least, cells);
+                                least, cells, options.levels);
   algorithm_ = choose(options, window_);
+  cpu_ns_ = cpu_cost_ns(algorithm_, window_, options.levels,
+                        column_in_blocks(window_.num_cells(), window_.height(), options.levels));
 }
 
 std::int32_t EntropyPlan::population_x(std::int64_t x) const {
@@ -182,7 +189,9 @@ std::string EntropyPlan::explain() const {
                 "entropy: %s, window %dx%d (%lld cells), %d levels, unit %.3g nats, sums in %s",
                 algorithm_name(algorithm_), options_.window.width(), options_.window.height(),
                 static_cast<long long>(options_.window.num_cells()), options_.levels, tables_.unit,
-                tables_.narrow ? "24 bits" : "31 bits");
+                tables_.narrow    ? "24 bits"
+                : tables_.is_long ? "52 bits"
+                                  : "31 bits");
   return text;
 }
 

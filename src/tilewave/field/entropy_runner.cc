@@ -53,7 +53,7 @@ EntropyCosts costs_of(const EntropyPlan& plan, double cpu_s) {
   if (costs.num_devices == 0) return costs;
   costs.cuda = cached_cuda_costs(0);
   costs.update_columns = packed_kernel_serves(plan) ? 0 : plan.window().width();
-  costs.code_bytes = plan.wide_codes() ? 2 : 1;
+  costs.code_bytes = plan.code_bytes();
   return costs;
 }
 
@@ -149,14 +149,18 @@ EntropyRunner::EntropyRunner(const EntropyPlan& plan, const DeviceSet& set)
 EntropyRunner::~EntropyRunner() = default;
 
 template <class Code>
-void EntropyRunner::run_pieces(const CodeRows<Code>& codes, const Region& region, float* out,
-                               std::int64_t out_stride) {
+void EntropyRunner::run(const CodeRows<Code>& codes, const Region& region, float* out,
+                        std::int64_t out_stride) {
   const std::size_t pieces = weights_.size();
-  if (pieces == 1) {
-    devices_.empty() ? entropy_cpu(plan_, codes, region, out, out_stride)
-                     : devices_[0]->run(codes, region, out, out_stride);
-    return;
-  }
+  const auto run_on = [&](std::size_t k, const Region& mine, float* to) {
+    if (k == devices_.size()) return entropy_cpu(plan_, codes, mine, to, out_stride);
+    if constexpr (sizeof(Code) <= 2) {
+      devices_[k]->run(codes, mine, to, out_stride);
+    } else {  // no device has the shared memory for so many classes
+      TW_CHECK(false, "32-bit codes are for the CPU");
+    }
+  };
+  if (pieces == 1) return run_on(0, region, out);
   const bool by_rows = region.height() >= region.width();
   const std::vector<std::int64_t> cuts =
       cut_axis(by_rows ? region.height() : region.width(), weights_, by_rows ? 1 : 128);
@@ -173,19 +177,16 @@ void EntropyRunner::run_pieces(const CodeRows<Code>& codes, const Region& region
       to += cuts[k];
     }
     if (mine.width() == 0 || mine.height() == 0) return;
-    k < devices_.size() ? devices_[k]->run(codes, mine, to, out_stride)
-                        : entropy_cpu(plan_, codes, mine, to, out_stride);
+    run_on(k, mine, to);
   });
 }
 
-void EntropyRunner::run(const CodeRows<std::uint8_t>& codes, const Region& region, float* out,
-                        std::int64_t out_stride) {
-  run_pieces(codes, region, out, out_stride);
-}
-void EntropyRunner::run(const CodeRows<std::uint16_t>& codes, const Region& region, float* out,
-                        std::int64_t out_stride) {
-  run_pieces(codes, region, out, out_stride);
-}
+template void EntropyRunner::run(const CodeRows<std::uint8_t>&, const Region&, float*,
+                                 std::int64_t);
+template void EntropyRunner::run(const CodeRows<std::uint16_t>&, const Region&, float*,
+                                 std::int64_t);
+template void EntropyRunner::run(const CodeRows<std::uint32_t>&, const Region&, float*,
+                                 std::int64_t);
 
 std::string EntropyRunner::explain() const {
   std::string text = plan_.explain() + "; " + to_string(set_);

@@ -49,20 +49,15 @@ class EntropyRunner {
   EntropyRunner(const EntropyPlan& plan, const DeviceSet& set);
   ~EntropyRunner();
 
-  /// As entropy_cpu.
-  void run(const CodeRows<std::uint8_t>& codes, const Region& region, float* out,
-           std::int64_t out_stride);
-  void run(const CodeRows<std::uint16_t>& codes, const Region& region, float* out,
-           std::int64_t out_stride);
+  /// As entropy_cpu. 32-bit codes are for the CPU.
+  template <class Code>
+  void run(const CodeRows<Code>& codes, const Region& region, float* out, std::int64_t out_stride);
 
   const DeviceSet& set() const { return set_; }
   /// Plan, processors and, for auto, why.
   std::string explain() const;
 
  private:
-  template <class Code>
-  void run_pieces(const CodeRows<Code>& codes, const Region& region, float* out,
-                  std::int64_t out_stride);
   const EntropyPlan& plan_;
   DeviceSet set_;
   std::string reason_;

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <memory>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
-#include "tilewave/base/error.h"
 #include "tilewave/field/entropy_runner.h"
-#include "tilewave/field/half.h"
+#include "tilewave/field/samples.h"
 #include "tilewave/field/view.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
 
-// The rows of the input that the next band of output needs, as codes. Codes take 8 bits where K and
-// "no data" fit.
+// The rows of the input that the next band of output needs, as codes of as many bytes as the plan
+// says.
 class CodeBand {
  public:
   CodeBand(const EntropyPlan& plan, io::RasterReader& in, const Quantiser& quantiser,
@@ -24,66 +24,53 @@ class CodeBand {
       : plan_(plan),
         in_(in),
         quantiser_(quantiser),
-        row_(static_cast<std::size_t>(in.info().row_bytes())),
-        codes_row_(static_cast<std::size_t>(plan.width())) {
+        row_(static_cast<std::size_t>(in.info().row_bytes())) {
     const std::int64_t held =
         std::min(plan.height(), most_rows + plan.needed_end(0) + plan.needed_end(0));
     const auto cells = static_cast<std::size_t>(held * plan.width());
-    if (plan.wide_codes()) {
-      wide_.resize(cells);
-    } else {
-      narrow_.resize(cells);
-    }
+    if (plan.code_bytes() == 1) codes_ = std::vector<std::uint8_t>(cells);
+    if (plan.code_bytes() == 2) codes_ = std::vector<std::uint16_t>(cells);
+    if (plan.code_bytes() == 4) codes_ = std::vector<std::uint32_t>(cells);
   }
 
   /// Makes rows needed for [y_begin, y_end) available.
   void advance(std::int64_t y_begin, std::int64_t y_end) {
     const std::int64_t begin = plan_.needed_begin(y_begin), end = plan_.needed_end(y_end);
-    plan_.wide_codes() ? shift(wide_, begin) : shift(narrow_, begin);
-    for (; end_ < end; ++end_) {
-      in_.read_rows(row_.data(), 1);
-      quantiser_.convert(row_.data(), end_, codes_row_.data());
-      const auto at = static_cast<std::size_t>((end_ - begin_) * plan_.width());
-      if (plan_.wide_codes()) {
-        std::copy(codes_row_.begin(), codes_row_.end(),
-                  wide_.begin() + static_cast<std::ptrdiff_t>(at));
-      } else {
-        std::transform(codes_row_.begin(), codes_row_.end(),
-                       narrow_.begin() + static_cast<std::ptrdiff_t>(at),
-                       [](std::uint16_t c) { return static_cast<std::uint8_t>(c); });
-      }
-    }
+    std::visit(
+        [&](auto& codes) {
+          const std::int64_t keep = std::max<std::int64_t>(end_ - begin, 0) * plan_.width();
+          std::copy_n(codes.begin() + (begin - begin_) * plan_.width(), keep, codes.begin());
+          begin_ = begin;
+          for (; end_ < end; ++end_) {
+            in_.read_rows(row_.data(), 1);
+            outside_ += quantiser_.convert(row_.data(), in_.valid(), end_,
+                                           codes.data() + (end_ - begin_) * plan_.width());
+          }
+        },
+        codes_);
   }
 
   template <class Run>
   void with_rows(Run&& run) const {
-    if (plan_.wide_codes()) {
-      run(rows(wide_.data()));
-    } else {
-      run(rows(narrow_.data()));
-    }
+    std::visit(
+        [&](const auto& codes) {
+          using Code = std::remove_cvref_t<decltype(codes[0])>;
+          run(CodeRows<Code>{codes.data(), plan_.width(), plan_.width(), plan_.height(), begin_,
+                             end_});
+        },
+        codes_);
   }
+
+  std::int64_t outside() const { return outside_; }
 
  private:
-  template <class Code>
-  CodeRows<Code> rows(const Code* data) const {
-    return {data, plan_.width(), plan_.width(), plan_.height(), begin_, end_};
-  }
-  template <class Code>
-  void shift(std::vector<Code>& codes, std::int64_t begin) {
-    const std::int64_t keep = std::max<std::int64_t>(end_ - begin, 0) * plan_.width();
-    std::copy_n(codes.begin() + static_cast<std::ptrdiff_t>((begin - begin_) * plan_.width()), keep,
-                codes.begin());
-    begin_ = begin;
-  }
-
   const EntropyPlan& plan_;
   io::RasterReader& in_;
   const Quantiser& quantiser_;
   std::vector<std::byte> row_;
-  std::vector<std::uint16_t> codes_row_, wide_;
-  std::vector<std::uint8_t> narrow_;
-  std::int64_t begin_ = 0, end_ = 0;
+  std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>>
+      codes_;
+  std::int64_t begin_ = 0, end_ = 0, outside_ = 0;
 };
 
 // log K in the plan's base: the greatest entropy, where u8 output has its 254.
@@ -102,13 +89,13 @@ class OutputConverter {
     if (type_ == OutputType::kFloat32) return values;
     if (type_ == OutputType::kFloat16) {
       halves_.resize(n);
-      for (std::size_t i = 0; i < n; ++i) halves_[i] = to_half(values[i]);
+      for (std::size_t i = 0; i < n; ++i) halves_[i] = io::to_half(values[i]);
       return halves_.data();
     }
     bytes_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const float v = values[i] * scale_ + 0.5f;
-      bytes_[i] = std::isnan(v) ? 255 : static_cast<std::uint8_t>(std::clamp(v, 0.0f, 254.0f));
+      const float v = values[i] * scale_;
+      bytes_[i] = std::isnan(v) ? std::uint8_t{255} : to_byte(v, 254);
     }
     return bytes_.data();
   }
@@ -116,7 +103,7 @@ class OutputConverter {
  private:
   OutputType type_;
   float scale_;
-  std::vector<Half> halves_;
+  std::vector<io::Half> halves_;
   std::vector<std::uint8_t> bytes_;
 };
 
@@ -166,7 +153,7 @@ io::SampleType sample_type(OutputType type) {
 EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out) {
   const io::RasterInfo& info = in.info();
   const EntropyPlan plan(job.options, info.width, info.height);
-  const Quantiser quantiser(job.quantisation, info, job.channel);
+  const Quantiser quantiser(job.quantisation, info);
   const std::int64_t band = std::clamp<std::int64_t>(
       job.band_bytes / (5 * info.width), std::min<std::int64_t>(16, info.height), info.height);
   CodeBand codes(plan, in, quantiser, band);
@@ -207,6 +194,7 @@ EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::Rast
       job.on_progress(fraction, total.elapsed_s() * (1 - fraction) / fraction);
     }
   }
+  summary.outside = codes.outside();
   if (summary.valid_pixels > 0) summary.mean /= static_cast<double>(summary.valid_pixels);
   if (view) view->write(job.view_path);
   return summary;

@@ -20,7 +20,6 @@ enum class OutputType : std::uint8_t { kFloat32, kFloat16, kUint8 };
 struct EntropyJob {
   EntropyOptions options;
   Quantisation quantisation;
-  int channel = 0;
   OutputType output = OutputType::kFloat32;
   DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
   std::string view_path;  ///< a colour picture with its scale; empty: none
@@ -32,11 +31,12 @@ struct EntropySummary {
   std::string plan;
   std::int64_t width = 0, height = 0;
   std::int64_t valid_pixels = 0;
-  double mean = 0, least = 0, most = 0;  ///< over valid pixels
+  double mean = 0, least = 0, most = 0;  ///< over valid pixels; of no meaning without any
+  std::int64_t outside = 0;              ///< values outside of a given range: in its end classes
   double read_s = 0, compute_s = 0, write_s = 0;
 };
 
-/// Runs one image.
+/// Runs one image of one channel.
 EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out);
 
 io::SampleType sample_type(OutputType type);

@@ -49,12 +49,27 @@ LogCurve make_curve(int exponent) {
   return curve;
 }
 
-// The largest power of two that keeps every window's sum below 2^31: 2^exponent n log2 n, and half
-// a unit of rounding for each of at most n/2 classes with two cells or more.
-int choose_exponent(std::int32_t max_count) {
+// The largest power of two that keeps every window's sum below 2^bits: 2^exponent n log2 n, and
+// half a unit of rounding for each of at most n/2 classes with two cells or more.
+int choose_exponent(std::int32_t max_count, int bits) {
   const double n = max_count;
   return static_cast<int>(
-      std::floor(std::log2((2147483647.0 * 0.999 - 0.5 * n) / (n * std::log2(n)))));
+      std::floor(std::log2((std::ldexp(0.999, bits) - 0.5 * n) / (n * std::log2(n)))));
+}
+
+// Whether 31 bits are too few: see the head of entropy_tables.h.
+bool needs_long_sums(std::int32_t cells, std::int32_t levels) {
+  constexpr std::int32_t kMostCells = 101 * 101;
+  constexpr double kMostRounding = 1.3e-6;
+  const double rounding = 0.5 * std::min(cells, levels) * std::log(cells) / (1 << 30);
+  return levels > 256 && (cells > kMostCells || rounding > kMostRounding);
+}
+
+template <class Sum>
+std::vector<Sum> differences(const std::vector<Sum>& sums) {
+  std::vector<Sum> steps;
+  for (std::size_t n = 0; n + 1 < sums.size(); ++n) steps.push_back(sums[n + 1] - sums[n]);
+  return steps;
 }
 
 }  // namespace
@@ -70,27 +85,32 @@ std::int32_t LogCurve::sum(std::int32_t n) const {
 }
 
 EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count,
-                                  std::int32_t unit_count) {
+                                  std::int32_t unit_count, std::int32_t levels) {
   EntropyTables t;
   t.max_count = max_count;
   t.narrow = unit_count <= kMostNarrowCells;
+  t.is_long = !t.narrow && needs_long_sums(unit_count, levels);
+  int exponent = 0;
   if (t.narrow) {
     t.unit = tuned_unit(unit_count);
   } else {
-    const int exponent = choose_exponent(unit_count);
-    t.curve = make_curve(exponent);
+    exponent = choose_exponent(unit_count, t.is_long ? 52 : 31);
+    if (!t.is_long) t.curve = make_curve(exponent);
     t.unit = std::ldexp(std::log(2.0), -exponent);
   }
   const double per_nat = log_base > 0 ? 1.0 / std::log(log_base) : 1.0;
   const std::size_t size = static_cast<std::size_t>(max_count) + 1;
-  t.sums.resize(size);
+  t.sums.resize(t.is_long ? 0 : size);
+  t.long_sums.resize(t.is_long ? size : 0);
   t.log_n.resize(t.narrow ? size : 0);
   t.inverse.resize(t.narrow ? size : 0);
   t.log_n_wide.resize(t.narrow ? 0 : size);
   t.inverse_wide.resize(t.narrow ? 0 : size);
   for (std::size_t n = 0; n < size; ++n) {
     const double count = static_cast<double>(n);
-    if (n >= 2) {
+    if (n >= 2 && t.is_long) {
+      t.long_sums[n] = std::llround(std::ldexp(count * std::log2(count), exponent));
+    } else if (n >= 2) {
       t.sums[n] = t.narrow
                       ? static_cast<std::int32_t>(std::llround(count * std::log(count) / t.unit))
                       : t.curve.sum(static_cast<std::int32_t>(n));
@@ -102,13 +122,14 @@ EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::
       t.log_n[n] = missing ? std::numeric_limits<float>::quiet_NaN()
                            : static_cast<float>(t.sums[n]) * t.inverse[n];
     } else {
+      const double sum = t.is_long ? static_cast<double>(t.long_sums[n]) : t.sums[n];
       t.inverse_wide[n] = inverse;
-      t.log_n_wide[n] = missing ? std::numeric_limits<double>::quiet_NaN()
-                                : static_cast<double>(t.sums[n]) * t.inverse_wide[n];
+      t.log_n_wide[n] =
+          missing ? std::numeric_limits<double>::quiet_NaN() : sum * t.inverse_wide[n];
     }
   }
-  t.steps.resize(size - 1);
-  for (std::size_t n = 0; n + 1 < size; ++n) t.steps[n] = t.sums[n + 1] - t.sums[n];
+  t.steps = differences(t.sums);
+  t.long_steps = differences(t.long_sums);
   return t;
 }
 

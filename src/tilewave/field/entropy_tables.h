@@ -9,9 +9,16 @@
 // a vector evaluates faster than it looks tables up; S < 2^31, H is computed in doubles and rounded
 // once. log_n[N] is sums[N] * inverse[N] rounded the same way, so a window of one class gives
 // exactly 0.
+//
+// Each class rounds its n ln n by up to half a unit, and many classes in a large window may all
+// round the same way: min(K, N) / 2 units, where a unit is up to N ln N / 2^30. Where that would
+// reach 1.3e-6, or the curve's error would show (more than 101 x 101 cells), sums of more than 256
+// classes are long: S < 2^52, exact in a double, so that the rounding of H to a float is all that
+// is left. (The kernels of fewer classes live on 31 bits.)
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace tilewave::field {
@@ -35,15 +42,34 @@ inline constexpr std::int32_t kMostNarrowCells = 31;
 struct EntropyTables {
   std::int32_t max_count = 0;       ///< N of a full window
   bool narrow = false;              ///< H in floats (log_n, inverse), otherwise in doubles (*_wide)
+  bool is_long = false;             ///< sums in 64 bits (long_*), otherwise in 32
   double unit = 0;                  ///< nats
   LogCurve curve{};                 ///< of wide windows
   std::vector<std::int32_t> sums;   ///< [0..max_count]
   std::vector<std::int32_t> steps;  ///< sums[n + 1] - sums[n], [0..max_count - 1]
+  std::vector<std::int64_t> long_sums, long_steps;
   std::vector<float> log_n, inverse;  ///< [0..max_count]; log_n is NaN below the least valid count
   std::vector<double> log_n_wide, inverse_wide;
 
+  /// The tables of one kind of sums.
+  template <class Sum>
+  const std::vector<Sum>& sums_of() const {
+    if constexpr (std::is_same_v<Sum, std::int64_t>)
+      return long_sums;
+    else
+      return sums;
+  }
+  template <class Sum>
+  const std::vector<Sum>& steps_of() const {
+    if constexpr (std::is_same_v<Sum, std::int64_t>)
+      return long_steps;
+    else
+      return steps;
+  }
+
   /// The one formula every path uses.
-  float entropy(std::int32_t sum, std::int32_t count) const {
+  template <class Sum>
+  float entropy(Sum sum, std::int32_t count) const {
     if (narrow) {
       const float part = static_cast<float>(sum) * inverse[count];
       return log_n[count] - part;
@@ -54,9 +80,10 @@ struct EntropyTables {
 };
 
 /// Tables for windows of `max_count` cells (at most 2^24), logarithms in `log_base` (0: natural),
-/// NaN below `min_count`. Their unit is that of windows of `unit_count` cells, max_count or more.
+/// NaN below `min_count`. Their unit is that of windows of `unit_count` cells, max_count or more,
+/// with `levels` classes.
 EntropyTables make_entropy_tables(std::int32_t max_count, double log_base, std::int32_t min_count,
-                                  std::int32_t unit_count);
+                                  std::int32_t unit_count, std::int32_t levels = 256);
 
 /// Largest |H computed - H exact| over all histograms of at most max_count cells (natural
 /// logarithm, the table's rounding alone), by dynamic programming over the parts. For tests and

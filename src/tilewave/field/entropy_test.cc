@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 
-namespace tilewave::field {
+namespace tilewave::field::entropy_test {
 namespace {
 
 struct Image {
@@ -475,4 +475,4 @@ TEST(Entropy, LargeOutputsPastTheCachesAreTheSame) {
 }
 
 }  // namespace
-}  // namespace tilewave::field
+}  // namespace tilewave::field::entropy_test

@@ -59,7 +59,11 @@ enum class MapOp : std::uint8_t {
   kCosh,
   kTanh,
   kPow,
-  kCbrt
+  kCbrt,
+  kTrunc,
+  kHypot,
+  kLog1p,
+  kExpm1
 };
 
 /// Residues of ix, iy and idx that get programs of their own.
@@ -117,7 +121,7 @@ enum class MapPrecision : std::uint8_t {
 struct MapOptions {
   int repeat = 1;
   MapPrecision precision = MapPrecision::kPrecise;
-  int threads = 0;
+  int threads = 0;  ///< at most; 0: all. Little work takes fewer (work_threads.h)
 };
 
 /// values[y * width + x] for rows [y_begin, y_end) in place (values points at row y_begin).

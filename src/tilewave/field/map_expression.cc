@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/map.h"
+#include "tilewave/field/remainder.h"
 
 namespace tilewave::field {
 namespace {
@@ -30,9 +31,9 @@ constexpr OpRow kOps[] = {
     {MapOp::kSin, "sin", 1},       {MapOp::kCos, "cos", 1},     {MapOp::kTan, "tan", 1},
     {MapOp::kAsin, "asin", 1},     {MapOp::kAcos, "acos", 1},   {MapOp::kAtan, "atan", 1},
     {MapOp::kAtan2, "atan2", 2},   {MapOp::kSinh, "sinh", 1},   {MapOp::kCosh, "cosh", 1},
-    {MapOp::kTanh, "tanh", 1},     {MapOp::kPow, "pow", 2},     {MapOp::kCbrt, "cbrt", 1}};
-
-double floor_mod(double a, double b) { return a - b * std::floor(a / b); }
+    {MapOp::kTanh, "tanh", 1},     {MapOp::kPow, "pow", 2},     {MapOp::kCbrt, "cbrt", 1},
+    {MapOp::kTrunc, "trunc", 1},   {MapOp::kHypot, "hypot", 2}, {MapOp::kLog1p, "log1p", 1},
+    {MapOp::kExpm1, "expm1", 1}};
 
 double apply(MapOp op, double a, double b, double c) {
   switch (op) {
@@ -45,7 +46,7 @@ double apply(MapOp op, double a, double b, double c) {
     case MapOp::kDiv:
       return a / b;
     case MapOp::kMod:
-      return floor_mod(a, b);
+      return floor_remainder(a, b);
     case MapOp::kNeg:
       return -a;
     case MapOp::kLess:
@@ -110,6 +111,14 @@ double apply(MapOp op, double a, double b, double c) {
       return std::pow(a, b);
     case MapOp::kCbrt:
       return std::cbrt(a);
+    case MapOp::kTrunc:
+      return std::trunc(a);
+    case MapOp::kHypot:
+      return std::hypot(a, b);
+    case MapOp::kLog1p:
+      return std::log1p(a);
+    case MapOp::kExpm1:
+      return std::expm1(a);
     default:
       return 0;
   }
@@ -178,6 +187,10 @@ int MapExpression::add(MapNode node) {
     if (node.op == MapOp::kMod && !(at(node.b).op == MapOp::kNumber && at(node.b).number >= 1))
       integer = false;
     node.is_integer = integer && (keeps_integers(node.op) || node.op == MapOp::kSelect);
+    if (node.op == MapOp::kPow && at(node.b).op == MapOp::kNumber && at(node.b).number == 2 &&
+        !at(node.a).is_integer) {
+      node = {MapOp::kMul, false, node.a, node.a, -1, 0};  // the same bits: one rounding
+    }
     if (node.op == MapOp::kSelect && at(node.a).op == MapOp::kNumber)
       return at(node.a).number != 0 ? node.b : node.c;
     if (constant) {

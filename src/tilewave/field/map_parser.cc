@@ -1,6 +1,10 @@
 // The text of an expression to nodes, by recursive descent. Loosest first: a ? b : c, ||, &&, ==
 // !=, < <= > >=, + -, * / %, unary - !, a call, a name or a number.
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -13,9 +17,36 @@ namespace {
 
 // What other languages write, and what is written here.
 constexpr std::string_view kOtherWords[][2] = {
-    {"**", "pow(a, b)"}, {"^", "pow(a, b)"}, {"and", "&&"}, {"or", "||"},
-    {"not", "!"},        {"=", "=="},        {"mod", "%"},  {"ln", "log"},
-    {"PI", "pi"},        {"x", "ix"},        {"y", "iy"},   {"if", "a ? b : c"},
+    {"**", "pow(a, b)"},
+    {"^", "pow(a, b)"},
+    {"and", "&&"},
+    {"or", "||"},
+    {"not", "!"},
+    {"=", "=="},
+    {"mod", "%"},
+    {"ln", "log"},
+    {"PI", "pi"},
+    {"x", "ix"},
+    {"y", "iy"},
+    {"if", "a ? b : c"},
+    {"fmod", "a % b"},
+    {"power", "pow"},
+    {"fabs", "abs"},
+    {"rint", "round"},
+    {"arcsin", "asin"},
+    {"arccos", "acos"},
+    {"arctan", "atan"},
+    {"arctan2", "atan2"},
+    {"minimum", "min"},
+    {"maximum", "max"},
+    {"clamp", "clip"},
+    {"isfinite", "abs(v) < inf"},
+    {"isinf", "abs(v) == inf"},
+    {"exp2", "pow(2, v)"},
+    {"square", "v * v"},
+    {"sgn", "sign"},
+    {"NaN", "nan"},
+    {"NAN", "nan"},
 };
 
 // " ('log' for 'ln')" where such a word begins at `at`, or one character before it ends there.
@@ -34,9 +65,61 @@ std::string other_word(const std::string& text, std::size_t at) {
 }
 
 // The operations that are called by name.
-constexpr MapOp kFirstFunction = MapOp::kSelect, kLastFunction = MapOp::kCbrt;
+constexpr MapOp kFirstFunction = MapOp::kSelect, kLastFunction = MapOp::kExpm1;
 
 MapOp next(MapOp op) { return static_cast<MapOp>(static_cast<int>(op) + 1); }
+
+// Functions that are short for several operations (Parser::spell).
+enum class Short : std::uint8_t { kWhere, kClip, kSign, kIsnan };
+struct ShortRow {
+  Short what;
+  const char* name;
+  int arity;
+};
+constexpr ShortRow kShorts[] = {{Short::kWhere, "where", 3},
+                                {Short::kClip, "clip", 3},
+                                {Short::kSign, "sign", 1},
+                                {Short::kIsnan, "isnan", 1}};
+
+// Bytes of the character of UTF-8 at `at`; 0 where there is none that can be shown.
+std::size_t shown_bytes(const std::string& text, std::size_t at) {
+  const auto byte = [&](std::size_t k) {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u;
+  };
+  const unsigned first = byte(at);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  for (std::size_t k = 1; k < size; ++k) {
+    if ((byte(at + k) & 0xC0) != 0x80) return 0;
+  }
+  const bool control = first == 0xC2 && byte(at + 1) < 0xA0;
+  const bool overlong =
+      (first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xF0 && byte(at + 1) < 0x90);
+  const bool beyond =
+      (first == 0xED && byte(at + 1) >= 0xA0) || (first == 0xF4 && byte(at + 1) >= 0x90);
+  return control || overlong || beyond ? 0 : size;
+}
+
+// The text with '?' for bytes that cannot be shown.
+std::string shown(const std::string& text) {
+  std::string out;
+  for (std::size_t k = 0; k < text.size();) {
+    const std::size_t n = shown_bytes(text, k);
+    out += n > 0 ? text.substr(k, n) : "?";
+    k += std::max<std::size_t>(n, 1);
+  }
+  return out;
+}
+
+// The character at `at` in quotes.
+std::string quoted(const std::string& text, std::size_t at) {
+  const std::size_t n = shown_bytes(text, at);
+  if (n > 0) return "'" + text.substr(at, n) + "'";
+  char code[16];
+  std::snprintf(code, sizeof code, "byte 0x%02x", static_cast<unsigned char>(text[at]));
+  return code;
+}
 
 class Parser {
  public:
@@ -46,7 +129,7 @@ class Parser {
     const int result = conditional();
     skip();
     if (at_ < text_.size())
-      fail(std::string("'") + text_[at_] + "' is not expected here",
+      fail(quoted(text_, at_) + " is not expected here",
            "an operator, or the end" + other_word(text_, at_));
     return result;
   }
@@ -58,7 +141,7 @@ class Parser {
   [[noreturn]] void fail_at(std::size_t at, const std::string& what,
                             const std::string& want) const {
     throw Error(ExitCode::kUsage, "expression: column " + std::to_string(at + 1) + ": " + what +
-                                      ": write " + want + "\n  " + text_ + "\n  " +
+                                      ": write " + want + "\n  " + shown(text_) + "\n  " +
                                       std::string(at, ' ') + "^");
   }
 
@@ -101,19 +184,26 @@ class Parser {
   }
   int equality() {
     int a = comparison();
-    while (true) {
-      if (take("==")) {
-        a = node(MapOp::kEqual, a, comparison());
-      } else if (take("!=")) {
-        a = node(MapOp::kNotEqual, a, comparison());
-      } else {
+    for (bool chained = false;; chained = true) {
+      skip();
+      const std::size_t at = at_;
+      MapOp op = MapOp::kEqual;
+      if (take("!=")) {
+        op = MapOp::kNotEqual;
+      } else if (!take("==")) {
         return a;
       }
+      if (chained) fail_at(at, "comparisons do not chain", "a == b && b == c");
+      a = node(op, a, comparison());
     }
   }
   int comparison() {
     int a = sum();
-    while (true) {
+    for (bool chained = false;; chained = true) {
+      skip();
+      const std::size_t at = at_;
+      if (at < text_.size() && (text_[at] == '<' || text_[at] == '>') && chained)
+        fail_at(at, "comparisons do not chain", "a < b && b < c");
       if (take("<=")) {
         a = node(MapOp::kLessEqual, a, sum());
       } else if (take(">=")) {
@@ -183,7 +273,7 @@ class Parser {
     const char c = text_[at_];
     if (std::isdigit(static_cast<unsigned char>(c)) || c == '.') return number();
     if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') return name();
-    fail(std::string("'") + c + "' is not expected here",
+    fail(quoted(text_, at_) + " is not expected here",
          "a number, a name or '('" + other_word(text_, at_));
   }
 
@@ -216,25 +306,55 @@ class Parser {
     if (id == "idx") return out_.add({MapOp::kIndex, true, -1, -1, -1, 0});
     if (id == "pi") return out_.add({MapOp::kNumber, false, -1, -1, -1, 3.14159265358979323846});
     if (id == "e") return out_.add({MapOp::kNumber, false, -1, -1, -1, 2.71828182845904523536});
+    if (id == "inf") return out_.add({MapOp::kNumber, false, -1, -1, -1, HUGE_VAL});
+    if (id == "nan") return out_.add({MapOp::kNumber, false, -1, -1, -1, NAN});
+    for (const ShortRow& row : kShorts) {
+      if (id == row.name) return spell(row.what, arguments(id, row.arity));
+    }
     MapOp op = kFirstFunction;
     while (op <= kLastFunction && id != map_op_name(op)) op = next(op);
     if (op > kLastFunction) {
-      std::string known = "v, ix, iy, idx, pi, e or one of";
+      std::string known = "v, ix, iy, idx, pi, e, inf, nan or one of";
       for (MapOp f = kFirstFunction; f <= kLastFunction; f = next(f)) {
         known += std::string(" ") + map_op_name(f);
       }
+      for (const ShortRow& row : kShorts) known += std::string(" ") + row.name;
       fail_at(start, "'" + id + "' is not known", known + other_word(text_, start));
     }
+    const std::array<int, 3> a = arguments(id, map_op_arity(op));
+    return node(op, a[0], a[1], a[2]);
+  }
+
+  std::array<int, 3> arguments(const std::string& id, int arity) {
     if (!take("(")) fail(id + " is a function", "'(' and its arguments");
-    const int arity = map_op_arity(op);
     const std::string takes = id + " takes " + std::to_string(arity) + " argument";
-    int arguments[3] = {-1, -1, -1};
+    std::array<int, 3> nodes = {-1, -1, -1};
     for (int k = 0; k < arity; ++k) {
       if (k > 0 && !take(",")) fail(takes + "s", "','");
-      arguments[k] = conditional();
+      nodes[static_cast<std::size_t>(k)] = conditional();
     }
     if (!take(")")) fail(takes + (arity > 1 ? "s" : ""), "')'");
-    return node(op, arguments[0], arguments[1], arguments[2]);
+    return nodes;
+  }
+
+  int spell(Short what, const std::array<int, 3>& a) {
+    const auto whole = [&](int n) {
+      return out_.add({MapOp::kNumber, true, -1, -1, -1, static_cast<double>(n)});
+    };
+    switch (what) {
+      case Short::kWhere:
+        return node(MapOp::kSelect, a[0], a[1], a[2]);
+      case Short::kClip:
+        return node(MapOp::kMin, node(MapOp::kMax, a[0], a[1]), a[2]);
+      case Short::kIsnan:
+        return node(MapOp::kNotEqual, a[0], a[0]);
+      case Short::kSign:  // NaN stays
+        break;
+    }
+    const int zero = whole(0);
+    const int rest = node(MapOp::kSelect, node(MapOp::kEqual, a[0], zero), zero, a[0]);
+    const int below = node(MapOp::kSelect, node(MapOp::kLess, a[0], zero), whole(-1), rest);
+    return node(MapOp::kSelect, node(MapOp::kLess, zero, a[0]), whole(1), below);
   }
 
   const std::string& text_;

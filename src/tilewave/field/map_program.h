@@ -52,6 +52,9 @@ void run_map_program(const MapProgram& program, bool fast, int repeat, const Map
                      float* values, float* floats, std::int64_t* integers,
                      const float* ahead = nullptr);
 
+/// The instruction set that programs run with on this machine.
+const char* map_instructions();
+
 /// Takes every second value apart and together again: in[2i] <-> first[i], in[2i+1] <-> second[i].
 void split_pairs(const float* in, int pairs, float* first, float* second);
 void join_pairs(const float* first, const float* second, int pairs, float* out);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tilewave/field/device_set.h"
@@ -16,8 +17,11 @@ struct MapJob {
   MapOptions options;
   DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
   bool verify = false;
-  io::SampleType output =
-      io::SampleType::kFloat32;  ///< float32, float16 or uint8 (rounded, clamped to 0..255)
+  std::optional<double> nodata;  ///< of the input; none: only what a mask hides is missing
+  bool rounds = false;           ///< values that 32-bit floats do not hold are rounded to them
+  /// float32, float16 or uint8: rounded, clamped to 0..255; to 0..254 where the input may have
+  /// missing pixels, which are 255.
+  io::SampleType output = io::SampleType::kFloat32;
   std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
@@ -25,14 +29,19 @@ struct MapJob {
 struct MapSummary {
   std::string processors;  ///< which, and for auto why
   std::int64_t width = 0, height = 0;
-  std::int64_t missing = 0;    ///< pixels that hold what the file declares as no data: NaN
+  std::int64_t missing = 0;    ///< pixels without data: NaN, or 255 in bytes
   std::int64_t nonfinite = 0;  ///< other results that are NaN or infinite
   MapError error;              ///< with verify
   double read_s = 0, compute_s = 0, write_s = 0;
 };
 
-/// Every channel of the input must be the only one. 64-bit floats are refused: they would lose
-/// digits.
+/// Whether pixels of such an input may hold no data.
+inline bool may_miss(const MapJob& job, const io::RasterInfo& input) {
+  return job.nodata.has_value() || input.masked;
+}
+
+/// Runs one image of one channel. Throws Error(kInput) for a value that is not exact as a 32-bit
+/// float, unless job.rounds.
 MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& out);
 
 }  // namespace tilewave::field

@@ -4,7 +4,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -95,7 +98,10 @@ TEST(Map, ErrorsKnowOtherLanguages) {
                            {"v > 1 and v < 3", "('&&' for 'and')"},
                            {"ln(v)", "('log' for 'ln')"},
                            {"x + 1", "('ix' for 'x')"},
-                           {"v = 2", "('==' for '=')"}};
+                           {"v = 2", "('==' for '=')"},
+                           {"arctan2(v, 1)", "('atan2' for 'arctan2')"},
+                           {"fmod(v, 3)", "('a % b' for 'fmod')"},
+                           {"isinf(v)", "('abs(v) == inf' for 'isinf')"}};
   for (const auto& [text, words] : rows) {
     EXPECT_NE(error_of(text).find(words), std::string::npos) << error_of(text);
   }
@@ -119,6 +125,13 @@ TEST(Map, ErrorsNameTheColumn) {
                       {"v v", "expression: column 3: 'v' is not expected", 2},
                       {"(v", "expression: column 3: a parenthesis is not closed", 2},
                       {"v @ 2", "expression: column 3: '@' is not expected", 2},
+                      {"0<v<5", "expression: column 4: comparisons do not chain", 3},
+                      {"v > 1 >= 0", "expression: column 7: comparisons do not chain", 6},
+                      {"v == 1 != 0", "expression: column 8: comparisons do not chain", 7},
+                      {"2 * \u00b5", "expression: column 5: '\u00b5' is not expected", 4},
+                      {"v \u2264 2", "expression: column 3: '\u2264' is not expected", 2},
+                      {"v \xff", "expression: column 3: byte 0xff is not expected", 2},
+                      {"\x1b[31mv", "expression: column 1: byte 0x1b is not expected", 0},
                       {"", "expression: column 1: the expression ends too early", 0}};
   for (const Row& row : rows) {
     const std::string message = error_of(row.text);
@@ -127,6 +140,8 @@ TEST(Map, ErrorsNameTheColumn) {
         message.ends_with("\n  " + std::string(static_cast<std::size_t>(row.caret), ' ') + "^"))
         << message;
   }
+  EXPECT_EQ(error_of("\x1b[31mv \xff").find('\x1b'), std::string::npos);  // nor in the line below
+  EXPECT_EQ(error_of("v \xff").find('\xff'), std::string::npos);
   EXPECT_NE(error_of(std::string(100000, '(')), "");
   EXPECT_NE(error_of(std::string(100000, '-') + "v"), "");
 }
@@ -150,6 +165,61 @@ TEST(Map, Semantics) {
   EXPECT_EQ(at("exp(v)", 1000), std::numeric_limits<float>::infinity());
   EXPECT_EQ(at("round(v)", 2.5f), 2.0f);
   EXPECT_EQ(at("pi - e", 0), static_cast<float>(M_PI - M_E));
+  EXPECT_EQ(at("(0 < v) < 5", 7), 1.0f);
+  EXPECT_EQ(at("v > 1 == 0", 7), 0.0f);
+  EXPECT_EQ(at("ix * 4000000000000000 + ix * 3000000000000000", 0, 2001, 2000),
+            static_cast<float>(static_cast<std::int64_t>(2000 * 7000000000000000ULL)));  // wraps
+}
+
+// Functions that are short for several operations.
+TEST(Map, ShortFunctions) {
+  struct Row {
+    const char* text;
+    float v, want;
+  };
+  for (const Row& row : {Row{"clip(v, -1, 2)", 5.0f, 2.0f},
+                         {"clip(v, -1, 2)", -INFINITY, -1.0f},
+                         {"clip(v, -1, 2)", 0.5f, 0.5f},
+                         {"clip(v, -1, 2)", NAN, NAN},
+                         {"sign(v)", -3.5f, -1.0f},
+                         {"sign(v)", 1e-45f, 1.0f},
+                         {"1 / sign(v)", -0.0f, INFINITY},
+                         {"sign(v)", NAN, NAN},
+                         {"sign(ix - 2)", 0.0f, -1.0f},
+                         {"isnan(v)", NAN, 1.0f},
+                         {"isnan(v)", INFINITY, 0.0f},
+                         {"isnan(nan)", 0.0f, 1.0f},
+                         {"isnan(ix)", 0.0f, 0.0f},
+                         {"where(isnan(v), -1, v)", NAN, -1.0f},
+                         {"where(v > 2, nan, v)", 3.0f, NAN},
+                         {"where(v > 2, -inf, v)", 3.0f, -INFINITY},
+                         {"trunc(v)", -2.7f, -2.0f},
+                         {"hypot(v, inf)", NAN, INFINITY},
+                         {"hypot(v, 4)", -3.0f, 5.0f}}) {
+    const float got = at(row.text, row.v);
+    EXPECT_TRUE(got == row.want || (std::isnan(got) && std::isnan(row.want)))
+        << row.text << " of " << row.v << " gives " << got;
+  }
+}
+
+TEST(Map, SmallArraysTakeOneThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has started none yet
+  const auto tasks = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return static_cast<int>(std::distance(begin(all), end(all)));
+  };
+  const auto count = [&](const char* text, std::int64_t width, MapPrecision precision) {
+    const int before = tasks();
+    std::vector<float> values(static_cast<std::size_t>(width * 64), 3.0f);
+    MapOptions o;
+    o.threads = 2;
+    o.precision = precision;
+    map_cpu(MapExpression::parse(text), o, width, 0, 64, values.data());
+    std::exit(tasks() - before);
+  };
+  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kPrecise), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(count(kStudy, 64, MapPrecision::kLut), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(count(kStudy, 8192, MapPrecision::kPrecise), testing::ExitedWithCode(1), "");
 }
 
 TEST(Map, ResiduesAreSpecialisedAway) {

@@ -1,15 +1,13 @@
 #include "tilewave/field/quantise.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <limits>
 #include <type_traits>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/half.h"
+#include "tilewave/field/samples.h"
 
 namespace tilewave::field {
 namespace {
@@ -18,44 +16,6 @@ std::string number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.10g", value);
   return text;
-}
-
-double as_double(Half h) { return static_cast<double>(to_float(h)); }
-template <class T>
-double as_double(T v) {
-  return static_cast<double>(v);
-}
-
-// Calls f with a typed pointer.
-template <class F>
-void with_type(io::SampleType type, const void* data, F&& f) {
-  switch (type) {
-    case io::SampleType::kUint8:
-      return f(static_cast<const std::uint8_t*>(data));
-    case io::SampleType::kUint16:
-      return f(static_cast<const std::uint16_t*>(data));
-    case io::SampleType::kInt16:
-      return f(static_cast<const std::int16_t*>(data));
-    case io::SampleType::kUint32:
-      return f(static_cast<const std::uint32_t*>(data));
-    case io::SampleType::kInt32:
-      return f(static_cast<const std::int32_t*>(data));
-    case io::SampleType::kFloat16:
-      return f(static_cast<const Half*>(data));
-    case io::SampleType::kFloat32:
-      return f(static_cast<const float*>(data));
-    case io::SampleType::kFloat64:
-      return f(static_cast<const double*>(data));
-  }
-}
-
-// The value as a sample of the type holds it: -9999.9 in 32-bit floats is -9999.900390625. What
-// would become infinite stays, and is no sample.
-double as_sample(io::SampleType type, double value) {
-  double rounded = value;
-  if (type == io::SampleType::kFloat16) rounded = as_double(to_half(static_cast<float>(value)));
-  if (type == io::SampleType::kFloat32) rounded = static_cast<double>(static_cast<float>(value));
-  return std::isfinite(rounded) ? rounded : value;
 }
 
 // Index of a value in a table of all values of its type; only for 8 and 16-bit integers.
@@ -68,44 +28,8 @@ std::size_t table_index(T v) {
 
 }  // namespace
 
-std::map<double, int> read_class_table(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw Error(ExitCode::kInput,
-                path + ": cannot read the table of classes: " + std::strerror(errno));
-  std::map<double, int> classes;
-  std::string line;
-  for (int number_of_line = 1; std::getline(file, line); ++number_of_line) {
-    const auto fail = [&](const std::string& why) {
-      throw Error(ExitCode::kInput, path + ": line " + std::to_string(number_of_line) + ": " + why +
-                                        ": write value,class on each line, or value,nodata");
-    };
-    line = line.substr(0, line.find('#'));
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
-    if (line.empty()) continue;
-    const std::size_t comma = line.find(',');
-    char* end = nullptr;
-    const double value = std::strtod(line.c_str(), &end);
-    if (end == line.c_str() || comma == std::string::npos) {
-      if (number_of_line == 1 && comma != std::string::npos) continue;  // a header
-      fail("'" + line + "' is no pair of value and class");
-    }
-    const std::string name = line.substr(comma + 1);
-    int code = 65535;
-    if (!name.empty() && name != "nodata") {
-      const long parsed = std::strtol(name.c_str(), &end, 10);
-      if (end == name.c_str() || *end != '\0' || parsed < 0 || parsed > 65534)
-        fail("class '" + name + "' is not 0..65534");
-      code = static_cast<int>(parsed);
-    }
-    if (!classes.emplace(value, code).second) fail("value " + number(value) + " appears twice");
-  }
-  if (classes.empty()) throw Error(ExitCode::kInput, path + ": the table of classes is empty");
-  return classes;
-}
-
-Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info, int channel)
-    : how_(how), info_(info), channel_(channel) {
+Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info) : how_(how), info_(info) {
+  TW_CHECK(info.channels == 1, "classes are made of one channel");
   if (how.kind == Quantisation::Kind::kRange) {
     const std::string range = "the range " + number(how.low) + ":" + number(how.high);
     if (!(how.high > how.low)) {
@@ -115,16 +39,18 @@ Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info, int ch
       throw Error(ExitCode::kUsage, range + " is too wide: its bins overflow");
     }
   }
-  if (channel < 0 || channel >= info.channels) {
-    throw Error(ExitCode::kUsage, "the image has " + std::to_string(info.channels) +
-                                      " channels: --channel " + std::to_string(channel) +
-                                      " is not one of 0.." + std::to_string(info.channels - 1));
-  }
   if (how.nodata) how_.nodata = as_sample(info.type, *how.nodata);
-  how_.classes.clear();
-  for (const auto& [value, code] : how.classes) {
-    how_.classes.emplace(as_sample(info.type, value), code);
+  for (const auto& [value, index] : how.classes.index) {
+    const double sample = as_sample(info.type, value);
+    const auto [at, is_new] = classes_.emplace(sample, index);
+    if (!is_new && at->second != index) {
+      throw Error(ExitCode::kInput, "the table of classes lists " + number(value) + ", which is " +
+                                        number(sample) + " in the image's " +
+                                        io::sample_name(info.type) +
+                                        ", as another value of another class: keep one of them");
+    }
   }
+  how_.classes = {};
   with_type(info.type, nullptr, [&](const auto* p) {
     using T = std::remove_cv_t<std::remove_reference_t<decltype(*p)>>;
     if constexpr (kTabled<T>) {
@@ -141,17 +67,19 @@ int Quantiser::code_of(double value) const {
     case Quantisation::Kind::kIdentity:
       return value >= 0 && value < how_.levels && value == std::floor(value)
                  ? static_cast<int>(value)
-                 : -1;
+                 : kNone;
     case Quantisation::Kind::kRange: {
       const double bin = std::floor((value - how_.low) * how_.levels / (how_.high - how_.low));
-      return static_cast<int>(std::clamp(bin, 0.0, how_.levels - 1.0));
+      const int code = static_cast<int>(std::clamp(bin, 0.0, how_.levels - 1.0));
+      return value < how_.low || value > how_.high ? code | kOutside : code;
     }
     case Quantisation::Kind::kClasses: {
-      const auto at = how_.classes.find(value);
-      return at == how_.classes.end() ? -1 : std::min(at->second, how_.levels);
+      const auto at = classes_.find(value);
+      if (at == classes_.end()) return kNone;
+      return at->second < 0 ? how_.levels : at->second;
     }
   }
-  return -1;
+  return kNone;
 }
 
 void Quantiser::refuse(double value, std::int64_t x, std::int64_t y) const {
@@ -165,29 +93,55 @@ void Quantiser::refuse(double value, std::int64_t x, std::int64_t y) const {
                                     ": give --range low:high, --levels, --classes or --nodata");
 }
 
-template <class T>
-void Quantiser::convert_row(const T* row, std::int64_t y, std::uint16_t* codes) const {
-  const std::int64_t step = info_.channels;
-  row += channel_;
-  for (std::int64_t x = 0; x < info_.width; ++x) {
-    int code;
-    if constexpr (kTabled<T>) {
-      code = table_[table_index(row[x * step])];
-    } else {
-      code = code_of(as_double(row[x * step]));
+template <class Code>
+std::int64_t Quantiser::convert(const void* row, const std::uint8_t* valid, std::int64_t y,
+                                Code* codes) const {
+  std::int64_t outside = 0;
+  with_type(info_.type, row, [&](const auto* samples) {
+    using T = std::remove_cv_t<std::remove_reference_t<decltype(*samples)>>;
+    // by value: codes of a byte may lie anywhere, for all the compiler knows
+    const auto code_of_sample = [this, table = table_.data()](T sample) {
+      if constexpr (kTabled<T>) {
+        return table[table_index(sample)];
+      } else {
+        return code_of(as_double(sample));
+      }
+    };
+    const std::int64_t width = info_.width;
+    const int levels = how_.levels;
+    int seen = 0;  // the bits of all codes: one pass while all is well
+    for (std::int64_t x = 0; valid == nullptr && x < width; ++x) {
+      const int code = code_of_sample(samples[x]);
+      seen |= code;
+      codes[x] = static_cast<Code>(code & (kOutside - 1));
     }
-    if (code < 0) refuse(as_double(row[x * step]), x, y);
-    codes[x] = static_cast<std::uint16_t>(code);
-  }
+    for (std::int64_t x = 0; valid != nullptr && x < width; ++x) {
+      const int code = valid[x] != 0 ? code_of_sample(samples[x]) : levels;
+      seen |= code;
+      codes[x] = static_cast<Code>(code & (kOutside - 1));
+    }
+    if (seen >= 0 && (seen & kOutside) == 0) return;
+    for (std::int64_t x = 0; x < width; ++x) {
+      if (valid != nullptr && valid[x] == 0) continue;
+      const int code = code_of_sample(samples[x]);
+      if (code < 0) refuse(as_double(samples[x]), x, y);
+      outside += (code & kOutside) != 0;
+    }
+  });
+  return outside;
 }
 
-void Quantiser::convert(const void* row, std::int64_t y, std::uint16_t* codes) const {
-  with_type(info_.type, row, [&](const auto* p) { convert_row(p, y, codes); });
-}
+template std::int64_t Quantiser::convert(const void*, const std::uint8_t*, std::int64_t,
+                                         std::uint8_t*) const;
+template std::int64_t Quantiser::convert(const void*, const std::uint8_t*, std::int64_t,
+                                         std::uint16_t*) const;
+template std::int64_t Quantiser::convert(const void*, const std::uint8_t*, std::int64_t,
+                                         std::uint32_t*) const;
 
-ValueRange find_range(io::RasterReader& reader, int channel, std::optional<double> nodata,
-                      double percent_low, double percent_high) {
+ValueRange find_range(io::RasterReader& reader, std::optional<double> nodata, double percent_low,
+                      double percent_high) {
   const io::RasterInfo& info = reader.info();
+  TW_CHECK(info.channels == 1, "a range is found in one channel");
   if (nodata) nodata = as_sample(info.type, *nodata);
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 22;
   const std::int64_t keep_every = info.width * info.height / kMostSamples + 1;
@@ -203,8 +157,10 @@ ValueRange find_range(io::RasterReader& reader, int channel, std::optional<doubl
       using T = std::remove_cv_t<std::remove_reference_t<decltype(*p)>>;
       tabled = kTabled<T>;
       if constexpr (kTabled<T>) table_low = static_cast<double>(std::numeric_limits<T>::min());
+      const std::uint8_t* const valid = reader.valid();
       for (std::int64_t x = 0; x < info.width; ++x) {
-        const double v = as_double(p[x * info.channels + channel]);
+        const double v = as_double(p[x]);
+        if (valid != nullptr && valid[x] == 0) continue;
         if (!std::isfinite(v) || (nodata && v == *nodata)) continue;
         least = any ? std::min(least, v) : v;
         most = any ? std::max(most, v) : v;

@@ -1,13 +1,48 @@
 #include "tilewave/io/circuit_file.h"
 
+#include <new>
+
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/qasm2_expression.h"
 #include "tilewave/io/qasm2_lexer.h"
+#include "tilewave/io/qasm_version.h"
 #include "tilewave/io/qsim_text.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
+namespace {
+
+void need_no_inputs(const std::string& name, const ProgramInputs& inputs) {
+  if (inputs.empty()) return;
+  throw Error(ExitCode::kInput,
+              printable(concat({name, ": only programs in OpenQASM 3 have inputs: '",
+                                inputs.begin()->first, "' is not one"})));
+}
+
+circuit::Circuit parse(std::string_view text, const std::string& name,
+                       const ProgramInputs& inputs) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] >= '0' && text[first] <= '9') {
+    need_no_inputs(name, inputs);
+    return parse_qsim_text(text, name);
+  }
+  if (is_qasm3(text)) return parse_qasm3(text, name, inputs);
+  const auto may_be_version_3 = [&] {
+    return version_line(text) == QasmVersion::kUnknown &&
+           guess_version(text, true) == QasmVersion::k3;
+  };
+  if (!inputs.empty() && may_be_version_3()) return parse_qasm3(text, name, inputs);
+  need_no_inputs(name, inputs);
+  try {
+    return parse_qasm2(text, name);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kInput || !may_be_version_3()) throw;
+  }
+  return parse_qasm3(text, name, inputs);
+}
+
+}  // namespace
 
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs) {
   return parse_circuit(read_text_file(path), path == "-" ? "<stdin>" : path, inputs);
@@ -15,16 +50,15 @@ circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs&
 
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs) {
-  text = without_byte_order_mark(text);
-  if (is_qasm3(text)) return parse_qasm3(text, name, inputs);
-  if (!inputs.empty()) {
-    throw Error(ExitCode::kInput, concat({name, ": only programs in OpenQASM 3 have inputs: '",
-                                          inputs.begin()->first, "' is not one"}));
+  try {
+    return parse(without_byte_order_mark(text), name, inputs);
+  } catch (const std::bad_alloc&) {
+    throw Error(ExitCode::kResources,
+                concat({without_controls(name),
+                        ": the circuit does not fit this machine's memory: it expands to too many "
+                        "operations, look for loops, powers or definitions that multiply each "
+                        "other"}));
   }
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool starts_with_number =
-      first != std::string_view::npos && text[first] >= '0' && text[first] <= '9';
-  return starts_with_number ? parse_qsim_text(text, name) : parse_qasm2(text, name);
 }
 
 double parse_constant(std::string_view text, const std::string& name) {

@@ -9,9 +9,11 @@
 
 namespace tilewave::io {
 
-/// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: OpenQASM 3 starts with its
-/// version, qsim's format with the number of qubits. "-" is the standard input. `inputs` are for
-/// OpenQASM 3. Throws Error(kInput) for a file that cannot be read and for what is wrong in it.
+/// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content: qsim's format starts with
+/// the number of qubits, OpenQASM 3 with its version, or without one it looks like it
+/// (qasm_version.h). "-" is the standard input. `inputs` are for OpenQASM 3. Throws Error(kInput)
+/// for a file that cannot be read and for what is wrong in it, Error(kResources) for a circuit that
+/// does not fit the memory.
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {});
 
 /// The same from a text; `name` stands in messages.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,7 @@ struct Node {
   std::string path;
 
   [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ExitCode::kInput, path + ": " + problem);
+    throw Error(ExitCode::kInput, without_controls(path) + ": " + printable(problem));
   }
   Node operator[](std::size_t k) const { return {value[k], path + "[" + std::to_string(k) + "]"}; }
   bool has(const char* key) const { return value.contains(key); }
@@ -89,7 +90,7 @@ struct Node {
 
 // ---- channels ----
 
-constexpr std::string_view kRuleKeys[] = {"after",  "before",  "qubits",
+constexpr std::string_view kRuleKeys[] = {"after",  "before",  "label",  "qubits",
                                           "except", "acts_on", "channel"};
 
 void check_channel_keys(const Node& n, std::initializer_list<std::string_view> own) {
@@ -109,14 +110,15 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
   int qubits = 0;
   while ((std::size_t{1} << qubits) < dim) ++qubits;
   if ((std::size_t{1} << qubits) != dim || qubits < 1 || qubits > circuit::kMaxChannelQubits) {
-    n.fail("has " + std::to_string(dim) + " rows: a matrix on 1 to " +
+    n.fail("has " + counted(dim, "row") + ": a matrix on 1 to " +
            std::to_string(circuit::kMaxChannelQubits) + " qubits has 2, 4, 8 or 16");
   }
   Matrix m;
   for (std::size_t i = 0; i < dim; ++i) {
     const Node row = n[i];
     if (row.need_list("numbers") != dim) {
-      row.fail("has " + std::to_string(row.value.size()) + " entries, not " + std::to_string(dim));
+      row.fail("must have " + std::to_string(dim) + " entries, not " +
+               std::to_string(row.value.size()));
     }
     for (std::size_t j = 0; j < dim; ++j) {
       const Node x = row[j];
@@ -129,8 +131,8 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
     }
   }
   if (*num_qubits && *num_qubits != qubits) {
-    n.fail("acts on " + std::to_string(qubits) + " qubits, those before it on " +
-           std::to_string(*num_qubits));
+    n.fail("acts on " + counted(static_cast<std::uint64_t>(qubits), "qubit") +
+           ", those before it on " + std::to_string(*num_qubits));
   }
   *num_qubits = qubits;
   return m;
@@ -156,10 +158,9 @@ Channel read_pauli(const Node& n) {
   std::size_t size = 0;
   double sum = 0;
   for (const auto& [word, value] : all.value.items()) {
-    const Node entry{value, all.path + "." + word};
+    const Node entry{value, all.path + "." + printable(word)};
     if (size && word.size() != size) {
-      entry.fail("has " + std::to_string(word.size()) + " letters, others have " +
-                 std::to_string(size));
+      entry.fail("has " + counted(word.size(), "letter") + ", others have " + std::to_string(size));
     }
     size = word.size();
     if (size < 1 || size > static_cast<std::size_t>(circuit::kMaxChannelQubits)) {
@@ -239,12 +240,13 @@ Channel read_mixture(const Node& n) {
         }
       }
       if (static_cast<int>(params.size()) != gate->num_params) {
-        entry.fail("gate '" + name.word() + "' takes " + std::to_string(gate->num_params) +
-                   " params, not " + std::to_string(params.size()));
+        entry.fail("gate '" + name.word() + "' takes " +
+                   counted(static_cast<std::uint64_t>(gate->num_params), "param") + ", not " +
+                   std::to_string(params.size()));
       }
       if (num_qubits && num_qubits != gate->num_targets) {
-        name.fail("acts on " + std::to_string(gate->num_targets) + " qubits, those before it on " +
-                  std::to_string(num_qubits));
+        name.fail("acts on " + counted(static_cast<std::uint64_t>(gate->num_targets), "qubit") +
+                  ", those before it on " + std::to_string(num_qubits));
       }
       num_qubits = gate->num_targets;
       u.push_back(circuit::gate_matrix(gate->id, params));
@@ -372,6 +374,8 @@ void read_operation(const Node& n, circuit::NoiseRule& rule) {
     rule.on_reset = true;
   } else if (word == "unitary") {
     rule.on_matrices = true;
+  } else if (word == "delay") {
+    rule.on_delay = true;
   } else if (word == "idle") {
     if (rule.before) n.fail("idle noise has no before: use \"after\"");
     if (rule.channel->num_qubits != 1) n.fail("idle noise takes a channel on one qubit");
@@ -384,15 +388,16 @@ void read_operation(const Node& n, circuit::NoiseRule& rule) {
             ? needed == 1 || needed == arity(gate->id)
             : *std::max_element(rule.acts_on.begin(), rule.acts_on.end()) < arity(gate->id);
     if (!fits || arity(gate->id) == 0) {
-      n.fail("gate '" + word + "' has " + std::to_string(arity(gate->id)) + " qubits, channel '" +
+      n.fail("gate '" + word + "' has " +
+             counted(static_cast<std::uint64_t>(arity(gate->id)), "qubit") + ", channel '" +
              rule.channel->name + "' acts on " + std::to_string(needed));
     }
     rule.gates.push_back(gate->id);
   } else {
-    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "idle"};
+    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "delay", "idle"};
     for (const circuit::GateInfo& g : circuit::gate_table()) names.push_back(g.name);
     n.fail("there is no gate '" + word + "'" + did_you_mean(word, names) +
-           " (or one of: all, measure, reset, unitary, idle)");
+           " (or one of: all, measure, reset, unitary, delay, idle)");
   }
 }
 
@@ -404,9 +409,16 @@ circuit::NoiseRule read_rule(const Node& n) {
   if (n.has("after") == n.has("before")) {
     n.fail(
         "needs either \"after\" or \"before\": a gate, a list of gates, all, measure, reset, "
-        "unitary or idle");
+        "unitary, delay or idle");
   }
   rule.before = n.has("before");
+  if (n.has("label")) {
+    const Node label = n.at("label", "");
+    rule.label = label.word();
+    if (rule.label.empty()) label.fail("is empty: name a label, or leave it out");
+    const auto* gate = circuit::find_gate(circuit::Language::kTilewave, rule.label);
+    if (gate) rule.label_gate = gate->id;
+  }
   if (n.has("qubits")) rule.qubits = read_qubits(n.at("qubits", ""));
   if (n.has("except")) rule.except = read_qubits(n.at("except", ""));
   if (n.has("acts_on")) {
@@ -416,8 +428,8 @@ circuit::NoiseRule read_rule(const Node& n) {
     }
     const int count = static_cast<int>(rule.acts_on.size());
     if (rule.channel->num_qubits != 1 && count != rule.channel->num_qubits) {
-      list.fail("names " + std::to_string(count) + " qubits, channel '" + rule.channel->name +
-                "' acts on " + std::to_string(rule.channel->num_qubits));
+      list.fail("names " + counted(static_cast<std::uint64_t>(count), "qubit") + ", channel '" +
+                rule.channel->name + "' acts on " + std::to_string(rule.channel->num_qubits));
     }
   }
   const Node where = n.at(rule.before ? "before" : "after", "");
@@ -476,22 +488,47 @@ circuit::ReadoutRule read_readout(const Node& n) {
 
 }  // namespace
 
+namespace {
+
+// The text as a tree. A key that an object has twice is an error: only one of them would count.
+json parse_json(std::string_view text, const std::string& name) {
+  std::vector<std::set<std::string>> keys;  // of the objects under way
+  return json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second) {
+      Node{parsed, name}.fail("the key " + parsed.dump() + " stands twice in one object");
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
 circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& name) {
   check_is_text({name, text});
   json root;
   try {
-    root = json::parse(text);
+    root = parse_json(text, name);
   } catch (const json::parse_error& error) {
     const std::size_t at = std::min(error.byte ? error.byte - 1 : 0, text.size());
     fail_at({name, text}, at, "this is no JSON");
   } catch (const json::out_of_range&) {
-    throw Error(ExitCode::kInput, name + ": a number is too large for a double");
+    throw Error(ExitCode::kInput, without_controls(name) + ": a number is too large for a double");
   }
   const Node top{root, name};
   top.need_object();
-  top.check_keys({"channels", "readout"});
+  top.check_keys({"channels", "readout", "absent_qubits"});
   const auto inside = [&](const char* key) -> Node { return {root[key], name + ": " + key}; };
   circuit::NoiseModel model;
+  if (root.contains("absent_qubits")) {
+    const std::string word = inside("absent_qubits").word();
+    model.ignores_absent = word == "ignore";
+    if (word != "ignore" && word != "error") {
+      inside("absent_qubits").fail("is '" + word + "': it must be \"error\" or \"ignore\"");
+    }
+  }
   for (const char* key : {"channels", "readout"}) {
     if (!root.contains(key)) continue;
     const Node list = inside(key);

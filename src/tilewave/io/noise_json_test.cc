@@ -84,6 +84,15 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
       {error_of("{\"channels\": [}"), "m.json:1:15: this is no JSON"},
       {error_of("{\"channels\": [1e999]}"), "m.json: a number is too large for a double"},
       {error_of("[]"), "m.json: must be an object {...}"},
+      {error_of(R"({"readout": [], "readout": []})"),
+       "m.json: the key \"readout\" stands twice in one object"},
+      {channel_error(after + R"("channel": "bit_flip", "p": 0.1, "p": 0.2)"),
+       "m.json: the key \"p\" stands twice in one object"},
+      {channel_error(after +
+                     R"("channel": "pauli", "probabilities": {"X": 0.1, "Z": 0, "X": 0.1})"),
+       "m.json: the key \"X\" stands twice in one object"},
+      {channel_error(after + R"("channel": "bit_flip", "p\u001b[31m": 1)"),
+       "channels[0]: has no key \"p [31m\""},
       {error_of(R"({"chanels": []})"), "did you mean 'channels'?"},
       {error_of(R"({"channels": {}})"), "m.json: channels: must be a list of objects"},
       {channel_error(R"("after": "all")"), "m.json: channels[0]: needs \"channel\""},
@@ -101,7 +110,7 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
       {channel_error(R"("after": "cy2", "channel": "bit_flip", "p": 0.1)"),
        "channels[0].after: there is no gate 'cy2'"},
       {channel_error(R"("after": ["x", "h"], "channel": "depolarizing2", "p": 0.1)"),
-       "channels[0].after[0]: gate 'x' has 1 qubits, channel 'depolarizing2' acts on 2"},
+       "channels[0].after[0]: gate 'x' has 1 qubit, channel 'depolarizing2' acts on 2"},
       {channel_error(after + R"("channel": "pauli", "probabilities": {"X": 0.8, "Z": 0.3})"),
        "channels[0].probabilities: sum to 1.1: they may sum to at most 1"},
       {channel_error(after + R"("channel": "pauli", "probabilities": {"X": 0.8, "ZZ": 0.1})"),
@@ -116,9 +125,9 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
        "channels[0].operators: do not preserve the trace: an entry of the sum of K^dagger K is "
        "0.75 off the identity"},
       {channel_error(after + R"("channel": "kraus", "operators": [[[1, 0, 0], [0, 1]]])"),
-       "channels[0].operators[0][0]: has 3 entries, not 2"},
+       "channels[0].operators[0][0]: must have 2 entries, not 3"},
       {channel_error(after + R"("channel": "kraus", "operators": [[[1]]])"),
-       "channels[0].operators[0]: has 1 rows"},
+       "channels[0].operators[0]: has 1 row:"},
       {channel_error(after + R"("channel": "unitary_mixture", "unitaries": [
           {"p": 0.5, "gate": "x"}])"),
        "channels[0].unitaries: have probabilities that sum to 0.5: they must sum to 1"},
@@ -127,7 +136,7 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
        "channels[0].unitaries[0].matrix: is not unitary"},
       {channel_error(after + R"("channel": "unitary_mixture", "unitaries": [
           {"p": 1, "gate": "rx"}])"),
-       "channels[0].unitaries[0]: gate 'rx' takes 1 params, not 0"},
+       "channels[0].unitaries[0]: gate 'rx' takes 1 param, not 0"},
       {channel_error(after + R"("channel": "reset", "p0": 0.7, "p1": 0.7)"),
        "channels[0]: p0 and p1 sum to 1.4"},
       {channel_error(after + R"("channel": "bit_flip", "p": 0.1, "qubits": [-1])"),
@@ -142,6 +151,19 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
   };
   for (const auto& c : cases) {
     EXPECT_NE(c.found.find(c.wanted), std::string::npos) << c.found << "\n  wanted: " << c.wanted;
+  }
+  // one key in several objects is no repetition, and long words do not fill the screen
+  EXPECT_EQ(
+      channel_error(
+          R"("after": "x", "channel": "bit_flip", "p": 0.1}, {"after": "y", "channel": "bit_flip", "p": 0.1)"),
+      "");
+  const std::string name(1 << 20, 'a');
+  for (const std::string& text :
+       {channel_error("\"" + name + "\": 1"), channel_error("\"channel\": \"" + name + "\""),
+        channel_error(after + "\"channel\": \"pauli\", \"probabilities\": {\"" + name + "\": 1}"),
+        channel_error("\"channel\": \"bit_flip\", \"p\": 0, \"after\": \"" + name + "\"")}) {
+    EXPECT_FALSE(text.empty());
+    EXPECT_LT(text.size(), 1200u);
   }
 }
 

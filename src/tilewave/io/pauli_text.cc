@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "tilewave/io/text_source.h"
 
@@ -10,7 +12,7 @@ namespace tilewave::io {
 namespace {
 
 using circuit::PauliOrder;
-using circuit::PauliTerm;
+using circuit::WidePauliTerm;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_pauli(char c) { return c == 'I' || c == 'X' || c == 'Y' || c == 'Z'; }
@@ -18,23 +20,24 @@ bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-void put(PauliTerm& term, char pauli, std::uint64_t qubit) {
-  const std::uint64_t bit = std::uint64_t{1} << qubit;
-  if (pauli == 'X' || pauli == 'Y') term.x |= bit;
-  if (pauli == 'Z' || pauli == 'Y') term.z |= bit;
+void put(WidePauliTerm& term, char pauli, std::uint64_t qubit) {
+  const std::uint64_t bit = std::uint64_t{1} << (qubit % 64);
+  const std::size_t words = std::max<std::size_t>(term.x.size(), qubit / 64 + 1);
+  term.x.resize(words);
+  term.z.resize(words);
+  if (pauli == 'X' || pauli == 'Y') term.x[qubit / 64] |= bit;
+  if (pauli == 'Z' || pauli == 'Y') term.z[qubit / 64] |= bit;
 }
 
 class PauliParser {
  public:
   PauliParser(TextSource source, PauliOrder order, std::uint32_t num_qubits)
-      : source_(std::move(source)),
-        text_(source_.text),
-        order_(order),
-        num_qubits_(std::min(num_qubits, 64u)) {}
+      : source_(std::move(source)), text_(source_.text), order_(order), num_qubits_(num_qubits) {}
 
-  circuit::PauliSum parse() {
-    circuit::PauliSum sum;
+  circuit::WidePauliSum parse() {
+    circuit::WidePauliSum sum;
     bool line_has_term = false;
+    double total = 0;  // of their sizes
     while (true) {
       skip_blanks();
       if (at_end()) break;
@@ -56,7 +59,12 @@ class PauliParser {
       } else if (line_has_term) {
         fail("expected '+' or '-' between terms");
       }
+      const std::size_t start = next_;
       sum.push_back(term(sign));
+      total += std::abs(sum.back().coefficient);
+      if (!std::isfinite(total)) {
+        fail_at(source_, start, "the coefficients add up to more than a double holds");
+      }
       line_has_term = true;
     }
     if (sum.empty()) fail("no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
@@ -85,8 +93,8 @@ class PauliParser {
   }
 
   // [number] [*] string
-  PauliTerm term(double sign) {
-    PauliTerm t;
+  WidePauliTerm term(double sign) {
+    WidePauliTerm t;
     t.coefficient = sign;
     if (is_digit(peek()) || peek() == '.') {
       t.coefficient = sign * number();
@@ -113,15 +121,20 @@ class PauliParser {
   double number() {
     double value = 0;
     const auto r = std::from_chars(text_.data() + next_, text_.data() + text_.size(), value);
-    if (r.ec != std::errc() || !std::isfinite(value)) fail("a coefficient must be a finite number");
-    next_ = static_cast<std::size_t>(r.ptr - text_.data());
+    const auto end = static_cast<std::size_t>(r.ptr - text_.data());
+    if (r.ec == std::errc::result_out_of_range) {
+      value = std::strtod(std::string(text_.substr(next_, end - next_)).c_str(), nullptr);
+    }
+    const bool is_number = r.ec == std::errc() || r.ec == std::errc::result_out_of_range;
+    if (!is_number || !std::isfinite(value)) fail("a coefficient must be a finite number");
+    next_ = end;
     return value;
   }
 
-  void dense(PauliTerm& t, std::string_view string) const {
+  void dense(WidePauliTerm& t, std::string_view string) const {
     if (string.size() > num_qubits_) {
-      fail(concat({"this string is for ", std::to_string(string.size()),
-                   " qubits, the circuit has ", std::to_string(num_qubits_)}));
+      fail(concat({"this string is for ", counted(string.size(), "qubit"), ", the circuit has ",
+                   std::to_string(num_qubits_)}));
     }
     for (std::size_t k = 0; k < string.size(); ++k) {
       put(t, string[k], order_ == PauliOrder::kFirstIsQubit0 ? k : string.size() - 1 - k);
@@ -129,8 +142,8 @@ class PauliParser {
   }
 
   // (letter qubit)+, separated by blanks or *
-  void sparse(PauliTerm& t) {
-    std::uint64_t used = 0;
+  void sparse(WidePauliTerm& t) {
+    std::vector<std::uint64_t> used;  // qubits, in ascending order
     while (is_pauli(peek())) {
       const std::size_t start = next_++;
       const char pauli = text_[start];
@@ -144,13 +157,14 @@ class PauliParser {
       }
       if (r.ec != std::errc() || qubit >= num_qubits_) {
         fail_at(source_, start,
-                concat({"this qubit is out of range: the circuit has ", std::to_string(num_qubits_),
-                        num_qubits_ == 1 ? " qubit" : " qubits"}));
+                concat({"this qubit is out of range: the circuit has ",
+                        counted(num_qubits_, "qubit")}));
       }
-      if ((used >> qubit) & 1) {
+      const auto place = std::lower_bound(used.begin(), used.end(), qubit);
+      if (place != used.end() && *place == qubit) {
         fail_at(source_, start, concat({"qubit ", std::to_string(qubit), " is named twice"}));
       }
-      used |= std::uint64_t{1} << qubit;
+      used.insert(place, qubit);
       put(t, pauli, qubit);
       next_ = static_cast<std::size_t>(r.ptr - text_.data());
       skip_blanks();
@@ -171,26 +185,26 @@ class PauliParser {
 
 }  // namespace
 
-circuit::PauliSum parse_pauli_sum(std::string_view text, const std::string& name, PauliOrder order,
-                                  std::uint32_t num_qubits) {
+circuit::WidePauliSum parse_pauli_sum(std::string_view text, const std::string& name,
+                                      PauliOrder order, std::uint32_t num_qubits) {
   return PauliParser({name, without_byte_order_mark(text)}, order, num_qubits).parse();
 }
 
-circuit::PauliSum read_pauli_file(const std::string& path, PauliOrder order,
-                                  std::uint32_t num_qubits) {
+circuit::WidePauliSum read_pauli_file(const std::string& path, PauliOrder order,
+                                      std::uint32_t num_qubits) {
   const std::string text = read_text_file(path);
   check_is_text({path, text});
   return parse_pauli_sum(text, path, order, num_qubits);
 }
 
-std::string to_text(const PauliTerm& term, PauliOrder order, std::uint32_t num_qubits) {
+std::string to_text(const WidePauliTerm& term, PauliOrder order, std::uint32_t num_qubits) {
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, term.coefficient).ptr;
   std::string text(digits, end);
   text += ' ';
   const std::size_t start = text.size();
   for (std::uint32_t q = 0; q < num_qubits; ++q) {
-    text += "IXZY"[((term.x >> q) & 1) + 2 * ((term.z >> q) & 1)];
+    text += "IXZY"[(term.has_x(q) ? 1 : 0) + (term.has_z(q) ? 2 : 0)];
   }
   if (order == PauliOrder::kLastIsQubit0) std::reverse(text.begin() + start, text.end());
   return text;

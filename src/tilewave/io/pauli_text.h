@@ -12,17 +12,17 @@
 
 namespace tilewave::io {
 
-/// Reads a sum. `name` stands in messages. Strings may act on the first `num_qubits` qubits, at
-/// most 64. Throws Error(kInput): `name:line:column: problem`, the line and a caret.
-circuit::PauliSum parse_pauli_sum(std::string_view text, const std::string& name,
-                                  circuit::PauliOrder order, std::uint32_t num_qubits);
+/// Reads a sum. `name` stands in messages. Strings act on `num_qubits` qubits at most. Throws
+/// Error(kInput): `name:line:column: problem`, the line and a caret.
+circuit::WidePauliSum parse_pauli_sum(std::string_view text, const std::string& name,
+                                      circuit::PauliOrder order, std::uint32_t num_qubits);
 
 /// The same from a file.
-circuit::PauliSum read_pauli_file(const std::string& path, circuit::PauliOrder order,
-                                  std::uint32_t num_qubits);
+circuit::WidePauliSum read_pauli_file(const std::string& path, circuit::PauliOrder order,
+                                      std::uint32_t num_qubits);
 
 /// One term as text, dense on `num_qubits` qubits: "-0.5 ZZI".
-std::string to_text(const circuit::PauliTerm& term, circuit::PauliOrder order,
+std::string to_text(const circuit::WidePauliTerm& term, circuit::PauliOrder order,
                     std::uint32_t num_qubits);
 
 }  // namespace tilewave::io

@@ -9,10 +9,15 @@ namespace {
 
 using circuit::PauliOrder;
 using circuit::PauliSum;
+using circuit::WidePauliSum;
 
 PauliSum pauli_sum(std::string_view text, PauliOrder order = PauliOrder::kLastIsQubit0,
                    std::uint32_t n = 4) {
-  return parse_pauli_sum(text, "sum", order, n);
+  PauliSum sum;
+  for (const auto& term : parse_pauli_sum(text, "sum", order, n)) {
+    sum.push_back(circuit::narrow(term));
+  }
+  return sum;
 }
 
 std::string pauli_error(std::string_view text) {
@@ -73,6 +78,23 @@ TEST(PauliText, prints_what_it_reads) {
   }
 }
 
+TEST(PauliText, strings_reach_as_far_as_the_register) {
+  const std::string dense = "X" + std::string(126, 'I') + "Y";
+  const WidePauliSum last = parse_pauli_sum(dense, "sum", PauliOrder::kLastIsQubit0, 128);
+  EXPECT_TRUE(last[0].has_x(127) && !last[0].has_z(127));
+  EXPECT_TRUE(last[0].has_x(0) && last[0].has_z(0) && !last[0].has_x(63) && !last[0].has_x(64));
+  EXPECT_EQ(to_text(last[0], PauliOrder::kLastIsQubit0, 128), "1 " + dense);
+  const WidePauliSum first =
+      parse_pauli_sum("2 Z100 Z3 + Y64", "sum", PauliOrder::kFirstIsQubit0, 101);
+  for (std::size_t q = 0; q < 200; ++q) {
+    EXPECT_EQ(first[0].has_z(q), q == 100 || q == 3) << q;
+    EXPECT_EQ(first[1].has_x(q), q == 64) << q;
+    EXPECT_EQ(first[1].has_z(q), q == 64) << q;
+  }
+  EXPECT_THROW(parse_pauli_sum("Z101", "sum", PauliOrder::kLastIsQubit0, 101), Error);
+  EXPECT_THROW(parse_pauli_sum("Z100 Z3 X100", "sum", PauliOrder::kLastIsQubit0, 101), Error);
+}
+
 TEST(PauliText, errors_point_at_their_place) {
   EXPECT_EQ(pauli_error(""), "sum:1:1: no Pauli string: write a sum such as '0.5 ZZI + 0.2 X0 Y3'");
   EXPECT_EQ(pauli_error("0.5 ZZQ"),
@@ -91,6 +113,13 @@ TEST(PauliText, errors_point_at_their_place) {
   EXPECT_EQ(pauli_error("ZZ - --2 XX"),
             "sum:1:7: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
   EXPECT_EQ(pauli_error("ZZ XX"), "sum:1:4: expected '+' or '-' between terms");
+  EXPECT_EQ(pauli_error("1e308 ZZ + 1e308 XX"),
+            "sum:1:12: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_error("1e308 ZZ - 1e308 ZZ"),
+            "sum:1:12: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_error("-1e308 ZZ\n-1e308 ZZ"),
+            "sum:2:2: the coefficients add up to more than a double holds");
+  EXPECT_EQ(pauli_sum("1e-400 ZZ + 0.5*XX + .5 * Y0")[0].coefficient, 0);
   EXPECT_EQ(pauli_error("X0 + "),
             "sum:1:6: expected a Pauli string such as 'ZZI' or 'X0 Y3' ('I' for a constant)");
 }

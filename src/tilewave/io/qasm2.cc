@@ -2,21 +2,22 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/io/expansion.h"
+#include "tilewave/io/gate_libraries.h"
 #include "tilewave/io/qasm2_gates.h"
 #include "tilewave/io/qasm2_lexer.h"
 #include "tilewave/io/qasm2_registers.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/io/source_files.h"
 
 namespace tilewave::io {
 namespace qasm2 {
 namespace {
 
-constexpr int kMaxIncludeDepth = 16;
 constexpr std::uint32_t kMaxDefinitionDepth = 1000;
-constexpr std::uint64_t kMaxOperations = 1ull << 27;  // that a program may expand to
 
 // clang-format off
 constexpr std::string_view kVersion3Words[] = {
@@ -24,13 +25,24 @@ constexpr std::string_view kVersion3Words[] = {
     "const", "int", "uint", "float", "angle", "defcal", "cal", "extern"};
 // clang-format on
 
+// What Qiskit's qelib1.inc defines, which the language lets no register be called beside it.
+// clang-format off
+constexpr std::string_view kQelib1[] = {
+    "u3", "u2", "u1", "cx", "id", "u0", "u", "p", "x", "y", "z", "h", "s", "sdg", "t", "tdg", "rx", "ry",
+    "rz", "sx", "sxdg", "cz", "cy", "swap", "ch", "ccx", "cswap", "crx", "cry", "crz", "cu1", "cp",
+    "cu3", "csx", "cu", "rxx", "rzz", "rccx", "rc3x", "c3x", "c3sqrtx", "c4x"};
+// clang-format on
+
+bool is_of_qelib1(std::string_view name) {
+  return std::find(std::begin(kQelib1), std::end(kQelib1), name) != std::end(kQelib1);
+}
+
 class Parser {
  public:
   Parser() : expander_(circuit_) {}
 
   circuit::Circuit parse(TextSource source) {
-    check_is_text(source);
-    const TextSource& kept = sources_.emplace_back(std::move(source));
+    const TextSource& kept = files_.start(std::move(source));
     program(kept);
     if (circuit_.num_qubits() == 0) {
       fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qreg q[2];'");
@@ -80,7 +92,7 @@ class Parser {
     if (word.text == "gate") return definition();
     if (word.text == "qreg") return declare(true);
     if (word.text == "creg") return declare(false);
-    if (word.text == "include") return include(word);
+    if (word.text == "include") return include();
     if (word.text == "opaque") return opaque();
     if (word.text == "OPENQASM") {
       lexer_->fail(word, "the version must be the first statement of a file");
@@ -90,25 +102,32 @@ class Parser {
 
   void semicolon() { lexer_->expect(TokenKind::kSemicolon, "';'"); }
 
-  void include(const Token& word) {
+  void include() {
     const Token file = lexer_->expect(TokenKind::kString, "the name of a file in quotes");
     semicolon();
-    if (file.text == "qelib1.inc") return;  // rows of the gate table
-    if (++include_depth_ > kMaxIncludeDepth) {
-      lexer_->fail(word, "files include each other more than 16 deep");
+    if (file.text == "qelib1.inc" || file.text == "hqslib1.inc") {  // rows of the gate table
+      has_library_ = true;
+      if (file.text == "hqslib1.inc") built_in(kHqslib1Gates);
+      return;
     }
-    const std::string path = path_beside(lexer_->source().name, file.text);
+    const TextSource* source = nullptr;
     try {
-      texts_.push_back(read_text_file(path));
+      source = &files_.enter(lexer_->source(), file.text);
     } catch (const Error& error) {
+      if (std::string_view(error.what()).find('\n') != std::string_view::npos) throw;
       lexer_->fail(file, error.what());
     }
-    const TextSource& source = sources_.emplace_back(TextSource{path, texts_.back()});
-    if (!source.text.empty()) {
-      check_is_text(source);
-      program(source);
-    }
-    --include_depth_;
+    program(*source);
+    files_.leave();
+  }
+
+  // Definitions of a library, whose names are as its makers chose them.
+  void built_in(std::string_view text) {
+    const TextSource& source = libraries_.emplace_back(TextSource{"built-in gates", text});
+    const bool noted = notes_.count("name") > 0;
+    notes_.insert("name");
+    program(source);
+    if (!noted) notes_.erase("name");
   }
 
   void declare(bool quantum) {
@@ -116,18 +135,30 @@ class Parser {
     if (registers_.contains(name.text)) {
       lexer_->fail(name, concat({"the register '", name.text, "' is declared twice"}));
     }
+    if (scope_.is_own(name.text)) {
+      lexer_->fail(name,
+                   concat({"'", name.text, "' is a gate: choose another name for the register"}));
+    }
+    hides_gates_ |= scope_.find(name.text) != nullptr;
+    if (has_library_ && is_of_qelib1(name.text)) {
+      note(name, "gate name",
+           concat({"'", name.text,
+                   "' is a gate of qelib1.inc as well: here it is the register, other "
+                   "programs may refuse it"}));
+    }
     lexer_->expect(TokenKind::kLeftBracket, "'['");
     const Token size = lexer_->expect(TokenKind::kInteger, "a register's size");
     lexer_->expect(TokenKind::kRightBracket, "']'");
     semicolon();
     const std::uint64_t used = quantum ? circuit_.num_qubits() : circuit_.num_clbits();
     const std::uint64_t count = small_integer(size.text, kMaxRegisterBits);
-    if (count == 0) lexer_->fail(size, "a register needs at least one bit");
+    if (count == 0 && quantum) lexer_->fail(size, "a register needs at least one qubit");
     if (used + count > kMaxRegisterBits) {
       lexer_->fail(size, concat({"too many ", (quantum ? "qubits" : "classical bits"),
                                  ": a program may declare ", std::to_string(kMaxRegisterBits)}));
     }
     const auto n = static_cast<std::uint32_t>(count);
+    if (n == 0) return registers_.add({quantum, 0, 0, name.text});  // as exporters write them
     const std::uint32_t first = quantum ? circuit_.add_qreg(std::string(name.text), n)
                                         : circuit_.add_creg(std::string(name.text), n);
     registers_.add({quantum, first, n, name.text});
@@ -139,10 +170,16 @@ class Parser {
     const Operand to = registers_.operand(*lexer_, false);
     semicolon();
     const std::uint32_t count = from.whole ? from.reg->size : 1;
-    if (from.whole != to.whole || (from.whole && from.reg->size != to.reg->size)) {
-      lexer_->fail(to.at, concat({"measure needs as many classical bits as qubits: ", from.text(),
-                                  " has ", std::to_string(count), ", ", to.text(), " has ",
-                                  std::to_string(to.whole ? to.reg->size : 1)}));
+    if (from.whole != to.whole) {
+      const Operand &reg = from.whole ? from : to, &bit = from.whole ? to : from;
+      lexer_->fail(to.at, concat({"measure takes two registers or two single bits: '", reg.text(),
+                                  "' is a register, '", bit.text(), "' is not"}));
+    }
+    if (from.whole && from.reg->size != to.reg->size) {
+      lexer_->fail(to.at, concat({"measure needs as many classical bits as qubits: '", from.text(),
+                                  "' has ", counted(count, "qubit"), ", '", to.text(), "' has ",
+                                  counted(to.reg->size, "bit"),
+                                  " (declare them with one size, or measure single bits)"}));
     }
     charge(from.at, count);
     for (std::uint32_t k = 0; k < count && !never_; ++k) {
@@ -175,7 +212,7 @@ class Parser {
     circuit::Condition condition{reg.first, reg.size, big_integer(value.text, reg.size / 64 + 1)};
     never_ = !fits(condition.value, reg.size);
     condition.value.resize((reg.size + 63) / 64);
-    if (!never_) expander_.condition = condition_index(std::move(condition));
+    if (!never_ && reg.size > 0) expander_.condition = condition_index(std::move(condition));
 
     const Token word = lexer_->expect(TokenKind::kIdentifier, "a gate, measure or reset");
     if (const Callable* gate = scope_.find(word.text)) {
@@ -217,14 +254,17 @@ class Parser {
       operands_.clear();
     semicolon();
     check_counts(name, gate, params_.size(), operands_.size());
+    if (hides_gates_ && registers_.contains(name.text)) {
+      lexer_->fail(name, concat({"'", name.text, "' is a register here, not a gate"}));
+    }
+    if (gate.is_opaque() && name.text == "delay") return;  // nothing waits
     if (gate.is_opaque()) {
       lexer_->fail(name, concat({"gate '", name.text,
                                  "' is opaque: give it a body with 'gate' before using it"}));
     }
     const std::uint32_t count = broadcast_size(name);
-    charge(name, static_cast<std::uint64_t>(count) > kMaxOperations / cost_of(gate)
-                     ? kMaxOperations + 1
-                     : count * cost_of(gate));
+    charge(name, saturating_multiply(count, cost_of(gate)));
+    if (!has_library_) note_library(name, gate);
     if (never_) return;
     for (std::uint32_t k = 0; k < count; ++k) {
       qubits_.clear();
@@ -240,8 +280,8 @@ class Parser {
                     std::size_t num_qubits) const {
     const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
       if (has == takes) return;
-      lexer_->fail(name, concat({"gate '", name.text, "' takes ", std::to_string(takes), " ", what,
-                                 (takes == 1 ? "" : "s"), ", not ", std::to_string(has)}));
+      lexer_->fail(name, concat({"gate '", name.text, "' takes ", counted(takes, what), ", not ",
+                                 std::to_string(has)}));
     };
     check(num_params, gate.num_params, "parameter");
     check(num_qubits, gate.num_qubits, "qubit");
@@ -263,7 +303,7 @@ class Parser {
       if (!o.whole) continue;
       if (whole && whole->reg->size != o.reg->size) {
         lexer_->fail(o.at, concat({"registers of different sizes in one call: ", whole->text(),
-                                   " has ", std::to_string(whole->reg->size), " qubits, ", o.text(),
+                                   " has ", counted(whole->reg->size, "qubit"), ", ", o.text(),
                                    " has ", std::to_string(o.reg->size)}));
       }
       whole = &o;
@@ -291,11 +331,24 @@ class Parser {
 
   // Counts the operations a statement expands to before any of them exists.
   void charge(const Token& at, std::uint64_t operations) {
-    num_operations_ = saturating_add(num_operations_, operations);
-    if (num_operations_ > kMaxOperations) {
-      lexer_->fail(at, concat({"the program expands to more than ", std::to_string(kMaxOperations),
-                               " operations"}));
-    }
+    if (expansion_.charge_operations(operations)) return;
+    fail_at(lexer_->source(), at.offset, expansion_.problem(), expansion_.code());
+  }
+
+  // Gates of the table need no include to be known, but those who wrote the language want one.
+  void note_library(const Token& name, const Callable& gate) {
+    if (!gate.table || name.text == "U" || name.text == "CX") return;
+    has_library_ = true;
+    note(name, "library",
+         concat({"gate '", name.text,
+                 "' is known here without an include: elsewhere the program "
+                 "needs include \"qelib1.inc\";"}));
+  }
+
+  // A warning of its kind, once a program.
+  void note(const Token& at, const char* kind, const std::string& text) {
+    if (!notes_.insert(kind).second) return;
+    circuit_.add_note(printable(concat({"line ", std::to_string(at.line), ": ", text})));
   }
 
   void finish(circuit::Op& op) const {
@@ -309,6 +362,12 @@ class Parser {
     if (!is_free_name(name.text)) {
       lexer_->fail(
           name, concat({"'", name.text, "' cannot name ", what, ": it is a word of the language"}));
+    }
+    if (name.text[0] < 'a' || name.text[0] > 'z') {
+      note(name, "name",
+           concat({"'", name.text,
+                   "' is read, but names of OpenQASM 2 start with a small letter: "
+                   "other programs may refuse it"}));
     }
     return name;
   }
@@ -324,6 +383,9 @@ class Parser {
     h.name = new_name("a gate");
     if (scope_.is_own(h.name.text)) {
       lexer_->fail(h.name, concat({"gate '", h.name.text, "' is defined twice"}));
+    }
+    if (registers_.contains(h.name.text)) {
+      lexer_->fail(h.name, concat({"'", h.name.text, "' is a register: choose another name"}));
     }
     const auto list = [&](std::vector<std::string_view>& names, const char* what) {
       do {
@@ -369,7 +431,7 @@ class Parser {
       if (d.depth > kMaxDefinitionDepth) {
         lexer_->fail(word, "gate definitions are nested more than 1000 deep");
       }
-      d.body.push_back(std::move(body));
+      if (!body.gate || !body.gate->is_opaque()) d.body.push_back(std::move(body));
     }
     scope_.define(h.name.text, static_cast<std::uint32_t>(h.params.size()),
                   static_cast<std::uint32_t>(h.qubits.size()), std::move(d));
@@ -388,7 +450,7 @@ class Parser {
         lexer_->fail(word, concat({"'", word.text, "' cannot stand in a gate definition"}));
       }
       if (!body.gate) fail_unknown_gate(word);
-      if (body.gate->is_opaque()) {
+      if (body.gate->is_opaque() && word.text != "delay") {
         lexer_->fail(word, concat({"gate '", word.text,
                                    "' is opaque: give it a body with 'gate' before using it"}));
       }
@@ -427,12 +489,14 @@ class Parser {
   Expander expander_;
   GateScope scope_;
   Lexer* lexer_ = nullptr;
-  std::deque<TextSource> sources_;  // views into these live in scope_ and registers_
-  std::deque<std::string> texts_;
+  std::deque<TextSource> libraries_;
+  SourceFiles files_;  // views into these live in scope_ and registers_
   RegisterScope registers_;
-  int include_depth_ = 0;
+  bool has_library_ = false;                    // an include of standard gates
+  bool hides_gates_ = false;                    // a register has the name of a gate
+  std::unordered_set<std::string_view> notes_;  // kinds of those said so far
   bool never_ = false;  // inside an if whose number does not fit its register
-  std::uint64_t num_operations_ = 0;
+  Expansion expansion_;
   std::vector<double> params_;  // of the call under way
   std::vector<Operand> operands_;
   std::vector<circuit::Qubit> qubits_;

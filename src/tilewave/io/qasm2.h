@@ -22,9 +22,8 @@ namespace tilewave::io {
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name);
 
 /// Prints a circuit as OpenQASM 2; reading it gives the same operations and printing those the same
-/// text. Angles are the
-/// shortest text that reads back to the same number. Throws Error(kInput) for what the language
-/// cannot say: matrices and controls that no gate of the table has.
+/// text. Angles are the shortest text that reads back to the same number. Throws Error(kInput) for
+/// what the language cannot say: matrices and controls that no gate of the table has.
 std::string to_qasm2(const circuit::Circuit& circuit);
 
 }  // namespace tilewave::io

@@ -8,7 +8,7 @@
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/text_source.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm2_error_test {
 namespace {
 
 std::string whole_error(const std::string& text) {
@@ -77,11 +77,12 @@ TEST(Qasm2Error, one_message_for_each_mistake) {
       {"qreg q[1];creg c[1];measure q->q;",
        "1:32: 'q' is a quantum register, a classical one is needed"},
       {"qreg q[2];creg c[3];measure q->c;",
-       "1:32: measure needs as many classical bits as qubits: q has 2, c has 3"},
+       "1:32: measure needs as many classical bits as qubits: 'q' has 2 qubits, 'c' has 3 bits "
+       "(declare them with one size, or measure single bits)"},
       {"qreg q[2];creg c[2];measure q[0]->c;",
-       "1:35: measure needs as many classical bits as qubits: q[0] has 1, c has 2"},
+       "1:35: measure takes two registers or two single bits: 'c' is a register, 'q[0]' is not"},
       {"qreg q[1];creg q[1];", "1:16: the register 'q' is declared twice"},
-      {"qreg q[0];", "1:8: a register needs at least one bit"},
+      {"qreg q[0];", "1:8: a register needs at least one qubit"},
       {"qreg q[9223372036854775808];", "1:8: too many qubits: a program may declare 1048576"},
       {"qreg q[1];creg c[1048577];",
        "1:18: too many classical bits: a program may declare 1048576"},
@@ -266,4 +267,4 @@ TEST(Qasm2Fuzz, mutated_programs_parse_or_give_one_positioned_error) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm2_error_test

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,12 +40,6 @@ struct Definition {
   std::uint64_t cost = 1;   ///< calls that one use expands to, saturating
   std::uint32_t depth = 1;  ///< nesting of definitions
 };
-
-constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  return a > std::numeric_limits<std::uint64_t>::max() - b
-             ? std::numeric_limits<std::uint64_t>::max()
-             : a + b;
-}
 
 /// Calls of a use of this gate, itself included.
 inline std::uint64_t cost_of(const Callable& gate) {

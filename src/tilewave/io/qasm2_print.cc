@@ -5,6 +5,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/qasm2_gates.h"
 #include "tilewave/io/text_source.h"
@@ -73,7 +74,9 @@ class Printer {
     out_ = "OPENQASM 2.0;\ninclude \"qelib1.inc\";\n";
     for (const Register& r : qregs_) declare("qreg ", r);
     for (const Register& r : cregs_) declare("creg ", r);
+    InterruptCounter now_and_then(1024);
     for (const Op& op : circuit_.ops()) {
+      now_and_then.step();
       switch (op.kind) {
         case OpKind::kGate:
           gate(op);

@@ -39,10 +39,11 @@ Operand RegisterScope::operand(Lexer& lexer, bool quantum) const {
   lexer.expect(TokenKind::kRightBracket, "']'");
   const std::uint64_t value = small_integer(index.text, kMaxRegisterBits);
   if (value >= o.reg->size) {
-    const std::string size = std::to_string(o.reg->size), last = std::to_string(o.reg->size - 1);
-    lexer.fail(index, concat({"index ", index.text.substr(0, 40), " is out of range: register '",
-                              o.reg->name, "' has ", size, quantum ? " qubit" : " classical bit",
-                              o.reg->size == 1 ? "" : concat({"s, 0 to ", last})}));
+    const std::uint32_t size = o.reg->size;
+    lexer.fail(index,
+               concat({"index ", index.text.substr(0, 40), " is out of range: register '",
+                       o.reg->name, "' has ", counted(size, quantum ? "qubit" : "classical bit"),
+                       size > 1 ? concat({", 0 to ", std::to_string(size - 1)}) : ""}));
   }
   o.index = static_cast<std::uint32_t>(value);
   return o;

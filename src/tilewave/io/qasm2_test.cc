@@ -12,7 +12,7 @@
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/circuit/random_circuit.h"
 
-namespace tilewave::io {
+namespace tilewave::io::qasm2_test {
 namespace {
 
 using circuit::Circuit;
@@ -104,7 +104,7 @@ TEST(Qasm2, version_and_include_are_optional_and_registers_may_follow_gates) {
   EXPECT_EQ(listing(parse("qreg q[1]; U(0,0,pi) q[0]; qreg r[1]; CX q[0],r[0];")),
             "u(0,0,3.14159) 0\ncx 0,1\n");
   EXPECT_EQ(listing(parse("\xEF\xBB\xBF"
-                          "OPENQASM 2;qreg h[1];h h;")),
+                          "OPENQASM 2;qreg a[1];h a;")),
             "h 0\n");
 }
 
@@ -289,4 +289,4 @@ TEST(Qasm2Print, says_what_it_can_of_further_controls) {
 }
 
 }  // namespace
-}  // namespace tilewave::io
+}  // namespace tilewave::io::qasm2_test

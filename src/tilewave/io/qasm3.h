@@ -15,8 +15,9 @@
 // A while loop whose end depends on a measurement becomes jumps of the circuit, with the variables
 // that it writes in classical bits (qasm3_loops.cc). Times are read and checked, and nothing waits.
 //
-// Not read: pulse-level parts (cal, defcal, durationof), extern, arrays, complex numbers, and
-// angles and indices that depend on a measurement.
+// Refused: the pulse level (cal, defcal, durationof), extern, complex numbers, and what has to be
+// known before the circuit runs, such as sizes and numbers of controls, where it depends on a
+// measurement (docs/openqasm3.md lists all of it).
 #pragma once
 
 #include <map>
@@ -27,15 +28,13 @@
 
 namespace tilewave::io {
 
-/// Values of a program's `input` declarations.
-using ProgramInputs = std::map<std::string, double>;
+/// Values of a program's `input` declarations, as text: a number or an expression (`pi/2`), `true`
+/// or `false`, a row of bits (`0101` for bit[4], `"0101"` also for angle[4]), a time (`100ns`).
+using ProgramInputs = std::map<std::string, std::string>;
 
 /// Reads a program. `file_name` stands in messages; includes are looked up beside it. Throws
 /// Error(kInput): `file:line:column: problem`, the line and a caret.
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs = {});
-
-/// True when the text starts with `OPENQASM 3`, after blanks and comments.
-bool is_qasm3(std::string_view text);
 
 }  // namespace tilewave::io

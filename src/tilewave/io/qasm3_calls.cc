@@ -6,6 +6,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/inverse.h"
+#include "tilewave/io/gate_libraries.h"
 #include "tilewave/io/qasm3_interpreter.h"
 #include "tilewave/io/qasm3_modifiers.h"
 
@@ -16,24 +17,30 @@ using circuit::Circuit;
 using circuit::GateId;
 using circuit::Qubit;
 
-constexpr int kMaxCallDepth = 200;
-
-// The phase that OpenQASM 3 gives a gate beyond its row of the table.
-double extra_phase(GateId id, std::string_view name, const std::vector<double>& p) {
-  if (id == GateId::kU && name == "U") return p[0] / 2;
-  if (id == GateId::kU3) return -(p[1] + p[2]) / 2;
-  if (id == GateId::kU2) return -(p[0] + p[1]) / 2;
-  return 0;
+// The phase that OpenQASM 3 gives a gate beyond its row of the table: U, u3 and u2 have one.
+bool has_phase(GateId id, std::string_view name) {
+  return (id == GateId::kU && name == "U") || id == GateId::kU3 || id == GateId::kU2;
+}
+double extra_phase(GateId id, const std::vector<double>& p) {
+  return id == GateId::kU ? p[0] / 2 : id == GateId::kU3 ? -(p[1] + p[2]) / 2 : -(p[0] + p[1]) / 2;
 }
 
-// Whether a return stands inside of a statement, where a condition may be before it.
-bool returns_inside(const Block& body, bool is_inside = false) {
-  return std::any_of(body.begin(), body.end(), [&](const auto& s) {
-    if (s->kind == StmtKind::kReturn) return is_inside;
-    return returns_inside(s->body, true) || returns_inside(s->otherwise, true) ||
-           std::any_of(s->cases.begin(), s->cases.end(),
-                       [](const Case& c) { return returns_inside(c.body, true); });
-  });
+// A gate of Braket's dialect, or null.
+std::shared_ptr<const Definition> find_braket_gate(std::string_view name) {
+  using Gates = std::unordered_map<std::string_view, std::shared_ptr<const Definition>>;
+  static const Gates kGates = [] {
+    static const TextSource kSource{"built-in gates", kBraketGates};
+    Lexer lexer(kSource);
+    Parser parser(lexer);
+    Gates all;
+    while (!parser.at_end()) {
+      const auto definition = parser.statement().definition;
+      all.emplace(definition->name.text, definition);
+    }
+    return all;
+  }();
+  const auto it = kGates.find(name);
+  return it == kGates.end() ? nullptr : it->second;
 }
 
 }  // namespace
@@ -47,27 +54,60 @@ const Interpreter::Gate* Interpreter::lookup(std::string_view name) {
   if (fresh) {
     if (const auto* info = circuit::find_gate(circuit::Language::kQasm, name)) {
       it->second = Gate{info, nullptr, static_cast<std::size_t>(info->num_params),
-                        static_cast<std::size_t>(info->num_controls + info->num_targets)};
+                        static_cast<std::size_t>(info->num_controls + info->num_targets),
+                        has_phase(info->id, name)};
+    } else if (const auto definition = find_braket_gate(name)) {
+      it->second = Gate{nullptr, definition, definition->params.size(), definition->qubits.size()};
     }
   }
   return it->second ? &*it->second : nullptr;
 }
 
 const Interpreter::Gate& Interpreter::find_gate(const Token& name) {
+  const bool may_be_hidden = !hidden_gates_.empty() && memory_.is_global();
+  if (may_be_hidden && hidden_gates_.count(name.text)) fail_no_gate(name);
   const Gate* gate = lookup(name.text);
-  if (!gate) {
-    std::vector<std::string_view> known;
-    for (const auto& [key, own] : gates_) known.push_back(key);
-    for (const auto& [key, definition] : subroutines_) known.push_back(key);
-    for (const circuit::GateInfo& g : circuit::gate_table()) {
-      known.push_back(g.qasm.substr(0, g.qasm.find(' ')));
-    }
-    for (const std::string_view word : {"measure", "reset", "barrier", "qubit", "bit", "gate"}) {
-      known.push_back(word);
-    }
-    fail(name, concat({"unknown gate '", name.text, "'", did_you_mean_gate(name.text, known)}));
-  }
+  if (!gate) fail_no_gate(name);
   return *gate;
+}
+
+void Interpreter::fail_no_gate(const Token& name) {
+  const std::string_view n = name.text;
+  if (subroutines_.count(n)) {
+    fail(name, concat({"'", n,
+                       "' is a subroutine, not a gate: its qubits stand with its other "
+                       "arguments, '",
+                       n, "(...)', without modifiers"}));
+  }
+  for (const std::string_view word : {"measure", "reset", "barrier", "delay", "nop"}) {
+    if (n == word) fail(name, concat({"'", n, "' is no gate: it has no modifiers"}));
+  }
+  if (const Variable* v = memory_.find(n)) {
+    const char* what = v->kind == Variable::Kind::kQubits ? "qubits"
+                       : v->kind == Variable::Kind::kBits ? "bits"
+                                                          : "a value";
+    fail(name, concat({"'", n, "' names ", what, " here, not a gate"}));
+  }
+  std::vector<std::string_view> known;
+  for (const auto& [key, own] : gates_) known.push_back(key);
+  for (const auto& [key, definition] : subroutines_) known.push_back(key);
+  for (const circuit::GateInfo& g : circuit::gate_table()) {
+    known.push_back(g.qasm.substr(0, g.qasm.find(' ')));
+  }
+  for (const std::string_view word : {"measure", "reset", "barrier", "qubit", "bit", "gate"}) {
+    known.push_back(word);
+  }
+  fail(name, concat({"unknown gate '", n, "'", did_you_mean_gate(n, known)}));
+}
+
+// Gates of the table need no include to be known, but those who wrote the language want one.
+void Interpreter::note_library(const Token& name, GateId id) {
+  if (id == GateId::kGlobalPhase || (id == GateId::kU && name.text == "U")) return;
+  has_library_ = true;
+  note(name, "library",
+       concat({"gate '", name.text,
+               "' is known here without an include: elsewhere the program needs "
+               "include \"stdgates.inc\";"}));
 }
 
 // Numbers, names and + - * / of real numbers, without tables; whatever else is evaluated in full.
@@ -79,7 +119,7 @@ std::optional<double> Interpreter::plain_real(const Expr& e) {
       if (e.op == "pi") return std::numbers::pi;
       const Variable* v = memory_.find(e.op);
       const bool known = v && v->kind == Variable::Kind::kValue && v->value.is_known() &&
-                         (v->value.base == Base::kFloat || v->value.base == Base::kAngle);
+                         v->value.is_real() && v->value.base != Base::kDuration;
       return known ? std::optional(v->value.cells[0].d) : std::nullopt;
     }
     case ExprKind::kUnary: {
@@ -87,22 +127,33 @@ std::optional<double> Interpreter::plain_real(const Expr& e) {
       return a ? std::optional(-*a) : std::nullopt;
     }
     case ExprKind::kBinary: {
-      if (e.op.size() != 1) return std::nullopt;
-      // one of them may be an integer
-      const Expr &left = *e.args[0], &right = *e.args[1];
-      if (left.kind == ExprKind::kInteger && right.kind == ExprKind::kInteger) return std::nullopt;
+      // one of the first two may be an integer
+      if (e.args[0]->kind == ExprKind::kInteger && e.args[1]->kind == ExprKind::kInteger) {
+        return std::nullopt;
+      }
       const auto number = [&](const Expr& part) {
         if (part.kind == ExprKind::kInteger)
           return std::optional(static_cast<double>(part.integer));
         return plain_real(part);
       };
-      const auto a = number(left), b = number(right);
-      if (!a || !b) return std::nullopt;
-      const double x = *a, y = *b;
-      const char op = e.op[0];
-      if (op != '+' && op != '-' && op != '*' && (op != '/' || y == 0)) return std::nullopt;
-      const double value = op == '+' ? x + y : op == '-' ? x - y : op == '*' ? x * y : x / y;
-      return std::isfinite(value) ? std::optional(value) : std::nullopt;
+      std::optional<double> x = number(*e.args[0]);
+      for (std::size_t k = 0; x && k < e.links.size(); ++k) {
+        const auto y = number(*e.args[k + 1]);
+        const std::string_view op = e.links[k].text;
+        if (!y || op.size() != 1) return std::nullopt;
+        if (op[0] == '+') {
+          *x += *y;
+        } else if (op[0] == '-') {
+          *x -= *y;
+        } else if (op[0] == '*') {
+          *x *= *y;
+        } else if (op[0] == '/' && *y != 0) {
+          *x /= *y;
+        } else {
+          return std::nullopt;
+        }
+      }
+      return x && std::isfinite(*x) ? x : std::nullopt;
     }
     default:
       return std::nullopt;
@@ -118,12 +169,17 @@ Interpreter::Angles Interpreter::angles(const std::vector<ExprPtr>& args) {
       out.numbers.push_back(*plain);
       continue;
     }
+    lost_.reset();
     Value v = evaluate(*a);
+    note_lost_fraction();
     if (v.base == Base::kDuration) fail(a->at, "a time is no angle");
+    try {
+      v = cast(v, v.is_real() ? v.base : Base::kAngle, v.is_real() ? v.width : 0);
+    } catch (const ValueError& error) {
+      fail(a->at, error.problem);
+    }
     const bool same = v.is_same();
-    out.numbers.push_back(!same         ? 0
-                          : v.is_real() ? v.cells[0].d
-                                        : static_cast<double>(v.cells[0].i));
+    out.numbers.push_back(same ? v.cells[0].d : 0);
     if (same) continue;
     computed.emplace_back(out.numbers.size() - 1, std::move(v));
     keeps.emplace_back(memory_, computed.back().second);
@@ -137,7 +193,7 @@ Interpreter::Angles Interpreter::angles(const std::vector<ExprPtr>& args) {
 std::size_t Interpreter::num_controls(const Modifier& m) {
   if (m.kind == ModifierKind::kInv || m.kind == ModifierKind::kPow) return 0;
   if (!m.argument) return 1;
-  const std::int64_t n = known_integer(m.argument, "a number of controls");
+  const std::int64_t n = known_size(m.argument, "a number of controls");
   if (n < 1 || n > 64) fail(m.argument->at, "a gate can have 1 to 64 controls");
   return static_cast<std::size_t>(n);
 }
@@ -149,13 +205,13 @@ void Interpreter::finish_from(std::size_t first, std::uint32_t line) {
 
 void Interpreter::apply(const Token& at, const Gate& gate, const std::vector<double>& params,
                         std::span<const Qubit> qubits) {
-  charge(at, 1);
+  charge_operations(at, 1);
   if (gate.table) {
+    if (!has_library_) note_library(at, gate.table->id);
     const std::size_t first = out_->ops().size();
     out_->add_gate(gate.table->id, qubits, params);
-    const double phase = out_ == &circuit_ ? 0 : extra_phase(gate.table->id, at.text, params);
-    if (phase != 0) out_->add_gate(GateId::kGlobalPhase, {}, {&phase, 1});
     finish_from(first, at.line);
+    if (gate.has_phase) add_phase(extra_phase(gate.table->id, params), at.line);
     return;
   }
   std::vector<Value> values;
@@ -163,15 +219,33 @@ void Interpreter::apply(const Token& at, const Gate& gate, const std::vector<dou
   apply_definition(at, *gate.definition, values, qubits);
 }
 
+void Interpreter::add_phase(double angle, std::uint32_t line) {
+  if (out_ == &circuit_ && memory_.terms().empty() && running_loops_ == 0) {
+    phase_ += angle;
+    return;
+  }
+  const std::size_t first = out_->ops().size();
+  out_->add_gate(GateId::kGlobalPhase, {}, {&angle, 1});
+  finish_from(first, line);
+}
+
+void Interpreter::write_phase() {
+  const double angle = std::remainder(std::exchange(phase_, 0), 2 * std::numbers::pi);
+  if (angle != 0) circuit_.add_gate(GateId::kGlobalPhase, {}, {&angle, 1});
+}
+
 void Interpreter::apply_definition(const Token& at, const Definition& d,
                                    std::span<const Value> params, std::span<const Qubit> qubits) {
+  if (!has_library_ && find_braket_gate(at.text)) has_library_ = true;  // that dialect needs none
   if (++call_depth_ > kMaxCallDepth) fail(at, "gates call each other more than 200 deep");
+  check_steps(at, d.least_steps);
   const bool was_gate = in_gate_;
   in_gate_ = true;
   const std::size_t frame = memory_.push_frame();
   for (std::size_t k = 0; k < params.size(); ++k) {
     Variable v;
-    v.base = Base::kAngle, v.is_const = true, v.value = cast(params[k], Base::kAngle, 64);
+    v.base = Base::kAngle, v.width = 0, v.is_const = true;
+    v.value = cast(params[k], Base::kAngle, 0);
     memory_.declare(d.params[k].name.text, std::move(v));
   }
   for (std::size_t k = 0; k < qubits.size(); ++k) {
@@ -183,6 +257,29 @@ void Interpreter::apply_definition(const Token& at, const Definition& d,
   memory_.pop_frame(frame);
   in_gate_ = was_gate;
   --call_depth_;
+}
+
+double Interpreter::known_power(const Modifier& m) {
+  const Value k = known(*m.argument, "a power");
+  if (k.base == Base::kDuration || k.base == Base::kAngle)
+    fail(m.argument->at, "a power is a number");
+  return cast(k, Base::kFloat, 64).cells[0].d;
+}
+
+// Counts the operations of every modifier before the first is applied: powers multiply each other.
+void Interpreter::charge_modifiers(const Stmt& s, std::uint64_t operations) {
+  std::uint64_t most = 1, all = 0;
+  for (auto m = s.modifiers.rbegin(); m != s.modifiers.rend(); ++m) {
+    if (m->kind == ModifierKind::kPow) {
+      const double k = known_power(*m);
+      const auto times = static_cast<std::uint64_t>(std::min(std::abs(k), 1e18));
+      operations = k == std::floor(k) ? saturating_multiply(operations, times) : 1;
+    }
+    most = std::max(most, operations);
+    all = saturating_add(all, most);
+    check_steps(m->at, all);
+  }
+  charge_operations(s.name, all);
 }
 
 // The gate under its modifiers as a circuit on controls, then its own qubits.
@@ -198,13 +295,13 @@ Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const Angles& par
     apply_at_run(s.name, gate, params.values, own);
   }
   out_ = outer;
+  charge_modifiers(s, inner.ops().size());
   for (auto m = s.modifiers.rbegin(); m != s.modifiers.rend(); ++m) {
     try {
       if (m->kind == ModifierKind::kInv) {
         inner = circuit::inverse(inner);
       } else if (m->kind == ModifierKind::kPow) {
-        const Value k = known(m->argument, "a power");
-        inner = power(inner, k.is_real() ? k.cells[0].d : static_cast<double>(k.cells[0].i));
+        inner = power(inner, known_power(*m));
       } else {
         const bool ones = m->kind == ModifierKind::kCtrl;
         inner = controlled(inner, static_cast<std::uint32_t>(num_controls(*m)),
@@ -219,7 +316,7 @@ Circuit Interpreter::modified(const Stmt& s, const Gate& gate, const Angles& par
 }
 
 void Interpreter::call(const Stmt& s) {
-  const bool is_subroutine = subroutines_.count(s.name.text) > 0;
+  const bool is_subroutine = !subroutines_.empty() && subroutines_.count(s.name.text) > 0;
   if (is_subroutine && s.operands.empty() && s.modifiers.empty()) {
     try {
       call_subroutine(s.name, s.args);
@@ -228,6 +325,7 @@ void Interpreter::call(const Stmt& s) {
     }
     return;
   }
+  if (is_subroutine) fail_no_gate(s.name);
   const Gate& gate = find_gate(s.name);
   const Angles params = angles(s.args);
   std::size_t num_qubits = gate.num_qubits;
@@ -235,8 +333,7 @@ void Interpreter::call(const Stmt& s) {
   const auto check = [&](std::size_t has, std::size_t takes, const char* what) {
     if (has == takes) return;
     fail(s.name, concat({"gate '", s.name.text, s.modifiers.empty() ? "'" : "' with its modifiers",
-                         " takes ", std::to_string(takes), " ", what, (takes == 1 ? "" : "s"),
-                         ", not ", std::to_string(has)}));
+                         " takes ", counted(takes, what), ", not ", std::to_string(has)}));
   };
   check(params.numbers.size(), gate.num_params, "parameter");
   check(s.operands.size(), num_qubits, "qubit");
@@ -246,8 +343,8 @@ void Interpreter::call(const Stmt& s) {
 
   const bool has_root = std::any_of(s.modifiers.begin(), s.modifiers.end(), [&](const Modifier& m) {
     if (m.kind != ModifierKind::kPow) return false;
-    const Value k = known(m.argument, "a power");
-    return k.is_real() && k.cells[0].d != std::floor(k.cells[0].d);
+    const double k = known_power(m);
+    return k != std::floor(k);
   });
   if (has_root && !params.values.empty() && out_ == &circuit_) {
     call_in_cases(s, gate, params);
@@ -293,7 +390,7 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
            concat({"gate '", s.name.text, "' names a qubit twice: use distinct qubits"}));
     }
     if (!s.modifiers.empty()) {
-      charge(s.name, inner.ops().size());
+      charge_operations(s.name, inner.ops().size());
       const std::size_t first = out_->ops().size();
       append_mapped(inner, qubits, *out_);
       finish_from(first, s.name.line);
@@ -303,94 +400,6 @@ void Interpreter::broadcast(const Stmt& s, const Gate& gate, const Angles& param
       apply_at_run(s.name, gate, params.values, qubits);
     }
   }
-}
-
-Value Interpreter::call_once(const Token& at, const std::vector<ExprPtr>& args) {
-  if (in_gate_) fail(at, "a gate cannot call a subroutine");
-  const Definition& d = *subroutines_.at(at.text);
-  if (args.size() != d.params.size()) {
-    fail(at, concat({"'", at.text, "' takes ", std::to_string(d.params.size()), " argument",
-                     (d.params.size() == 1 ? "" : "s"), ", not ", std::to_string(args.size())}));
-  }
-  std::vector<Variable> values;
-  for (std::size_t k = 0; k < args.size(); ++k) {
-    const Parameter& p = d.params[k];
-    if (p.type.is_array) {
-      values.push_back(array_argument(p, *args[k]));
-      continue;
-    }
-    Variable v;
-    v.base = p.type.base;
-    const int given = width_of(p.type, 0);
-    if (v.base == Base::kQubit) {
-      const Wires w = qubits(*args[k]);
-      const std::size_t wants = given ? static_cast<std::size_t>(given) : 1;
-      if (w.ids.size() != wants) {
-        fail(args[k]->at,
-             concat({"'", p.name.text, "' takes ", std::to_string(wants), " qubit",
-                     (wants == 1 ? "" : "s"), ", not ", std::to_string(w.ids.size())}));
-      }
-      v.kind = Variable::Kind::kQubits;
-      v.wires = w.ids;
-      v.is_array = given > 0;
-    } else {
-      v.width = given ? given : v.base == Base::kBit ? 1 : 64;
-      try {
-        v.value = cast(evaluate(*args[k]), v.base, v.width);
-      } catch (const ValueError& error) {
-        fail(args[k]->at, error.problem);
-      }
-    }
-    values.push_back(std::move(v));
-  }
-  if (++call_depth_ > kMaxCallDepth) fail(at, "subroutines call each other more than 200 deep");
-  const std::size_t frame = memory_.push_frame();
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    if (memory_.declared_here(d.params[k].name.text)) {
-      fail(d.params[k].name, concat({"the name '", d.params[k].name.text, "' is used twice"}));
-    }
-    memory_.declare(d.params[k].name.text, std::move(values[k]));
-  }
-  const bool was_subroutine = in_subroutine_;
-  std::vector<Loop> outer_loops;
-  outer_loops.swap(loops_);
-  in_subroutine_ = true;
-  Call outer = std::exchange(call_, Call{memory_.terms().size(), running_loops_});
-  const bool has_value = d.result.base != Base::kVoid;
-  const bool one_bit = d.result.base == Base::kBit || d.result.base == Base::kBool;
-  const int width = has_value ? width_of(d.result, one_bit ? 1 : 64) : 0;
-  if (returns_inside(d.body)) {
-    Variable returned;
-    returned.kind = Variable::Kind::kBits, returned.base = Base::kBit;
-    returned.wires = memory_.hidden_bits(1);
-    call_.returned = returned.wires[0];
-    memory_.declare(kReturned, std::move(returned));
-    Variable value;
-    value.base = d.result.base, value.width = width;
-    if (has_value) {
-      value.value = cast(Value::integer(0), value.base, width);
-      memory_.declare(kReturnValue, std::move(value));
-    }
-  }
-  if (statements(d.body) == Flow::kEnd) fail(d.name, "'end' cannot stand in a subroutine");
-  Value out = Value::integer(0);
-  if (has_value) {
-    if (!call_.result && call_.changes == 0) {
-      fail(d.name, concat({"'", d.name.text, "' ends without returning a value"}));
-    }
-    try {
-      out = call_.result ? cast(*call_.result, d.result.base, width)
-                         : memory_.find(kReturnValue)->value;
-    } catch (const ValueError& error) {
-      fail(d.name, error.problem);
-    }
-  }
-  loops_.swap(outer_loops);
-  call_ = std::move(outer);
-  in_subroutine_ = was_subroutine;
-  memory_.pop_frame(frame);
-  --call_depth_;
-  return out;
 }
 
 }  // namespace tilewave::io::qasm3

@@ -70,7 +70,7 @@ void Interpreter::find_dependent(const Expr& index, std::size_t size, Dependents
   if (index.kind == ExprKind::kInteger || assumed(index)) return;
   Value v = evaluate(index);
   if (v.is_same() && !has_effects(index)) return;
-  if (v.is_real()) fail(index.at, "an index must be an integer");
+  if (v.is_real() || v.is_turns()) fail(index.at, "an index must be an integer");
   out.list.push_back({&index, std::move(v), size});
   out.keeps.emplace_back(memory_, out.list.back().value);
 }
@@ -160,7 +160,7 @@ ExprPtr Interpreter::with_kept_value(const ExprPtr& e, bool& depends) {
   if (e->kind == ExprKind::kInteger) return e;
   Variable v;
   v.value = evaluate(*e);
-  if (v.value.is_real()) fail(e->at, "an index must be an integer");
+  if (v.value.is_real() || v.value.is_turns()) fail(e->at, "an index must be an integer");
   depends |= !v.value.is_same();
   v.base = v.value.base, v.width = v.value.width;
   texts_.push_back(concat({" index ", std::to_string(texts_.size())}));
@@ -245,8 +245,8 @@ void Interpreter::run_cases(Dependents& found, std::size_t k, const Value& so_fa
 
 // Element `index` of the n bits of a value, as a shift.
 Value Interpreter::place(const Value& index, std::size_t size, const Token& at) {
-  if (index.is_real()) fail(at, "an index must be an integer");
-  if (guarded_ == 0) check_index(index, size, at.line);
+  if (index.is_real() || index.is_turns()) fail(at, "an index must be an integer");
+  if (guards_.empty()) check_index(index, size, at.line);
   Value i = cast(index, Base::kInt, 64);
   if (is_signed(index)) {
     const Value negative = cast(binary("<", i, Value::integer(0)), Base::kInt, 64);
@@ -278,26 +278,23 @@ Value Interpreter::pick(const Value& all, const Value& index, std::size_t size, 
 // A gate whose angles the running circuit computes.
 void Interpreter::apply_at_run(const Token& at, const Gate& gate, std::span<const Value> params,
                                std::span<const circuit::Qubit> qubits) {
+  charge_operations(at, 1);
   if (!gate.table) return apply_definition(at, *gate.definition, params, qubits);
+  if (!has_library_) note_library(at, gate.table->id);
   const auto as_angle = [](const Value& v) { return to_expr(cast(v, Base::kFloat, 64)); };
   std::vector<ClassicalExpr> angles;
   for (const Value& v : params) angles.push_back(as_angle(v));
   const std::size_t first = out_->ops().size();
   out_->add_runtime_gate(gate.table->id, {}, ~std::uint64_t{0}, qubits, std::move(angles));
-  if (out_ != &circuit_) {  // under modifiers the phase can be seen
-    std::optional<Value> phase;
-    if (gate.table->id == GateId::kU && at.text == "U") {
-      phase = binary("*", params[0], Value::real(0.5));
-    } else if (gate.table->id == GateId::kU3) {
-      phase = binary("*", binary("+", params[1], params[2]), Value::real(-0.5));
-    } else if (gate.table->id == GateId::kU2) {
-      phase = binary("*", binary("+", params[0], params[1]), Value::real(-0.5));
-    }
-    if (phase) {
-      std::vector<ClassicalExpr> one;
-      one.push_back(as_angle(*phase));
-      out_->add_runtime_gate(GateId::kGlobalPhase, {}, ~std::uint64_t{0}, {}, std::move(one));
-    }
+  if (gate.has_phase) {  // half of theta, or the negative of half of phi + lambda
+    const std::size_t last = params.size() - 1;
+    const Value phase =
+        gate.table->id == GateId::kU
+            ? binary("*", params[0], Value::real(0.5))
+            : binary("*", binary("+", params[last - 1], params[last]), Value::real(-0.5));
+    std::vector<ClassicalExpr> one;
+    one.push_back(as_angle(phase));
+    out_->add_runtime_gate(GateId::kGlobalPhase, {}, ~std::uint64_t{0}, {}, std::move(one));
   }
   finish_from(first, at.line);
 }
@@ -347,8 +344,8 @@ Value Interpreter::call_subroutine(const Token& at, const std::vector<ExprPtr>& 
   Variable v;
   if (type.base != Base::kVoid) {
     v.base = type.base;
-    v.width = width_of(type, type.base == Base::kBit || type.base == Base::kBool ? 1 : 64);
-    v.value = cast(Value::integer(0), v.base, v.width);
+    v.width = width_of(type);
+    v.value = Value::zero(v.base, v.width);
   }
   memory_.declare(kResult, std::move(v));
   run_cases(found, at.line, [&] {

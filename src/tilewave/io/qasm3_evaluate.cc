@@ -8,8 +8,6 @@
 namespace tilewave::io::qasm3 {
 namespace {
 
-constexpr std::int64_t kMaxRange = 1 << 20;
-
 std::optional<double> constant(std::string_view name) {
   if (name == "pi" || name == "\xCF\x80") return std::numbers::pi;
   if (name == "tau" || name == "\xCF\x84") return 2 * std::numbers::pi;
@@ -17,7 +15,7 @@ std::optional<double> constant(std::string_view name) {
   return std::nullopt;
 }
 
-// "0101" with its first character highest; bits above 64 are not kept.
+// "0101" with its first character highest.
 Value bit_string(std::string_view text) {
   Value v = Value::integer(0);
   v.base = Base::kBit, v.width = 0;
@@ -65,21 +63,16 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
       return unary(e.op, evaluate(*e.args[0]));
     case ExprKind::kBinary: {
       Value a = evaluate(*e.args[0]);
-      const Memory::Keep keep(memory_, a);
-      if (a.is_known() && (e.op == "&&" || e.op == "||")) {
-        const bool first = truth(a).cells[0].i != 0;
-        if (first == (e.op == "||")) return Value::boolean(first);
+      for (std::size_t k = 0; k < e.links.size(); ++k) {
+        a = link(e.links[k], std::move(a), *e.args[k + 1]);
       }
-      const bool guards = e.op == "&&" || e.op == "||";
-      guarded_ += guards;
-      const Value b = evaluate(*e.args[1]);
-      guarded_ -= guards;
-      return binary(e.op, a, b);
+      return a;
     }
-    case ExprKind::kCast:
+    case ExprKind::kCast: {
       if (e.type.base == Base::kQubit) fail(e.at, "nothing can be cast to a qubit");
-      return cast(evaluate(*e.args[0]), e.type.base,
-                  width_of(e.type, e.type.base == Base::kBit ? 1 : 64));
+      const Value from = evaluate(*e.args[0]);
+      return cast(from, e.type.base, width_of(e.type), [this] { return reach(); });
+    }
     case ExprKind::kCall: {
       if (subroutines_.count(e.op)) return call_subroutine(e.at, e.args);
       if (e.op == "sizeof") {
@@ -88,7 +81,9 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
       std::vector<Value> args;
       for (const ExprPtr& a : e.args) args.push_back(evaluate(*a));
       Value out;
-      if (!call_function(e.op, args, out)) fail_unknown(e.at, "function");
+      if (!call_function(e.op, args, out, [this] { return reach(); })) {
+        fail_unknown(e.at, "function");
+      }
       return out;
     }
     case ExprKind::kMeasure: {
@@ -110,6 +105,51 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
   fail(e.at, "a range stands between the brackets of an index or after 'in'");
 }
 
+Value Interpreter::link(const Token& op, Value a, const Expr& right) {
+  if (op.text != "&&" && op.text != "||") {
+    const Memory::Keep keep(memory_, a);
+    const Value b = evaluate(right);
+    return operate(op, std::move(a), b);
+  }
+  const bool is_or = op.text == "||";
+  const bool known = a.is_known();
+  if (known && (truth(a).cells[0].i != 0) == is_or) return Value::boolean(is_or);
+  Value guard = is_or ? unary("!", a) : truth(a);
+  const Memory::Keep keep(memory_, a), keep_guard(memory_, guard);
+  guards_.push_back(&guard);
+  const Value b = evaluate(right);
+  guards_.pop_back();
+  return operate(op, std::move(a), b);
+}
+
+Value Interpreter::operate(const Token& op, Value a, const Value& b) {
+  const auto is_integer = [](const Value& v) {
+    return v.is_known() && (v.base == Base::kInt || v.base == Base::kUint);
+  };
+  if (op.text == "/" && is_integer(a) && is_integer(b)) {
+    const std::int64_t x = a.cells[0].i, y = b.cells[0].i;
+    if (y > 0 && x % y != 0) {
+      lost_ = {op, concat({std::to_string(x), " / ", std::to_string(y), " is ",
+                           std::to_string(x / y), ", as both are integers: write ",
+                           std::to_string(x), ".0 / ", std::to_string(y), " for the fraction"})};
+    }
+  }
+  try {
+    return binary(op.text, std::move(a), b, [this] { return reach(); });
+  } catch (const ValueError& error) {
+    fail(op, error.problem);
+  }
+}
+
+Reach Interpreter::reach() const {
+  Reach out = memory_.reach();
+  for (const Value* guard : guards_) {
+    out.is_conditional = true;
+    if (fit_a_table(out.holds, *guard)) out.holds = binary("&&", std::move(out.holds), *guard);
+  }
+  return out;
+}
+
 Value Interpreter::evaluate_name(const Expr& e) {
   if (const Variable* v = memory_.find(e.op)) {
     if (v->kind == Variable::Kind::kValue) return v->value;
@@ -124,26 +164,6 @@ Value Interpreter::evaluate_name(const Expr& e) {
   }
   if (const auto c = constant(e.op)) return Value::real(*c);
   fail_unknown(e.at, "name");
-}
-
-bool Interpreter::is_bits(const Expr& e) {
-  const Expr* root = &e;
-  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
-  if (root->kind != ExprKind::kName) return false;
-  const Variable* v = memory_.find(root->op);
-  return v && (v->kind == Variable::Kind::kBits || v->kind == Variable::Kind::kQubits);
-}
-
-bool Interpreter::is_qubits(const Expr& e) {
-  const Expr* root = &e;
-  while (root->kind == ExprKind::kIndex || root->kind == ExprKind::kSet ||
-         (root->kind == ExprKind::kBinary && root->op == "++")) {
-    if (root->args.empty()) return false;
-    root = root->args[0].get();
-  }
-  if (root->kind != ExprKind::kName) return false;
-  const Variable* v = memory_.find(root->op);
-  return root->op[0] == '$' || (v && v->kind == Variable::Kind::kQubits);
 }
 
 Value Interpreter::evaluate_index(const Expr& e) {
@@ -162,19 +182,19 @@ Value Interpreter::evaluate_index(const Expr& e) {
     if (index) out = pick(out, *index, w.ids.size(), e.at);
   } else {
     const Value v = evaluate(*e.args[0]);
-    if (v.is_real() || v.base == Base::kBool) throw ValueError{"this value has no bits to index"};
+    if (v.base == Base::kBool) throw ValueError{"this value has no bits to index"};
+    const Value raw = raw_bits(v);
     const auto size = static_cast<std::size_t>(v.width);
     if (index) {
-      out = pick(v, *index, size, e.at);
+      out = pick(raw, *index, size, e.at);
     } else {
       bool is_array = false;
       const auto places = indices(*e.args[1], size, is_array);
       out = Value::integer(0);
       for (std::size_t k = 0; k < places.size(); ++k) {
-        const Value one = binary("&",
-                                 binary(">>", cast(v, Base::kUint, 64),
-                                        Value::integer(static_cast<std::int64_t>(places[k]))),
-                                 Value::integer(1));
+        const Value one =
+            binary("&", binary(">>", raw, Value::integer(static_cast<std::int64_t>(places[k]))),
+                   Value::integer(1));
         out = binary("|", cast(out, Base::kUint, 64),
                      binary("<<", one, Value::integer(static_cast<std::int64_t>(k))));
       }
@@ -185,13 +205,13 @@ Value Interpreter::evaluate_index(const Expr& e) {
   return out;
 }
 
-Value Interpreter::known(const ExprPtr& e, const char* what) {
-  Value v = evaluate(*e);
+Value Interpreter::known(const Expr& e, const char* what) {
+  Value v = evaluate(e);
   if (!v.is_known()) {
     if (!v.is_same()) {
-      fail(e->at, concat({what,
-                          " depends on a measurement: it must be known before the circuit "
-                          "runs"}));
+      fail(e.at, concat({what,
+                         " depends on a measurement: it must be known before the circuit "
+                         "runs"}));
     }
     v.deps.clear();
     v.cells.resize(1);
@@ -200,160 +220,37 @@ Value Interpreter::known(const ExprPtr& e, const char* what) {
 }
 
 std::int64_t Interpreter::known_integer(const ExprPtr& e, const char* what) {
-  const Value v = known(e, what);
-  if (v.is_real()) fail(e->at, concat({what, " must be an integer"}));
+  const Value v = known(*e, what);
+  if (v.is_real() || v.is_turns()) fail(e->at, concat({what, " must be an integer"}));
+  return v.cells[0].i;
+}
+
+std::int64_t Interpreter::known_size(const ExprPtr& e, const char* what) {
+  const Value v = known(*e, what);
+  if (v.base != Base::kInt && v.base != Base::kUint) {
+    fail(e->at, concat({what, " must be an integer"}));
+  }
   return v.cells[0].i;
 }
 
 int Interpreter::width_of(const TypeName& type, int otherwise) {
   if (!type.width) return otherwise;
-  const std::int64_t w = known_integer(type.width, "a size");
+  const std::int64_t w = known_size(type.width, "a size");
   const bool is_value = type.base != Base::kBit && type.base != Base::kQubit;
   const auto most = is_value ? 64 : static_cast<std::int64_t>(qasm2::kMaxRegisterBits);
-  if (w < 1) fail(type.width->at, "a size must be at least 1");
+  if (w < (is_value ? 1 : 0)) {
+    fail(type.width->at, is_value ? "a size must be at least 1" : "a size cannot be negative");
+  }
   if (w > most) {
     fail(type.width->at, concat({"a size of at most ", std::to_string(most), " is possible here"}));
   }
   return static_cast<int>(w);
 }
 
-// first:step:last, the last included
-std::vector<std::int64_t> Interpreter::range(const Expr& e, std::int64_t first, std::int64_t step,
-                                             std::int64_t last) {
-  if (step == 0) fail(e.at, "the step of a range cannot be 0");
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = first; step > 0 ? i <= last : i >= last;) {
-    out.push_back(i);
-    if (static_cast<std::int64_t>(out.size()) > kMaxRange) fail(e.at, "this range is too long");
-    if (__builtin_add_overflow(i, step, &i)) break;
-  }
-  return out;
-}
-
-std::vector<std::size_t> Interpreter::indices(const Expr& e, std::size_t size, bool& is_array) {
-  const auto n = static_cast<std::int64_t>(size);
-  std::vector<std::size_t> out;
-  const auto add = [&](const Token& at, std::int64_t i) {
-    if (i < -n || i >= n) {
-      const std::string problem = concat(
-          {"index ", std::to_string(i), " is out of range: there ",
-           (n == 1
-                ? "is 1 element"
-                : concat({"are ", std::to_string(n), " elements, 0 to ", std::to_string(n - 1)}))});
-      if (in_a_case()) throw ImpossibleCase{at, problem};
-      fail(at, problem);
-    }
-    out.push_back(static_cast<std::size_t>(i < 0 ? i + n : i));
-  };
-  is_array = e.kind == ExprKind::kRange || e.kind == ExprKind::kSet;
-  if (e.kind == ExprKind::kSet) {
-    for (const ExprPtr& one : e.args) {
-      const std::int64_t* given = assumed(*one);
-      add(one->at, given ? *given : known_integer(one, "an index"));
-    }
-    return out;
-  }
-  if (e.kind == ExprKind::kRange) {
-    bool in_case = false;
-    const auto place = [&](std::size_t k, std::int64_t otherwise) {
-      if (!e.args[k]) return otherwise;
-      if (const std::int64_t* given = assumed(*e.args[k])) {
-        in_case = true;
-        return *given;
-      }
-      const std::int64_t i = known_integer(e.args[k], "an index");
-      return i < 0 ? i + n : i;
-    };
-    const std::int64_t step = e.args[1] ? known_integer(e.args[1], "a step") : 1;
-    if (step == 0) fail(e.at, "the step of a range cannot be 0");
-    const std::int64_t first = place(0, step > 0 ? 0 : n - 1);
-    const std::int64_t last = place(2, step > 0 ? n - 1 : 0);
-    if (e.args[0]) add(e.args[0]->at, first), out.clear();
-    if (e.args[2]) add(e.args[2]->at, last), out.clear();
-    for (std::int64_t i = first; step > 0 ? i <= last : i >= last; i += step) {
-      out.push_back(static_cast<std::size_t>(i));
-    }
-    if (out.empty() && !in_case) fail(e.at, "this range is empty");
-    return out;
-  }
-  if (const std::int64_t* given = assumed(e)) {
-    add(e.at, *given);
-    return out;
-  }
-  const Value i = evaluate(e);
-  if (!i.is_same()) {
-    fail(e.at,
-         "an index depends on a measurement, which this part of a register may not: index it in "
-         "the statement that uses the qubit");
-  }
-  if (i.is_real()) fail(e.at, "an index must be an integer");
-  add(e.at, i.cells[0].i);
-  return out;
-}
-
-Interpreter::Wires Interpreter::wires(const Expr& e) {
-  Wires out;
-  if (e.kind == ExprKind::kName) {
-    if (e.op[0] == '$') {
-      const std::uint64_t k =
-          e.op.size() < 2 || e.op.find_first_not_of("0123456789", 1) != e.op.npos
-              ? qasm2::kMaxRegisterBits
-              : qasm2::small_integer(e.op.substr(1), qasm2::kMaxRegisterBits - 1);
-      if (k >= qasm2::kMaxRegisterBits) fail(e.at, "a physical qubit is $ and a small number");
-      if (in_gate_) fail(e.at, "a gate works on its own qubits");
-      if (!circuit_.qregs().empty()) {
-        fail(e.at, "physical qubits cannot stand beside declared ones");
-      }
-      has_physical_ = true;
-      const auto q = static_cast<std::uint32_t>(k);
-      if (q >= circuit_.num_qubits()) circuit_.add_qubits(q + 1 - circuit_.num_qubits());
-      out.ids = {q};
-      return out;
-    }
-    const Variable* v = memory_.find(e.op);
-    if (!v) fail_unknown(e.at, "register");
-    if (v->kind == Variable::Kind::kValue || v->kind == Variable::Kind::kArray) {
-      const char* what = v->kind == Variable::Kind::kValue ? "' is a value" : "' is an array";
-      fail(e.at, concat({"'", e.op, what, ", a register is needed"}));
-    }
-    if (v->alias) return wires(*v->alias);
-    out.ids = v->wires;
-    out.quantum = v->kind == Variable::Kind::kQubits;
-    out.is_array = v->is_array;
-    return out;
-  }
-  if (e.kind == ExprKind::kIndex) {
-    const Wires all = wires(*e.args[0]);
-    if (!all.is_array) fail(e.at, "a single bit has no index");
-    out.quantum = all.quantum;
-    for (const std::size_t i : indices(*e.args[1], all.ids.size(), out.is_array)) {
-      out.ids.push_back(all.ids[i]);
-    }
-    return out;
-  }
-  if ((e.kind == ExprKind::kBinary && e.op == "++") ||
-      (e.kind == ExprKind::kSet && !e.args.empty())) {
-    out = wires(*e.args[0]);
-    for (std::size_t k = 1; k < e.args.size(); ++k) {
-      const Wires more = wires(*e.args[k]);
-      if (more.quantum != out.quantum) fail(e.args[k]->at, "only registers of one kind are joined");
-      out.ids.insert(out.ids.end(), more.ids.begin(), more.ids.end());
-    }
-    out.is_array = true;
-    return out;
-  }
-  fail(e.at, "expected a register or a part of one");
-}
-
-Interpreter::Wires Interpreter::qubits(const Expr& e) {
-  Wires w = wires(e);
-  if (!w.quantum) fail(e.at, "this is a classical register, a qubit is needed");
-  return w;
-}
-
 // register == number, for registers too long for a table
 std::optional<Term> Interpreter::comparison(const Expr& e) {
-  if (e.kind != ExprKind::kBinary || (e.op != "==" && e.op != "!=")) return std::nullopt;
+  const bool compares = e.kind == ExprKind::kBinary && e.links.size() == 1;
+  if (!compares || (e.op != "==" && e.op != "!=")) return std::nullopt;
   for (const int side : {0, 1}) {
     const Expr &reg = *e.args[static_cast<std::size_t>(side)],
                &other = *e.args[static_cast<std::size_t>(1 - side)];
@@ -408,12 +305,7 @@ std::optional<Term> Interpreter::condition(const Expr& e, bool& value) {
 }
 
 void Interpreter::fail(const Token& at, const std::string& problem) const {
-  for (const TextSource& s : sources_) {
-    if (at.text.data() >= s.text.data() && at.text.data() <= s.text.data() + s.text.size()) {
-      fail_at(s, at.offset, problem);
-    }
-  }
-  fail_at(sources_.front(), at.offset, problem);
+  fail_at(files_.of(at.text), at.offset, problem);
 }
 
 void Interpreter::fail_unknown(const Token& name, const char* what) {

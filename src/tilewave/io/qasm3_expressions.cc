@@ -10,6 +10,7 @@ namespace tilewave::io::qasm3 {
 namespace {
 
 constexpr std::size_t kMaxBitString = 1 << 20;
+constexpr int kMaxIndices = 64;  // of one name: an array has at most 7 dimensions
 
 // Operators, the loosest first; one level a row.
 constexpr std::string_view kLevels[][4] = {
@@ -27,19 +28,21 @@ int level_of(const Token& t) {
   return -1;
 }
 
-// Of a number with its unit.
-double seconds(std::string_view text) {
+}  // namespace
+
+double picoseconds(std::string_view text) {
   std::string digits(text.substr(0, text.find_first_not_of("0123456789_.eE+-")));
-  const std::string_view unit = text.substr(digits.size());
+  std::string_view unit = text.substr(digits.size());
+  unit.remove_prefix(std::min(unit.find_first_not_of(" \t"), unit.size()));
   digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-  const double scale = unit == "s"                    ? 1
-                       : unit == "ms"                 ? 1e-3
-                       : unit == "ns" || unit == "dt" ? 1e-9
-                                                      : 1e-6;
-  return scale * std::strtod(digits.c_str(), nullptr);
+  const int scale = unit == "s" ? 12 : unit == "ms" ? 9 : unit == "ns" || unit == "dt" ? 3 : 6;
+  // the exponent grows in the text, so that 0.57us is the double nearest to 570000 ps
+  const std::size_t e = digits.find_first_of("eE");
+  const long exponent = e == std::string::npos ? 0 : std::strtol(&digits[e + 1], nullptr, 10);
+  digits = concat({std::string_view(digits).substr(0, e), "e", std::to_string(exponent + scale)});
+  return std::strtod(digits.c_str(), nullptr);
 }
 
-}  // namespace
 ExprPtr Parser::value() {
   if (!lexer_.token().is_word("measure")) return expression();
   auto e = make_expr(ExprKind::kMeasure, lexer_.take());
@@ -63,14 +66,22 @@ ExprPtr Parser::expression() {
   return binary(0);
 }
 
-// Operators of `level` and tighter; those of one level from the left.
+// Operators of `level` and tighter; those of one level from the left and in one node, so that the
+// tree is no deeper than the text is nested.
 ExprPtr Parser::binary(int level) {
   ExprPtr a = unary();
+  std::shared_ptr<Expr> chain;
+  int chain_level = -1;
   for (int own = level_of(lexer_.token()); own >= level; own = level_of(lexer_.token())) {
     const Token op = lexer_.take();
-    auto e = make_expr(ExprKind::kBinary, op, op.text);
-    e->args = {a, binary(own + 1)};
-    a = e;
+    if (own != chain_level) {
+      chain = make_expr(ExprKind::kBinary, op, op.text);
+      chain->args.push_back(std::move(a));
+      chain_level = own;
+      a = chain;
+    }
+    chain->links.push_back(op);
+    chain->args.push_back(binary(own + 1));
   }
   return a;
 }
@@ -89,25 +100,33 @@ ExprPtr Parser::unary() {
   ExprPtr a = postfix();
   if (!lexer_.token().is("**")) return a;
   auto e = make_expr(ExprKind::kBinary, lexer_.token(), "**");
-  lexer_.advance();
+  e->links.push_back(lexer_.take());
   e->args = {a, unary()};
   return e;
 }
 
-ExprPtr Parser::postfix() {
-  ExprPtr a = primary();
-  while (lexer_.token().is('[')) a = indexed(std::move(a));
+ExprPtr Parser::postfix() { return with_indices(primary()); }
+
+ExprPtr Parser::with_indices(ExprPtr a) {
+  for (int count = 0; lexer_.token().is('['); ++count) {
+    if (count == kMaxIndices) lexer_.fail(lexer_.token(), "more than 64 indices");
+    a = indexed(std::move(a));
+  }
   return a;
 }
 
 // a[index], or a[index, index] for a[index][index]
 ExprPtr Parser::indexed(ExprPtr a) {
   const Token at = lexer_.expect("[");
-  do {
-    auto e = make_expr(ExprKind::kIndex, at);
-    e->args = {std::move(a), set_or_range()};
-    a = e;
-  } while (lexer_.accept(","));
+  int count = 0;
+  list_of(
+      [&] {
+        if (++count > kMaxIndices) lexer_.fail(lexer_.token(), "more than 64 indices");
+        auto e = make_expr(ExprKind::kIndex, at);
+        e->args = {std::move(a), set_or_range()};
+        a = e;
+      },
+      [&] { return lexer_.token().is(']'); });
   lexer_.expect("]");
   return a;
 }
@@ -157,7 +176,8 @@ ExprPtr Parser::primary() {
   if (t.kind == TokenKind::kTiming) {
     lexer_.advance();
     auto e = make_expr(ExprKind::kTime, t);
-    e->real = seconds(t.text);
+    e->real = picoseconds(t.text);
+    if (!std::isfinite(e->real)) lexer_.fail(t, "this time is too long");
     return e;
   }
   if (t.kind == TokenKind::kImaginary) lexer_.fail(t, "complex numbers are not read");

@@ -6,29 +6,30 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/qasm2_registers.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/io/gate_libraries.h"
 
 namespace tilewave::io {
 namespace qasm3 {
 namespace {
 
-constexpr int kMaxIncludeDepth = 16;
-constexpr std::uint64_t kMaxSteps = 1ull << 27;  // statements and operations of a whole program
-constexpr std::string_view kReserved[] = {"pi", "tau", "euler", "U", "gphase", "true", "false"};
+// Files that are built in: their gates are in the gate table.
+constexpr std::string_view kLibraries[] = {"stdgates.inc", "qelib1.inc", "hqslib1.inc"};
 
 }  // namespace
 
 circuit::Circuit Interpreter::run(TextSource source) {
-  check_is_text(source);
-  sources_.push_back(std::move(source));
-  const TextSource& kept = sources_.back();
+  const TextSource& kept = files_.start(std::move(source));
   program(kept);
   for (const auto& [name, value] : inputs_) {
     if (!used_inputs_.count(name)) {
-      throw Error(ExitCode::kInput, concat({kept.name, ": the program has no input '", name, "'"}));
+      throw Error(ExitCode::kInput,
+                  printable(concat({kept.name, ": the program has no input '", name, "'"})));
     }
   }
-  for (const std::size_t jump : ends_) circuit_.set_jump_target(jump, circuit_.ops().size());
+  const std::size_t end = circuit_.ops().size();
+  write_phase();
+  for (const std::size_t jump : ends_) circuit_.set_jump_target(jump, end);
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
@@ -47,11 +48,17 @@ Interpreter::Flow Interpreter::program(const TextSource& source) {
   return Flow::kNext;
 }
 
-void Interpreter::charge(const Token& at, std::uint64_t steps) {
-  steps_ += steps;
-  if (steps_ > kMaxSteps) {
-    fail(at, concat({"the program runs more than ", std::to_string(kMaxSteps), " steps"}));
-  }
+void Interpreter::fail_expansion(const Token& at) const {
+  fail_at(files_.of(at.text), at.offset, expansion_.problem(), expansion_.code());
+}
+
+void Interpreter::note(const Token& at, const char* kind, const std::string& text) {
+  if (!notes_.insert(kind).second) return;
+  circuit_.add_note(printable(concat({"line ", std::to_string(at.line), ": ", text})));
+}
+
+void Interpreter::note_lost_fraction() {
+  if (lost_) note(lost_->at, "fraction", lost_->text);
 }
 
 Interpreter::Flow Interpreter::execute(const Stmt& s) {
@@ -80,6 +87,12 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
     case StmtKind::kMeasure: {
       const Expr& from = *s.operands[0];
       const Expr& target = s.args.empty() ? from : *s.args[0];
+      if (!s.args.empty() && !is_bits(target)) {  // a bit of an integer or an angle
+        Expr result;
+        result.kind = ExprKind::kMeasure, result.at = s.at, result.args = {s.operands[0]};
+        store(target, evaluate(result), s.at.line);
+        return Flow::kNext;
+      }
       for_each_case({&from, &target}, s.at.line, [&] {
         Wires to = wires(target);
         if (s.args.empty()) {
@@ -107,7 +120,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
     }
     case StmtKind::kBarrier:
     case StmtKind::kDelay:
-      if (s.kind == StmtKind::kDelay && s.value) check_time(s.value);
+      if (s.kind == StmtKind::kDelay && s.value) check_time(*s.value);
       for (const ExprPtr& e : s.operands) {
         for_each_case({e.get()}, s.at.line, [&] { qubits(*e); });
       }
@@ -133,7 +146,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
       define(s);
       return Flow::kNext;
     case StmtKind::kBlock:
-      if (s.value) check_time(s.value);
+      if (s.value) check_time(*s.value);
       return block(s.body);
     case StmtKind::kEmpty:
       return Flow::kNext;
@@ -142,9 +155,10 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
 }
 
 // Nothing waits, but what is asked for must be a time.
-void Interpreter::check_time(const ExprPtr& e) {
+void Interpreter::check_time(const Expr& e) {
   const Value v = known(e, "a time");
-  if (v.base != Base::kDuration) fail(e->at, "this needs a time such as 100ns");
+  if (v.base != Base::kDuration) fail(e.at, "this needs a time such as 100ns");
+  if (v.cells[0].d < 0) fail(e.at, "a time to wait cannot be negative");
 }
 
 Interpreter::Flow Interpreter::block(const Block& body) {
@@ -158,7 +172,9 @@ Interpreter::Flow Interpreter::statements(const Block& body) {
   Flow flow = Flow::kNext;
   int seen = changes();
   bool pushed = false;
+  static thread_local InterruptCounter now_and_then(1024);
   for (const auto& s : body) {
+    now_and_then.step();
     if (changes() != seen) {
       // a break, continue or return above left under a condition: the rest happens where it did not
       if (std::exchange(pushed, false)) memory_.pop();
@@ -201,154 +217,23 @@ Interpreter::Flow Interpreter::return_statement(const Stmt& s) {
 
 void Interpreter::include(const Stmt& s) {
   if (!memory_.is_global()) fail(s.at, "'include' stands outside of blocks");
-  if (s.name.text == "stdgates.inc" || s.name.text == "qelib1.inc") return;  // the gate table
-  if (++include_depth_ > kMaxIncludeDepth) {
-    fail(s.at, "files include each other more than 16 deep");
+  const std::string_view name = s.name.text;
+  if (std::find(std::begin(kLibraries), std::end(kLibraries), name) != std::end(kLibraries)) {
+    has_library_ = true;
+    if (name == "hqslib1.inc")
+      program(libraries_.emplace_back(TextSource{"built-in gates", kHqslib1Gates}));
+    return;
   }
-  std::string current;
-  for (const TextSource& source : sources_) {
-    if (s.name.text.data() >= source.text.data() &&
-        s.name.text.data() <= source.text.data() + source.text.size()) {
-      current = source.name;
-    }
-  }
-  const std::string path = path_beside(current, s.name.text);
+  const TextSource* source = nullptr;
   try {
-    texts_.push_back(read_text_file(path));
+    source = &files_.enter(files_.of(name), name);
   } catch (const Error& error) {
+    const bool has_place = std::string_view(error.what()).find('\n') != std::string_view::npos;
+    if (has_place || error.code() != ExitCode::kInput) throw;
     fail(s.name, error.what());
   }
-  const TextSource& source = sources_.emplace_back(TextSource{path, texts_.back()});
-  if (!source.text.empty()) {
-    check_is_text(source);
-    program(source);
-  }
-  --include_depth_;
-}
-
-void Interpreter::check_name(const Token& name) {
-  if (std::find(std::begin(kReserved), std::end(kReserved), name.text) != std::end(kReserved) ||
-      base_of(name.text) != Base::kVoid) {
-    fail(name, concat({"'", name.text, "' cannot be declared: it is a word of the language"}));
-  }
-  if (memory_.declared_here(name.text) ||
-      (memory_.is_global() && (gates_.count(name.text) || subroutines_.count(name.text)))) {
-    fail(name, concat({"'", name.text, "' is declared twice"}));
-  }
-}
-
-void Interpreter::declare(const Stmt& s) {
-  check_name(s.name);
-  if (s.type.is_array) return declare_array(s);
-  const std::string_view name = s.name.text;
-  Variable v;
-  v.base = s.type.base;
-  v.is_const = s.op == "const";
-  const int given = width_of(s.type, 0);
-  if (s.op == "input") return declare_input(s, std::move(v));
-  if (v.base == Base::kQubit) {
-    if (!memory_.is_global()) fail(s.at, "qubits are declared outside of blocks");
-    if (v.is_const || s.op == "output" || s.value) fail(s.at, "a qubit has no classical value");
-    if (has_physical_) fail(s.name, "declared qubits cannot stand beside physical ones");
-    v.kind = Variable::Kind::kQubits;
-    v.is_array = given > 0;
-    const auto n = static_cast<std::uint32_t>(std::max(given, 1));
-    if (circuit_.num_qubits() + std::uint64_t{n} > qasm2::kMaxRegisterBits) {
-      fail(s.name, "too many qubits: a program may declare 1048576");
-    }
-    const std::uint32_t first = circuit_.add_qreg(std::string(name), n);
-    for (std::uint32_t k = 0; k < n; ++k) v.wires.push_back(first + k);
-    memory_.declare(name, std::move(v));
-    return;
-  }
-  if (v.base == Base::kBit && !v.is_const) {
-    v.kind = Variable::Kind::kBits;
-    v.is_array = given > 0;
-    const auto n = static_cast<std::uint32_t>(std::max(given, 1));
-    std::optional<Value> start;
-    if (s.value && s.value->kind != ExprKind::kMeasure) start = evaluate(*s.value);
-    if (memory_.is_global()) {
-      if (circuit_.num_clbits() + std::uint64_t{n} > qasm2::kMaxRegisterBits) {
-        fail(s.name, "too many classical bits: a program may declare 1048576");
-      }
-      const std::uint32_t first = circuit_.add_creg(std::string(name), n);
-      memory_.grow();
-      for (std::uint32_t k = 0; k < n; ++k) v.wires.push_back(first + k);
-    } else {
-      try {
-        v.wires = memory_.hidden_bits(n);
-      } catch (const ValueError& error) {
-        fail(s.name, error.problem);
-      }
-    }
-    const Wires to{v.wires, false, v.is_array};
-    Variable& kept = memory_.declare(name, std::move(v));
-    if (start) {
-      Expr target;
-      target.kind = ExprKind::kName, target.at = s.name, target.op = name;
-      store(target, *start, s.at.line);
-    } else if (s.value) {
-      measure(s.value->at, *s.value->args[0], {kept.wires, false, kept.is_array});
-    }
-    return;
-  }
-  v.width = given ? given : v.base == Base::kBit || v.base == Base::kBool ? 1 : 64;
-  if (v.is_const && !s.value) fail(s.name, "a constant needs a value");
-  try {
-    const Value value = s.value ? evaluate(*s.value) : cast(Value::integer(0), v.base, v.width);
-    if ((v.base == Base::kDuration) != (value.base == Base::kDuration)) {
-      fail(s.value->at,
-           v.base == Base::kDuration ? "this needs a time such as 100ns" : "a time is no number");
-    }
-    if (v.is_const && !value.is_known()) {
-      fail(s.value->at, "a constant cannot depend on a measurement");
-    }
-    v.value = cast(value, v.base, v.width);
-  } catch (const ValueError& error) {
-    fail(s.value->at, error.problem);
-  }
-  memory_.declare(name, std::move(v));
-}
-
-void Interpreter::declare_input(const Stmt& s, Variable v) {
-  if (!memory_.is_global()) fail(s.at, "inputs are declared outside of blocks");
-  if (v.base == Base::kQubit) fail(s.at, "an input is classical");
-  if (v.base == Base::kDuration) fail(s.at, "an input is a number, not a time");
-  if (s.value) fail(s.value->at, "an input gets its value from outside");
-  const std::string name(s.name.text);
-  const auto given = inputs_.find(name);
-  if (given == inputs_.end()) {
-    fail(s.name,
-         concat({"input '", name, "' has no value: give one with --input ", name, "=<number>"}));
-  }
-  used_inputs_.insert(name);
-  v.is_const = true;
-  v.width = width_of(s.type, v.base == Base::kBit || v.base == Base::kBool ? 1 : 64);
-  const bool whole = v.base != Base::kFloat && v.base != Base::kAngle;
-  if (whole && given->second != std::floor(given->second)) {
-    fail(s.name, concat({"input '", name, "' must be an integer"}));
-  }
-  if (!std::isfinite(given->second) || (whole && std::abs(given->second) > 0x1p53)) {
-    fail(s.name, concat({"input '", name, "' has a value out of range"}));
-  }
-  v.value = cast(
-      whole ? Value::integer(static_cast<std::int64_t>(given->second)) : Value::real(given->second),
-      v.base, v.width);
-  memory_.declare(s.name.text, std::move(v));
-}
-
-void Interpreter::alias(const Stmt& s) {
-  check_name(s.name);
-  bool depends = false;
-  ExprPtr part = with_kept_indices(s.value, depends);
-  const Wires w = depends ? all_wires(*part) : wires(*part);
-  Variable v;
-  if (depends) v.alias = std::move(part);
-  v.kind = w.quantum ? Variable::Kind::kQubits : Variable::Kind::kBits;
-  v.base = w.quantum ? Base::kQubit : Base::kBit;
-  v.is_array = w.is_array;
-  v.wires = w.ids;
-  memory_.declare(s.name.text, std::move(v));
+  program(*source);
+  files_.leave();
 }
 
 void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
@@ -356,10 +241,11 @@ void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
     const Wires q = qubits(from);
     if (q.ids.size() != to.ids.size()) {
       if (in_a_case()) return add_trap(at.line);
-      fail(at, concat({"measure needs as many classical bits as qubits: there are ",
-                       std::to_string(q.ids.size()), " and ", std::to_string(to.ids.size())}));
+      fail(at, concat({"measure needs as many bits as qubits: ", counted(q.ids.size(), "qubit"),
+                       " into ", counted(to.ids.size(), "bit"),
+                       " (declare them with one size, or index the longer side)"}));
     }
-    charge(at, q.ids.size());
+    charge_operations(at, q.ids.size());
     try {
       for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
     } catch (const ValueError& error) {
@@ -377,29 +263,39 @@ void Interpreter::assign(const Stmt& s) {
       measure(s.value->at, *s.value->args[0], to);
     });
   }
-  if (const ArrayPart part = array_part(target); part.array && part.indices.empty()) {
-    if (s.op != "=") fail(target.at, "an array is assigned as a whole by '=' only");
-    if (part.array->is_const) fail(target.at, concat({"'", target.op, "' is constant"}));
-    return fill_array(*part.array, *s.value, s.at.line);
-  }
-  Value value = evaluate(*s.value);
-  if (s.op != "=") {
-    const Value old = evaluate(target);
-    try {
-      value = binary(s.op.substr(0, s.op.size() - 1), old, value);
-    } catch (const ValueError& error) {
-      fail(s.value->at, error.problem);
+  if (const ArrayPart part = array_part(target); part.array) {
+    check_is_variable(*part.array, target);
+    if (part.is_array) {
+      if (s.op != "=") fail(target.at, "an array is assigned as a whole by '=' only");
+      return fill_array(*array_view(target), *s.value, s.at.line);
     }
   }
+  lost_.reset();
+  Value value = evaluate(*s.value);
+  if (s.op != "=") {
+    Token op = s.value->at;
+    op.text = s.op.substr(0, s.op.size() - 1);
+    value = operate(op, evaluate(target), value);
+  }
+  const Variable* v = target.kind == ExprKind::kName ? memory_.find(target.op) : nullptr;
+  if (v && v->kind == Variable::Kind::kValue && v->value.is_real()) note_lost_fraction();
   store(target, value, s.at.line);
+}
+
+void Interpreter::check_is_variable(const Variable& v, const Expr& target) const {
+  const Expr* root = &target;
+  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+  if (v.is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
 }
 
 void Interpreter::store(const Expr& target, const Value& given_value, std::uint32_t line) {
   Value value = given_value;
   const Memory::Keep keep(memory_, value);
   try {
-    if (const ArrayPart part = array_part(target); part.array) {
-      return store_element(part, target, value, line);
+    const ArrayPart part = array_part(target);
+    if (part.array) check_is_variable(*part.array, target);
+    if (part.array && part.indices.size() == part.array->dims.size()) {
+      return store_element(part, value, line);
     }
     if (is_bits(target)) {
       return for_each_case({&target}, line, [&] {
@@ -408,8 +304,8 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
         const auto n = static_cast<int>(to.ids.size());
         if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
         if (value.base == Base::kBit && value.width != n) {
-          fail(target.at, concat({"the sizes differ: ", std::to_string(n), " and ",
-                                  std::to_string(value.width), " bits"}));
+          fail(target.at, concat({"the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
+                                  std::to_string(value.width)}));
         }
         memory_.write(to.ids, cast(value, Base::kBit, n), line);
       });
@@ -418,12 +314,20 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
     while (root->kind == ExprKind::kIndex) root = root->args[0].get();
     Variable* v = memory_.find(root->op);
     if (!v) fail_unknown(root->at, "name");
-    if (v->is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
+    check_is_variable(*v, target);
     if (root == &target) return memory_.assign(*v, value, line);
-    // some bits of an integer or of a bit parameter
-    if (v->value.is_real() || target.args[0].get() != root) {
-      fail(target.at, "this cannot be assigned to");
+    // some bits of an integer, of an angle[n] or of a bit parameter
+    std::size_t outer = 1;
+    if (part.array) {
+      outer = part.array->dims.size() + 1;
+      v = known_element(part);
+      if (!v)
+        fail(target.at,
+             "bits of an element are assigned at an index known before the circuit runs");
     }
+    std::size_t depth = 0;
+    for (const Expr* e = &target; e != root; e = e->args[0].get()) ++depth;
+    if (v->value.is_real() || depth != outer) fail(target.at, "this cannot be assigned to");
     const auto size = static_cast<std::size_t>(v->width);
     std::vector<Value> places;
     if (const auto index = dependent_index(*target.args[1])) {
@@ -434,52 +338,72 @@ void Interpreter::store(const Expr& target, const Value& given_value, std::uint3
         places.push_back(Value::integer(static_cast<std::int64_t>(k)));
       }
     }
-    Value bits = cast(v->value, Base::kUint, 64);
-    const Value given = cast(value, Base::kUint, 64);
+    if (value.base == Base::kBit && static_cast<std::size_t>(value.width) != places.size()) {
+      fail(target.at, concat({"the sizes differ: ", counted(places.size(), "bit"), " and ",
+                              std::to_string(value.width)}));
+    }
+    Value bits = raw_bits(v->value);
+    const Value given = raw_bits(value);
     for (std::size_t k = 0; k < places.size(); ++k) {
       const Value& at = places[k];
-      const Value one =
-          binary("&", binary(">>", given, Value::integer(static_cast<int>(k))), Value::integer(1));
-      const Value hole = unary("~", binary("<<", Value::integer(1), at));
-      bits = binary("|", binary("&", bits, hole), binary("<<", one, at));
+      const Value one = cast(
+          binary("&", binary(">>", given, Value::integer(static_cast<int>(k))), Value::integer(1)),
+          Base::kUint, 64);
+      const Value hole = unary("~", binary("<<", cast(Value::integer(1), Base::kUint, 64), at));
+      bits = binary("|", binary("&", cast(bits, Base::kUint, 64), hole), binary("<<", one, at));
     }
-    memory_.assign(*v, bits, line);
+    memory_.assign(*v, relabel(cast(bits, Base::kUint, v->width), Base::kBit), line);
   } catch (const ValueError& error) {
     fail(target.at, error.problem);
   }
 }
 
+// The arms of if ... else if ... else: each under its own condition and those before it turned
+// around, which are joined to one where a table holds them.
 Interpreter::Flow Interpreter::conditional(const Stmt& s) {
-  bool value = false;
-  std::optional<Term> term = condition(*s.value, value);
-  if (!term) return block(value ? s.body : s.otherwise);
-  if (in_gate_) fail(s.value->at, "a gate cannot depend on a measurement");
-  try {
-    memory_.push(std::move(*term));
-    Flow flow = block(s.body);
-    Term other = memory_.pop();
-    if (flow == Flow::kNext && !s.otherwise.empty()) {
-      Memory::negate(other);
-      memory_.push(std::move(other));
-      flow = block(s.otherwise);
-      memory_.pop();
-    }
+  std::size_t pushed = 0;
+  const auto leave = [&](Flow flow) {
+    for (; pushed > 0; --pushed) memory_.pop();
     return flow;
-  } catch (const ValueError& error) {
-    fail(s.value->at, error.problem);
+  };
+  for (const Case& arm : s.cases) {
+    const Expr& when = *arm.values[0];
+    bool value = false;
+    std::optional<Term> term = condition(when, value);
+    if (!term && value) return leave(block(arm.body));
+    if (!term) continue;
+    if (in_gate_) fail(when.at, "a gate cannot depend on a measurement");
+    try {
+      memory_.push(std::move(*term));
+      const Flow flow = block(arm.body);
+      Term other = memory_.pop();
+      if (flow != Flow::kNext) return leave(flow);
+      Memory::negate(other);
+      const bool joins = pushed > 0 && memory_.join(other);
+      if (!joins) memory_.push(std::move(other)), ++pushed;
+    } catch (const ValueError& error) {
+      fail(when.at, error.problem);
+    }
   }
+  return leave(block(s.otherwise));
 }
 
 Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
   Value subject = evaluate(*s.value);
-  if (subject.is_real()) fail(s.value->at, "switch needs an integer");
+  if (subject.is_real() || subject.is_turns()) fail(s.value->at, "switch needs an integer");
+  if (s.cases.empty() || s.cases[0].values.empty()) fail(s.at, "a switch needs a case");
+  std::unordered_set<std::int64_t> labels;
   Value taken = Value::boolean(false);  // by a case so far
   const Memory::Keep keep_subject(memory_, subject), keep_taken(memory_, taken);
   for (const Case& c : s.cases) {
     try {
       Value match = Value::boolean(c.values.empty());
       for (const ExprPtr& e : c.values) {
-        const Value v = known(e, "a case");
+        const Value v = known(*e, "a case");
+        if (v.is_real() || v.is_turns()) fail(e->at, "a case must be an integer");
+        if (!labels.insert(v.cells[0].i).second) {
+          fail(e->at, concat({"the case ", std::to_string(v.cells[0].i), " stands twice"}));
+        }
         match = binary("||", match, binary("==", subject, v));
       }
       match = binary("&&", match, unary("!", taken));
@@ -502,8 +426,9 @@ void Interpreter::define(const Stmt& s) {
     fail(s.at, concat({"'", s.at.text, "' stands outside of blocks"}));
   }
   const Definition& d = *s.definition;
-  check_name(d.name);
+  check_name(d.name, s.kind == StmtKind::kGate);
   if (s.kind == StmtKind::kDef) {
+    d.least_steps = least_steps(d.body);
     subroutines_.emplace(d.name.text, s.definition);
     return;
   }
@@ -515,6 +440,7 @@ void Interpreter::define(const Stmt& s) {
     }
     find_gate(inner->name);
   }
+  d.least_steps = least_steps(d.body);
   gates_.emplace(d.name.text, Gate{nullptr, s.definition, d.params.size(), d.qubits.size()});
 }
 
@@ -523,22 +449,6 @@ void Interpreter::define(const Stmt& s) {
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs) {
   return qasm3::Interpreter(inputs).run({file_name, text});
-}
-
-bool is_qasm3(std::string_view text) {
-  text = without_byte_order_mark(text);
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f\v"), text.size()));
-    const bool line = text.starts_with("//"), block = text.starts_with("/*");
-    if (!line && !block) break;
-    const std::size_t end = text.find(line ? "\n" : "*/");
-    if (end == std::string_view::npos) return false;
-    text.remove_prefix(end + (line ? 1 : 2));
-  }
-  if (!text.starts_with("OPENQASM")) return false;
-  text.remove_prefix(8);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return text.starts_with("3");
 }
 
 }  // namespace tilewave::io

@@ -12,9 +12,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tilewave/io/expansion.h"
 #include "tilewave/io/qasm3.h"
 #include "tilewave/io/qasm3_memory.h"
 #include "tilewave/io/qasm3_syntax.h"
+#include "tilewave/io/source_files.h"
 
 namespace tilewave::io::qasm3 {
 
@@ -25,6 +27,7 @@ class Interpreter {
   circuit::Circuit run(TextSource source);
 
  private:
+  static constexpr int kMaxCallDepth = 200;
   // names of what a subroutine that returns under a condition keeps
   static constexpr std::string_view kReturned = " returned", kReturnValue = " return value";
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue, kReturn, kEnd };
@@ -40,6 +43,7 @@ class Interpreter {
     const circuit::GateInfo* table = nullptr;
     std::shared_ptr<const Definition> definition;
     std::size_t num_params = 0, num_qubits = 0;
+    bool has_phase = false;  ///< beyond the matrix of its row
   };
 
   /// A loop under way. A break or continue under a condition sets a hidden bit, and what follows it
@@ -84,6 +88,7 @@ class Interpreter {
   struct ArrayPart {
     Variable* array = nullptr;
     std::vector<const Expr*> indices;
+    bool is_array = false;  ///< a row or a slice, not an element
   };
   /// What an index is in the case under way.
   struct Assumed {
@@ -99,21 +104,48 @@ class Interpreter {
   Flow statements(const Block& body);
   Flow return_statement(const Stmt& s);
   void include(const Stmt& s);
-  void declare(const Stmt& s);
-  void declare_input(const Stmt& s, Variable v);
-  void alias(const Stmt& s);
   void assign(const Stmt& s);
   void store(const Expr& target, const Value& value, std::uint32_t line);
+  void check_is_variable(const Variable& v, const Expr& target) const;
   void measure(const Token& at, const Expr& from, const Wires& to);
   Flow conditional(const Stmt& s);
   Flow switch_statement(const Stmt& s);
   void define(const Stmt& s);
-  void check_name(const Token& name);
-  void check_time(const ExprPtr& e);
-  void charge(const Token& at, std::uint64_t steps);
+  void check_time(const Expr& e);
+  /// Counts steps before they are done.
+  void charge(const Token& at, std::uint64_t steps) {
+    if (!expansion_.charge(steps)) fail_expansion(at);
+  }
+  void charge_operations(const Token& at, std::uint64_t count) {
+    if (!expansion_.charge_operations(count)) fail_expansion(at);
+  }
+  /// Throws where that many steps from here are too many.
+  void check_steps(const Token& at, std::uint64_t steps) {
+    if (!expansion_.allows(steps)) fail_expansion(at);
+  }
+  [[noreturn]] void fail_expansion(const Token& at) const;
+  // ---- declarations (qasm3_declare.cc) ----
+  void declare(const Stmt& s);
+  void declare_qubits(const Stmt& s);
+  void declare_bits(const Stmt& s);
+  void declare_value(const Stmt& s);
+  void declare_input(const Stmt& s);
+  void alias(const Stmt& s);
+  void check_name(const Token& name, bool is_gate = false);
+
+  // ---- costs (qasm3_costs.cc) ----
+  /// Steps that these take at least.
+  std::uint64_t least_steps(const Block& body) const;
+  std::uint64_t least_steps(const Stmt& s) const;
+  std::uint64_t least_steps(const Expr& e) const;
+  /// Throws where so many turns of a loop are too many steps.
+  void check_turns(const Stmt& loop, std::uint64_t turns);
 
   // ---- loops (qasm3_loops.cc) ----
   Flow for_loop(const Stmt& s);
+  /// What a loop runs over; none where the running circuit decides it.
+  std::optional<std::deque<Value>> loop_values(const Stmt& s);
+  std::deque<Value> real_range(const Expr& e, double first, double step, double last);
   Flow while_loop(const Stmt& s);
   Flow running_for(const Stmt& s, Value first, Value step, Value last);
   /// `holds` gives the condition of a turn, as condition() does; `after` is done at its end.
@@ -130,6 +162,7 @@ class Interpreter {
 
   // ---- gates (qasm3_calls.cc) ----
   void call(const Stmt& s);
+  [[noreturn]] void fail_no_gate(const Token& name);
   /// Null where there is none.
   const Gate* lookup(std::string_view name);
   const Gate& find_gate(const Token& name);
@@ -145,7 +178,20 @@ class Interpreter {
                         std::span<const circuit::Qubit> qubits);
   circuit::Circuit modified(const Stmt& s, const Gate& gate, const Angles& params);
   std::size_t num_controls(const Modifier& m);
+  double known_power(const Modifier& m);
+  void charge_modifiers(const Stmt& s, std::uint64_t operations);
   void finish_from(std::size_t first, std::uint32_t line);
+  /// A global phase. Those that stand under no condition are gathered and written once.
+  void add_phase(double angle, std::uint32_t line);
+  void write_phase();
+  /// Says once that a gate is used without the include that the language wants.
+  void note_library(const Token& name, circuit::GateId id);
+  std::string out_of_range(std::int64_t index, std::size_t size) const;
+  /// A warning of its kind, once a program.
+  void note(const Token& at, const char* kind, const std::string& text);
+  void note_lost_fraction();
+
+  // ---- subroutines (qasm3_subroutines.cc) ----
   Value call_once(const Token& at, const std::vector<ExprPtr>& args);
 
   // ---- what depends on measurements (qasm3_dependent.cc) ----
@@ -180,17 +226,19 @@ class Interpreter {
   // ---- arrays (qasm3_arrays.cc) ----
   /// What an expression names of an array; `array` is null where it names none.
   ArrayPart array_part(const Expr& e);
+  /// An array, a row or slice of one, or joined ones; none where an expression is no array.
+  std::optional<Variable> array_view(const Expr& e);
+  std::optional<Variable> joined_arrays(const Expr& e);
   void declare_array(const Stmt& s);
   void fill_array(const Variable& array, const Expr& from, std::uint32_t line);
   void array_values(const Variable& array, std::size_t dim, const Expr& from,
                     std::deque<Value>& values);
   Value element_place(const ArrayPart& part);
   Value element(const ArrayPart& part);
-  void store_element(const ArrayPart& part, const Expr& target, const Value& value,
-                     std::uint32_t line);
+  void store_element(const ArrayPart& part, const Value& value, std::uint32_t line);
+  /// Null where its indices depend on measurements.
+  Variable* known_element(const ArrayPart& part);
   Variable array_argument(const Parameter& p, const Expr& given);
-  /// The elements of an array of one dimension that an expression names, or null.
-  std::shared_ptr<std::vector<Variable>> row_of(const Expr& e);
   Value size_of(const Expr& e);
 
   // ---- plain statements (qasm3_plain.cc) ----
@@ -203,10 +251,17 @@ class Interpreter {
   // ---- expressions (qasm3_evaluate.cc) ----
   Value evaluate(const Expr& e);
   Value evaluate_unguarded(const Expr& e);
+  /// `a op right`, where the right side of && and || may not count.
+  Value link(const Token& op, Value a, const Expr& right);
+  Value operate(const Token& op, Value a, const Value& b);
+  /// The cases that conditions and left sides of && and || leave.
+  Reach reach() const;
   Value evaluate_name(const Expr& e);
   Value evaluate_index(const Expr& e);
-  Value known(const ExprPtr& e, const char* what);
+  Value known(const Expr& e, const char* what);
   std::int64_t known_integer(const ExprPtr& e, const char* what);
+  /// The same, neither bits nor a truth value.
+  std::int64_t known_size(const ExprPtr& e, const char* what);
   Wires wires(const Expr& e);
   Wires qubits(const Expr& e);
   std::vector<std::size_t> indices(const Expr& e, std::size_t size, bool& is_array);
@@ -217,6 +272,7 @@ class Interpreter {
   std::optional<Term> comparison(const Expr& e);
   bool is_bits(const Expr& e);
   bool is_qubits(const Expr& e);
+  int width_of(const TypeName& type) { return width_of(type, default_width(type.base)); }
   int width_of(const TypeName& type, int otherwise);
 
   [[noreturn]] void fail(const Token& at, const std::string& problem) const;
@@ -226,9 +282,10 @@ class Interpreter {
   circuit::Circuit circuit_;
   circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
   Memory memory_;
-  std::deque<TextSource> sources_;
-  std::deque<std::string> texts_;
-  std::unordered_map<std::string_view, Gate> gates_;                       // of the program
+  SourceFiles files_;
+  std::deque<TextSource> libraries_;
+  std::deque<std::string> texts_;                     // names of what has none in the program
+  std::unordered_map<std::string_view, Gate> gates_;  // of the program
   std::unordered_map<std::string_view, std::optional<Gate>> table_gates_;  // and what is none
   std::vector<double> plain_params_;  // of the plain call under way
   std::vector<circuit::Qubit> plain_qubits_;
@@ -238,16 +295,25 @@ class Interpreter {
   } plain_names_[2];  // the bits and the qubits named last
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> subroutines_;
   std::unordered_set<std::string> used_inputs_;
-  Call call_;                      // of the subroutine under way
-  std::vector<Assumed> assumed_;   // indices in the case under way
-  int case_depth_ = -1;            // of calls where the case under way stands, -1 without one
-  int guarded_ = 0;                // right sides of && and || under way
-  std::vector<Loop> loops_;        // under way, of this subroutine
-  std::vector<std::size_t> ends_;  // jumps to the end of the program
-  int running_loops_ = 0;          // under way
-  int call_depth_ = 0, include_depth_ = 0;
+  Call call_;                         // of the subroutine under way
+  std::vector<Assumed> assumed_;      // indices in the case under way
+  int case_depth_ = -1;               // of calls where the case under way stands, -1 without one
+  std::vector<const Value*> guards_;  // what holds on the right sides of && and || under way
+  struct LostFraction {
+    Token at;
+    std::string text;
+  };
+  std::optional<LostFraction> lost_;  // a division of integers in the expression under way
+  std::vector<Loop> loops_;           // under way, of this subroutine
+  std::vector<std::size_t> ends_;     // jumps to the end of the program
+  int running_loops_ = 0;             // under way
+  int call_depth_ = 0;
   bool in_gate_ = false, in_subroutine_ = false, has_physical_ = false;
-  std::uint64_t steps_ = 0;
+  bool has_library_ = false;                           // an include of standard gates
+  std::unordered_set<std::string_view> hidden_gates_;  // global names that are gates' as well
+  double phase_ = 0;                                   // of the whole state, not yet written
+  std::unordered_set<std::string_view> notes_;         // kinds of those said so far
+  Expansion expansion_;
 };
 
 }  // namespace tilewave::io::qasm3

@@ -54,7 +54,7 @@ void Lexer::skip_line() {
   advance();
 }
 
-// 0x1F 0b10 0o17, or a number with _ between digits and perhaps a unit or im
+// 0x1F 0b10 0o17, or a number with _ between digits and perhaps a unit or im, also behind blanks
 void Lexer::number() {
   const std::size_t begin = cursor_.offset();
   const char base = static_cast<char>(cursor_.peek(1) | 0x20);
@@ -66,16 +66,22 @@ void Lexer::number() {
   bool is_real = false;
   token_.text = cursor_.take_number(is_real);
   token_.kind = is_real ? TokenKind::kReal : TokenKind::kInteger;
-  if (!cursor_.at_letter()) return;
+  const char behind = cursor_.peek();
+  if (behind != ' ' && behind != '\t' && !cursor_.at_letter()) return;
+  const std::size_t end = cursor_.offset();
+  while (cursor_.peek() == ' ' || cursor_.peek() == '\t') cursor_.take(1);
   const std::size_t unit = cursor_.offset();
+  if (!cursor_.at_letter()) return;
   const std::string_view word = cursor_.take_name();
   if (std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits)) {
     token_.kind = TokenKind::kTiming;
     token_.text = source().text.substr(begin, cursor_.offset() - begin);
   } else if (word == "im") {
     token_.kind = TokenKind::kImaginary;
-  } else {
+  } else if (unit == end) {
     fail_at(source(), unit, "a letter directly after a number");
+  } else {
+    cursor_.move_to(unit, cursor_.line());  // the word of a statement, as in `for i in 0 x`
   }
 }
 

@@ -8,6 +8,7 @@
 // with every variable that the body writes in classical bits. A break or continue under a condition
 // sets a hidden bit under which the rest of the turn, and the next ones, do not happen.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "tilewave/base/error.h"
@@ -53,7 +54,7 @@ void add_written(const Block& body, std::vector<std::string_view>& names) {
 void add_passed(const ExprPtr& e, std::vector<std::string_view>& names) {
   if (!e) return;
   for (const ExprPtr& part : e->args) {
-    if (e->kind == ExprKind::kCall && part->kind == ExprKind::kName) names.push_back(part->op);
+    if (e->kind == ExprKind::kCall) add_root(part.get(), names);
     add_passed(part, names);
   }
 }
@@ -62,12 +63,15 @@ void add_passed(const Block& body, std::vector<std::string_view>& names) {
   for (const auto& s : body) {
     add_passed(s->value, names);
     for (const ExprPtr& e : s->args) {
-      if (s->kind == StmtKind::kCall && e->kind == ExprKind::kName) names.push_back(e->op);
+      if (s->kind == StmtKind::kCall) add_root(e.get(), names);
       add_passed(e, names);
     }
     add_passed(s->body, names);
     add_passed(s->otherwise, names);
-    for (const Case& c : s->cases) add_passed(c.body, names);
+    for (const Case& c : s->cases) {
+      for (const ExprPtr& e : c.values) add_passed(e, names);
+      add_passed(c.body, names);
+    }
   }
 }
 
@@ -108,6 +112,7 @@ Interpreter::Flow Interpreter::leave(const Stmt& s) {
 Interpreter::Flow Interpreter::end() {
   const std::int32_t condition = memory_.condition_index();
   if (condition < 0 && !memory_.in_running_loop()) return Flow::kEnd;
+  write_phase();
   ends_.push_back(circuit_.add_jump(condition));
   return Flow::kNext;
 }
@@ -119,60 +124,100 @@ std::optional<Term> Interpreter::next_turn(std::uint32_t line, bool& never) {
   return still_here(never);
 }
 
-Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
-  std::vector<Value> values;
-  if (s.value->kind == ExprKind::kRange) {
-    const auto& parts = s.value->args;
-    if (!parts[2]) fail(s.value->at, "the range of a loop needs an end");
+// first, first + step, ... up to the last that does not pass the end, which counts as met within
+// the rounding of the sums: [0:0.1:1] has eleven values.
+std::deque<Value> Interpreter::real_range(const Expr& e, double first, double step, double last) {
+  if (step == 0) fail(e.at, "the step of a range cannot be 0");
+  const double turns = std::floor((last - first) / step + 1e-9);
+  if (!(turns < static_cast<double>(kMaxIterations))) fail(e.at, "this range is too long");
+  std::deque<Value> out;
+  for (double k = 0; k <= turns; ++k) out.push_back(Value::real(first + k * step));
+  return out;
+}
+
+std::optional<std::deque<Value>> Interpreter::loop_values(const Stmt& s) {
+  std::deque<Value> values;
+  const Expr& over = *s.value;
+  if (over.kind == ExprKind::kRange) {
+    const auto& parts = over.args;
+    if (!parts[2]) fail(over.at, "the range of a loop needs an end");
     Value first = parts[0] ? evaluate(*parts[0]) : Value::integer(0);
     const Memory::Keep keep_first(memory_, first);
     Value step = parts[1] ? evaluate(*parts[1]) : Value::integer(1);
     const Memory::Keep keep_step(memory_, step);
     const Value last = evaluate(*parts[2]);
+    bool real = false, same = true;
     for (const Value* v : std::initializer_list<const Value*>{&first, &step, &last}) {
-      if (v->is_real()) fail(s.value->at, "a range must be of integers");
-    }
-    if (!first.is_same() || !step.is_same() || !last.is_same()) {
-      try {
-        return running_for(s, first, step, last);
-      } catch (const ValueError& error) {
-        fail(s.value->at, error.problem);
+      if (v->base == Base::kDuration || v->is_turns()) {
+        fail(over.at, "a range must be of integers or floats");
       }
+      real |= v->is_real();
+      same &= v->is_same();
     }
-    for (const std::int64_t i :
-         range(*s.value, first.cells[0].i, step.cells[0].i, last.cells[0].i)) {
+    if (!same) {
+      if (real) fail(over.at, "a range of floats must be known before the circuit runs");
+      try {
+        running_for(s, first, step, last);
+      } catch (const ValueError& error) {
+        fail(over.at, error.problem);
+      }
+      return std::nullopt;
+    }
+    if (real) {
+      const auto number = [](const Value& v) { return cast(v, Base::kFloat, 64).cells[0].d; };
+      return real_range(over, number(first), number(step), number(last));
+    }
+    for (const std::int64_t i : range(over, first.cells[0].i, step.cells[0].i, last.cells[0].i)) {
       values.push_back(Value::integer(i));
     }
-  } else if (s.value->kind == ExprKind::kSet) {
-    for (const ExprPtr& e : s.value->args) {
-      values.push_back(evaluate(*e));
-      if (values.back().is_real()) fail(e->at, "a loop runs over integers");
-    }
-  } else if (const auto elements = row_of(*s.value)) {
-    for (const Variable& v : *elements) values.push_back(v.value);
+  } else if (over.kind == ExprKind::kSet) {
+    for (const ExprPtr& e : over.args) values.push_back(evaluate(*e));
+  } else if (const std::optional<Variable> array = array_view(over)) {
+    if (array->dims.size() != 1) fail(over.at, "a loop runs over an array of one dimension");
+    for (const auto& element : *array->elements) values.push_back(element->value);
+  } else if (is_bits(over) && !depends_on_measurements(over)) {
+    const Wires w = wires(over);
+    if (w.quantum) fail(over.at, "a loop runs over values, not over qubits: use their indices");
+    for (const std::uint32_t wire : w.ids) values.push_back(memory_.read({wire}));
   } else {
-    const Value v = evaluate(*s.value);
-    if (v.base != Base::kBit) fail(s.value->at, "a loop runs over a range, a set or bits");
+    const Value v = evaluate(over);
+    if (v.base != Base::kBit) fail(over.at, "a loop runs over a range, a set, an array or bits");
     for (int k = 0; k < v.width; ++k) {
-      values.push_back(binary("&", binary(">>", v, Value::integer(k)), Value::integer(1)));
+      const Value one = binary("&", binary(">>", v, Value::integer(k)), Value::integer(1));
+      values.push_back(cast(one, Base::kBit, 1));
     }
   }
+  return values;
+}
+
+Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
+  std::optional<std::deque<Value>> values = loop_values(s);
+  if (!values) return Flow::kNext;
   std::deque<Memory::Keep> keeps;
-  for (Value& v : values) {
+  for (Value& v : *values) {
     if (!v.is_known()) keeps.emplace_back(memory_, v);
   }
+  check_turns(s, values->size());
   loops_.push_back({memory_.terms().size()});
   Flow flow = Flow::kNext;
-  const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
-  const int width = width_of(s.type, 64);
-  for (const Value& value : values) {
+  const bool has_type = s.type.base != Base::kVoid;
+  const auto type_of = [&](const Value& v) {
+    return has_type ? s.type.base : v.is_real() ? v.base : Base::kInt;
+  };
+  for (const Value& value : *values) {
     charge(s.at, 1);
     bool never = false;
     const std::optional<Term> inside = next_turn(s.at.line, never);
     if (never) break;
     memory_.push_scope();
     Variable v;
-    v.base = base, v.width = width, v.value = cast(value, base, width);
+    v.base = type_of(value);
+    v.width = has_type ? width_of(s.type) : default_width(v.base);
+    try {
+      v.value = cast(value, v.base, v.width);
+    } catch (const ValueError& error) {
+      fail(s.value->at, error.problem);
+    }
     memory_.declare(s.name.text, std::move(v));
     if (inside) memory_.push(*inside);
     flow = block(s.body);
@@ -188,7 +233,7 @@ Interpreter::Flow Interpreter::for_loop(const Stmt& s) {
 //   counter = first; while (counter has not passed last) { i = counter; body; counter += step; }
 Interpreter::Flow Interpreter::running_for(const Stmt& s, Value first, Value step, Value last) {
   const Base base = s.type.base == Base::kVoid ? Base::kInt : s.type.base;
-  const int width = width_of(s.type, 64);
+  const int width = s.type.base == Base::kVoid ? 64 : width_of(s.type);
   memory_.push_scope();
   const auto declare = [&](std::string_view name, const Value& value) {
     Variable v;
@@ -277,6 +322,7 @@ void Interpreter::running_loop(const Stmt& s, std::optional<Term> entry,
     const bool is_new = std::find(written.begin(), written.end(), name) == written.end();
     if (v && v->kind == Variable::Kind::kArray && is_new) written.push_back(name);
   }
+  write_phase();  // of what happens once
   memory_.enter_loop(written, s.at.line);
 
   const auto jump_under = [&](std::optional<Term> term) {

@@ -99,6 +99,14 @@ Term Memory::pop() {
   return term;
 }
 
+bool Memory::join(const Term& term) {
+  Term& last = terms_.back();
+  if (!last.has_value || !term.has_value || !fit_a_table(last.value, term.value)) return false;
+  last = term_of(binary("&&", last.value, term.value));
+  stale_ = true;
+  return true;
+}
+
 Term Memory::term_of(Value holds) {
   Term term;
   term.test = to_test(holds);
@@ -142,6 +150,17 @@ std::int32_t Memory::condition_index() {
   index_ = index_of(std::move(all));
   stale_ = false;
   return index_;
+}
+
+Reach Memory::reach() const {
+  Reach out;
+  for (const Term& t : terms_) {
+    out.is_conditional = true;
+    if (t.has_value && fit_a_table(out.holds, t.value)) {
+      out.holds = binary("&&", std::move(out.holds), t.value);
+    }
+  }
+  return out;
 }
 
 void Memory::assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value,
@@ -194,7 +213,7 @@ void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
       for (auto& [name, variable] : scope) {
         look(variable.value);
         if (!variable.elements) continue;
-        for (Variable& element : *variable.elements) look(element.value);
+        for (const auto& element : *variable.elements) look(element->value);
       }
     }
   }
@@ -296,7 +315,7 @@ void Memory::store(Variable& v, const Value& value, std::uint32_t line, std::int
 }
 
 void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
-  Value result = cast(value, v.base, v.width);
+  Value result = cast(value, v.base, v.width, [this] { return reach(); });
   if (result.is_expr() && result.expr->nodes.size() > kMaxNodes) keep(result, line);
   const std::size_t outer = std::max(v.depth, base_);
   if (terms_.size() > outer) {
@@ -350,7 +369,7 @@ void Memory::enter_loop(Variable& v, std::uint32_t line) {
       }
       return;
     case Variable::Kind::kArray:
-      for (Variable& element : *v.elements) enter_loop(element, line);
+      for (const auto& element : *v.elements) enter_loop(*element, line);
       return;
     case Variable::Kind::kValue:
       if (v.storage < 0) {
@@ -389,7 +408,7 @@ void Memory::close_turn(Variable& v, std::uint32_t line) {
       for (const std::uint32_t wire : v.wires) known_[wire] = -1;
       return;
     case Variable::Kind::kArray:
-      for (Variable& element : *v.elements) close_turn(element, line);
+      for (const auto& element : *v.elements) close_turn(*element, line);
       return;
     case Variable::Kind::kValue:
       if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {

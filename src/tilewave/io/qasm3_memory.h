@@ -29,8 +29,9 @@ struct Variable {
   /// Of a name given by `let` whose indices depend on measurements: what it stands for, with the
   /// indices in variables of their own; `wires` are then all that it may be.
   std::shared_ptr<const Expr> alias = {};
-  /// kArray: the elements, the last index fastest; a parameter shares those of its argument.
-  std::shared_ptr<std::vector<Variable>> elements = {};
+  /// kArray: the elements, the last index fastest; a row, a slice or a parameter shares those of
+  /// its array.
+  std::shared_ptr<const std::vector<std::shared_ptr<Variable>>> elements = {};
   std::vector<std::size_t> dims = {};
 };
 
@@ -91,10 +92,14 @@ class Memory {
   std::vector<Term>& terms() { return terms_; }
   void push(Term term);
   Term pop();
+  /// Joins a condition to the last one, where a table holds both.
+  bool join(const Term& term);
   static Term term_of(Value holds);
   static void negate(Term& term);
   /// The index for operations that stand here, -1 without conditions.
   std::int32_t condition_index();
+  /// The cases that the conditions leave.
+  Reach reach() const;
 
   /// Keeps values of a statement under way right while bits are written.
   class Keep {

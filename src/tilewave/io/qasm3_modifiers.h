@@ -13,7 +13,7 @@ circuit::Circuit controlled(const circuit::Circuit& inner, std::uint32_t count,
 
 /// `inner` k times; its inverse for k < 0. For other k the principal power: eigenvalues e^{i a}
 /// with a in (-pi, pi] become e^{i a k}. Throws Error(kInput) where that needs a matrix of more
-/// than 6 qubits or a whole k repeats more than 2^20 times.
+/// than 6 qubits. A whole k appends k times as many operations: the caller counts them before.
 circuit::Circuit power(const circuit::Circuit& inner, double k);
 
 /// Appends the gates of `from`, its qubit k being qubits[k].

@@ -65,8 +65,12 @@ Block Parser::block() {
   return out;
 }
 
-Block Parser::body_or_statement() {
+// A block or one statement. A lone ; is none: behind `if (c)` it would be a slip that says nothing.
+Block Parser::body(const char* of) {
   if (lexer_.token().is('{')) return block();
+  if (lexer_.token().is(';')) {
+    lexer_.fail(lexer_.token(), concat({"'", of, "' needs a statement or a block here, not ';'"}));
+  }
   Block out;
   out.push_back(std::make_shared<Stmt>(statement()));
   return out;
@@ -94,31 +98,16 @@ Stmt Parser::statement() {
   if (lexer_.accept(";")) return s;
   const Token word = lexer_.expect_identifier("a statement");
   const std::string_view w = word.text;
-  if (any_of(kPulseWords, w)) {
-    lexer_.fail(word, concat({"'", w,
-                              "' belongs to the pulse-level part of OpenQASM 3, which is "
-                              "not simulated: remove it"}));
-  }
-  if (any_of(kOtherWords, w)) {
-    lexer_.fail(word, concat({"'", w, "' of OpenQASM 3 is not read"}));
-  }
-  if (w == "extern") {
-    lexer_.fail(word, "an extern function is computed outside of the program: write it as a 'def'");
-  }
+  check_is_read(word);
   if (w == "OPENQASM") lexer_.fail(word, "the version must be the first statement of a file");
   if (w == "if") {
-    s.kind = StmtKind::kIf;
-    lexer_.expect("(");
-    s.value = expression();
-    lexer_.expect(")");
-    s.body = body_or_statement();
-    if (lexer_.accept_word("else")) s.otherwise = body_or_statement();
+    if_statement(s);
   } else if (w == "while") {
     s.kind = StmtKind::kWhile;
     lexer_.expect("(");
     s.value = expression();
     lexer_.expect(")");
-    s.body = body_or_statement();
+    s.body = body("while");
   } else if (w == "for") {
     for_statement(s);
   } else if (w == "switch") {
@@ -138,6 +127,21 @@ Stmt Parser::statement() {
     simple(s, word);
   }
   return s;
+}
+
+// if (value) body { else if (value) body } [else body]; a chain of any length is one statement
+void Parser::if_statement(Stmt& s) {
+  s.kind = StmtKind::kIf;
+  do {
+    Case arm;
+    lexer_.expect("(");
+    arm.values.push_back(expression());
+    lexer_.expect(")");
+    arm.body = body("if");
+    s.cases.push_back(std::move(arm));
+    if (!lexer_.accept_word("else")) return;
+  } while (lexer_.accept_word("if"));
+  s.otherwise = body("else");
 }
 
 // Statements that end in a semicolon.
@@ -212,8 +216,7 @@ TypeName Parser::array_type() {
     lexer_.expect("=");
     t.num_dims = expression();
   } else {
-    do t.dims.push_back(expression());
-    while (lexer_.accept(","));
+    list_of([&] { t.dims.push_back(expression()); }, [&] { return lexer_.token().is(']'); });
   }
   lexer_.expect("]");
   return t;
@@ -270,9 +273,7 @@ void Parser::call_or_assignment(Stmt& s, const Token& word) {
   };
   if (!lexer_.token().is('[') && !is_assignment()) return call(s, word);
   s.kind = StmtKind::kAssign;
-  ExprPtr target = make_expr(ExprKind::kName, word, word.text);
-  while (lexer_.token().is('[')) target = indexed(std::move(target));
-  s.args.push_back(target);
+  s.args.push_back(with_indices(make_expr(ExprKind::kName, word, word.text)));
   if (!is_assignment()) lexer_.fail_expected("'='");
   s.op = lexer_.take().text;
   s.value = lexer_.token().is('{') ? array_value() : value();
@@ -309,8 +310,7 @@ void Parser::call(Stmt& s, const Token& word) {
 }
 
 void Parser::operands(Stmt& s) {
-  do s.operands.push_back(expression());
-  while (lexer_.accept(","));
+  list_of([&] { s.operands.push_back(expression()); }, [&] { return lexer_.token().is(';'); });
 }
 
 // gate name[(params)] qubits { body }
@@ -319,13 +319,16 @@ void Parser::gate(Stmt& s) {
   auto d = std::make_shared<Definition>();
   d->name = new_name("the name of a gate");
   if (lexer_.accept("(") && !lexer_.accept(")")) {
-    do d->params.push_back({{Base::kAngle, nullptr}, new_name("a parameter")});
-    while (lexer_.accept(","));
+    list_of(
+        [&] {
+          d->params.push_back({{Base::kAngle, nullptr}, new_name("a parameter")});
+        },
+        [&] { return lexer_.token().is(')'); });
     lexer_.expect(")");
   }
   if (!lexer_.token().is('{')) {
-    do d->qubits.push_back(new_name("a qubit"));
-    while (lexer_.accept(","));
+    list_of([&] { d->qubits.push_back(new_name("a qubit")); },
+            [&] { return lexer_.token().is('{'); });
   }
   std::vector<std::string_view> names;
   for (const Parameter& p : d->params) names.push_back(p.name.text);
@@ -346,35 +349,37 @@ void Parser::subroutine(Stmt& s) {
   d->name = new_name("the name of a subroutine");
   lexer_.expect("(");
   if (!lexer_.accept(")")) {
-    do {
-      Token word = lexer_.expect_identifier("a type");
-      Parameter p;
-      const bool is_readonly = word.text == "readonly";
-      const bool by_reference = is_readonly || word.text == "mutable";
-      if (by_reference) word = lexer_.expect_identifier("'array'");
-      if (by_reference != (word.text == "array")) {
-        lexer_.fail(word, "an array is given as 'readonly array' or 'mutable array'");
-      }
-      if (word.text == "qreg" || word.text == "creg") {
-        p.type.base = word.text == "qreg" ? Base::kQubit : Base::kBit;
-        p.name = new_name("a name");
-        if (lexer_.accept("[")) {
-          p.type.width = expression();
-          lexer_.expect("]");
-        }
-      } else {
-        check_is_read(word);
-        p.type = type(word);
-        p.type.is_readonly = is_readonly;
-        p.name = new_name("a name");
-      }
-      d->params.push_back(std::move(p));
-    } while (lexer_.accept(","));
+    list_of([&] { d->params.push_back(parameter()); }, [&] { return lexer_.token().is(')'); });
     lexer_.expect(")");
   }
   if (lexer_.accept("->")) d->result = type(lexer_.expect_identifier("a type"));
   d->body = block();
   s.definition = d;
+}
+
+Parameter Parser::parameter() {
+  Token word = lexer_.expect_identifier("a type");
+  Parameter p;
+  const bool is_readonly = word.text == "readonly";
+  const bool by_reference = is_readonly || word.text == "mutable";
+  if (by_reference) word = lexer_.expect_identifier("'array'");
+  if (by_reference != (word.text == "array")) {
+    lexer_.fail(word, "an array is given as 'readonly array' or 'mutable array'");
+  }
+  if (word.text == "qreg" || word.text == "creg") {
+    p.type.base = word.text == "qreg" ? Base::kQubit : Base::kBit;
+    p.name = new_name("a name");
+    if (lexer_.accept("[")) {
+      p.type.width = expression();
+      lexer_.expect("]");
+    }
+    return p;
+  }
+  check_is_read(word);
+  p.type = type(word);
+  p.type.is_readonly = is_readonly;
+  p.name = new_name("a name");
+  return p;
 }
 
 // for [type] name in range { body }
@@ -394,7 +399,7 @@ void Parser::for_statement(Stmt& s) {
   } else {
     s.value = expression();
   }
-  s.body = body_or_statement();
+  s.body = body("for");
 }
 
 // switch (value) { case 0, 1 { } default { } }, or an older form: case 0: case 1: ... break;
@@ -413,8 +418,8 @@ void Parser::switch_statement(Stmt& s) {
     do {
       const Token word = lexer_.expect_identifier("'case' or 'default'");
       if (word.text == "case") {
-        do c.values.push_back(expression());
-        while (lexer_.accept(","));
+        list_of([&] { c.values.push_back(expression()); },
+                [&] { return lexer_.token().is('{') || lexer_.token().is(':'); });
       } else if (word.text == "default") {
         is_default = true;
       } else {

@@ -157,7 +157,7 @@ bool Interpreter::plain_measure(Lexer& lexer) {
     lexer.go_back(start);
     return false;
   }
-  charge(start, 2);
+  charge_operations(start, 1);
   try {
     memory_.measure(qubit, bit, at.line);
   } catch (const ValueError& error) {
@@ -170,14 +170,14 @@ bool Interpreter::plain_measure(Lexer& lexer) {
 bool Interpreter::plain_statement(Lexer& lexer) {
   const Token start = lexer.token();
   if (start.kind != TokenKind::kIdentifier) return false;
-  const Gate* gate = lookup(start.text);
+  const bool is_hidden = !hidden_gates_.empty() && hidden_gates_.count(start.text);
+  const Gate* gate = is_hidden ? nullptr : lookup(start.text);
   if (!gate) return plain_measure(lexer);
   if (gate->num_qubits == 0) return false;
   if (!read_plain_call(lexer, *gate)) {
     lexer.go_back(start);
     return false;
   }
-  charge(start, 1);
   apply(start, *gate, plain_params_, plain_qubits_);
   lexer.advance();
   return true;

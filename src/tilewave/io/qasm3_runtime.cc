@@ -2,6 +2,9 @@
 // circuit/classical.h. Integers are computed in 64 bits and cut to their width, as tables are.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <numbers>
+#include <numeric>
 
 #include "tilewave/io/qasm3_value.h"
 
@@ -13,23 +16,15 @@ using circuit::ClassicalFunction;
 using circuit::ClassicalOp;
 using circuit::ClassicalType;
 
-ClassicalType type_of(Base base) {
-  switch (base) {
-    case Base::kBool:
-      return ClassicalType::kBool;
-    case Base::kInt:
-      return ClassicalType::kInt;
-    case Base::kFloat:
-    case Base::kAngle:
-    case Base::kDuration:
-      return ClassicalType::kFloat;
-    default:
-      return ClassicalType::kUint;
-  }
+ClassicalType type_of(Base base, int width) {
+  if (is_real_type(base, width)) return ClassicalType::kFloat;
+  if (base == Base::kBool) return ClassicalType::kBool;
+  return base == Base::kInt ? ClassicalType::kInt : ClassicalType::kUint;
 }
+ClassicalType type_of(const Value& v) { return type_of(v.base, v.width); }
 
 int node_width(Base base, int width) {
-  const ClassicalType type = type_of(base);
+  const ClassicalType type = type_of(base, width);
   return type == ClassicalType::kBool ? 1 : type == ClassicalType::kFloat ? 64 : width;
 }
 
@@ -62,7 +57,7 @@ std::int32_t add_value_table(ClassicalExpr& e, const Value& v) {
   std::vector<std::uint64_t> table;
   for (const Cell& c : v.cells) table.push_back(content(v, c));
   e.tables.push_back(std::move(table));
-  return e.add({ClassicalOp::kLookup, type_of(v.base),
+  return e.add({ClassicalOp::kLookup, type_of(v),
                 static_cast<std::uint8_t>(node_width(v.base, v.width)), index, -1,
                 e.tables.size() - 1});
 }
@@ -70,18 +65,35 @@ std::int32_t add_value_table(ClassicalExpr& e, const Value& v) {
 std::int32_t add_value(ClassicalExpr& e, const Value& v) {
   if (v.is_expr()) return e.append(*v.expr);
   if (!v.is_same()) return add_value_table(e, v);
-  return e.constant(type_of(v.base), node_width(v.base, v.width), content(v, v.cells[0]));
+  return e.constant(type_of(v), node_width(v.base, v.width), content(v, v.cells[0]));
 }
 
-Value finish(ClassicalExpr e, Base base, int width) {
+using Bits = std::vector<circuit::Clbit>;  // ascending
+
+Value finish(ClassicalExpr e, Base base, int width, Bits deps) {
   Value out;
-  out.base = base, out.width = width;
-  circuit::for_each_read(e, [&](std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t k = 0; k < count; ++k) out.deps.push_back(first + k);
-  });
-  std::sort(out.deps.begin(), out.deps.end());
-  out.deps.erase(std::unique(out.deps.begin(), out.deps.end()), out.deps.end());
-  out.expr = std::make_shared<const ClassicalExpr>(std::move(e));
+  out.base = base, out.width = width, out.deps = std::move(deps);
+  out.expr = std::make_shared<ClassicalExpr>(std::move(e));
+  return out;
+}
+
+// Takes the nodes out of a value that nobody shares, so that a long sum is not copied at each term.
+ClassicalExpr take_expr(Value& v) {
+  if (v.is_expr() && v.expr.use_count() == 1) {
+    return std::move(*std::const_pointer_cast<ClassicalExpr>(v.expr));
+  }
+  return to_expr(v);
+}
+
+Bits joined(Bits a, const Bits& b) {
+  if (b.empty()) return a;
+  if (a.empty() || a.back() < b.front()) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  if (std::includes(a.begin(), a.end(), b.begin(), b.end())) return a;
+  Bits out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
   return out;
 }
 
@@ -106,7 +118,7 @@ ClassicalOp op_of(std::string_view name) {
   throw ValueError{concat({"'", name, "' is not computed while a circuit runs"})};
 }
 
-bool is_unsigned(const Value& v) { return type_of(v.base) != ClassicalType::kInt; }
+bool is_unsigned(const Value& v) { return type_of(v) != ClassicalType::kInt; }
 
 }  // namespace
 
@@ -118,9 +130,11 @@ ClassicalExpr to_expr(const Value& a) {
 
 Value stored(Base base, int width, circuit::Clbit first) {
   ClassicalExpr e;
-  e.add({ClassicalOp::kBits, type_of(base), static_cast<std::uint8_t>(node_width(base, width)), -1,
-         -1, first});
-  return finish(std::move(e), base, width);
+  const int size = node_width(base, width);
+  e.add({ClassicalOp::kBits, type_of(base, width), static_cast<std::uint8_t>(size), -1, -1, first});
+  Bits bits(static_cast<std::size_t>(size));
+  std::iota(bits.begin(), bits.end(), first);
+  return finish(std::move(e), base, width, std::move(bits));
 }
 
 Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<int>& known) {
@@ -141,17 +155,42 @@ Value stored_bits(const std::vector<circuit::Clbit>& wires, const std::vector<in
   if (constant) all = add_part(e, all, e.constant(ClassicalType::kUint, 64, constant), 0);
   const auto width = static_cast<int>(wires.size());
   add_cast(e, all, ClassicalType::kUint, width);
-  return finish(std::move(e), Base::kBit, width);
+  Bits bits;
+  for (std::size_t k = 0; k < wires.size(); ++k) {
+    if (known[k] < 0) bits.push_back(wires[k]);
+  }
+  std::sort(bits.begin(), bits.end());
+  bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
+  return finish(std::move(e), Base::kBit, width, std::move(bits));
 }
 
 Value cast_expr(const Value& a, Base base, int width) {
-  if (a.is_real() && base == Base::kBit) {
-    throw ValueError{"a float or an angle has no bits to read"};
-  }
-  ClassicalExpr e = *a.expr;
+  ClassicalExpr e = to_expr(a);
   const auto last = static_cast<std::int32_t>(e.nodes.size()) - 1;
-  add_cast(e, last, type_of(base), node_width(base, width));
-  return finish(std::move(e), base, base == Base::kBool ? 1 : width);
+  add_cast(e, last, type_of(base, width), node_width(base, width));
+  return finish(std::move(e), base, width, a.deps);
+}
+
+// round((t - floor(t)) 2^width) mod 2^width, with t = x / 2 pi
+Value turns_expr(const Value& x, int width) {
+  constexpr auto kFloat = ClassicalType::kFloat;
+  ClassicalExpr e = to_expr(x);
+  const auto number = [&](double d) {
+    return e.constant(kFloat, 64, std::bit_cast<std::uint64_t>(d));
+  };
+  const auto call = [&](ClassicalFunction f, std::int32_t a, std::int32_t b = -1) {
+    return e.add({ClassicalOp::kCall, kFloat, 64, a, b, static_cast<std::uint64_t>(f)});
+  };
+  const auto last = static_cast<std::int32_t>(e.nodes.size()) - 1;
+  const std::int32_t turns =
+      add(e, ClassicalOp::kDiv, kFloat, 64, last, number(2 * std::numbers::pi));
+  const std::int32_t part =
+      add(e, ClassicalOp::kSub, kFloat, 64, turns, call(ClassicalFunction::kFloor, turns));
+  const std::int32_t size = number(std::ldexp(1.0, width));
+  const std::int32_t steps =
+      call(ClassicalFunction::kRound, add(e, ClassicalOp::kMul, kFloat, 64, part, size));
+  add_cast(e, call(ClassicalFunction::kFloatMod, steps, size), ClassicalType::kUint, width);
+  return finish(std::move(e), Base::kUint, width, x.deps);
 }
 
 Value function_expr(ClassicalFunction f, const Value& a, const Value* b) {
@@ -162,8 +201,8 @@ Value function_expr(ClassicalFunction f, const Value& a, const Value* b) {
   ClassicalExpr e;
   const std::int32_t x = add_value(e, a);
   const std::int32_t y = b ? add_value(e, *b) : -1;
-  e.add({ClassicalOp::kCall, type_of(base), 64, x, y, static_cast<std::uint64_t>(f)});
-  return finish(std::move(e), base, 64);
+  e.add({ClassicalOp::kCall, type_of(base, 64), 64, x, y, static_cast<std::uint64_t>(f)});
+  return finish(std::move(e), base, 64, b ? joined(a.deps, b->deps) : a.deps);
 }
 
 Value unary_expr(std::string_view op, const Value& a) {
@@ -176,11 +215,11 @@ Value unary_expr(std::string_view op, const Value& a) {
   const ClassicalOp code = op == "!"   ? ClassicalOp::kNot
                            : op == "~" ? ClassicalOp::kBitNot
                                        : ClassicalOp::kNegate;
-  add(e, code, type_of(from.base), node_width(from.base, from.width), last);
-  return finish(std::move(e), from.base, from.width);
+  add(e, code, type_of(from), node_width(from.base, from.width), last);
+  return finish(std::move(e), from.base, from.width, from.deps);
 }
 
-Value binary_expr(std::string_view op, const Value& a, const Value& b) {
+Value binary_expr(std::string_view op, Value a, const Value& b) {
   constexpr auto kBool = ClassicalType::kBool;
   const bool real = a.is_real() || b.is_real();
   if (op == "**" || (op == "%" && real)) {
@@ -192,16 +231,19 @@ Value binary_expr(std::string_view op, const Value& a, const Value& b) {
                               : real    ? ClassicalFunction::kFloatPower
                                         : ClassicalFunction::kPower,
                               x, &y);
-    if (real && common_base(a, b) == Base::kAngle) out.base = Base::kAngle;
+    if (real) out.base = real_result(op, a, b), out.width = default_width(out.base);
     return out;
   }
   const ClassicalOp code = op_of(op);
-  ClassicalExpr e;
-  std::int32_t x = add_value(e, a), y = add_value(e, b);
+  ClassicalExpr e = take_expr(a);
+  std::int32_t x = static_cast<std::int32_t>(e.nodes.size()) - 1, y = add_value(e, b);
+  const auto result = [&](Base base, int width) {
+    return finish(std::move(e), base, width, joined(std::move(a.deps), b.deps));
+  };
   if (op == "&&" || op == "||") {
     x = add_cast(e, x, kBool, 1), y = add_cast(e, y, kBool, 1);
     add(e, code, kBool, 1, x, y);
-    return finish(std::move(e), Base::kBool, 1);
+    return result(Base::kBool, 1);
   }
   if (is_comparison(op)) {
     const auto type = real                               ? ClassicalType::kFloat
@@ -209,13 +251,13 @@ Value binary_expr(std::string_view op, const Value& a, const Value& b) {
                                                          : ClassicalType::kInt;
     x = add_cast(e, x, type, 64), y = add_cast(e, y, type, 64);
     add(e, code, kBool, 1, x, y);
-    return finish(std::move(e), Base::kBool, 1);
+    return result(Base::kBool, 1);
   }
   if (real) {
     x = add_cast(e, x, ClassicalType::kFloat, 64), y = add_cast(e, y, ClassicalType::kFloat, 64);
     add(e, code, ClassicalType::kFloat, 64, x, y);
-    const Base base = common_base(a, b);
-    return finish(std::move(e), base == Base::kAngle ? Base::kAngle : Base::kFloat, 64);
+    const Base base = real_result(op, a, b);
+    return result(base, default_width(base));
   }
   const IntegerType to = integer_result(op, a, b);
   const bool shift = op == "<<" || op == ">>";
@@ -223,8 +265,9 @@ Value binary_expr(std::string_view op, const Value& a, const Value& b) {
   const auto type = plain ? ClassicalType::kUint : ClassicalType::kInt;
   x = add_cast(e, x, type, 64);
   y = add_cast(e, y, shift ? ClassicalType::kUint : type, 64);
-  add_cast(e, add(e, code, type, 64, x, y), type_of(to.base), node_width(to.base, to.width));
-  return finish(std::move(e), to.base, to.width);
+  add_cast(e, add(e, code, type, 64, x, y), type_of(to.base, to.width),
+           node_width(to.base, to.width));
+  return result(to.base, to.width);
 }
 
 }  // namespace tilewave::io::qasm3

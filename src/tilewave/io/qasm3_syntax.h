@@ -40,12 +40,12 @@ struct TypeName {
 enum class ExprKind : std::uint8_t {
   kInteger,
   kReal,
-  kTime,  ///< in seconds; dt counts as a nanosecond
+  kTime,  ///< in picoseconds; dt counts as a nanosecond
   kBool,
   kBits,     ///< "0101"
   kName,     ///< also a physical qubit such as $0
   kUnary,    ///< op args[0]
-  kBinary,   ///< args[0] op args[1]; ++ joins registers
+  kBinary,   ///< args[0] links[0] args[1] links[1] ..., operators of one level, from the left
   kCall,     ///< a function or a subroutine
   kIndex,    ///< args[0] [args[1]]
   kCast,     ///< type(args[0])
@@ -62,6 +62,7 @@ struct Expr {
   double real = 0;
   TypeName type;
   std::vector<ExprPtr> args;
+  std::vector<Token> links = {};  ///< operators of kBinary; ++ joins registers
 };
 
 inline std::shared_ptr<Expr> make_expr(ExprKind kind, const Token& at, std::string_view op = {}) {
@@ -88,6 +89,8 @@ struct Parameter {
 
 /// A gate or a subroutine.
 struct Definition {
+  /// Steps that a call takes at least, as far as the text shows them; set where it is defined.
+  mutable std::uint64_t least_steps = 0;
   Token name;
   std::vector<Parameter> params;
   std::vector<Token> qubits;  ///< of a gate
@@ -105,8 +108,8 @@ enum class StmtKind : std::uint8_t {
   kReset,
   kBarrier,
   kDelay,  ///< of `value`; without one nop
-  kIf,
-  kFor,  ///< name in value
+  kIf,     ///< a case for `if` and each `else if`, of one value: its condition
+  kFor,    ///< name in value
   kWhile,
   kSwitch,
   kBreak,
@@ -159,7 +162,6 @@ class Parser {
   };
 
   Block block();
-  Block body_or_statement();
   void simple(Stmt& s, const Token& word);
   void declaration(Stmt& s, const Token& word);
   void old_register(Stmt& s, bool quantum);
@@ -167,8 +169,17 @@ class Parser {
   void modified_call(Stmt& s, Token word);
   void call(Stmt& s, const Token& word);
   void operands(Stmt& s);
+  /// Reads items between commas, of which one may end the list, until `at_close` says so.
+  template <class Read, class AtClose>
+  void list_of(const Read& read, const AtClose& at_close) {
+    do read();
+    while (lexer_.accept(',') && !at_close());
+  }
+  void if_statement(Stmt& s);
+  Block body(const char* of);
   void gate(Stmt& s);
   void subroutine(Stmt& s);
+  Parameter parameter();
   void switch_statement(Stmt& s);
   void check_is_read(const Token& word) const;
   Block case_body();
@@ -182,6 +193,7 @@ class Parser {
   ExprPtr binary(int level);
   ExprPtr unary();
   ExprPtr postfix();
+  ExprPtr with_indices(ExprPtr a);
   ExprPtr primary();
   ExprPtr index();
   ExprPtr indexed(ExprPtr a);
@@ -194,5 +206,8 @@ class Parser {
 
 /// The type that a word names; kVoid for any other word.
 Base base_of(std::string_view word);
+
+/// Of a number with its unit of time.
+double picoseconds(std::string_view text);
 
 }  // namespace tilewave::io::qasm3

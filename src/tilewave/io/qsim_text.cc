@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tilewave/base/bits.h"
@@ -126,7 +128,7 @@ class QsimParser {
     if (*value >= circuit_.num_qubits()) {
       fail_at(source_, w.offset,
               concat({"qubit ", w.text, " is out of range: the circuit has ",
-                      std::to_string(circuit_.num_qubits()), " qubits"}));
+                      counted(circuit_.num_qubits(), "qubit")}));
     }
     for (const Word& other : used_) {
       if (*natural(other) == *value) {
@@ -149,6 +151,10 @@ class QsimParser {
   void gate(std::size_t next, const std::vector<Qubit>& controls) {
     if (next >= words_.size()) fail_at(source_, end_, "the name of a gate is missing");
     const Word name = words_[next];
+    if (name.text == "c") {
+      fail_at(source_, name.offset, "'c' stands once: all control qubits follow the first");
+    }
+    if (name.text == "m") fail_at(source_, name.offset, "a measurement has no control qubits");
     const bool identity2 = name.text == "id2" || name.text == "id_2";
     const GateInfo* info = circuit::find_gate(circuit::Language::kQsim, name.text);
     if (!info && !identity2) fail_unknown(name);
@@ -157,9 +163,9 @@ class QsimParser {
     const auto num_params = identity2 ? 0 : static_cast<std::size_t>(info->num_params);
     if (words_.size() - next - 1 != num_qubits + num_params) {
       fail_at(source_, name.offset,
-              concat({"gate '", name.text, "' takes ", std::to_string(num_qubits), " qubits and ",
-                      std::to_string(num_params), " parameters, found ",
-                      std::to_string(words_.size() - next - 1), " values"}));
+              concat({"gate '", name.text, "' takes ", counted(num_qubits, "qubit"), " and ",
+                      counted(num_params, "parameter"), ", found ",
+                      counted(words_.size() - next - 1, "value")}));
     }
     std::vector<Qubit> qubits;
     std::vector<double> params;
@@ -200,7 +206,10 @@ class QsimParser {
     if (r.ec == std::errc::invalid_argument || r.ptr != end) {
       fail_at(source_, w.offset, concat({"expected a number, found '", w.text, "'"}));
     }
-    if (r.ec != std::errc() || !std::isfinite(value)) {
+    if (r.ec == std::errc::result_out_of_range) {
+      value = std::strtod(std::string(digits).c_str(), nullptr);  // tiny becomes zero
+    }
+    if (!std::isfinite(value)) {
       fail_at(source_, w.offset, concat({"'", w.text, "' is not a finite double"}));
     }
     return value;

@@ -78,8 +78,17 @@ TEST(QsimText, errors_point_at_their_place) {
   EXPECT_EQ(qsim_error("2\n0 cz 1 1"), "f:2:8: qubit 1 is named twice");
   EXPECT_EQ(qsim_error("2\n0 c 1 x 1"), "f:2:9: qubit 1 is named twice");
   EXPECT_EQ(qsim_error("2\n0 rx 0"),
-            "f:2:3: gate 'rx' takes 1 qubits and 1 parameters, found 1 values");
+            "f:2:3: gate 'rx' takes 1 qubit and 1 parameter, found 1 value");
   EXPECT_EQ(qsim_error("2\n0 rx 0 nan"), "f:2:8: 'nan' is not a finite double");
+  EXPECT_EQ(qsim_error("2\n0 rx 0 1e400"), "f:2:8: '1e400' is not a finite double");
+  EXPECT_EQ(qsim_error("2\n0 rx 0 1e-400"), "no error");  // it is 0
+  EXPECT_EQ(qsim_error("3\n0 c 0 c 1 x 2"),
+            "f:2:7: 'c' stands once: all control qubits follow the first");
+  EXPECT_EQ(qsim_error("3\n0 c 0 m 1"), "f:2:7: a measurement has no control qubits");
+  EXPECT_EQ(qsim_error("1\n0 h 1"), "f:2:5: qubit 1 is out of range: the circuit has 1 qubit");
+  EXPECT_EQ(qsim_error("2\n0 cx 0"),
+            "f:2:3: gate 'cx' takes 2 qubits and 0 parameters, found 1 value");
+  EXPECT_LT(qsim_error("2\n0 " + std::string(1 << 20, 'a')).size(), 200u);
   EXPECT_EQ(qsim_error("2\n0 rx 0 1x"), "f:2:8: expected a number, found '1x'");
   EXPECT_EQ(qsim_error("2\nh 0"), "f:2:1: a line starts with the time of its gate");
   EXPECT_EQ(qsim_error("2\n0"), "f:2:2: the name of a gate is missing");

@@ -1,7 +1,11 @@
 // Pictures and rasters as streams of rows, whatever the file format: PNG, TIFF (strips, tiles,
 // BigTIFF; the tags of a georeference are carried along), NPY, PGM, raw numbers, and the container
 // of the 2020 entropy study. Readers give rows in order from the top, so an image never has to fit
-// in memory; a written file appears under its name only when it is whole.
+// in memory; what a header says is compared with the file's size before memory is taken for it. A
+// written file appears under its name only when it is whole.
+//
+// Pixels without data are those of the declared value (RasterInfo::nodata), and those that a mask
+// or an alpha channel hides (RasterReader::valid).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +25,10 @@ enum class SampleType : std::uint8_t {
   kInt32,
   kFloat16,
   kFloat32,
-  kFloat64
+  kFloat64,
+  kInt8,
+  kInt64,
+  kUint64
 };
 
 std::size_t sample_bytes(SampleType type);
@@ -37,8 +44,10 @@ struct RasterTag {
 struct RasterInfo {
   std::int64_t width = 0, height = 0;
   int channels = 1;  ///< interleaved
+  int alpha = -1;    ///< the channel that is 0 where a pixel holds no data; -1: none
   SampleType type = SampleType::kUint8;
   std::optional<double> nodata;     ///< as the file declares it
+  bool masked = false;              ///< RasterReader::valid() knows pixels without data
   std::vector<RasterTag> geo_tags;  ///< TIFF only
   int pages = 1;                    ///< images in a TIFF, of which the first is read
   std::int64_t row_bytes() const {
@@ -46,9 +55,11 @@ struct RasterInfo {
   }
 };
 
-/// Declares what an output holds where there is no data, as geographic tools do ("": nothing). Only
-/// files that come from one with tags of that kind say it.
-void declare_nodata(RasterInfo& info, const std::string& text);
+/// Makes `info` that of an output whose values are new ones on the same place: the tags of the
+/// georeference and the file's own metadata stay; statistics, scale, offset, unit and names of
+/// bands go. `nodata` ("": nothing) is declared where the input told of missing pixels, or has such
+/// tags.
+void describe_new_values(RasterInfo& info, const std::string& nodata);
 
 class RasterReader {
  public:
@@ -57,6 +68,11 @@ class RasterReader {
   /// The next `rows` rows, row after row without gaps. Throws Error(kInput) where the file is
   /// damaged or ends.
   virtual void read_rows(void* to, std::int64_t rows) = 0;
+  /// A byte for each pixel of the rows read last, 0 where it holds no data; null unless
+  /// info().masked.
+  virtual const std::uint8_t* valid() const { return nullptr; }
+  /// Only these channels will be looked at; the others may be left as they are in `to`.
+  virtual void want(const std::vector<int>& channels) { static_cast<void>(channels); }
 
  protected:
   RasterInfo info_;
@@ -77,9 +93,12 @@ enum class RasterFormat : std::uint8_t { kPng, kTiff, kNpy, kPgm, kRaw, kStudy }
 /// Error(kUsage).
 RasterFormat raster_format_of(const std::string& path);
 
-/// Reads `path`; `raw` gives what a file of bare numbers cannot say. Throws Error(kInput): missing,
-/// empty, truncated, not of its format.
-std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw = nullptr);
+/// Reads `path`; `raw` gives what a file of bare numbers cannot say. `channel`: only that one of
+/// several is read, with what an alpha channel says of it; -1: all, or the one beside an alpha
+/// channel. A mask in `path`.msk is used. Throws Error(kInput): missing, empty, truncated, not of
+/// its format; Error(kUsage): no such channel.
+std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw = nullptr,
+                                          int channel = -1);
 
 /// Writes `path` in the format of its name. Throws Error(kUsage) where that format cannot hold the
 /// samples.

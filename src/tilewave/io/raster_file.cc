@@ -1,6 +1,8 @@
 // Formats by name, and files that appear only when whole.
 #include "tilewave/io/raster_file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +21,12 @@ FileHandle open_for_reading(const std::string& path) {
   FileHandle file(std::fopen(path.c_str(), "rb"));
   if (!file) raster_input_error(path, std::strerror(errno));
   return file;
+}
+
+std::int64_t bytes_left(std::FILE* file) {
+  struct stat about {};
+  if (::fstat(::fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) return -1;
+  return std::max<std::int64_t>(about.st_size - ::ftello(file), 0);
 }
 
 PartFile::PartFile(const std::string& path) : path_(path), part_(path + ".part") {}
@@ -60,7 +68,8 @@ struct SampleRow {
   std::size_t bytes;
 };
 constexpr SampleRow kSamples[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   {"uint32", 4},
-                                  {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8}};
+                                  {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8},
+                                  {"int8", 1},  {"int64", 8},   {"uint64", 8}};
 }  // namespace
 
 std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::size_t>(type)].bytes; }
@@ -84,10 +93,12 @@ RasterFormat raster_format_of(const std::string& path) {
   }
   throw Error(ExitCode::kUsage, path +
                                     ": the format is not known by this name: use .png, .tif, .npy, "
-                                    ".pgm, .raw, or .bin and .csv");
+                                    ".pgm, .raw, or .bin and .csv; GDAL makes a .tif of others "
+                                    "(gdal_translate IN OUT.tif)");
 }
 
-std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw) {
+std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw,
+                                          int channel) {
   std::unique_ptr<RasterReader> reader;
   const RasterFormat format = raster_format_of(path);
   std::error_code ignored;
@@ -119,7 +130,18 @@ std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterI
   }
   if (reader->info().width < 1 || reader->info().height < 1)
     detail::raster_input_error(path, "the image is empty");
-  return reader;
+  if (std::filesystem::exists(path + ".msk", ignored))
+    reader = detail::with_mask_file(std::move(reader), path + ".msk");
+  const RasterInfo& info = reader->info();
+  if (channel >= info.channels) {
+    throw Error(ExitCode::kUsage, path + ": the image has " + std::to_string(info.channels) +
+                                      (info.channels == 1 ? " channel" : " channels") +
+                                      ": --channel " + std::to_string(channel) +
+                                      " is not one of 0.." + std::to_string(info.channels - 1));
+  }
+  if (channel < 0 && info.channels == 2 && info.alpha >= 0) channel = 1 - info.alpha;
+  if (channel < 0 || info.channels == 1) return reader;
+  return detail::take_channel(std::move(reader), channel);
 }
 
 std::unique_ptr<RasterWriter> create_raster(const std::string& path, const RasterInfo& info) {

@@ -2,6 +2,8 @@
 // when whole.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -18,6 +20,9 @@ struct CloseFile {
 using FileHandle = std::unique_ptr<std::FILE, CloseFile>;
 
 FileHandle open_for_reading(const std::string& path);
+
+/// Bytes from here to the end; -1 where it is no regular file.
+std::int64_t bytes_left(std::FILE* file);
 
 /// Writes to `path`.part and renames it on commit(); removes it otherwise.
 class PartFile {
@@ -39,6 +44,16 @@ class PartFile {
   FileHandle file_;
   bool done_ = false;
 };
+
+/// valid[i] = 0 where sample i of a mask is 0.
+void hide_zeros(const std::byte* samples, std::size_t sample_bytes, std::size_t n,
+                std::uint8_t* valid);
+
+/// One channel of several: the reader of all gives its rows one by one.
+std::unique_ptr<RasterReader> take_channel(std::unique_ptr<RasterReader> all, int channel);
+/// The rows of `image` with a mask beside them, in a TIFF file of the same size.
+std::unique_ptr<RasterReader> with_mask_file(std::unique_ptr<RasterReader> image,
+                                             const std::string& mask_path);
 
 std::unique_ptr<RasterReader> open_png(const std::string& path);
 std::unique_ptr<RasterReader> open_tiff(const std::string& path);

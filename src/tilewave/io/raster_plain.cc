@@ -1,7 +1,5 @@
 // The formats of bare numbers: NPY (through npy.h), PGM (P5, 8 or 16 bits), raw.
-#include <sys/stat.h>
-
-#include <bit>
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <utility>
@@ -13,6 +11,8 @@
 namespace tilewave::io::detail {
 namespace {
 
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;  // of an image
+
 struct NpyRow {
   NpyType npy;
   SampleType sample;
@@ -21,32 +21,13 @@ constexpr NpyRow kNpyTypes[] = {
     {NpyType::kUint8, SampleType::kUint8},     {NpyType::kUint16, SampleType::kUint16},
     {NpyType::kInt16, SampleType::kInt16},     {NpyType::kUint32, SampleType::kUint32},
     {NpyType::kInt32, SampleType::kInt32},     {NpyType::kFloat16, SampleType::kFloat16},
-    {NpyType::kFloat32, SampleType::kFloat32}, {NpyType::kFloat64, SampleType::kFloat64}};
-
-// Types no raster has, read as others that hold their values.
-constexpr NpyRow kOtherNpyTypes[] = {{NpyType::kInt8, SampleType::kInt16},
-                                     {NpyType::kInt64, SampleType::kInt32},
-                                     {NpyType::kUint64, SampleType::kUint32}};
-
-// Copies numbers one by one; throws where one does not fit.
-template <class To, class From>
-void convert(const std::string& path, const std::byte* from, void* to, std::size_t count) {
-  for (std::size_t k = 0; k < count; ++k) {
-    From value;
-    std::memcpy(&value, from + k * sizeof value, sizeof value);
-    if (!std::in_range<To>(value)) {
-      raster_input_error(path, "the value " + std::to_string(value) + " takes more than 32 bits: " +
-                                   "convert the array with astype(numpy.float64) or give it " +
-                                   "smaller numbers");
-    }
-    const To number = static_cast<To>(value);
-    std::memcpy(static_cast<std::byte*>(to) + k * sizeof number, &number, sizeof number);
-  }
-}
+    {NpyType::kFloat32, SampleType::kFloat32}, {NpyType::kFloat64, SampleType::kFloat64},
+    {NpyType::kInt8, SampleType::kInt8},       {NpyType::kInt64, SampleType::kInt64},
+    {NpyType::kUint64, SampleType::kUint64}};
 
 class NpyRasterReader final : public RasterReader {
  public:
-  explicit NpyRasterReader(const std::string& path) : path_(path), reader_(path) {
+  explicit NpyRasterReader(const std::string& path) : reader_(path) {
     const NpyHeader& header = reader_.header();
     const std::size_t rank = header.shape.size();
     if (rank < 1 || rank > 3)
@@ -64,37 +45,18 @@ class NpyRasterReader final : public RasterReader {
     for (const NpyRow& row : kNpyTypes) {
       if (row.npy != header.type) continue;
       info_.type = row.sample;
-      return;
-    }
-    for (const NpyRow& row : kOtherNpyTypes) {
-      if (row.npy != header.type) continue;
-      info_.type = row.sample;
-      is_converted_ = true;
+      if (header.num_bytes() > static_cast<std::uint64_t>(kMostBytes))
+        raster_input_error(path, "its shape is too large");
       return;
     }
     raster_input_error(path, "complex numbers are no image");
   }
   void read_rows(void* to, std::int64_t rows) override {
-    const auto num_bytes = static_cast<std::size_t>(rows * info_.row_bytes());
-    if (!is_converted_) return reader_.read({static_cast<std::byte*>(to), num_bytes});
-    const std::size_t count = num_bytes / sample_bytes(info_.type);
-    held_.resize(count * npy_element_bytes(reader_.header().type));
-    reader_.read(held_);
-    switch (reader_.header().type) {
-      case NpyType::kInt8:
-        return convert<std::int16_t, std::int8_t>(path_, held_.data(), to, count);
-      case NpyType::kInt64:
-        return convert<std::int32_t, std::int64_t>(path_, held_.data(), to, count);
-      default:
-        return convert<std::uint32_t, std::uint64_t>(path_, held_.data(), to, count);
-    }
+    reader_.read({static_cast<std::byte*>(to), static_cast<std::size_t>(rows * info_.row_bytes())});
   }
 
  private:
-  std::string path_;
   NpyReader reader_;
-  bool is_converted_ = false;
-  std::vector<std::byte> held_;  // rows before they are converted
 };
 
 NpyHeader npy_header(const RasterInfo& info) {
@@ -134,9 +96,12 @@ class PlainReader final : public RasterReader {
               bool exact)
       : path_(path), file_(std::move(file)), big_endian_(big_endian) {
     info_ = info;
-    struct stat about {};
-    if (::fstat(::fileno(file_.get()), &about) != 0 || !S_ISREG(about.st_mode)) return;
-    const std::int64_t held = about.st_size - ::ftello(file_.get());
+    const std::int64_t held = bytes_left(file_.get());
+    if (held < 0) return;
+    if (info_.height > kMostBytes / std::max<std::int64_t>(info_.row_bytes(), 1)) {
+      raster_input_error(path_, std::to_string(info_.width) + " x " + std::to_string(info_.height) +
+                                    " pixels are more than any file holds");
+    }
     const std::int64_t wanted = info_.row_bytes() * info_.height;
     if (held < wanted) truncated();
     if (exact && held > wanted) {

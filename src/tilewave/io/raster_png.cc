@@ -1,6 +1,8 @@
-// PNG: 1 to 16 bits, grey, palette (the index is the class) and colour, interlaced or not.
+// PNG: 1 to 16 bits, grey, palette (the index is the class) and colour, interlaced or not. A colour
+// or an index that is declared transparent holds no data.
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 
@@ -33,6 +35,9 @@ class PngReader final : public RasterReader {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
     png_info_ = png_create_info_struct(png_);
     if (!read_header()) fail();
+    check_size();
+    if (!start()) fail();
+    if (info_.masked) find_transparent();
     if (png_get_interlace_type(png_, png_info_) != PNG_INTERLACE_NONE) {
       whole_.resize(static_cast<std::size_t>(info_.row_bytes() * info_.height));
       rows_.resize(static_cast<std::size_t>(info_.height));
@@ -52,24 +57,87 @@ class PngReader final : public RasterReader {
       fail();
     }
     next_ += rows;
+    if (!info_.masked) return;
+    valid_.resize(static_cast<std::size_t>(info_.width * rows));
+    if (info_.type == SampleType::kUint8) {
+      mark_valid<std::uint8_t>(out);
+    } else {
+      mark_valid<std::uint16_t>(out);
+    }
   }
+  const std::uint8_t* valid() const override { return info_.masked ? valid_.data() : nullptr; }
 
  private:
+  // Deflate makes at most 1032 bytes of one: a header that claims more is believed no further.
+  void check_size() const {
+    const std::int64_t held = bytes_left(file_.get());
+    const double bits = static_cast<double>(info_.width) * static_cast<double>(info_.height) *
+                        info_.channels * png_get_bit_depth(png_, png_info_);
+    if (held < 0 || bits / 8 / 1032 <= static_cast<double>(held) + 64) return;
+    raster_input_error(path_, "it is truncated: " + std::to_string(info_.width) + " x " +
+                                  std::to_string(info_.height) + " pixels cannot come from " +
+                                  std::to_string(held) + " bytes");
+  }
+
+  // The indices of a palette, or the samples of a colour, that hold no data.
+  void find_transparent() {
+    png_bytep alphas = nullptr;
+    int count = 0;
+    png_color_16p colour = nullptr;
+    png_get_tRNS(png_, png_info_, &alphas, &count, &colour);
+    if (png_get_color_type(png_, png_info_) == PNG_COLOR_TYPE_PALETTE) {
+      hidden_.resize(256);
+      for (int k = 0; k < count; ++k) hidden_[static_cast<std::size_t>(k)] = alphas[k] == 0;
+      info_.masked = std::find(hidden_.begin(), hidden_.end(), true) != hidden_.end();
+    } else if (info_.channels == 1) {
+      colour_[0] = colour->gray;
+    } else {
+      colour_[0] = colour->red;
+      colour_[1] = colour->green;
+      colour_[2] = colour->blue;
+    }
+  }
+
+  template <class T>
+  void mark_valid(const unsigned char* rows) {
+    for (std::size_t i = 0; i < valid_.size(); ++i) {
+      bool same = true;
+      for (int c = 0; c < info_.channels; ++c) {
+        T sample;
+        std::memcpy(
+            &sample,
+            rows + (i * static_cast<std::size_t>(info_.channels) + static_cast<std::size_t>(c)) *
+                       sizeof sample,
+            sizeof sample);
+        same = same && (hidden_.empty() ? sample == colour_[c] : hidden_[sample % 256]);
+      }
+      valid_[i] = !same;
+    }
+  }
+
   // The functions with setjmp own nothing that needs a destructor.
   bool read_header() {
     if (setjmp(png_jmpbuf(png_))) return false;
     png_init_io(png_, file_.get());
     png_set_sig_bytes(png_, 8);
+    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_size() knows better
     png_read_info(png_, png_info_);
+    info_.masked = png_get_valid(png_, png_info_, PNG_INFO_tRNS) != 0;
+    info_.width = png_get_image_width(png_, png_info_);
+    info_.height = png_get_image_height(png_, png_info_);
+    info_.channels = png_get_channels(png_, png_info_);
+    return true;
+  }
+  bool start() {  // takes memory for a row
+    if (setjmp(png_jmpbuf(png_))) return false;
     const int depth = png_get_bit_depth(png_, png_info_);
     if (depth < 8) png_set_packing(png_);  // one byte a pixel, values as they are
     if (depth == 16) png_set_swap(png_);
     png_set_interlace_handling(png_);
     png_read_update_info(png_, png_info_);
-    info_.width = png_get_image_width(png_, png_info_);
-    info_.height = png_get_image_height(png_, png_info_);
-    info_.channels = png_get_channels(png_, png_info_);
     info_.type = depth == 16 ? SampleType::kUint16 : SampleType::kUint8;
+    if ((png_get_color_type(png_, png_info_) & PNG_COLOR_MASK_ALPHA) != 0)
+      info_.alpha = info_.channels - 1;
     return true;
   }
   bool read_some(unsigned char* out, std::int64_t rows) {
@@ -95,6 +163,9 @@ class PngReader final : public RasterReader {
   std::vector<unsigned char> whole_;
   std::vector<png_bytep> rows_;
   std::int64_t next_ = 0;
+  std::vector<bool> hidden_;        // of a palette: the indices without data
+  unsigned colour_[3] = {0, 0, 0};  // otherwise the samples without data
+  std::vector<std::uint8_t> valid_;
 };
 
 class PngWriter final : public RasterWriter {

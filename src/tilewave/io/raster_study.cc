@@ -68,6 +68,13 @@ std::unique_ptr<RasterReader> StudyReader::next() {
   info.width = size[0];
   info.height = size[1];
   file_->unread = info.width * info.height;
+  const std::int64_t held = detail::bytes_left(file_->handle.get());
+  if (held >= 0 && held < file_->unread) {
+    detail::raster_input_error(
+        file_->path, "record " + std::to_string(file_->records) + " of " +
+                         std::to_string(info.width) + " x " + std::to_string(info.height) +
+                         " bytes is truncated: " + std::to_string(held) + " are left");
+  }
   return std::make_unique<RecordReader>(file_->path, file_->handle.get(), &file_->unread, file_,
                                         info);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/memory.h"
 
 namespace tilewave::io {
 namespace {
@@ -87,6 +88,23 @@ void unpack_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_s
   }
 }
 
+std::size_t shots_at_once(const ShotLayout& layout, std::initializer_list<ShotFormat> formats) {
+  constexpr std::uint64_t kMost = 1024, kRows = std::uint64_t{64} << 20;
+  const std::uint64_t group =
+      std::count(formats.begin(), formats.end(), ShotFormat::kPtb64) ? 64 : 1;
+  const std::uint64_t bytes = std::max<std::uint64_t>(1, layout.bytes());
+  // As much again for what they are turned into.
+  const std::uint64_t available = runtime::available_host_bytes() / 2;
+  if (bytes > available / group) {
+    throw Error(ExitCode::kResources,
+                std::to_string(group) + (group > 1 ? " shots of " : " shot of ") +
+                    std::to_string(layout.bits()) + " bits, read and written, do not fit the " +
+                    std::to_string(available >> 19) + " MiB of memory that are left" +
+                    (group > 1 ? ": use another format than ptb64" : ""));
+  }
+  return std::clamp<std::uint64_t>(kRows / bytes / group * group, group, kMost);
+}
+
 ShotFormat parse_shot_format(std::string_view name) {
   const auto it = std::find(kNames.begin(), kNames.end(), name);
   if (it == kNames.end()) {
@@ -165,7 +183,8 @@ void ShotFormatter::append(const std::uint8_t* rows, std::size_t stride, std::si
     case ShotFormat::kPtb64: {
       if (num_shots % 64) {
         throw Error(ExitCode::kUsage,
-                    "ptb64 holds 64 shots at a time: use a multiple of 64 for --shots");
+                    "ptb64 holds 64 shots at a time, and their number is no multiple of 64: use "
+                    "another format");
       }
       for (std::size_t s = 0; s < num_shots; s += 64) {
         auto* to = reinterpret_cast<std::uint8_t*>(out.extend(bits * 8));

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,13 +40,27 @@ enum class ShotFormat : std::uint8_t {
 /// Throws Error(kUsage) naming the formats when there is none of this name.
 ShotFormat parse_shot_format(std::string_view name);
 
+/// The bits of a shot that flags may ask for: 128 GiB.
+constexpr std::uint64_t kMostShotBits = std::uint64_t{1} << 40;
+
 /// What the bits of a shot are, in this order.
 struct ShotLayout {
   std::uint64_t measurements = 0, detectors = 0, observables = 0;
   bool observables_first = false;  ///< written before the detectors; in the rows they are behind
-  std::uint64_t bits() const { return measurements + detectors + observables; }
-  std::uint64_t bytes() const { return (bits() + 7) / 8; }
+  /// All of them; 2^64 - 1 where there are more.
+  std::uint64_t bits() const {
+    std::uint64_t sum = 0;
+    const bool wraps = __builtin_add_overflow(measurements, detectors, &sum) ||
+                       __builtin_add_overflow(sum, observables, &sum);
+    return wraps ? ~std::uint64_t{0} : sum;
+  }
+  std::uint64_t bytes() const { return bits() / 8 + (bits() % 8 != 0); }
 };
+
+/// Shots to be turned from one format into another at a time: 1024, fewer where they are large, a
+/// multiple of 64 where one of the formats is ptb64. Throws Error(kResources) where memory does not
+/// hold them.
+std::size_t shots_at_once(const ShotLayout& layout, std::initializer_list<ShotFormat> formats);
 
 /// The bits [first, first + count) of rows as rows of their own; what is left of a last byte is 0.
 void cut_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_shots,

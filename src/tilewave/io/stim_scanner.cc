@@ -8,6 +8,23 @@ namespace {
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
+
+// Whether the magnitude of a number in decimal notation, not zero, is below one.
+bool is_below_one(std::string_view text) {
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, e);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.find_first_of("123456789");
+  // The power of ten of the first digit that is not zero.
+  auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  if (first < point) --power;
+  std::int64_t exponent = 0;
+  const std::size_t at = e + (e + 1 < text.size() && text[e + 1] == '+' ? 2 : 1);
+  if (at < text.size() &&
+      std::from_chars(text.data() + at, text.data() + text.size(), exponent).ec != std::errc{})
+    return text[at] == '-';  // far out of range
+  return power + exponent < 0;
+}
 }  // namespace
 
 std::uint32_t StimScanner::line_of(std::size_t position) const {
@@ -94,7 +111,12 @@ std::vector<double> StimScanner::read_args() {
     if (first != last && *first == '+') ++first;
     double value = 0;
     const auto [end, error] = std::from_chars(first, last, value);
-    if (error != std::errc{}) fail("expected a number");
+    if (error == std::errc::result_out_of_range) {
+      if (!is_below_one({first, end})) fail("the number is too large");
+      value = 0;  // nearer to it than to any other
+    } else if (error != std::errc{}) {
+      fail("expected a number");
+    }
     pos_ = static_cast<std::size_t>(end - text_.data());
     args.push_back(value);
     skip(false);

@@ -7,19 +7,74 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <vector>
 
-#include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
+#include "tilewave/runtime/memory.h"
 
 namespace tilewave::io {
 namespace {
 
 constexpr std::size_t kWindow = 60;  // characters shown on each side of the caret
 
+constexpr std::size_t kLongWord = 80, kWordHead = 60, kWordTail = 12;      // of a message
+constexpr std::size_t kLongText = 1000, kTextHead = 700, kTextTail = 200;  // likewise
+constexpr std::size_t kSurelyFits = std::size_t{1} << 28;  // bytes of a text, read without a look
+                                                           // at what memory is free
+
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// One character of a line as it is shown: controls become spaces.
-char shown(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c; }
+// Bytes of the UTF-8 character at `at`; 0 where none is.
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xC2 && first < 0xE0 ? 2
+                           : first >= 0xE0 && first < 0xF0 ? 3
+                           : first >= 0xF0 && first < 0xF5 ? 4
+                                                           : 0;
+  if (size == 0 || at + size > text.size()) return 0;
+  for (std::size_t k = 1; k < size; ++k) {
+    if (!continues_character(text[at + k])) return 0;
+  }
+  if (size < 3) return size;
+  const auto second = static_cast<unsigned char>(text[at + 1]);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool beyond = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
+  return overlong || beyond ? 0 : size;
+}
+
+// Control characters (C0, DEL, C1), line separators and marks of the direction of writing.
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (character.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+  if (character.size() != 3 || byte(0) != 0xE2) return false;
+  if (byte(1) == 0x80) {
+    return (byte(2) >= 0xA8 && byte(2) <= 0xAE) || byte(2) == 0x8E || byte(2) == 0x8F;
+  }
+  return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+}
+
+// Adds the character at `at` as it is shown; returns how many bytes of the text it takes.
+std::size_t show(std::string_view text, std::size_t at, std::string& out) {
+  const std::size_t size = character_bytes(text, at);
+  if (size == 0) {
+    out += '?';
+    return 1;
+  }
+  const std::string_view character = text.substr(at, size);
+  out += is_control(character) ? std::string_view(" ") : character;
+  return size;
+}
+
+// The first and the last bytes of a text, cut between characters.
+std::string without_middle(std::string_view text, std::size_t head, std::size_t tail) {
+  while (head > 0 && continues_character(text[head])) --head;
+  std::size_t rest = text.size() - tail;
+  while (rest < text.size() && continues_character(text[rest])) ++rest;
+  return concat({text.substr(0, head), "...", text.substr(rest)});
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -54,8 +109,9 @@ constexpr std::string_view kOtherNames[][2] = {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
+  const std::string name = without_controls(path);
   const auto fail = [&](const std::string& why) {
-    throw Error(ExitCode::kInput, concat({path, ": cannot read the file: ", why}));
+    throw Error(ExitCode::kInput, concat({name, ": cannot read the file: ", why}));
   };
   const int fd = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(std::strerror(errno));
@@ -66,16 +122,29 @@ std::string read_text_file(const std::string& path) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) fail(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("it is a directory: name a file");
+  const bool regular = S_ISREG(info.st_mode);
   std::string text;
+  const auto make_room = [&](std::size_t size) {
+    try {
+      if (size > kSurelyFits && size > runtime::available_host_bytes()) throw std::bad_alloc();
+      text.resize(size);
+    } catch (const std::bad_alloc&) {
+      throw Error(ExitCode::kResources,
+                  concat({name, ": a text of ", in_bytes(std::max(size / 2, text.size())),
+                          " or more does not fit this machine's memory: is it the right file?"}));
+    }
+  };
+  make_room(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
   std::size_t used = 0;
-  text.resize(S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
   while (true) {
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(std::strerror(errno));
     if (got == 0) break;
-    used += static_cast<std::size_t>(got);
-    if (used == text.size()) text.resize(2 * used);
+    const auto count = static_cast<std::size_t>(got);
+    used += count;
+    if (!regular && std::memchr(text.data() + used - count, '\0', count)) break;
+    if (used == text.size()) make_room(2 * used);
   }
   text.resize(used);
   return text;
@@ -87,7 +156,31 @@ std::string path_beside(const std::string& current, std::string_view name) {
   return current.substr(0, slash + 1) + std::string(name);
 }
 
-void fail_at(const TextSource& source, std::size_t offset, const std::string& problem) {
+std::string without_controls(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) at += show(text, at, out);
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  const std::string whole = without_controls(text);
+  std::string out;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t end = std::min(whole.find(' ', at), whole.size());
+    const std::string_view word(whole.data() + at, end - at);
+    out += word.size() > kLongWord ? without_middle(word, kWordHead, kWordTail) : word;
+    if (end < whole.size()) out += ' ';
+    at = end + 1;
+  }
+  return out.size() > kLongText ? without_middle(out, kTextHead, kTextTail) : out;
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+  return concat({std::to_string(count), " ", what, count == 1 ? "" : "s"});
+}
+
+void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
+             ExitCode code) {
   const std::string_view text = source.text;
   offset = std::min(offset, text.size());
   const auto line = 1 + std::count(text.begin(), text.begin() + offset, '\n');
@@ -102,17 +195,17 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
   while (first > begin && continues_character(text[first])) --first;
   while (last < end && continues_character(text[last])) ++last;
   std::string excerpt = first > begin ? "..." : "", caret(excerpt.size(), ' ');
-  for (std::size_t k = first; k < last; ++k) {
-    if (k < offset && is_start(text[k])) caret += ' ';
-    excerpt += shown(text[k]);
+  for (std::size_t k = first; k < last;) {
+    if (k < offset) caret += ' ';
+    k += show(text, k, excerpt);
   }
   while (!excerpt.empty() && excerpt.back() == ' ' && excerpt.size() > caret.size()) {
     excerpt.pop_back();
   }
   if (last < end) excerpt += "...";
-  throw Error(ExitCode::kInput,
-              concat({source.name, ":", std::to_string(line), ":", std::to_string(column), ": ",
-                      problem, "\n", excerpt, "\n", caret, "^"}));
+  throw Error(code, concat({without_controls(source.name), ":", std::to_string(line), ":",
+                            std::to_string(column), ": ", printable(problem), "\n", excerpt, "\n",
+                            caret, "^"}));
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {
@@ -122,7 +215,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 void check_is_text(const TextSource& source) {
   if (source.text.empty()) {
-    throw Error(ExitCode::kInput, concat({source.name, ": the file is empty"}));
+    throw Error(ExitCode::kInput, concat({without_controls(source.name), ": the file is empty"}));
   }
   const std::size_t nul = source.text.find('\0');
   if (nul != std::string_view::npos) {
@@ -157,7 +250,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
-  return best.empty() ? std::string() : concat({": did you mean '", best, "'?"});
+  return best.empty() || best == name ? std::string() : concat({": did you mean '", best, "'?"});
 }
 
 std::string did_you_mean_gate(std::string_view name, std::span<const std::string_view> candidates) {

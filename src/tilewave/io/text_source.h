@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "tilewave/base/error.h"
 
 namespace tilewave::io {
 
@@ -17,15 +20,30 @@ struct TextSource {
   std::string_view text;
 };
 
-/// Reads a whole file, the standard input for "-". Throws Error(kInput) for a missing or unreadable
-/// file or a directory.
+/// Reads a whole file, the standard input for "-". What is no regular file is read up to its first
+/// NUL byte, behind which no text can be, so that /dev/zero ends. Throws Error(kInput) for a
+/// missing or unreadable file or a directory, Error(kResources) for more than this machine's memory
+/// holds.
 std::string read_text_file(const std::string& path);
 
 /// The path of a file that `current` includes: beside it unless `name` is absolute.
 std::string path_beside(const std::string& current, std::string_view name);
 
-/// Throws Error(kInput) that points at `offset` of the source.
-[[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem);
+/// The text as a terminal may show it: valid UTF-8 on one line, without control characters and
+/// marks that turn the direction of writing.
+std::string without_controls(std::string_view text);
+
+/// The same for what a message says of an input: long words lose their middle, and so does the
+/// text.
+std::string printable(std::string_view text);
+
+/// "1 qubit", "2 qubits".
+std::string counted(std::uint64_t count, std::string_view what);
+
+/// Throws Error(kInput), or another one, that points at `offset` of the source. The problem is made
+/// printable.
+[[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
+                          ExitCode code = ExitCode::kInput);
 
 /// The text behind the mark of UTF-8 that some editors write in front.
 std::string_view without_byte_order_mark(std::string_view text);
@@ -40,7 +58,8 @@ std::string concat(std::initializer_list<std::string_view> parts);
 /// all others are equal; an empty view where none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// `: did you mean 'x'?`, or an empty string where no candidate is near.
+/// `: did you mean 'x'?`, or an empty string where no candidate is near, or where the nearest one
+/// is the name itself.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 /// The same for a gate, which may have another name elsewhere: 'cnot' means 'cx'.

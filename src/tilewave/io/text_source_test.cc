@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -57,6 +58,75 @@ TEST(TextSource, reads_files_and_pipes_whole) {
   ::unlink(path.c_str());
 }
 
+TEST(TextSource, messages_hold_nothing_that_a_terminal_acts_on) {
+  const struct {
+    std::string text, shown;
+  } cases[] = {
+      {"a\x1b[31mb", "a [31mb"},     // colours
+      {"a\tb\r\nc\x7f", "a b  c "},  // C0 and DEL
+      {"a\xC2\x9B"
+       "31m\xC2\xA0",
+       "a 31m\xC2\xA0"},  // C1, but no-break space stays
+      {"\xE2\x80\xAE"
+       "abc\xE2\x81\xA6"
+       "d",
+       " abc d"},  // marks of the direction of writing
+      {"\xE2\x80\xA8\xE2\x82\xAC\xCF\x80", " \xE2\x82\xAC\xCF\x80"},
+      {"a\xC3", "a?"},  // half a character
+      {"\x80\xFF\xC0\x80", "????"},
+      {"\xED\xA0\x80", "???"},  // a surrogate
+      {"\xF0\x9F\x99\x82", "\xF0\x9F\x99\x82"},
+      {std::string("a\0b", 3), "a b"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(without_controls(c.text), c.shown);
+  EXPECT_EQ(error_at("a\x1b[1mb\xC3 c", 4), "f:1:5: problem\na [1mb? c\n    ^");
+  try {
+    fail_at({"n\x1bq", "x"}, 0, "unknown '\x1b[0m\n\xFF'");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "n q:1:1: unknown ' [0m ?'\nx\n^");
+  }
+}
+
+TEST(TextSource, messages_are_short_however_long_their_parts_are) {
+  const std::string name(1 << 20, 'a');
+  const std::string shown = printable("unknown name '" + name + "' here");
+  EXPECT_EQ(shown,
+            "unknown name '" + std::string(59, 'a') + "..." + std::string(11, 'a') + "' here");
+  std::string words;
+  for (int k = 0; k < 100000; ++k) words += "ab ";
+  EXPECT_LT(printable(words).size(), 1000u);
+  EXPECT_EQ(printable("as it is, up to eighty letters: " + std::string(80, 'x')),
+            "as it is, up to eighty letters: " + std::string(80, 'x'));
+  std::string umlauts;
+  for (int k = 0; k < 1000; ++k) umlauts += "\xC3\xA4";
+  for (std::size_t k = 0; k < 5; ++k) {  // cut between characters wherever they lie
+    const std::string cut = printable(std::string(k, 'x') + umlauts);
+    EXPECT_EQ(cut.find('?'), std::string::npos) << cut;
+    EXPECT_LT(cut.size(), 100u);
+  }
+}
+
+TEST(TextSource, counts_things) {
+  EXPECT_EQ(counted(0, "qubit"), "0 qubits");
+  EXPECT_EQ(counted(1, "qubit"), "1 qubit");
+  EXPECT_EQ(counted(2, "qubit"), "2 qubits");
+}
+
+TEST(TextSource, what_never_ends_is_read_up_to_its_first_NUL) {
+  const std::string text = read_text_file("/dev/zero");
+  EXPECT_LT(text.size(), 1u << 20);
+  EXPECT_EQ(text.find_first_not_of('\0'), std::string::npos);
+  const std::string path = testing::TempDir() + "tilewave_text_source_pipe";
+  ::unlink(path.c_str());
+  std::signal(SIGPIPE, SIG_IGN);  // the reader may be gone before all is written
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << "abc" << std::string(100000, '\0'); });
+  EXPECT_EQ(read_text_file(path).substr(0, 4), std::string("abc\0", 4));
+  writer.join();
+  ::unlink(path.c_str());
+}
+
 TEST(TextSource, suggests_only_near_names) {
   const std::string_view names[] = {"cx", "cz", "measure", "barrier", "u3", "h"};
   EXPECT_EQ(nearest_name("measur", names), "measure");
@@ -73,6 +143,7 @@ TEST(TextSource, suggests_only_near_names) {
   EXPECT_EQ(did_you_mean_gate("hh", names), ": did you mean 'h'?");
   EXPECT_EQ(did_you_mean("cxx", names), ": did you mean 'cx'?");
   EXPECT_EQ(did_you_mean("zzz", names), "");
+  EXPECT_EQ(did_you_mean("cx", names), "");  // the name itself is no advice
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <nanobind/ndarray.h>
 
 #include "tilewave/runtime/memory.h"
+#include "tilewave/statevec/plan/precision.h"
 
 namespace tilewave::python {
 
@@ -58,6 +59,18 @@ template <class T>
 Array<T> own_vector(std::vector<T>&& values) {
   const std::size_t size = values.size();
   return own_vector<T>(std::move(values), {size});
+}
+
+/// The 2^n amplitudes in `memory`, as an array of complex numbers of that precision.
+inline nanobind::object amplitude_array(runtime::HostBuffer&& memory, statevec::Precision precision,
+                                        std::uint32_t num_qubits) {
+  const std::size_t size = std::size_t{1} << num_qubits;
+  if (precision == statevec::Precision::kDouble) {
+    auto* data = memory.as<std::complex<double>>();
+    return nanobind::cast(own_array<std::complex<double>>(std::move(memory), data, {size}));
+  }
+  auto* data = memory.as<std::complex<float>>();
+  return nanobind::cast(own_array<std::complex<float>>(std::move(memory), data, {size}));
 }
 
 }  // namespace tilewave::python

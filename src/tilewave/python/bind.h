@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -48,6 +49,8 @@ class PyCircuit {
                                              const std::string& device) const;
   /// True when it measures or resets in the middle: shots then end in different states.
   bool is_dynamic() const;
+  /// Equal channels are kept once.
+  void add_channel(std::span<const circuit::Qubit> targets, circuit::Channel channel);
 
  private:
   void drop_plans();

@@ -1,6 +1,7 @@
 // Circuits: a method for every gate of the gate table, angles first, then qubits.
 #include <algorithm>
-#include <array>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include <nanobind/nanobind.h>
@@ -19,6 +20,7 @@
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/io/text_source.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -48,6 +50,16 @@ bool PyCircuit::is_dynamic() const {
   return *is_dynamic_;
 }
 
+void PyCircuit::add_channel(std::span<const Qubit> targets, circuit::Channel channel) {
+  for (const auto& known : circuit_->channels()) {
+    if (known->name != channel.name || known->kraus != channel.kraus) continue;
+    const auto same = known;
+    change().add_channel(targets, same);
+    return;
+  }
+  change().add_channel(targets, std::make_shared<const circuit::Channel>(std::move(channel)));
+}
+
 void PyCircuit::drop_plans() {
   const std::scoped_lock lock(mutex_);
   plans_.clear();
@@ -57,80 +69,17 @@ void PyCircuit::drop_plans() {
 namespace {
 
 using Class = nb::class_<PyCircuit>;
-using Names = std::array<const char*, 5>;
-
-template <std::size_t>
-using Angle = double;
-template <std::size_t>
-using Wire = Qubit;
-
-// A method with the gate's own number of angles and qubits, so that Python checks them.
-template <std::size_t... P, std::size_t... Q>
-void add_gate_method(Class& c, const char* name, const GateInfo& info, const Names& params,
-                     const Names& qubits, std::index_sequence<P...>, std::index_sequence<Q...>) {
-  const GateId id = info.id;
-  c.def(
-      name,
-      [id](PyCircuit& self, Angle<P>... angles, Wire<Q>... wires) -> PyCircuit& {
-        const std::array<double, sizeof...(P)> a{angles...};
-        const std::array<Qubit, sizeof...(Q)> w{wires...};
-        self.change().add_gate(id, std::span<const Qubit>(w.data(), w.size()),
-                               std::span<const double>(a.data(), a.size()));
-        return self;
-      },
-      nb::arg(params[P])..., nb::arg(qubits[Q])..., nb::rv_policy::reference, info.help.data());
-}
-
-Names param_names(const GateInfo& info) {
-  if (info.num_params == 1) return {info.id == GateId::kU0 ? "length" : "angle"};
-  if (info.id == GateId::kU2) return {"phi", "lam"};
-  if (info.id == GateId::kXxPlusYy || info.id == GateId::kXxMinusYy) return {"theta", "beta"};
-  return {"theta", "phi", "lam", "gamma"};
-}
-
-Names qubit_names(const GateInfo& info) {
-  if (info.num_controls == 0) {
-    if (info.num_targets == 1) return {"qubit"};
-    return {"a", "b", "c", "d"};
-  }
-  Names names{"control1", "control2", "control3", "control4"};
-  if (info.num_controls == 1) names[0] = "control";
-  names[info.num_controls] = info.num_targets == 1 ? "target" : "target1";
-  if (info.num_targets == 2) names[info.num_controls + 1] = "target2";
-  return names;
-}
-
-void add_gate_methods(Class& c, const GateInfo& info, const char* name) {
-  const Names params = param_names(info), qubits = qubit_names(info);
-  const int arity = info.num_controls + info.num_targets;
-  const auto add = [&](auto num_params, auto num_qubits) {
-    if (info.num_params != static_cast<int>(num_params()) ||
-        arity != static_cast<int>(num_qubits())) {
-      return false;
-    }
-    add_gate_method(c, name, info, params, qubits, std::make_index_sequence<num_params()>(),
-                    std::make_index_sequence<num_qubits()>());
-    return true;
-  };
-  using std::integral_constant;
-  constexpr integral_constant<std::size_t, 0> k0;
-  constexpr integral_constant<std::size_t, 1> k1;
-  constexpr integral_constant<std::size_t, 2> k2;
-  constexpr integral_constant<std::size_t, 3> k3;
-  constexpr integral_constant<std::size_t, 4> k4;
-  constexpr integral_constant<std::size_t, 5> k5;
-  const bool added = add(k0, k1) || add(k0, k2) || add(k0, k3) || add(k0, k4) || add(k0, k5) ||
-                     add(k1, k0) || add(k1, k1) || add(k1, k2) || add(k1, k3) || add(k2, k1) ||
-                     add(k2, k2) || add(k3, k1) || add(k3, k2) || add(k4, k2);
-  TW_CHECK(added, "gate " + std::string(info.name) +
-                      " has a number of angles and qubits that no "
-                      "method was made for");
-}
+using Self = nb::handle_t<PyCircuit>;
 
 const GateInfo& find_named(const std::string& name) {
   const GateInfo* info = circuit::find_gate(circuit::Language::kQasm, name);
   if (!info) info = circuit::find_gate(circuit::Language::kTilewave, name);
-  if (!info) throw Error(ExitCode::kInput, "there is no gate '" + name + "'");
+  if (!info) {
+    std::vector<std::string_view> known;
+    for (const GateInfo& g : circuit::gate_table()) known.push_back(g.name);
+    throw Error(ExitCode::kInput,
+                "there is no gate '" + name + "'" + io::did_you_mean_gate(name, known));
+  }
   return *info;
 }
 
@@ -139,62 +88,156 @@ std::uint64_t control_values(std::optional<std::uint64_t> values) {
   return values.value_or(~std::uint64_t{0});
 }
 
-void bind_editing(Class& c) {
+// The circuit itself, so that calls can follow each other.
+template <class F>
+nb::object changed(Self self, F f) {
+  auto& circuit = nb::cast<PyCircuit&>(self);
+  f(circuit, circuit.get().num_qubits());
+  return nb::borrow(self);
+}
+
+// `name`, or name1, name2, ... where such a classical register is there.
+std::string new_name(const Circuit& circuit, const std::string& name) {
+  const auto registers = circuit.cregs();
+  std::string tried = name;
+  for (int k = 1; std::any_of(registers.begin(), registers.end(),
+                              [&](const auto& r) { return r.name == tried; });
+       ++k) {
+    tried = name + std::to_string(k);
+  }
+  return tried;
+}
+
+void add_condition(Circuit& circuit, circuit::Clbit first, const nb::int_& value,
+                   std::uint32_t size) {
+  if (circuit.ops().empty()) {
+    throw Error(ExitCode::kUsage, "c_if needs an operation before it");
+  }
+  if (std::uint64_t{first} + size > circuit.num_clbits()) {
+    throw Error(ExitCode::kInput, "c_if: classical bits " + std::to_string(first) + " to " +
+                                      std::to_string(std::uint64_t{first} + size - 1) +
+                                      " do not all exist: there are " +
+                                      std::to_string(circuit.num_clbits()));
+  }
+  circuit::Condition condition{first, size, {}, {}};
+  nb::object rest = value;
+  for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
+    condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
+    rest = rest >> nb::int_(64);
+  }
+  circuit.set_condition(circuit.ops().size() - 1, std::move(condition));
+}
+
+void bind_gates_by_name(Class& c) {
   c.def(
       "gate",
-      [](PyCircuit& self, const std::string& name, const std::vector<Qubit>& qubits,
-         const std::vector<double>& params, const std::vector<Qubit>& controls,
-         std::optional<std::uint64_t> values) -> PyCircuit& {
-        self.change().add_controlled_gate(find_named(name).id, controls, control_values(values),
-                                          qubits, params);
-        return self;
+      [](Self self, const std::string& name, nb::handle qubits, nb::handle params,
+         nb::handle controls, std::optional<std::uint64_t> values) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          const GateId id = find_named(name).id;
+          const auto on = qubits_of(controls, n, {"gate", "controls"});
+          const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
+          const auto angles = numbers_of(params, {"gate", "params"});
+          circuit.change().add_controlled_gate(id, on, control_values(values), targets, angles);
+        });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
-      "control_values"_a = nb::none(), nb::rv_policy::reference,
+      "control_values"_a = nb::none(),
+      nb::sig(
+          "def gate(self, name: str, qubits: int | Sequence[int], params: Sequence[float] = (), "
+          "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+          "typing_extensions.Self"),
       "Adds a gate by name, under further controls. Bit k of `control_values` is the value control "
       "k acts on (default: all ones).");
   c.def(
       "unitary",
-      [](PyCircuit& self, ConstArray<std::complex<double>> matrix,
-         const std::vector<Qubit>& targets, const std::vector<Qubit>& controls,
-         std::optional<std::uint64_t> values) -> PyCircuit& {
-        std::vector<cplx> entries(matrix.data(), matrix.data() + matrix.size());
-        self.change().add_matrix(controls, control_values(values), targets, std::move(entries));
-        return self;
+      [](Self self, ConstArray<std::complex<double>> matrix, nb::handle targets,
+         nb::handle controls, std::optional<std::uint64_t> values) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          const auto on = qubits_of(controls, n, {"unitary", "controls"});
+          const auto of = qubits_of(targets, n, {"unitary", "targets"});
+          std::vector<cplx> entries(matrix.data(), matrix.data() + matrix.size());
+          circuit.change().add_matrix(on, control_values(values), of, std::move(entries));
+        });
       },
       "matrix"_a, "targets"_a, "controls"_a = nb::make_tuple(), "control_values"_a = nb::none(),
-      nb::rv_policy::reference,
+      nb::sig("def unitary(self, matrix: NDArray[numpy.complex128], targets: int | Sequence[int], "
+              "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+              "typing_extensions.Self"),
       "Adds a matrix of 2^t x 2^t complex numbers; bit k of a row or column is targets[k].");
   c.def(
-      "measure",
-      [](PyCircuit& self, Qubit qubit, circuit::Clbit clbit) -> PyCircuit& {
-        self.change().add_measure(qubit, clbit);
-        return self;
+      "_kraus",
+      [](Self self, const std::string& name,
+         const std::vector<ConstArray<std::complex<double>>>& operators, nb::handle targets) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          const auto of = qubits_of(targets, n, {"kraus", "qubits"});
+          circuit::Channel channel;
+          channel.name = name;
+          channel.num_qubits = static_cast<int>(of.size());
+          for (const auto& k : operators) channel.kraus.emplace_back(k.data(), k.data() + k.size());
+          circuit.add_channel(of, std::move(channel));
+        });
       },
-      "qubit"_a, "clbit"_a, nb::rv_policy::reference, "Measures a qubit into a classical bit.");
+      "name"_a, "operators"_a, "qubits"_a);
+}
+
+void bind_editing(Class& c) {
+  c.def(
+      "measure",
+      [](Self self, nb::handle qubit, nb::handle clbit) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          const char* hint = ", and call it once for each qubit";
+          const Qubit q = qubit_of(qubit, n, {"measure", "qubit", hint});
+          const auto b = clbit_of(clbit, circuit.get().num_clbits(), {"measure", "clbit", hint});
+          circuit.change().add_measure(q, b);
+        });
+      },
+      "qubit"_a, "clbit"_a,
+      nb::sig("def measure(self, qubit: int, clbit: int) -> typing_extensions.Self"),
+      "Measures a qubit into a classical bit.");
   c.def(
       "measure_all",
-      [](PyCircuit& self) -> PyCircuit& {
-        Circuit& circuit = self.change();
-        const auto first = circuit.add_creg("meas", circuit.num_qubits());
-        for (Qubit q = 0; q < circuit.num_qubits(); ++q) circuit.add_measure(q, first + q);
-        return self;
+      [](Self self, nb::handle qubits) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          std::vector<Qubit> chosen(n);
+          std::iota(chosen.begin(), chosen.end(), 0);
+          if (!qubits.is_none()) chosen = qubits_of(qubits, n, {"measure_all", "qubits"});
+          std::set<Qubit> once(chosen.begin(), chosen.end());
+          if (once.size() != chosen.size()) {
+            throw Error(ExitCode::kInput, "measure_all: a qubit is named twice");
+          }
+          Circuit& changing = circuit.change();
+          const auto first = changing.add_creg(new_name(changing, "meas"),
+                                               static_cast<std::uint32_t>(chosen.size()));
+          for (std::size_t k = 0; k < chosen.size(); ++k) {
+            changing.add_measure(chosen[k], first + static_cast<circuit::Clbit>(k));
+          }
+        });
       },
-      nb::rv_policy::reference, "Measures every qubit into a new classical register `meas`.");
+      "qubits"_a = nb::none(),
+      nb::sig("def measure_all(self, qubits: int | Sequence[int] | None = None) -> "
+              "typing_extensions.Self"),
+      "Measures chosen qubits (default: every one) into a new classical register `meas`; bit k of "
+      "it is the k-th of them.");
   c.def(
       "reset",
-      [](PyCircuit& self, Qubit qubit) -> PyCircuit& {
-        self.change().add_reset(qubit);
-        return self;
+      [](Self self, nb::handle qubit) {
+        return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
+          const Qubit q =
+              qubit_of(qubit, n, {"reset", "qubit", ", and call it once for each qubit"});
+          circuit.change().add_reset(q);
+        });
       },
-      "qubit"_a, nb::rv_policy::reference, "Sets a qubit to |0>.");
+      "qubit"_a, nb::sig("def reset(self, qubit: int) -> typing_extensions.Self"),
+      "Sets a qubit to |0>.");
   c.def(
       "barrier",
-      [](PyCircuit& self) -> PyCircuit& {
-        self.change().add_barrier();
-        return self;
+      [](Self self) {
+        return changed(self,
+                       [](PyCircuit& circuit, std::uint32_t) { circuit.change().add_barrier(); });
       },
-      nb::rv_policy::reference, "A mark for readers; gates may be merged across.");
+      nb::sig("def barrier(self) -> typing_extensions.Self"),
+      "A mark for readers; gates may be merged across.");
   c.def(
       "add_qreg",
       [](PyCircuit& self, const std::string& name, std::uint32_t size) {
@@ -209,28 +252,14 @@ void bind_editing(Class& c) {
       "name"_a, "size"_a, "Adds a classical register; returns its first bit.");
   c.def(
       "c_if",
-      [](PyCircuit& self, circuit::Clbit first, const nb::int_& value,
-         std::uint32_t size) -> PyCircuit& {
-        Circuit& circuit = self.change();
-        if (circuit.ops().empty()) {
-          throw Error(ExitCode::kUsage, "c_if needs an operation before it");
-        }
-        if (std::uint64_t{first} + size > circuit.num_clbits()) {
-          throw Error(ExitCode::kInput, "c_if: classical bits " + std::to_string(first) + " to " +
-                                            std::to_string(std::uint64_t{first} + size - 1) +
-                                            " do not all exist: there are " +
-                                            std::to_string(circuit.num_clbits()));
-        }
-        circuit::Condition condition{first, size, {}, {}};
-        nb::object rest = value;
-        for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
-          condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
-          rest = rest >> nb::int_(64);
-        }
-        circuit.set_condition(circuit.ops().size() - 1, std::move(condition));
-        return self;
+      [](Self self, circuit::Clbit first, const nb::int_& value, std::uint32_t size) {
+        return changed(self, [&](PyCircuit& changing, std::uint32_t) {
+          add_condition(changing.change(), first, value, size);
+        });
       },
-      "first"_a, "value"_a = 1, "size"_a = 1, nb::rv_policy::reference,
+      "first"_a, "value"_a = 1, "size"_a = 1,
+      nb::sig(
+          "def c_if(self, first: int, value: int = 1, size: int = 1) -> typing_extensions.Self"),
       "The last operation happens only where classical bits first..first+size-1 hold `value`.");
 }
 
@@ -314,20 +343,11 @@ void bind_circuit(nb::module_& m) {
             .release();
       },
       "text"_a, "name"_a, nb::rv_policy::take_ownership);
-  for (const GateInfo& info : circuit::gate_table()) {
-    std::string names = std::string(info.name) + ' ' + std::string(info.qasm);
-    std::string done = " ";
-    for (std::size_t at = 0; at < names.size();) {
-      const std::size_t end = std::min(names.find(' ', at), names.size());
-      const std::string name = names.substr(at, end - at);
-      at = end + 1;
-      if (done.find(' ' + name + ' ') != std::string::npos) continue;
-      done += name + ' ';
-      add_gate_methods(c, info, name.c_str());
-    }
-  }
+  bind_gates(c);
+  bind_gates_by_name(c);
   bind_editing(c);
   bind_control_flow(c);
+  bind_inspection(c);
   c.def(
       "inverse", [](const PyCircuit& self) { return new PyCircuit(circuit::inverse(self.get())); },
       nb::rv_policy::take_ownership, "The circuit that undoes this one, which must be unitary.");
@@ -359,13 +379,18 @@ void bind_circuit(nb::module_& m) {
   c.def_prop_ro("is_dynamic", &PyCircuit::is_dynamic,
                 "Whether it measures or resets in the middle, so that shots end in different "
                 "states.");
-  c.def("__len__", [](const PyCircuit& self) { return self.get().ops().size(); });
-  c.def("__repr__", [](const PyCircuit& self) {
-    const Circuit& circuit = self.get();
-    return "<tilewave.Circuit: " + std::to_string(circuit.num_qubits()) + " qubits, " +
-           std::to_string(circuit.num_clbits()) + " classical bits, " +
-           std::to_string(circuit.ops().size()) + " operations>";
-  });
+  m.def(
+      "_gate_matrix",
+      [](const std::string& name, const std::vector<double>& params) {
+        const GateInfo& info = find_named(name);
+        Circuit circuit(static_cast<std::uint32_t>(info.num_controls + info.num_targets));
+        std::vector<Qubit> qubits(circuit.num_qubits());
+        std::iota(qubits.begin(), qubits.end(), 0);
+        const std::size_t side = std::size_t{1} << qubits.size();
+        return own_vector<std::complex<double>>(
+            circuit.whole_matrix(circuit.add_gate(info.id, qubits, params)), {side, side});
+      },
+      "name"_a, "params"_a, "Of controls and targets: bit k of a row or column is the k-th qubit.");
   m.def(
       "gate_names",
       [] {

@@ -300,6 +300,7 @@ void bind_device_arrays(nb::module_& m) {
 void bind_field(nb::module_& m) {
   bind_entropy<std::uint8_t>(m);
   bind_entropy<std::uint16_t>(m);
+  bind_entropy<std::uint32_t>(m);
   bind_device_arrays(m);
   m.def(
       "_map",

@@ -1,8 +1,8 @@
 // Samplers of circuits in Stim's language. A sampler hands out the shots of one endless sequence:
 // sample(a), then sample(b) are the shots of sample(a + b).
 #include <cstring>
+#include <mutex>
 #include <random>
-#include <thread>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/shots.h"
 #include "tilewave/io/stim_text.h"
@@ -36,7 +37,7 @@ using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 
 stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
-  return stabilizer::lower(io::parse_stim(text, name));
+  return stabilizer::lower(io::parse_stim(text, name), name);
 }
 
 // Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
@@ -78,6 +79,8 @@ struct PooledBuffer {
   }
 };
 
+constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;
+
 // Arrays from here on do not fit the caches of a core.
 constexpr std::size_t kPastCaches = std::size_t{4} << 20;
 
@@ -94,6 +97,7 @@ class PySampler {
             std::optional<std::uint64_t> seed, bool reference, const std::string& engine,
             int threads, const std::string& device) {
     options_.output = output;
+    options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
     options_.reference = reference;
     options_.num_threads = checked_threads(threads);
     if (engine == "frame") options_.engine = stabilizer::Engine::kFrame;
@@ -114,7 +118,7 @@ class PySampler {
     const nb::gil_scoped_release release;
     const stabilizer::StabProgram program = lower_text(text, name);
     counts_ = program.counts;
-    num_threads_ = static_cast<std::uint64_t>(runtime::resolve_num_threads(threads));
+    num_threads_ = static_cast<std::uint64_t>(runtime::wanted_num_threads(threads));
     source_ = stabilizer::make_shot_source(program, options_);
   }
 
@@ -154,6 +158,7 @@ class PySampler {
   std::string explain() const { return source_->explain(); }
   std::uint64_t seed() const { return options_.seed; }
   std::uint64_t next_shot() const { return options_.first_shot; }
+  void go_to(std::uint64_t shot) { options_.first_shot = shot; }
 
  private:
   // Block by block, every thread into its own part of the arrays.
@@ -167,31 +172,21 @@ class PySampler {
     const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
     const auto threads =
         static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
-    std::mutex mutex;
-    std::exception_ptr failure;
-    const auto work = [&](int thread) {
-      try {
-        std::vector<std::uint8_t> rows(block * stride + 64), cut;
-        for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
-             b += static_cast<std::uint64_t>(threads)) {
-          source_->fill(options_.seed, b, thread, rows.data());
-          const std::uint64_t from = std::max(first, b * block),
-                              to = std::min(end, (b + 1) * block);
-          for (const PartSink& sink : sinks) {
-            copy_part(rows.data() + (from - b * block) * stride, stride, to - from, sink,
-                      bit_packed, cut, sink.data + (from - first) * sink.row_bytes);
-          }
+    StopFlag stop;
+    runtime::run_on_threads(threads, [&](int thread) {
+      std::vector<std::uint8_t> rows(block * stride + 64), cut;
+      for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
+           b += static_cast<std::uint64_t>(threads)) {
+        if (stop.wanted()) break;
+        source_->fill(options_.seed, b, thread, rows.data());
+        const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
+        for (const PartSink& sink : sinks) {
+          copy_part(rows.data() + (from - b * block) * stride, stride, to - from, sink, bit_packed,
+                    cut, sink.data + (from - first) * sink.row_bytes);
         }
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        failure = std::current_exception();
       }
-    };
-    std::vector<std::thread> workers;
-    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-    work(0);
-    for (std::thread& worker : workers) worker.join();
-    if (failure) std::rethrow_exception(failure);
+    });
+    stop.rethrow();
     options_.first_shot += shots;
   }
 
@@ -235,6 +230,7 @@ void bind_sampler(nb::module_& m) {
   c.def_prop_ro("num_qubits", [](const PySampler& s) { return s.counts().qubits; });
   c.def_prop_ro("seed", &PySampler::seed);
   c.def_prop_ro("next_shot", &PySampler::next_shot);
+  c.def("go_to", &PySampler::go_to, "shot"_a, "The next shot is this one of the sequence.");
   c.def("explain", &PySampler::explain);
 }
 
@@ -251,8 +247,8 @@ class PyConverter {
   /// Packed measurements (and sweep bits) to packed rows of detectors, then observables.
   Array<std::uint8_t> convert(const ConstArray<std::uint8_t>& measurements,
                               const std::optional<ConstArray<std::uint8_t>>& sweep) const {
-    const std::size_t stride = (num_measurements_ + 7) / 8,
-                      sweep_stride = (num_sweep_bits_ + 7) / 8;
+    const std::size_t stride = io::ShotLayout{num_measurements_}.bytes(),
+                      sweep_stride = io::ShotLayout{num_sweep_bits_}.bytes();
     if (measurements.ndim() != 2 || measurements.shape(1) != stride) {
       throw Error(ExitCode::kUsage, "measurements must have " + std::to_string(num_measurements_) +
                                         " bits a shot: an array [shots, " + std::to_string(stride) +
@@ -302,11 +298,11 @@ void bind_stabilizer(nb::module_& m) {
   m.def(
       "_format_shots",
       [](const ConstArray<std::uint8_t>& rows, std::uint64_t measurements, std::uint64_t detectors,
-         std::uint64_t observables, const std::string& format) {
-        const io::ShotLayout layout{measurements, detectors, observables};
+         std::uint64_t observables, const std::string& format, bool observables_first) {
+        const io::ShotLayout layout{measurements, detectors, observables, observables_first};
         const io::ShotFormat parsed = io::parse_shot_format(format);
-        if (parsed == io::ShotFormat::kCounts) {
-          throw Error(ExitCode::kUsage, "counts is no format of shots: sum the array instead");
+        if (io::is_summary(parsed)) {
+          throw Error(ExitCode::kUsage, format + " is no format of shots: sum the array instead");
         }
         if (parsed == io::ShotFormat::kPtb64 && rows.shape(0) % 64) {
           throw Error(ExitCode::kUsage,
@@ -317,7 +313,8 @@ void bind_stabilizer(nb::module_& m) {
         io::ShotFormatter(parsed, layout).append(rows.data(), rows.shape(1), rows.shape(0), out);
         return nb::bytes(out.data(), out.size());
       },
-      "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a);
+      "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a,
+      "observables_first"_a = false);
   m.def(
       "_error_model",
       [](const std::string& text, const std::string& name, bool decompose, bool fold_loops,

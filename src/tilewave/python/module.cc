@@ -31,7 +31,7 @@ PyObject* exception_of(tilewave::ExitCode code) {
 
 // Flags of the program are keywords here: `--precision single` becomes precision="single".
 std::string as_python(const std::string& message) {
-  static const std::regex input(R"(--input (\w+)=(<number>))"),
+  static const std::regex input(R"(--input (\w+)=(<number>|<bits>))"),
       choice(R"(--(precision|device|engine) )"
              R"((single|double|cpu|cuda(?:[:+][\w:,+-]*\w)?|auto|density|trajectories|statevector|)"
              R"(stabilizer|frame|sparse)\b)"),
@@ -55,8 +55,14 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = TW_VERSION;
   m.def("built_with_cuda", &tilewave::runtime::built_with_cuda,
         "Whether this build has the CUDA back end.");
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);  // objects that outlive the interpreter are no fault of a program
+#endif
+  tilewave::python::bind_interrupt(m);
   tilewave::python::bind_circuit(m);
   tilewave::python::bind_noise(m);
+  tilewave::python::bind_result(m);
+  tilewave::python::bind_state(m);
   tilewave::python::bind_simulate(m);
   tilewave::python::bind_stabilizer(m);
   tilewave::python::bind_field(m);

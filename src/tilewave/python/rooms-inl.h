@@ -5,9 +5,16 @@
 
 namespace tilewave::python {
 
+class PyCircuit;
+
 void bind_circuit(nanobind::module_& m);
+void bind_interrupt(nanobind::module_& m);
+void bind_gates(nanobind::class_<PyCircuit>& c);
+void bind_inspection(nanobind::class_<PyCircuit>& c);
 void bind_noise(nanobind::module_& m);
 void bind_simulate(nanobind::module_& m);
+void bind_result(nanobind::module_& m);
+void bind_state(nanobind::module_& m);
 void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);
 

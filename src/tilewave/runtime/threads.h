@@ -1,13 +1,39 @@
-// The number of CPU threads a run uses. OpenMP's own variables (OMP_NUM_THREADS, OMP_PLACES) are
-// respected.
+// The number of CPU threads a run uses, and threads of our own. OpenMP's own variables
+// (OMP_NUM_THREADS, OMP_PLACES) are respected. A process may fork between two computations:
+// sleeping threads are ended before, for the child has none of them and would wait for them for ever.
 #pragma once
+
+#include <functional>
 
 namespace tilewave::runtime {
 
 /// Threads OpenMP would use by default here.
 int default_num_threads();
 
-/// `requested` if positive, otherwise default_num_threads().
+/// `requested` if positive, otherwise default_num_threads(): for run_on_threads.
+inline int wanted_num_threads(int requested) {
+  return requested > 0 ? requested : default_num_threads();
+}
+
+/// The same, for OpenMP. Throws Error(kResources) where the
+/// system does not let so many be started: OpenMP would end the process.
 int resolve_num_threads(int requested);
+
+/// Runs f(0), ..., f(count - 1) at the same time, f(0) on the calling thread. Throws the first
+/// failure among them, or Error(kResources) where the threads cannot be started; then none has run.
+void run_on_threads(int count, const std::function<void(int)>& f);
+
+/// While it lives, parallel regions of this thread that ask for no number of threads use as many as
+/// were requested (0: the default).
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int requested);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  int before_;
+};
 
 }  // namespace tilewave::runtime

@@ -24,7 +24,13 @@ std::uint64_t of_questions(const Options& options) {
   for (const IndexRange& range : options.amplitudes) f.add(range.first).add(range.count);
   f.add(static_cast<std::uint64_t>(options.probabilities));
   for (const auto q : options.probability_qubits) f.add(std::uint64_t{q});
-  for (const auto& term : options.observables) f.add(term.coefficient).add(term.x).add(term.z);
+  for (const circuit::WidePauliTerm& term : options.observables) {
+    f.add(term.coefficient);
+    for (const auto* words : {&term.x, &term.z}) {
+      f.add(std::uint64_t{words->size()});
+      for (const std::uint64_t word : *words) f.add(word);
+    }
+  }
   f.add(static_cast<std::uint64_t>(!options.state_path.empty()));
   f.add(static_cast<std::uint64_t>(options.dry_run));
   f.add(static_cast<std::uint64_t>(options.record_shots));

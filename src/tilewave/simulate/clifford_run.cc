@@ -250,7 +250,7 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
                                        kMisread_s * static_cast<double>(clifford.misread.size()));
 }
 
-bool asks_only_counts(const Options& options) {
+bool asks_only_shots(const Options& options) {
   return options.shots > 0 && options.amplitudes.empty() && !options.probabilities &&
          options.observables.empty() && options.state_path.empty();
 }
@@ -274,6 +274,27 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
 
   timer = runtime::Timer();
   const std::size_t bytes = source->row_bytes();
+  const std::size_t num_bits = clifford.record_of.size();
+  Bits bits(num_bits / 64 + 1);
+  bool in_order = true;  // record b is bit b, as where everything is measured once
+  for (std::size_t b = 0; b < num_bits; ++b) in_order &= clifford.record_of[b] == b;
+  const auto read_bits = [&](const char* row) {
+    if (in_order && num_bits > 0) {
+      std::memcpy(bits.data(), row, (num_bits + 7) / 8);
+      return;
+    }
+    std::fill(bits.begin(), bits.end(), 0);
+    for (std::size_t b = 0; b < num_bits; ++b) {
+      const std::uint64_t r = clifford.record_of[b];
+      if (r == CliffordProgram::kNoRecord) continue;
+      set_bit(bits, static_cast<std::uint32_t>(b), row[r / 8] >> (r % 8) & 1);
+    }
+  };
+  if (options.record_shots) {
+    result.num_shot_bits = static_cast<std::uint32_t>(num_bits);
+    result.shot_words = static_cast<std::uint32_t>((num_bits + 63) / 64);
+    result.shot_bits.resize(options.shots * result.shot_words);
+  }
   RowCounts rows;
   std::vector<std::uint8_t> read;
   std::uint64_t done = 0;
@@ -282,20 +303,24 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
     return std::span(reinterpret_cast<const char*>(data), n * source->row_stride());
   };
   pipeline.write = [&](std::span<const char> data, std::size_t n) {
-    const auto* row = reinterpret_cast<const std::uint8_t*>(data.data());
-    for (std::size_t s = 0; s < n; ++s, row += source->row_stride()) {
-      if (clifford.misread.empty()) {
-        rows.add(row, bytes);
-        continue;
+    const auto* next = reinterpret_cast<const std::uint8_t*>(data.data());
+    for (std::size_t s = 0; s < n; ++s, next += source->row_stride()) {
+      const std::uint8_t* row = next;
+      if (!clifford.misread.empty()) {
+        read.assign(next, next + bytes);
+        row = read.data();
       }
-      read.assign(row, row + bytes);
       for (const auto& m : clifford.misread) {
-        const bool one = row[m.record / 8] >> (m.record % 8) & 1;
+        const bool one = next[m.record / 8] >> (m.record % 8) & 1;
         if (is_misread(m.error, one, result.seed, done + s, m.record)) {
           read[m.record / 8] ^= static_cast<std::uint8_t>(1U << (m.record % 8));
         }
       }
-      rows.add(read.data(), bytes);
+      rows.add(row, bytes);
+      if (!options.record_shots) continue;
+      read_bits(reinterpret_cast<const char*>(row));
+      std::copy_n(bits.begin(), result.shot_words,
+                  result.shot_bits.data() + (done + s) * result.shot_words);
     }
     done += n;
     if (options.on_progress) {
@@ -310,13 +335,7 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   timer = runtime::Timer();
   Counter counter(program);
   for (const auto& [row, count] : rows.counts()) {
-    Bits bits(clifford.record_of.size() / 64 + 1);
-    for (std::size_t b = 0; b < clifford.record_of.size(); ++b) {
-      const std::uint64_t r = clifford.record_of[b];
-      if (r == CliffordProgram::kNoRecord) continue;
-      set_bit(bits, static_cast<std::uint32_t>(b),
-              (static_cast<unsigned char>(row[r / 8]) >> (r % 8)) & 1);
-    }
+    read_bits(row.data());
     counter.add(bits, count);
   }
   result.counts = counter.take();

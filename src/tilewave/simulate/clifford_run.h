@@ -39,10 +39,11 @@ std::optional<CliffordProgram> to_clifford(const Program& program,
 /// What run_clifford will take, from the numbers of operations, errors and records.
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 
-/// True when the engine's answer is all that is asked: counts.
-bool asks_only_counts(const Options& options);
+/// True when the engine's answer is all that is asked: counts and shots.
+bool asks_only_shots(const Options& options);
 
-/// Fills the counts, the plan, the device and the times of `result`, whose seed is set.
+/// Fills the counts, the shots where they are wanted, the plan, the device and the times of
+/// `result`, whose seed is set.
 void run_clifford(const Program& program, const CliffordProgram& clifford, const Options& options,
                   Result& result);
 

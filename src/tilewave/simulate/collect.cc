@@ -8,8 +8,10 @@
 #include <numeric>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/io/npy.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/simulate/sort_uniform.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -96,7 +98,7 @@ void Collector::operator()(const Leaf& leaf) {
 
 void Collector::prepare_shots() {
   const auto& circuit = *program_.circuit;
-  result_.num_shot_bits = program_.records ? circuit.num_clbits() : circuit.num_qubits();
+  result_.num_shot_bits = program_.records ? circuit.num_clbits() : program_.qubits.num_qubits();
   result_.shot_words = (result_.num_shot_bits + 63) / 64;
   result_.shot_bits.assign(options_.shots * result_.shot_words, 0);
 }
@@ -130,7 +132,7 @@ double Collector::check_norm(State& state) {
 }
 
 void Collector::add_probabilities(State& state, double weight, double norm) {
-  const std::vector<double> all = state.marginals();
+  const std::vector<double> all = program_.qubits.marginals(state);
   const auto& chosen = options_.probability_qubits;
   result_.probabilities.resize(chosen.empty() ? all.size() : chosen.size());
   if (program_.has_channels) result_.probability_errors.resize(result_.probabilities.size());
@@ -140,7 +142,7 @@ void Collector::add_probabilities(State& state, double weight, double norm) {
     if (program_.has_channels) result_.probability_errors[k] += weight * p * p;
   }
   if (chosen.empty() || chosen.size() > kMaxJointQubits) return;
-  const std::vector<double> joint = state.joint_probabilities(chosen);
+  const std::vector<double> joint = program_.qubits.joint_probabilities(state, chosen);
   result_.joint_probabilities.resize(joint.size());
   for (std::size_t k = 0; k < joint.size(); ++k) {
     result_.joint_probabilities[k] += weight * joint[k] / norm;
@@ -148,7 +150,7 @@ void Collector::add_probabilities(State& state, double weight, double norm) {
 }
 
 void Collector::add_expectations(State& state, double weight, double norm) {
-  const std::vector<double> values = state.expectations(options_.observables);
+  const std::vector<double> values = program_.qubits.expectations(state, options_.observables);
   result_.expectations.resize(values.size());
   if (program_.has_channels) result_.expectation_errors.resize(values.size());
   double sum = 0;
@@ -166,89 +168,89 @@ void Collector::read_amplitudes(State& state) {
   for (const auto& range : options_.amplitudes) {
     for (std::uint64_t k = 0; k < range.count; ++k) indices.push_back(range.first + k);
   }
-  const std::vector<cplx> values = state.amplitudes(indices);
+  const std::vector<cplx> values = program_.qubits.amplitudes(state, indices);
   for (std::size_t k = 0; k < indices.size(); ++k) {
     result_.amplitudes.push_back({indices[k], values[k]});
   }
 }
 
-void Collector::misread(std::uint32_t shot, Bits& bits, std::uint64_t& basis_state) const {
+void Collector::outcome_of(const Leaf& leaf, std::uint64_t basis_state, Bits& out) const {
   if (!program_.records) {
-    for (std::uint32_t q = 0; q < program_.circuit->num_qubits(); ++q) {
-      const bool one = basis_state >> q & 1;
-      if (is_misread(readout_[q], one, result_.seed, shot, q)) basis_state ^= std::uint64_t{1} << q;
-    }
+    out.resize((program_.qubits.num_qubits() + 63) / 64);
+    program_.qubits.spread(basis_state, out);
     return;
   }
-  for (const auto& d : program_.deferred) {
-    const bool one = basis_state >> d.qubit & 1;
-    set_bit(bits, d.clbit, one != is_misread(readout_[d.qubit], one, result_.seed, shot, d.clbit));
+  out = leaf.bits;
+  for (const auto& d : program_.deferred) set_bit(out, d.clbit, d.is_one(basis_state));
+}
+
+void Collector::misread(std::uint32_t shot, Bits& outcome) const {
+  const auto flip = [&](std::uint32_t at, circuit::Qubit qubit) {
+    const bool one = get_bit(outcome, at);
+    if (is_misread(readout_[qubit], one, result_.seed, shot, at)) set_bit(outcome, at, !one);
+  };
+  if (!program_.records) {
+    for (std::uint32_t q = 0; q < program_.qubits.num_qubits(); ++q) flip(q, q);
+    return;
   }
+  for (const auto& d : program_.deferred) flip(d.clbit, d.name);
 }
 
 void Collector::count(const Leaf& leaf) {
   if (program_.records && program_.deferred.empty()) {
     counter_.add(leaf.bits, leaf.shots.size());
     if (options_.record_shots) {
-      for (const auto shot : leaf.shots) record(shot, leaf.bits, 0);
+      for (const auto shot : leaf.shots) record(shot, leaf.bits);
     }
     return;
   }
+  InterruptCounter now_and_then(1U << 16);
   std::vector<double> draws(leaf.shots.size());
   for (std::size_t k = 0; k < draws.size(); ++k) {
+    now_and_then.step();
     draws[k] = leaf_draw(result_.seed, leaf.shots[k]);
   }
   std::vector<std::uint32_t> order;  // of shots by their draws
   if (options_.record_shots || !readout_.empty()) {
     order.resize(draws.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return draws[a] != draws[b] ? draws[a] < draws[b] : a < b;
-    });
+    sort_uniform(std::span(order), [&](std::uint32_t k) { return draws[k]; });
   }
-  std::sort(draws.begin(), draws.end());
   std::vector<double> marginals;
   const bool is_checked = !program_.has_channels;      // a trajectory has few shots each
   if (is_checked) marginals = leaf.state.marginals();  // before the state moves
+  sort_uniform(std::span(draws), [](double u) { return u; });
   const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
   if (is_checked) {
     shot_check_.add(marginals, drawn);
     shot_check_.check();
   }
+  Bits outcome;
   if (!readout_.empty()) {
     for (std::size_t k = 0; k < order.size(); ++k) {
-      Bits bits = leaf.bits;
-      std::uint64_t basis_state = drawn[k];
-      misread(leaf.shots[order[k]], bits, basis_state);
-      if (program_.records) {
-        counter_.add(bits, 1);
-      } else {
-        counter_.add(bits, basis_state, 1);
-      }
-      if (options_.record_shots) record(leaf.shots[order[k]], bits, basis_state);
+      now_and_then.step();
+      outcome_of(leaf, drawn[k], outcome);
+      misread(leaf.shots[order[k]], outcome);
+      counter_.add(outcome, 1);
+      if (options_.record_shots) record(leaf.shots[order[k]], outcome);
     }
     return;
   }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    Bits bits = leaf.bits;
-    for (const auto& d : program_.deferred) set_bit(bits, d.clbit, drawn[k] >> d.qubit & 1);
-    record(leaf.shots[order[k]], bits, drawn[k]);
-  }
   for (std::size_t k = 0; k < drawn.size();) {
-    std::size_t end = k + 1;
-    while (end < drawn.size() && drawn[end] == drawn[k]) ++end;
-    counter_.add(leaf.bits, drawn[k], end - k);
+    outcome_of(leaf, drawn[k], outcome);
+    std::size_t end = k;
+    for (; end < drawn.size() && drawn[end] == drawn[k]; ++end) {
+      now_and_then.step();
+      if (options_.record_shots) record(leaf.shots[order[end]], outcome);
+    }
+    counter_.add(outcome, end - k);
     k = end;
   }
 }
 
-void Collector::record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state) {
-  std::uint64_t* row = result_.shot_bits.data() + std::size_t{shot} * result_.shot_words;
-  if (!program_.records) {
-    row[0] = basis_state;
-    return;
-  }
-  std::copy(bits.begin(), bits.end(), row);
+void Collector::record(std::uint32_t shot, const Bits& outcome) {
+  std::copy_n(outcome.begin(), result_.shot_words,
+              result_.shot_bits.data() + std::size_t{shot} * result_.shot_words);
 }
 
 }  // namespace tilewave::simulate

@@ -47,8 +47,9 @@ class Collector {
   void add_expectations(statevec::State& state, double weight, double norm);
   void read_amplitudes(statevec::State& state);
   void count(const Leaf& leaf);
-  void record(std::uint32_t shot, const Bits& bits, std::uint64_t basis_state);
-  void misread(std::uint32_t shot, Bits& bits, std::uint64_t& basis_state) const;
+  void outcome_of(const Leaf& leaf, std::uint64_t basis_state, Bits& out) const;
+  void misread(std::uint32_t shot, Bits& outcome) const;
+  void record(std::uint32_t shot, const Bits& outcome);
 
   const Program& program_;
   const Options& options_;

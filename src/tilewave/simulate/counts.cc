@@ -12,7 +12,7 @@ std::string Counter::key(const Bits& bits) const {
     for (std::uint32_t k = size; k-- > 0;) text.push_back(get_bit(bits, first + k) ? '1' : '0');
   };
   if (!program_.records) {
-    append(0, circuit.num_qubits());
+    append(0, program_.qubits.num_qubits());
     return text;
   }
   const auto registers = circuit.cregs();
@@ -24,21 +24,8 @@ std::string Counter::key(const Bits& bits) const {
   return text;
 }
 
-void Counter::add(const Bits& bits, std::uint64_t count) { counts_[key(bits)] += count; }
-
-void Counter::add(const Bits& bits, std::uint64_t basis_state, std::uint64_t count) {
-  if (!program_.records) {
-    std::string text;
-    for (std::uint32_t q = program_.circuit->num_qubits(); q-- > 0;) {
-      text.push_back(basis_state >> q & 1 ? '1' : '0');
-    }
-    // Basis states arrive in ascending order, so the end is the right place.
-    counts_.emplace_hint(counts_.end(), std::move(text), 0)->second += count;
-    return;
-  }
-  Bits outcome = bits;
-  for (const auto& d : program_.deferred) set_bit(outcome, d.clbit, basis_state >> d.qubit & 1);
-  counts_.emplace_hint(counts_.end(), key(outcome), 0)->second += count;
+void Counter::add(const Bits& bits, std::uint64_t count) {
+  counts_.emplace_hint(counts_.end(), key(bits), 0)->second += count;
 }
 
 }  // namespace tilewave::simulate

@@ -11,9 +11,6 @@
 
 namespace tilewave::simulate {
 
-/// Classical bits of one shot: bit k of word k / 64.
-using Bits = std::vector<std::uint64_t>;
-
 inline bool get_bit(const Bits& bits, std::uint32_t k) { return bits[k / 64] >> (k % 64) & 1; }
 inline void set_bit(Bits& bits, std::uint32_t k, bool value) {
   const std::uint64_t mask = std::uint64_t{1} << (k % 64);
@@ -26,10 +23,8 @@ class Counter {
   explicit Counter(const Program& program);
 
   /// `count` shots that end with these classical bits (of all qubits when nothing is measured).
+  /// Quicker where outcomes arrive in ascending order.
   void add(const Bits& bits, std::uint64_t count);
-  /// `count` shots that end in this basis state with these classical bits: deferred measurements
-  /// are read off it; where nothing is measured the whole basis state is the outcome.
-  void add(const Bits& bits, std::uint64_t basis_state, std::uint64_t count);
 
   std::map<std::string, std::uint64_t> take() { return std::move(counts_); }
 

@@ -28,6 +28,7 @@ std::string bytes_text(double bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   int k = 0;
   for (; bytes >= 1024 && k < 5; ++k) bytes /= 1024;
+  if (bytes > 1e6) return "more than 1000000 PiB";
   char text[32];
   std::snprintf(text, sizeof text, bytes < 100 && k > 0 ? "%.1f %s" : "%.0f %s", bytes, units[k]);
   return text;
@@ -82,15 +83,21 @@ std::vector<int> choose_devices(std::uint32_t num_qubits, Precision precision,
 
 }  // namespace
 
+std::uint32_t most_qubits(Precision precision, int num_threads, std::uint64_t available_bytes) {
+  std::uint32_t most = 0;
+  while (most < statevec::kMaxQubits &&
+         needed(most + 1, precision, num_threads) <= static_cast<double>(available_bytes)) {
+    ++most;
+  }
+  return most;
+}
+
 void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads,
                   std::uint64_t available_bytes) {
   const double bytes = needed(num_qubits, precision, num_threads);
   const auto available = static_cast<double>(available_bytes);
   if (bytes <= available && num_qubits <= statevec::kMaxQubits) return;
-  std::uint32_t most = 0;
-  while (most < statevec::kMaxQubits && needed(most + 1, precision, num_threads) <= available) {
-    ++most;
-  }
+  const std::uint32_t most = most_qubits(precision, num_threads, available_bytes);
   const bool is_double = precision == Precision::kDouble;
   std::string message = "cannot place " + std::to_string(num_qubits) + " qubits in " +
                         (is_double ? "double" : "single") + " precision (needs " +

@@ -53,6 +53,10 @@ std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits,
                                                   const std::string& device,
                                                   const Distribution& distribution = {});
 
+/// The largest state that fits `available_bytes`.
+std::uint32_t most_qubits(statevec::Precision precision, int num_threads,
+                          std::uint64_t available_bytes);
+
 /// Throws Error(kResources) when a state of n qubits does not fit in `available_bytes`: what is
 /// needed, what there is, and three ways out.
 void check_memory(std::uint32_t num_qubits, statevec::Precision precision, int num_threads,

@@ -102,6 +102,7 @@ bool holds(const circuit::Condition& c, std::span<const std::uint64_t> bits) {
 Program prepare(const Circuit& circuit) {
   Program program;
   program.circuit = &circuit;
+  program.qubits = QubitMap(circuit.num_qubits());
   program.has_control_flow = circuit.has_control_flow();
   const Straight straight =
       program.has_control_flow ? find_straight(circuit) : Straight{circuit.ops().size(), 0};
@@ -126,7 +127,7 @@ Program prepare(const Circuit& circuit) {
       const auto qubit = circuit.targets(op)[0];
       if (op.condition < 0 && !used[qubit] && !read[op.clbit] && write[op.clbit] != kMaybeWritten) {
         if (write[op.clbit] == kNotWritten) {
-          program.deferred.push_back({op.clbit, qubit});
+          program.deferred.push_back({op.clbit, qubit, qubit});
           write[op.clbit] = kWritten;
         }
         continue;  // deferred, or overwritten without having been read

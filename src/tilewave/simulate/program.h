@@ -6,16 +6,23 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/simulate/qubit_map.h"
 
 namespace tilewave::simulate {
 
 struct DeferredMeasure {
   circuit::Clbit clbit = 0;
-  circuit::Qubit qubit = 0;
+  circuit::Qubit qubit = 0;  ///< in the state; QubitMap::kNowhere where it is |0> for good
+  circuit::Qubit name = 0;   ///< in the register, as readout errors know it
+
+  bool is_one(std::uint64_t basis_state) const {
+    return qubit != QubitMap::kNowhere && (basis_state >> qubit & 1);
+  }
 };
 
 struct Program {
   const circuit::Circuit* circuit = nullptr;
+  QubitMap qubits;                        ///< of the circuit's in the register that is asked about
   std::vector<circuit::Op> ops;           ///< what is left, in order
   std::vector<DeferredMeasure> deferred;  ///< read off the final state; each clbit once
   bool records = false;                   ///< some measurement writes a classical bit

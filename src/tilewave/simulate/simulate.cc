@@ -2,6 +2,7 @@
 #include "tilewave/simulate/simulate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/topology.h"
+#include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
@@ -40,6 +42,7 @@ constexpr std::uint64_t kMaxShots = 100'000'000;
 constexpr double kEvent_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
 // Up to here a state vector answers as fast, with the same shots on every device.
 constexpr std::uint32_t kMostSmallQubits = 20;
+constexpr std::uint32_t kLeastLocalQubits = 10;  // of a rank, where the register has as many
 
 void check_has_qubits(const circuit::Circuit& circuit) {
   if (circuit.num_qubits() == 0) {
@@ -68,6 +71,21 @@ void check_questions(const Program& program, const Options& options) {
     if (std::count(options.probability_qubits.begin(), options.probability_qubits.end(), q) > 1) {
       fail("qubit " + std::to_string(q) + " is asked for twice");
     }
+  }
+  double total = 0;
+  for (const circuit::WidePauliTerm& term : options.observables) {
+    total += std::abs(term.coefficient);
+    for (const auto* words : {&term.x, &term.z}) {
+      for (std::size_t k = n / 64; k < words->size(); ++k) {
+        if ((*words)[k] >> (k == n / 64 ? n % 64 : 0)) {
+          fail("an observable acts on qubits the circuit does not have: it has 0 to " +
+               std::to_string(n - 1));
+        }
+      }
+    }
+  }
+  if (!std::isfinite(total)) {
+    fail("the coefficients of the observable must be finite, and so must their sum");
   }
   bool known = false;
   for (const char* word : {"auto", "statevector", "stabilizer", "density", "trajectories"}) {
@@ -234,11 +252,12 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                   options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
-  if (!asks_only_counts(options) || options.record_shots) {
+  if (!asks_only_shots(options)) {
     if (forced) {
-      throw Error(ExitCode::kUsage,
-                  "the stabilizer engine answers with counts only: ask for --shots and nothing "
-                  "else, or use --engine statevector");
+      throw Error(
+          ExitCode::kUsage,
+          "the stabilizer engine answers with counts and shots only: ask for --shots and nothing "
+          "else, or use --engine statevector");
     }
     return std::nullopt;
   }
@@ -257,6 +276,17 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
   return clifford;
 }
 
+// The qubits the state holds. A state that is written is of the whole register, and every rank of
+// several needs some qubits of its own.
+std::vector<circuit::Qubit> find_touched(const Program& program, const Options& options) {
+  const std::uint32_t n = program.circuit->num_qubits();
+  const int ranks = count_ranks(n, options.precision, options.device, options.distribution);
+  std::uint32_t least = 1;
+  if (ranks > 1) least = kLeastLocalQubits + std::bit_width(static_cast<unsigned>(ranks)) - 1;
+  if (!options.state_path.empty()) least = n;
+  return touched_qubits(program, least);
+}
+
 std::uint64_t draw_seed() {
   std::random_device entropy;
   return (std::uint64_t{entropy()} << 32) | entropy();
@@ -273,8 +303,11 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
   ++calls;
 }
 
-Result simulate(const circuit::Circuit& clean, const Options& options) {
+namespace {
+
+Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   check_agreement(clean, options);
+  const runtime::ThreadLimit limit(options.num_threads);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
   const circuit::Circuit& circuit = options.noise ? noisy : clean;
@@ -292,7 +325,10 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
                     : std::vector<circuit::ReadoutError>{};
   DensityProgram density;
   std::optional<NoisyChoice> choice;
-  if (const auto clifford = choose_stabilizer(asked, options, readout)) {
+  const auto clifford = choose_stabilizer(asked, options, readout);
+  circuit::Circuit of_touched;
+  keep_only(asked, find_touched(asked, options), of_touched);
+  if (clifford) {
     bool wins = true;
     if (asked.has_channels) {
       const double predicted_s = predict_clifford(*clifford, options.shots);
@@ -309,7 +345,7 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
       }
     }
     if (wins) {
-      runs_on_cpu(circuit.num_qubits(), options.precision, options.device);  // checks the word
+      runs_on_cpu(result.num_qubits, options.precision, options.device);  // checks the word
       run_clifford(asked, *clifford, options, result);
       return result;
     }
@@ -428,9 +464,13 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   }
   // Snapshots may take four fifths of the memory that is left.
   const std::uint64_t left = available > result.memory_bytes ? available - result.memory_bytes : 0;
+  std::vector<circuit::ReadoutError> readout_in_state;
+  for (std::uint32_t j = 0; j < asked.circuit->num_qubits() && !readout.empty(); ++j) {
+    readout_in_state.push_back(readout[asked.qubits.in_register(j)]);
+  }
   BranchOptions branch_options;
   branch_options.shots = num_shots;
-  branch_options.readout = readout;
+  branch_options.readout = readout_in_state;
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
@@ -439,6 +479,14 @@ Result simulate(const circuit::Circuit& clean, const Options& options) {
   branch_options.explain = options.explain;
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  return result;
+}
+
+}  // namespace
+
+Result simulate(const circuit::Circuit& circuit, const Options& options) {
+  Result result = simulate_circuit(circuit, options);
+  result.warnings.insert(result.warnings.begin(), circuit.notes().begin(), circuit.notes().end());
   return result;
 }
 
@@ -457,27 +505,58 @@ statevec::RunObserver progress_of(const Options& options) {
 
 }  // namespace
 
-std::unique_ptr<State> final_state(const circuit::Circuit& circuit, const Options& options,
-                                   bool in_order) {
-  const Program program = prepare(circuit);
+FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole) {
+  const runtime::ThreadLimit limit(options.num_threads);
+  Program program = prepare(circuit);
   check_has_qubits(circuit);
+  if (program.has_channels) {
+    throw Error(
+        ExitCode::kUsage,
+        "a circuit with noise channels ends in no single state: ask for its density matrix, "
+        "or for counts or expectations");
+  }
+  circuit::Circuit of_touched;
+  if (!whole) keep_only(program, touched_qubits(program), of_touched);
+  const std::uint32_t n = program.circuit->num_qubits();
   std::unique_ptr<State> state =
-      make_state(circuit.num_qubits(), options.precision, options.num_threads, options.device);
+      make_state(n, options.precision, options.num_threads, options.device);
   if (options.keeps_device_memory) state->keep_shared_memory();
   BranchOptions branch_options;
   if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
   branch_options.session = options.session.get();
   branch_options.effort = options.effort;
-  branch_options.in_order = in_order;
+  branch_options.in_order = whole;
   Result ignored;
   statevec::RunObserver observer = progress_of(options);
   observer.makes_norm = true;
   run_branches(program, state, branch_options, observer, ignored, [](const Leaf&) {});
-  check_norm(state->norm(), circuit, program.ops, options.precision, true);
-  return state;
+  check_norm(state->norm(), *program.circuit, program.ops, options.precision, true);
+  return {std::move(state), std::move(program.qubits)};
+}
+
+runtime::HostBuffer take_amplitudes(FinalState& final) {
+  State& state = *final.state;
+  const std::uint32_t n = final.qubits.num_qubits();
+  if (final.qubits.is_identity()) return state.take_amplitudes();
+  check_memory(n, state.precision(), 1, runtime::available_host_bytes());
+  const std::uint64_t size = statevec::amplitude_bytes(state.precision());
+  runtime::HostBuffer all(size << n);  // of zeros
+  Bits index(1);
+  state.for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      final.qubits.spread(first + k, index);
+      if (state.precision() == Precision::kDouble) {
+        all.as<cplx>()[index[0]] = block[k];
+      } else {
+        all.as<std::complex<float>>()[index[0]] = std::complex<float>(block[k]);
+      }
+    }
+  });
+  return all;
 }
 
 std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
+  const runtime::ThreadLimit limit(options.num_threads);
   check_has_qubits(circuit);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;

@@ -19,6 +19,7 @@
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/pauli.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/qubit_map.h"
 #include "tilewave/simulate/session.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"
@@ -37,7 +38,7 @@ struct Options {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
   std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
-  /// "auto", "statevector", "stabilizer" (Clifford, counts only), "density" (exact, 2n qubits) or
+  /// "auto", "statevector", "stabilizer" (Clifford, shots only), "density" (exact, 2n qubits) or
   /// "trajectories" (of a noisy circuit)
   std::string engine = "auto";
   std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none
@@ -46,7 +47,7 @@ struct Options {
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
   std::vector<circuit::Qubit> probability_qubits;  ///< empty: all; otherwise jointly too
-  circuit::PauliSum observables;
+  circuit::WidePauliSum observables;
   std::string state_path;  ///< .npy file for the final state; empty: none
 
   bool explain = false;       ///< fill Result::plan.text
@@ -150,11 +151,21 @@ struct Result {
 /// turns out not to be finite.
 Result simulate(const circuit::Circuit& circuit, const Options& options);
 
+/// The state of the touched qubits of a register; `qubits` answers about the register.
+struct FinalState {
+  std::unique_ptr<statevec::State> state;
+  QubitMap qubits;
+};
+
 /// The final state of a circuit whose trailing measurements are left out; of one shot, when it
 /// measures or resets in the middle. Reads precision, num_threads, device, seed and plans of the
-/// options. `in_order` plans for a caller that takes the amplitudes. Throws as simulate() does.
-std::unique_ptr<statevec::State> final_state(const circuit::Circuit& circuit,
-                                             const Options& options, bool in_order = false);
+/// options. `whole`: of every qubit, planned for a caller that takes the amplitudes. Throws as
+/// simulate() does, and Error(kUsage) for a circuit with noise channels.
+FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole = false);
+
+/// Gives away the amplitudes of the whole register; the state can answer nothing more. Throws
+/// Error(kResources) where they do not fit.
+runtime::HostBuffer take_amplitudes(FinalState& final);
 
 /// The density matrix at the end, element (row, column) at row + column 2^n, of a circuit that does
 /// not measure in the middle; reads noise and what final_state() reads. Throws Error(kUsage) where

@@ -27,8 +27,8 @@ class DetectionConverter {
 
  private:
   std::uint64_t num_detectors_, num_observables_, num_sweep_bits_;
-  std::vector<std::uint64_t>
-      first_;  // records of output bit b: records_[first_[b] .. first_[b + 1])
+  // Records of output bit b: records_[first_[b] .. first_[b + 1]).
+  std::vector<std::uint64_t> first_;
   std::vector<std::uint64_t> records_;
   std::vector<std::uint8_t> expected_;  // a row
   std::vector<SymptomSet> sweep_flips_;

@@ -11,8 +11,8 @@ struct AnalysisOptions {
   bool decompose_errors = false;       ///< suggest parts that flip at most two detectors
   bool fold_loops = false;             ///< keep loops as repeat blocks
   bool allow_gauge_detectors = false;  ///< detectors that are random together become error(0.5)
-  double approximate_disjoint_errors =
-      0;  ///< disjoint branches up to this probability count as independent
+  /// Disjoint branches up to this probability count as independent.
+  double approximate_disjoint_errors = 0;
   bool ignore_decomposition_failures = false;
   bool block_remnant_edges = false;  ///< only parts that are errors of their own
 };

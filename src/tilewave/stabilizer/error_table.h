@@ -1,9 +1,11 @@
-// The errors of a stretch of an error model: what each flips and how likely. Equal errors are
-// found by the linear hash of their sets, so a set is made and stored once only. Layout: errors in
-// the order of their first occurrence, their symptoms one after the other in blocks; an open hash
-// table of (32 bits of hash, number of the error). About 80 bytes an error.
+// The errors of a stretch of an error model: what each flips, how likely, and under which tag. An
+// error is a list of parts (decompose.h), most have one. Equal errors are found by the hash of
+// their lists, so a list is made and stored once only. Layout: errors in the order of their first
+// occurrence, their symptoms one after the other in blocks; an open hash table of (32 bits of hash,
+// number of the error). About 70 bytes an error.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,47 +19,43 @@ namespace tilewave::stabilizer {
 class ErrorTable {
  public:
   struct Error {
-    SetHash hash;
-    double probability = 0;
+    SetHash key;
+    double probability = 0;  ///< 0: none, to be passed over
     Symptom* first = nullptr;
     std::uint32_t size = 0;
-    std::uint32_t num_parts = 0;
-    Symptom* parts = nullptr;  // each: its size, then its symptoms
-    std::span<const Symptom> set() const { return {first, size}; }
+    std::uint32_t tag = 0;
+    std::span<const Symptom> list() const { return {first, size}; }
   };
 
-  /// The error of this hash; a new one gets the set that `make` returns.
+  /// Adds an error to those of the same list (hash_of_parts) and tag, independent of them; `make`
+  /// returns the list of a new one.
   template <class Make>
-  Error& at(const SetHash& hash, Make make) {
+  void add(double probability, const SetHash& hash, std::uint32_t tag, Make make) {
     if (4 * errors_.size() >= 3 * index_.size()) grow();
-    std::size_t slot = find(hash);
+    const SetHash key = key_of(hash, tag);
+    const std::size_t slot = find(key);
     if (index_[slot] == kNone) {
-      index_[slot] = (hash.b << 32) | errors_.size();
+      index_[slot] = (key.b << 32) | errors_.size();
       Error& e = errors_.emplace_back();
-      e.hash = hash;
-      const SymptomSet set = make();
-      e.size = static_cast<std::uint32_t>(set.size());
-      e.first = put(set);
+      e.key = key, e.tag = tag;
+      const auto& list = make();
+      e.size = static_cast<std::uint32_t>(list.size());
+      e.first = room_for(list.size());
+      std::copy(list.begin(), list.end(), e.first);
     }
-    return errors_[index_[slot] & 0xFFFFFFFFu];
+    double& p = errors_[index_[slot] & 0xFFFFFFFFu].probability;
+    p = p * (1 - probability) + probability * (1 - p);
   }
-  /// Notes one way to split an error.
-  template <class Sets>
-  void set_parts(Error& e, const Sets& parts) {
-    SymptomSet all;
-    for (const SymptomSet& part : parts) {
-      all.push_back(part.size());
-      for (Symptom s : part) all.push_back(s);
-    }
-    e.num_parts = static_cast<std::uint32_t>(parts.size());
-    e.parts = put(all);
-  }
-  std::vector<SymptomSet> parts(const Error& e) const;
 
-  /// Moves all detectors down. Nothing may be added afterwards.
+  /// Adds the errors of another table.
+  void add(const ErrorTable& other);
+  /// Moves all detectors down.
   void shift(std::uint64_t by);
+  /// Takes an error out, by its number.
+  void remove(std::size_t number) { errors_[number].probability = 0; }
 
   std::size_t size() const { return errors_.size(); }
+  const Error& operator[](std::size_t number) const { return errors_[number]; }
   auto begin() const { return errors_.begin(); }
   auto end() const { return errors_.end(); }
 
@@ -65,9 +63,13 @@ class ErrorTable {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   static constexpr std::size_t kBlock = 4096;  // symptoms
 
-  std::size_t find(const SetHash& hash) const;
+  static SetHash key_of(const SetHash& hash, std::uint32_t tag) {
+    return tag ? hash ^ hash_at({tag, tag}, 2) : hash;
+  }
+  std::size_t find(const SetHash& key) const;
   void grow();
-  Symptom* put(const SymptomSet& set);
+  void make_index(std::size_t size);
+  Symptom* room_for(std::size_t count);
 
   std::deque<Error> errors_;
   std::vector<std::uint64_t> index_;

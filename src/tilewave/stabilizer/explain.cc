@@ -44,7 +44,7 @@ class Explainer : public SensitivityVisitor {
  public:
   Explainer(const StabilizerCircuit& circuit, const ExplainOptions& options)
       : options_(options),
-        program_(lower(circuit)),
+        program_(lower(circuit, options.name)),
         walk_(program_, SymptomKind::kDetectors, *this) {
     if (count_branches(program_) > kMostErrors) {
       throw Error(ExitCode::kResources, "the unrolled circuit has more than " +
@@ -135,7 +135,8 @@ class Explainer : public SensitivityVisitor {
 
   void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) override {
     const SymptomSet gauge = flips;
-    if (gauge.back() & kObservableBit) throw_random_symptoms(gauge, p != nullptr, qubit);
+    if (gauge.back() & kObservableBit)
+      throw_random_symptoms(gauge, p ? program_.place(*p) : "", p != nullptr, qubit);
     walk_.remove_gauge(gauge);
   }
 

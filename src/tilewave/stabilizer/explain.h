@@ -13,6 +13,7 @@ namespace tilewave::stabilizer {
 struct ExplainOptions {
   bool single = false;                          ///< the simplest place of each only
   const circuit::ErrorModel* filter = nullptr;  ///< explain these errors; null: all there are
+  std::string name = "<circuit>";               ///< of the source, for messages
 };
 
 /// The explanation as text in the layout of Stim's command. Throws Error(kInput) when an observable

@@ -143,4 +143,11 @@ TW_HD std::uint32_t slot_of(std::uint32_t target) { return target & 0xFFFFFFFu; 
   return (xz_of((target >> 28) & 3) & (0u - (xz & 1))) ^ (xz_of(target >> 30) & (0u - (xz >> 1)));
 }
 
+/// The factors of a branch of SiteKind::kProduct: their number, then as many (slot | Pauli << 28).
+[[gnu::always_inline]] TW_HD const std::uint32_t* factors_of(const std::uint32_t* operands,
+                                                             std::uint32_t branch) {
+  for (; branch > 0; --branch) operands += 1 + operands[0];
+  return operands;
+}
+
 }  // namespace tilewave::stabilizer

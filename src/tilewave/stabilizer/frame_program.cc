@@ -1,11 +1,15 @@
 #include "tilewave/stabilizer/frame_program.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/stabilizer/frame_layers.h"
 #include "tilewave/stabilizer/needed_coins.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -25,148 +29,57 @@ constexpr std::uint32_t kMaxSlots = 1u << 28;
 class Compiler {
  public:
   Compiler(const StabProgram& in, FrameOutput output)
-      : in_(in), coins_(needed_coins(in, output == FrameOutput::kRecords)) {
+      : in_(in),
+        coins_(needed_coins(in, output == FrameOutput::kRecords)),
+        out_(sized(in.counts.qubits)),
+        layers_(out_) {
     out_.output = output;
     const std::uint64_t n = in.counts.qubits;
-    TW_CHECK(n < kMaxSlots, "too many qubits for the frame engine");
-    out_.num_slots = static_cast<std::uint32_t>(n);
     places_.resize(n);
-    after_slot_.resize(n);
     for (std::uint64_t q = 0; q < n; ++q) places_[q].slot = static_cast<std::uint32_t>(q);
     out_.num_records = in.counts.measurements;
     out_.num_detectors = in.counts.detectors;
     out_.num_observables = in.counts.observables;
     out_.num_sweep_bits = in.counts.sweep_bits;
-    out_.ring_rows = output == FrameOutput::kRecords
-                         ? in.counts.measurements
-                         : std::bit_ceil(std::max<std::uint64_t>(1, widest_lookback(0)));
+    for (const auto& block : in.blocks) {
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const bool continues = block[k].kind == P::kCorrelated && block[k].flag;
+        loose_chains_ |= continues && (k == 0 || block[k - 1].kind != P::kCorrelated);
+      }
+    }
   }
 
   FrameProgram run() {
     // A fresh qubit is in |0>: Z acts trivially, so its frame is random in Z.
     for (std::uint64_t q = 0; q < places_.size(); ++q) {
       if (coins_.start[q])
-        add(C::kCoin, static_cast<int>(Pauli::kZ), {static_cast<std::uint32_t>(q)});
+        layers_.add(C::kCoin, static_cast<int>(Pauli::kZ), {static_cast<std::uint32_t>(q)});
     }
-    flush();
+    layers_.flush();
     block(0);
+    out_.ring_rows = out_.output == FrameOutput::kRecords
+                         ? in_.counts.measurements
+                         : std::bit_ceil(std::max(in_.counts.max_lookback, layers_.ring_rows()));
     return std::move(out_);
   }
 
  private:
-  // The ring must hold what one operation writes as well as what is looked back at.
-  std::uint64_t widest_lookback(std::uint32_t block) const {
-    std::uint64_t widest = in_.counts.max_lookback;
-    for (const Prim& p : in_.blocks[block]) {
-      if (p.kind == P::kHerald || p.kind == P::kRecordFlip) {
-        widest = std::max<std::uint64_t>(widest, p.count);
-      }
-      if (p.kind == P::kRepeat) widest = std::max(widest, widest_lookback(p.a));
-    }
-    return widest;
-  }
-
-  // Adds one target to the earliest group of the same operation that no later group on its slots
-  // (or on the records, whose order counts) forbids: groups are layers of disjoint targets.
-  void add(FrameCode code, int sub, std::initializer_list<std::uint32_t> operands) {
-    std::size_t from = 0;
-    const int num_slots = slots_of(code);
-    for (int k = 0; k < num_slots; ++k) from = std::max(from, after_slot_[operands.begin()[k]]);
-    const bool ordered = touches_records(code);
-    if (ordered && record_group_ > 0) {
-      const Group& last = groups_[record_group_ - 1];
-      from =
-          std::max(from, last.code == code && last.sub == sub ? record_group_ - 1 : record_group_);
-    }
-    std::size_t at = from;
-    while (at < groups_.size() && (groups_[at].code != code || groups_[at].sub != sub)) ++at;
-    if (at == groups_.size()) groups_.push_back({code, sub, 0, {}});
-    Group& group = groups_[at];
-    group.operands.insert(group.operands.end(), operands);
-    ++group.count;
-    for (int k = 0; k < num_slots; ++k) {
-      after_slot_[operands.begin()[k]] = at + 1;
-      touched_.push_back(operands.begin()[k]);
-    }
-    if (ordered) record_group_ = at + 1;
-  }
-  static int slots_of(FrameCode code) {
-    switch (code) {
-      case C::kControlled:
-      case C::kSwap:
-        return 2;
-      case C::kPad:
-      case C::kDetector:
-        return 0;
-      default:
-        return 1;
-    }
-  }
-  static bool touches_records(FrameCode code) {
-    return code == C::kMeasure || code == C::kPad || code == C::kFeedback || code == C::kDetector;
-  }
-  void flush() {
-    for (const Group& group : groups_) {
-      FrameOp op{};
-      op.code = group.code;
-      op.sub = static_cast<std::uint8_t>(group.sub);
-      op.count = group.count;
-      op.ticks = group.code == C::kCoin;
-      op.first = put(group.operands);
-      out_.ops.push_back(op);
-    }
-    groups_.clear();
-    for (std::uint32_t slot : touched_) after_slot_[slot] = 0;
-    touched_.clear();
-    record_group_ = 0;
-  }
-  std::uint32_t put(const std::vector<std::uint32_t>& values) {
-    out_.operands.resize((out_.operands.size() + 1) / 2 * 2);  // pairs are read together
-    const auto first = static_cast<std::uint32_t>(out_.operands.size());
-    TW_CHECK(out_.operands.size() + values.size() < ~std::uint32_t{0}, "frame program too large");
-    out_.operands.insert(out_.operands.end(), values.begin(), values.end());
-    return first;
-  }
-  FrameOp& op_with(FrameCode code, std::uint32_t count,
-                   const std::vector<std::uint32_t>& operands) {
-    flush();
-    FrameOp op{};
-    op.code = code;
-    op.count = count;
-    op.first = put(operands);
-    out_.ops.push_back(op);
-    return out_.ops.back();
-  }
-
   // Cuts a noise operation into streams of a few expected events a unit. Targets that occur twice
   // must be drawn one after the other.
   void set_segments(FrameOp& op, bool disjoint) {
-    constexpr double kEvents = 2;  // more waste draws, fewer leave the threads of a GPU idle
     const double p = out_.channels[op.channel].probability;
-    const double targets = std::ceil(kEvents / (32 * p));
+    const double targets = std::ceil(kStreamEvents / (32 * p));
     op.segment = disjoint && targets < op.count ? static_cast<std::uint32_t>(targets) : op.count;
     op.ticks = (op.count + op.segment - 1) / op.segment;
   }
-  std::uint32_t channel(const double* p, int branches) {
-    FrameChannel c;
-    for (int k = 0; k < branches; ++k) c.probability += p[k];
-    c.probability = std::min(1.0, c.probability);
-    c.inv_log = 1 / std::log1p(-c.probability);
-    c.num_branches = static_cast<std::uint32_t>(branches);
-    c.equal = std::all_of(p, p + branches, [&](double x) { return x == p[0]; });
-    double sum = 0;
-    for (int k = 0; k < branches && c.equal; ++k) {  // the smallest b with b * n >> 24 > k
-      const auto n = static_cast<std::uint32_t>(branches), next = static_cast<std::uint32_t>(k) + 1;
-      c.upto[k] = ((next << 24) + n - 1) / n;
-    }
-    for (int k = 0; k < branches && !c.equal; ++k) {
-      sum += p[k];
-      c.upto[k] = static_cast<std::uint32_t>(std::lround(sum / c.probability * 0x1p24));
-    }
-    for (int k = branches - 1; k >= 0 && (k == branches - 1 || p[k + 1] == 0) && !c.equal; --k)
-      c.upto[k] = 1u << 24;
-    out_.channels.push_back(c);
+  std::uint32_t channel(std::span<const double> branches) {
+    out_.channels.push_back(frame_channel(branches));
     return static_cast<std::uint32_t>(out_.channels.size() - 1);
+  }
+  static bool is_few(std::span<const double> branches, std::size_t targets) {
+    double p = 0;
+    for (double branch : branches) p += branch;
+    return 32 * p * static_cast<double>(targets) < kFewEvents;
   }
   std::uint32_t axes(std::uint32_t qubit) const {
     const Place& at = places_[qubit];
@@ -174,14 +87,102 @@ class Compiler {
            (static_cast<std::uint32_t>(at.of(Pauli::kZ)) << 30);
   }
   static int code_of(Pauli p) { return static_cast<int>(p); }
+  static FrameProgram sized(std::uint64_t qubits) {
+    TW_CHECK(qubits < kMaxSlots, "too many qubits for the frame engine");
+    FrameProgram out;
+    out.num_slots = static_cast<std::uint32_t>(qubits);
+    return out;
+  }
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = in_.blocks[index];
+    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
+      now_and_then.step();
+      if (prims[i].kind == P::kCorrelated) {
+        std::size_t end = i + 1;
+        while (end < prims.size() && prims[end].kind == P::kCorrelated && prims[end].flag) ++end;
+        chain(std::span(prims).subspan(i, end - i));
+        i = end - 1;
+        continue;
+      }
       coin_needed_ = coins_.blocks[index][i];
       prim(prims[i]);
     }
-    flush();
+    layers_.flush();
+  }
+
+  // An error with those that happen where it does not: disjoint branches of one site, or operations
+  // that keep a row of the shots in which one has happened.
+  void chain(std::span<const Prim> links) {
+    std::vector<double> branches;
+    double before = 1;
+    for (const Prim& p : links) {
+      const double probability = in_.probabilities(p)[0];
+      branches.push_back(before * probability);
+      before *= 1 - probability;
+    }
+    const bool together = !loose_chains_ && links.size() <= std::size(FrameChannel{}.upto);
+    if (together && before == 1) return;
+    double site_s = 0;
+    for (std::size_t k = 0; k < links.size(); ++k) {
+      site_s += branches[k] * (kProductEventSeconds + kProductFactorSeconds * (links[k].count / 2));
+    }
+    const bool as_site = together && is_few(branches, 1) &&
+                         site_s < kProductRowSeconds * static_cast<double>(links.size());
+    std::vector<std::uint32_t> operands, slots;
+    for (const Prim& p : links) {
+      if (as_site) {
+        operands.push_back(p.count / 2);
+      } else {
+        operands.clear();
+      }
+      const auto list = in_.list(p);
+      for (std::size_t i = 0; i < list.size(); i += 2) {
+        const Place& at = places_[list[i]];
+        operands.push_back(
+            at.slot | (static_cast<std::uint32_t>(at.of(static_cast<Pauli>(list[i + 1]))) << 28));
+        slots.push_back(at.slot);
+      }
+      if (as_site) continue;
+      FrameOp& op =
+          layers_.alone(C::kCorrelated, static_cast<std::uint32_t>(operands.size()), operands);
+      op.sub = p.flag;
+      op.channel = channel({in_.probabilities(p), 1});
+      op.ticks = 1;
+    }
+    if (as_site) layers_.add_site(SiteKind::kProduct, branches, operands, slots);
+  }
+
+  // Noise of `count` targets with `width` qubits each.
+  void noise(const Prim& p, FrameCode code, SiteKind kind, std::size_t branches,
+             std::uint32_t width) {
+    const std::span probabilities(in_.probabilities(p), branches);
+    const auto list = in_.list(p);
+    std::vector<std::uint32_t> operands;
+    for (std::uint32_t q : list) operands.push_back(axes(q));
+    const std::uint32_t count = p.count / width;
+    const bool never =
+        std::all_of(probabilities.begin(), probabilities.end(), [](double x) { return x == 0; });
+    if (code == C::kHerald && (never || is_few(probabilities, count))) {
+      for (std::uint32_t k = 0; k < count; ++k) layers_.add(C::kPad, 0, {});
+    }
+    if (never) return;
+    if (!is_few(probabilities, count)) {
+      FrameOp& op = layers_.alone(code, count, operands);
+      std::vector<std::uint32_t> sorted(list.begin(), list.end());
+      std::sort(sorted.begin(), sorted.end());
+      op.channel = channel(probabilities);
+      set_segments(op, std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+      return;
+    }
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::span targets(operands.data() + width * k, width);
+      std::array<std::uint32_t, 2> slots{};
+      for (std::uint32_t i = 0; i < width; ++i) slots[i] = places_[list[width * k + i]].slot;
+      layers_.add_site(kind, probabilities, targets, {slots.data(), width},
+                       kind == SiteKind::kHerald ? count - k : 0);
+    }
   }
 
   void prim(const Prim& p) {
@@ -197,8 +198,8 @@ class Compiler {
       }
       case P::kControlled: {
         const Place &a = places_[p.a], &b = places_[p.b];
-        add(C::kControlled, 3 * (code_of(a.of(p.p)) - 1) + code_of(b.of(p.q)) - 1,
-            {a.slot, b.slot});
+        layers_.add(C::kControlled, 3 * (code_of(a.of(p.p)) - 1) + code_of(b.of(p.q)) - 1,
+                    {a.slot, b.slot});
         break;
       }
       case P::kSwap:
@@ -206,13 +207,13 @@ class Compiler {
         break;
       case P::kMeasure: {
         const Place& at = places_[p.a];
-        add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
+        layers_.add(C::kMeasure, code_of(at.of(p.p)), {at.slot});
         coin(at, p.p);
         break;
       }
       case P::kReset: {
         Place& at = places_[p.a];
-        add(C::kClear, 0, {at.slot});
+        layers_.add(C::kClear, 0, {at.slot});
         const std::uint32_t slot = at.slot;
         at = Place{};
         at.slot = slot;
@@ -220,76 +221,52 @@ class Compiler {
         break;
       }
       case P::kRecordFlip: {
-        FrameOp& op = op_with(C::kRecordFlip, p.count, {});
-        op.channel = channel(in_.probabilities(p), 1);
+        const std::span probability(in_.probabilities(p), 1);
+        if (is_few(probability, p.count)) {
+          for (std::uint32_t back = p.count; back > 0; --back)
+            layers_.add_site(SiteKind::kRecord, probability, {}, {}, back);
+          break;
+        }
+        FrameOp& op = layers_.alone(C::kRecordFlip, p.count, {});
+        op.channel = channel(probability);
         set_segments(op, true);
         break;
       }
-      case P::kPad: {
-        add(C::kPad, 0, {});
+      case P::kPad:
+        layers_.add(C::kPad, 0, {});
         break;
-      }
       case P::kPauli1:
+        noise(p, C::kPauli1, SiteKind::kPauli1, 3, 1);
+        break;
       case P::kPauli2:
-      case P::kHerald: {
-        std::vector<std::uint32_t> operands;
-        for (std::uint32_t q : in_.list(p)) operands.push_back(axes(q));
-        const bool two = p.kind == P::kPauli2;
-        const double* probabilities = in_.probabilities(p);
-        const int branches = two ? 15 : p.kind == P::kHerald ? 4 : 3;
-        const bool some =
-            std::any_of(probabilities, probabilities + branches, [](double x) { return x > 0; });
-        FrameOp& op = op_with(two                    ? C::kPauli2
-                              : p.kind == P::kHerald ? C::kHerald
-                                                     : C::kPauli1,
-                              p.count / (two ? 2 : 1), operands);
-        if (some) {
-          std::vector<std::uint32_t> sorted(in_.list(p).begin(), in_.list(p).end());
-          std::sort(sorted.begin(), sorted.end());
-          op.channel = channel(probabilities, branches);
-          set_segments(op, std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
-        } else {
-          op.code = C::kPad;  // heralds that never happen
-        }
+        noise(p, C::kPauli2, SiteKind::kPauli2, 15, 2);
         break;
-      }
-      case P::kCorrelated: {
-        std::vector<std::uint32_t> operands;
-        const auto list = in_.list(p);
-        for (std::size_t i = 0; i < list.size(); i += 2) {
-          const Place& at = places_[list[i]];
-          operands.push_back(
-              at.slot | (static_cast<std::uint32_t>(at.of(static_cast<Pauli>(list[i + 1]))) << 28));
-        }
-        FrameOp& op =
-            op_with(C::kCorrelated, static_cast<std::uint32_t>(operands.size()), operands);
-        op.sub = p.flag;
-        op.channel = channel(in_.probabilities(p), 1);
-        op.ticks = 1;
+      case P::kHerald:
+        noise(p, C::kHerald, SiteKind::kHerald, 4, 1);
         break;
-      }
+      case P::kCorrelated:
+        break;  // chain()
       case P::kFeedback:
-        add(C::kFeedback, code_of(places_[p.a].of(p.p)), {places_[p.a].slot, p.b});
+        layers_.add(C::kFeedback, code_of(places_[p.a].of(p.p)), {places_[p.a].slot, p.b});
         break;
       case P::kSweep:
-        add(C::kSweep, code_of(places_[p.a].of(p.p)), {places_[p.a].slot, p.b});
+        layers_.add(C::kSweep, code_of(places_[p.a].of(p.p)), {places_[p.a].slot, p.b});
         break;
       case P::kDetector:
         if (out_.output == FrameOutput::kRecords) break;
-        add(C::kDetector, 0, {p.count});
-        for (std::uint32_t back : in_.list(p)) groups_[record_group_ - 1].operands.push_back(back);
+        layers_.add_detector(in_.list(p));
         break;
       case P::kObservable: {
         if (out_.output == FrameOutput::kRecords) break;
         std::vector<std::uint32_t> operands{p.a};
         for (std::uint32_t back : in_.list(p)) operands.push_back(back);
-        op_with(C::kObservable, p.count, operands);
+        layers_.alone(C::kObservable, p.count, operands);
         break;
       }
       case P::kObservablePauli: {
         if (out_.output == FrameOutput::kRecords) break;
         const Place& at = places_[p.b];
-        FrameOp& op = op_with(C::kObservablePauli, 1, {p.a, at.slot});
+        FrameOp& op = layers_.alone(C::kObservablePauli, 1, std::array{p.a, at.slot});
         op.sub = static_cast<std::uint8_t>(at.of(p.p));
         break;
       }
@@ -303,11 +280,11 @@ class Compiler {
 
   // After a measurement or reset in basis p the state is an eigenstate of p: p acts trivially.
   void coin(const Place& at, Pauli p) {
-    if (coin_needed_) add(C::kCoin, code_of(at.of(p)), {at.slot});
+    if (coin_needed_) layers_.add(C::kCoin, code_of(at.of(p)), {at.slot});
   }
 
   void loop(const Prim& p) {
-    flush();
+    layers_.flush();
     const std::vector<Place> start = places_;
     FrameOp begin{};
     begin.code = C::kLoop;
@@ -333,38 +310,30 @@ class Compiler {
       const std::uint32_t want = start[q].slot, have = places_[q].slot;
       if (want == have) continue;
       const std::uint32_t other = holder[want];
-      add(C::kSwap, 0, {have, want});
+      layers_.add(C::kSwap, 0, {have, want});
       places_[q].slot = want, places_[other].slot = have;
       holder[want] = static_cast<std::uint32_t>(q), holder[have] = other;
     }
-    flush();
+    layers_.flush();
     for (std::size_t q = 0; q < places_.size(); ++q) {
       // New stored form of what is stored now: logical l is stored as now(l), shall be as start(l).
       Pauli to[4] = {Pauli::kI, Pauli::kI, Pauli::kI, Pauli::kI};
       for (Pauli l : {Pauli::kX, Pauli::kY, Pauli::kZ})
         to[code_of(places_[q].of(l))] = start[q].of(l);
       if (to[1] == Pauli::kX && to[3] == Pauli::kZ) continue;
-      add(C::kPermute, code_of(to[1]) | (code_of(to[3]) << 2), {start[q].slot});
+      layers_.add(C::kPermute, code_of(to[1]) | (code_of(to[3]) << 2), {start[q].slot});
       places_[q] = start[q];
     }
-    flush();
+    layers_.flush();
   }
 
   const StabProgram& in_;
   const NeededCoins coins_;
   bool coin_needed_ = false;  // of the primitive at hand
   FrameProgram out_;
+  FrameLayers layers_;
   std::vector<Place> places_;
-  struct Group {
-    FrameCode code;
-    int sub;
-    std::uint32_t count;
-    std::vector<std::uint32_t> operands;
-  };
-  std::vector<Group> groups_;            // since the last operation that stands alone
-  std::vector<std::size_t> after_slot_;  // the group behind the last one that touches a slot
-  std::vector<std::uint32_t> touched_;
-  std::size_t record_group_ = 0;  // the same for the records
+  bool loose_chains_ = false;  // ELSE_CORRELATED_ERROR somewhere behind something else
 };
 
 }  // namespace
@@ -375,10 +344,9 @@ FrameProgram compile_frames(const StabProgram& program, FrameOutput output) {
 
 std::string describe(const FrameProgram& program) {
   static constexpr const char* kNames[] = {
-      "controlled", "measure", "coin",     "clear",      "record_flip",
-      "pad",        "pauli1",  "pauli2",   "correlated", "herald",
-      "feedback",   "sweep",   "detector", "observable", "observable_pauli",
-      "permute",    "swap",    "loop",     "loop_end"};
+      "controlled", "measure",          "coin",    "clear", "record_flip", "pad",     "pauli1",
+      "pauli2",     "correlated",       "herald",  "sites", "feedback",    "sweep",   "detector",
+      "observable", "observable_pauli", "permute", "swap",  "loop",        "loop_end"};
   std::string out;
   int depth = 0;
   for (const FrameOp& op : program.ops) {

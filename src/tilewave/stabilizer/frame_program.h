@@ -3,6 +3,10 @@
 // bits, x and z) under a permutation of the Paulis, and every later operation is written in the
 // slot's own axes. At the end of a loop body the permutation is brought back to that of its start.
 //
+// Noise with many targets of one probability is an operation of its own. Single places of noise,
+// each perhaps with its own probability, gather in lists of sites: Paulis in frames commute, so a
+// list takes what lies between the same gates, whatever it is called.
+//
 // Layout: `ops` are fixed-size; operands are u32 in one pool. A unit is 32 shots; rows hold units
 // side by side. Every operation that draws has its own tick per execution.
 #pragma once
@@ -12,9 +16,14 @@
 #include <vector>
 
 #include "tilewave/base/host_device.h"
+#include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/stab_program.h"
 
 namespace tilewave::stabilizer {
+
+/// Noise is cut into streams of so many expected events a unit: more waste draws, fewer leave the
+/// threads of a GPU idle.
+constexpr double kStreamEvents = 2;
 
 enum class FrameCode : std::uint8_t {
   kControlled,       ///< pairs of slots; `sub` = 3 * (a - 1) + (b - 1)
@@ -27,6 +36,7 @@ enum class FrameCode : std::uint8_t {
   kPauli2,           ///< pairs of the same
   kCorrelated,       ///< (slot | Pauli << 28); `sub`: 1 continues a chain
   kHerald,           ///< as kPauli1; one record each
+  kSites,            ///< `count` sites from `first` on; `ticks` streams from `channel` on
   kFeedback,         ///< (slot, lookback); `sub` = Pauli
   kSweep,            ///< (slot, sweep bit); `sub` = Pauli
   kDetector,         ///< `count` detectors, each: number of records, lookbacks
@@ -45,8 +55,22 @@ struct FrameOp {
   std::uint32_t first = 0;    ///< in operands
   std::uint32_t count = 0;    ///< targets
   std::uint32_t channel = 0;  ///< in channels
-  std::uint32_t segment =
-      0;  ///< noise: so many targets share a stream; streams are drawn side by side
+  /// Of noise: so many targets share a stream; streams are drawn side by side.
+  std::uint32_t segment = 0;
+};
+
+/// What happens at a site, and its operands.
+enum class SiteKind : std::uint8_t {
+  kPauli1,   ///< as that of FrameCode
+  kPauli2,   ///< two of them
+  kRecord,   ///< the lookback of the record that flips
+  kHerald,   ///< the lookback of its record, then as kPauli1
+  kProduct,  ///< for every branch the number of factors, then (slot | Pauli << 28)
+};
+struct FrameSite {
+  std::uint32_t first = 0;    ///< in operands
+  std::uint32_t channel = 0;  ///< in site_channels
+  SiteKind kind = SiteKind::kPauli1;
 };
 
 /// A noise channel: the total probability and the cumulated branches in units of 2^-24.
@@ -84,10 +108,15 @@ struct FrameProgram {
   std::vector<std::uint32_t> operands;
   std::vector<FrameChannel> channels;
   std::vector<std::uint64_t> loops;
+  std::vector<FrameSite> sites;
+  std::vector<double> site_ends;  ///< of every site, within its stream
+  std::vector<SiteRate> site_rates;
+  std::vector<SiteStream> site_streams;
+  std::vector<FrameChannel> site_channels;  ///< branches only: sites have their probabilities
   std::uint32_t num_slots = 0;
   std::uint64_t num_records = 0;  ///< all that are measured
-  std::uint64_t ring_rows =
-      0;  ///< records kept: all for kRecords, else a power of two that covers every lookback
+  /// Records kept: all for kRecords, else a power of two that covers every lookback.
+  std::uint64_t ring_rows = 0;
   std::uint64_t num_detectors = 0;
   std::uint64_t num_observables = 0;
   std::uint64_t num_sweep_bits = 0;

@@ -1,7 +1,7 @@
 // What each operation of a frame program does, once for every machine: the choice by operation code
 // and Pauli. A machine (cpu/frame_run.cc, cuda/frame_run.cu) gives the rows and their traversal:
 //   controlled<A, B>, measure<P>, coin<P>, feedback<P>, sweep<P>, observe<P>, clear, pad, noise,
-//   correlated, detectors, observable, permute, swap,
+//   sites, correlated, detectors, observable, permute, swap,
 // each for all targets of an operation. Loops are the machine's own.
 #pragma once
 
@@ -86,6 +86,8 @@ template <class Machine>
     case FrameCode::kPauli2:
     case FrameCode::kHerald:
       return m.noise(op);
+    case FrameCode::kSites:
+      return m.sites(op);
     case FrameCode::kCorrelated:
       return m.correlated(op);
     case FrameCode::kDetector:

@@ -6,6 +6,11 @@
 //   floor(log(U) / log(1 - p)),  U uniform in (0, 1] with 40 bits,
 // so the cost is one draw an event, not one a trial. The logarithm uses only correctly rounded
 // operations (no fused multiply-add), which every IEEE machine computes to the same bits.
+//
+// Sites of unequal probabilities by their hazards h = -log(1 - p): trials lie one behind the other
+// on a line, each as long as its hazard, 32 (the shots of a unit) a site. From the end of a trial
+// the next event is -log(U) away: none of the trials in between happens with probability exp(-sum
+// of their h) = product of their 1 - p. Nothing is drawn in vain, however much the p differ.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +96,74 @@ struct RareEvents {
       return false;
     }
     *trial = next_trial++;
+    *branch = lo & 0xFFFFFFu;
+    return true;
+  }
+};
+
+/// The hazard of one trial of a site.
+struct SiteRate {
+  double hazard, inverse;
+};
+
+/// Sites that share a random stream: `ends` says where each ends on their line, the last at
+/// `total`.
+struct SiteStream {
+  std::uint32_t first = 0, count = 0;
+  double total = 0;
+};
+
+/// The first site that ends behind `at`, which lies before the end of the last one. Bisection
+/// without a branch: which half it is cannot be foreseen.
+[[gnu::always_inline]] TW_HD std::uint32_t find_site(const double* ends, std::uint32_t count,
+                                                     double at) {
+  std::uint32_t first = 0;
+  while (count > 1) {
+    const std::uint32_t half = count / 2;
+    first += ends[first + half - 1] <= at ? half : 0;
+    count -= half;
+  }
+  return first;
+}
+
+/// The gap of one draw on the line.
+[[gnu::always_inline]] TW_HD double site_gap(std::uint32_t lo, std::uint32_t hi) {
+  return -log_unit((static_cast<std::uint64_t>(hi) << 8) | (lo >> 24));
+}
+
+/// Goes `gap` on from `at`; false when that leads to the end of the line. Else the event's site and
+/// shot, and `at` becomes the end of its trial.
+[[gnu::always_inline]] TW_HD bool next_site(const double* ends, const SiteRate* rates,
+                                            std::uint32_t count, double total, double gap,
+                                            double& at, std::uint32_t& site, std::uint32_t& shot) {
+  const double event = add_rn(at, gap);
+  if (!(event < total)) return false;
+  site = find_site(ends, count, event);
+  const double begin = site > 0 ? ends[site - 1] : 0.0;
+  const double trial = mul_rn(add_rn(event, -begin), rates[site].inverse);
+  shot = trial < 31.0 ? static_cast<std::uint32_t>(trial) : 31u;
+  at = add_rn(begin, mul_rn(rates[site].hazard, static_cast<double>(shot + 1)));
+  return true;
+}
+
+/// Walks the events of a stream of sites in one unit.
+struct RareSites {
+  UnitStream stream;
+  const double* ends;
+  const SiteRate* rates;
+  std::uint32_t count;
+  double total;
+  double at = 0;
+  std::uint32_t num_draws = 0;
+  Philox4x32 words{};
+
+  /// The next event's site and shot, and 24 random bits that choose its branch; false at the end.
+  [[gnu::always_inline]] TW_HD bool next(std::uint32_t* site, std::uint32_t* shot,
+                                         std::uint32_t* branch) {
+    if ((num_draws & 1) == 0) words = stream.block(num_draws >> 1);
+    const std::uint32_t lo = words.v[(num_draws & 1) * 2], hi = words.v[(num_draws & 1) * 2 + 1];
+    ++num_draws;
+    if (!next_site(ends, rates, count, total, site_gap(lo, hi), at, *site, *shot)) return false;
     *branch = lo & 0xFFFFFFu;
     return true;
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/tableau.h"
 
 namespace tilewave::stabilizer {
@@ -33,7 +34,9 @@ class Reference {
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = program_.blocks[index];
+    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
+      now_and_then.step();
       const Prim& p = prims[i];
       switch (p.kind) {
         case P::kClifford1:
@@ -125,8 +128,8 @@ class Reference {
 
   void loop(const Prim& p) {
     const std::uint64_t iterations = program_.repeats[p.b];
-    std::unordered_map<std::uint64_t, std::uint64_t>
-        seen;  // state and records looked back at -> iteration
+    // State and records looked back at -> iteration.
+    std::unordered_map<std::uint64_t, std::uint64_t> seen;
     const std::uint64_t start = count_;
     std::uint64_t per_iteration = 0;
     for (std::uint64_t k = 0; k < iterations; ++k) {

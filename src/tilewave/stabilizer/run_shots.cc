@@ -5,9 +5,9 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/sampler.h"
 
@@ -38,10 +38,7 @@ class Runner {
   std::uint64_t run(int threads) {
     const auto useful = static_cast<std::uint64_t>(threads);
     threads = static_cast<int>(std::min(useful, end_block_ - next_));
-    std::vector<std::thread> workers;
-    for (int t = 1; t < threads; ++t) workers.emplace_back([this, t] { work(t, 2); });
-    work(0, threads > 1 ? 2 : 1);
-    for (std::thread& worker : workers) worker.join();
+    runtime::run_on_threads(threads, [&](int t) { work(t, threads > 1 ? 2 : 1); });
     if (failure_) std::rethrow_exception(failure_);
     return written_;
   }
@@ -58,6 +55,7 @@ class Runner {
           return stop_ || slot;
         });
         if (stop_ || next_ == end_block_) break;
+        if (thread == 0) check_interrupt();  // the caller's
         const std::uint64_t b = next_++;
         lock.unlock();
         fill(*slot, b, thread);
@@ -143,7 +141,7 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
   }
   if (options.num_shots == 0) return 0;
   return Runner(source, options, pipeline)
-      .run(std::max(source.devices(), runtime::resolve_num_threads(options.num_threads)));
+      .run(std::max(source.devices(), runtime::wanted_num_threads(options.num_threads)));
 }
 
 }  // namespace tilewave::stabilizer

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
@@ -13,6 +11,7 @@
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
+#include "tilewave/stabilizer/engine_cost.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
@@ -36,6 +35,7 @@ class SparseSource : public ShotSource {
       for (std::uint64_t k = 0; k < bytes; ++k) rows[s * bytes + k] ^= bits[k];
     }
   }
+  std::string engine() const override { return "sparse"; }
   std::string explain() const override { return "engine sparse\n" + describe(program_); }
 
  private:
@@ -79,9 +79,10 @@ class FrameSource : public ShotSource {
     }
     transpose_rows(batch->output(), num_bits_, words, block_shots_, rows, row_bytes());
   }
+  std::string engine() const override { return "frame"; }
   std::string explain() const override {
     return "engine frame\nshots a batch " + std::to_string(block_shots_) + "\n" +
-           describe(program_);
+           describe(work_of(program_)) + describe(program_);
   }
 
  private:
@@ -98,8 +99,8 @@ class GpuSource : public ShotSource {
   /// `make(device)` readies a device.
   GpuSource(const std::vector<int>& devices,
             const std::function<std::unique_ptr<GpuRun>(int)>& make, std::uint64_t num_bits,
-            std::string program)
-      : num_bits_(num_bits), program_(std::move(program)) {
+            std::string engine, std::string program)
+      : num_bits_(num_bits), engine_(std::move(engine)), program_(std::move(program)) {
     for (int device : devices) gpus_.emplace_back().run = make(device);
     const GpuRun& run = *gpus_.front().run;
     blocks_ = std::max<std::uint64_t>(1, kGpuBytes / (run.block_shots() * run.row_stride()));
@@ -118,37 +119,27 @@ class GpuSource : public ShotSource {
     // Every device counts a stretch; the tables add up to the same in any order.
     const std::uint64_t first = first_block * blocks_, count = num_blocks * blocks_,
                         num = gpus_.size();
-    std::vector<std::exception_ptr> failures(num);
     std::vector<std::vector<std::uint64_t>> tables(num);
-    const auto work = [&](std::uint64_t k) {
+    runtime::run_on_threads(static_cast<int>(num), [&](int device) {
+      const auto k = static_cast<std::uint64_t>(device);
       const std::uint64_t begin = count * k / num, end = count * (k + 1) / num;
-      try {
-        const std::scoped_lock lock(gpus_[k].mutex);
-        if (pairs) {
-          gpus_[k].run->pairs(seed, first + begin, end - begin, num_bits, tables[k]);
-        } else {
-          gpus_[k].run->count(seed, first + begin, end - begin, num_bits, tables[k]);
-        }
-      } catch (...) {
-        failures[k] = std::current_exception();
+      const std::scoped_lock lock(gpus_[k].mutex);
+      if (pairs) {
+        gpus_[k].run->pairs(seed, first + begin, end - begin, num_bits, tables[k]);
+      } else {
+        gpus_[k].run->count(seed, first + begin, end - begin, num_bits, tables[k]);
       }
-    };
-    std::vector<std::thread> others;
-    for (std::uint64_t k = 1; k < num; ++k) others.emplace_back(work, k);
-    work(0);
-    for (std::thread& t : others) t.join();
-    for (const std::exception_ptr& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
+    });
     for (const auto& part : tables) {
       table.resize(part.size());
       for (std::size_t k = 0; k < part.size(); ++k) table[k] += part[k];
     }
     return true;
   }
+  std::string engine() const override { return engine_; }
   std::string explain() const override {
-    return "device gpu" + (gpus_.size() > 1 ? " x" + std::to_string(gpus_.size()) : "") + "\n" +
-           program_;
+    return "device gpu" + (gpus_.size() > 1 ? " x" + std::to_string(gpus_.size()) : "") +
+           "\nengine " + engine_ + "\n" + program_;
   }
 
  private:
@@ -158,35 +149,9 @@ class GpuSource : public ShotSource {
   };
   std::deque<Gpu> gpus_;
   std::uint64_t num_bits_, blocks_ = 1;
-  std::string program_;
+  std::string engine_, program_;
 };
 
-// Targets of all operations a shot goes through, and noise events.
-struct FrameCost {
-  double targets = 0, events = 0;
-};
-FrameCost frame_cost(const FrameProgram& program) {
-  FrameCost cost;
-  std::vector<double> times{1};
-  for (const FrameOp& op : program.ops) {
-    if (op.code == FrameCode::kLoop)
-      times.push_back(times.back() * static_cast<double>(program.loops[op.first]));
-    else if (op.code == FrameCode::kLoopEnd)
-      times.pop_back();
-    else
-      cost.targets += times.back() * op.count;
-    if (op.ticks && op.code != FrameCode::kCoin) {
-      // One wasted draw a unit of 32 shots and run.
-      cost.events +=
-          times.back() * (op.count * program.channels[op.channel].probability + op.ticks / 32.0);
-    }
-  }
-  return cost;
-}
-
-}  // namespace
-
-namespace {
 std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
                                           std::vector<std::uint64_t> reference,
                                           const std::vector<int>& gpus) {
@@ -197,8 +162,8 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       program.always.push_back(static_cast<std::uint32_t>(r));
   }
   return std::make_unique<GpuSource>(
-      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits,
-      "engine sparse\n" + describe(program));
+      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits, "sparse",
+      describe(program));
 }
 }  // namespace
 
@@ -225,22 +190,20 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     // Records depend on every earlier error: their sets grow with the circuit, frames do not.
     engine = Engine::kFrame;
     if (!records && num_bits < (std::uint64_t{1} << 31)) {
-      const FrameCost frame = frame_cost(make_frame());
-      const double branches = static_cast<double>(
-          std::min<std::uint64_t>(count_branches(program), std::uint64_t{1} << 62));
-      const double shots = kNominalShots;  // not --shots: a resumed range must take the same engine
-      const double frame_s =
-          shots * (frame.targets * kFrameTargetSeconds + frame.events * kFrameEventSeconds);
-      // Folded loops walk a few iterations; without folding every branch is walked.
-      const double build_s = std::min(branches, kMostBranches) * kBranchSeconds;
-      const double sparse_s = build_s + shots * frame.events * kSparseEventSeconds;
-      if (sparse_s < frame_s) {
-        SparseProgram sparse = build_sparse(program, kind);
-        const double exact_s = shots * (sparse.events_per_shot * kSparseEventSeconds +
-                                        sparse.sites_per_shot * kSparseSiteSeconds +
-                                        sparse.coin_flips_per_shot * kSparseEventSeconds);
-        if (exact_s < frame_s)
-          return sparse_source(std::move(sparse), std::move(reference), options.gpus);
+      // A build that takes long must be worth it for the shots asked for. Those before first_shot
+      // count as well: the rest of an interrupted run takes the same engine.
+      const double shots = std::min(kMostShots, static_cast<double>(circuit::saturating_add(
+                                                    options.first_shot, options.num_shots)));
+      const double frame_s = frame_seconds(work_of(make_frame()));
+      const double most_work = std::max(kFreeBuildSeconds, shots * frame_s / 2) / kWorkSeconds;
+      const bool folds = !program.repeats.empty();
+      const double least_work =
+          folds ? 0 : kBranchWork * static_cast<double>(count_branches(program));
+      if (least_work < most_work) {
+        auto sparse = build_sparse_within(program, kind,
+                                          static_cast<std::uint64_t>(std::min(1e18, most_work)));
+        if (sparse && sparse_seconds(*sparse) < frame_s)
+          return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
       }
     }
   }
@@ -251,10 +214,10 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     const FrameProgram frames = make_frame();
     return std::make_unique<GpuSource>(
         options.gpus, [&](int device) { return make_gpu_run(frames, reference, device); }, num_bits,
-        "engine frame\n" + describe(frames));
+        "frame", describe(frames));
   }
   return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
-                                       runtime::resolve_num_threads(options.num_threads));
+                                       runtime::wanted_num_threads(options.num_threads));
 }
 
 }  // namespace tilewave::stabilizer

@@ -48,6 +48,8 @@ class ShotSource {
                          std::vector<std::uint64_t>& /*table*/) {
     return false;
   }
+  /// "frame" or "sparse".
+  virtual std::string engine() const = 0;
   virtual std::string explain() const = 0;
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
   virtual std::uint64_t row_stride() const { return row_bytes(); }

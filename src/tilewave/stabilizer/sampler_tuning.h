@@ -1,19 +1,38 @@
-// Costs that choose between the engines, measured on two cores of an Intel Xeon (Sapphire Rapids,
-// AVX-512) in November 2026 with `tilewave detect --engine frame|sparse` on rotated surface codes.
+// Costs that choose between the engines, fitted to `tilewave detect --engine frame|sparse` of
+// twenty circuits (surface, color and repetition codes, heralds, chains, single places of noise)
+// within a fifth, on one core of an AMD EPYC (Zen 4, AVX-512) in November 2026.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewave::stabilizer {
 
-constexpr double kFrameTargetSeconds = 0.03e-9;  ///< one target of one operation, a shot
-constexpr double kFrameEventSeconds = 30e-9;     ///< one noise event
-constexpr double kSparseEventSeconds = 7e-9;     ///< one event of a Poisson group
-constexpr double kSparseSiteSeconds = 25e-9;     ///< one hit of a disjoint channel
-constexpr double kBranchSeconds = 150e-9;        ///< walking one branch of one channel once
-constexpr double kMostBranches = 1e7;            ///< folded loops keep the walk below this
+// Of a shot of the frame engine (engine_cost.h).
+constexpr double kFrameShotSeconds = 8e-9;
+constexpr double kFrameTargetSeconds = 0.004e-9;
+constexpr double kFrameStreamSeconds = 4e-9;
+constexpr double kFrameEventSeconds = 8e-9;
+constexpr double kFrameSiteSeconds = 21e-9;  ///< an event of a list of sites
+constexpr double kFrameRowSeconds = 0.046e-9;
 
-constexpr double kNominalShots = 1e5;  ///< the choice weighs the build against this many
+// Of a shot of the sparse engine.
+constexpr double kSparseShotSeconds = 2.4e-9;
+constexpr double kSparseEventSeconds = 1e-9;  ///< of a Poisson group
+constexpr double kSparseFlipSeconds = 1.8e-9;
+constexpr double kSparseHitSeconds = 45e-9;  ///< of a disjoint channel
+constexpr double kSparseCoinSeconds = 0.2e-9;
+constexpr double kSparseStreamSeconds = 630e-9;  ///< of a unit: a tile, a group of channels
+constexpr double kSparseByteSeconds = 0.03e-9;   ///< of a row
+
+constexpr double kWorkSeconds = 25e-9;      ///< of building a sparse program, a symptom looked at
+constexpr double kBranchWork = 5;           ///< symptoms a branch of a channel, at least
+constexpr double kFreeBuildSeconds = 0.05;  ///< taken whatever the number of shots
+constexpr double kMostShots = 1e6;          ///< a longer build is weighed against at most this many
+
+// When noise of few targets becomes sites of a list (AMD EPYC, Zen 4, AVX-512, November 2026).
+constexpr double kFewEvents = 0.5;  ///< expected in a unit of 32 shots: below
+constexpr double kProductEventSeconds = 20e-9, kProductFactorSeconds = 2e-9;  ///< of a site
+constexpr double kProductRowSeconds = 0.24e-9;  ///< of an operation on whole rows, a shot
 
 constexpr std::uint64_t kLargestBatch = 4096;  ///< shots of a frame batch
 constexpr std::uint64_t kBatchBytes = std::uint64_t{3}

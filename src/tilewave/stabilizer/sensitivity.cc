@@ -4,14 +4,16 @@
 #include <bit>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::stabilizer {
 
 using P = PrimKind;
 
-void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit) {
+void throw_random_symptoms(const SymptomSet& set, const std::string& place, bool collapse,
+                           std::uint32_t qubit) {
   throw Error(ExitCode::kInput,
-              std::string(set.back() & kObservableBit ? "observables" : "detectors") +
+              place + std::string(set.back() & kObservableBit ? "observables" : "detectors") +
                   " are not deterministic: " + names_of(set) + " flip at random with the " +
                   (collapse ? "measurement or reset" : "start") + " of qubit " +
                   std::to_string(qubit) + ": fix the circuit" +
@@ -68,6 +70,7 @@ SymptomSet SensitivityWalk::flips(Pauli p, std::uint32_t q) const {
 
 // Errors that anticommute with p on q flip these symptoms as well.
 void SensitivityWalk::anticommuting(Pauli p, std::uint32_t q, const SymptomSet& symptoms) {
+  work_ += symptoms.size();
   if (p != Pauli::kX) toggle(x_[q], symptoms);
   if (p != Pauli::kZ) toggle(z_[q], symptoms);
 }
@@ -128,19 +131,32 @@ const std::vector<std::uint32_t>& SensitivityWalk::touched(std::uint32_t index) 
   return it->second;
 }
 
-WalkState SensitivityWalk::state(std::uint32_t index) {
-  WalkState out;
-  out.sets.reserve(2 * x_.size() + records_.size());
-  const std::uint64_t origin = position();
-  const auto add = [&](const SymptomSet& set) {
-    SymptomSet& to = out.sets.emplace_back(set);
-    for (Symptom& s : to) {
-      if (!(s & kObservableBit)) s = (s - origin) & ~kObservableBit;
-    }
+template <class F>
+void SensitivityWalk::each_of_state(std::uint32_t index, F f) {
+  std::uint64_t place = 0;
+  const auto visit = [&](const SymptomSet& set) {
+    if (!set.empty()) f(place, set);
+    ++place;
   };
-  for (std::uint32_t q : touched(index)) add(x_[q]), add(z_[q]);
-  for (std::uint64_t back = 1; back < records_.size() && back <= num_records_; ++back)
-    add(record(back));
+  for (std::uint32_t q : touched(index)) visit(x_[q]), visit(z_[q]);
+  const std::uint64_t kept = std::min<std::uint64_t>(records_.size() - 1, num_records_);
+  for (std::uint64_t back = 1; back <= kept; ++back) visit(record(back));
+}
+
+SetHash SensitivityWalk::state_hash(std::uint32_t index) {
+  SetHash out = hash_at({}, std::min<std::uint64_t>(records_.size() - 1, num_records_));
+  each_of_state(index, [&](std::uint64_t place, const SymptomSet& set) {
+    out = out ^ hash_at(hash_of(set, position()), place);
+  });
+  return out;
+}
+
+SensitivityWalk::StateSize SensitivityWalk::state_size(std::uint32_t index) {
+  StateSize out;
+  each_of_state(index, [&](std::uint64_t place, const SymptomSet& set) {
+    out.symptoms += set.size();
+    out.hash ^= hash_at({set.size(), 0}, place).a;
+  });
   return out;
 }
 
@@ -173,8 +189,11 @@ void SensitivityWalk::shift_detectors(std::uint32_t index, std::uint64_t detecto
 
 void SensitivityWalk::block(std::uint32_t index) {
   const std::vector<Prim>& prims = program_.blocks[index];
+  static thread_local InterruptCounter now_and_then(64);
   for (std::size_t i = prims.size(); i-- > 0;) {
+    now_and_then.step();
     const Prim& p = prims[i];
+    if (++work_ > most_work_) throw TooMuchWork{};
     switch (p.kind) {
       case P::kClifford1: {
         const Clifford1& c = program_.cliffords[p.first];
@@ -183,6 +202,7 @@ void SensitivityWalk::block(std::uint32_t index) {
           x_[p.a].swap(z_[p.a]);
           break;
         }
+        work_ += x_[p.a].size() + z_[p.a].size();
         SymptomSet x = flips(c.x, p.a), z = flips(c.z, p.a);
         x_[p.a].swap(x);
         z_[p.a].swap(z);
@@ -250,6 +270,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         num_records_ -= p.count;
         break;
       case P::kFeedback:
+        work_ += x_[p.a].size() + z_[p.a].size();
         toggle(record_ref(p.b), flips(p.p, p.a));
         break;
       case P::kSweep:
@@ -264,6 +285,7 @@ void SensitivityWalk::block(std::uint32_t index) {
         break;
       }
       case P::kObservable: {
+        visitor_.observable(p);
         if (kind_ == SymptomKind::kRecords) break;
         const SymptomSet one{kObservableBit | p.a};
         for (std::uint32_t back : program_.list(p)) toggle(record_ref(back), one);

@@ -20,16 +20,14 @@
 namespace tilewave::stabilizer {
 
 /// Throws Error(kInput): these symptoms are random at a measurement or reset (or the start) of a
-/// qubit.
-[[noreturn]] void throw_random_symptoms(const SymptomSet& set, bool collapse, std::uint32_t qubit);
+/// qubit; `place` is where the instruction stands.
+[[noreturn]] void throw_random_symptoms(const SymptomSet& set, const std::string& place,
+                                        bool collapse, std::uint32_t qubit);
 
 class SensitivityWalk;
 
-/// The sets of a place with detectors counted back from it: equal states have equal futures.
-struct WalkState {
-  std::vector<SymptomSet> sets;
-  bool operator==(const WalkState&) const = default;
-};
+/// Thrown where a walk would take more work than it may.
+struct TooMuchWork {};
 
 /// Receives what the walk meets, last things first.
 class SensitivityVisitor {
@@ -40,6 +38,7 @@ class SensitivityVisitor {
   /// A coin: these symptoms flip together with probability one half.
   virtual void coin(const Prim* p, std::uint32_t qubit, const SymptomSet& flips) = 0;
   virtual void detector(const Prim&, const SensitivityWalk&) {}
+  virtual void observable(const Prim&) {}
   virtual void shift(const Prim&) {}
   /// The record just before this place, with all symptoms it takes part in: by detectors that name
   /// it, and by what feedback on it flips.
@@ -58,6 +57,9 @@ enum class SymptomKind : std::uint8_t {
 class SensitivityWalk {
  public:
   SensitivityWalk(const StabProgram& program, SymptomKind kind, SensitivityVisitor& visitor);
+
+  /// The walk throws TooMuchWork beyond so many symptoms moved.
+  void limit_work(std::uint64_t most_symptoms) { most_work_ = most_symptoms; }
 
   /// The whole circuit, from its end to its start.
   void run();
@@ -81,8 +83,16 @@ class SensitivityWalk {
   std::uint64_t num_detectors() const { return num_detectors_; }
   const StabProgram& program() const { return program_; }
 
-  /// For folding loops: the sets of the qubits the block touches, relative to this place.
-  WalkState state(std::uint32_t block);
+  /// For folding loops: a hash of the sets of the qubits the block touches and of the records that
+  /// are looked back at, with detectors counted back from this place. Equal states have equal
+  /// futures.
+  SetHash state_hash(std::uint32_t block);
+  /// Symptoms of all these sets, and a hash of the sizes of the sets.
+  struct StateSize {
+    std::size_t symptoms = 0;
+    std::uint64_t hash = 0;
+  };
+  StateSize state_size(std::uint32_t block);
   /// Makes the last symptom of a coin's set depend on the others: every set that holds it gains the
   /// set.
   void remove_gauge(const SymptomSet& gauge);
@@ -95,6 +105,9 @@ class SensitivityWalk {
   void coin(const Prim* p, Pauli basis, std::uint32_t q);
 
   const std::vector<std::uint32_t>& touched(std::uint32_t block);
+  // Calls f(place, set) for the sets of a state that are not empty.
+  template <class F>
+  void each_of_state(std::uint32_t block, F f);
 
   const StabProgram& program_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> touched_;  // qubits a block touches
@@ -103,6 +116,7 @@ class SensitivityWalk {
   std::vector<SymptomSet> x_, z_, records_;
   std::uint64_t mask_;
   std::uint64_t num_records_, num_detectors_;
+  std::uint64_t work_ = 0, most_work_ = ~std::uint64_t{0};  // symptoms
 };
 
 }  // namespace tilewave::stabilizer

@@ -7,12 +7,15 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/pauli_channel.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
 using P = PrimKind;
+
+constexpr std::size_t kNewMechanism = 20;  // a mechanism made costs as much as so many symptoms
 
 struct SetHashHash {
   std::size_t operator()(const SetHash& h) const { return h.a; }
@@ -87,6 +90,7 @@ class Builder : public SensitivityVisitor {
 
   void single(double p, const SymptomSet& set) {
     if (p == 0 || set.empty()) return;
+    spend(set.size());
     if (p == 0.5) {
       add_coin(set);
       return;
@@ -99,6 +103,7 @@ class Builder : public SensitivityVisitor {
     if (p > 0) mechanism(hash_of(set), -std::log1p(-2 * p) / 2, [&] { return set; });
   }
 
+  void limit_work(std::uint64_t most_symptoms) { most_work_ = most_symptoms; }
   SparseProgram finish();
   void close_chain() {
     if (chain_.size() == 1) {
@@ -134,6 +139,16 @@ class Builder : public SensitivityVisitor {
     std::uint64_t shift, stride, repeats;
   };
 
+  // Notes that so many symptoms are looked at.
+  void spend(std::size_t symptoms) {
+    work_ += symptoms;
+    if (work_ > most_work_) throw TooMuchWork{};
+  }
+  [[noreturn]] static void throw_too_large() {
+    throw Error(ExitCode::kResources,
+                "the program of the sparse engine has 2^32 parts or more: use --engine frame or "
+                "shorten the REPEAT blocks");
+  }
   std::uint32_t bit_of(Symptom s, std::uint64_t shift) const {
     return static_cast<std::uint32_t>(
         s & kObservableBit ? out_.num_detectors + (s & ~kObservableBit) : s - shift);
@@ -141,11 +156,12 @@ class Builder : public SensitivityVisitor {
   SparseList far(const SymptomSet& set, std::uint64_t shift) {
     SparseList l{static_cast<std::uint32_t>(out_.far.size()),
                  static_cast<std::uint32_t>(set.size())};
-    TW_CHECK(out_.far.size() + set.size() < ~std::uint32_t{0}, "sparse program too large");
+    if (out_.far.size() + set.size() >= ~std::uint32_t{0}) throw_too_large();
     for (Symptom s : set) out_.far.push_back(bit_of(s, shift));
     return l;
   }
   void add_coin(const SymptomSet& set) {
+    spend(set.size());
     if (!set.empty()) segments_.back().coins.push_back(set);
   }
   template <class MakeSet>
@@ -155,6 +171,7 @@ class Builder : public SensitivityVisitor {
     const auto [it, fresh] =
         segment.index.emplace(hash, static_cast<std::uint32_t>(segment.mechanisms.size()));
     if (fresh) {
+      spend(kNewMechanism);
       segment.mechanisms.push_back({rate, make()});
     } else {
       segment.mechanisms[it->second].rate += rate;
@@ -166,6 +183,8 @@ class Builder : public SensitivityVisitor {
   }
 
   void pauli_channel(const double* channel, int size, const BranchSets& sets) {
+    for (std::size_t g = 0; g < sets.num_generators(); ++g) spend(sets.generator(g).size());
+    spend(static_cast<std::size_t>(size));
     if (last_size_ != size || !std::equal(channel, channel + size, last_channel_.begin())) {
       std::copy(channel, channel + size, last_channel_.begin());
       last_size_ = size;
@@ -178,21 +197,24 @@ class Builder : public SensitivityVisitor {
         mechanism(sets.hash(k), last_rates_[k], [&] { return sets.set(k); });
       return;
     }
-    Branches branches;
-    for (std::size_t k = 1; k < count; ++k) branches.push_back({channel[k], sets.set(k)});
     // A channel of one Pauli with p >= 1/2 is a certain flip and a rare one.
-    int nonzero = 0, which = 0;
-    for (int k = 1; k < size; ++k) {
+    std::size_t nonzero = 0, which = 0;
+    for (std::size_t k = 1; k < count; ++k) {
       if (channel[k] > 0) ++nonzero, which = k;
     }
     if (nonzero == 1) {
-      single(channel[which], branches[which - 1].second);
-    } else {
-      disjoint(std::move(branches));
+      single(channel[which], sets.set(which));
+      return;
     }
+    Branches branches;
+    for (std::size_t k = 1; k < count; ++k) {
+      if (channel[k] > 0) branches.push_back({channel[k], sets.set(k)});
+    }
+    disjoint(std::move(branches));
   }
 
   void disjoint(Branches branches) {
+    for (const auto& b : branches) spend(b.second.size());
     std::erase_if(branches, [](const auto& b) { return b.first == 0 || b.second.empty(); });
     if (!branches.empty()) segments_.back().sites.push_back(std::move(branches));
   }
@@ -210,9 +232,13 @@ class Builder : public SensitivityVisitor {
           {last ? 1u << 24 : static_cast<std::uint32_t>(std::lround(sum / total * 0x1p24)), l.first,
            l.count});
     }
+    for (const auto& b : branches)
+      out_.site_flips_per_shot += b.first * static_cast<double>(b.second.size());
     out_.sites_per_shot += total;
   }
 
+  void repeat_instances(std::size_t first, std::uint64_t stride, std::uint64_t more);
+  void often_to_coins();
   void add_groups(const Segment& segment, std::vector<std::uint32_t>* groups);
   std::uint32_t add_group(std::uint32_t width, bool fixed,
                           std::span<const Mechanism* const> members);
@@ -228,6 +254,7 @@ class Builder : public SensitivityVisitor {
   std::array<double, 16> last_channel_{}, last_rates_{};
   int last_size_ = 0;
   bool last_is_poisson_ = false;
+  std::uint64_t work_ = 0, most_work_ = ~std::uint64_t{0};  // symptoms
 };
 
 // P(N <= k) for a Poisson number of mean mu, over every k whose probability matters in double
@@ -253,22 +280,11 @@ constexpr std::size_t kTableMechanisms = 4096;  // of one group: tables of at mo
 // Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
 // iterations become one segment that is used again and again.
 void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& walk) {
-  constexpr std::size_t kLongestPeriod = 6;
-  std::vector<WalkState> states;  // before the last iterations
+  LoopPeriod finder;
   std::uint64_t k = 0;
   while (k < iterations) {
     const std::uint64_t left = iterations - k;
-    if (left < 3 || chain_open()) {
-      walk.block(p.a), ++k;
-      continue;
-    }
-    WalkState now = walk.state(p.a);
-    std::size_t period = 0;
-    for (std::size_t back = 1; back <= states.size() && !period; ++back) {
-      if (states[states.size() - back] == now) period = back;
-    }
-    states.push_back(std::move(now));
-    if (states.size() > kLongestPeriod) states.erase(states.begin());
+    const std::uint64_t period = left < 3 || chain_open() ? 0 : finder.find(walk, p.a, k);
     if (!period || left / period < 2) {
       walk.block(p.a), ++k;
       continue;
@@ -276,38 +292,54 @@ void Builder::loop(const Prim& p, std::uint64_t iterations, SensitivityWalk& wal
     const std::size_t first_instance = instances_.size();
     const std::uint64_t position = walk.position(), detectors = walk.num_detectors(),
                         records = walk.num_records();
-    const SymptomSet always = always_;
     always_changed_ = false;
     open_segment();
-    for (std::size_t i = 0; i < period; ++i) walk.block(p.a);
+    for (std::uint64_t i = 0; i < period; ++i) walk.block(p.a);
     k += period;
     const std::uint64_t stride = position - walk.position();
     // The visitor's own state must repeat as well.
     if (!chain_open() && !always_changed_) {
       const std::uint64_t more = (iterations - k) / period;
-      const std::size_t end_instance = instances_.size();
-      TW_CHECK(
-          circuit::saturating_mul(more, end_instance - first_instance) < (std::uint64_t{1} << 32),
-          "sparse program too large");
-      for (std::size_t i = first_instance; i < end_instance; ++i) {
-        Instance& in = instances_[i];
-        if (in.repeats == 1) {
-          in.stride = stride;
-          in.repeats = more + 1;
-        } else {  // a loop inside: its copies for every further iteration
-          for (std::uint64_t m = 1; m <= more; ++m) {
-            Instance copy = instances_[i];
-            copy.shift += m * stride;
-            instances_.push_back(copy);
-          }
-        }
-      }
+      repeat_instances(first_instance, stride, more);
       walk.shift_detectors(p.a, more * (detectors - walk.num_detectors()),
                            more * (records - walk.num_records()));
       k += more * period;
     }
-    states.clear();
+    finder.clear();
     open_segment();
+  }
+}
+
+// The instances from `first` on happen `more` times more, each `stride` detectors earlier.
+void Builder::repeat_instances(std::size_t first, std::uint64_t stride, std::uint64_t more) {
+  const std::size_t end = instances_.size();
+  if (stride == 0) {  // nothing moves: a process of a higher rate
+    bool only_mechanisms = true;
+    for (std::size_t i = first; i < end; ++i) {
+      const Segment& s = segments_[instances_[i].segment];
+      only_mechanisms &= s.sites.empty() && s.coins.empty();
+    }
+    if (only_mechanisms) {
+      for (std::size_t i = first; i < end; ++i) {
+        for (Mechanism& m : segments_[instances_[i].segment].mechanisms)
+          m.rate *= static_cast<double>(more) + 1;
+      }
+      return;
+    }
+  }
+  if (circuit::saturating_mul(more, end - first) >= std::uint64_t{1} << 32) throw_too_large();
+  for (std::size_t i = first; i < end; ++i) {
+    Instance& in = instances_[i];
+    if (in.repeats == 1) {
+      in.stride = stride;
+      in.repeats = more + 1;
+    } else {  // a loop inside: its copies for every further iteration
+      for (std::uint64_t m = 1; m <= more; ++m) {
+        Instance copy = instances_[i];
+        copy.shift += m * stride;
+        instances_.push_back(copy);
+      }
+    }
   }
 }
 
@@ -319,7 +351,10 @@ std::uint32_t Builder::add_group(std::uint32_t width, bool fixed,
   g.fixed = fixed;
   g.first = static_cast<std::uint32_t>(out_.alias.size());
   g.count = n;
-  for (const Mechanism* m : members) g.rate += m->rate;
+  for (const Mechanism* m : members) {
+    g.rate += m->rate;
+    g.flips += m->rate * static_cast<double>(m->set.size());
+  }
   g.first_bit = static_cast<std::uint32_t>(width ? out_.bits.size() : out_.lists.size());
   const auto marked = [&](Symptom s) {
     return bit_of(s, 0) | (s & kObservableBit ? kFixedBit : 0);
@@ -374,8 +409,22 @@ void Builder::add_groups(const Segment& segment, std::vector<std::uint32_t>* gro
   }
 }
 
+// An odd number of events at rate r has probability (1 - exp(-2 r)) / 2: one half, as far as double
+// precision goes, when r is large.
+void Builder::often_to_coins() {
+  constexpr double kAlwaysHalf = 20;
+  for (Segment& segment : segments_) {
+    std::erase_if(segment.mechanisms, [&](Mechanism& m) {
+      if (m.rate < kAlwaysHalf) return false;
+      segment.coins.push_back(std::move(m.set));
+      return true;
+    });
+  }
+}
+
 SparseProgram Builder::finish() {
   if (chain_open()) close_chain();
+  often_to_coins();
   std::vector<std::vector<std::uint32_t>> groups(segments_.size());
   for (std::size_t k = 0; k < segments_.size(); ++k) add_groups(segments_[k], &groups[k]);
   for (const Instance& in : instances_) {
@@ -415,7 +464,11 @@ SparseProgram Builder::finish() {
     g.poisson = static_cast<std::uint32_t>(out_.poissons.size());
     out_.poissons.push_back(poisson_table(std::ldexp(g.rate, static_cast<int>(out_.log2_unit))));
   }
-  for (const SparseTile& t : out_.tiles) out_.events_per_shot += out_.groups[t.group].rate;
+  for (const SparseTile& t : out_.tiles) {
+    const SparseGroup& g = out_.groups[t.group];
+    out_.events_per_shot += g.rate;
+    out_.event_flips_per_shot += g.flips;
+  }
   // Row by row from the first output bit on: the tiles of one stretch of the rows follow each
   // other.
   std::stable_sort(out_.tiles.begin(), out_.tiles.end(),
@@ -443,11 +496,23 @@ std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
 std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
+  return *build_sparse_within(program, kind, ~std::uint64_t{0});
+}
+
+std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
+                                                 std::uint64_t most_work) {
   const bool records = kind == SymptomKind::kRecords;
   Builder builder(&program, records ? program.counts.measurements : program.counts.detectors,
                   kind == SymptomKind::kDetectors ? program.counts.observables : 0);
-  SensitivityWalk(program, kind, builder).run();
-  return builder.finish();
+  SensitivityWalk walk(program, kind, builder);
+  builder.limit_work(most_work);
+  walk.limit_work(circuit::saturating_mul(4, most_work));  // a step there costs a quarter
+  try {
+    walk.run();
+    return builder.finish();
+  } catch (const TooMuchWork&) {
+    return std::nullopt;
+  }
 }
 
 SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
@@ -456,7 +521,7 @@ SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64
   for (const IndependentError& e : errors) {
     SymptomSet set;
     for (std::uint32_t b : e.bits) {
-      toggle(set, {b < num_detectors ? Symptom{b} : kObservableBit | (b - num_detectors)});
+      set.toggle_one(b < num_detectors ? Symptom{b} : kObservableBit | (b - num_detectors));
     }
     builder.single(e.probability, set);
   }
@@ -468,11 +533,13 @@ std::string describe(const SparseProgram& program) {
   const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
   line("output bits " + std::to_string(program.num_bits));
   line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
-  line("events a shot " + std::to_string(program.events_per_shot) + " from " +
+  line("events a shot " + std::to_string(program.events_per_shot) + ", flipping " +
+       std::to_string(program.event_flips_per_shot) + " bits, from " +
        std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
        " tables, " + std::to_string(program.alias.size()) + " mechanisms");
   line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
-       std::to_string(program.sites_per_shot) + " hits a shot");
+       std::to_string(program.sites_per_shot) + " hits a shot, flipping " +
+       std::to_string(program.site_flips_per_shot) + " bits");
   line("coins " + std::to_string(program.coins.size()) + ", " +
        std::to_string(program.coin_flips_per_shot) + " flips a shot");
   return out;

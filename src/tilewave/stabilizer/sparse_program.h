@@ -3,9 +3,10 @@
 //
 // Exactness. A channel that is a mixture of Paulis under composition (X_ERROR(p), depolarisation,
 // measurement flips, a single correlated error) equals a Poisson process of independent flips:
-//   X_ERROR(p):   rate -ln(1 - 2p) / 2             (an odd number of hits has probability p)
-//   n qubits depolarised with p: rate -ln(1 - p 4^n / (4^n - 1)) / 4^n for each of the 4^n - 1
-//   Paulis
+//   X_ERROR(p):                   rate -ln(1 - 2p) / 2
+//                                 (an odd number of hits has probability p)
+//   n qubits depolarised with p:  rate -ln(1 - p 4^n / (4^n - 1)) / 4^n
+//                                 for each of the 4^n - 1 Paulis
 // Rates of equal flips add, so the whole circuit becomes one process of few thousand mechanisms,
 // drawn without any order: a Poisson number for a unit of shots, then a mechanism (alias table) and
 // a shot for each. Channels that have no such form (PAULI_CHANNEL, ELSE chains, heralds, p above
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +29,10 @@ struct SparseGroup {
   bool fixed = false;       ///< some bits (marked kFixedBit) do not move with the tile
   std::uint32_t first = 0;  ///< of its entries in `alias`
   std::uint32_t count = 0;
-  std::uint32_t first_bit =
-      0;                      ///< in bits: m flips bits[first_bit + m * width ...]; width 0: lists
+  /// In bits: m flips bits[first_bit + m * width ...]; width 0: lists.
+  std::uint32_t first_bit = 0;
   double rate = 0;            ///< events a shot
+  double flips = 0;           ///< bits they flip
   std::uint32_t poisson = 0;  ///< index in poissons
 };
 constexpr std::uint32_t kFixedBit = std::uint32_t{1} << 31;
@@ -87,8 +90,10 @@ struct SparseProgram {
   std::vector<SparseList> coins;
   std::vector<std::uint32_t> always;  ///< bits flipped in every shot
 
-  double events_per_shot = 0;  ///< of the Poisson groups
-  double sites_per_shot = 0;   ///< expected hits of disjoint channels
+  double events_per_shot = 0;       ///< of the Poisson groups
+  double event_flips_per_shot = 0;  ///< output bits they flip
+  double sites_per_shot = 0;        ///< expected hits of disjoint channels
+  double site_flips_per_shot = 0;
   double coin_flips_per_shot = 0;
 
   std::uint64_t row_bytes() const { return (num_bits + 7) / 8; }
@@ -98,6 +103,9 @@ struct SparseProgram {
 std::uint64_t count_branches(const StabProgram& program);
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind);
+/// The same; nothing where it takes more work (symptoms looked at) than this.
+std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
+                                                 std::uint64_t most_work);
 
 /// One independent mechanism of an error model.
 struct IndependentError {

@@ -1,8 +1,10 @@
 #include "tilewave/stabilizer/stab_program.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -28,10 +30,12 @@ class Lowering {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
     out_.blocks.emplace_back();
     std::vector<Prim> prims;
+    static thread_local InterruptCounter now_and_then(256);
     for (const StabInstruction& op : c.instructions()) {
+      now_and_then.step();
       prims_ = &prims;
-      source_ = next_source_++;
-      line_ = op.line;
+      source_ = static_cast<std::uint32_t>(out_.sources.size());
+      out_.sources.push_back({op.kind, op.line, tag(c.tag(op))});
       if (op.kind == K::kRepeat) {
         Prim p = prim(P::kRepeat);
         p.b = static_cast<std::uint32_t>(out_.repeats.size());
@@ -54,6 +58,12 @@ class Lowering {
     return p;
   }
   void emit(const Prim& p) { prims_->push_back(p); }
+  std::uint32_t tag(const std::string& text) {
+    if (text.empty()) return 0;
+    const auto [it, fresh] = tags_.try_emplace(text, out_.tags.size());
+    if (fresh) out_.tags.push_back(text);
+    return it->second;
+  }
 
   void clifford1(const Clifford1& c, std::uint32_t q) {
     if (c.is_identity()) return;
@@ -143,20 +153,21 @@ class Lowering {
   Product product(std::span<const StabTarget> targets) {
     Product out;
     int phase = 0;
+    circuit::QubitPlaces places(targets.size());
     for (const StabTarget& t : targets) {
       if (t.kind == StabTarget::Kind::kCombiner) continue;
       out.negative ^= t.inverted;
-      auto it = std::find_if(out.factors.begin(), out.factors.end(),
-                             [&](const auto& f) { return f.first == t.value; });
-      if (it == out.factors.end()) {
+      const std::size_t at = places.of(t.value);
+      if (at == out.factors.size()) {
         out.factors.emplace_back(t.value, t.pauli);
         continue;
       }
-      circuit::Pauli2 m = circuit::pauli2(it->second, 0) * circuit::pauli2(t.pauli, 0);
-      it->second = circuit::pauli_at(m, 0);
-      phase += m.phase - (it->second == Pauli::kY ? 1 : 0);
-      if (it->second == Pauli::kI) out.factors.erase(it);
+      Pauli& so_far = out.factors[at].second;
+      circuit::Pauli2 m = circuit::pauli2(so_far, 0) * circuit::pauli2(t.pauli, 0);
+      so_far = circuit::pauli_at(m, 0);
+      phase += m.phase - (so_far == Pauli::kY ? 1 : 0);
     }
+    std::erase_if(out.factors, [](const auto& f) { return f.second == Pauli::kI; });
     phase &= 3;
     TW_CHECK(phase % 2 == 0, "circuits hold Hermitian products only");
     if (phase == 2) out.negative = !out.negative;
@@ -385,18 +396,19 @@ class Lowering {
 
   StabProgram& out_;
   std::vector<Prim>* prims_ = nullptr;
-  std::uint32_t source_ = 0, next_source_ = 0, line_ = 0;
+  std::uint32_t source_ = 0;
+  std::unordered_map<std::string, std::uint32_t> tags_;
 };
 
 // Records must exist before they are looked back at; called with the records before the block.
 std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
                               std::uint64_t before) {
   std::uint64_t records = before;
-  const auto need = [&](std::uint64_t back) {
+  const auto need = [&](const Prim& p, std::uint64_t back) {
     if (back > records) {
       throw Error(ExitCode::kInput,
-                  "rec[-" + std::to_string(back) + "] looks back past the first record: only " +
-                      std::to_string(records) +
+                  program.place(p) + "rec[-" + std::to_string(back) +
+                      "] looks back past the first record: only " + std::to_string(records) +
                       (records == 1 ? " record precedes it" : " records precede it"));
     }
   };
@@ -410,11 +422,11 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
         records = circuit::saturating_add(records, p.count);
         break;
       case P::kFeedback:
-        need(p.b);
+        need(p, p.b);
         break;
       case P::kDetector:
       case P::kObservable:
-        for (std::uint32_t back : program.list(p)) need(back);
+        for (std::uint32_t back : program.list(p)) need(p, back);
         break;
       case P::kRepeat: {
         const std::uint64_t after = check_lookbacks(program, p.a, records);
@@ -431,8 +443,14 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
 
 }  // namespace
 
-StabProgram lower(const StabilizerCircuit& circuit) {
+std::string StabProgram::place(const Prim& p) const {
+  const std::uint32_t line = source(p).line;
+  return line ? name + ":" + std::to_string(line) + ": " : "";
+}
+
+StabProgram lower(const StabilizerCircuit& circuit, std::string name) {
   StabProgram out;
+  out.name = std::move(name);
   out.counts = circuit.counts();
   Lowering(out).block(circuit);
   check_lookbacks(out, 0, 0);

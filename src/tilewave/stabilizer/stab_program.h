@@ -49,6 +49,13 @@ struct Prim {
   std::uint32_t source = 0;            ///< number of the instruction in the source, in text order
 };
 
+/// An instruction of the source.
+struct StabSource {
+  circuit::StabKind kind = circuit::StabKind::kGate;
+  std::uint32_t line = 0;  ///< 0 when unknown
+  std::uint32_t tag = 0;   ///< in tags, 0 is no tag
+};
+
 struct StabProgram {
   std::vector<std::vector<Prim>> blocks;
   std::vector<std::uint32_t> lists;
@@ -56,15 +63,21 @@ struct StabProgram {
   std::vector<std::uint64_t> repeats;
   std::vector<Clifford1> cliffords;
   circuit::StabCounts counts;
+  std::vector<StabSource> sources;  ///< in text order
+  std::vector<std::string> tags = {""};
+  std::string name;  ///< of the source, for messages
 
+  const StabSource& source(const Prim& p) const { return sources[p.source]; }
+  /// "file:line: " where the line is known, else nothing.
+  std::string place(const Prim& p) const;
   std::span<const std::uint32_t> list(const Prim& p) const {
     return {lists.data() + p.first, p.count};
   }
   const double* probabilities(const Prim& p) const { return params.data() + p.param; }
 };
 
-/// Lowers a circuit. Throws Error(kInput) for what has no meaning, such as an anti-Hermitian
-/// product.
-StabProgram lower(const circuit::StabilizerCircuit& circuit);
+/// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning,
+/// such as an anti-Hermitian product.
+StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>");
 
 }  // namespace tilewave::stabilizer

@@ -2,10 +2,42 @@
 
 namespace tilewave::stabilizer {
 
+void SymptomSet::toggle_one(Symptom s) {
+  Symptom* at = std::lower_bound(begin(), end(), s);
+  const auto before = static_cast<std::size_t>(at - begin()), behind = size_ - before;
+  if (behind > 0 && *at == s) {
+    if (before < behind && capacity_ > kInPlace) {
+      std::copy_backward(begin(), at, at + 1);
+      ++far_.first;
+    } else {
+      std::copy(at + 1, end(), at);
+    }
+    --size_;
+    return;
+  }
+  if (before < behind && capacity_ > kInPlace) {
+    if (front_room() == 0) grow(size_, capacity_);
+    std::copy(begin(), begin() + before, begin() - 1);
+    --far_.first;
+    data()[before] = s;
+    ++size_;
+  } else {
+    push_back(s);
+    at = begin() + before;
+    std::copy_backward(at, end() - 1, end());
+    *at = s;
+  }
+}
+
 void toggle(SymptomSet& a, const SymptomSet& b) {
+  constexpr std::size_t kMuchLarger = 16;
   if (b.empty()) return;
   if (a.empty()) {
     a = b;
+    return;
+  }
+  if (a.size() > kMuchLarger * b.size()) {
+    for (Symptom s : b) a.toggle_one(s);
     return;
   }
   SymptomSet out;
@@ -44,13 +76,18 @@ std::uint64_t mixed(std::uint64_t v) {
 }
 }  // namespace
 
-SetHash hash_of(const SymptomSet& set) {
+SetHash hash_of(std::span<const Symptom> set, std::uint64_t shift) {
   SetHash h;
   for (Symptom s : set) {
+    if (!(s & kObservableBit)) s = (s - shift) & ~kObservableBit;
     h.a ^= mixed(s + 0x9E3779B97F4A7C15ull);
     h.b ^= mixed(s * 0xD1342543DE82EF95ull + 0x2545F4914F6CDD1Dull);
   }
   return h;
+}
+
+SetHash hash_at(const SetHash& h, std::uint64_t place) {
+  return {mixed(h.a + place * 0x9E3779B97F4A7C15ull), mixed(h.b ^ mixed(place + 1))};
 }
 
 BranchSets::BranchSets(std::initializer_list<const SymptomSet*> generators) {
@@ -64,7 +101,9 @@ BranchSets::BranchSets(std::initializer_list<const SymptomSet*> generators) {
 
 SymptomSet BranchSets::set(std::size_t branch) const {
   SymptomSet out;
-  for_each_part(branch, [&](const SymptomSet& part) { toggle(out, part); });
+  for (std::size_t g = 0; g < num_; ++g) {
+    if ((branch >> g) & 1) toggle(out, *generators_[g]);
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace tilewave::stabilizer {
@@ -14,7 +15,8 @@ namespace tilewave::stabilizer {
 using Symptom = std::uint64_t;
 constexpr Symptom kObservableBit = Symptom{1} << 63;
 
-/// A sorted set of symptoms, in the manner of a vector.
+/// A sorted set of symptoms, in the manner of a vector. A large set keeps room on both sides: a
+/// walk backwards meets ever lower symptoms, which go in front.
 class SymptomSet {
  public:
   using value_type = Symptom;
@@ -33,18 +35,18 @@ class SymptomSet {
   }
   SymptomSet& operator=(SymptomSet&& o) noexcept {
     if (this == &o) return *this;
-    if (capacity_ > kInPlace) delete[] far_;
+    if (capacity_ > kInPlace) delete[] far_.memory;
     take(o);
     return *this;
   }
   ~SymptomSet() {
-    if (capacity_ > kInPlace) delete[] far_;
+    if (capacity_ > kInPlace) delete[] far_.memory;
   }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  Symptom* data() { return capacity_ > kInPlace ? far_ : near_; }
-  const Symptom* data() const { return capacity_ > kInPlace ? far_ : near_; }
+  Symptom* data() { return capacity_ > kInPlace ? far_.first : near_; }
+  const Symptom* data() const { return capacity_ > kInPlace ? far_.first : near_; }
   Symptom* begin() { return data(); }
   Symptom* end() { return data() + size_; }
   const Symptom* begin() const { return data(); }
@@ -54,14 +56,16 @@ class SymptomSet {
   Symptom back() const { return data()[size_ - 1]; }
   void clear() { size_ = 0; }
   void reserve(std::size_t capacity) {
-    if (capacity > capacity_) grow(capacity);
+    if (capacity > capacity_ - front_room()) grow(0, capacity);
   }
   void push_back(Symptom s) {
-    if (size_ == capacity_) grow(2 * capacity_);
+    if (size_ == capacity_ - front_room()) grow(front_room(), 2 * std::size_t{size_});
     data()[size_++] = s;
   }
   /// Takes the first `size` of what was written to data().
   void set_size(std::size_t size) { size_ = static_cast<std::uint32_t>(size); }
+  /// Puts a symptom in, or takes it out where it is in already, moving the shorter side.
+  void toggle_one(Symptom s);
   void swap(SymptomSet& o) noexcept { std::swap(*this, o); }
   bool operator==(const SymptomSet& o) const {
     return std::equal(begin(), end(), o.begin(), o.end());
@@ -72,7 +76,13 @@ class SymptomSet {
 
  private:
   static constexpr std::uint32_t kInPlace = 6;
+  struct Far {
+    Symptom *memory, *first;
+  };
 
+  std::size_t front_room() const {
+    return capacity_ > kInPlace ? static_cast<std::size_t>(far_.first - far_.memory) : 0;
+  }
   void assign(const SymptomSet& o) {
     reserve(o.size_);
     std::copy(o.begin(), o.end(), data());
@@ -87,18 +97,20 @@ class SymptomSet {
     }
     o.size_ = 0, o.capacity_ = kInPlace;
   }
-  void grow(std::size_t capacity) {
-    auto* larger = new Symptom[capacity];
-    std::copy(begin(), end(), larger);
-    if (capacity_ > kInPlace) delete[] far_;
-    far_ = larger;
-    capacity_ = static_cast<std::uint32_t>(capacity);
+  // New memory with `room` symptoms in front and `capacity` from the first on.
+  void grow(std::size_t room, std::size_t capacity) {
+    capacity = std::max<std::size_t>(capacity, 2 * kInPlace);
+    auto* larger = new Symptom[room + capacity];
+    std::copy(begin(), end(), larger + room);
+    if (capacity_ > kInPlace) delete[] far_.memory;
+    far_ = {larger, larger + room};
+    capacity_ = static_cast<std::uint32_t>(room + capacity);
   }
 
   std::uint32_t size_ = 0, capacity_ = kInPlace;
   union {
     Symptom near_[kInPlace];
-    Symptom* far_;
+    Far far_;
   };
 };
 
@@ -115,22 +127,23 @@ struct SetHash {
   bool operator==(const SetHash&) const = default;
   SetHash operator^(const SetHash& o) const { return {a ^ o.a, b ^ o.b}; }
 };
-SetHash hash_of(const SymptomSet& set);
+/// Of the set with `shift` subtracted from what is no observable.
+SetHash hash_of(std::span<const Symptom> set, std::uint64_t shift = 0);
+inline SetHash hash_of(const SymptomSet& set, std::uint64_t shift = 0) {
+  return hash_of(std::span<const Symptom>(set.begin(), set.end()), shift);
+}
+/// Not linear any more: stands for "the set of hash h at place `place`".
+SetHash hash_at(const SetHash& h, std::uint64_t place);
 
 /// The branches of a channel on one or two qubits. Bit g of a branch's number selects generator g:
 /// the flips of X and of Z on the first qubit, then on the second.
 class BranchSets {
  public:
   BranchSets(std::initializer_list<const SymptomSet*> generators);
+  std::size_t num_generators() const { return num_; }
+  const SymptomSet& generator(std::size_t g) const { return *generators_[g]; }
   SetHash hash(std::size_t branch) const { return hashes_[branch]; }
   SymptomSet set(std::size_t branch) const;
-  /// Calls f(set) for the generators of a branch that flip something.
-  template <class F>
-  void for_each_part(std::size_t branch, F f) const {
-    for (std::size_t g = 0; g < num_; ++g) {
-      if ((branch >> g) & 1 && !generators_[g]->empty()) f(*generators_[g]);
-    }
-  }
 
  private:
   std::size_t num_ = 0;

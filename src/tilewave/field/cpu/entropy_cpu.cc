@@ -6,9 +6,10 @@
 #include <limits>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/field/cpu/entropy_tile.h"
 #include "tilewave/field/entropy.h"
-#include "tilewave/runtime/threads.h"
+#include "tilewave/field/work_threads.h"
 
 namespace tilewave::field {
 namespace detail {
@@ -65,7 +66,8 @@ void run_kernel(const EntropyPlan& plan, const EntropyTile<Code>& tile, EntropyS
     case EntropyAlgorithm::kNaive:
       return entropy_tile_naive(tile, scratch);
     case EntropyAlgorithm::kColumn:
-      return entropy_tile_column(tile, scratch);
+      if constexpr (sizeof(Code) <= 2) return entropy_tile_column(tile, scratch);
+      [[fallthrough]];
     case EntropyAlgorithm::kNibble:
       if constexpr (sizeof(Code) == 1) return entropy_tile_nibble(tile, scratch);
       [[fallthrough]];
@@ -98,7 +100,7 @@ void run_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t 
   const Footprint& window = plan.window();
   const std::int64_t stride = (width + window.width() - 1 + 63) / 64 * 64;
   const std::int64_t cells = stride * (height + window.height() - 1);
-  buffers.codes.resize(static_cast<std::size_t>(cells) * sizeof(TileCode) / 2 + 64);
+  buffers.codes.resize((static_cast<std::size_t>(cells) * sizeof(TileCode) + 1) / 2 + 64);
   auto* padded = reinterpret_cast<TileCode*>(buffers.codes.data());
   int invalid = plan.options().levels;
   // The nibble kernel shifts by 4 * code: code 16 shifts everything out. The column one compares
@@ -135,10 +137,11 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
            "columns outside the image");
   TW_CHECK(codes.row_begin <= whole.y_begin && codes.row_end >= whole.y_end,
            "rows of the halo are missing");
-  TW_CHECK(sizeof(Src) == 2 || plan.options().levels <= 256,
+  TW_CHECK(sizeof(Src) > 1 || plan.options().levels <= 256,
            "more than 256 levels need 16-bit codes");
   if (region.width() == 0) return;
-  const int threads = runtime::resolve_num_threads(plan.options().threads);
+  const double pixels = static_cast<double>(region.width()) * static_cast<double>(region.height());
+  const int threads = threads_for_work(plan.options().threads, plan.cpu_ns() * pixels);
   const std::int64_t rows = region.height();
   const int levels = plan.options().levels;
   const int tile_width = static_cast<int>(std::min<std::int64_t>(
@@ -152,49 +155,43 @@ void run(const EntropyPlan& plan, const CodeRows<Src>& codes, const Region& regi
       std::min(tall, std::max<std::int64_t>(8, (rows * across + 2 * threads - 1) / (2 * threads)));
   const int tile_height = static_cast<int>(std::min(tall, std::max<std::int64_t>(rows, 1)));
   const std::int64_t down = (rows + tile_height - 1) / tile_height;
-  const bool wide = plan.wide_codes();
   const bool past_caches = rows * region.width() >= kPastCaches;
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     TileBuffers mine;
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < across * down; ++t) {
+      if (stop.wanted()) continue;
       const std::int64_t x0 = region.x_begin + t % across * tile_width;
       const std::int64_t y0 = region.y_begin + t / across * tile_height;
       const int width = static_cast<int>(std::min<std::int64_t>(tile_width, region.x_end - x0));
       const int height = static_cast<int>(std::min<std::int64_t>(tile_height, region.y_end - y0));
       float* to = out + (y0 - region.y_begin) * out_stride + (x0 - region.x_begin);
-      if (wide) {
-        run_tile<std::uint16_t>(plan, codes, x0, y0, width, height, to, out_stride, past_caches,
-                                mine);
-      } else {
-        run_tile<std::uint8_t>(plan, codes, x0, y0, width, height, to, out_stride, past_caches,
-                               mine);
-      }
+      const auto run_as = [&]<class TileCode>(TileCode) {
+        run_tile<TileCode>(plan, codes, x0, y0, width, height, to, out_stride, past_caches, mine);
+      };
+      plan.code_bytes() == 1   ? run_as(std::uint8_t{})
+      : plan.code_bytes() == 2 ? run_as(std::uint16_t{})
+                               : run_as(std::uint32_t{});
     }
   }
+  stop.rethrow();
 }
 
 }  // namespace
 
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, const Region& region,
+template <class Code>
+void entropy_cpu(const EntropyPlan& plan, const CodeRows<Code>& codes, const Region& region,
                  float* out, std::int64_t out_stride) {
   run(plan, codes, region, out, out_stride);
 }
 
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
-                 const Region& region, float* out, std::int64_t out_stride) {
-  run(plan, codes, region, out, out_stride);
-}
-
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint8_t>& codes, std::int64_t y_begin,
-                 std::int64_t y_end, float* out, std::int64_t out_stride) {
-  run(plan, codes, {0, plan.width(), y_begin, y_end}, out, out_stride);
-}
-
-void entropy_cpu(const EntropyPlan& plan, const CodeRows<std::uint16_t>& codes,
-                 std::int64_t y_begin, std::int64_t y_end, float* out, std::int64_t out_stride) {
-  run(plan, codes, {0, plan.width(), y_begin, y_end}, out, out_stride);
-}
+template void entropy_cpu(const EntropyPlan&, const CodeRows<std::uint8_t>&, const Region&, float*,
+                          std::int64_t);
+template void entropy_cpu(const EntropyPlan&, const CodeRows<std::uint16_t>&, const Region&, float*,
+                          std::int64_t);
+template void entropy_cpu(const EntropyPlan&, const CodeRows<std::uint32_t>&, const Region&, float*,
+                          std::int64_t);
 
 }  // namespace tilewave::field

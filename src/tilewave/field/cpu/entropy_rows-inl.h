@@ -2,8 +2,8 @@
 // GFNI), included by entropy_nibble.cc for that target. 16 consecutive pixels a vector, two vectors
 // of 8 classes (half 0 and 1), the row first:
 //
-//   cell[x]      nibble k of 32 bits is 1 where column x of the row holds class k (+ 8 half): a
-//   table part[x]    = cell[x] + .. + cell[x + w - 1]: what the row brings to the window of pixel x
+//   cell[x]    nibble k of 32 bits is 1 where column x of the row holds class k (+ 8 half): a table
+//   part[x]    = cell[x] + .. + cell[x + w - 1]: what the row brings to the window of pixel x
 //   counts[x] += part[x] of the row that comes - part[x] of the one h rows above, as bytes
 //
 // A difference of nibbles would borrow. Every second block of h rows counts each cell once more, in

@@ -1,9 +1,9 @@
 // Two kernels for any shape and any K.
-// naive: counts every window from scratch; N cells a pixel. The reference the others are forced
-// against. sliding (Huang's histogram): one window histogram slides along the row; each span of the
-// shape lets one cell in
-//   and one out, and the sum changes by sums[n+1] - sums[n] each time. 2 x spans updates a pixel
-//   whatever K, none of them a branch.
+//   naive    counts every window from scratch: N cells per pixel. The reference that the others are
+//            compared with.
+//   sliding  (Huang's histogram) one window histogram slides along the row. Each span of the shape
+//            lets one cell in and one out, and the sum changes by sums[n+1] - sums[n] each time:
+//            2 x spans updates per pixel whatever K, none of them a branch.
 // Invalid cells are counted in a class of their own, taken out again when H is formed.
 #include <cstring>
 
@@ -13,26 +13,27 @@ namespace tilewave::field {
 namespace {
 
 // The window's histogram with the sum of n ln n over all classes, the invalid one included.
+template <class Sum>
 struct Histogram {
-  std::int32_t* counts;       // [levels + 1]
-  const std::int32_t* steps;  // table
-  std::int32_t sum;
+  std::int32_t* counts;  // [levels + 1]
+  const Sum* steps;      // table
+  Sum sum;
 
   void add(unsigned code) { sum += steps[counts[code]++]; }
   void remove(unsigned code) { sum -= steps[--counts[code]]; }
 };
 
-template <class Code>
-float finish(const EntropyTile<Code>& tile, const Histogram& h, int levels, int x, int y) {
+template <class Code, class Sum>
+float finish(const EntropyTile<Code>& tile, const Histogram<Sum>& h, int levels, int x, int y) {
   const EntropyTables& tables = tile.plan->tables();
   const std::int32_t invalid = h.counts[levels];
   const std::int32_t count =
       tile.pop_x != nullptr ? tile.pop_x[x] * tile.pop_y[y] : tables.max_count - invalid;
-  return tables.entropy(h.sum - tables.sums[invalid], count);
+  return tables.entropy(h.sum - tables.sums_of<Sum>()[static_cast<std::size_t>(invalid)], count);
 }
 
-template <class Code>
-void fill_window(const EntropyTile<Code>& tile, int x, int y, Histogram& h) {
+template <class Code, class Sum>
+void fill_window(const EntropyTile<Code>& tile, int x, int y, Histogram<Sum>& h) {
   const Footprint& window = tile.plan->window();
   for (const Footprint::Span& s : window.spans()) {
     const Code* row = tile.codes + (y + window.top() + s.dy) * tile.stride + x + window.left();
@@ -45,12 +46,11 @@ std::int32_t* counts_of(EntropyScratch& scratch, int levels) {
       scratch.reserve(sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1)));
 }
 
-}  // namespace
-
-template <class Code>
-void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+template <class Sum, class Code>
+void run_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
   const int levels = tile.plan->options().levels;
-  Histogram h{counts_of(scratch, levels), tile.plan->tables().steps.data(), 0};
+  const EntropyTables& tables = tile.plan->tables();
+  Histogram<Sum> h{counts_of(scratch, levels), tables.steps_of<Sum>().data(), 0};
   for (int y = 0; y < tile.height; ++y) {
     for (int x = 0; x < tile.width; ++x) {
       std::memset(h.counts, 0, sizeof(std::int32_t) * (static_cast<std::size_t>(levels) + 1));
@@ -61,25 +61,22 @@ void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) 
   }
 }
 
-namespace {
-
 // One pixel to the right of `at`, for rectangles: two columns, top to bottom.
-template <class Code>
+template <class Code, class Sum>
 void slide_rectangle(const Code* leave, const Code* enter, std::int64_t stride, int rows,
-                     Histogram& h) {
+                     Histogram<Sum>& h) {
   for (int i = 0; i < rows; ++i) {
     h.remove(leave[i * stride]);  // first, so that no count exceeds the window
     h.add(enter[i * stride]);
   }
 }
 
-}  // namespace
-
-template <class Code>
-void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+template <class Sum, class Code>
+void run_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
   const Footprint& window = tile.plan->window();
   const int levels = tile.plan->options().levels;
-  Histogram h{counts_of(scratch, levels), tile.plan->tables().steps.data(), 0};
+  const EntropyTables& tables = tile.plan->tables();
+  Histogram<Sum> h{counts_of(scratch, levels), tables.steps_of<Sum>().data(), 0};
   // Offsets of the cells leaving and entering when the window moves one pixel right to x, from
   // codes[y][x].
   std::vector<std::int64_t> leave, enter;
@@ -110,9 +107,25 @@ void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch
   }
 }
 
+}  // namespace
+
+template <class Code>
+void entropy_tile_naive(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+  tile.plan->tables().is_long ? run_naive<std::int64_t>(tile, scratch)
+                              : run_naive<std::int32_t>(tile, scratch);
+}
+
+template <class Code>
+void entropy_tile_sliding(const EntropyTile<Code>& tile, EntropyScratch& scratch) {
+  tile.plan->tables().is_long ? run_sliding<std::int64_t>(tile, scratch)
+                              : run_sliding<std::int32_t>(tile, scratch);
+}
+
 template void entropy_tile_naive(const EntropyTile<std::uint8_t>&, EntropyScratch&);
 template void entropy_tile_naive(const EntropyTile<std::uint16_t>&, EntropyScratch&);
+template void entropy_tile_naive(const EntropyTile<std::uint32_t>&, EntropyScratch&);
 template void entropy_tile_sliding(const EntropyTile<std::uint8_t>&, EntropyScratch&);
 template void entropy_tile_sliding(const EntropyTile<std::uint16_t>&, EntropyScratch&);
+template void entropy_tile_sliding(const EntropyTile<std::uint32_t>&, EntropyScratch&);
 
 }  // namespace tilewave::field

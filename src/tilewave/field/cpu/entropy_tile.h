@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "tilewave/field/entropy.h"
@@ -14,9 +15,9 @@ namespace tilewave::field {
 template <class Code>
 struct EntropyTile {
   const EntropyPlan* plan = nullptr;
-  const Code* codes =
-      nullptr;              ///< padded: codes[0] is the upper left cell of the first pixel's window
-  std::int64_t stride = 0;  ///< elements between padded rows
+  /// Padded: codes[0] is the upper left cell of the first pixel's window.
+  const Code* codes = nullptr;
+  std::int64_t stride = 0;    ///< elements between padded rows
   int width = 0, height = 0;  ///< of the output
   /// N = pop_x[x] * pop_y[y] when set; otherwise the kernel counts the valid cells.
   const std::int32_t* pop_x = nullptr;
@@ -38,7 +39,7 @@ std::int64_t border_index(std::int64_t i, std::int64_t size, Border border);
 template <class Dst, class Src>
 bool copy_codes(const Src* __restrict__ src, Dst* __restrict__ dst, std::int64_t n, int levels,
                 Dst invalid) {
-  if (sizeof(Src) == 1 && levels >= 256) {
+  if (static_cast<std::uint32_t>(levels) > std::numeric_limits<Src>::max()) {
     for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<Dst>(src[i]);
     return false;
   }
@@ -62,14 +63,14 @@ bool fill_tile(const EntropyPlan& plan, const CodeRows<Src>& codes, std::int64_t
                std::int64_t stride) {
   const Footprint& window = plan.window();
   const EntropyOptions& o = plan.options();
-  const Dst constant = o.constant_code < o.levels ? static_cast<Dst>(o.constant_code) : invalid;
+  const auto constant = static_cast<Dst>(o.constant_code);
   const std::int64_t first = x0 - window.left();
   const std::int64_t padded_width = width + window.width() - 1;
   const std::int64_t padded_height = height + window.height() - 1;
   // [a, b): padded columns inside the image
   const std::int64_t a = std::clamp<std::int64_t>(-first, 0, padded_width);
   const std::int64_t b = std::clamp<std::int64_t>(codes.width - first, a, padded_width);
-  bool any_invalid = o.border == Border::kConstant && o.constant_code >= o.levels;
+  bool any_invalid = false;
   for (std::int64_t py = 0; py < padded_height; ++py) {
     Dst* dst = tile + py * stride;
     const std::int64_t y = border_index(y0 - window.top() + py, codes.height, o.border);

@@ -8,9 +8,11 @@
 #include <map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/field/cpu/map_tuning.h"
 #include "tilewave/field/map.h"
 #include "tilewave/field/map_program.h"
-#include "tilewave/runtime/threads.h"
+#include "tilewave/field/work_threads.h"
 
 namespace tilewave::field {
 namespace {
@@ -42,6 +44,14 @@ class ProgramSet {
 
   const MapProgram& at(int column, std::int64_t y, std::int64_t width) const {
     return programs_.at(key_of(column, y, width));
+  }
+
+  /// Of the dearest program, a value.
+  double cost_ns(bool fast, int repeat) const {
+    double most = 0;
+    for (const auto& [key, program] : programs_)
+      most = std::max(most, program_cost_ns(program, fast, repeat));
+    return most;
   }
 
   int float_blocks = 1, integer_blocks = 0;
@@ -79,9 +89,12 @@ struct Buffers {
   }
 };
 
+// Between looks for an interrupt.
+constexpr int kMostRepeats = 10000;
+
 // Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
 void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
-               std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b) {
+               std::int64_t x_begin, std::int64_t x_end, float* row, Buffers& b, StopFlag& stop) {
   const bool fast = o.precision == MapPrecision::kFast;
   const int period = programs.period();
   float* const v = b.aligned_split;  // a block a residue
@@ -103,9 +116,13 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
     }
     for (int p = 0; p < period && p < n; ++p) {
       const MapPlace place{x + p, y, y * width + x + p, period};
-      run_map_program(*of[p], fast, o.repeat, place, (n - p + period - 1) / period,
-                      v + p * kMapBlock, b.aligned_floats, b.aligned_integers,
-                      programs.functions ? ahead + n / period * p : nullptr);
+      const float* bring = programs.functions ? ahead + n / period * p : nullptr;
+      for (int done = 0; done < o.repeat && !stop.wanted(); done += kMostRepeats) {
+        run_map_program(*of[p], fast, std::min(o.repeat - done, kMostRepeats), place,
+                        (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
+                        b.aligned_integers, bring);
+        bring = nullptr;
+      }
     }
     if (period == 1) {
       std::memcpy(row + x, v, static_cast<std::size_t>(n) * sizeof(float));
@@ -122,7 +139,9 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
               std::int64_t y_begin, std::int64_t y_end, float* values) {
   ProgramSet programs(expression);
   programs.prepare(width, y_begin, y_end);
-  const int threads = runtime::resolve_num_threads(o.threads);
+  const double value_ns = programs.cost_ns(o.precision == MapPrecision::kFast, o.repeat);
+  const int threads = threads_for_work(
+      o.threads, value_ns * static_cast<double>(width) * static_cast<double>(y_end - y_begin));
   const int period = programs.period();
   // pieces of a row, whole blocks each; short rows are taken several at a time
   const std::int64_t piece = std::int64_t{kMapBlock} * period * 32;
@@ -130,16 +149,19 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
   const std::int64_t jobs = pieces * (y_end - y_begin);
   const std::int64_t chunk = std::max<std::int64_t>(
       1, std::min<std::int64_t>(jobs / (4 * threads), 65536 / std::min(piece, width)));
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
 #pragma omp for schedule(dynamic, chunk)
     for (std::int64_t job = 0; job < jobs; ++job) {
+      if (stop.wanted()) continue;
       const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
       map_piece(programs, o, width, y, x, std::min(x + piece, width),
-                values + (y - y_begin) * width, buffers);
+                values + (y - y_begin) * width, buffers, stop);
     }
   }
+  stop.rethrow();
 }
 
 // ---- exact lookup ----
@@ -201,7 +223,8 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
       }
     }
   }
-  const Domain domain = scan(values, n, runtime::resolve_num_threads(options.threads));
+  const Domain domain =
+      scan(values, n, threads_for_work(options.threads, kScanCostNs * static_cast<double>(n)));
   if (domain.first_other >= 0) {
     throw Error(ExitCode::kInput,
                 "precision lut: pixel (" + std::to_string(domain.first_other % width) + ", " +
@@ -251,7 +274,8 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
              std::int64_t y_begin, std::int64_t y_end, float* values) {
   if (width * (y_end - y_begin) == 0) return;
   const MapTable t = make_map_table(expression, options, width, y_begin, y_end, values);
-  const int threads = runtime::resolve_num_threads(options.threads);
+  const double values_in_all = static_cast<double>(width) * static_cast<double>(y_end - y_begin);
+  const int threads = threads_for_work(options.threads, kLookUpCostNs * values_in_all);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t y = y_begin; y < y_end; ++y) {
     look_up_values(t.entries.data() + y % t.period * t.period * t.size, t.size, t.least, t.period,
@@ -273,7 +297,9 @@ void map_cpu(const MapExpression& expression, const MapOptions& options, std::in
 void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
                 std::int64_t y_begin, std::int64_t y_end, const float* input, const float* result,
                 MapError& error) {
-  const int threads = runtime::default_num_threads();
+  const double work_ns = kNodeCostNs * static_cast<double>(expression.nodes().size()) * repeat *
+                         static_cast<double>(width) * static_cast<double>(y_end - y_begin);
+  const int threads = threads_for_work(0, work_ns);
 #pragma omp parallel num_threads(threads)
   {
     MapError mine;

@@ -8,6 +8,10 @@
 #define TILEWAVE_FIELD_CPU_MAP_FUNCTIONS_INL_H_
 #endif
 
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -62,7 +66,12 @@ HWY_INLINE VD log_double(VD x) {
   return hn::MulAdd(kd, constant(kLn2), hn::Mul(z, polynomial(z, kLog)));
 }
 
-// sin(x - n pi) (-1)^n for the nearest n, or half-integer n for the cosine.
+// sin(x - n pi) (-1)^n for the nearest n, or half-integer n for the cosine; |x| <= kMostAngle.
+#if HWY_NATIVE_FMA
+constexpr float kMostAngle = 3.5184372e13f;
+#else
+constexpr float kMostAngle = 2e8f;
+#endif
 template <bool kCosine>
 HWY_INLINE VD sine_double(VD x) {
   const DD d;
@@ -74,8 +83,14 @@ HWY_INLINE VD sine_double(VD x) {
   VD n = hn::Sub(biased, magic);
   const auto parity = hn::ShiftLeft<63>(hn::BitCast(di, biased));
   if (kCosine) n = hn::Add(n, constant(0.5));
+#if HWY_NATIVE_FMA
   VD r = hn::NegMulAdd(n, constant(3.14159265358979311600), x);
   r = hn::NegMulAdd(n, constant(1.2246467991473531772e-16), r);
+#else  // parts of 26 bits: products with n stay exact
+  VD r = hn::Sub(x, hn::Mul(n, constant(3.1415926218032837)));
+  r = hn::Sub(r, hn::Mul(n, constant(3.1786509424591713e-08)));
+  r = hn::Sub(r, hn::Mul(n, constant(1.2246467991473532e-16)));
+#endif
   const VD s = hn::Mul(r, polynomial(hn::Mul(r, r), kSine));
   const VD signed_s = hn::BitCast(d, hn::Xor(hn::BitCast(di, s), parity));
   return kCosine ? hn::Neg(signed_s) : signed_s;  // cos(x) = -sin(x - pi/2 - ...) for even n
@@ -92,18 +107,78 @@ HWY_INLINE VD exp_double(VD x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<52>(hn::BitCast(di, biased))));
 }
 
+// exp(x) - 1, good to 1e-10 about zero too: 2^k (exp(r) - 1) + (2^k - 1).
+HWY_INLINE VD expm1_double(VD x) {
+  constexpr double kRest[] = {kExp[1], kExp[2], kExp[3], kExp[4],
+                              kExp[5], kExp[6], kExp[7], kExp[8]};  // (exp(r) - 1) / r
+  const DD d;
+  const hn::RebindToSigned<DD> di;
+  const VD magic = constant(6755399441055744.0);
+  const VD biased = hn::MulAdd(x, constant(1.44269504088896340736), magic);
+  const VD k = hn::Sub(biased, magic);
+  const VD r = hn::NegMulAdd(k, constant(kLn2), x);
+  const VD scale = hn::BitCast(
+      d, hn::Add(hn::BitCast(di, constant(1)), hn::ShiftLeft<52>(hn::BitCast(di, biased))));
+  const VD whole = hn::Sub(scale, constant(1));
+  return hn::CopySign(hn::MulAdd(scale, hn::Mul(r, polynomial(r, kRest)), whole), x);
+}
+
+// log(1 + x) for 1 + x of normal size: what the sum drops comes back.
+HWY_INLINE VD log1p_double(VD x) {
+  const VD u = hn::Add(x, constant(1));
+  const VD dropped = hn::Sub(x, hn::Sub(u, constant(1)));
+  return hn::CopySign(hn::Add(log_double(u), hn::Div(dropped, u)), x);
+}
+
+HWY_INLINE VD tan_double(VD x) { return hn::Div(sine_double<false>(x), sine_double<true>(x)); }
+
+HWY_INLINE VD tanh_double(VD x) {
+  const VD t = expm1_double(hn::Add(x, x));
+  return hn::Div(t, hn::Add(t, constant(2)));
+}
+HWY_INLINE VD sinh_double(VD x) {
+  const VD t = expm1_double(hn::Abs(x));
+  const VD twice = hn::Add(t, hn::Div(t, hn::Add(t, constant(1))));
+  return hn::CopySign(hn::Mul(twice, constant(0.5)), x);
+}
+HWY_INLINE VD cosh_double(VD x) {
+  const VD e = exp_double(x);
+  return hn::Mul(hn::Add(e, hn::Div(constant(1), e)), constant(0.5));
+}
+
+HWY_INLINE VD hypot_double(VD x, VD y) {
+  const VD root = hn::Sqrt(hn::MulAdd(x, x, hn::Mul(y, y)));  // squares of floats stay in range
+  const VD infinite = constant(HUGE_VAL);
+  const auto any = hn::Or(hn::Eq(hn::Abs(x), infinite), hn::Eq(hn::Abs(y), infinite));
+  return hn::IfThenElse(any, infinite, root);  // beside a NaN too
+}
+
+// x^n for a whole number n, by squaring.
+HWY_INLINE VD whole_power(VD x, int n) {
+  VD power = constant(1);
+  for (unsigned m = static_cast<unsigned>(std::abs(n)); m != 0; m >>= 1) {
+    if (m & 1) power = hn::Mul(power, x);
+    x = hn::Mul(x, x);
+  }
+  return n < 0 ? hn::Div(constant(1), power) : power;
+}
+
+// pow(x, 1/2): as the root, but for -0 and minus infinity.
+HWY_INLINE VD root_power(VD x) {
+  const VD root = hn::Add(hn::Sqrt(x), constant(0));
+  return hn::IfThenElse(hn::Eq(x, constant(-HUGE_VAL)), constant(HUGE_VAL), root);
+}
+
 // ---- fast: floats only ----
 // Fused multiply-adds are part of the reductions; targets without go through doubles.
-#define TW_FLOAT_FUNCTIONS \
-  (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SSE2)
-
 HWY_INLINE VF number(float x) { return hn::Set(DF(), x); }
 
 // (log(1 + z) - z) / z^2 to 3.3e-7, (sin(r) / r - 1) / r^2 in r^2 to 7.3e-8, (exp(r) - 1 - r) / r^2
-// to 1.4e-7, on the same intervals.
+// to 1.4e-7, on the same intervals. The sine's last coefficient is 1e-9 below the best one, so that
+// no float r gives more than 1 (tried for all); the roundings of the best one go beyond.
 constexpr float kLogFloat[] = {-0.499999971f, 0.333336706f, -0.250011477f, 0.199720497f,
                                -0.165884885f, 0.148347868f, -0.14159647f,  0.0878726549f};
-constexpr float kSineFloat[] = {-0.16666666f, 0.00833324211f, -0.000198227358f, 2.63474456e-06f};
+constexpr float kSineFloat[] = {-0.16666666f, 0.00833324211f, -0.000198227358f, 2.63374454e-06f};
 constexpr float kExpFloat[] = {0.5f, 0.166665767f, 0.0416665542f, 0.00836323288f, 0.00139262508f};
 constexpr float kMagic = 12582912.0f;  // 1.5 x 2^23: adding it rounds to a whole number
 
@@ -142,7 +217,8 @@ HWY_INLINE VF log_float(VF x) {
 }
 #endif
 
-// sin or cos for |x| < 39000, within 3 ulp: pi in three parts, so that x - n pi keeps its digits.
+// sin or cos for |x| < 39000, within 3 ulp and within [-1, 1]: pi in three parts, so that x - n pi
+// keeps its digits.
 template <bool kCosine>
 HWY_INLINE VF sine_float(VF x) {
   const DF d;
@@ -219,6 +295,31 @@ HWY_INLINE VF precise_sqrt(VF x) {
 #else
   return hn::Sqrt(x);
 #endif
+}
+
+// floor_remainder(x, y). With q = floor(x / y) rounded, at most one too great while |q| < 2^24,
+// x - q y is exact where q is right and y too small where it is not; other lanes go one by one.
+HWY_INLINE VF remainder(VF x, VF y) {
+  const DF d;
+  const VF q = hn::Floor(hn::Div(x, y));
+  VF r = hn::NegMulAdd(q, y, x);
+#if HWY_NATIVE_FMA
+  const auto exact = hn::And(hn::Lt(hn::Abs(q), number(16777216.0f)), hn::Eq(r, r));
+#else  // the product is rounded
+  const auto exact = hn::And(hn::Eq(q, hn::Zero(d)), hn::Eq(r, r));
+#endif
+  if (HWY_UNLIKELY(!hn::AllTrue(d, exact))) {
+    HWY_ALIGN float lanes[3][hn::MaxLanes(DF())];
+    hn::Store(x, d, lanes[0]);
+    hn::Store(y, d, lanes[1]);
+    for (std::size_t k = 0; k < hn::Lanes(d); ++k)
+      lanes[2][k] = std::fmod(lanes[0][k], lanes[1][k]);
+    r = hn::IfThenElse(exact, r, hn::Load(d, lanes[2]));
+  }
+  const auto zero = hn::Zero(d);
+  const auto wrong = hn::Xor(hn::Lt(r, zero), hn::Lt(y, zero));
+  return hn::IfThenElse(hn::Eq(r, zero), hn::CopySign(zero, y),
+                        hn::IfThenElse(wrong, hn::Add(r, y), r));
 }
 
 }  // namespace tilewave::field::HWY_NAMESPACE

@@ -20,153 +20,11 @@
 #include "hwy/foreach_target.h"
 
 #include "hwy/highway.h"
-#include "tilewave/field/cpu/map_functions-inl.h"
+#include "tilewave/field/cpu/map_apply-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilewave::field::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Where a function's reduction holds, as bits of floats: low <= x <= high, or |x| <= high.
-struct Reach {
-  bool both_signs;
-  float low, high;
-};
-
-// Whether all n values are within reach; NaN never is. As whole numbers without a sign, floats
-// below zero, infinite and NaN are above the positive ones.
-HWY_INLINE bool all_within(const float* a, int n, const Reach& r) {
-  const DF d;
-  const hn::RebindToUnsigned<DF> du;
-  const auto least = hn::BitCast(du, hn::Set(d, r.low));
-  const auto range = hn::Sub(hn::BitCast(du, hn::Set(d, r.high)), least);
-  auto most = hn::Zero(du);
-  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    const auto x = hn::Load(d, a + i);
-    most = hn::Max(most,
-                   r.both_signs ? hn::BitCast(du, hn::Abs(x)) : hn::Sub(hn::BitCast(du, x), least));
-  }
-  return hn::AllFalse(du, hn::Gt(most, range));
-}
-inline bool within(float x, const Reach& r) {
-  return r.both_signs ? std::abs(x) <= r.high : x >= r.low && x <= r.high;
-}
-
-// -0, which added changes nothing.
-struct NegativeZeros {
-  HWY_ALIGN float values[kMapBlock];
-  NegativeZeros() { std::fill_n(values, kMapBlock, -0.0f); }
-};
-
-// A function's value on its way to memory: + addend, root, + sum[i] (MapStep's plus, root, sum).
-struct Rest {
-  bool any, root;
-  float addend;
-  const float* sum;
-
-  Rest(const MapStep& s, const float* block) {
-    static const NegativeZeros zeros;
-    any = s.plus || s.root || block != nullptr;
-    root = s.root;
-    addend = s.plus ? s.addend : -0.0f;
-    sum = block != nullptr ? block : zeros.values;
-  }
-};
-enum class Kind : std::uint8_t { kPlain, kSums, kRoot };  // no rest, one without a root, one with
-
-template <Kind kKind, bool kFast>
-HWY_INLINE VF finish(VF x, VF addend, const float* sum) {
-  if (kKind == Kind::kPlain) return x;
-  x = hn::Add(x, addend);
-  if (kKind == Kind::kRoot) x = kFast ? fast_sqrt(x) : precise_sqrt(x);
-  return hn::Add(x, hn::Load(DF(), sum));
-}
-
-// out = finish(f(a)) for a block whose values are all within reach. A function of its own, without
-// calls: its constants stay in registers. Brings a block `ahead` into the cache on the way.
-template <Kind kKind, bool kFast, class Function>
-HWY_NOINLINE void within_reach(const float* a, int n, float* out, const Rest& rest,
-                               const float* ahead, const Function& f) {
-  const DF d;
-  const VF addend = hn::Set(d, rest.addend);
-  const float* const sum = rest.sum;
-  constexpr int kLine = 16;  // floats
-  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    if (i % kLine == 0) __builtin_prefetch(ahead + i, 1);
-    hn::Store(finish<kKind, kFast>(f(hn::Load(d, a + i)), addend, sum + i), d, out + i);
-  }
-}
-
-// The same for any block: values out of reach go through `exact`, one by one.
-template <bool kFast, class Function>
-HWY_NOINLINE void out_of_reach(const float* a, int n, float* out, const Reach& reach,
-                               double (*exact)(double), const Rest& rest, const Function& f) {
-  const DF d;
-  HWY_ALIGN float lane[hn::MaxLanes(DF())];
-  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(f(hn::Load(d, a + i)), d, lane);
-    for (int k = 0; k < static_cast<int>(hn::Lanes(d)); ++k) {
-      if (!within(a[i + k], reach))
-        lane[k] = static_cast<float>(exact(static_cast<double>(a[i + k])));
-    }
-    VF x = hn::Load(d, lane);
-    if (rest.any) {
-      const VF addend = hn::Set(d, rest.addend);
-      x = rest.root ? finish<Kind::kRoot, kFast>(x, addend, rest.sum + i)
-                    : finish<Kind::kSums, kFast>(x, addend, rest.sum + i);
-    }
-    hn::Store(x, d, out + i);
-  }
-}
-
-template <bool kFast, class Function>
-HWY_INLINE void apply(const float* a, int n, float* out, const Reach& reach,
-                      double (*exact)(double), const Rest& rest, const float* ahead,
-                      const Function& f) {
-  if (HWY_UNLIKELY(!all_within(a, n, reach)))
-    return out_of_reach<kFast>(a, n, out, reach, exact, rest, f);
-  if (ahead == nullptr) ahead = a;  // is there already
-  if (!rest.any) return within_reach<Kind::kPlain, kFast>(a, n, out, rest, ahead, f);
-  rest.root ? within_reach<Kind::kRoot, kFast>(a, n, out, rest, ahead, f)
-            : within_reach<Kind::kSums, kFast>(a, n, out, rest, ahead, f);
-}
-
-// f of doubles, rounded once: a function of floats.
-template <class Function>
-struct ThroughDoubles {
-  Function f;
-#if HWY_TARGET == HWY_SCALAR
-  HWY_INLINE VF operator()(VF x) const {
-    return VF(static_cast<float>(f(VD(static_cast<double>(x.raw))).raw));
-  }
-#else
-  HWY_INLINE VF operator()(VF x) const {
-    const DF d;
-    const DD dd;
-    const DH dh;
-    const auto low = hn::DemoteTo(dh, f(hn::PromoteTo(dd, hn::LowerHalf(dh, x))));
-    const auto high = hn::DemoteTo(dh, f(hn::PromoteTo(dd, hn::UpperHalf(dh, x))));
-    return hn::Combine(d, high, low);
-  }
-#endif
-};
-
-template <class Function>
-HWY_INLINE void unary(const float* a, int n, float* out, Function&& f) {
-  const DF d;
-  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d)))
-    hn::Store(f(hn::Load(d, a + i)), d, out + i);
-}
-template <class Function>
-HWY_INLINE void binary(const MapStep& s, const float* a, const float* b, int n, float* out,
-                       Function&& f) {
-  const DF d;
-  const VF number = hn::Set(d, static_cast<float>(s.number));
-  if (s.immediate == 2) return unary(a, n, out, [&](VF x) { return f(x, number); });
-  if (s.immediate == 1) return unary(b, n, out, [&](VF y) { return f(number, y); });
-  for (int i = 0; i < n; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(f(hn::Load(d, a + i), hn::Load(d, b + i)), d, out + i);
-  }
-}
 
 HWY_INLINE VF zero_or_one(hn::Mask<DF> m) { return hn::IfThenElseZero(m, hn::Set(DF(), 1.0f)); }
 HWY_INLINE hn::Mask<DF> truth(VF x) { return hn::Not(hn::Eq(x, hn::Zero(DF()))); }
@@ -188,13 +46,13 @@ void pairs_lane_by_lane(const MapStep& s, const float* a, const float* b, int n,
   }
 }
 
-constexpr float kLeastNormal = 1.17549435e-38f, kMost = 3.40282347e38f, kMostAngle = 3.5184372e13f;
+constexpr float kLeastNormal = 1.17549435e-38f, kMost = 3.40282347e38f;
 
 void transcendental(const MapStep& s, bool fast, const float* a, int n, float* out,
                     const float* sum, const float* ahead) {
   const Rest rest(s, sum);
   const Reach normal{false, kLeastNormal, kMost};
-#if TW_FLOAT_FUNCTIONS
+#if HWY_NATIVE_FMA
   if (fast) {
     const Reach angle{true, 0, 39000.0f}, power{true, 0, 87.0f};
     const auto run = [&](const Reach& reach, double (*exact)(double), auto&& f) {
@@ -241,6 +99,68 @@ void transcendental(const MapStep& s, bool fast, const float* a, int n, float* o
   }
 }
 
+// Functions that are the same in both modes. Not inlined: float_step's short loops stay as they
+// are.
+HWY_NOINLINE void other_function(MapOp op, const float* a, int n, float* out) {
+  const auto run = [&](const Reach& reach, double (*exact)(double), auto f) {
+    apply_alone(a, n, out, reach, exact, f);
+  };
+  switch (op) {
+    case MapOp::kTan:
+      return run({true, 0, kMostAngle}, std::tan, [](VD x) { return tan_double(x); });
+    case MapOp::kSinh:
+      return run({true, 0, 80.0f}, std::sinh, [](VD x) { return sinh_double(x); });
+    case MapOp::kCosh:
+      return run({true, 0, 80.0f}, std::cosh, [](VD x) { return cosh_double(x); });
+    case MapOp::kTanh:
+      return run({true, 0, 300.0f}, std::tanh, [](VD x) { return tanh_double(x); });
+    case MapOp::kExpm1:
+      return run({true, 0, 80.0f}, std::expm1, [](VD x) { return expm1_double(x); });
+    default: {  // log1p: of both signs where none is large
+      const Reach small{true, 0, 0.99f}, positive{false, 0, kMost};
+      return run(all_within(a, n, small) ? small : positive, std::log1p,
+                 [](VD x) { return log1p_double(x); });
+    }
+  }
+}
+
+HWY_NOINLINE void remainders(const MapStep& s, const float* a, const float* b, int n, float* out) {
+  binary(s, a, b, n, out, [](VF x, VF y) { return remainder(x, y); });
+}
+
+HWY_NOINLINE void hypotenuses(const MapStep& s, const float* a, const float* b, int n, float* out) {
+  binary(s, a, b, n, out, ThroughDoubles{[](VD x, VD y) { return hypot_double(x, y); }});
+}
+
+// pow(x, y) where one of them is a number: whole powers by multiplication, others by y log x.
+HWY_NOINLINE void power(const MapStep& s, const float* a, const float* b, int n, float* out) {
+  constexpr double kMostPower = 64, kMostLog = 80;
+  const float given = static_cast<float>(s.number);
+  const auto number = static_cast<double>(given);
+  if (s.immediate == 2 && std::abs(number) <= kMostPower && number == std::floor(number)) {
+    const int whole = static_cast<int>(number);
+    return unary(a, n, out, ThroughDoubles{[whole](VD x) { return whole_power(x, whole); }});
+  }
+  if (s.immediate == 2 && number == 0.5)
+    return unary(a, n, out, ThroughDoubles{[](VD x) { return root_power(x); }});
+  if (s.immediate == 2 && std::abs(number) > 1e-3 && std::isfinite(number)) {
+    const double most = kMostLog / std::abs(number);  // of |log x|
+    const Reach reach{false, std::max(kLeastNormal, static_cast<float>(std::exp(-most))),
+                      std::min(kMost, static_cast<float>(std::exp(std::min(most, 88.0))))};
+    return apply_alone(
+        a, n, out, reach, [number](double x) { return std::pow(x, number); },
+        [number](VD x) { return exp_double(hn::Mul(log_double(x), constant(number))); });
+  }
+  if (s.immediate == 1 && given >= kLeastNormal && given <= kMost && given != 1) {
+    const double log = std::log(number);
+    const Reach reach{true, 0, static_cast<float>(kMostLog / std::abs(log))};
+    return apply_alone(
+        b, n, out, reach, [number](double y) { return std::pow(number, y); },
+        [log](VD y) { return exp_double(hn::Mul(y, constant(log))); });
+  }
+  pairs_lane_by_lane(s, a, b, n, out, [](double x, double y) { return std::pow(x, y); });
+}
+
 void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const float* ahead) {
   const DF d;
   const float* a = blocks[s.a];
@@ -261,8 +181,7 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const 
     case MapOp::kDiv:
       return binary(s, a, b, n, out, [](VF x, VF y) { return hn::Div(x, y); });
     case MapOp::kMod:
-      return binary(s, a, b, n, out,
-                    [](VF x, VF y) { return hn::Sub(x, hn::Mul(y, hn::Floor(hn::Div(x, y)))); });
+      return remainders(s, a, b, n, out);
     case MapOp::kNeg:
       return unary(a, n, out, [](VF x) { return hn::Neg(x); });
     case MapOp::kLess:
@@ -313,27 +232,30 @@ void float_step(const MapStep& s, bool fast, int n, float* const* blocks, const 
     case MapOp::kSin:
     case MapOp::kCos:
       return transcendental(s, fast, a, n, out, s.sum >= 0 ? blocks[s.sum] : nullptr, ahead);
+    case MapOp::kTrunc:
+      return unary(a, n, out, [](VF x) { return hn::Trunc(x); });
+    case MapOp::kHypot:
+      return binary(s, a, b, n, out, ThroughDoubles{[](VD x, VD y) { return hypot_double(x, y); }});
     case MapOp::kTan:
-      return lane_by_lane(a, n, out, [](double x) { return std::tan(x); });
+    case MapOp::kSinh:
+    case MapOp::kCosh:
+    case MapOp::kTanh:
+    case MapOp::kLog1p:
+    case MapOp::kExpm1:
+      return other_function(s.op, a, n, out);
     case MapOp::kAsin:
       return lane_by_lane(a, n, out, [](double x) { return std::asin(x); });
     case MapOp::kAcos:
       return lane_by_lane(a, n, out, [](double x) { return std::acos(x); });
     case MapOp::kAtan:
       return lane_by_lane(a, n, out, [](double x) { return std::atan(x); });
-    case MapOp::kSinh:
-      return lane_by_lane(a, n, out, [](double x) { return std::sinh(x); });
-    case MapOp::kCosh:
-      return lane_by_lane(a, n, out, [](double x) { return std::cosh(x); });
-    case MapOp::kTanh:
-      return lane_by_lane(a, n, out, [](double x) { return std::tanh(x); });
     case MapOp::kCbrt:
       return lane_by_lane(a, n, out, [](double x) { return std::cbrt(x); });
     case MapOp::kAtan2:
       return pairs_lane_by_lane(s, a, b, n, out,
                                 [](double x, double y) { return std::atan2(x, y); });
     case MapOp::kPow:
-      return pairs_lane_by_lane(s, a, b, n, out, [](double x, double y) { return std::pow(x, y); });
+      return power(s, a, b, n, out);
     default:
       return;
   }
@@ -348,6 +270,13 @@ void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* 
   const auto each = [n](std::int64_t* to, auto&& f) {
     for (int i = 0; i < n; ++i) to[i] = f(i);
   };
+  // Beyond 64 bits numbers wrap round.
+  const auto wrapped = [&](auto&& f) {
+    return each(out, [&](int i) {
+      return static_cast<std::int64_t>(
+          f(static_cast<std::uint64_t>(a[i]), static_cast<std::uint64_t>(b[i])));
+    });
+  };
   float* truth_out = blocks[s.out];
   switch (s.op) {
     case MapOp::kNumber:
@@ -359,17 +288,17 @@ void integer_step(const MapStep& s, const MapPlace& place, int n, float* const* 
     case MapOp::kIndex:
       return each(out, [&](int i) { return place.idx + i * place.step; });
     case MapOp::kAdd:
-      return each(out, [&](int i) { return a[i] + b[i]; });
+      return wrapped([](std::uint64_t x, std::uint64_t y) { return x + y; });
     case MapOp::kSub:
-      return each(out, [&](int i) { return a[i] - b[i]; });
+      return wrapped([](std::uint64_t x, std::uint64_t y) { return x - y; });
     case MapOp::kMul:
-      return each(out, [&](int i) { return a[i] * b[i]; });
+      return wrapped([](std::uint64_t x, std::uint64_t y) { return x * y; });
     case MapOp::kMod:
       return each(out, [&](int i) { return ((a[i] % b[i]) + b[i]) % b[i]; });
     case MapOp::kNeg:
-      return each(out, [&](int i) { return -a[i]; });
+      return wrapped([](std::uint64_t x, std::uint64_t) { return 0 - x; });
     case MapOp::kAbs:
-      return each(out, [&](int i) { return a[i] < 0 ? -a[i] : a[i]; });
+      return wrapped([](std::uint64_t x, std::uint64_t) { return x >> 63 != 0 ? 0 - x : x; });
     case MapOp::kMin:
       return each(out, [&](int i) { return std::min(a[i], b[i]); });
     case MapOp::kMax:
@@ -422,78 +351,7 @@ void run_program(const MapProgram& program, bool fast, int repeat, const MapPlac
   }
 }
 
-void split_pairs_of(const float* in, int pairs, float* first, float* second) {
-  const DF d;
-  int i = 0;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (; i + lanes <= pairs; i += lanes) {
-    VF a, b;
-    hn::LoadInterleaved2(d, in + 2 * i, a, b);
-    hn::Store(a, d, first + i);
-    hn::Store(b, d, second + i);
-  }
-  for (; i < pairs; ++i) {
-    first[i] = in[2 * i];
-    second[i] = in[2 * i + 1];
-  }
-}
-
-void join_pairs_of(const float* first, const float* second, int pairs, float* out) {
-  const DF d;
-  int i = 0;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (; i + lanes <= pairs; i += lanes) {
-    hn::StoreInterleaved2(hn::Load(d, first + i), hn::Load(d, second + i), d, out + 2 * i);
-  }
-  for (; i < pairs; ++i) {
-    out[2 * i] = first[i];
-    out[2 * i + 1] = second[i];
-  }
-}
-
-bool scan_whole_of(const float* values, std::int64_t n, std::int32_t& least, std::int32_t& most) {
-  const DF d;
-  const hn::RebindToSigned<DF> di;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto low = hn::Set(di, least), high = hn::Set(di, most);
-  auto whole = hn::Eq(hn::Zero(d), hn::Zero(d));
-  const auto look = [&](VF v) {
-    const auto i = hn::ConvertTo(di, v);  // out of range and NaN: the least integer
-    const auto same = hn::Eq(hn::ConvertTo(d, i), v);
-    const auto minus_zero = hn::Eq(hn::BitCast(di, v), hn::Set(di, std::int32_t{-2147483647 - 1}));
-    whole = hn::And(whole, hn::AndNot(hn::RebindMask(d, minus_zero), same));
-    low = hn::Min(low, i);
-    high = hn::Max(high, i);
-  };
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) look(hn::LoadU(d, values + i));
-  for (; i < n; ++i) look(hn::Set(d, values[i]));
-  least = hn::GetLane(hn::MinOfLanes(di, low));
-  most = hn::GetLane(hn::MaxOfLanes(di, high));
-  return hn::AllTrue(d, whole);
-}
-
-void look_up_of(const float* tables, std::int64_t size, std::int64_t least, int period,
-                std::int64_t n, float* row) {
-  const DF d;
-  const hn::RebindToSigned<DF> di;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto entry = [&](std::int64_t x) {
-    return tables[x % period * size + static_cast<std::int64_t>(row[x]) - least];
-  };
-  std::int64_t x = 0;
-  if (lanes % period == 0 && size * period < (std::int64_t{1} << 30)) {
-    HWY_ALIGN std::int32_t starts[hn::MaxLanes(DF())];
-    for (std::int64_t k = 0; k < lanes; ++k)
-      starts[k] = static_cast<std::int32_t>(k % period * size - least);
-    const auto start = hn::Load(di, starts);
-    for (; x + lanes <= n; x += lanes) {
-      const auto i = hn::Add(hn::ConvertTo(di, hn::LoadU(d, row + x)), start);
-      hn::StoreU(hn::GatherIndex(d, tables, i), d, row + x);
-    }
-  }
-  for (; x < n; ++x) row[x] = entry(x);
-}
+const char* instructions() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace tilewave::field::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -501,28 +359,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tilewave::field {
 HWY_EXPORT(run_program);
-HWY_EXPORT(split_pairs_of);
-HWY_EXPORT(join_pairs_of);
-HWY_EXPORT(scan_whole_of);
-HWY_EXPORT(look_up_of);
+HWY_EXPORT(instructions);
 
 void run_map_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
                      float* values, float* floats, std::int64_t* integers, const float* ahead) {
   HWY_DYNAMIC_DISPATCH(run_program)
   (program, fast, repeat, place, n, values, floats, integers, ahead);
 }
-void split_pairs(const float* in, int pairs, float* first, float* second) {
-  HWY_DYNAMIC_DISPATCH(split_pairs_of)(in, pairs, first, second);
-}
-void join_pairs(const float* first, const float* second, int pairs, float* out) {
-  HWY_DYNAMIC_DISPATCH(join_pairs_of)(first, second, pairs, out);
-}
-bool scan_whole(const float* values, std::int64_t n, std::int32_t& least, std::int32_t& most) {
-  return HWY_DYNAMIC_DISPATCH(scan_whole_of)(values, n, least, most);
-}
-void look_up_values(const float* tables, std::int64_t size, std::int64_t least, int period,
-                    std::int64_t n, float* row) {
-  HWY_DYNAMIC_DISPATCH(look_up_of)(tables, size, least, period, n, row);
-}
+const char* map_instructions() { return HWY_DYNAMIC_DISPATCH(instructions)(); }
 }  // namespace tilewave::field
 #endif

@@ -94,7 +94,8 @@ struct EntropyCuda::State {
   std::int64_t resident = 1;  // blocks the device runs at once
   device::Tables tables{};
   device::Shape shape{};
-  DeviceBuffer sums, steps, log_n, inverse, log_n_wide, inverse_wide, cells, spans;
+  DeviceBuffer sums, steps, long_sums, long_steps, log_n, inverse, log_n_wide, inverse_wide, cells,
+      spans;
   const device::Cell* cell_list = nullptr;
   int num_cells = 0, num_changes = 0;
   struct Slot {
@@ -112,10 +113,17 @@ struct EntropyCuda::State {
 
   void upload() {
     const EntropyTables& t = plan.tables();
-    std::vector<std::int32_t> padded = t.steps;  // by the entry the rolling kernel may read
-    padded.push_back(0);
-    tables = {sums.upload(t.sums),
-              steps.upload(padded),
+    // The sliding kernel lets cells in before it lets others out, the rolling one reads an entry
+    // too far: what they read behind the table cancels.
+    const std::size_t more = plan.window().spans().size() + 1;
+    const auto padded = [more](auto values) {
+      if (!values.empty()) values.resize(values.size() + more);
+      return values;
+    };
+    tables = {sums.upload(padded(t.sums)),
+              steps.upload(padded(t.steps)),
+              long_sums.upload(padded(t.long_sums)),
+              long_steps.upload(padded(t.long_steps)),
               log_n.upload(t.log_n),
               inverse.upload(t.inverse),
               log_n_wide.upload(t.log_n_wide),
@@ -174,7 +182,9 @@ struct EntropyCuda::State {
     const std::size_t histogram =
         4 * ((static_cast<std::size_t>(plan.options().levels) + 1 + in_word - 1) / in_word);
     num_steps = cells_of_window <= 4096 ? static_cast<int>(cells_of_window) + 1 : 0;
-    const std::size_t table = 4 * static_cast<std::size_t>(num_steps);
+    const std::size_t table =
+        (plan.tables().is_long ? sizeof(std::int64_t) : sizeof(std::int32_t)) *
+        static_cast<std::size_t>(num_steps);
     for (threads = 128; threads >= 32; threads /= 2) {
       shared_bytes = table + static_cast<std::size_t>(threads) * histogram;
       if (shared_bytes <= most / 2 || (threads == 32 && shared_bytes <= most)) return true;
@@ -185,13 +195,34 @@ struct EntropyCuda::State {
   // Calls use(kernel) with the form of the rolling kernel that serves this plan.
   template <class Code, class Use>
   void with_rolling(Use&& use) const {
-    if (byte_counts) {
-      use(device::entropy_rolling_kernel<Code, 8, true>);
-    } else if (num_steps > 0) {
-      use(device::entropy_rolling_kernel<Code, 16, true>);
-    } else {
-      use(device::entropy_rolling_kernel<Code, 16, false>);
+    if constexpr (sizeof(Code) == 2) {  // long sums: more than 256 classes and cells
+      if (plan.tables().is_long) {
+        if (num_steps > 0) {
+          use(device::entropy_rolling_kernel<Code, 16, true, std::int64_t>);
+        } else {
+          use(device::entropy_rolling_kernel<Code, 16, false, std::int64_t>);
+        }
+        return;
+      }
     }
+    TW_CHECK(!plan.tables().is_long, "long sums come with 16-bit codes");
+    if (byte_counts) {
+      use(device::entropy_rolling_kernel<Code, 8, true, std::int32_t>);
+    } else if (num_steps > 0) {
+      use(device::entropy_rolling_kernel<Code, 16, true, std::int32_t>);
+    } else {
+      use(device::entropy_rolling_kernel<Code, 16, false, std::int32_t>);
+    }
+  }
+
+  // The same for the sliding kernel.
+  template <class Code, class Use>
+  void with_sliding(Use&& use) const {
+    if constexpr (sizeof(Code) == 2) {
+      if (plan.tables().is_long) return use(device::entropy_sliding_kernel<Code, std::int64_t>);
+    }
+    TW_CHECK(!plan.tables().is_long, "long sums come with 16-bit codes");
+    use(device::entropy_sliding_kernel<Code, std::int32_t>);
   }
 
   template <class Function>
@@ -226,9 +257,14 @@ struct EntropyCuda::State {
         check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, 100),
               "shared memory");
       };
-      with_rolling<std::uint8_t>(allow);
       with_rolling<std::uint16_t>(allow);
-      with_rolling<std::uint8_t>([this](auto* function) { count_resident(function); });
+      const auto count = [this](auto* function) { count_resident(function); };
+      if (plan.tables().is_long) {
+        with_rolling<std::uint16_t>(count);
+      } else {
+        with_rolling<std::uint8_t>(allow);
+        with_rolling<std::uint8_t>(count);
+      }
       return;
     }
     kernel = Kernel::kSliding;
@@ -244,12 +280,12 @@ struct EntropyCuda::State {
                                             std::to_string(most) + ": use --device cpu");
     }
     const auto bytes = static_cast<int>(shared_bytes);
-    check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint8_t>,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-          "shared memory");
-    check(cudaFuncSetAttribute(device::entropy_sliding_kernel<std::uint16_t>,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-          "shared memory");
+    const auto allow = [bytes](auto* function) {
+      check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+            "shared memory");
+    };
+    with_sliding<std::uint16_t>(allow);
+    if (!plan.tables().is_long) with_sliding<std::uint8_t>(allow);
   }
 
   device::Geometry geometry(const Region& held, std::int64_t pitch, const Region& region,
@@ -268,7 +304,7 @@ struct EntropyCuda::State {
             region.x_end,
             out_stride,
             static_cast<int>(o.border),
-            o.constant_code < o.levels ? o.constant_code : o.levels,
+            o.constant_code,
             o.levels};
   }
 
@@ -326,10 +362,11 @@ struct EntropyCuda::State {
     const std::int64_t segments = (g.x_end - g.x_begin + kSlidingSegment - 1) / kSlidingSegment;
     const int warps = threads / 32;
     const std::int64_t blocks = (segments * (g.y_end - g.y_begin) + warps - 1) / warps;
-    device::entropy_sliding_kernel<Code>
-        <<<static_cast<unsigned>(blocks), threads, shared_bytes, stream>>>(
-            in, out, g, tables, cell_list, num_cells, num_changes,
-            make_int4(w.left(), w.right(), w.top(), w.bottom()), kSlidingSegment);
+    with_sliding<Code>([&](auto* function) {
+      function<<<static_cast<unsigned>(blocks), threads, shared_bytes, stream>>>(
+          in, out, g, tables, cell_list, num_cells, num_changes,
+          make_int4(w.left(), w.right(), w.top(), w.bottom()), kSlidingSegment);
+    });
     check(cudaGetLastError(), "starting the sliding kernel");
   }
 

@@ -95,6 +95,9 @@ TEST(EntropyCuda, SameBitsAsTheCpu) {
   check<std::uint16_t>({120, 90, 5000, 11, 11, 0, Border::kNearest, 0.1});  // few threads a block
   check<std::uint16_t>({60, 50, 40000, 15, 15, 0, Border::kCrop, 0.1});     // the sliding kernel
   check<std::uint8_t>({300, 20, 16, 300, 300, 0, Border::kReflect, 0});     // 90,000 cells: sliding
+  check<std::uint16_t>({97, 61, 1000, 40, 41, 0, Border::kReflect, 0.1});   // long sums
+  check<std::uint16_t>({97, 61, 1000, 70, 71, 0, Border::kCrop, 0.1});  // too many for own steps
+  check<std::uint16_t>({60, 50, 40000, 45, 45, 0, Border::kNearest, 0.1});  // the sliding kernel
   check<std::uint8_t>({1, 1, 16, 5, 5, 0, Border::kCrop, 0});
   check<std::uint8_t>({3, 4001, 16, 5, 5, 0, Border::kCrop, 0});
   check<std::uint8_t>({400001, 3, 16, 5, 5, 0, Border::kReflect, 0});

@@ -17,13 +17,14 @@ struct Geometry {
   std::int64_t x_begin, x_end;            // columns of output
   std::int64_t out_stride;
   int border;    // field::Border
-  int constant;  // code, or levels for "no data"
+  int constant;  // code
   int levels;
 };
 
 /// Tables in device memory: see EntropyTables.
 struct Tables {
   const std::int32_t *sums, *steps;
+  const std::int64_t *long_sums, *long_steps;  // instead, where the plan's sums are long
   const float *log_n, *inverse;
   const double *log_n_wide, *inverse_wide;
   std::int32_t max_count;
@@ -44,7 +45,26 @@ __device__ inline std::int64_t border_index(std::int64_t i, std::int64_t size, i
   return kOutside;
 }
 
-__device__ inline float entropy(const Tables& t, std::int32_t sum, std::int32_t count) {
+// The tables of one kind of sums, 32 bits or 64.
+template <class Sum>
+__device__ inline const Sum* sums_of(const Tables& t) {
+  if constexpr (sizeof(Sum) == 8) {
+    return t.long_sums;
+  } else {
+    return t.sums;
+  }
+}
+template <class Sum>
+__device__ inline const Sum* steps_of(const Tables& t) {
+  if constexpr (sizeof(Sum) == 8) {
+    return t.long_steps;
+  } else {
+    return t.steps;
+  }
+}
+
+template <class Sum>
+__device__ inline float entropy(const Tables& t, Sum sum, std::int32_t count) {
   if (t.narrow)
     return __fsub_rn(t.log_n[count], __fmul_rn(static_cast<float>(sum), t.inverse[count]));
   return static_cast<float>(

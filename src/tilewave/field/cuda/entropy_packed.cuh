@@ -99,7 +99,7 @@ __device__ __noinline__ std::uint32_t gather_codes(const std::uint8_t* image, co
       const bool held = column >= g.column_begin && column < g.column_end;
       code = held ? image[(row - g.row_begin) * g.pitch + column] : 0u;
     } else if (g.border == kConstant) {
-      code = g.constant < g.levels ? static_cast<std::uint32_t>(g.constant) : 255u;
+      code = static_cast<std::uint32_t>(g.constant);
     }
     codes |= code << (8 * k);
   }

@@ -74,19 +74,20 @@ class RowReader {
 
 /// Threads are columns; each takes `rows_a_thread` rows. Shared memory: with kOwnSteps the
 /// `num_steps` differences of the table (otherwise read from device memory), then the histograms.
-template <class Code, int kBits, bool kOwnSteps>
+template <class Code, int kBits, bool kOwnSteps, class Sum>
 __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __restrict__ out,
                                        const __grid_constant__ Geometry g,
                                        const __grid_constant__ Tables t,
                                        const __grid_constant__ Shape shape, int num_steps,
                                        int rows_a_thread) {
-  extern __shared__ char shared[];
+  extern __shared__ __align__(16) char shared[];
   const int threads = blockDim.x;
-  std::int32_t* const own_steps = reinterpret_cast<std::int32_t*>(shared);
-  for (int i = threadIdx.x; i < num_steps; i += threads) own_steps[i] = t.steps[i];
-  const auto step = [&](int n) { return kOwnSteps ? own_steps[n] : __ldg(t.steps + n); };
+  Sum* const own_steps = reinterpret_cast<Sum*>(shared);
+  const Sum* const all_steps = steps_of<Sum>(t);
+  for (int i = threadIdx.x; i < num_steps; i += threads) own_steps[i] = all_steps[i];
+  const auto step = [&](int n) -> Sum { return kOwnSteps ? own_steps[n] : __ldg(all_steps + n); };
   using Histogram = OwnHistogram<kBits>;
-  const Histogram counts{shared + 4 * num_steps + 4 * threadIdx.x,
+  const Histogram counts{shared + sizeof(Sum) * num_steps + 4 * threadIdx.x,
                          4u * static_cast<unsigned>(threads)};
   const auto levels = static_cast<unsigned>(g.levels);
   for (unsigned k = 0; k < levels + 1; k += Histogram::kInWord) *counts.word(k) = 0;
@@ -116,7 +117,7 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
     }
     return min(static_cast<unsigned>(__ldg(row + column)), levels);
   };
-  std::int32_t sum = 0;  // of sums[n] over all classes, the invalid one included
+  Sum sum = 0;  // of sums[n] over all classes, the invalid one included
 
   // fill: every cell of the first window
   for (int s = 0; s < shape.num_spans; ++s) {
@@ -140,7 +141,7 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
     const bool one_word = more == less;  // then both stores write the same
     *more = a + plus - (one_word ? minus : 0u);
     *less = b - minus + (one_word ? plus : 0u);
-    const std::int32_t change = step(n) - step(m);
+    const Sum change = step(n) - step(m);
     sum += in == gone ? 0 : change;
   };
   for (std::int64_t y = y_first;; ++y) {
@@ -149,7 +150,7 @@ __global__ void entropy_rolling_kernel(const Code* __restrict__ image, float* __
                                    ? study_population(x, shape.left, shape.right, g.width) *
                                          study_population(y, shape.top, shape.bottom, g.height)
                                    : t.max_count - invalid;
-    float h = entropy(t, sum - t.sums[invalid], count);
+    float h = entropy(t, sum - sums_of<Sum>(t)[invalid], count);
     if (g.border == kValid &&
         leaves_image(g, x, y, shape.left, shape.right, shape.top, shape.bottom)) {
       h = __int_as_float(0x7fc00000);

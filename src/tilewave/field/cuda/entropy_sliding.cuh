@@ -12,9 +12,18 @@ struct Cell {
   std::int16_t dx, dy;
 };
 
+// The sum over the lanes of a warp.
+__device__ inline std::int32_t sum_of_lanes(std::int32_t v) {
+  return __reduce_add_sync(0xffffffffu, v);
+}
+__device__ inline std::int64_t sum_of_lanes(std::int64_t v) {
+  for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);
+  return v;
+}
+
 /// A warp a row segment of `segment` pixels. cells: `all` of the window, then `changes` entering,
 /// then `changes` leaving.
-template <class Code>
+template <class Code, class Sum>
 __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __restrict__ out,
                                        Geometry g, Tables t, const Cell* __restrict__ cells,
                                        int all, int changes, int4 extent, int segment) {
@@ -29,14 +38,15 @@ __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __
   const std::int64_t x_last = min(x_first + segment, g.x_end);
   for (int i = lane; i <= g.levels; i += 32) counts[i] = 0;
   __syncwarp();
-  std::int32_t sum = 0;  // of sums[n] over all classes, the invalid one included
+  const Sum* const sums = sums_of<Sum>(t);
+  Sum sum = 0;  // of sums[n] over all classes, the invalid one included
   for (std::int64_t x = x_first; x < x_last; ++x) {
-    std::int32_t change = 0;
+    Sum change = 0;
     const Cell* enter = x == x_first ? cells : cells + all;
     const int entering = x == x_first ? all : changes;
     for (int i = lane; i < entering; i += 32) {
       const int n = atomicAdd(&counts[border_code(image, g, x + enter[i].dx, y + enter[i].dy)], 1);
-      change += t.sums[n + 1] - t.sums[n];
+      change += sums[n + 1] - sums[n];
     }
     __syncwarp();
     if (x > x_first) {
@@ -44,18 +54,18 @@ __global__ void entropy_sliding_kernel(const Code* __restrict__ image, float* __
       for (int i = lane; i < changes; i += 32) {
         const int n =
             atomicSub(&counts[border_code(image, g, x + leave[i].dx, y + leave[i].dy)], 1);
-        change -= t.sums[n] - t.sums[n - 1];
+        change -= sums[n] - sums[n - 1];
       }
     }
     __syncwarp();
-    sum += __reduce_add_sync(0xffffffffu, change);
+    sum += sum_of_lanes(change);
     if (lane == 0) {
       const std::int32_t invalid = counts[g.levels];
       const std::int32_t count = g.border == kStudy
                                      ? study_population(x, extent.x, extent.y, g.width) *
                                            study_population(y, extent.z, extent.w, g.height)
                                      : t.max_count - invalid;
-      float h = entropy(t, sum - t.sums[invalid], count);
+      float h = entropy(t, sum - sums[invalid], count);
       if (g.border == kValid && leaves_image(g, x, y, extent.x, extent.y, extent.z, extent.w)) {
         h = __int_as_float(0x7fc00000);
       }

@@ -2,7 +2,10 @@
 #include "tilewave/field/jit/map_cuda.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <random>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
@@ -59,6 +62,13 @@ TEST(MapCuda, SourceSpecialisesTheLanes) {
   EXPECT_NE(source.find("v.y = f1(v.y, 0, 0, 0);"), std::string::npos);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kPrecise, 2047, false).source.find("f1("),
             std::string::npos);
+  // what the hardware's cosine passes 1 by is cut off, whatever the device
+  for (const bool overlaps : {false, true}) {
+    const std::string fast =
+        make_map_kernel(study, MapPrecision::kFast, 2048, true, overlaps).source;
+    EXPECT_NE(fast.find("return within_one(__cosf("), std::string::npos);
+    EXPECT_EQ(fast.find("max.NaN.f32") != std::string::npos, overlaps);
+  }
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, false).threads, 256u);
   EXPECT_EQ(make_map_kernel(study, MapPrecision::kFast, 2048, true).threads, 1024u);
 }
@@ -79,7 +89,9 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
   const Row rows[] = {{"v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))", 10, 5e-4},
                       {"v + idx % 3 * (iy > 4 ? ix : 2)", 2, 1e-2},
                       {"min(v, 3) + max(ix, iy) - abs(ix - 5) + floor(v / 7) % 3", 1, 1e-3},
-                      {"v > 100 && ix != 3 || !(iy <= 2) ? exp(-v / 50) : pow(v, 0.5)", 1, 1e-4}};
+                      {"v > 100 && ix != 3 || !(iy <= 2) ? exp(-v / 50) : pow(v, 0.5)", 1, 1e-4},
+                      {"pow(v / 99, 3) + pow(v / 99, 4) + pow(v / 99, 2)", 1, 5e-5},
+                      {"hypot(v, 3) + log1p(v) + expm1(-v / 9) + trunc(v / 7)", 1, 1e-4}};
   for (const std::int64_t width : {2048, 61, 64}) {
     for (const Row& row : rows) {
       for (const MapPrecision precision : {MapPrecision::kPrecise, MapPrecision::kFast}) {
@@ -127,6 +139,67 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
                           (cpu.size() - static_cast<std::size_t>(width)) * sizeof(float)),
               0);
   }
+}
+
+// The definition is exact, so the bits are those of the CPU.
+TEST(MapCuda, RemaindersHaveTheBitsOfTheCpu) {
+  if (num_cuda_devices() == 0) GTEST_SKIP() << "NOT TESTED: no CUDA device here";
+  std::vector<float> input;
+  std::mt19937 draw(11);
+  for (int i = 0; i < 1 << 16; ++i)
+    input.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(draw())));
+  for (int i = 0; i < 1 << 16; ++i)
+    input.push_back(static_cast<float>(draw() / 4294967296.0 * 1e4));
+  for (const float special : {0.0f, -0.0f, 1e8f, 3.4e38f, -1e-20f, INFINITY, -INFINITY, NAN})
+    input.push_back(special);
+  const auto n = static_cast<std::int64_t>(input.size());
+  for (const char* text : {"v % 3", "v % 0.1", "v % 360", "v % 6.2831853", "v % -7", "v % inf",
+                           "v % 1e-40", "1000.7 % v", "(v * 3) % (v - 7)", "v % 0", "trunc(v)",
+                           "sign(v) + isnan(v)", "clip(v, -1, 2)"}) {
+    const auto e = MapExpression::parse(text);
+    auto cpu = input, cuda = input;
+    map_cpu(e, MapOptions(), n, 0, 1, cpu.data());
+    MapCuda(e, MapOptions(), n, 0).run(0, 1, cuda.data());
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const bool same =
+          (std::isnan(cpu[i]) && std::isnan(cuda[i])) ||
+          std::bit_cast<std::uint32_t>(cpu[i]) == std::bit_cast<std::uint32_t>(cuda[i]);
+      ASSERT_TRUE(same) << text << " of " << input[i] << ": " << cuda[i] << " for " << cpu[i];
+    }
+  }
+}
+
+TEST(MapCuda, FastFunctionsStayWithinTheirRanges) {
+  if (num_cuda_devices() == 0) GTEST_SKIP() << "NOT TESTED: no CUDA device here";
+  MapOptions fast;
+  fast.precision = MapPrecision::kFast;
+  std::vector<float> turns;
+  for (int k = 0; k < 24830; ++k) {
+    const auto middle = std::bit_cast<std::int32_t>(static_cast<float>(k * (M_PI / 2)));
+    for (int j = -40; j <= 40; ++j) turns.push_back(std::bit_cast<float>(std::max(middle + j, 0)));
+  }
+  const auto n = static_cast<std::int64_t>(turns.size());
+  for (const char* text : {"sin(v)", "cos(v)"}) {
+    auto got = turns;
+    MapCuda(MapExpression::parse(text), fast, n, 0).run(0, 1, got.data());
+    const auto [least, most] = std::minmax_element(got.begin(), got.end());
+    EXPECT_GE(*least, -1.0f) << text;
+    EXPECT_LE(*most, 1.0f) << text;
+  }
+  for (const char* text : {"sqrt(cos(v) + 1)", "acos(cos(v))", "sqrt(1 - sin(v) * sin(v))"}) {
+    auto got = turns;
+    MapCuda(MapExpression::parse(text), fast, n, 0).run(0, 1, got.data());
+    EXPECT_EQ(std::count_if(got.begin(), got.end(), [](float v) { return std::isnan(v); }), 0)
+        << text;
+  }
+  std::vector<float> none = {NAN, INFINITY};
+  MapCuda(MapExpression::parse("cos(v)"), fast, 2, 0).run(0, 1, none.data());
+  EXPECT_TRUE(std::isnan(none[0]) && std::isnan(none[1]));
+  auto study = whole_numbers(2048 * 2048);
+  fast.repeat = 10;
+  MapCuda(MapExpression::parse("v + (ix % 2 ? sqrt(log(v)+1) : sqrt(cos(v)+1))"), fast, 2048, 0)
+      .run(0, 2048, study.data());
+  EXPECT_EQ(std::count_if(study.begin(), study.end(), [](float v) { return std::isnan(v); }), 0);
 }
 
 TEST(MapCuda, ASecondMapCompilesNothing) {

@@ -78,9 +78,24 @@ const char* function_name(MapOp op, bool fast) {
       return "powf";
     case MapOp::kCbrt:
       return "cbrtf";
+    case MapOp::kTrunc:
+      return "truncf";
+    case MapOp::kHypot:
+      return "hypotf";
+    case MapOp::kLog1p:
+      return "log1pf";
+    case MapOp::kExpm1:
+      return "expm1f";
     default:
       return "";
   }
+}
+
+// 3 or 4 where node k is that number, else 0: powers whose products stay within powf's error.
+int small_power(const std::vector<MapNode>& nodes, int k) {
+  const MapNode& n = nodes[static_cast<std::size_t>(k)];
+  return n.op == MapOp::kNumber && (n.number == 3 || n.number == 4) ? static_cast<int>(n.number)
+                                                                    : 0;
 }
 
 // One function of v and its place.
@@ -154,6 +169,9 @@ std::string function(const MapExpression& e, bool fast, const std::string& name)
         } else if (n.is_integer) {  // min, max
           const char* wins = n.op == MapOp::kMin ? " < " : " > ";
           value = concat({"(", raw(n.a), wins, raw(n.b), " ? ", raw(n.a), " : ", raw(n.b), ")"});
+        } else if (n.op == MapOp::kPow && small_power(nodes, n.b) > 0) {
+          value = real(n.a);
+          for (int k = 1; k < small_power(nodes, n.b); ++k) value += concat({" * ", real(n.a)});
         } else {
           value = concat({function_name(n.op, fast), "(", real(n.a), n.b >= 0 ? ", " : "",
                           n.b >= 0 ? real(n.b) : "", ")"});
@@ -178,8 +196,28 @@ constexpr const char* kOneByOne = R"(
 __device__ __forceinline__ void after_the_launch_before() {}
 )";
 
+// The hardware's sine has an absolute error, so that it may pass 1; a root or an arc of it would
+// have no value then. NaN stays. Two instructions from compute capability 8.0 on.
+constexpr const char* kWithinOneByMinimum = R"(
+__device__ __forceinline__ float within_one(float x) {
+  asm("max.NaN.f32 %0, %0, 0fBF800000;" : "+f"(x));
+  asm("min.NaN.f32 %0, %0, 0f3F800000;" : "+f"(x));
+  return x;
+}
+)";
+constexpr const char* kWithinOneBySelection = R"(
+__device__ __forceinline__ float within_one(float x) { return x > 1.0f ? 1.0f : x < -1.0f ? -1.0f : x; }
+)";
+
 constexpr const char* kPrelude = R"(
-__device__ __forceinline__ float floor_mod(float a, float b) { return a - b * floorf(a / b); }
+// as floor_remainder: exact where the quotient is right or one too great, else by fmodf
+__device__ __forceinline__ float floor_mod(float a, float b) {
+  const float q = floorf(a / b);
+  float r = fmaf(-q, b, a);
+  if (!(fabsf(q) < 16777216.0f) || r != r) r = fmodf(a, b);
+  if (r == 0.0f) return copysignf(0.0f, b);
+  return (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
 __device__ __forceinline__ long long floor_mod(long long a, long long b) { const long long r = a % b; return r < 0 ? r + b : r; }
 __device__ __forceinline__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
 __device__ __forceinline__ float nan_max(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
@@ -188,8 +226,8 @@ __device__ __forceinline__ float reduced(float x) {
   const float n = rintf(x * 0.15915494f);
   return fmaf(n, 1.7484556e-7f, fmaf(n, -6.2831855f, x));
 }
-__device__ __forceinline__ float fast_sin(float x) { return __sinf(reduced(x)); }
-__device__ __forceinline__ float fast_cos(float x) { return __cosf(reduced(x)); }
+__device__ __forceinline__ float fast_sin(float x) { return within_one(__sinf(reduced(x))); }
+__device__ __forceinline__ float fast_cos(float x) { return within_one(__cosf(reduced(x))); }
 )";
 
 // Exact lookup: entry [iy % period][ix % period][v - least]. `rows`: the period, or 1 where all
@@ -270,6 +308,7 @@ MapKernel make_map_kernel(const MapExpression& expression, MapPrecision precisio
   kernel.values = little ? 4 : 8;
   std::string& source = kernel.source;
   source = overlaps ? kOverlapping : kOneByOne;
+  source += overlaps ? kWithinOneByMinimum : kWithinOneBySelection;
   source += kPrelude;
   source += kLookUp;
   source += concat({"constexpr int kThreads = ", std::to_string(kernel.threads),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <exception>
-#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -24,18 +23,14 @@ constexpr statevec::Precision kPrecision =
 template <class Body>
 auto call(const char* function, Body&& body) {
   using Result = std::invoke_result_t<Body>;
-  std::string& message = last_message();  // a handler may throw it, or keep it until the next one
-  current_call() = function;
+  current_call = function;
+  const char* message = nullptr;
   try {
     return body();
-  } catch (const Error& e) {
-    message = std::string(function) + ": " + e.what();
-  } catch (const std::bad_alloc&) {
-    message = std::string(function) + ": out of memory: use fewer qubits or free registers";
-  } catch (const std::exception& e) {
-    message = std::string(function) + ": " + e.what();
+  } catch (const std::exception&) {
+    message = describe_error();
   }
-  invalidQuESTInputError(message.c_str(), function);  // outside the handler: it may throw or jump
+  invalidQuESTInputError(message, function);  // outside the handler: it may throw or jump
   if constexpr (!std::is_void_v<Result>) return Result{};
 }
 
@@ -50,13 +45,15 @@ inline Register& use(const Qureg& qureg, const char* name = "qureg") {
   return r;
 }
 
-inline Qubit qubit(const Register& r, int q, const char* name) {
-  check_qubit(r, q, name);
+inline Qubit qubit(const Register& r, int q, const char* name, Role role = Role::kTarget) {
+  check_qubit(r, q, name, role);
   return static_cast<Qubit>(q);
 }
 
-inline void check_distinct(int a, int b, const char* names) {
-  if (a == b) fail(std::string(names) + " are both " + std::to_string(a) + ": they must differ");
+inline void check_distinct(int a, int b, const char* names,
+                           Words words = Words::kTargetsNotUnique) {
+  if (a == b)
+    fail(std::string(names) + " are both " + std::to_string(a) + ": they must differ", words);
 }
 
 inline cplx value(const ::Complex& z) { return {z.real, z.imag}; }
@@ -75,11 +72,16 @@ std::vector<cplx> entries(const Matrix& u) {
   return m;
 }
 
-inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const char* name) {
-  if (!u.real || !u.imag) fail(std::string(name) + " was never created: use createComplexMatrixN");
+inline std::vector<cplx> entries(const ComplexMatrixN& u, int num_targets, const char* name,
+                                 Words size_words = Words::kMatrixSize) {
+  if (!u.real || !u.imag) {
+    fail(std::string(name) + " was never created: use createComplexMatrixN",
+         Words::kMatrixNotCreated);
+  }
   if (u.numQubits != num_targets) {
     fail(std::string(name) + " is for " + std::to_string(u.numQubits) + " qubits, but " +
-         std::to_string(num_targets) + " targets are named");
+             std::to_string(num_targets) + " targets are named",
+         size_words);
   }
   const std::size_t dim = std::size_t{1} << num_targets;
   std::vector<cplx> m;
@@ -95,7 +97,8 @@ inline std::vector<cplx> entries(const SubDiagonalOp& op, int num_targets) {
   if (!op.real || !op.imag) fail("op was never created: use createSubDiagonalOp");
   if (op.numQubits != num_targets) {
     fail("op is for " + std::to_string(op.numQubits) + " qubits, but " +
-         std::to_string(num_targets) + " targets are named");
+             std::to_string(num_targets) + " targets are named",
+         Words::kSubDiagonalSize);
   }
   std::vector<cplx> d;
   for (long long k = 0; k < op.numElems; ++k) d.emplace_back(op.real[k], op.imag[k]);

@@ -19,12 +19,12 @@ void apply_kraus(Register& r, std::span<const Qubit> targets, const std::vector<
 }
 
 void one_qubit(const char* function, const Qureg& qureg, int target, double prob, double most,
-               std::vector<Matrix> (*ops)(double)) {
+               Words words, std::vector<Matrix> (*ops)(double)) {
   call(function, [&] {
     Register& r = use(qureg);
     check_density(r, "qureg");
     const Qubit t = qubit(r, target, "targetQubit");
-    check_probability(prob, most, "prob");
+    check_probability(prob, most, "prob", words);
     apply_kraus(r, {&t, 1}, ops(prob));
   });
 }
@@ -37,7 +37,8 @@ void two_qubit(const char* function, const Qureg& qureg, int q1, int q2, double 
     check_density(r, "qureg");
     const Qubit t[2] = {qubit(r, q1, "qubit1"), qubit(r, q2, "qubit2")};
     check_distinct(q1, q2, "qubit1 and qubit2");
-    check_probability(prob, most, "prob");
+    check_probability(prob, most, "prob",
+                      only_z ? Words::kTwoQubitDephasing : Words::kTwoQubitDepolarising);
     const circuit::PauliProbability z[3] = {
         {{3, 0}, prob / 3}, {{0, 3}, prob / 3}, {{3, 3}, prob / 3}};
     apply_kraus(r, t,
@@ -53,8 +54,11 @@ void kraus_map(const char* function, const Qureg& qureg, const int* targets, int
     check_density(r, "qureg");
     const auto t = check_qubits(r, targets, num_targets, 1, "targets");
     check_range(num_targets, 1, 6, "numTargets");
+    check_range(num_ops, 1, 1LL << (2 * num_targets), "numOps",
+                num_targets == 1   ? Words::kNumOneQubitKraus
+                : num_targets == 2 ? Words::kNumTwoQubitKraus
+                                   : Words::kNumKraus);
     check_pointer(list, "ops");
-    check_range(num_ops, 1, 1LL << (2 * num_targets), "numOps");
     std::vector<Matrix> ops;
     for (int k = 0; k < num_ops; ++k) ops.push_back(get(k));
     if (keeps_trace) check_trace_preserving(r, ops);
@@ -65,19 +69,19 @@ void kraus_map(const char* function, const Qureg& qureg, const int* targets, int
 }  // namespace
 
 void mixDephasing(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 0.5, [](double p) {
+  one_qubit(__func__, qureg, targetQubit, prob, 0.5, Words::kDephasing, [](double p) {
     const circuit::PauliProbability z{{3}, p};
     return circuit::pauli_channel(1, {&z, 1}).kraus;
   });
 }
 
 void mixDepolarising(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 0.75,
+  one_qubit(__func__, qureg, targetQubit, prob, 0.75, Words::kDepolarising,
             [](double p) { return circuit::depolarizing(1, p).kraus; });
 }
 
 void mixDamping(Qureg qureg, int targetQubit, qreal prob) {
-  one_qubit(__func__, qureg, targetQubit, prob, 1,
+  one_qubit(__func__, qureg, targetQubit, prob, 1, Words::kProbability,
             [](double p) { return circuit::amplitude_damping(p).kraus; });
 }
 
@@ -100,7 +104,8 @@ void mixPauli(Qureg qureg, int targetQubit, qreal probX, qreal probY, qreal prob
     const double none = 1.0 - probX - probY - probZ;
     if (std::max({probX, probY, probZ}) > none + 1e-15) {
       fail("probX, probY and probZ leave " + std::to_string(none) +
-           " for no error: none of them may be larger than that");
+               " for no error: none of them may be larger than that",
+           Words::kPauliProbabilities);
     }
     const circuit::PauliProbability errors[3] = {{{1}, probX}, {{2}, probY}, {{3}, probZ}};
     apply_kraus(r, {&t, 1}, circuit::pauli_channel(1, errors).kraus);
@@ -130,7 +135,7 @@ void mixTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4* ops,
 
 void mixMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
   kraus_map(__func__, q, targets, count, ops, n, true,
-            [&](int k) { return entries(ops[k], count, "an element of ops"); });
+            [&](int k) { return entries(ops[k], count, "an element of ops", Words::kKrausSize); });
 }
 
 void mixNonTPKrausMap(Qureg q, int target, ComplexMatrix2* ops, int n) {
@@ -144,5 +149,5 @@ void mixNonTPTwoQubitKrausMap(Qureg q, int target1, int target2, ComplexMatrix4*
 
 void mixNonTPMultiQubitKrausMap(Qureg q, int* targets, int count, ComplexMatrixN* ops, int n) {
   kraus_map(__func__, q, targets, count, ops, n, false,
-            [&](int k) { return entries(ops[k], count, "an element of ops"); });
+            [&](int k) { return entries(ops[k], count, "an element of ops", Words::kKrausSize); });
 }

@@ -38,24 +38,37 @@ void controlled_gate(const char* function, const Qureg& qureg, GateId gate, int 
                      const char* names = "controlQubit and targetQubit") {
   call(function, [&] {
     Register& r = use(qureg);
-    const Qubit c = qubit(r, control, "controlQubit"), t = qubit(r, target, kTarget);
-    check_distinct(control, target, names);
+    const Qubit c = qubit(r, control, "controlQubit", Role::kControl),
+                t = qubit(r, target, kTarget);
+    check_distinct(control, target, names, Words::kControlIsTarget);
     for (double p : params) check_finite(p, "angle");
     r.gate(gate, {{&c, 1}}, {&t, 1}, {params.begin(), params.size()});
   });
 }
 
 // e^{i angle} where all qubits are 1: a phase on the last under the others.
+void apply_phase(Register& r, std::span<const Qubit> all, double angle) {
+  const bool is_flip = angle == std::numbers::pi;
+  r.gate(is_flip ? GateId::kZ : GateId::kP, {all.first(all.size() - 1)}, all.last(1),
+         is_flip ? std::span<const double>{} : std::span<const double>{&angle, 1});
+}
+
 void phase_on_all(const char* function, const Qureg& qureg, const int* qubits, int count,
                   double angle) {
   call(function, [&] {
     Register& r = use(qureg);
     check_finite(angle, "angle");
-    const std::vector<Qubit> q = check_qubits(r, qubits, count, 1, kControls);
-    const std::span<const Qubit> all(q);
-    const bool is_flip = angle == std::numbers::pi;
-    r.gate(is_flip ? GateId::kZ : GateId::kP, {all.first(all.size() - 1)}, all.last(1),
-           is_flip ? std::span<const double>{} : std::span<const double>{&angle, 1});
+    apply_phase(r, check_qubits(r, qubits, count, 1, kControls, Role::kQubit), angle);
+  });
+}
+
+void phase_on_two(const char* function, const Qureg& qureg, int a, int b, double angle) {
+  call(function, [&] {
+    Register& r = use(qureg);
+    check_finite(angle, "angle");
+    const Qubit both[2] = {qubit(r, a, "idQubit1", Role::kControl), qubit(r, b, "idQubit2")};
+    check_distinct(a, b, "idQubit1 and idQubit2", Words::kControlIsTarget);
+    apply_phase(r, both, angle);
   });
 }
 
@@ -63,7 +76,7 @@ std::vector<cplx> axis_rotation(double angle, const Vector& axis) {
   check_finite(angle, "angle");
   const double x = axis.x, y = axis.y, z = axis.z, size = std::sqrt(x * x + y * y + z * z);
   check_finite(size, "the length of axis");
-  require(size > 0, "axis is the zero vector: it must have a direction");
+  if (!(size > 0)) fail("axis is the zero vector: it must have a direction", Words::kZeroAxis);
   const double c = std::cos(angle / 2), s = std::sin(angle / 2) / size;
   return {cplx(c, -s * z), cplx(-s * y, -s * x), cplx(s * y, -s * x), cplx(c, s * z)};
 }
@@ -71,7 +84,7 @@ std::vector<cplx> axis_rotation(double angle, const Vector& axis) {
 std::vector<cplx> compact(const Register& r, const ::Complex& alpha, const ::Complex& beta) {
   const cplx a = value(alpha), b = value(beta);
   std::vector<cplx> m = {a, -std::conj(b), b, std::conj(a)};
-  check_unitary(r, m, "the matrix of alpha and beta");
+  check_unitary(r, m, "the matrix of alpha and beta", Words::kPairNotUnitary);
   return m;
 }
 
@@ -84,12 +97,12 @@ void matrix_gate(const char* function, const Qureg& qureg, const int* controls, 
     const Qubit t = qubit(r, target, kTarget);
     std::vector<Qubit> c;
     if (num_controls != 0 || controls) {
-      c = check_qubits(r, controls, num_controls, 1, kControls);
+      c = check_qubits(r, controls, num_controls, 1, kControls, Role::kControl);
     }
     check_disjoint(c, {&t, 1});
     std::uint64_t values = ~std::uint64_t{0};
     for (std::size_t k = 0; states && k < c.size(); ++k) {
-      check_range(states[k], 0, 1, "an entry of controlState");
+      check_range(states[k], 0, 1, "an entry of controlState", Words::kControlState);
       if (!states[k]) values &= ~(std::uint64_t{1} << k);
     }
     r.matrix({c, values}, {&t, 1}, make(r));
@@ -140,12 +153,10 @@ void compactUnitary(Qureg q, int t, ::Complex alpha, ::Complex beta) {
 void controlledNot(Qureg q, int c, int t) { controlled_gate(__func__, q, GateId::kX, c, t); }
 void controlledPauliY(Qureg q, int c, int t) { controlled_gate(__func__, q, GateId::kY, c, t); }
 void controlledPhaseShift(Qureg q, int a, int b, qreal angle) {
-  const int both[2] = {a, b};
-  phase_on_all(__func__, q, both, 2, angle);
+  phase_on_two(__func__, q, a, b, angle);
 }
 void controlledPhaseFlip(Qureg q, int a, int b) {
-  const int both[2] = {a, b};
-  phase_on_all(__func__, q, both, 2, std::numbers::pi);
+  phase_on_two(__func__, q, a, b, std::numbers::pi);
 }
 void multiControlledPhaseShift(Qureg q, int* qubits, int n, qreal angle) {
   phase_on_all(__func__, q, qubits, n, angle);
@@ -213,8 +224,7 @@ void sqrtSwapGate(Qureg qureg, int a, int b) {
     Register& r = use(qureg);
     const Qubit both[2] = {qubit(r, a, "qb1"), qubit(r, b, "qb2")};
     check_distinct(a, b, "qb1 and qb2");
-    const cplx p(0.5, 0.5), m(0.5, -0.5);
-    r.matrix({}, both, {1, 0, 0, 0, 0, p, m, 0, 0, m, p, 0, 0, 0, 0, 1});
+    r.gate(GateId::kSqrtSwap, {}, both);
   });
 }
 
@@ -228,7 +238,7 @@ void multiQubitNot(Qureg qureg, int* targs, int numTargs) {
 void multiControlledMultiQubitNot(Qureg qureg, int* ctrls, int numCtrls, int* targs, int numTargs) {
   call(__func__, [&] {
     Register& r = use(qureg);
-    const auto c = check_qubits(r, ctrls, numCtrls, 1, "ctrls");
+    const auto c = check_qubits(r, ctrls, numCtrls, 1, "ctrls", Role::kControl);
     const auto t = check_qubits(r, targs, numTargs, 1, "targs");
     check_disjoint(c, t);
     for (const Qubit& target : t) r.gate(GateId::kX, {c}, {&target, 1});
@@ -244,7 +254,7 @@ void string_rotation(const char* function, const Qureg& qureg, const int* contro
     Register& r = use(qureg);
     check_finite(angle, "angle");
     std::vector<Qubit> c;
-    if (has_controls) c = check_qubits(r, controls, num_controls, 1, kControls);
+    if (has_controls) c = check_qubits(r, controls, num_controls, 1, kControls, Role::kControl);
     const auto t = check_qubits(r, targets, num_targets, 1, "targetQubits");
     check_disjoint(c, t);
     tilewave::circuit::PauliTerm term;

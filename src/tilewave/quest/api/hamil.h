@@ -7,10 +7,13 @@
 namespace tilewave::quest {
 
 inline circuit::PauliSum pauli_sum(const pauliOpType* codes, const qreal* coefficients,
-                                   int num_terms, int num_qubits) {
+                                   int num_terms, int num_qubits,
+                                   Words count_words = Words::kNumSumTerms) {
+  check_range(num_terms, 1, 1 << 30, "numSumTerms", count_words);
   check_pointer(codes, "the array of Pauli codes");
+  for (std::ptrdiff_t k = 0; k < static_cast<std::ptrdiff_t>(num_terms) * num_qubits; ++k)
+    check_pauli_code(reinterpret_cast<const int*>(codes)[k]);
   check_pointer(coefficients, "the array of coefficients");
-  check_range(num_terms, 1, 1 << 30, "numSumTerms");
   circuit::PauliSum sum;
   for (int t = 0; t < num_terms; ++t) {
     sum.push_back(pauli_term(
@@ -21,15 +24,16 @@ inline circuit::PauliSum pauli_sum(const pauliOpType* codes, const qreal* coeffi
 }
 
 inline circuit::PauliSum pauli_sum(const PauliHamil& h) {
-  check_range(h.numQubits, 1, 60, "hamil.numQubits");
-  return pauli_sum(h.pauliCodes, h.termCoeffs, h.numSumTerms, h.numQubits);
+  check_range(h.numQubits, 1, 60, "hamil.numQubits", Words::kHamilSize);
+  return pauli_sum(h.pauliCodes, h.termCoeffs, h.numSumTerms, h.numQubits, Words::kHamilSize);
 }
 
 /// The same for a register that must have as many qubits.
 inline circuit::PauliSum pauli_sum(const PauliHamil& h, const Register& r) {
   if (h.numQubits != r.num_qubits()) {
     fail("hamil is for " + std::to_string(h.numQubits) + " qubits, but the register has " +
-         std::to_string(r.num_qubits()));
+             std::to_string(r.num_qubits()),
+         Words::kHamilRegister);
   }
   return pauli_sum(h);
 }

@@ -26,6 +26,12 @@ void assign(Register& r, long long first, const qreal* reals, const qreal* imags
   r.log().comment("amplitudes are set by hand here");
 }
 
+// `count` amplitudes from `first` on, of `all`.
+void check_amplitudes(long long count, long long first, long long all) {
+  check_range(count, 0, all - first, "numAmps",
+              count < 0 || count > all ? Words::kNumAmplitudes : Words::kAmplitudesBeyondEnd);
+}
+
 }  // namespace
 
 void initBlankState(Qureg qureg) {
@@ -43,7 +49,8 @@ void initPlusState(Qureg qureg) {
 void initClassicalState(Qureg qureg, long long int stateInd) {
   call(__func__, [&] {
     Register& r = use(qureg);
-    check_range(stateInd, 0, static_cast<long long>(r.dimension()) - 1, "stateInd");
+    check_range(stateInd, 0, static_cast<long long>(r.dimension()) - 1, "stateInd",
+                Words::kStateIndex);
     r.set_basis_state(static_cast<std::uint64_t>(stateInd));
   });
 }
@@ -51,18 +58,19 @@ void initClassicalState(Qureg qureg, long long int stateInd) {
 void initPureState(Qureg qureg, Qureg pure) {
   call(__func__, [&] {
     Register &r = use(qureg), &p = use(pure, "pure");
-    check_state_vector(p, "pure");
+    check_state_vector(p, "pure", Words::kSecondNotStateVector);
     check_same_size(r, p, "qureg and pure");
-    if (!r.is_density()) {
-      if (&r != &p) r.clone_from(p);
-      return;
+    if (&r == &p) return;
+    if (r.is_density()) {
+      const Parts v(p.all_amplitudes());
+      tilewave::statevec::Sweep s;
+      s.kind = tilewave::statevec::Sweep::Kind::kOuter;
+      s.row_bits = r.num_qubits();
+      s.table = v.table();
+      r.cleared_for_change().sweep(s);
+    } else {
+      r.clone_from(p);
     }
-    const Parts v(p.all_amplitudes());
-    tilewave::statevec::Sweep s;
-    s.kind = tilewave::statevec::Sweep::Kind::kOuter;
-    s.row_bits = r.num_qubits();
-    s.table = v.table();
-    r.cleared_for_change().sweep(s);
     r.log().comment("the state is set to a pure state here");
   });
 }
@@ -71,7 +79,9 @@ void initDebugState(Qureg qureg) {
   call(__func__, [&] {
     tilewave::statevec::Sweep s;
     s.kind = tilewave::statevec::Sweep::Kind::kRamp;
-    use(qureg).cleared_for_change().sweep(s);
+    Register& r = use(qureg);
+    r.cleared_for_change().sweep(s);
+    r.log().comment("the state is set to numbers for debugging here");
   });
 }
 
@@ -92,8 +102,8 @@ void setAmps(Qureg qureg, long long int startInd, qreal* reals, qreal* imags,
     check_pointer(reals, "reals");
     check_pointer(imags, "imags");
     const auto all = static_cast<long long>(r.num_amplitudes());
-    check_range(startInd, 0, all - 1, "startInd");
-    check_range(numAmps, 0, all - startInd, "numAmps");
+    check_range(startInd, 0, all - 1, "startInd", Words::kAmplitudeIndex);
+    check_amplitudes(numAmps, startInd, all);
     assign(r, startInd, reals, imags, numAmps);
   });
 }
@@ -106,10 +116,10 @@ void setDensityAmps(Qureg qureg, long long int startRow, long long int startCol,
     check_pointer(reals, "reals");
     check_pointer(imags, "imags");
     const auto rows = static_cast<long long>(r.dimension());
-    check_range(startRow, 0, rows - 1, "startRow");
-    check_range(startCol, 0, rows - 1, "startCol");
+    check_range(startRow, 0, rows - 1, "startRow", Words::kAmplitudeIndex);
+    check_range(startCol, 0, rows - 1, "startCol", Words::kAmplitudeIndex);
     const long long first = startRow + startCol * rows;
-    check_range(numAmps, 0, rows * rows - first, "numAmps");
+    check_amplitudes(numAmps, first, rows * rows);
     assign(r, first, reals, imags, numAmps);
   });
 }
@@ -119,6 +129,7 @@ void setQuregToPauliHamil(Qureg qureg, PauliHamil hamil) {
     Register& r = use(qureg);
     check_density(r, "qureg");
     set_to_sum(r, pauli_sum(hamil, r));
+    r.log().comment("the state is set to the matrix of a Hamiltonian here");
   });
 }
 
@@ -128,10 +139,13 @@ void cloneQureg(Qureg targetQureg, Qureg copyQureg) {
     if (target.is_density() != copy.is_density()) {
       fail(
           "targetQureg and copyQureg are of different kinds: both must be state vectors, or both "
-          "density matrices");
+          "density matrices",
+          Words::kDifferentTypes);
     }
     check_same_size(target, copy, "targetQureg and copyQureg");
-    if (&target != &copy) target.clone_from(copy);
+    if (&target == &copy) return;
+    target.clone_from(copy);
+    target.log().comment("the state is set to that of another register here");
   });
 }
 
@@ -142,7 +156,8 @@ void setWeightedQureg(::Complex fac1, Qureg qureg1, ::Complex fac2, Qureg qureg2
     if (a.is_density() != b.is_density() || a.is_density() != o.is_density()) {
       fail(
           "qureg1, qureg2 and out are of different kinds: all must be state vectors, or all "
-          "density matrices");
+          "density matrices",
+          Words::kDifferentTypes);
     }
     check_same_size(a, b, "qureg1 and qureg2");
     check_same_size(a, o, "qureg1 and out");

@@ -22,7 +22,8 @@ void apply(const char* function, const Qureg& qureg, Qubits controls, Qubits tar
            Sides sides, Entries get) {
   call(function, [&] {
     Register& r = use(qureg);
-    const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name);
+    const auto c = check_qubits(r, controls.list, controls.count, controls.least, controls.name,
+                                Role::kControl);
     const auto t = check_qubits(r, targets.list, targets.count, 1, targets.name);
     check_disjoint(c, t);
     std::vector<cplx> m = get();
@@ -55,11 +56,13 @@ void diagonal(const char* function, const Qureg& qureg, const int* targets, int 
               const SubDiagonalOp& op, Kind kind, Sides sides) {
   call(function, [&] {
     Register& r = use(qureg);
-    const auto t = check_qubits(r, targets, count, 1, "targets");
+    check_range(count, 1, r.num_qubits(), "the number of targets", Words::kNumTargets);
     const std::vector<cplx> d = entries(op, count);
+    const auto t = check_qubits(r, targets, count, 1, "targets");
     for (std::size_t k = 0; kind == Kind::kUnitary && k < d.size(); ++k) {
       if (!(std::abs(std::abs(d[k]) - 1) <= tolerance(r))) {
-        fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1");
+        fail("op is not unitary: element " + std::to_string(k) + " does not have absolute value 1",
+             Words::kDiagonalNotUnitary);
       }
     }
     apply_diagonal(r, t, d, sides);

@@ -13,7 +13,8 @@ namespace {
 cplx amplitude(const Qureg& qureg, long long index) {
   Register& r = use(qureg);
   check_state_vector(r, "qureg");
-  check_range(index, 0, static_cast<long long>(r.num_amplitudes()) - 1, "index");
+  check_range(index, 0, static_cast<long long>(r.num_amplitudes()) - 1, "index",
+              Words::kAmplitudeIndex);
   return r.amplitude(static_cast<std::uint64_t>(index));
 }
 
@@ -61,8 +62,8 @@ qreal getProbAmp(Qureg qureg, long long int index) {
     Register& r = use(qureg);
     check_density(r, "qureg");
     const auto last = static_cast<long long>(r.dimension()) - 1;
-    check_range(row, 0, last, "row");
-    check_range(col, 0, last, "col");
+    check_range(row, 0, last, "row", Words::kAmplitudeIndex);
+    check_range(col, 0, last, "col", Words::kAmplitudeIndex);
     return value(r.amplitude(static_cast<std::uint64_t>(row + col * (last + 1))));
   });
 }
@@ -98,7 +99,8 @@ qreal collapseToOutcome(Qureg qureg, int measureQubit, int outcome) {
     const double p = r.probability(q, outcome);
     if (!(p > REAL_EPS)) {
       fail("outcome " + std::to_string(outcome) + " of qubit " + std::to_string(measureQubit) +
-           " has probability zero: the state cannot collapse to it");
+               " has probability zero: the state cannot collapse to it",
+           Words::kZeroProbability);
     }
     project(r, q, outcome, p);
     r.log().comment("qubit " + std::to_string(q) + " is projected on " + std::to_string(outcome));
@@ -150,7 +152,7 @@ qreal calcPurity(Qureg qureg) {
 qreal calcFidelity(Qureg qureg, Qureg pureState) {
   return call(__func__, [&] {
     Register &r = use(qureg), &pure = use(pureState, "pureState");
-    check_state_vector(pure, "pureState");
+    check_state_vector(pure, "pureState", Words::kSecondNotStateVector);
     check_same_size(r, pure, "qureg and pureState");
     return static_cast<qreal>(r.is_density() ? mixed_fidelity(r, pure)
                                              : std::norm(inner_product(r, pure)));

@@ -33,11 +33,12 @@ class Elements {
 };
 
 void check_fits(const DiagonalOp& op, const Register& r) {
-  check_pointer(op.real, "op.real");
-  check_pointer(op.imag, "op.imag");
+  check_pointer(op.real, "op.real", Words::kDiagonalNotCreated);
+  check_pointer(op.imag, "op.imag", Words::kDiagonalNotCreated);
   if (op.numQubits != r.num_qubits()) {
     fail("op is for " + std::to_string(op.numQubits) + " qubits, but the register has " +
-         std::to_string(r.num_qubits()));
+             std::to_string(r.num_qubits()),
+         Words::kDiagonalRegister);
   }
 }
 
@@ -61,7 +62,8 @@ void check_workspace(const Register& r, const Qureg& workspace) {
   if (w.is_density() != r.is_density()) {
     fail(
         "workspace and qureg are of different kinds: both must be state vectors, or both density "
-        "matrices");
+        "matrices",
+        Words::kDifferentTypes);
   }
   check_same_size(r, w, "qureg and workspace");
 }
@@ -73,15 +75,18 @@ qreal expectation(Register& r, const tilewave::circuit::PauliSum& sum) {
   return static_cast<qreal>(total);
 }
 
-void apply_to(const Qureg& in, const tilewave::circuit::PauliSum& sum, const Qureg& out) {
+// out = sum in; `get` checks and gives the sum for the register `in`.
+template <class Get>
+void apply_to(const Qureg& in, const Qureg& out, Get get) {
   Register &a = use(in, "inQureg"), &b = use(out, "outQureg");
   if (a.is_density() != b.is_density()) {
     fail(
         "inQureg and outQureg are of different kinds: both must be state vectors, or both density "
-        "matrices");
+        "matrices",
+        Words::kDifferentTypes);
   }
   check_same_size(a, b, "inQureg and outQureg");
-  apply_sum(a, sum, b);
+  apply_sum(a, get(a), b);
   b.log().comment("a sum of Pauli strings is applied here");
 }
 
@@ -128,13 +133,16 @@ void applyDiagonalOp(Qureg qureg, DiagonalOp op) {
 void applyPauliSum(Qureg inQureg, pauliOpType* allPauliCodes, qreal* termCoeffs, int numSumTerms,
                    Qureg outQureg) {
   call(__func__, [&] {
-    const int n = use(inQureg, "inQureg").num_qubits();
-    apply_to(inQureg, pauli_sum(allPauliCodes, termCoeffs, numSumTerms, n), outQureg);
+    apply_to(inQureg, outQureg, [&](const Register& r) {
+      return pauli_sum(allPauliCodes, termCoeffs, numSumTerms, r.num_qubits());
+    });
   });
 }
 
 void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg) {
-  call(__func__, [&] { apply_to(inQureg, pauli_sum(hamil, use(inQureg, "inQureg")), outQureg); });
+  call(__func__, [&] {
+    apply_to(inQureg, outQureg, [&](const Register& r) { return pauli_sum(hamil, r); });
+  });
 }
 
 void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps) {
@@ -142,9 +150,10 @@ void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, i
     Register& r = use(qureg);
     const auto sum = pauli_sum(hamil, r);
     check_finite(time, "time");
-    check_range(reps, 1, 1 << 30, "reps");
+    check_range(reps, 1, 1 << 30, "reps", Words::kTrotterRepetitions);
     if (order != 1 && (order < 2 || order % 2)) {
-      fail("order is " + std::to_string(order) + ": it must be 1 or an even number");
+      fail("order is " + std::to_string(order) + ": it must be 1 or an even number",
+           Words::kTrotterOrder);
     }
     apply_product_formula(r, sum, time, order, reps);
   });

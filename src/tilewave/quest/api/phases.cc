@@ -24,16 +24,18 @@ struct Overrides {
 
 Registers check_registers(const Register& r, const int* qubits, const int* sizes, int count,
                           bitEncoding encoding) {
-  check_range(count, 1, MAX_NUM_REGS_APPLY_ARBITRARY_PHASE, "numRegs");
+  check_range(count, 1, MAX_NUM_REGS_APPLY_ARBITRARY_PHASE, "numRegs", Words::kNumSubregisters);
   check_pointer(sizes, "numQubitsPerReg");
-  check_range(static_cast<int>(encoding), 0, 1, "encoding");
+  check_range(static_cast<int>(encoding), 0, 1, "encoding", Words::kBitEncoding);
   int total = 0;
   for (int k = 0; k < count; ++k) {
-    check_range(sizes[k], encoding == TWOS_COMPLEMENT ? 2 : 1, r.num_qubits(),
-                "an entry of numQubitsPerReg");
+    check_range(
+        sizes[k], encoding == TWOS_COMPLEMENT ? 2 : 1, r.num_qubits(),
+        "an entry of numQubitsPerReg",
+        encoding == TWOS_COMPLEMENT && sizes[k] == 1 ? Words::kSignedTooSmall : Words::kNumQubits);
     total += sizes[k];
   }
-  const auto all = check_qubits(r, qubits, total, 1, "qubits");
+  const auto all = check_qubits(r, qubits, total, 1, "qubits", Role::kQubit);
   Registers out{{}, encoding};
   auto next = all.begin();
   for (int k = 0; k < count; ++k) {
@@ -44,7 +46,8 @@ Registers check_registers(const Register& r, const int* qubits, const int* sizes
 }
 
 void check_overrides(const Registers& regs, const Overrides& o) {
-  check_range(o.count, 0, 1 << 30, "numOverrides");
+  const long long most = regs.list.size() == 1 ? 1LL << regs.list[0].size() : 1LL << 30;
+  check_range(o.count, 0, most, "numOverrides", Words::kNumOverrides);
   if (o.count == 0) return;
   check_pointer(o.indices, "overrideInds");
   check_pointer(o.phases, "overridePhases");
@@ -55,7 +58,8 @@ void check_overrides(const Registers& regs, const Overrides& o) {
       check_range(
           o.indices[k * static_cast<long long>(regs.list.size()) + static_cast<long long>(r)],
           is_signed ? -values / 2 : 0, (is_signed ? values / 2 : values) - 1,
-          "an entry of overrideInds");
+          "an entry of overrideInds",
+          is_signed ? Words::kSignedOverride : Words::kUnsignedOverride);
     }
   }
 }
@@ -91,12 +95,13 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
   call(function, [&] {
     Register& r = use(qureg);
     const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding);
+    check_pointer(terms, "numTermsPerReg");
+    for (int reg = 0; reg < num_regs; ++reg)
+      check_range(terms[reg], 1, 1 << 24, "a number of terms", Words::kNumPhaseTerms);
     check_pointer(coeffs, "coeffs");
     check_pointer(exponents, "exponents");
-    check_pointer(terms, "numTermsPerReg");
     int at = 0;
     for (int reg = 0; reg < num_regs; ++reg) {
-      check_range(terms[reg], 1, 1 << 24, "a number of terms");
       for (int k = 0; k < terms[reg]; ++k, ++at) {
         check_finite(coeffs[at], "a coefficient");
         const double e = exponents[at];
@@ -109,7 +114,8 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
           return false;
         };
         if (e < 0 && !excused(0)) {
-          fail("an exponent is negative, which diverges at 0: give the phase at 0 as an override");
+          fail("an exponent is negative, which diverges at 0: give the phase at 0 as an override",
+               num_regs == 1 ? Words::kNegativeExponent : Words::kNegativeExponentOfSeveral);
         }
         if (!whole && encoding == TWOS_COMPLEMENT) {
           const long long half = 1LL << (sizes[reg] - 1);
@@ -117,7 +123,8 @@ void polynomial(const char* function, const Qureg& qureg, const int* qubits, con
             if (!excused(x)) {
               fail(
                   "an exponent is a fraction, which has no real value at negative numbers: give "
-                  "their phases as overrides or use UNSIGNED");
+                  "their phases as overrides or use UNSIGNED",
+                  num_regs == 1 ? Words::kFractionalExponent : Words::kFractionalExponentOfSeveral);
             }
           }
         }
@@ -159,7 +166,8 @@ int parameters_of(phaseFunc f, int num_regs) {
       return 2 + num_regs;
   }
   fail("functionNameCode is " + std::to_string(static_cast<int>(f)) +
-       ": it must be from 0 to 14 (enum phaseFunc)");
+           ": it must be from 0 to 14 (enum phaseFunc)",
+       Words::kPhaseFunction);
 }
 
 PhaseFunction named_function(phaseFunc f, int num_regs, const qreal* p) {
@@ -210,11 +218,13 @@ void named(const char* function, const Qureg& qureg, const int* qubits, const in
     const Registers regs = check_registers(r, qubits, sizes, num_regs, encoding);
     const int wanted = parameters_of(f, num_regs);
     if (is_distance(f) && num_regs % 2) {
-      fail("numRegs is " + std::to_string(num_regs) + ": a distance needs an even number");
+      fail("numRegs is " + std::to_string(num_regs) + ": a distance needs an even number",
+           Words::kOddDistance);
     }
     if (num_params != wanted) {
       fail("numParams is " + std::to_string(num_params) + ": this phase function takes " +
-           std::to_string(wanted));
+               std::to_string(wanted),
+           Words::kNumPhaseParameters);
     }
     if (wanted) check_pointer(params, "params");
     apply(r, regs, named_function(f, num_regs, params), o);

@@ -17,7 +17,7 @@ using namespace tilewave::quest;
 namespace {
 
 Qureg make(int num_qubits, bool is_density, const QuESTEnv& env) {
-  check_range(num_qubits, 1, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1), "numQubits");
+  check_new_qubits(num_qubits, tilewave::statevec::kMaxQubits / (is_density ? 2 : 1));
   const int state_qubits = is_density ? 2 * num_qubits : num_qubits;
   check_share(1LL << state_qubits, env.numRanks, num_qubits, "register");
   TilewaveSlot* slot = nullptr;
@@ -63,12 +63,13 @@ void default_seeds(QuESTEnv* env) {
   set_seeds(env, keys, 2);
 }
 
+// Words "key=value" alone, as programs take them apart: QuEST's five, then ours.
 std::string environment_text() {
   const Settings& s = settings();
-  return "Tilewave: device=" + s.device +
-         " cuda=" + (tilewave::runtime::built_with_cuda() ? "1" : "0") +
+  return std::string("CUDA=") + (tilewave::runtime::built_with_cuda() ? "1" : "0") +
+         " OpenMP=1 MPI=" + (processes() ? "1" : "0") +
          " threads=" + std::to_string(num_threads()) +
-         " ranks=" + std::to_string(std::max(num_ranks(), s.num_ranks)) +
+         " ranks=" + std::to_string(std::max(num_ranks(), s.num_ranks)) + " device=" + s.device +
          " precision=" + std::to_string(QuEST_PREC);
 }
 
@@ -104,7 +105,7 @@ int syncQuESTSuccess(int successCode) {
 
 void reportQuESTEnv(QuESTEnv) {
   call(__func__, [&] {
-    if (is_root()) std::printf("%s\n", environment_text().c_str());
+    if (is_root()) std::printf("Tilewave: %s\n", environment_text().c_str());
   });
 }
 

@@ -16,7 +16,8 @@ void print_amplitudes(std::span<const cplx> amplitudes, std::FILE* file) {
 
 void write_text(const char* name, const std::string& text) {
   std::FILE* file = std::fopen(name, "w");
-  if (!file) fail(std::string("file ") + name + " cannot be written: check its folder");
+  if (!file)
+    fail(std::string("file ") + name + " cannot be written: check its folder", Words::kFile);
   const bool ok = std::fputs(text.c_str(), file) >= 0;
   if (std::fclose(file) != 0 || !ok) fail(std::string("file ") + name + " was not written whole");
 }
@@ -35,7 +36,7 @@ void reportState(Qureg qureg) {
     r.sync();
     const std::string name = "state_rank_" + std::to_string(rank()) + ".csv";
     std::FILE* file = std::fopen(name.c_str(), "w");
-    if (!file) fail("file " + name + " cannot be written in the current folder");
+    if (!file) fail("file " + name + " cannot be written in the current folder", Words::kFile);
     if (is_root()) std::fprintf(file, "real, imag\n");
     r.for_each_shown([&](std::uint64_t, auto block) { print_amplitudes(block, file); }, true);
     if (std::fclose(file) != 0) fail("file " + name + " was not written whole");
@@ -47,7 +48,8 @@ void reportStateToScreen(Qureg qureg, QuESTEnv, int reportRank) {
     Register& r = use(qureg);
     if (r.num_state_qubits() > 5) {
       fail("qureg has " + std::to_string(r.num_state_qubits()) +
-           " qubits in its state: only up to 5 are printed, use reportState for a file");
+               " qubits in its state: only up to 5 are printed, use reportState for a file",
+           Words::kTooBigToPrint);
     }
     const std::vector<cplx> all = r.all_amplitudes();
     if (!is_root()) return;

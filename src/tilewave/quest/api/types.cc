@@ -1,5 +1,6 @@
 // Matrices, Hamiltonians and diagonal operators: plain memory that belongs to the program.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -40,8 +41,9 @@ void allocate_parts(qreal*& real, qreal*& imag, long long count) {
 }
 
 PauliHamil make_hamil(int num_qubits, int num_terms) {
-  check_range(num_qubits, 1, 60, "numQubits");
-  check_range(num_terms, 1, 1 << 30, "numSumTerms");
+  check_range(num_qubits, 1, 60, "numQubits",
+              num_qubits < 1 ? Words::kHamilSize : Words::kTooManyQubits);
+  check_range(num_terms, 1, 1 << 30, "numSumTerms", Words::kHamilSize);
   PauliHamil h{};
   h.numQubits = num_qubits;
   h.numSumTerms = num_terms;
@@ -56,7 +58,7 @@ PauliHamil make_hamil(int num_qubits, int num_terms) {
 }
 
 DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
-  check_range(num_qubits, 1, 40, "numQubits");
+  check_new_qubits(num_qubits, 40);
   check_share(1LL << num_qubits, env.numRanks, num_qubits, "operator");
   DiagonalOp op{};
   op.numQubits = num_qubits;
@@ -70,7 +72,7 @@ DiagonalOp make_diagonal(int num_qubits, const QuESTEnv& env) {
 PauliHamil read_hamil(const char* name) {
   check_pointer(name, "fn");
   std::ifstream file(name);
-  if (!file) fail(std::string("file ") + name + " cannot be read: check its name");
+  if (!file) fail(std::string("file ") + name + " cannot be read: check its name", Words::kFile);
   std::vector<double> coefficients;
   std::vector<int> codes;
   std::size_t num_qubits = 0;
@@ -79,27 +81,33 @@ PauliHamil read_hamil(const char* name) {
     std::istringstream words(line);
     std::string word;
     if (!(words >> word)) continue;
-    const auto bad = [&](const std::string& what) {
-      fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what);
+    const auto bad = [&](const std::string& what, Words kind) {
+      fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what, kind);
     };
     char* end = nullptr;
     coefficients.push_back(std::strtod(word.c_str(), &end));
-    if (*end) bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3");
+    if (*end)
+      bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3",
+          Words::kHamilFileCoefficient);
     std::size_t count = 0;
     while (words >> word) {
       if (word.size() != 1 || word[0] < '0' || word[0] > '3') {
-        bad("'" + word + "' is no Pauli code: use 0 1 2 3 for I X Y Z");
+        const bool is_number = word.find_first_not_of("0123456789-") == std::string::npos;
+        bad("'" + word + "' is no Pauli code: use 0 1 2 3 for I X Y Z",
+            is_number ? Words::kHamilFileCodeRange : Words::kHamilFileCode);
       }
       codes.push_back(word[0] - '0');
       ++count;
     }
-    if (count == 0) bad("no Pauli codes stand after the coefficient");
+    if (count == 0) bad("no Pauli codes stand after the coefficient", Words::kHamilFileSize);
     if (num_qubits == 0) num_qubits = count;
     if (count != num_qubits) {
-      bad(std::to_string(count) + " codes, but the first line has " + std::to_string(num_qubits));
+      bad(std::to_string(count) + " codes, but the first line has " + std::to_string(num_qubits),
+          Words::kHamilFileCode);
     }
   }
-  if (coefficients.empty()) fail(std::string("file ") + name + " has no terms");
+  if (coefficients.empty())
+    fail(std::string("file ") + name + " has no terms", Words::kHamilFileSize);
   PauliHamil h = make_hamil(static_cast<int>(num_qubits), static_cast<int>(coefficients.size()));
   for (std::size_t k = 0; k < coefficients.size(); ++k) {
     h.termCoeffs[k] = static_cast<qreal>(coefficients[k]);
@@ -113,10 +121,12 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
   const tilewave::circuit::PauliSum sum = pauli_sum(hamil);
   if (hamil.numQubits != op.numQubits) {
     fail("op and hamil have " + std::to_string(op.numQubits) + " and " +
-         std::to_string(hamil.numQubits) + " qubits: they must have equally many");
+             std::to_string(hamil.numQubits) + " qubits: they must have equally many",
+         Words::kHamilDiagonalSize);
   }
   for (const auto& term : sum) {
-    if (term.x) fail("hamil has an X or a Y: only sums of I and Z are diagonal");
+    if (term.x)
+      fail("hamil has an X or a Y: only sums of I and Z are diagonal", Words::kHamilNotDiagonal);
   }
   for (long long k = 0; k < op.numElemsPerChunk; ++k) {
     const auto index = static_cast<std::uint64_t>(k + op.chunkId * op.numElemsPerChunk);
@@ -133,13 +143,14 @@ void fill_diagonal(const DiagonalOp& op, const PauliHamil& hamil) {
 // Elements [first, first + count); of these the share of this process is kept.
 void set_elements(const DiagonalOp& op, long long first, const qreal* real, const qreal* imag,
                   long long count) {
-  check_pointer(op.real, "op.real");
-  check_pointer(op.imag, "op.imag");
+  check_pointer(op.real, "op.real", Words::kDiagonalNotCreated);
+  check_pointer(op.imag, "op.imag", Words::kDiagonalNotCreated);
+  const long long all = op.numElemsPerChunk * op.numChunks;
+  check_range(first, 0, all - 1, "startInd", Words::kElementIndex);
+  check_range(count, 0, all - first, "numElems",
+              count < 0 || count > all ? Words::kNumElements : Words::kElementsBeyondEnd);
   check_pointer(real, "real");
   check_pointer(imag, "imag");
-  const long long all = op.numElemsPerChunk * op.numChunks;
-  check_range(first, 0, all - 1, "startInd");
-  check_range(count, 0, all - first, "numElems");
   const long long begin = op.chunkId * op.numElemsPerChunk;
   const long long from = std::max(first, begin),
                   to = std::min(first + count, begin + op.numElemsPerChunk);
@@ -157,7 +168,7 @@ void free_rows(qreal** rows, int num_qubits) {
 
 ComplexMatrixN createComplexMatrixN(int numQubits) {
   return call(__func__, [&] {
-    check_range(numQubits, 1, 12, "numQubits");
+    check_range(numQubits, 1, 12, "numQubits", Words::kNumNewQubits);
     const std::size_t dim = std::size_t{1} << numQubits;
     const auto give_back = [numQubits](qreal** rows) { free_rows(rows, numQubits); };
     std::unique_ptr<qreal*[], decltype(give_back)> real(allocate<qreal*>(dim), give_back);
@@ -170,8 +181,8 @@ ComplexMatrixN createComplexMatrixN(int numQubits) {
 
 void destroyComplexMatrixN(ComplexMatrixN matr) {
   call(__func__, [&] {
-    check_pointer(matr.real, "matr.real");
-    check_pointer(matr.imag, "matr.imag");
+    check_pointer(matr.real, "matr.real", Words::kMatrixNotCreated);
+    check_pointer(matr.imag, "matr.imag", Words::kMatrixNotCreated);
     free_rows(matr.real, matr.numQubits);
     free_rows(matr.imag, matr.numQubits);
   });
@@ -224,15 +235,17 @@ PauliHamil createPauliHamilFromFile(char* fn) {
 
 void initPauliHamil(PauliHamil hamil, qreal* coeffs, pauliOpType* codes) {
   call(__func__, [&] {
-    check_range(hamil.numQubits, 1, tilewave::statevec::kMaxQubits, "hamil.numQubits");
-    check_range(hamil.numSumTerms, 1, std::numeric_limits<int>::max(), "hamil.numSumTerms");
+    check_range(hamil.numQubits, 1, tilewave::statevec::kMaxQubits, "hamil.numQubits",
+                Words::kHamilSize);
+    check_range(hamil.numSumTerms, 1, std::numeric_limits<int>::max(), "hamil.numSumTerms",
+                Words::kHamilSize);
     check_pointer(hamil.termCoeffs, "hamil.termCoeffs");
     check_pointer(hamil.pauliCodes, "hamil.pauliCodes");
     check_pointer(coeffs, "coeffs");
     check_pointer(codes, "codes");
     const auto count = static_cast<std::size_t>(hamil.numSumTerms) * hamil.numQubits;
     for (std::size_t k = 0; k < count; ++k) {
-      check_range(reinterpret_cast<const int*>(codes)[k], 0, 3, "a Pauli code");
+      check_pauli_code(reinterpret_cast<const int*>(codes)[k]);
     }
     std::copy_n(coeffs, hamil.numSumTerms, hamil.termCoeffs);
     std::copy_n(codes, count, hamil.pauliCodes);
@@ -244,9 +257,13 @@ void reportPauliHamil(PauliHamil hamil) {
     pauli_sum(hamil);
     if (!is_root()) return;
     for (int t = 0; t < hamil.numSumTerms; ++t) {
-      std::printf(REAL_STRING_FORMAT, hamil.termCoeffs[t]);
+      // the shortest decimal that reads back as the same number
+      char text[40] = {};
+      std::to_chars(text, text + sizeof text - 1, hamil.termCoeffs[t]);
+      std::printf("%s", text);
       for (int q = 0; q < hamil.numQubits; ++q) {
-        std::printf(" %d", static_cast<int>(hamil.pauliCodes[t * hamil.numQubits + q]));
+        std::printf("%c%d", q == 0 ? '\t' : ' ',
+                    static_cast<int>(hamil.pauliCodes[t * hamil.numQubits + q]));
       }
       std::printf("\n");
     }
@@ -301,7 +318,7 @@ void setDiagonalOpElems(DiagonalOp op, long long int startInd, qreal* real, qrea
 
 SubDiagonalOp createSubDiagonalOp(int numQubits) {
   return call(__func__, [&] {
-    check_range(numQubits, 1, 40, "numQubits");
+    check_new_qubits(numQubits, 40);
     SubDiagonalOp op{};
     op.numQubits = numQubits;
     op.numElems = 1LL << numQubits;

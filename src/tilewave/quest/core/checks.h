@@ -1,5 +1,5 @@
-// Checks of arguments. A failed one throws Error(kUsage) that names the argument, its value and
-// what it may be; the C function around it adds its own name.
+// Checks of arguments. A failed one throws InvalidCall, which names the argument, its value and
+// what it may be, and says what QuEST says of it.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +7,40 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/quest/core/quest_words.h"
 #include "tilewave/quest/core/register.h"
 
 namespace tilewave::quest {
 
-[[noreturn]] void fail(const std::string& message);
+[[noreturn]] void fail(const std::string& message, Words words = Words::kNone);
 
-inline void require(bool condition, const char* message) {
-  if (!condition) fail(message);
-}
+/// What a qubit is named as: QuEST has other words for each.
+enum class Role : std::uint8_t { kQubit, kTarget, kControl };
 
-void check_pointer(const void* pointer, const char* name);
-void check_range(long long value, long long first, long long last, const char* name);
+void check_pointer(const void* pointer, const char* name, Words words = Words::kNone);
+void check_range(long long value, long long first, long long last, const char* name,
+                 Words words = Words::kNone);
+/// The number of qubits of something new.
+void check_new_qubits(int num_qubits, int most);
 /// Every rank of the environment, and of the run, has at least one of `count` elements.
 void check_share(long long count, int env_ranks, int num_qubits, const char* what);
-void check_qubit(const Register& r, int qubit, const char* name);
+void check_qubit(const Register& r, int qubit, const char* name, Role role = Role::kTarget);
 void check_outcome(int outcome);
 void check_finite(double value, const char* name);
 void check_density(const Register& r, const char* name);
-void check_state_vector(const Register& r, const char* name);
+void check_state_vector(const Register& r, const char* name,
+                        Words words = Words::kOnlyStateVectors);
 void check_same_size(const Register& a, const Register& b, const char* what);
-void check_probability(double p, double most, const char* name);
+/// `words`: where it is a probability, but above `most`.
+void check_probability(double p, double most, const char* name, Words words = Words::kProbability);
 /// A list of distinct qubits, copied; `least` 0 allows an empty one.
 std::vector<Qubit> check_qubits(const Register& r, const int* qubits, int count, int least,
-                                const char* name);
+                                const char* name, Role role = Role::kTarget);
 void check_disjoint(std::span<const Qubit> a, std::span<const Qubit> b);
 /// Tolerance 1e-10 in double precision, 1e-4 in single.
 double tolerance(const Register& r);
-void check_unitary(const Register& r, std::span<const cplx> m, const char* name);
+void check_unitary(const Register& r, std::span<const cplx> m, const char* name,
+                   Words words = Words::kMatrixNotUnitary);
 /// The sum of K^dagger K is the identity.
 void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops);
 

@@ -65,17 +65,17 @@ bool serve(const void* address, std::size_t bytes, Access wanted) {
   Mirror* const mirror = find(address, bytes);
   if (!mirror) return false;
   if (wanted == Access::kNone) wanted = mirror->is_closed() ? Access::kRead : Access::kWrite;
-  std::string& message = last_message();  // a handler may keep it
+  const char* message = nullptr;
   try {
     t_serving = true;
     mirror->open(wanted);
     t_serving = false;
     return true;
-  } catch (const std::exception& e) {
+  } catch (const std::exception&) {
     t_serving = false;
-    message = std::string("stateVec: ") + e.what();
+    message = describe_error();
   }
-  invalidQuESTInputError(message.c_str(), "stateVec");
+  invalidQuESTInputError(message, "stateVec");
   return false;
 }
 

@@ -104,6 +104,7 @@ Register::Register(int num_qubits, bool is_density, statevec::Precision precisio
       state_(make_state(num_state_qubits(), precision)),
       pending_(empty_circuit(num_state_qubits())),
       is_divided_(divides(num_state_qubits())),
+      shard_qubits_(static_cast<std::size_t>(num_state_qubits() - state_->cost_model().shard_bits)),
       id_(next_id()),
       mirror_(share_shown().count, precision == statevec::Precision::kDouble ? 8 : 4,
               [this](void* real, void* imag) { copy_to_arrays(real, imag); }),
@@ -129,6 +130,7 @@ void Register::changed() {
 // Nothing waits while the arrays are open, and the state is as they show it.
 void Register::upload() {
   forget_answers();
+  log_.comment("amplitudes are written to stateVec here");
   const statevec::State::Range shown = share_shown();
   const void *real = mirror_.real(), *imag = mirror_.imag();
   const bool is_double = precision_ == statevec::Precision::kDouble;
@@ -182,8 +184,13 @@ void Register::restart() {
 void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targets,
                     std::span<const double> params, Sides sides) {
   changed();
-  pending_.add_controlled_gate(gate, controls.qubits, controls.values, targets, params);
   if (log_.is_recording()) log_.gate(gate, controls.qubits, controls.values, targets, params);
+  // what changes more qubits at once than a rank has is a matrix like others
+  if (targets.size() > shard_qubits_ && gate != GateId::kSwap) {
+    append_sides(controls, targets, circuit::gate_matrix(gate, params), sides);
+    return;
+  }
+  pending_.add_controlled_gate(gate, controls.qubits, controls.values, targets, params);
   if (is_density_ && sides == Sides::kBoth) {
     circuit::add_column_gate(pending_, static_cast<std::uint32_t>(num_qubits_), gate,
                              controls.qubits, controls.values, targets, params);
@@ -193,6 +200,10 @@ void Register::gate(GateId gate, Controls controls, std::span<const Qubit> targe
 
 void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
                              std::vector<cplx> m) {
+  if (targets.size() > shard_qubits_) {
+    apply_gathered(controls, targets, m);
+    return;
+  }
   if (targets.size() > statevec::kMaxTargets) {
     apply_wide(controls, targets, m);
     return;
@@ -205,7 +216,18 @@ void Register::append_matrix(Controls controls, std::span<const Qubit> targets,
 void Register::matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
                       Sides sides) {
   changed();
-  if (log_.is_recording()) log_.matrix(controls.qubits, controls.values, targets, m);
+  if (log_.is_recording()) {
+    if (is_density_ && sides == Sides::kLeft) {
+      log_.comment("a matrix from the left alone stands here: OpenQASM 2 has none");
+    } else {
+      log_.matrix(controls.qubits, controls.values, targets, m);
+    }
+  }
+  append_sides(controls, targets, std::move(m), sides);
+}
+
+void Register::append_sides(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
+                            Sides sides) {
   if (is_density_ && sides == Sides::kBoth) {
     const auto n = static_cast<std::uint32_t>(num_qubits_);
     append_matrix({circuit::column_qubits(controls.qubits, n), controls.values},
@@ -216,7 +238,7 @@ void Register::matrix(Controls controls, std::span<const Qubit> targets, std::ve
 
 void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s) {
   changed();
-  if (targets.size() <= 2) {
+  if (targets.size() <= 2 && 2 * targets.size() <= shard_qubits_) {
     pending_bytes_ += s.size() * sizeof(cplx);
     circuit::add_superoperator(pending_, static_cast<std::uint32_t>(num_qubits_), targets,
                                std::move(s));
@@ -226,6 +248,35 @@ void Register::superoperator(std::span<const Qubit> targets, std::vector<cplx> s
   std::vector<Qubit> both(targets.begin(), targets.end());
   for (Qubit q : targets) both.push_back(q + static_cast<Qubit>(num_qubits_));
   append_matrix({}, both, std::move(s));
+}
+
+// Matrices on more qubits than a rank's share has: all ranks work on all amplitudes, which are few
+// then.
+void Register::apply_gathered(Controls controls, std::span<const Qubit> targets,
+                              const std::vector<cplx>& m) {
+  std::vector<cplx> all = all_amplitudes();
+  std::uint64_t mask = 0, wanted = 0, changes = 0;
+  for (std::size_t k = 0; k < controls.qubits.size(); ++k) {
+    mask |= bit(static_cast<int>(controls.qubits[k]));
+    wanted |= (controls.values >> k & 1) << controls.qubits[k];
+  }
+  const std::size_t dim = std::size_t{1} << targets.size();
+  std::vector<std::uint64_t> offset(dim, 0);
+  for (std::size_t k = 0; k < dim; ++k) {
+    for_each_bit(k, [&](int t) { offset[k] |= bit(static_cast<int>(targets[t])); });
+    changes |= offset[k];
+  }
+  std::vector<cplx> in(dim);
+  for (std::uint64_t base = 0; base < all.size(); ++base) {
+    if (base & changes || (base & mask) != wanted) continue;
+    for (std::size_t k = 0; k < dim; ++k) in[k] = all[base | offset[k]];
+    for (std::size_t row = 0; row < dim; ++row) {
+      cplx sum = 0;
+      for (std::size_t k = 0; k < dim; ++k) sum += m[row * dim + k] * in[k];
+      all[base | offset[row]] = sum;
+    }
+  }
+  assign(0, all.size(), [&](std::uint64_t k) { return all[k]; });
 }
 
 // Matrices on more qubits than the planner takes: the targets are swapped to the lowest qubits,

@@ -125,8 +125,12 @@ class Register {
   void flush();
   void limit_pending();
   void copy_to_arrays(void* real, void* imag);
+  void append_sides(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m,
+                    Sides sides);
   void append_matrix(Controls controls, std::span<const Qubit> targets, std::vector<cplx> m);
   void apply_wide(Controls controls, std::span<const Qubit> targets, const std::vector<cplx>& m);
+  void apply_gathered(Controls controls, std::span<const Qubit> targets,
+                      const std::vector<cplx>& m);
   void restart();
   void drop_pending();
 
@@ -144,6 +148,7 @@ class Register {
   std::vector<cplx> window_;  // amplitudes from window_first_ on
   std::uint64_t window_first_ = 0, last_asked_ = ~std::uint64_t{0} - 1;
   bool is_divided_ = false;
+  std::size_t shard_qubits_ = 0;      // of what a rank or device holds
   bool is_synced_ = false;            // arrays can be filled without other processes
   std::uint64_t id_ = 0, calls_ = 0;  // the same on all processes
   bool wrote_ = false;                // this process wrote to its arrays since the last meeting

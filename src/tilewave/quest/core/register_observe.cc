@@ -29,7 +29,7 @@ void Register::meet() {
   const auto& ranks = processes();
   if (!ranks) return;
   Note mine;
-  std::snprintf(mine.call, sizeof mine.call, "%s", current_call());
+  std::snprintf(mine.call, sizeof mine.call, "%s", current_call);
   mine.id = id_;
   mine.calls = calls_;
   mine.wrote = wrote_;
@@ -125,7 +125,7 @@ void Register::for_each_shown(const std::function<void(std::uint64_t, std::span<
 // to come along: all bring all their registers up to date, in the same order, as syncQuESTEnv does.
 void Register::copy_to_arrays(void* real, void* imag) {
   if (processes() && !is_synced_) {
-    current_call() = "stateVec";
+    current_call = "stateVec";
     for_each_register([](Register& r) { r.sync(); });
   } else {
     sync();

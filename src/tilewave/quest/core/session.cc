@@ -6,9 +6,12 @@
 #include <bit>
 #include <cstdlib>
 #include <exception>
+#include <new>
+#include <string>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/quest/core/quest_words.h"
 #include "tilewave/quest/core/settings.h"
 #include "tilewave/runtime/threads.h"
 
@@ -80,14 +83,18 @@ void close_environment() {
   if (g_open > 0) --g_open;
 }
 
-const char*& current_call() {
-  thread_local const char* name = "the first call";
-  return name;
-}
-
-std::string& last_message() {
+const char* describe_error() {
   thread_local std::string text;
-  return text;
+  try {
+    throw;
+  } catch (const InvalidCall& e) {
+    text = wants_quest_words() && e.words != Words::kNone ? quest_words(e.words) : e.what();
+  } catch (const std::bad_alloc&) {
+    text = "out of memory: use fewer qubits or free registers";
+  } catch (const std::exception& e) {
+    text = e.what();
+  }
+  return text.c_str();
 }
 
 }  // namespace tilewave::quest

@@ -30,9 +30,10 @@ void open_environment();
 void close_environment();
 
 /// The function of the API that is being called, for messages; set by the functions themselves.
-const char*& current_call();
-/// What the last invalid call on this thread was told: handlers may keep the pointer until the
-/// next.
-std::string& last_message();
+inline thread_local constinit const char* current_call = "the first call";
+/// What the exception that is being handled says of an invalid call, without the function's name;
+/// as QuEST says it where the environment asks for that. On this thread the text stays until the
+/// next: handlers may keep or throw it.
+const char* describe_error();
 
 }  // namespace tilewave::quest

@@ -41,6 +41,12 @@ const Settings& settings() {
     Settings s;
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device) s.device = device;
     check_device(s.device);
+    if (const char* words = std::getenv("TILEWAVE_MESSAGES");
+        words && *words && words != std::string("quest") && words != std::string("tilewave")) {
+      throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") + words +
+                                        "': use tilewave, or quest for error messages in the words "
+                                        "of QuEST 3");
+    }
     read_number("TILEWAVE_THREADS", 1, 4096, s.num_threads);
     read_number("TILEWAVE_RANKS", 1, 1024, s.num_ranks);
     read_number("TILEWAVE_SHARE_FROM", 1, 30, s.share_from);

@@ -41,10 +41,12 @@ void apply_order(Register& r, const circuit::PauliSum& sum, double time, int ord
 
 }  // namespace
 
+void check_pauli_code(int code) { check_range(code, 0, 3, "a Pauli code", Words::kPauliCode); }
+
 circuit::PauliTerm pauli_term(const int* codes, std::span<const Qubit> targets) {
   circuit::PauliTerm term;
   for (std::size_t k = 0; k < targets.size(); ++k) {
-    check_range(codes[k], 0, 3, "a Pauli code");
+    check_pauli_code(codes[k]);
     const std::uint64_t b = std::uint64_t{1} << targets[k];
     if (codes[k] == 1 || codes[k] == 2) term.x |= b;
     if (codes[k] == 2 || codes[k] == 3) term.z |= b;

@@ -9,6 +9,7 @@
 
 namespace tilewave::quest {
 
+void check_pauli_code(int code);
 /// A string from codes 0 1 2 3 (I X Y Z), one a qubit of `targets`; other codes are refused.
 circuit::PauliTerm pauli_term(const int* codes, std::span<const Qubit> targets);
 /// The same for qubits 0 .. num_qubits - 1.

@@ -136,7 +136,8 @@ void syncQuESTEnv(QuESTEnv env);
 int syncQuESTSuccess(int successCode);
 /* Prints device, threads and precision. */
 void reportQuESTEnv(QuESTEnv env);
-/* Writes the same in one line of at most 199 characters. */
+/* Writes the same as words "key=value" with a space between them, at most 199 characters: CUDA,
+ * OpenMP, MPI, threads and ranks as QuEST does, then device and precision. */
 void getEnvironmentString(QuESTEnv env, char str[200]);
 /* Seeds the random numbers from the time and the process id. */
 void seedQuESTDefault(QuESTEnv* env);
@@ -144,9 +145,10 @@ void seedQuESTDefault(QuESTEnv* env);
 void seedQuEST(QuESTEnv* env, unsigned long int* seedArray, int numSeeds);
 /* The keys in use; the array belongs to env. */
 void getQuESTSeeds(QuESTEnv env, unsigned long int** seeds, int* numSeeds);
-/* Called for every invalid call; the default prints the message and exits with status 1. Define
- * your own to override it: if it returns, the call has done nothing (and returns zeros); it may
- * also throw a C++ exception. */
+/* Called for every invalid call with what is wrong and the function's name; the default prints both
+ * and exits with status 1. Define your own to override it: if it returns, the call has done nothing
+ * (and returns zeros); it may also throw a C++ exception. With TILEWAVE_MESSAGES=quest in the
+ * environment the message is QuEST's. */
 void invalidQuESTInputError(const char* errMsg, const char* errFunc);
 
 /* ---- registers ---- */
@@ -392,7 +394,8 @@ void applyPauliSum(Qureg inQureg, enum pauliOpType* allPauliCodes, qreal* termCo
 void applyPauliHamil(Qureg inQureg, PauliHamil hamil, Qureg outQureg);
 /* exp(-i time H) by Suzuki's product formula of order 1 or an even order, in reps steps. */
 void applyTrotterCircuit(Qureg qureg, PauliHamil hamil, qreal time, int order, int reps);
-/* Projects a qubit on an outcome without renormalising, on both sides. */
+/* Projects a qubit on an outcome without renormalising, on both sides; where that outcome cannot be
+ * every amplitude becomes zero. */
 void applyProjector(Qureg qureg, int qubit, int outcome);
 /* The quantum Fourier transform of all qubits: |x> -> sum_y e^{2 pi i xy / 2^n} |y> / sqrt 2^n. */
 void applyFullQFT(Qureg qureg);
@@ -540,7 +543,8 @@ void reportState(Qureg qureg);
 void reportStateToScreen(Qureg qureg, QuESTEnv env, int reportRank);
 /* Prints the size of a register. */
 void reportQuregParams(Qureg qureg);
-/* Prints a Hamiltonian as createPauliHamilFromFile reads it. */
+/* Prints a Hamiltonian as createPauliHamilFromFile reads it, every coefficient with the digits that
+ * give it back exactly. */
 void reportPauliHamil(PauliHamil hamil);
 /* Makes the state what stateVec.real and imag hold. */
 void copyStateToGPU(Qureg qureg);

@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "tilewave/stabilizer/noise.h"
 
 namespace tilewave::stabilizer {
 
@@ -62,6 +65,58 @@ class EventDraws {
   alignas(64) std::uint64_t trial_[2 * kItems + 16];
   alignas(64) std::uint32_t event_unit_[2 * kItems + 16];
   alignas(64) std::uint32_t bits_[2 * kItems + 16];
+};
+
+/// The same for a list of sites: its streams are those of noise.h's RareSites.
+struct SiteStreams {
+  std::uint32_t key0 = 0, key1 = 0;
+  std::uint64_t first_unit = 0, tick = 0;
+  std::uint32_t units = 0;
+  std::span<const SiteStream> streams;
+  const double* ends = nullptr;  ///< of the first site of the program
+  const SiteRate* rates = nullptr;
+};
+
+class SiteDraws {
+ public:
+  static constexpr std::uint32_t kItems = 256;
+
+  explicit SiteDraws(const SiteStreams& streams)
+      : s_(streams), num_items_(std::uint64_t{streams.streams.size()} * streams.units) {}
+
+  bool next() {
+    while (true) {
+      if (active_ == 0 && !refill()) return false;
+      count_ = pass();
+      ++draw_;
+      if (count_ > 0) return true;
+    }
+  }
+
+  std::size_t size() const { return count_; }
+  std::uint32_t site(std::size_t k) const { return site_[k]; }  ///< of the program
+  std::uint32_t bit(std::size_t k) const { return bit_[k]; }
+  std::uint32_t unit(std::size_t k) const { return event_unit_[k]; }
+  std::uint32_t bits(std::size_t k) const { return bits_[k]; }
+
+ private:
+  bool refill();
+  std::size_t pass();
+  std::size_t pass_plain();
+  std::size_t pass_avx512();
+
+  SiteStreams s_;
+  std::uint64_t num_items_, first_item_ = 0;
+  std::uint32_t active_ = 0, draw_ = 0;
+  std::size_t count_ = 0;
+  alignas(64) std::uint32_t unit_[kItems + 16];
+  alignas(64) std::uint32_t stream_[kItems + 16];
+  alignas(64) double at_[kItems + 16];
+  alignas(64) double total_[kItems + 16];  // of the item's stream
+  std::uint32_t site_[2 * kItems + 16];
+  std::uint32_t event_unit_[2 * kItems + 16];
+  std::uint32_t bit_[2 * kItems + 16];
+  std::uint32_t bits_[2 * kItems + 16];
 };
 
 }  // namespace tilewave::stabilizer

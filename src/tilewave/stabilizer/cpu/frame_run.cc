@@ -106,13 +106,17 @@ template <Pauli P>
 // Multiplies the Pauli (bit 0: X, bit 1: Z of the logical error; axes say how they are stored) into
 // one shot, without branches: which Pauli it is cannot be foreseen.
 // `frames` and `units` are copies: the compiler must assume that a store changes members of Batch.
+[[gnu::always_inline]] inline void flip(std::uint32_t* frames, std::size_t units,
+                                        std::uint32_t slot, std::uint32_t stored,
+                                        std::uint32_t unit, std::uint32_t bit) {
+  std::uint32_t* x = frames + 2 * slot * units + unit;
+  x[0] ^= bit & (0u - (stored & 1));
+  x[units] ^= bit & (0u - (stored >> 1));
+}
 [[gnu::always_inline]] inline void hit(std::uint32_t* frames, std::size_t units,
                                        std::uint32_t target, std::uint32_t xz, std::uint32_t unit,
                                        std::uint32_t bit) {
-  const std::uint32_t stored = stored_xz(target, xz);
-  std::uint32_t* x = frames + 2 * slot_of(target) * units + unit;
-  x[0] ^= bit & (0u - (stored & 1));
-  x[units] ^= bit & (0u - (stored >> 1));
+  flip(frames, units, slot_of(target), stored_xz(target, xz), unit, bit);
 }
 
 [[gnu::always_inline]] inline NoiseStreams streams_of(const Batch& b, const FrameOp& op) {
@@ -166,6 +170,50 @@ template <Pauli P>
           row[events.unit(k)] ^= events.bit(k);
         }
         break;
+      }
+    }
+  }
+}
+
+[[gnu::always_inline]] inline void sites(Batch& b, const FrameOp& op) {
+  const FrameProgram& p = b.program;
+  SiteDraws events({b.key0, b.key1, b.first_unit, b.tick, b.units,
+                    std::span(p.site_streams).subspan(op.channel, op.ticks), p.site_ends.data(),
+                    p.site_rates.data()});
+  auto* const frames = reinterpret_cast<std::uint32_t*>(b.frames);
+  const std::size_t units = b.units;
+  const std::uint32_t* const operands = p.operands.data();
+  const auto flip_record = [&](std::uint32_t lookback, std::uint32_t unit, std::uint32_t bit) {
+    reinterpret_cast<std::uint32_t*>(b.back(lookback))[unit] ^= bit;
+  };
+  while (events.next()) {
+    for (std::size_t k = 0; k < events.size(); ++k) {
+      const FrameSite& site = p.sites[events.site(k)];
+      const std::uint32_t* t = operands + site.first;
+      const std::uint32_t unit = events.unit(k), bit = events.bit(k);
+      const std::uint32_t branch = branch_of(p.site_channels[site.channel], events.bits(k));
+      switch (site.kind) {
+        case SiteKind::kPauli1:
+          hit(frames, units, t[0], xz_of(branch + 1), unit, bit);
+          break;
+        case SiteKind::kPauli2:
+          hit(frames, units, t[0], xz_of((branch + 1) >> 2), unit, bit);
+          hit(frames, units, t[1], xz_of((branch + 1) & 3), unit, bit);
+          break;
+        case SiteKind::kRecord:
+          flip_record(t[0], unit, bit);
+          break;
+        case SiteKind::kHerald:
+          flip_record(t[0], unit, bit);
+          hit(frames, units, t[1], xz_of(branch), unit, bit);
+          break;
+        case SiteKind::kProduct: {
+          const std::uint32_t* factors = factors_of(t, branch);
+          for (std::uint32_t f = 1; f <= factors[0]; ++f) {
+            flip(frames, units, slot_of(factors[f]), xz_of((factors[f] >> 28) & 3), unit, bit);
+          }
+          break;
+        }
       }
     }
   }
@@ -257,6 +305,7 @@ struct Machine {
     stabilizer::observe<P>(b, targets(op));
   }
   [[gnu::always_inline]] void noise(const FrameOp& op) { stabilizer::noise(b, op); }
+  [[gnu::always_inline]] void sites(const FrameOp& op) { stabilizer::sites(b, op); }
   [[gnu::always_inline]] void correlated(const FrameOp& op) {
     stabilizer::correlated(b, op, scratch);
   }

@@ -12,8 +12,8 @@ namespace tilewave::stabilizer {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;
-constexpr std::size_t kChunk =
-    1024;  // random words made at a time; they stay in the first-level cache
+// Random words made at a time; they stay in the first-level cache.
+constexpr std::size_t kChunk = 1024;
 
 // words[2 i], words[2 i + 1]: the two halves of Philox block first + i.
 [[gnu::always_inline]] inline void random_words_plain(const UnitStream& s, std::uint32_t first,

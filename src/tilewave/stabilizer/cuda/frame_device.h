@@ -22,21 +22,23 @@ struct alignas(16) DeviceOp {
   std::uint8_t lookbacks = 0;  ///< detectors: all have so many, one list behind the other; or 0
 };
 
-/// A random stream of a noise operation, see NoiseStreams.
+/// A random stream of a noise operation, see NoiseStreams; of a list of sites, see SiteStream.
 struct DrawStream {
-  double inv_log;
-  std::uint32_t trials;
+  double inv_log;        ///< what a logarithm is multiplied with: -1 for sites
+  double total;          ///< sites: the length of their line
+  std::uint32_t trials;  ///< or number of sites
   std::uint32_t tick;    ///< behind that of the window's start
-  std::uint32_t target;  ///< the first
+  std::uint32_t target;  ///< the first, of the operation
   std::uint32_t events;
-  std::uint32_t channel;
+  std::uint32_t channel;  ///< sites: the first, of the program
   std::uint16_t list, room;
+  std::uint32_t sites;  ///< whether it is of sites
 };
 struct DrawWindow {
   std::uint32_t first_stream, num_streams, num_lists;
 };
 
-/// An event in a list: target | shot << 18 | branch << 23 | lane << 27.
+/// An event in a list: target (or site of the operation) | shot << 18 | branch << 23 | lane << 27.
 constexpr std::uint32_t kMostListTargets = 1u << 18;
 
 struct FrameView {
@@ -48,6 +50,11 @@ struct FrameView {
       detector_at;  // of detector operations without `lookbacks`: where lists start
   const DrawStream* streams;
   const DrawWindow* windows;
+  const FrameSite* sites;
+  const double* site_ends;
+  const SiteRate* site_rates;
+  const SiteStream* site_streams;
+  const FrameChannel* site_channels;
   std::uint32_t num_ops, num_slots, log_lanes, list_room;
   std::uint64_t ring, num_detectors, num_rows, num_units;
 };

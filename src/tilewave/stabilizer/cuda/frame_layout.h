@@ -37,7 +37,7 @@ class FrameLayout {
   static bool is_loop(FrameCode c) { return c == FrameCode::kLoop || c == FrameCode::kLoopEnd; }
   static bool is_noise(FrameCode c) {
     return c == FrameCode::kPauli1 || c == FrameCode::kPauli2 || c == FrameCode::kHerald ||
-           c == FrameCode::kRecordFlip;
+           c == FrameCode::kRecordFlip || c == FrameCode::kSites;
   }
 
   void add(const FrameOp& op) {
@@ -169,6 +169,9 @@ class FrameLayout {
       case FrameCode::kRecordFlip:
         records(Touch::kXor);
         break;
+      case FrameCode::kSites:
+        free = touch_sites(op);
+        break;
       case FrameCode::kPad:
         records(Touch::kWrite);
         break;
@@ -192,6 +195,38 @@ class FrameLayout {
     return free;
   }
 
+  bool touch_sites(const FrameOp& op) {
+    bool free = true;
+    const auto slot = [&](std::uint32_t target) {
+      free &= touch(slots_[target & 0xFFFFFFFu], Touch::kXor);
+    };
+    for (std::uint32_t k = op.first; k < op.first + op.count; ++k) {
+      const FrameSite& site = p_.sites[k];
+      const std::uint32_t* t = p_.operands.data() + site.first;
+      switch (site.kind) {
+        case SiteKind::kPauli2:
+          slot(t[1]);
+          [[fallthrough]];
+        case SiteKind::kPauli1:
+          slot(t[0]);
+          break;
+        case SiteKind::kHerald:
+          slot(t[1]);
+          [[fallthrough]];
+        case SiteKind::kRecord:
+          free &= touch(records_, Touch::kXor);
+          break;
+        case SiteKind::kProduct:
+          for (std::uint32_t b = 0; b < p_.site_channels[site.channel].num_branches; ++b) {
+            for (std::uint32_t f = 1; f <= t[0]; ++f) slot(t[f]);
+            t += 1 + t[0];
+          }
+          break;
+      }
+    }
+    return free;
+  }
+
   void place_windows() {
     bool open = false;
     std::uint32_t used = 0, tick = 0;
@@ -210,10 +245,16 @@ class FrameLayout {
         d.events = used, d.room = static_cast<std::uint16_t>(room);
         d.list = static_cast<std::uint16_t>(w.num_lists++);
         for (std::uint32_t k = 0; k < d.op.ticks; ++k) {
-          const std::uint32_t first = k * d.op.segment;
-          streams.push_back({p_.channels[d.op.channel].inv_log,
-                             std::min(d.op.segment, d.op.count - first) * 32, tick + k, first, used,
-                             d.op.channel, d.list, d.room});
+          if (d.op.code == FrameCode::kSites) {
+            const SiteStream& s = p_.site_streams[d.op.channel + k];
+            streams.push_back({-1, s.total, s.count, tick + k, s.first - d.op.first, used, s.first,
+                               d.list, d.room, 1});
+          } else {
+            const std::uint32_t first = k * d.op.segment;
+            streams.push_back({p_.channels[d.op.channel].inv_log, 0,
+                               std::min(d.op.segment, d.op.count - first) * 32, tick + k, first,
+                               used, d.op.channel, d.list, d.room, 0});
+          }
           ++w.num_streams;
         }
         used += room;
@@ -225,7 +266,13 @@ class FrameLayout {
   // Events to keep room for; 0: the operation draws for itself.
   std::uint32_t room_of(const FrameOp& op) const {
     if (op.count >= kMostListTargets || op.ticks == 0) return 0;
-    const double mean = 32.0 * lanes_ * op.count * p_.channels[op.channel].probability;
+    double mean = 0;
+    if (op.code == FrameCode::kSites) {
+      for (std::uint32_t k = 0; k < op.ticks; ++k)
+        mean += lanes_ * p_.site_streams[op.channel + k].total;
+    } else {
+      mean = 32.0 * lanes_ * op.count * p_.channels[op.channel].probability;
+    }
     const double room = std::ceil(mean + 6 * std::sqrt(mean) + 8);
     return room <= std::min(65000u, most_events_) ? static_cast<std::uint32_t>(room) : 0;
   }

@@ -140,11 +140,14 @@ struct Machine {
   }
 
   // Two events may meet in a word.
-  __device__ void hit(std::uint32_t target, std::uint32_t xz, std::uint32_t bit,
-                      std::uint32_t in_lane) {
-    const std::uint32_t slot = slot_of(target), stored = stored_xz(target, xz);
+  __device__ void flip(std::uint32_t slot, std::uint32_t stored, std::uint32_t bit,
+                       std::uint32_t in_lane) {
     if (stored & 1) atomicXor(row(Index{2} * slot, in_lane), bit);
     if (stored & 2) atomicXor(row(Index{2} * slot + 1, in_lane), bit);
+  }
+  __device__ void hit(std::uint32_t target, std::uint32_t xz, std::uint32_t bit,
+                      std::uint32_t in_lane) {
+    flip(slot_of(target), stored_xz(target, xz), bit, in_lane);
   }
   __device__ void event(const FrameOp& op, std::uint32_t first_record, std::uint32_t target,
                         std::uint32_t branch, std::uint32_t bit, std::uint32_t in_lane) {
@@ -197,12 +200,63 @@ struct Machine {
     }
   }
 
+  __device__ void site_event(const FrameSite& site, std::uint32_t branch, std::uint32_t bit,
+                             std::uint32_t in_lane) {
+    const std::uint32_t* t = v.operands + site.first;
+    switch (site.kind) {
+      case SiteKind::kPauli1:
+        return hit(read(t), xz_of(branch + 1), bit, in_lane);
+      case SiteKind::kPauli2:
+        hit(read(t), xz_of((branch + 1) >> 2), bit, in_lane);
+        return hit(read(t + 1), xz_of((branch + 1) & 3), bit, in_lane);
+      case SiteKind::kHerald:
+        hit(read(t + 1), xz_of(branch), bit, in_lane);
+        [[fallthrough]];
+      case SiteKind::kRecord:
+        atomicXor(record_at(record - read(t), in_lane), bit);
+        return;
+      case SiteKind::kProduct:
+        t = factors_of(t, branch);
+        for (std::uint32_t f = 1; f <= t[0]; ++f)
+          flip(slot_of(t[f]), xz_of((t[f] >> 28) & 3), bit, in_lane);
+        return;
+    }
+  }
+
+  __device__ void sites(const FrameOp& op) {
+    if (list != kNoList) {
+      const std::uint32_t count = counts[list];
+      if (count <= list_room) {
+        for (std::uint32_t k = threadIdx.x; k < count; k += blockDim.x) {
+          const std::uint32_t e = events[list_at + k];
+          site_event(v.sites[op.first + (e & (kMostListTargets - 1))], (e >> 23) & 15,
+                     1u << ((e >> 18) & 31), e >> 27);
+        }
+        return;
+      }
+    }
+    for (std::uint32_t k = worker(); k < op.ticks; k += workers()) {
+      const SiteStream s = v.site_streams[op.channel + k];
+      RareSites draws{{key0, key1, unit + lane(), tick + k},
+                      v.site_ends + s.first,
+                      v.site_rates + s.first,
+                      s.count,
+                      s.total};
+      std::uint32_t index, shot, bits;
+      while (draws.next(&index, &shot, &bits)) {
+        const FrameSite site = v.sites[s.first + index];
+        site_event(site, branch_of(v.site_channels[site.channel], bits), 1u << shot, lane());
+      }
+    }
+  }
+
   // The events of a window into their lists.
   __device__ void draw(const DrawWindow& w) {
     for (std::uint32_t k = threadIdx.x; k < w.num_lists; k += blockDim.x) counts[k] = 0;
     __syncthreads();
     const std::uint32_t items = w.num_streams << v.log_lanes, lanes = 1u << v.log_lanes;
     std::uint32_t item = threadIdx.x, trial = 0, block = 0, drawn = 0;
+    double at = 0;  // on the line of sites
     bool active = false;
     DrawStream s;
     while (true) {
@@ -210,7 +264,7 @@ struct Machine {
         if (item >= items) break;
         s = v.streams[w.first_stream + (item >> v.log_lanes)];
         drawn = item & (lanes - 1);
-        trial = 0, block = 0, active = true;
+        trial = 0, at = 0, block = 0, active = true;
         item += blockDim.x;
       }
       const UnitStream stream{key0, key1, unit + drawn, tick + s.tick};
@@ -220,16 +274,25 @@ struct Machine {
       for (int k = 0; k < 2; ++k) gap[k] = event_gap(r.v[2 * k], r.v[2 * k + 1], s.inv_log);
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
-        active = active && gap[k] < static_cast<double>(s.trials - trial);
-        if (!active) continue;
-        trial += static_cast<std::uint32_t>(gap[k]);
+        std::uint32_t target = 0, shot = 0;
+        if (s.sites) {
+          active = active && next_site(v.site_ends + s.channel, v.site_rates + s.channel, s.trials,
+                                       s.total, gap[k], at, target, shot);
+          if (!active) continue;
+        } else {
+          active = active && gap[k] < static_cast<double>(s.trials - trial);
+          if (!active) continue;
+          trial += static_cast<std::uint32_t>(gap[k]);
+          target = trial >> 5, shot = trial & 31;
+        }
         const std::uint32_t place = atomicAdd(counts + s.list, 1u);
         if (place < s.room) {
-          const std::uint32_t branch = branch_of(v.channels[s.channel], r.v[2 * k] & 0xFFFFFFu);
-          events[s.events + place] =
-              (s.target + (trial >> 5)) | (trial & 31) << 18 | branch << 23 | drawn << 27;
+          const FrameChannel& c = s.sites ? v.site_channels[v.sites[s.channel + target].channel]
+                                          : v.channels[s.channel];
+          const std::uint32_t branch = branch_of(c, r.v[2 * k] & 0xFFFFFFu);
+          events[s.events + place] = (s.target + target) | shot << 18 | branch << 23 | drawn << 27;
         }
-        active = ++trial < s.trials;
+        if (!s.sites) active = ++trial < s.trials;
       }
     }
     __syncthreads();

@@ -90,7 +90,13 @@ Kernel kernel_for(bool spills, bool records) {
 class GpuFrame : public GpuRows {
  public:
   GpuFrame(const FrameProgram& p, const std::vector<std::uint64_t>& flips)
-      : operands_(p.operands), channels_(p.channels) {
+      : operands_(p.operands),
+        channels_(p.channels),
+        sites_(p.sites),
+        site_ends_(p.site_ends),
+        site_rates_(p.site_rates),
+        site_streams_(p.site_streams),
+        site_channels_(p.site_channels) {
     check_nesting(p);
     if (p.num_rows_out() >> 32)
       throw Error(ExitCode::kResources,
@@ -141,6 +147,11 @@ class GpuFrame : public GpuRows {
              detector_at_.get(),
              streams_.get(),
              windows_.get(),
+             sites_.get(),
+             site_ends_.get(),
+             site_rates_.get(),
+             site_streams_.get(),
+             site_channels_.get(),
              static_cast<std::uint32_t>(layout.ops.size()),
              p.num_slots,
              static_cast<std::uint32_t>(__builtin_ctz(lanes_)),
@@ -184,10 +195,11 @@ class GpuFrame : public GpuRows {
   // So many that a mean operation has one or two quads of a target for each: every warp decodes
   // every operation.
   std::uint32_t threads_for(const FrameProgram& p, std::uint32_t most) const {
-    double targets = 0;
-    for (const FrameOp& op : p.ops) targets += op.count;
-    const double wanted =
-        targets / static_cast<double>(std::max<std::size_t>(1, p.ops.size())) * (lanes_ / 4);
+    double targets = 0, ops = 0;
+    for (const FrameOp& op : p.ops) {
+      if (op.code != FrameCode::kSites) targets += op.count, ++ops;  // their events are few
+    }
+    const double wanted = targets / std::max(1.0, ops) * (lanes_ / 4);
     std::uint32_t threads = 64;
     while (threads * 2 <= most && threads * 2 < wanted) threads *= 2;
     return threads;
@@ -235,6 +247,11 @@ class GpuFrame : public GpuRows {
   DeviceBuffer<DeviceOp> ops_;
   DeviceBuffer<std::uint32_t> operands_;
   DeviceBuffer<FrameChannel> channels_;
+  DeviceBuffer<FrameSite> sites_;
+  DeviceBuffer<double> site_ends_;
+  DeviceBuffer<SiteRate> site_rates_;
+  DeviceBuffer<SiteStream> site_streams_;
+  DeviceBuffer<FrameChannel> site_channels_;
   DeviceBuffer<std::uint64_t> loops_;
   DeviceBuffer<std::uint32_t> detector_at_, flips_, bits_[2], spill_[2];
   DeviceBuffer<DrawStream> streams_;

@@ -89,9 +89,9 @@ struct RowLink {
 
 /// Lifts on different bits of the row number, one after the other: every row times its factor
 /// `before`, then for each k the lift on bits[k] by t[k] (a Hadamard gate as in LayerStep where bit
-/// k of `reflected` is 1), and times after[k]. Tables are real
-/// parts, then imaginary parts; null ones are 1. That of `before` goes over the rows of the block,
-/// those of `after` over numbers whose bit k is the row's bit bits[k].
+/// k of `reflected` is 1), and times after[k]. Tables are real parts, then imaginary parts; null
+/// ones are 1. That of `before` goes over the rows of the block, those of `after` over numbers
+/// whose bit k is the row's bit bits[k].
 template <class T>
 struct SweepStep {
   int num_bits = 0;
@@ -121,8 +121,8 @@ struct MaskedFlip {
 };
 
 /// A matrix on some row bits and some low bits. For output row i of a group of 2^r rows, element a:
-///   out[i][a] = sum over rows j, offsets d:  table[((i * 2^r + j) * num_offsets + d)][a] * in[j][a
-///   ^ offset[d]]
+///   out[i][a] = sum over rows j, offsets d:
+///               table[((i * 2^r + j) * num_offsets + d)][a] * in[j][a ^ offset[d]]
 /// A table is 64 real parts then 64 imaginary parts; with `uniform` it is one complex number.
 template <class T>
 struct DenseStep {
@@ -139,8 +139,8 @@ struct DenseStep {
 /// A matrix on one or two bits. Bits inside a vector are "lane" bits; the others, of the vector's
 /// place in its row or of the row number, are "upper" bits and choose vectors. For output vector i
 /// of the 2^u vectors of a group:
-///   out[i] = sum over vectors j, lane masks k:  c[(i * 2^u + j) * 2^l + k] * in[j] with lanes
-///   permuted by k
+///   out[i] = sum over vectors j, lane masks k:
+///            c[(i * 2^u + j) * 2^l + k] * in[j] with lanes permuted by k
 /// A coefficient is one vector of real parts, then one of imaginary parts; without lane bits one
 /// complex number.
 template <class T>

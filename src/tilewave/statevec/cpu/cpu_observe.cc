@@ -11,7 +11,9 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
+#include "tilewave/runtime/waiting.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
@@ -94,17 +96,20 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   std::vector<double> before(chunks + 1, 0.0);
   const Complex<T>* a = amps();
   const std::uint64_t num_rows = bit(rows_bits);
+  StopFlag stop;
 #pragma omp parallel num_threads(team())
   {
     std::vector<double> sums(num_rows);
 #pragma omp for schedule(static)
     for (std::uint64_t c = 0; c < chunks; ++c) {
+      if (stop.wanted()) continue;
       sum_rows(a, c << bits, row_bits, num_rows, sums.data());
       double sum = 0;
       for (const double of_row : sums) sum += of_row;
       before[c + 1] = sum;
     }
   }
+  stop.rethrow();
   for (std::uint64_t c = 0; c < chunks; ++c) before[c + 1] += before[c];
   const double norm = before[chunks];
   if (!(norm > 0) || !std::isfinite(norm)) {
@@ -115,7 +120,9 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
   std::vector<std::uint64_t> out(sorted_u.size());
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;  // chunk, first shot
   std::uint64_t chunk = 0;
+  InterruptCounter now_and_then(65536);
   for (std::uint64_t s = 0; s < sorted_u.size(); ++s) {
+    now_and_then.step();
     const double target = sorted_u[s] * norm;
     if (target >= before[chunk + 1] || runs.empty()) {
       chunk = static_cast<std::uint64_t>(
@@ -129,6 +136,7 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
     std::vector<double> sums(num_rows);
 #pragma omp for schedule(dynamic, 16)
     for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (stop.wanted()) continue;
       const auto [c, first] = runs[run];
       const std::uint64_t last = run + 1 < runs.size() ? runs[run + 1].second : sorted_u.size();
       sum_rows(a, c << bits, row_bits, num_rows, sums.data());
@@ -156,6 +164,7 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
       for (; s < last; ++s) out[s] = in_row(last_row, last_sum, sorted_u[s] * norm);
     }
   }
+  stop.rethrow();
   return out;
 }
 
@@ -248,33 +257,41 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     std::size_t m = 0;
     for (const Flips& f : masks) m += f.strings.size();
     std::vector<double> partial(groups * m, 0.0);
-#pragma omp parallel num_threads(team())
+    StopFlag stop;
     {
-      const ObserveKernels& kernels = observe_kernels();
-      std::vector<double> re(bit(bits)), im(bit(bits));
-      const auto add_chunk = [&](std::uint64_t c, const Flips& f, double* out) {
-        cross_chunk(amps() + (c << bits), amps() + ((c ^ f.x >> bits) << bits),
-                    static_cast<std::uint32_t>(f.x & low_mask(bits)), bit(bits), re.data(),
-                    im.data());
-        for (const String& s : f.strings) {
-          const double value =
-              kernels.signed_sum(s.imaginary ? im.data() : re.data(), bit(bits), s.signs, s.z_rows);
-          *out++ += std::popcount(c & s.z_high) & 1 ? -value : value;
-        }
-      };
-#pragma omp for schedule(dynamic)
-      for (std::uint64_t g = 0; g < groups; ++g) {
-        for (std::uint64_t tile = g * each; tile < (g + 1) * each; tile += bit(tile_chunk_bits)) {
-          double* out = partial.data() + g * m;
-          for (const Flips& f : masks) {
-            const std::uint64_t half_bit = std::bit_floor(f.x >> bits);
-            for (std::uint64_t c = tile; c < tile + bit(tile_chunk_bits); ++c)
-              if (!(c & half_bit)) add_chunk(c, f, out);
-            out += f.strings.size();
+      const int threads = team();
+      runtime::TeamTimer timer(threads);
+#pragma omp parallel num_threads(threads)
+      {
+        const ObserveKernels& kernels = observe_kernels();
+        std::vector<double> re(bit(bits)), im(bit(bits));
+        const auto add_chunk = [&](std::uint64_t c, const Flips& f, double* out) {
+          cross_chunk(amps() + (c << bits), amps() + ((c ^ f.x >> bits) << bits),
+                      static_cast<std::uint32_t>(f.x & low_mask(bits)), bit(bits), re.data(),
+                      im.data());
+          for (const String& s : f.strings) {
+            const double value = kernels.signed_sum(s.imaginary ? im.data() : re.data(), bit(bits),
+                                                    s.signs, s.z_rows);
+            *out++ += std::popcount(c & s.z_high) & 1 ? -value : value;
+          }
+        };
+#pragma omp for schedule(dynamic) nowait
+        for (std::uint64_t g = 0; g < groups; ++g) {
+          for (std::uint64_t tile = g * each; tile < (g + 1) * each; tile += bit(tile_chunk_bits)) {
+            if (stop.wanted()) break;
+            double* out = partial.data() + g * m;
+            for (const Flips& f : masks) {
+              const std::uint64_t half_bit = std::bit_floor(f.x >> bits);
+              for (std::uint64_t c = tile; c < tile + bit(tile_chunk_bits); ++c)
+                if (!(c & half_bit)) add_chunk(c, f, out);
+              out += f.strings.size();
+            }
           }
         }
+        timer.done(omp_get_thread_num());
       }
     }
+    stop.rethrow();
     std::size_t t = 0;
     for (const Flips& f : masks) {
       for (const String& s : f.strings) {

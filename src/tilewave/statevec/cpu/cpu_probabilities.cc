@@ -8,6 +8,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/multiversion.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/cpu_state.h"
@@ -158,6 +159,7 @@ std::vector<double> CpuState<T>::marginals() {
   const std::uint64_t groups = std::min<std::uint64_t>(chunks.count(), 256);
   constexpr int kTotal = 63, kSums = 64;  // by position, and the sum of all
   std::vector<double> ones(groups * kSums, 0.0);
+  StopFlag stop;
 #pragma omp parallel num_threads(team())
   {
     std::vector<double> p(bit(chunks.bits));
@@ -167,6 +169,7 @@ std::vector<double> CpuState<T>::marginals() {
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
       for (std::uint64_t c = 0; c < each; ++c, first = next_in(first, chunks.outside)) {
+        if (stop.wanted()) break;
         const std::uint64_t base = Address<T>::of(first), turn = chunks.turn(base);
         chunk_probabilities(chunks, amps(), base, p.data());
         double here[FreeChunks<T>::kMostBits] = {};
@@ -178,6 +181,7 @@ std::vector<double> CpuState<T>::marginals() {
       }
     }
   }
+  stop.rethrow();
   std::vector<double> column(groups);
   const auto sum_of = [&](int k) {
     for (std::uint64_t g = 0; g < groups; ++g) column[g] = ones[g * kSums + k];
@@ -234,6 +238,7 @@ std::vector<double> CpuState<T>::few_outcomes(
     for (std::uint64_t x = 0; x < bit(b); ++x) inside[bit(b) + x] = inside[x] | outcome;
   }
   std::vector<double> bins(groups << k, 0.0);
+  StopFlag stop;
 #pragma omp parallel num_threads(team())
   {
     std::vector<double> p(bit(chunks.bits));
@@ -243,6 +248,7 @@ std::vector<double> CpuState<T>::few_outcomes(
       const std::uint64_t each = chunks.count() / groups;
       std::uint64_t first = deposit_bits(g * each, chunks.outside);
       for (std::uint64_t c = 0; c < each; ++c, first = next_in(first, chunks.outside)) {
+        if (stop.wanted()) break;
         const std::uint64_t base = Address<T>::of(first);
         chunk_probabilities(chunks, amps(), base, p.data());
         const std::uint32_t outside = outcome_of(first) ^ inside[chunks.turn(base)];
@@ -250,6 +256,7 @@ std::vector<double> CpuState<T>::few_outcomes(
       }
     }
   }
+  stop.rethrow();
   std::vector<double> result(bit(k)), column(groups);
   for (std::uint64_t o = 0; o < bit(k); ++o) {
     for (std::uint64_t g = 0; g < groups; ++g) column[g] = bins[(g << k) + (o ^ flipped)];

@@ -1,7 +1,7 @@
 // What a pass costs on the CPU: the pieces of its outline, counted, times their rates.
 //
-//   seconds = traffic / bandwidth + amplitudes (sweeps sweep_s + lifts lift_s + phases phase_s +
-//   ...)
+//   seconds = traffic / bandwidth
+//             + amplitudes (sweeps sweep_s + lifts lift_s + phases phase_s + ...)
 //
 // Traffic and arithmetic add up: a thread loads a tile, works on it, and stores it. A sweep is one
 // walk over the tile in the second-level cache; the lifts and phase blocks that share it have their

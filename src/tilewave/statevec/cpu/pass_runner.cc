@@ -16,9 +16,11 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/caches.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/shares.h"
+#include "tilewave/runtime/waiting.h"
 #include "tilewave/statevec/cpu/address.h"
 #include "tilewave/statevec/cpu/addressing.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
@@ -284,6 +286,8 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
   const std::uint64_t num_tiles = bit(std::popcount(free));
   const int threads = threads_for(num_tiles, at.num_slots, num_threads);
   runtime::Shares shares(num_tiles, threads);
+  runtime::TeamTimer timer(threads);
+  StopFlag stop;
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
   {
@@ -295,8 +299,9 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
       failure = std::current_exception();
     }
 #pragma omp barrier
+    timer.ready(omp_get_thread_num());
     std::uint64_t following = num_tiles, base = 0;  // the tile after the last one, and where it is
-    while (!failure) {
+    while (!failure && !stop.wanted()) {
       const auto t = shares.take(omp_get_thread_num());
       if (!t) break;
       if (*t != following) base = deposit_bits(*t, free);
@@ -305,8 +310,10 @@ void run_tiles(const BlockKernels<T>& kernels, const PreparedPass<T>& prepared, 
       run_tile(kernels, pass, prepared, amps, base, next, w->tile.template as<T>(), w->scratch);
       base = next;
     }
+    timer.done(omp_get_thread_num());
   }
   if (failure) std::rethrow_exception(failure);
+  stop.rethrow();
 }
 
 template <class T>
@@ -316,10 +323,20 @@ void move_all(const BlockKernels<T>& kernels, const RowMoves<T>& moves, Complex<
   if (parts == 0) return;
   const int threads = threads_for(parts, kMovePartBits, num_threads);
   runtime::Shares shares(parts, threads);
-#pragma omp parallel num_threads(threads)
+  StopFlag stop;
   {
-    while (const auto part = shares.take(omp_get_thread_num())) moves.run(kernels, amps, *part);
+    runtime::TeamTimer timer(threads);
+#pragma omp parallel num_threads(threads)
+    {
+      while (!stop.wanted()) {
+        const auto part = shares.take(omp_get_thread_num());
+        if (!part) break;
+        moves.run(kernels, amps, *part);
+      }
+      timer.done(omp_get_thread_num());
+    }
   }
+  stop.rethrow();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cuda/memory.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/statevec/cuda/cuda_state.h"
 #include "tilewave/statevec/cuda/exchange_tuning.h"
 #include "tilewave/statevec/cuda/peer_swap.cuh"
@@ -42,21 +43,7 @@ class PeerTransport final : public distributed::Transport {
   std::uint64_t ring_bytes() const override { return 0; }
 
   void for_each_shard(const std::function<void(int)>& f) const override {
-    std::vector<std::exception_ptr> failures(devices_.size());
-    const auto guarded = [&](int k) {
-      try {
-        f(k);
-      } catch (...) {
-        failures[static_cast<std::size_t>(k)] = std::current_exception();
-      }
-    };
-    std::vector<std::thread> threads;
-    for (int k = 1; k < num_ranks(); ++k) threads.emplace_back(guarded, k);
-    guarded(0);
-    for (auto& thread : threads) thread.join();
-    for (const auto& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
+    runtime::run_on_threads(num_ranks(), f);
   }
   std::vector<double> gather(std::span<const double> mine, std::size_t) const override {
     return {mine.begin(), mine.end()};

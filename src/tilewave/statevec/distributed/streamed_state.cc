@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/distributed/distributed_state.h"
 #include "tilewave/statevec/distributed/host_chunks.h"
@@ -277,23 +276,9 @@ class StreamTransport final : public Transport {
 
   void for_each_shard(const std::function<void(int)>& f) const override {
     std::atomic<int> next = 0;
-    std::mutex mutex;
-    std::exception_ptr failure;
-    const auto work = [&] {
-      for (int k = next++; k < num_ranks(); k = next++) {
-        try {
-          f(k);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failure = std::current_exception();
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    for (int t = 1; t < std::min(workers_->size(), num_ranks()); ++t) threads.emplace_back(work);
-    work();
-    for (auto& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
+    runtime::run_on_threads(std::min(workers_->size(), num_ranks()), [&](int) {
+      for (int k = next++; k < num_ranks(); k = next++) f(k);
+    });
   }
   std::vector<double> gather(std::span<const double> mine, std::size_t) const override {
     return {mine.begin(), mine.end()};

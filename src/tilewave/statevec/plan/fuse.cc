@@ -9,6 +9,8 @@
 #include <cmath>
 #include <ranges>
 
+#include "tilewave/base/interrupt.h"
+
 namespace tilewave::statevec::detail {
 
 namespace {
@@ -159,7 +161,9 @@ Fused fuse_pairs(const circuit::Circuit& circuit, std::span<const Op> ops, const
     block.ops = {};
   };
 
+  InterruptCounter now_and_then(4096);
   for (const Op& op : ops) {
+    now_and_then.step();
     if (op.kind == OpKind::kBarrier) continue;
     const auto qubits = circuit.qubits(op);
     if (!is_small_gate(op)) {

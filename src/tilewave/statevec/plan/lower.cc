@@ -1,12 +1,14 @@
 // Rewriting rules. At any time the true state is  X^F . D . (M_0 x M_1 x ...) . (actions so far)
 // |start>  where F is a set of pending flips, D a phase polynomial and M_w a pending 2x2 matrix on
 // wire w. A gate U enters from the left:
-//   X, SWAP           toggle F, or rename wires: free.
-//   diagonal          joins D.
-//   1-qubit           joins M_w; if D ties w to other wires, M_w and those terms are written out
-//   first. controlled X      writes out M of its wires and the terms of D with its target, then
-//   itself; cx D cx becomes D'. controlled 2x2    = phases . controlled real rotation . phases.
-//   anything else     a matrix action.
+//   X, SWAP         toggle F, or rename wires: free.
+//   diagonal        joins D.
+//   1-qubit         joins M_w; if D ties w to other wires, M_w and those terms are written out
+//                   first.
+//   controlled X    writes out M of its wires and the terms of D with its target, then itself;
+//                   cx D cx becomes D'.
+//   controlled 2x2  = phases . controlled real rotation . phases.
+//   anything else   a matrix action.
 // Writing out a unitary M: M = c e^{ig} . diag(1, e^{ip}) . X^a . [[1,-t],[t,1]] . diag(1, e^{il})
 // with |t| <= 1; the lift is an action, e^{il} its pre-phase term, X^a moves through D into F, the
 // rest joins D. So every action but matrices is real.
@@ -20,6 +22,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/statevec/plan/fuse.h"
 #include "tilewave/statevec/plan/phase_state.h"
 
@@ -565,7 +568,9 @@ Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
   Fused fused = fuse_pairs(circuit, ops, cost);
   cancel_hadamards(fused, circuit);
   gather_parities(fused, circuit);
+  InterruptCounter now_and_then(1024);
   for (const Element& e : fused.elements) {
+    now_and_then.step();
     if (e.matrix >= 0) {
       lowering.apply_matrix({}, 0, {e.qubits, static_cast<std::size_t>(e.num_qubits)},
                             fused.matrices[e.matrix]);

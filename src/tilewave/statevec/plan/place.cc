@@ -16,6 +16,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/statevec/plan/phase_state.h"
 #include "tilewave/statevec/plan/search.h"
 
@@ -127,6 +128,7 @@ class Placer {
       std::size_t kept = first, end = first;
       // once every wire is held back nothing later can run
       for (; end < remaining.size() && (low_mask(n_) & ~changed); ++end) {
+        now_and_then_.step();
         const std::uint32_t k = remaining[end];
         const Action& a = in_.actions[k];
         if (a.kind == ActionKind::kPhase) {
@@ -281,6 +283,7 @@ class Placer {
   std::vector<int> pos_, wire_at_, home_;
   std::vector<std::size_t> returns_;  // of a wire: the next segment it is local in
   std::uint64_t known_ = 0, touched_ = 0, flips_ = 0;
+  InterruptCounter now_and_then_{1U << 14};
 };
 
 // The segments of a sharded circuit: passes over the local wires of each, an exchange between two.

@@ -50,8 +50,8 @@ struct Action {
   std::uint64_t control_value = 0;
   std::array<double, 4> m{};    ///< kLift: {t}; kRotate: row-major 2x2
   std::uint64_t pre_turns = 0;  ///< kLift
-  std::uint32_t first =
-      0;  ///< kPhase: in Plan::terms; kMatrix: in Plan::matrices (row-major, 4^k entries)
+  /// kPhase: in Plan::terms; kMatrix: in Plan::matrices (row-major, 4^k entries).
+  std::uint32_t first = 0;
   std::uint32_t count = 0;  ///< kPhase: number of terms
 
   std::uint64_t target_mask() const {
@@ -68,12 +68,12 @@ struct PhaseTerm {
 };
 
 struct Pass {
-  std::vector<std::uint8_t>
-      active;  ///< ascending positions; the row bits 0..row_bits-1 are always among them
-  std::vector<std::uint8_t>
-      dest;  ///< after the store, what was at active[i] is at dest[i] (a permutation of active)
-  std::uint64_t store_flips =
-      0;  ///< X on these positions, after the move (used to restore the identity layout)
+  /// Ascending positions; the row bits 0..row_bits-1 are always among them.
+  std::vector<std::uint8_t> active;
+  /// After the store, what was at active[i] is at dest[i] (a permutation of active).
+  std::vector<std::uint8_t> dest;
+  /// X on these positions, after the move (used to restore the identity layout).
+  std::uint64_t store_flips = 0;
   std::uint64_t known_zero_before = 0;  ///< positions known to be 0 when the pass loads
   std::uint64_t known_zero_after = 0;   ///< positions known to be 0 after its store
   std::vector<Action> actions;          ///< in order; every target is active
@@ -103,8 +103,8 @@ struct Exchange {
 /// Where each qubit lives. See the head of this file.
 struct Layout {
   std::array<std::uint8_t, 64> position{};
-  std::uint64_t flips =
-      0;  ///< over qubits: the state holds the amplitude of x at the place of x ^ flips
+  /// Over qubits: the state holds the amplitude of x at the place of x ^ flips.
+  std::uint64_t flips = 0;
 
   static Layout identity();
   /// The physical index of basis state `index` of n qubits.

@@ -21,8 +21,8 @@ namespace tilewave::statevec {
 
 namespace {
 
-constexpr int kMinExchangePosition =
-    12;  // runs of at least 2^12 amplitudes where there is a choice
+// Runs of at least 2^12 amplitudes where there is a choice.
+constexpr int kMinExchangePosition = 12;
 
 constexpr double kStep_s = 0.2e-6;  // of a search for fewer passes
 

@@ -1,11 +1,10 @@
 // From a circuit to a plan. Three stages, each a plain function over values:
 //   lower     circuit -> actions on wires: 1-qubit gates merged, X and SWAP absorbed into the
-//   layout, every unitary split into
-//             phases (pushed as late as they go) and real lifts, cx rz cx recognised, dense 2-qubit
-//             blocks where cheaper;
+//             layout, every unitary split into phases (pushed as late as they go) and real lifts,
+//             cx rz cx recognised, dense 2-qubit blocks where cheaper;
 //   schedule  actions -> passes: which wires are active in each, fewest passes first;
 //   place     passes on wires -> passes on positions, with phases grouped into blocks and the free
-//   permutation on store chosen.
+//             permutation on store chosen.
 #pragma once
 
 #include <array>
@@ -62,8 +61,8 @@ struct CostModel {
   /// with, however many a tile has; 0: such passes need a tile as others do.
   int move_positions = 0;
   int small_tile_qubits = 0;  ///< active positions of the tile that is moved fastest; 0: the same
-  bool late_phases =
-      false;  ///< phase blocks cost by their terms: each waits for its wires to change
+  /// Phase blocks cost by their terms: each waits for its wires to change.
+  bool late_phases = false;
   int search_from_qubits = 21;  ///< smaller circuits have greedy plans every time
   bool tile_programs = false;   ///< passes run as tile programs (tile/): where there is a choice
                                 ///< between plans they are priced as such
@@ -84,8 +83,8 @@ struct PlanOptions {
   Effort effort = Effort::kAuto;
   PlanMemory* memory = nullptr;  ///< null: every plan is the first of its circuit
   RewriteChoice rewrites;        ///< for tests: what is decided before any prediction
-  bool restore_layout =
-      false;  ///< end with the identity layout and no flips, at the price of further passes
+  /// End with the identity layout and no flips, at the price of further passes.
+  bool restore_layout = false;
 };
 
 /// Plans operations [first, last) of the circuit, which must be gates, matrices or barriers; their

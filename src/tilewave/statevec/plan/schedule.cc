@@ -17,6 +17,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::statevec::detail {
 
@@ -243,6 +244,7 @@ std::vector<WirePass> schedule(const std::vector<Need>& needs, const ScheduleOpt
   const int num_threads = movers > kManyMovers ? std::min(8, omp_get_max_threads()) : 1;
   std::vector<std::shared_ptr<Node>> beam = {root};
   while (true) {
+    check_interrupt();
     // Starts of every node: nothing, then the targets of the first actions that wait for nothing
     // but their targets. Growing a set is the work of planning: sets grow side by side.
     struct Task {
@@ -328,6 +330,7 @@ std::vector<WirePass> schedule_with(const std::vector<Need>& needs, const Schedu
   WirePass before;
   before.active = before.row = options.first_row;
   for (const std::uint64_t set : sets) {
+    check_interrupt();
     const bool is_narrow = std::popcount(set) <= options.narrow_tile &&
                            std::popcount(set & ~before.active) <= options.narrow_tile - row;
     const int tile = is_narrow ? options.narrow_tile : options.tile;

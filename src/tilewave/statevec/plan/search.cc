@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/statevec/plan/side_by_side.h"
 
 namespace tilewave::statevec::detail {
@@ -86,7 +87,9 @@ Graph Graph::of(const std::vector<Need>& needs, std::size_t movers) {
   const auto add_to = [](std::vector<int>& list, int m) {
     if (m >= 0 && std::find(list.begin(), list.end(), m) == list.end()) list.push_back(m);
   };
+  InterruptCounter now_and_then(1024);
   for (const Need& need : needs) {
+    now_and_then.step();
     waits_for.clear();
     for_each_bit(need.x | need.z, [&](int w) { add_to(waits_for, changer[w]); });
     if (!need.x) {
@@ -202,7 +205,9 @@ class Chain {
 
   void anneal(std::uint64_t steps, double hot, double cold) {
     const double cooling = std::pow(cold / hot, 1.0 / static_cast<double>(steps));
+    InterruptCounter now_and_then(1024);
     for (double temperature = hot; steps > 0 && !is_complete(); --steps) {
+      now_and_then.step();
       step(temperature);
       temperature *= cooling;
     }

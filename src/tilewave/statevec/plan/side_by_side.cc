@@ -6,13 +6,18 @@
 #include <exception>
 #include <mutex>
 
+#include "tilewave/base/interrupt.h"
+#include "tilewave/runtime/threads.h"
+
 namespace tilewave::statevec::detail {
 
 void side_by_side(int count, const std::function<void(int)>& f) {
   constexpr int kMostThreads = 8;
   std::exception_ptr problem;
   std::mutex mutex;
+  StopFlag stop;
   const auto run = [&](int k) {
+    const StopFlag::Scope scope(stop);
     try {
       f(k);
     } catch (...) {
@@ -24,12 +29,13 @@ void side_by_side(int count, const std::function<void(int)>& f) {
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
   } else {
-    const int num_threads = std::min(kMostThreads, omp_get_max_threads());
+    const int num_threads = std::min(kMostThreads, runtime::resolve_num_threads(0));
 #pragma omp parallel num_threads(num_threads) if (count > 1)
 #pragma omp single
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
   }
+  stop.rethrow();
   if (problem) std::rethrow_exception(problem);
 }
 

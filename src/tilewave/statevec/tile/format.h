@@ -356,8 +356,8 @@ struct PassFrame {
   std::uint64_t load_column[kMaxTileQubits]{};  ///< bytes: register bits first, then thread bits
   std::uint64_t store_column[kMaxTileQubits]{};
   std::uint64_t store_xor = 0;  ///< X on store: of the thread's part of the offset
-  std::uint64_t store_add =
-      0;  ///< of register bits: their columns are then negative, and this is their sum
+  /// Of register bits: their columns are then negative, and this is their sum.
+  std::uint64_t store_add = 0;
   /// Of the second of two blocks of a tile: bytes from the tile, and from there to where block b
   /// stores.
   std::uint64_t block_load = 0, block_move[2]{};
@@ -368,8 +368,8 @@ struct PassFrame {
   /// address of that phase, see exchange_shift().
   std::uint32_t place_column[kMaxTileQubits]{}, first_column[kMaxTileQubits]{};
   std::uint32_t first_shift[2 + 2 * kMaxTileBits]{};
-  std::uint32_t through_shared =
-      0;  ///< the tile arrives in shared memory, see loads_through_shared()
+  /// The tile arrives in shared memory, see loads_through_shared().
+  std::uint32_t through_shared = 0;
   std::uint32_t num_runs = 0;
   TileRun runs[kMaxTileRuns]{};
   ScaleKind scale_kind = ScaleKind::kOne;

@@ -214,8 +214,8 @@ std::optional<SignedPhase> signed_phase(const std::vector<LocalTerm>& terms) {
 
 }  // namespace
 
-/// The phase of one register bit. A constant one costs two multiply-adds an
-/// amplitude: with the larger part of W taken out as a real factor, one coefficient is left.
+/// The phase of one register bit. A constant one costs two multiply-adds per amplitude: with the
+/// larger part of W taken out as a real factor, one coefficient is left.
 void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
                              const std::vector<std::uint64_t>& pairs) {
   double& magnitude = magnitude_[layout_->register_slot[static_cast<std::size_t>(bit)]];

@@ -290,7 +290,8 @@ TilePass Emitter::run() {
     slots_.ops[static_cast<std::size_t>(index)].folds = false;
   Arrival arrival;
   std::vector<Phase> phases = schedule(arrival);
-  // In double precision the order of chains takes longer (docs/performance-gpu.md).
+  // In double precision the order of chains takes longer (docs/notebook,
+  // 2026-11-24-gpu-lifts-with-phases.md).
   const bool chains =
       choice_.style == LiftStyle::kChoices && shape_.precision == Precision::kSingle;
   const std::vector<SlotLayout> layouts =

@@ -6,7 +6,7 @@
 
 #include "tilewave/base/host_device.h"
 
-namespace tilewave::field {
+namespace tilewave::io {
 
 struct Half {
   std::uint16_t bits;
@@ -39,4 +39,4 @@ inline Half to_half(float value) {
   return {static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};
 }
 
-}  // namespace tilewave::field
+}  // namespace tilewave::io

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""report.py [--check]: puts the tables of the performance pages between their markers.
+
+A document holds `<!-- table: NAME -->`, a table and `<!-- end of table -->`. Each table is printed from a file of
+measurements that a bench wrote, so no number is typed twice:
+
+    peers, peers-short   docs/performance.json, by bench/peers/run.py
+    first-run            bench/baselines/cpu_first_run.json, by bench/peers/run.py without peers
+    h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
+    h200-first-run       bench/baselines/h200_first_run.json
+    h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
+
+With --check nothing is written and the exit code says whether every table is up to date.
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BASELINES = ROOT / "bench" / "baselines"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.S)
+PEERS = {"qsim": "qsim FP32", "aer_single": "Aer FP32", "quest": "QuEST FP64", "aer_double": "Aer FP64",
+         "qulacs": "Qulacs FP64"}
+
+
+def table(titles, rows):
+    """Lines of a table; each row holds a cell for each title."""
+    assert all(len(row) == len(titles) for row in rows)
+    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles),
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def digits(value):
+    """Three digits, without an exponent."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+
+
+def ms(entry):
+    return digits(1e3 * entry["median_s"])
+
+
+def machine_line(report):
+    machine = report["machine"]
+    return (f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['simd'])}; an in-place pass moves "
+            f"{machine['in_place_bytes_per_s'] / 1e9:.1f} GB/s; {report['date']}.")
+
+
+def repeat_line(report):
+    return f"Repeat with `{report['command']}`."
+
+
+def mean_row(report, peers, empty):
+    return ["geometric mean", *[""] * empty, *(f"**{report['geometric_means'][p]:.1f}x**" for p in peers)]
+
+
+def peers_table(report, short=False):
+    """Tilewave beside its peers: all columns, or the short table of the README."""
+    rows = report["circuits"]
+    peers = [p for p in PEERS if any(p in r["times"] for r in rows)]
+    versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
+    if short:
+        head = (f"{machine_line(report)} Medians of repeated runs from an arbitrary state; for the peers how many times slower "
+                f"than Tilewave they are in the same precision ({versions}).")
+        cells = [[r["circuit"], str(r["times"]["tilewave_double"]["passes"]), f"{ms(r['times']['tilewave_single'])} ms",
+                  f"{ms(r['times']['tilewave_double'])} ms",
+                  *(f"{r['ratios'][p]:.1f}x" if p in r["times"] else "-" for p in peers)] for r in rows]
+        titles = ["circuit", "passes", "Tilewave FP32", "Tilewave FP64", *(PEERS[p] for p in peers)]
+        return [head, "", repeat_line(report), "", *table(titles, [*cells, mean_row(report, peers, 3)])]
+    head = (f"{machine_line(report)} Milliseconds, medians of repeated runs; in brackets how many times slower than Tilewave in "
+            f"the same precision ({versions}).")
+    cells = []
+    for r in rows:
+        t = r["times"]
+        cells.append([r["circuit"], str(r["gates"]), f"{t['tilewave_single']['passes']} / {t['tilewave_double']['passes']}",
+                      f"**{ms(t['tilewave_single'])}**", ms(t["tilewave_single_zeros"]), f"**{ms(t['tilewave_double'])}**",
+                      ms(t["tilewave_double_zeros"]),
+                      *(f"{ms(t[p])} ({r['ratios'][p]:.1f}x)" if p in t else "-" for p in peers)])
+    titles = ["circuit", "gates", "passes FP32 / FP64", "**FP32**", "from zeros", "**FP64**", "from zeros",
+              *(PEERS[p] for p in peers)]
+    return [head, "", repeat_line(report), "", *table(titles, [*cells, mean_row(report, peers, 6)])]
+
+
+def first_run_table(report):
+    """The first run of a process beside its later runs."""
+    cells = []
+    for r in report["circuits"]:
+        row = [r["circuit"]]
+        for precision in ("single", "double"):
+            first, later = (r["times"][f"tilewave_{precision}{name}"] for name in ("_first", ""))
+            row += [f"{first['passes']} / {later['passes']}", ms(first), ms(later),
+                    f"{first['median_s'] / later['median_s']:.2f}x"]
+        cells.append(row)
+    titles = ["circuit", "FP32 passes, first / repeated", "first", "repeated", "ratio",
+              "FP64 passes, first / repeated", "first", "repeated", "ratio"]
+    return [f"{machine_line(report)} Milliseconds, medians.", "", repeat_line(report), "", *table(titles, cells)]
+
+
+def title_of(row):
+    """A circuit's name with its number of qubits."""
+    name = row["circuit"].removesuffix(".qasm")
+    return name if name.endswith(f"_{row['qubits']}") else f"{name}_{row['qubits']}"
+
+
+def by_circuit(report):
+    """{circuit: {(precision, input): row}} in the order of the file."""
+    found = {}
+    for row in report["rows"]:
+        if "circuit" in row:
+            found.setdefault(title_of(row), {})[row["precision"], row["input"]] = row
+    return found
+
+
+def gpu_table(report):
+    cells = []
+    for name, rows in by_circuit(report).items():
+        at = lambda precision, source: digits(rows[precision, source]["total_ms"])
+        cells.append([name, str(rows["double", "arbitrary"]["gates"]),
+                      " / ".join(str(rows[p, "arbitrary"]["passes"]) for p in ("single", "double")),
+                      f"**{at('single', 'arbitrary')}**", at("single", "zeros"),
+                      f"**{at('double', 'arbitrary')}**", at("double", "zeros")])
+    titles = ["circuit", "gates", "passes FP32 / FP64", "**FP32**", "from zeros", "**FP64**", "from zeros"]
+    return [f"{report['machine']}; {report['date']}. Milliseconds, medians of seven repeated runs.", "",
+            *table(titles, cells)]
+
+
+def gpu_questions_table(report):
+    found = {}
+    for row in report["rows"]:
+        if "observation" in row:
+            found.setdefault(row["observation"], {})[row["precision"]] = row
+    return table(["question", "FP32 ms", "FP64 ms"],
+                 [[name, digits(rows["single"]["ms"]), digits(rows["double"]["ms"])] for name, rows in found.items()])
+
+
+def gpu_first_run_table(report):
+    kinds = ["first_ms", "interpreted_ms", "compiled_ms"]
+    cells = [[title_of(row), *(digits(row[p][kind]) for p in ("single", "double") for kind in kinds)]
+             for row in report["rows"]]
+    titles = ["circuit", *(f"{p} {kind}" for p in ("FP32", "FP64") for kind in ("first run", "interpreted", "compiled"))]
+    return [f"{report['machine']}; {report['date']}. Milliseconds.", "", *table(titles, cells)]
+
+
+def two_gpus_table(report):
+    cells = [[title_of(r), str(r["exchanges"]), digits(r["one_ms"]), digits(r["two_ms"]),
+              f"{r['one_ms'] / r['two_ms']:.2f}x"] for r in report["rows"]]
+    return [f"{report['machine']}; {report['date']}. Milliseconds, medians of repeated runs in double precision from an arbitrary "
+            "state.", "", f"Repeat with `{report['command']}`.", "",
+            *table(["circuit", "exchanges", "one GPU", "two GPUs", "ratio"], cells)]
+
+
+def read(path):
+    return json.loads(path.read_text())
+
+
+TABLES = {
+    "peers": lambda: peers_table(read(ROOT / "docs" / "performance.json")),
+    "peers-short": lambda: peers_table(read(ROOT / "docs" / "performance.json"), short=True),
+    "first-run": lambda: first_run_table(read(BASELINES / "cpu_first_run.json")),
+    "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),
+    "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
+    "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),
+    "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),
+}
+
+
+def main():
+    check = "--check" in sys.argv[1:]
+    missing, stale = set(TABLES), 0
+    for document in DOCUMENTS:
+        text = document.read_text()
+
+        def fresh(match):
+            nonlocal stale
+            if match["name"] not in TABLES:
+                sys.exit(f"error: {document.name} asks for a table '{match['name']}': use {', '.join(TABLES)}")
+            missing.discard(match["name"])
+            body = "\n".join(TABLES[match["name"]]()) + "\n"
+            if body != match["body"]:
+                stale += 1
+                print(f"{document.relative_to(ROOT)}: the table '{match['name']}' "
+                      f"{'is not what bench/report.py prints' if check else 'is renewed'}")
+            return match[1] + body + match[4]
+
+        new = TABLE.sub(fresh, text)
+        if not check and new != text:
+            document.write_text(new)
+    for name in sorted(missing):
+        print(f"no document holds the table '{name}'")
+    print(f"{len(TABLES)} tables, {stale} {'out of date' if check else 'renewed'}")
+    return 1 if missing or (check and stale) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+// What reading and writing TIFF files share: handles with their messages, and the tags that say
+// where a raster lies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tilewave/io/raster.h"
+
+struct tiff;  // libtiff's
+
+namespace tilewave::io::detail {
+
+/// The last message of the library.
+struct TiffReport {
+  std::string message;
+};
+
+struct CloseTiff {
+  void operator()(tiff* handle) const;
+};
+using TiffHandle = std::unique_ptr<tiff, CloseTiff>;
+
+/// Null where the library cannot open it; `report` outlives the handle.
+TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report);
+
+/// Georeference, metadata and declared no-data.
+void read_place_tags(tiff* handle, RasterInfo& info);
+void write_place_tags(tiff* handle, const RasterInfo& info);
+
+}  // namespace tilewave::io::detail

@@ -1,0 +1,56 @@
+#include "tilewave/io/source_files.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
+
+namespace tilewave::io {
+namespace {
+
+constexpr int kMaxDepth = 16, kMaxIncludes = 4096;
+constexpr std::uint64_t kMaxBytes = 1ull << 30;  // of all included texts
+
+[[noreturn]] void fail(const std::string& problem) { throw Error(ExitCode::kInput, problem); }
+
+}  // namespace
+
+const TextSource& SourceFiles::start(TextSource source) {
+  check_is_text(source);
+  return sources_.emplace_back(std::move(source));
+}
+
+const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name) {
+  if (depth_ == kMaxDepth) fail("files include each other more than 16 deep");
+  if (++count_ > kMaxIncludes) {
+    fail(concat({"the program includes more than ", std::to_string(kMaxIncludes),
+                 " files: does a file include itself?"}));
+  }
+  const std::string path = path_beside(by.name, name);
+  struct stat info {};
+  if (path == "-" ||
+      (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
+    fail(concat({path, ": only a file can be included, not a device or the standard input"}));
+  }
+  std::string text = read_text_file(path);
+  bytes_ += text.size();
+  if (bytes_ > kMaxBytes) {
+    fail(concat({"the program includes more than ", in_bytes(kMaxBytes), " of text"}));
+  }
+  const TextSource& source =
+      sources_.emplace_back(TextSource{path, texts_.emplace_back(std::move(text))});
+  if (!source.text.empty()) check_is_text(source);
+  ++depth_;
+  return source;
+}
+
+const TextSource& SourceFiles::of(std::string_view place) const {
+  for (const TextSource& s : sources_) {
+    if (place.data() >= s.text.data() && place.data() <= s.text.data() + s.text.size()) return s;
+  }
+  return sources_.front();
+}
+
+}  // namespace tilewave::io

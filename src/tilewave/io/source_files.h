@@ -1,0 +1,36 @@
+// The files of one program: the one it starts with and those that it includes. Texts stay where
+// they are as long as this, so that names can be views into them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "tilewave/io/text_source.h"
+
+namespace tilewave::io {
+
+class SourceFiles {
+ public:
+  /// The first file. Throws Error(kInput) where it is no text.
+  const TextSource& start(TextSource source);
+
+  /// Reads what `name` is, looked up beside the file `by`; to be followed by leave() when its
+  /// statements are done. Throws Error(kInput), a problem without a place, for a file that cannot
+  /// be read, that is no file of its own (the standard input, a device) or where there are too
+  /// many.
+  const TextSource& enter(const TextSource& by, std::string_view name);
+  void leave() { --depth_; }
+
+  /// The file whose text `place` points into; the first one where it points elsewhere.
+  const TextSource& of(std::string_view place) const;
+
+ private:
+  std::deque<TextSource> sources_;
+  std::deque<std::string> texts_;
+  int depth_ = 0, count_ = 0;
+  std::uint64_t bytes_ = 0;  // of all included texts
+};
+
+}  // namespace tilewave::io

@@ -1,0 +1,212 @@
+// A final state that stays and answers questions, one at a time. The interpreter is free while it
+// does.
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/python/arrays-inl.h"
+#include "tilewave/python/bind.h"
+#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/run_options.h"
+#include "tilewave/python/terms-inl.h"
+#include "tilewave/simulate/make_state.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewave::python {
+namespace {
+
+class PyState {
+ public:
+  PyState() = default;
+  PyState(const PyCircuit& circuit, const simulate::Options& options) {
+    const auto shared = circuit.share();
+    const nb::gil_scoped_release release;
+    final_ = simulate::final_state(*shared, options);
+    num_qubits_ = final_.qubits.num_qubits();
+    device_ = options.device;
+    num_threads_ = options.num_threads;
+  }
+  /// f(final state) without the interpreter lock.
+  template <class F>
+  auto ask(F f) {
+    const nb::gil_scoped_release release;
+    const std::scoped_lock lock(mutex_);
+    if (!final_.state) {
+      throw Error(ExitCode::kUsage, "the amplitudes were taken away: make a new State");
+    }
+    return f(final_);
+  }
+
+  /// A state of its own with the same content.
+  explicit PyState(PyState& other) {
+    other.ask([&](simulate::FinalState& s) { final_ = {s.state->clone(), s.qubits}; });
+    num_qubits_ = other.num_qubits_;
+    device_ = other.device_;
+    num_threads_ = other.num_threads_;
+  }
+
+  nb::object take() {
+    runtime::HostBuffer memory;
+    statevec::Precision precision{};
+    ask([&](simulate::FinalState& s) {
+      precision = s.state->precision();
+      memory = simulate::take_amplitudes(s);
+      s.state.reset();
+    });
+    return amplitude_array(std::move(memory), precision, num_qubits_);
+  }
+
+  nb::tuple snapshot();
+  void restore(const nb::tuple& snapshot);
+
+  std::uint32_t num_qubits() const { return num_qubits_; }
+  void check_qubits(const std::vector<circuit::Qubit>& qubits) const {
+    for (std::size_t k = 0; k < qubits.size(); ++k) {
+      if (qubits[k] >= num_qubits_) {
+        throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[k]) +
+                                          " does not exist: the circuit has qubits 0 to " +
+                                          std::to_string(num_qubits_ - 1));
+      }
+      if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(k), qubits[k]) !=
+          qubits.begin() + static_cast<std::ptrdiff_t>(k)) {
+        throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[k]) + " is asked for twice");
+      }
+    }
+    if (qubits.size() > 24) {
+      throw Error(ExitCode::kUsage, "joint probabilities of " + std::to_string(qubits.size()) +
+                                        " qubits are too many numbers: ask for at most 24 qubits");
+    }
+  }
+  void check_index(std::uint64_t index) const {
+    if (num_qubits_ < 64 && index >> num_qubits_) {
+      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(index) +
+                                        " does not exist: a state of " +
+                                        std::to_string(num_qubits_) + " qubits has indices 0 to " +
+                                        std::to_string((std::uint64_t{1} << num_qubits_) - 1));
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  simulate::FinalState final_;
+  std::uint32_t num_qubits_ = 0;
+  std::string device_ = "cpu";
+  int num_threads_ = 0;
+};
+
+// num_qubits, qubits in the state (empty: all), precision, device, threads, amplitudes
+nb::tuple PyState::snapshot() {
+  std::vector<cplx> amplitudes;
+  bool is_double = true;
+  std::vector<circuit::Qubit> kept;
+  ask([&](simulate::FinalState& s) {
+    is_double = s.state->precision() == statevec::Precision::kDouble;
+    kept.assign(s.qubits.kept().begin(), s.qubits.kept().end());
+    amplitudes.reserve(s.state->num_amplitudes());
+    s.state->for_each_block([&](std::uint64_t, std::span<const cplx> block) {
+      amplitudes.insert(amplitudes.end(), block.begin(), block.end());
+    });
+  });
+  return nb::make_tuple(num_qubits_, kept, is_double ? "double" : "single", device_, num_threads_,
+                        own_vector<std::complex<double>>(std::move(amplitudes)));
+}
+
+void PyState::restore(const nb::tuple& t) {
+  num_qubits_ = nb::cast<std::uint32_t>(t[0]);
+  const auto kept = nb::cast<std::vector<circuit::Qubit>>(t[1]);
+  const auto precision = parse_precision(nb::cast<std::string>(t[2]));
+  device_ = nb::cast<std::string>(t[3]);
+  num_threads_ = nb::cast<int>(t[4]);
+  const auto amplitudes = nb::cast<ConstArray<std::complex<double>>>(t[5]);
+  const nb::gil_scoped_release release;
+  final_.qubits = simulate::QubitMap(num_qubits_, kept);
+  final_.state = simulate::make_state(final_.qubits.num_kept(), precision, num_threads_, device_);
+  if (amplitudes.size() != final_.state->num_amplitudes()) {
+    throw Error(ExitCode::kInput, "a state was stored with another number of amplitudes");
+  }
+  final_.state->set_amplitudes({amplitudes.data(), amplitudes.size()});
+}
+
+}  // namespace
+
+void bind_state(nb::module_& m) {
+  nb::class_<PyState> c(m, "State",
+                        "The final state of a circuit (of one shot, when it measures in the "
+                        "middle). Trailing measurements are left out.");
+  c.def(
+      "__init__",
+      [](PyState* self, const PyCircuit& circuit, const std::string& precision,
+         const std::string& device, int threads, const Seed& seed) {
+        new (self) PyState(circuit, run_options(circuit, precision, device, threads, seed));
+      },
+      "circuit"_a, "precision"_a = "double", "device"_a = "auto", "threads"_a = 0,
+      "seed"_a = nb::none());
+  c.def(
+      "__init__", [](PyState* self, PyState& other) { new (self) PyState(other); }, "other"_a);
+  c.def("__getstate__", &PyState::snapshot);
+  c.def("__setstate__", [](PyState* self, const nb::tuple& snapshot) {
+    new (self) PyState();
+    self->restore(snapshot);
+  });
+  c.def("__repr__", [](const PyState& self) {
+    return "<tilewave.State: " + std::to_string(self.num_qubits()) + " qubits>";
+  });
+  c.def_prop_ro("num_qubits", &PyState::num_qubits);
+  c.def(
+      "norm", [](PyState& self) { return self.ask([](auto& s) { return s.state->norm(); }); },
+      "The sum of |amplitude|^2, as found.");
+  c.def(
+      "marginals",
+      [](PyState& self) {
+        return own_vector<double>(self.ask([](auto& s) { return s.qubits.marginals(*s.state); }));
+      },
+      "P(qubit = 1) of every qubit.");
+  c.def(
+      "probabilities",
+      [](PyState& self, const std::optional<std::vector<circuit::Qubit>>& qubits) {
+        std::vector<circuit::Qubit> chosen;
+        if (qubits) {
+          chosen = *qubits;
+        } else {
+          for (circuit::Qubit q = 0; q < self.num_qubits(); ++q) chosen.push_back(q);
+        }
+        self.check_qubits(chosen);
+        return own_vector<double>(
+            self.ask([&](auto& s) { return s.qubits.joint_probabilities(*s.state, chosen); }));
+      },
+      "qubits"_a = nb::none(),
+      "Probabilities of the 2^k outcomes of chosen qubits (all of them when none are given); bit j "
+      "of an outcome is qubits[j].");
+  c.def(
+      "amplitudes",
+      [](PyState& self, const std::vector<std::uint64_t>& indices) {
+        for (const auto index : indices) self.check_index(index);
+        return own_vector<std::complex<double>>(
+            self.ask([&](auto& s) { return s.qubits.amplitudes(*s.state, indices); }));
+      },
+      "indices"_a, "Amplitudes of chosen basis states.");
+  c.def(
+      "_expectations",
+      [](PyState& self, const Terms& terms) {
+        const circuit::WidePauliSum sum = to_sum(terms);
+        return own_vector<double>(
+            self.ask([&](auto& s) { return s.qubits.expectations(*s.state, sum); }));
+      },
+      "terms"_a);
+  c.def("take", &PyState::take,
+        "All amplitudes as an array over the state's own memory, without a copy. The state can "
+        "then answer nothing more.");
+}
+
+}  // namespace tilewave::python

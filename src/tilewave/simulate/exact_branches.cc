@@ -1,0 +1,242 @@
+// See exact_branches.h.
+#include "tilewave/simulate/exact_branches.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/counts.h"
+#include "tilewave/simulate/density_program.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/noisy_engine.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/simulate/touched.h"
+#include "tilewave/statevec/density.h"
+
+namespace tilewave::simulate {
+namespace {
+
+using circuit::Circuit;
+using circuit::Op;
+using circuit::OpKind;
+using circuit::Qubit;
+using statevec::State;
+
+constexpr std::uint32_t kMostExactQubits = 12;
+constexpr std::uint64_t kMostSteps = 4'000'000;  // without a measurement
+
+// A history of outcomes and its probability.
+struct Path {
+  std::unique_ptr<State> state;
+  std::size_t op = 0;
+  Bits bits;
+  double weight = 1;
+};
+
+class Walker {
+ public:
+  Walker(const Program& program, const Options& options)
+      : program_(program), circuit_(*program.circuit), options_(options) {
+    work_ = circuit_;
+    work_.take_ops();
+  }
+
+  std::vector<double> run(std::unique_ptr<State> state) {
+    sums_.assign(options_.observables.size(), 0);
+    const std::uint64_t bytes = std::max<std::uint64_t>(state->memory_bytes(), 1);
+    most_waiting_ = runtime::available_host_bytes() / 5 * 4 / bytes;
+    paths_.push_back({std::move(state), 0, Bits((circuit_.num_clbits() + 63) / 64), 1});
+    while (!paths_.empty()) {
+      Path path = std::move(paths_.back());
+      paths_.pop_back();
+      walk(path);
+    }
+    return std::move(sums_);
+  }
+
+ private:
+  void walk(Path& path) {
+    std::uint64_t steps = 0;
+    while (path.op < program_.ops.size()) {
+      check_interrupt();
+      const Op& op = program_.ops[path.op++];
+      if (op.condition >= 0 &&
+          !holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], path.bits)) {
+        continue;
+      }
+      switch (op.kind) {
+        case OpKind::kMeasure:
+        case OpKind::kReset:
+          run_gates(*path.state);
+          if (!part(op, path)) return;
+          steps = 0;
+          break;
+        case OpKind::kJump:
+          if (++steps > kMostSteps) {
+            throw Error(ExitCode::kInput, "a loop goes round more than " +
+                                              std::to_string(kMostSteps) +
+                                              " times without measuring: it does not end");
+          }
+          path.op = op.first_param;
+          break;
+        case OpKind::kAssign: {
+          const circuit::Assignment& to = circuit_.assignment(op);
+          const std::uint64_t value = circuit::evaluate(to.value, path.bits);
+          for (std::uint32_t k = 0; k < to.size; ++k) {
+            set_bit(path.bits, to.first + k, value >> k & 1);
+          }
+          break;
+        }
+        case OpKind::kRuntimeGate: {
+          std::vector<double> angles;
+          for (const auto& angle : circuit_.angles(op)) {
+            angles.push_back(std::bit_cast<double>(circuit::evaluate(angle, path.bits)));
+          }
+          circuit_.append_with_angles(op, angles, work_);
+          break;
+        }
+        default:
+          work_.put_op(op);
+          work_.finish_from(work_.ops().size() - 1, op.line, -1);
+      }
+    }
+    run_gates(*path.state);
+    if (++num_ends_ > kMostOutcomes) {
+      throw Error(ExitCode::kUsage,
+                  "an exact expectation would walk through more than " +
+                      std::to_string(kMostOutcomes) +
+                      " outcomes of measurements: ask for shots, or for a precision");
+    }
+    const std::vector<double> values =
+        program_.qubits.expectations(*path.state, options_.observables);
+    const double norm = path.state->norm();
+    for (std::size_t k = 0; k < values.size(); ++k) sums_[k] += path.weight * values[k] / norm;
+  }
+
+  void run_gates(State& state) {
+    if (work_.ops().empty()) return;
+    state.apply(work_, work_.ops());
+    if (program_.has_runtime_gates) work_ = circuit_;  // their angles were written into it
+    work_.take_ops();
+  }
+
+  // Goes on with one outcome; the other, where there is one, waits. False where none is likely.
+  bool part(const Op& op, Path& path) {
+    const Qubit qubit = circuit_.targets(op)[0];
+    const std::vector<double> p = path.state->joint_probabilities({&qubit, 1});
+    const double total = p[0] + p[1];
+    if (!(total > 0) || !std::isfinite(total)) {
+      throw Error(ExitCode::kVerification,
+                  "the state has norm " + std::to_string(total) + " before a measurement");
+    }
+    const bool likely[2] = {path.weight * p[0] >= kLeastOutcome * total,
+                            path.weight * p[1] >= kLeastOutcome * total};
+    if (!likely[0] && !likely[1]) return false;
+    const auto take = [&](Path& it, int outcome) {
+      const double share = p[static_cast<std::size_t>(outcome)] / total;
+      it.weight *= share;
+      it.state->collapse(qubit, outcome, 1 / std::sqrt(share));
+      if (op.kind == OpKind::kMeasure) {
+        set_bit(it.bits, op.clbit, outcome);
+      } else if (outcome) {
+        flip(*it.state, qubit);
+      }
+    };
+    if (likely[0] && likely[1]) {
+      if (paths_.size() >= most_waiting_) {
+        throw Error(ExitCode::kResources,
+                    "the states of " + std::to_string(paths_.size() + 2) +
+                        " outcomes do not fit memory together: ask for shots, or for a precision");
+      }
+      Path other{path.state->clone(), path.op, path.bits, path.weight};
+      take(other, 1);
+      paths_.push_back(std::move(other));
+    }
+    take(path, likely[0] ? 0 : 1);
+    return true;
+  }
+
+  // A density matrix has superoperators for resets.
+  void flip(State& state, Qubit qubit) const {
+    Circuit x(circuit_.num_qubits());
+    x.add_gate(circuit::GateId::kX, {qubit});
+    state.apply(x, x.ops());
+  }
+
+  const Program& program_;
+  const Circuit& circuit_;
+  const Options& options_;
+  Circuit work_;
+  std::vector<Path> paths_;
+  std::vector<double> sums_;
+  std::uint64_t num_ends_ = 0, most_waiting_ = 0;
+};
+
+// Measurements whose bit nothing reads take the coherence and leave it at that.
+void measure_without_reading(Program& program, Circuit& storage) {
+  std::vector<bool> read(program.circuit->num_clbits());
+  for (const Op& op : program.ops) {
+    const auto mark = [&](std::uint32_t first, std::uint32_t count) {
+      std::fill_n(read.begin() + first, count, true);
+    };
+    program.circuit->for_each_read(op, mark);
+    if (op.kind == OpKind::kAssign) {
+      circuit::for_each_read(program.circuit->assignment(op).value, mark);
+    }
+  }
+  const auto projection = std::make_shared<circuit::Channel>();
+  projection->name = "measurement";
+  projection->kraus = {{1, 0, 0, 0}, {0, 0, 0, 1}};
+  storage = *program.circuit;
+  storage.take_ops();
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::kMeasure || read[op.clbit]) {
+      storage.put_op(op);
+      continue;
+    }
+    const Qubit qubit = program.circuit->targets(op)[0];
+    storage.add_channel({&qubit, 1}, projection);
+    storage.finish_from(storage.ops().size() - 1, op.line, op.condition);
+  }
+  program.circuit = &storage;
+  program.ops.assign(storage.ops().begin(), storage.ops().end());
+}
+
+}  // namespace
+
+std::vector<double> exact_expectations(const Circuit& clean, const Options& options) {
+  const runtime::ThreadLimit limit(options.num_threads);
+  const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
+  Program program = prepare(options.noise ? noisy : clean);
+  if (program.circuit->num_qubits() == 0) {
+    throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
+  }
+  Circuit of_touched, unread;
+  keep_only(program, touched_qubits(program), of_touched);
+  const std::uint32_t n = program.circuit->num_qubits();
+  const auto events = std::count_if(program.ops.begin(), program.ops.end(), [](const Op& op) {
+    return op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
+  });
+  const bool is_density =
+      program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
+  if (!is_density) {
+    return Walker(program, options)
+        .run(make_state(n, options.precision, options.num_threads, options.device));
+  }
+  measure_without_reading(program, unread);
+  DensityProgram density;
+  Options exact = options;
+  exact.engine = "density";
+  choose_noisy_engine(program, exact, 1, density);
+  return Walker(density.program, options)
+      .run(statevec::make_density_state(make_state(density.circuit.num_qubits(), options.precision,
+                                                   options.num_threads, options.device)));
+}
+
+}  // namespace tilewave::simulate

@@ -1,0 +1,299 @@
+// Error models line by line: how errors are split, loops are folded, channels become independent
+// errors, and tags are kept. Expectations by hand, or what stim 1.16 prints.
+#include "tilewave/stabilizer/error_analysis.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "tilewave/base/error.h"
+#include "tilewave/io/dem_text.h"
+#include "tilewave/io/stim_text.h"
+#include "tilewave/stabilizer/pauli_channel.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+std::string model(const std::string& circuit, const AnalysisOptions& options = {}) {
+  return io::print_dem(analyze_errors(lower(io::parse_stim(circuit)), options));
+}
+AnalysisOptions splitting() {
+  AnalysisOptions o;
+  o.decompose_errors = true;
+  o.approximate_disjoint_errors = 1;
+  return o;
+}
+AnalysisOptions folding() {
+  AnalysisOptions o;
+  o.fold_loops = true;
+  return o;
+}
+std::string refusal(const std::string& circuit, const AnalysisOptions& options) {
+  try {
+    return "accepted: " + model(circuit, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+// Errors E on qubits that have a detector each; observables behind.
+std::string errors_on(int detectors, int observables, const std::vector<std::string>& errors) {
+  std::string out, measured = "M";
+  for (const std::string& e : errors) out += "E(0.125) " + e + "\n";
+  const int n = detectors + observables;
+  for (int q = 0; q < n; ++q) measured += " " + std::to_string(q);
+  out += measured + "\n";
+  for (int q = 0; q < detectors; ++q) out += "DETECTOR rec[-" + std::to_string(n - q) + "]\n";
+  for (int q = 0; q < observables; ++q) {
+    out += "OBSERVABLE_INCLUDE(" + std::to_string(q) + ") rec[-" + std::to_string(observables - q) +
+           "]\n";
+  }
+  return out;
+}
+
+TEST(Split, a_channel_is_split_into_its_own_branches) {
+  const std::string before = "RX 0\nCX 0 1\n",
+                    behind = "\nCX 0 1\nM 1\nMX 0\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n";
+  // A Pauli by itself has no other branches; a product has none either.
+  for (const auto& [noise, want] : std::vector<std::pair<std::string, std::string>>{
+           {"DEPOLARIZE1(0.1) 0",
+            "error(0.034525331874368625) D0\nerror(0.034525331874368625) D1\n"
+            "error(0.034525331874368625) D0 ^ D1\n"},
+           {"Y_ERROR(0.125) 0", "error(0.125) D0 D1\n"},
+           {"E(0.125) Y0", "error(0.125) D0 D1\n"},
+           {"PAULI_CHANNEL_1(0, 0.125, 0) 0", "error(0.125) D0 ^ D1\n"},
+           {"HERALDED_PAULI_CHANNEL_1(0, 0, 0.125, 0) 0", "error(0.125) D0 ^ D1\n"},
+           {"Y_ERROR(0.25) 0\nPAULI_CHANNEL_1(0, 0.125, 0) 0",
+            "error(0.25) D0 D1\nerror(0.125) D0 ^ D1\n"}}) {
+    EXPECT_EQ(model(before + noise + behind, splitting()), want) << noise;
+  }
+}
+
+TEST(Split, parts_are_found_at_any_depth_and_whatever_the_numbering) {
+  struct Case {
+    int detectors, observables;
+    std::vector<std::string> errors;
+    const char* split;  // of the first error
+  };
+  for (const Case& c : std::vector<Case>{
+           {3, 0, {"X0 X1 X2", "X1 X2"}, "D1 D2 ^ D0"},
+           {3, 0, {"X0 X1 X2", "X0 X1"}, "D0 D1 ^ D2"},
+           {3, 0, {"X0 X1 X2", "X0"}, "D0 ^ D1 D2"},
+           {3, 0, {"X0 X1 X2", "X0", "X0 X1"}, "D0 D1 ^ D2"},
+           {4, 0, {"X0 X1 X2 X3", "X0 X2", "X0 X1", "X1 X3"}, "D0 D2 ^ D1 D3"},
+           {4, 0, {"X0 X1 X2 X3", "X2 X3"}, "D2 D3 ^ D0 D1"},
+           {6, 0, {"X0 X1 X2 X3 X4 X5", "X0 X2", "X4", "X5"}, "D0 D2 ^ D4 ^ D5 ^ D1 D3"},
+           // a first pair that leads nowhere
+           {6, 0, {"X0 X1 X2 X3 X4 X5", "X0 X1", "X0 X2", "X1 X3"}, "D0 D2 ^ D1 D3 ^ D4 D5"},
+           // nine parts
+           {9,
+            0,
+            {"X0 X1 X2 X3 X4 X5 X6 X7 X8", "X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"},
+            "D0 ^ D1 ^ D2 ^ D3 ^ D4 ^ D5 ^ D6 ^ D7 ^ D8"},
+           // of parts that differ in observables, those that add up
+           {4, 1, {"X0 X1 X2 X3 X4", "X0 X1", "X0 X1 X4", "X2 X3"}, "D0 D1 L0 ^ D2 D3"},
+           {4, 1, {"X0 X1 X2 X3", "X0 X1", "X0 X1 X4", "X2 X3"}, "D0 D1 ^ D2 D3"},
+           // what is left takes the observables, or the last part
+           {4, 1, {"X0 X1 X2", "X0 X1 X4"}, "D0 D1 L0 ^ D2 L0"},
+           {4, 1, {"X0 X1 X2 X4", "X0 X1", "X2"}, "D0 D1 ^ D2 L0"}}) {
+    const std::string text = model(errors_on(c.detectors, c.observables, c.errors), splitting());
+    EXPECT_NE(text.find("error(0.125) " + std::string(c.split) + "\n"), std::string::npos)
+        << c.split << " in\n"
+        << text;
+  }
+}
+
+TEST(Split, what_has_no_parts_is_refused_or_kept) {
+  const std::vector<std::string> kCases[] = {
+      {"X0 X1 X2"}, {"X0 X1 X2 X3", "X0"}, {"X0 X1 X2 X3 X4 X5", "X0 X2"}};
+  for (const auto& errors : kCases) {
+    const std::string circuit = errors_on(6, 0, errors);
+    EXPECT_NE(refusal(circuit, splitting()).find("cannot be split"), std::string::npos);
+    AnalysisOptions keep = splitting();
+    keep.ignore_decomposition_failures = true;
+    const std::string text = model(circuit, keep);
+    EXPECT_NE(text.find("error(0.125) D0 D1 D2"), std::string::npos) << text;
+    EXPECT_EQ(text.find('^'), std::string::npos) << text;
+  }
+  AnalysisOptions known = splitting();
+  known.block_remnant_edges = true;
+  EXPECT_NE(refusal(errors_on(4, 0, {"X0 X1 X2 X3", "X0 X1"}), known).find("cannot be split"),
+            std::string::npos);
+  EXPECT_EQ(model(errors_on(4, 0, {"X0 X1 X2 X3", "X0 X1", "X2 X3"}), known),
+            "error(0.125) D0 D1\nerror(0.125) D2 D3\nerror(0.125) D0 D1 ^ D2 D3\n");
+  // Many detectors without parts: an answer, not a search without end.
+  std::string many = "X0";
+  std::vector<std::string> pairs(1);
+  for (int q = 1; q < 60; ++q) many += " X" + std::to_string(q);
+  for (int q = 0; q + 1 < 40; ++q)
+    pairs.push_back("X" + std::to_string(q) + " X" + std::to_string(q + 1));
+  pairs[0] = many;
+  EXPECT_NE(refusal(errors_on(60, 0, pairs), splitting()).find("cannot be split"),
+            std::string::npos);
+}
+
+// Lines of single parts come first: the observables of an edge are those of its first line.
+TEST(Split, lines_of_several_parts_come_last) {
+  EXPECT_EQ(model(errors_on(3, 1, {"X0 X1 X2 X3", "X0 X1", "X2"}), splitting()),
+            "error(0.125) D0 D1\nerror(0.125) D2\nerror(0.125) D0 D1 ^ D2 L0\n");
+}
+
+TEST(Fold, after_any_period) {
+  for (int period : {1, 2, 6, 7, 8, 13, 31, 127}) {
+    std::string swaps = "SWAP";
+    for (int q = 0; q + 1 < period; ++q)
+      swaps += " " + std::to_string(q) + " " + std::to_string(q + 1);
+    const std::uint64_t count = 12345678987654321;
+    const std::string text =
+        model("REPEAT " + std::to_string(count) + " {\nX_ERROR(0.125) 0\n" +
+                  (period > 1 ? swaps : "H 9") + "\n}\nM 0\nOBSERVABLE_INCLUDE(0) rec[-1]\n",
+              folding());
+    // The error happens to qubit 0 in every iteration, and is there at the end in one of a period.
+    std::uint64_t errors = 0;
+    for (const auto& op : io::parse_dem(text).instructions) {
+      if (op.kind == circuit::DemKind::kError) ++errors;
+      if (op.kind == circuit::DemKind::kRepeat)
+        errors += op.count * static_cast<std::uint64_t>(op.body.size());
+    }
+    const auto n = static_cast<std::uint64_t>(period);
+    EXPECT_TRUE(errors == count / n || errors == count / n + 1) << period << "\n" << text;
+    EXPECT_LT(text.size(), 300u) << text;
+  }
+}
+
+TEST(Fold, from_the_first_iteration_that_repeats) {
+  EXPECT_EQ(model("REPEAT 1000 {\nR 0\nX_ERROR(0.125) 0\nM 0\nDETECTOR rec[-1]\n}\n", folding()),
+            "repeat 1000 {\n    error(0.125) D0\n    shift_detectors 1\n}\n");
+  EXPECT_EQ(
+      model("REPEAT 5 {\nREPEAT 1000 {\nMR 0\nX_ERROR(0.125) 0\nMR 0\nDETECTOR rec[-1]\n}\n}\n",
+            folding()),
+      "repeat 5 {\n    repeat 1000 {\n        error(0.125) D0\n        shift_detectors 1\n"
+      "    }\n}\n");
+  EXPECT_EQ(model("REPEAT 1000000000000 {\nH 0\n}\nM 0\n", folding()), "");
+}
+
+// A chain that begins at the end of an iteration and goes on in the next.
+TEST(Fold, chains_across_iterations) {
+  AnalysisOptions o;
+  o.approximate_disjoint_errors = 1;
+  const auto circuit = [](int count) {
+    return "E(0.25) X0\nREPEAT " + std::to_string(count) +
+           " {\nELSE_CORRELATED_ERROR(0.5) X1\nMR 0 1\nDETECTOR rec[-1]\nDETECTOR rec[-2]\n"
+           "E(0.125) X0\n}\nM 0\nDETECTOR rec[-1]\n";
+  };
+  const auto unrolled = circuit::flatten(io::parse_dem(model(circuit(50), o)));
+  o.fold_loops = true;
+  const std::string text = model(circuit(50), o);
+  EXPECT_NE(text.find("repeat 4"), std::string::npos) << text;
+  std::map<std::vector<std::uint64_t>, double> want, got;
+  for (const auto& e : unrolled.errors) want[e.detectors] = e.probability;
+  for (const auto& e : circuit::flatten(io::parse_dem(text)).errors)
+    got[e.detectors] = e.probability;
+  EXPECT_EQ(got, want);
+}
+
+TEST(Fold, unrolling_without_end_is_refused) {
+  const std::string text =
+      refusal("REPEAT 1000000000000 {\nX_ERROR(0.125) 0\n}\nM 0\nDETECTOR rec[-1]\n", {});
+  EXPECT_NE(text.find("--fold_loops"), std::string::npos) << text;
+}
+
+// Independent errors make the channel: the probabilities of their products are the channel's.
+TEST(Channels, independent_errors_multiply_to_the_channel) {
+  const auto products = [](const double* e) {
+    std::array<double, 4> out{};
+    for (int mask = 0; mask < 8; ++mask) {
+      double p = 1;
+      int result = 0;
+      for (int j = 1; j < 4; ++j) {
+        const bool on = (mask >> (j - 1)) & 1;
+        p *= on ? e[j] : 1 - e[j];
+        if (on) result ^= j;
+      }
+      out[static_cast<std::size_t>(result)] += p;
+    }
+    return out;
+  };
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<std::array<double, 4>> channels = {{0.05, 0.05, 0.05, 0.85},
+                                                 {0.05, 0.05, 0.85, 0.05},
+                                                 {0.05, 0.85, 0.05, 0.05},
+                                                 {0.25, 0.25, 0.25, 0.25},
+                                                 {0.45, 0.05, 0.45, 0.05},
+                                                 {0, 0.5, 0.5, 0},
+                                                 {0, 0.5, 0, 0.5},
+                                                 {0, 0, 0.5, 0.5},
+                                                 {0, 0.6, 0, 0.4},
+                                                 {0.09, 0.21, 0.49, 0.21},
+                                                 {1, 0, 0, 0},
+                                                 {0, 0, 0, 1}};
+  for (int k = 0; k < 300; ++k) {  // products of what shall be found again, certain ones among them
+    double e[4] = {};
+    for (int j = 1; j < 4; ++j) {
+      e[j] = uniform(random);
+      if (k % 3 == 0) e[j] *= 0.1;
+      if (k % 7 == j) e[j] = 0.5;
+    }
+    channels.push_back(products(e));
+  }
+  for (const auto& p : channels) {
+    double errors[4];
+    ASSERT_TRUE(independent_errors(p.data(), 4, errors)) << p[1] << ' ' << p[2] << ' ' << p[3];
+    const auto got = products(errors);
+    for (std::size_t k = 0; k < 4; ++k)
+      EXPECT_NEAR(got[k], p[k], 1e-9) << p[1] << ' ' << p[2] << ' ' << p[3];
+  }
+  for (const std::array<double, 4>& p : {std::array<double, 4>{0.1, 0.3, 0.3, 0.3},
+                                         {0.8, 0.1, 0.1, 0},
+                                         {0, 0.7, 0.21, 0.09},
+                                         {0.5, 0.045, 0.45, 0.005}}) {
+    double errors[4];
+    EXPECT_FALSE(independent_errors(p.data(), 4, errors)) << p[1] << ' ' << p[2] << ' ' << p[3];
+  }
+}
+
+TEST(Channels, in_error_models) {
+  const std::string before = "RX 0\nCX 0 1\n",
+                    behind = " 0\nCX 0 1\nM 1\nMX 0\nDETECTOR rec[-2]\nDETECTOR rec[-1]\n";
+  EXPECT_EQ(model(before + "PAULI_CHANNEL_1(0.05, 0.05, 0.85)" + behind).substr(0, 12),
+            "error(0.9472");
+  EXPECT_EQ(model(before + "DEPOLARIZE1(0.75)" + behind),
+            "error(0.5) D0\nerror(0.5) D0 D1\nerror(0.5) D1\n");
+  const std::string mixing = "PAULI_CHANNEL_1(0.3, 0.3, 0.3)";
+  EXPECT_NE(refusal(before + mixing + behind, {}).find("<circuit>:3: PAULI_CHANNEL_1 has disjoint"),
+            std::string::npos);
+  AnalysisOptions o;
+  o.approximate_disjoint_errors = 1;
+  EXPECT_EQ(model(before + mixing + behind, o), "error(0.3) D0\nerror(0.3) D0 D1\nerror(0.3) D1\n");
+  EXPECT_NE(refusal(before + "DEPOLARIZE1(0.8)" + behind, o).find("<circuit>:3: DEPOLARIZE1 mixes"),
+            std::string::npos);
+}
+
+TEST(Tags, reach_the_model) {
+  EXPECT_EQ(model("X_ERROR[a](0.125) 0\nX_ERROR[b](0.125) 0\nX_ERROR(0.125) 0\nM[m](0.25) 0\n"
+                  "DETECTOR[d](1, 2) rec[-1]\nDETECTOR[e] rec[-1]\nSHIFT_COORDS[s](1)\n"
+                  "OBSERVABLE_INCLUDE[o](0) rec[-1]\nOBSERVABLE_INCLUDE(3) rec[-1]\n"
+                  "OBSERVABLE_INCLUDE(5)\nOBSERVABLE_INCLUDE[z](6)\nTICK[q]\n"),
+            "error(0.125) D0 D1 L0 L3\nerror[a](0.125) D0 D1 L0 L3\nerror[b](0.125) D0 D1 L0 L3\n"
+            "error[m](0.25) D0 D1 L0 L3\ndetector[d](1, 2) D0\ndetector[e] D1\n"
+            "shift_detectors[s](1) 0\nlogical_observable[o] L0\nlogical_observable[z] L6\n"
+            "logical_observable L5\n");
+  AnalysisOptions o = splitting();
+  o.allow_gauge_detectors = true;
+  EXPECT_EQ(model("R[r] 0\nH 0\nM 0\nDETECTOR rec[-1]\nDETECTOR rec[-1]\nE[c](0.125) X1\n"
+                  "ELSE_CORRELATED_ERROR[f](0.5) X2\nM 1 2\nDETECTOR rec[-1]\nDETECTOR rec[-2]\n",
+                  o),
+            "error[r](0.5) D0 D1\nerror[f](0.4375) D2\nerror[c](0.125) D3\n");
+  EXPECT_EQ(
+      model("REPEAT[loop] 9 {\nR 0\nX_ERROR[a](0.125) 0\nM 0\nDETECTOR[d] rec[-1]\n}\n", folding()),
+      "repeat[loop] 9 {\n    error[a](0.125) D0\n    detector[d] D0\n    shift_detectors 1\n}\n");
+  // Tags keep errors apart, not parts.
+  EXPECT_EQ(model(errors_on(3, 0, {"X1 X2"}).insert(0, "E[q](0.125) X0 X1 X2\n"), splitting()),
+            "error(0.125) D1 D2\nerror[q](0.125) D1 D2 ^ D0\n");
+}
+
+}  // namespace
+}  // namespace tilewave::stabilizer

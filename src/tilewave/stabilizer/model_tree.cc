@@ -1,0 +1,323 @@
+#include "tilewave/stabilizer/model_tree.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/decompose.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+using circuit::DemInstruction;
+using circuit::DemKind;
+using circuit::DemTarget;
+
+// Calls f(node) for the stretches among nodes.
+template <class F>
+void each_stretch(const ModelNodes& nodes, F f) {
+  for (const auto& node : nodes) {
+    f(*node);
+    each_stretch(node->body, f);
+  }
+}
+
+bool is_stretch(const ModelNode& node) { return node.repeat == 1; }
+
+bool is_empty(const ModelNode& node) {
+  return node.stride == 0 && node.errors.size() == 0 && node.notes.empty() &&
+         std::all_of(node.body.begin(), node.body.end(),
+                     [](const auto& n) { return is_empty(*n); });
+}
+
+}  // namespace
+
+void shift(ModelNode& node, std::uint64_t by) {
+  node.errors.shift(by);
+  for (DemInstruction& d : node.notes) {
+    for (DemTarget& t : d.targets) {
+      if (t.kind == DemTarget::Kind::kDetector) t.index -= by;
+    }
+  }
+  for (auto& child : node.body) {
+    child->start -= by;
+    shift(*child, by);
+  }
+}
+
+void append(ModelNodes& nodes, ModelNodes more) {
+  auto from = more.begin();
+  if (!nodes.empty() && from != more.end() && is_stretch(*nodes.back()) && is_stretch(**from)) {
+    ModelNode &to = *nodes.back(), &next = **from++;
+    to.errors.add(next.errors);
+    to.notes.insert(to.notes.end(), std::make_move_iterator(next.notes.begin()),
+                    std::make_move_iterator(next.notes.end()));
+  }
+  nodes.insert(nodes.end(), std::make_move_iterator(from), std::make_move_iterator(more.end()));
+}
+
+std::unique_ptr<ModelNode> make_loop(ModelNodes last, std::uint64_t times, std::uint64_t end,
+                                     std::uint64_t stride) {
+  auto loop = std::make_unique<ModelNode>();
+  loop->body = std::move(last);
+  loop->repeat = times;
+  loop->stride = stride;
+  const std::uint64_t down = (times - 1) * stride;
+  loop->start = end - stride - down;
+  shift(*loop, down);
+  return loop;
+}
+
+namespace {
+
+// The detectors that errors reach across: from the lowest of one error to its highest, at most.
+std::uint64_t widest_error(const ModelNodes& nodes) {
+  std::uint64_t widest = 0;
+  each_stretch(nodes, [&](const ModelNode& node) {
+    for (const ErrorTable::Error& e : node.errors) {
+      Symptom low = kObservableBit, high = 0;
+      for (Symptom s : e.list()) {
+        if (s & kObservableBit) continue;
+        low = std::min(low, s), high = std::max(high, s);
+      }
+      if (low <= high) widest = std::max(widest, high - low);
+    }
+  });
+  return widest;
+}
+
+// Collects the parts known. Those of a loop are there in every period; errors look for them near
+// the first period, whose numbers the loop has, and near the last, which errors behind it may use.
+class Splitter {
+ public:
+  explicit Splitter(const SplitOptions& options) : options_(options) {}
+
+  void run(ModelNodes& nodes) {
+    collect(nodes);
+    for (const auto& [part, shift] : in_loops_) known_.add(part, shift);
+    split(nodes);
+  }
+
+ private:
+  struct LoopPart {
+    std::span<const Symptom> part;
+    std::int64_t shift;  // down
+  };
+
+  void collect(const ModelNodes& nodes) {
+    for (const auto& node : nodes) {
+      for (const ErrorTable::Error& e : node->errors) {
+        for_each_part(e.list(), [&](std::span<const Symptom> part) {
+          known_.add(part);
+          if (depth_ > 0 && count_detectors(part) <= 2) in_loops_.push_back({part, 0});
+        });
+      }
+      if (is_stretch(*node)) continue;
+      const std::size_t first = in_loops_.size();
+      ++depth_;
+      collect(node->body);
+      --depth_;
+      copy_periods(*node, first);
+    }
+  }
+  // The parts from `first` on in neighbouring periods of the first and the last one.
+  void copy_periods(const ModelNode& loop, std::size_t first) {
+    if (loop.stride == 0) return;
+    constexpr std::uint64_t kFarthest = 64;
+    const auto near =
+        static_cast<std::int64_t>(std::min(kFarthest, 1 + widest_error(loop.body) / loop.stride));
+    const auto last = static_cast<std::int64_t>(loop.repeat - 1);
+    std::set<std::int64_t> periods;
+    for (std::int64_t k = -near; k <= near; ++k) {
+      if (k <= last) periods.insert(k);
+      if (k <= 0) periods.insert(last + k);
+    }
+    periods.erase(0);
+    const std::size_t end = in_loops_.size();
+    for (std::int64_t k : periods) {
+      for (std::size_t i = first; i < end; ++i) {
+        in_loops_.push_back(
+            {in_loops_[i].part, in_loops_[i].shift - k * static_cast<std::int64_t>(loop.stride)});
+      }
+    }
+  }
+
+  void split(ModelNodes& nodes) {
+    for (auto& node : nodes) {
+      split(node->errors);
+      split(node->body);
+    }
+  }
+  void split(ErrorTable& errors) {
+    const std::size_t size = errors.size();
+    for (std::size_t k = 0; k < size; ++k) {
+      const ErrorTable::Error& e = errors[k];
+      const auto set = e.list();
+      if (count_detectors(set) <= 2 || e.probability == 0) continue;
+      if (std::find(set.begin(), set.end(), kNextPart) != set.end()) continue;
+      const std::vector<Symptom> list = known_.split(set, !options_.only_known);
+      if (list.empty()) {
+        if (options_.keep_failures) continue;
+        throw Error(ExitCode::kInput,
+                    "an error cannot be split into parts that flip at most two detectors: " +
+                        names_of({set.begin(), set.end()}) +
+                        ": use --ignore_decomposition_failures");
+      }
+      errors.add(e.probability, hash_of_parts(list), e.tag, [&] { return list; });
+      errors.remove(k);
+    }
+  }
+
+  const SplitOptions& options_;
+  KnownParts known_;
+  std::vector<LoopPart> in_loops_;
+  int depth_ = 0;
+};
+
+class Printer {
+ public:
+  Printer(std::span<const std::string> tags, circuit::DemSink& sink) : tags_(tags), sink_(sink) {}
+
+  void run(const ModelNodes& nodes, std::span<const std::uint64_t> named) {
+    std::uint64_t offset = 0;
+    print(nodes, offset);
+    for (std::uint64_t k : named) {
+      if (seen_observables_.size() <= k || !seen_observables_[k]) {
+        sink_.instruction(
+            {DemKind::kLogicalObservable, {}, {{DemTarget::Kind::kObservable, k}}, 0, {}, {}});
+      }
+    }
+  }
+
+ private:
+  // The errors of a table in the order of their lists, then of their tags. Those of several parts
+  // come last: PyMatching takes the observables of an edge from the first line that has it, and a
+  // part may have gained observables that are not its own.
+  static std::vector<const ErrorTable::Error*> in_order(const ErrorTable& errors) {
+    struct Key {
+      Symptom first, second;  // most lists differ in these
+      const ErrorTable::Error* error;
+      bool is_split;
+    };
+    std::vector<Key> keys;
+    keys.reserve(errors.size());
+    for (const ErrorTable::Error& e : errors) {
+      if (e.probability == 0) continue;
+      const auto list = e.list();
+      keys.push_back({list[0], list.size() > 1 ? list[1] : 0, &e,
+                      std::find(list.begin(), list.end(), kNextPart) != list.end()});
+    }
+    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+      if (a.is_split != b.is_split) return b.is_split;
+      if (a.first != b.first) return a.first < b.first;
+      if (a.second != b.second) return a.second < b.second;
+      const auto x = a.error->list(), y = b.error->list();
+      if (!std::equal(x.begin(), x.end(), y.begin(), y.end()))
+        return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+      return a.error->tag < b.error->tag;
+    });
+    std::vector<const ErrorTable::Error*> out;
+    out.reserve(keys.size());
+    for (const Key& k : keys) out.push_back(k.error);
+    return out;
+  }
+
+  void see_observable(std::uint64_t k) {
+    if (seen_observables_.size() <= k) seen_observables_.resize(k + 1);
+    seen_observables_[k] = true;
+  }
+
+  // Whether one of the errors printed so far flips a detector.
+  bool is_flipped(std::uint64_t detector) {
+    if (!printed_.empty()) {
+      for (const ErrorTable* table : printed_) {
+        for (const ErrorTable::Error& e : *table) {
+          for (Symptom s : e.list()) {
+            if (!(s & kObservableBit)) flipped_detectors_.push_back(s);
+          }
+        }
+      }
+      printed_.clear();
+      std::sort(flipped_detectors_.begin(), flipped_detectors_.end());
+      flipped_detectors_.erase(std::unique(flipped_detectors_.begin(), flipped_detectors_.end()),
+                               flipped_detectors_.end());
+    }
+    return std::binary_search(flipped_detectors_.begin(), flipped_detectors_.end(), detector);
+  }
+
+  void print_stretch(const ModelNode& node, std::uint64_t offset) {
+    DemInstruction d;
+    for (const ErrorTable::Error* e : in_order(node.errors)) {
+      d.args.assign(1, e->probability);
+      d.targets.clear();
+      d.tag = tags_[e->tag];
+      for (Symptom s : e->list()) {
+        if (s == kNextPart) {
+          d.targets.push_back({DemTarget::Kind::kSeparator, 0});
+        } else if (s & kObservableBit) {
+          see_observable(s & ~kObservableBit);
+          d.targets.push_back({DemTarget::Kind::kObservable, s & ~kObservableBit});
+        } else {
+          d.targets.push_back({DemTarget::Kind::kDetector, s - offset});
+        }
+      }
+      sink_.instruction(d);
+    }
+    printed_.push_back(&node.errors);
+    // Everything that can flip this node's detectors happens before or in it and is in the lists
+    // already, except inside loops, where an earlier iteration stands for later ones: those are
+    // declared once more.
+    for (auto it = node.notes.rbegin(); it != node.notes.rend(); ++it) {
+      DemInstruction note = *it;
+      if (note.kind == DemKind::kDetector) {
+        const std::uint64_t index = note.targets[0].index;
+        if (note.args.empty() && note.tag.empty() && is_flipped(index)) continue;
+        note.targets[0].index -= offset;
+      } else if (note.kind == DemKind::kLogicalObservable) {
+        see_observable(note.targets[0].index);
+      }
+      sink_.instruction(note);
+    }
+  }
+
+  void print(const ModelNodes& nodes, std::uint64_t& offset) {
+    const auto shift = [&](std::uint64_t by) {
+      sink_.instruction({DemKind::kShiftDetectors, {}, {}, by, {}, {}});
+    };
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      const ModelNode& n = **node;
+      if (is_stretch(n)) {
+        print_stretch(n, offset);
+        continue;
+      }
+      if (is_empty(n)) continue;
+      if (n.start > offset) {
+        shift(n.start - offset);
+        offset = n.start;
+      }
+      std::uint64_t inner = offset;
+      sink_.open_repeat({DemKind::kRepeat, {}, {}, n.repeat, n.tag, {}});
+      print(n.body, inner);
+      if (n.start + n.stride > inner) shift(n.start + n.stride - inner);
+      sink_.close_repeat();
+      offset = n.start + n.repeat * n.stride;
+    }
+  }
+
+  std::span<const std::string> tags_;
+  circuit::DemSink& sink_;
+  std::vector<const ErrorTable*> printed_;  // not yet in flipped_detectors_
+  std::vector<Symptom> flipped_detectors_;  // sorted
+  std::vector<bool> seen_observables_;
+};
+
+}  // namespace
+
+void split_errors(ModelNodes& nodes, const SplitOptions& options) { Splitter(options).run(nodes); }
+
+void print_model(const ModelNodes& nodes, std::span<const std::uint64_t> named,
+                 std::span<const std::string> tags, circuit::DemSink& sink) {
+  Printer(tags, sink).run(nodes, named);
+}
+
+}  // namespace tilewave::stabilizer
