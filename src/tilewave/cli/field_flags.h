@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/field/device_set.h"
+#include "tilewave/settings/device.h"
 #include "tilewave/io/raster_file.h"
 
 namespace CLI {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/field/device_set.h"
+#include "tilewave/settings/device.h"
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map.h"
 

@@ -81,8 +81,12 @@ DeviceSet DeviceSet::parse(std::string_view text) {
   if (has_cpu) rest.remove_prefix(4);
   for (const std::string_view word : {"cuda", "gpu"}) {
     if (!rest.starts_with(word)) continue;
-    if (auto indices = parse_indices(rest.substr(word.size())))
-      return has_cpu ? cpu_and_cuda(std::move(*indices)) : cuda(std::move(*indices));
+    auto indices = parse_indices(rest.substr(word.size()));
+    if (!indices) continue;
+    DeviceSet set =
+        has_cpu ? cpu_and_cuda(std::move(*indices)) : cuda(std::move(*indices));
+    set.is_numbered_ = rest.size() > word.size();
+    return set;
   }
   throw Error(ExitCode::kUsage, "unknown device " + quoted(text) + ": use " + device_words());
 }
@@ -90,6 +94,7 @@ DeviceSet DeviceSet::parse(std::string_view text) {
 std::string DeviceSet::text() const {
   if (is_auto_) return "auto";
   std::string text = has_cpu_ ? "cpu" : "";
+  if (!is_numbered_) return text + (has_cpu_ ? "+cuda" : "cuda");
   for (std::size_t k = 0; k < cuda_.size(); ++k) {
     text += k > 0 ? "," : has_cpu_ ? "+cuda:" : "cuda:";
     text += std::to_string(cuda_[k]);

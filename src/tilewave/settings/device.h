@@ -23,8 +23,11 @@ class DeviceSet {
 
   bool is_auto() const { return is_auto_; }
   bool has_cpu() const { return has_cpu_; }
-  /// Each once, in the order given.
+  bool has_cuda() const { return !cuda_.empty(); }
+  /// Each once, in the order given; device 0 for plain "cuda".
   std::span<const int> cuda() const { return cuda_; }
+  /// False for plain "cuda": where processes share a host, each takes one of its own.
+  bool is_numbered() const { return is_numbered_; }
   bool is_cpu() const { return has_cpu_ && cuda_.empty(); }
   /// The text it is read from, in its shortest form.
   std::string text() const;
@@ -32,7 +35,7 @@ class DeviceSet {
   bool operator==(const DeviceSet&) const = default;
 
  private:
-  bool is_auto_ = true, has_cpu_ = false;
+  bool is_auto_ = true, has_cpu_ = false, is_numbered_ = true;
   std::vector<int> cuda_;
 };
 

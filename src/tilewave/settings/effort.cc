@@ -6,19 +6,19 @@
 namespace tilewave {
 
 namespace {
-constexpr std::array<Word<Effort>, 4> kWords = {{{"auto", Effort::kAuto},
+constexpr std::array<Word<Effort>, 4> kEfforts = {{{"auto", Effort::kAuto},
                                                  {"once", Effort::kOnce},
                                                  {"repeated", Effort::kRepeated},
                                                  {"best", Effort::kBest}}};
 }
 
-std::string_view name_of(Effort effort) { return kWords[static_cast<std::size_t>(effort)].text; }
+std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)].text; }
 
 Effort parse_effort(std::string_view text) {
-  if (const auto found = find_word(kWords, text)) return *found;
-  throw Error(ExitCode::kUsage, "unknown effort " + quoted(text) + ": use " + list_of(kWords));
+  if (const auto found = find_word(kEfforts, text)) return *found;
+  throw Error(ExitCode::kUsage, "unknown effort " + quoted(text) + ": use " + list_of(kEfforts));
 }
 
-std::string effort_words() { return list_of(kWords); }
+std::string effort_words() { return list_of(kEfforts); }
 
 }  // namespace tilewave

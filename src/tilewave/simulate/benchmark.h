@@ -20,7 +20,7 @@ enum class BenchInput : std::uint8_t { kArbitrary, kZeros };
 struct BenchOptions {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;
-  std::string device = "auto";
+  DeviceSet device;
   Distribution distribution;
   int repeats = 7;
   int warmup = 1;  ///< runs between the first one and those that count

@@ -356,6 +356,7 @@ class Runner {
       own = statevec::make_plan(of, ops, plan_options);
     }
     const statevec::Plan& plan = stored ? stored->plan : own;
+    if (stored && options_.effort == Effort::kBest) state_->prepare(plan);
     result_.timings.plan_s += timer.elapsed_s();
     timer.reset();
     statevec::RunObserver observer = observer_;

@@ -120,7 +120,7 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
                                 std::uint64_t num_trajectories, DensityProgram& density) {
   const std::uint32_t n = program.circuit->num_qubits();
   NoisyChoice choice;
-  if (options.engine == "density") {
+  if (options.engine == Engine::kDensity) {
     if (n > kMostDensityQubits) {
       throw Error(ExitCode::kResources, "a density matrix of " + std::to_string(n) +
                                             " qubits has 4^" + std::to_string(n) +
@@ -130,7 +130,7 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
     to_density(program, density);
     return {NoisyEngine::kDensity, "density matrix, as asked"};
   }
-  if (options.engine == "trajectories") {
+  if (options.engine == Engine::kTrajectories) {
     return {NoisyEngine::kTrajectories, "trajectories, as asked"};
   }
   if (n > kMostComparedQubits) {

@@ -87,22 +87,14 @@ void check_questions(const Program& program, const Options& options) {
   if (!std::isfinite(total)) {
     fail("the coefficients of the observable must be finite, and so must their sum");
   }
-  bool known = false;
-  for (const char* word : {"auto", "statevector", "stabilizer", "density", "trajectories"}) {
-    known |= options.engine == word;
-  }
-  if (!known) {
-    fail("unknown engine '" + options.engine +
-         "': use auto, statevector, stabilizer, density or trajectories");
-  }
-  if (options.engine == "statevector" && program.has_channels) {
+  if (options.engine == Engine::kStatevector && program.has_channels) {
     fail("a state vector holds no noise: use --engine density, trajectories or auto");
   }
-  if (options.engine == "trajectories" && !program.has_channels) {
+  if (options.engine == Engine::kTrajectories && !program.has_channels) {
     fail(
         "--engine trajectories is for circuits with noise channels: give a --noise file with some");
   }
-  if ((program.has_channels || options.engine == "density") &&
+  if ((program.has_channels || options.engine == Engine::kDensity) &&
       (!options.amplitudes.empty() || !options.state_path.empty())) {
     fail(
         "a noisy circuit ends in no single state, so it has no amplitudes: ask for counts, "
@@ -247,8 +239,8 @@ void plan_streamed(const Program& program, const Options& options, const State& 
 std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options,
                                                  std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
-  const bool forced = options.engine == "stabilizer";
-  if (!forced && (options.engine != "auto" || (n <= kMostSmallQubits && !program.has_channels) ||
+  const bool forced = options.engine == Engine::kStabilizer;
+  if (!forced && (options.engine != Engine::kAuto || (n <= kMostSmallQubits && !program.has_channels) ||
                   options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
@@ -333,7 +325,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     if (asked.has_channels) {
       const double predicted_s = predict_clifford(*clifford, options.shots);
       const std::string own = "the stabilizer engine (" + in_time(predicted_s) + " predicted)";
-      if (options.engine == "stabilizer") {
+      if (options.engine == Engine::kStabilizer) {
         result.engine_choice = "stabilizer engine, as asked";
       } else if (asked.circuit->num_qubits() > statevec::kMaxQubits) {
         result.engine_choice = own + ": Clifford gates and Pauli errors";
@@ -353,7 +345,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
 
   // the circuit as its engine runs it: of 2n qubits for a density matrix
   std::uint64_t num_shots = options.shots;
-  if (asked.has_channels || options.engine == "density") {
+  if (asked.has_channels || options.engine == Engine::kDensity) {
     if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
     if (!choice) {
       choice = choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
@@ -563,7 +555,7 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   const Program program = prepare(noisy);
   DensityProgram density;
   Options exact = options;
-  exact.engine = "density";
+  exact.engine = Engine::kDensity;
   choose_noisy_engine(program, exact, 1, density);
   if (density.program.dynamic) {
     throw Error(ExitCode::kUsage,

@@ -18,6 +18,9 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/effort.h"
+#include "tilewave/settings/engine.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/qubit_map.h"
 #include "tilewave/simulate/session.h"
@@ -37,10 +40,8 @@ struct Options {
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;          ///< 0: OpenMP's default
-  std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
-  /// "auto", "statevector", "stabilizer" (Clifford, shots only), "density" (exact, 2n qubits) or
-  /// "trajectories" (of a noisy circuit)
-  std::string engine = "auto";
+  DeviceSet device;
+  Engine engine = Engine::kAuto;
   std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none
   Distribution distribution;  ///< with processes, all of them make the same call
 
