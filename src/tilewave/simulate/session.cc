@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/runtime/threads.h"
 
 namespace tilewave::simulate {
 
@@ -158,8 +159,39 @@ void Session::keep(std::string key, PlanPtr plan, bool is_final) {
   }
 }
 
+std::unique_ptr<statevec::State> Session::take_state(std::uint32_t num_qubits, Precision precision,
+                                                     int num_threads, const DeviceSet& device,
+                                                     const Distribution& distribution) {
+  const bool may_serve = distribution.num_ranks() == 1 && distribution.device_bytes == 0 &&
+                         distribution.memory_fraction == 0 &&
+                         runs_on_cpu(num_qubits, precision, device);
+  std::unique_ptr<statevec::State> spare;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool serves = may_serve && spare_ && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
+                        spare_->num_qubits() == static_cast<int>(num_qubits) &&
+                        spare_->precision() == precision;
+    // one that does not fit is in the way of what is made now
+    if (serves || (spare_ && spare_->memory_bytes() > kMostSpareBytes / 64)) spare.swap(spare_);
+    if (serves) {
+      spare->set_zero_state();
+      return spare;
+    }
+  }
+  spare.reset();
+  return make_state(num_qubits, precision, num_threads, device, distribution);
+}
+
+void Session::give_back(std::unique_ptr<statevec::State> state, int num_threads) {
+  if (state->device() != "cpu" || state->memory_bytes() > kMostSpareBytes) return;
+  const std::scoped_lock lock(mutex_);
+  spare_ = std::move(state);
+  spare_threads_ = runtime::wanted_num_threads(num_threads);
+}
+
 void Session::clear() {
   const std::scoped_lock lock(mutex_);
+  spare_.reset();
   by_key_.clear();
   plans_.clear();
   plan_bytes_ = 0;
@@ -168,7 +200,7 @@ void Session::clear() {
 
 std::size_t Session::num_bytes() const {
   const std::scoped_lock lock(mutex_);
-  return plan_bytes_ + memory_.num_bytes() +
+  return plan_bytes_ + memory_.num_bytes() + (spare_ ? spare_->memory_bytes() : 0) +
          static_cast<std::size_t>(kMostTableBytes - table_room_->load());
 }
 

@@ -1,5 +1,5 @@
-// What outlives a run: plans, what planning remembers of circuits, and tables that engines make for
-// small states. All caches of that kind are here, bounded, safe to use from several threads, found
+// What outlives a run: plans, what planning remembers of circuits, tables that engines make for
+// small states, and the memory of a state. All caches of that kind are here, bounded, safe to use from several threads, found
 // by what they hold, and emptied by clear(). Every front end uses one: the one of the process, or
 // its own.
 #pragma once
@@ -16,10 +16,14 @@
 #include <unordered_map>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/precision.h"
+#include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/plan/memory.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 
@@ -46,12 +50,22 @@ class Session {
   PlanPtr plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const statevec::PlanOptions& options);
 
+  /// As make_state(); a state that was given back serves again, so that its memory need not be
+  /// touched anew.
+  std::unique_ptr<statevec::State> take_state(std::uint32_t num_qubits, Precision precision,
+                                              int num_threads, const DeviceSet& device,
+                                              const Distribution& distribution);
+  /// Keeps a state that no ranks share, the last one only, where it lies on the host and is not
+  /// large.
+  void give_back(std::unique_ptr<statevec::State> state, int num_threads);
+
   /// Forgets everything; what is in use stays with its users.
   void clear();
   std::size_t num_bytes() const;
 
  private:
   static constexpr std::size_t kMostPlanBytes = std::size_t{128} << 20;
+  static constexpr std::uint64_t kMostSpareBytes = std::uint64_t{1} << 30;
   static constexpr std::int64_t kMostTableBytes = std::int64_t{32} << 20;
 
   struct Entry {
@@ -71,6 +85,8 @@ class Session {
   std::size_t plan_bytes_ = 0;
   statevec::KeptPasses::Room table_room_;
   statevec::PlanMemory memory_;
+  std::unique_ptr<statevec::State> spare_;
+  int spare_threads_ = 0;  // it was made for
 };
 
 }  // namespace tilewave::simulate

@@ -131,5 +131,27 @@ TEST(Session, repeated_runs_get_the_searched_plan_and_print_it) {
   EXPECT_LE(best, greedy);
 }
 
+TEST(Session, the_memory_of_a_state_serves_again) {
+  Session session;
+  const auto take = [&](std::uint32_t n, Precision precision) {
+    return session.take_state(n, precision, 1, DeviceSet::cpu(), {});
+  };
+  auto state = take(10, Precision::kDouble);
+  circuit::Circuit c(10);
+  for (circuit::Qubit q = 0; q < 10; ++q) c.add_gate(circuit::GateId::kH, {q}, {});
+  state->apply(c, c.ops());
+  const statevec::State* const before = state.get();
+  session.give_back(std::move(state), 1);
+  EXPECT_GE(session.num_bytes(), 16384u);
+  EXPECT_NE(take(10, Precision::kSingle).get(), before);
+  EXPECT_NE(take(9, Precision::kDouble).get(), before);
+  state = take(10, Precision::kDouble);
+  EXPECT_EQ(state.get(), before);
+  EXPECT_NEAR(state->probability(3, 1), 0, 1e-15) << "it is in |0...0> again";
+  session.give_back(std::move(state), 1);
+  session.clear();
+  EXPECT_EQ(session.num_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace tilewave::simulate

@@ -415,9 +415,10 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     check_writable(options.state_path);
   runtime::Timer timer;
   std::unique_ptr<State> state;
+  Session& session = session_of(options);
   try {
-    state =
-        make_state(n, options.precision, options.num_threads, options.device, options.distribution);
+    state = session.take_state(n, options.precision, options.num_threads, options.device,
+                               options.distribution);
   } catch (const Error& error) {
     if (!is_density) throw;
     throw Error(error.code(),
@@ -471,6 +472,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.explain = options.explain;
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  if (!is_density && options.distribution.num_ranks() == 1)
+    session.give_back(std::move(state), options.num_threads);
   return result;
 }
 

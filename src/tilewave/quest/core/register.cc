@@ -12,6 +12,7 @@
 #include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/settings.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/session.h"
 
 namespace tilewave::quest {
 namespace {
@@ -157,7 +158,11 @@ void Register::flush() {
   const circuit::Circuit work = std::move(pending_);
   pending_ = empty_circuit(num_state_qubits());
   pending_bytes_ = 0;
-  state_->apply(work, work.ops());
+  const simulate::PlanPtr stored =
+      simulate::Session::of_process()->plan(work, work.ops(), state_->plan_options());
+  statevec::RunObserver observer;
+  observer.tables = stored->tables.get();
+  state_->run(stored->plan, observer);
 }
 
 void Register::limit_pending() {
