@@ -603,8 +603,8 @@ int run(const Settings& settings) {
   }
   std::printf("%llu known and %llu dense circuits on %s in %.0f s, %llu plans, of which with\n",
               static_cast<unsigned long long>(coverage.known),
-              static_cast<unsigned long long>(coverage.dense), settings.device.text().c_str(), seconds(),
-              static_cast<unsigned long long>(coverage.plans));
+              static_cast<unsigned long long>(coverage.dense), settings.device.text().c_str(),
+              seconds(), static_cast<unsigned long long>(coverage.plans));
   int missing = 0;
   // what a device has: exchanges between ranks, tiles of two blocks, rows moved in place
   const bool is_cpu = settings.device.is_cpu();

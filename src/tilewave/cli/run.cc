@@ -34,7 +34,8 @@ constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 struct RunFlags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
-                                 engine = "auto", effort = "auto", repeat, memory_limit, memory_fraction, noise;
+                                 engine = "auto", effort = "auto", repeat, memory_limit,
+                                 memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   std::vector<std::string> inputs;
   bool json = false;

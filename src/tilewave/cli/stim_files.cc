@@ -157,7 +157,8 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
           "--engine",
           [&f, engines, names](const std::string& name) {
             if (std::find(engines.begin(), engines.end(), name) == engines.end())
-              throw Error(ExitCode::kUsage, "unknown engine " + tilewave::quoted(name) + ": use " + names);
+              throw Error(ExitCode::kUsage,
+                          "unknown engine " + tilewave::quoted(name) + ": use " + names);
             f.engine = name;
           },
           names)
@@ -166,9 +167,8 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
       ->capture_default_str()
       ->check(CLI::Range(0, 4096));
   command
-      .add_option(
-          "--device", f.device,
-          device_words() + "; auto is cpu here; the shots are the same on each")
+      .add_option("--device", f.device,
+                  device_words() + "; auto is cpu here; the shots are the same on each")
       ->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");

@@ -93,8 +93,8 @@ EntropyChoice choose_processors(const EntropyCosts& c, std::int64_t num_pixels) 
   }
   std::snprintf(text, sizeof text,
                 "auto: %s (expected: cpu %.3g s, %d CUDA device%s %.3g s, of which %.3g s start)",
-                choice.set.text().c_str(), choice.cpu_s, best, best > 1 ? "s" : "",
-                choice.cuda_s, c.started ? 0.0 : c.cuda.start_s * best);
+                choice.set.text().c_str(), choice.cpu_s, best, best > 1 ? "s" : "", choice.cuda_s,
+                c.started ? 0.0 : c.cuda.start_s * best);
   choice.reason = text;
   return choice;
 }

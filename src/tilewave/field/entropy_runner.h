@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/settings/device.h"
 #include "tilewave/field/entropy.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 

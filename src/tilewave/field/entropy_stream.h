@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "tilewave/settings/device.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/quantise.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 

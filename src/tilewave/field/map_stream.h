@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "tilewave/settings/device.h"
 #include "tilewave/field/map.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 

@@ -91,7 +91,8 @@ void bind_simulate(nb::module_& m) {
          const std::string& precision, const std::string& device, int threads,
          const std::optional<std::vector<circuit::Qubit>>& probabilities, const Terms& terms,
          bool record_shots, bool record_steps, bool explain, bool dry_run,
-         const std::optional<PyNoise>& noise, const std::string& engine, const std::string& effort) {
+         const std::optional<PyNoise>& noise, const std::string& engine,
+         const std::string& effort) {
         Options options = run_options(precision, device, threads, effort, seed);
         options.shots = shots;
         options.probabilities = probabilities.has_value();
@@ -109,7 +110,8 @@ void bind_simulate(nb::module_& m) {
       },
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a, "probabilities"_a,
       "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a, "dry_run"_a,
-      "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto", nb::rv_policy::take_ownership);
+      "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
+      nb::rv_policy::take_ownership);
   m.def(
       "_density",
       [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,

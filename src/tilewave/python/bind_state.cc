@@ -118,8 +118,8 @@ nb::tuple PyState::snapshot() {
       amplitudes.insert(amplitudes.end(), block.begin(), block.end());
     });
   });
-  return nb::make_tuple(num_qubits_, kept, is_double ? "double" : "single", device_.text(), num_threads_,
-                        own_vector<std::complex<double>>(std::move(amplitudes)));
+  return nb::make_tuple(num_qubits_, kept, is_double ? "double" : "single", device_.text(),
+                        num_threads_, own_vector<std::complex<double>>(std::move(amplitudes)));
 }
 
 void PyState::restore(const nb::tuple& t) {

@@ -83,8 +83,7 @@ DeviceSet DeviceSet::parse(std::string_view text) {
     if (!rest.starts_with(word)) continue;
     auto indices = parse_indices(rest.substr(word.size()));
     if (!indices) continue;
-    DeviceSet set =
-        has_cpu ? cpu_and_cuda(std::move(*indices)) : cuda(std::move(*indices));
+    DeviceSet set = has_cpu ? cpu_and_cuda(std::move(*indices)) : cuda(std::move(*indices));
     set.is_numbered_ = rest.size() > word.size();
     return set;
   }

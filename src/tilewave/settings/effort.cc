@@ -7,9 +7,9 @@ namespace tilewave {
 
 namespace {
 constexpr std::array<Word<Effort>, 4> kEfforts = {{{"auto", Effort::kAuto},
-                                                 {"once", Effort::kOnce},
-                                                 {"repeated", Effort::kRepeated},
-                                                 {"best", Effort::kBest}}};
+                                                   {"once", Effort::kOnce},
+                                                   {"repeated", Effort::kRepeated},
+                                                   {"best", Effort::kBest}}};
 }
 
 std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)].text; }

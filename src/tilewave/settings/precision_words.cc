@@ -14,7 +14,8 @@ std::string_view name_of(Precision p) { return kPrecisions[p == Precision::kSing
 
 Precision parse_precision(std::string_view text) {
   if (const auto found = find_word(kPrecisions, text)) return *found;
-  throw Error(ExitCode::kUsage, "unknown precision " + quoted(text) + ": use " + list_of(kPrecisions));
+  throw Error(ExitCode::kUsage,
+              "unknown precision " + quoted(text) + ": use " + list_of(kPrecisions));
 }
 
 }  // namespace tilewave

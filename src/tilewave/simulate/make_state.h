@@ -13,8 +13,7 @@ namespace tilewave::simulate {
 
 /// True when `device` means the CPU for a circuit of this size on this
 /// machine. Throws Error(kUsage) where a CPU and GPUs are to share a state.
-bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
-                 const DeviceSet& device);
+bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision, const DeviceSet& device);
 
 /// Who shares a state: the processes of a run with a rank each, or ranks inside this process; or
 /// one device that sees parts of it in turn.

@@ -359,8 +359,9 @@ TEST(Noise, WrongQuestionsAreRefused) {
             std::string::npos);
   EXPECT_NE(error_of([](Options& o) { o.engine = Engine::kStatevector; }).find("holds no noise"),
             std::string::npos);
-  EXPECT_NE(error_of([](Options& o) { o.engine = Engine::kStabilizer; }).find("counts and shots only"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([](Options& o) { o.engine = Engine::kStabilizer; }).find("counts and shots only"),
+      std::string::npos);
   EXPECT_NE(error_of([](Options& o) {
               o.engine = Engine::kTrajectories;
               o.noise = nullptr;

@@ -1,5 +1,6 @@
 #include "tilewave/simulate/session.h"
 
+#include <algorithm>
 #include <bit>
 #include <type_traits>
 #include <utility>
@@ -88,6 +89,22 @@ std::size_t bytes_of(const statevec::Plan& plan) {
   return bytes;
 }
 
+constexpr int kQuickQubits = 20;  // above, a run takes longer than what is made for it
+
+// What is planned in a moment beside its run is not worth much memory.
+std::size_t most_bytes(int num_qubits, Precision precision) {
+  if (num_qubits <= kQuickQubits) return std::size_t{32} << 20;
+  return std::max(std::size_t{1} << 20, (amplitude_bytes(precision) << num_qubits) / 64);
+}
+
+std::size_t matrix_bytes(std::span<const circuit::Op> ops) {
+  std::size_t bytes = 0;
+  for (const circuit::Op& op : ops) {
+    if (op.kind == circuit::OpKind::kMatrix) bytes += sizeof(cplx) << 2 * op.num_targets;
+  }
+  return bytes;
+}
+
 // Whether a search could make it another one.
 bool can_be_better(const statevec::Plan& plan, const statevec::PlanOptions& options) {
   const statevec::CostModel& cost = options.cost;
@@ -111,12 +128,16 @@ PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::
   options.memory = &memory_;
   auto made = std::make_shared<StoredPlan>();
   made->plan = statevec::make_plan(circuit, ops, options);
-  made->tables = std::make_unique<statevec::KeptPasses>(table_room_);
+  if (made->plan.num_qubits <= kQuickQubits)
+    made->tables = std::make_unique<statevec::KeptPasses>(table_room_);
   return made;
 }
 
 PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                       const statevec::PlanOptions& options) {
+  // keys and plans hold the matrices
+  if (2 * matrix_bytes(ops) > most_bytes(static_cast<int>(circuit.num_qubits()), options.precision))
+    return make(circuit, ops, options);
   Key text;
   text.add(options, static_cast<int>(circuit.num_qubits()));
   for (const circuit::Op& op : ops) text.add(circuit, op);
@@ -147,7 +168,7 @@ PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::
 
 void Session::keep(std::string key, PlanPtr plan, bool is_final) {
   const std::size_t bytes = bytes_of(plan->plan) + key.size() + sizeof(Entry);
-  if (bytes > kMostPlanBytes / 4) return;
+  if (bytes > most_bytes(plan->plan.num_qubits, plan->plan.precision)) return;
   plans_.push_front({std::move(key), std::move(plan), is_final});
   by_key_.emplace(plans_.front().key, plans_.begin());
   plan_bytes_ += bytes;
@@ -168,9 +189,9 @@ std::unique_ptr<statevec::State> Session::take_state(std::uint32_t num_qubits, P
   std::unique_ptr<statevec::State> spare;
   {
     const std::scoped_lock lock(mutex_);
-    const bool serves = may_serve && spare_ && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
-                        spare_->num_qubits() == static_cast<int>(num_qubits) &&
-                        spare_->precision() == precision;
+    const bool serves =
+        may_serve && spare_ && spare_threads_ == runtime::wanted_num_threads(num_threads) &&
+        spare_->num_qubits() == static_cast<int>(num_qubits) && spare_->precision() == precision;
     // one that does not fit is in the way of what is made now
     if (serves || (spare_ && spare_->memory_bytes() > kMostSpareBytes / 64)) spare.swap(spare_);
     if (serves) {

@@ -30,7 +30,7 @@ namespace tilewave::simulate {
 /// A plan and what its engine keeps beside it from run to run.
 struct StoredPlan {
   statevec::Plan plan;
-  std::unique_ptr<statevec::KeptPasses> tables;
+  std::unique_ptr<statevec::KeptPasses> tables;  ///< null for large states
 };
 using PlanPtr = std::shared_ptr<const StoredPlan>;
 

@@ -240,8 +240,9 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                                                  std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
   const bool forced = options.engine == Engine::kStabilizer;
-  if (!forced && (options.engine != Engine::kAuto || (n <= kMostSmallQubits && !program.has_channels) ||
-                  options.distribution.num_ranks() != 1)) {
+  if (!forced &&
+      (options.engine != Engine::kAuto || (n <= kMostSmallQubits && !program.has_channels) ||
+       options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
   if (!asks_only_shots(options)) {
@@ -472,6 +473,11 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.explain = options.explain;
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  if (options.explain && asked.has_channels) {
+    result.plan.text.insert(0, std::to_string(program.circuit->channels().size()) +
+                                   " noise channels: below is what the first trajectory through "
+                                   "each stretch ran\n");
+  }
   if (!is_density && options.distribution.num_ranks() == 1)
     session.give_back(std::move(state), options.num_threads);
   return result;

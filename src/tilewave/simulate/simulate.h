@@ -39,7 +39,7 @@ struct Options {
   std::uint64_t shots = 0;
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
-  int num_threads = 0;          ///< 0: OpenMP's default
+  int num_threads = 0;  ///< 0: OpenMP's default
   DeviceSet device;
   Engine engine = Engine::kAuto;
   std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none

@@ -403,7 +403,8 @@ TEST(Branches, CountsFollowTheExactDistribution) {
 
 Counts counts_with(const Program& program, std::uint64_t shots, std::uint64_t seed,
                    std::uint64_t max_states) {
-  auto state = make_state(program.circuit->num_qubits(), statevec::Precision::kDouble, 1, DeviceSet::cpu());
+  auto state =
+      make_state(program.circuit->num_qubits(), statevec::Precision::kDouble, 1, DeviceSet::cpu());
   Result result;
   Counter counter(program);
   run_branches(program, state, {shots, seed, max_states}, {}, result, [&](const Leaf& leaf) {

@@ -1,7 +1,7 @@
 // The device against the CPU, bit for bit; skipped where there is no device.
-#include <numeric>
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 

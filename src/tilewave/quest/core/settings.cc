@@ -23,14 +23,18 @@ void read_number(const char* name, int least, int most, int& out) {
 }
 
 DeviceSet read_device(const char* text) {
-  const DeviceSet device = DeviceSet::parse(text);
-  need_one_kind(device);
-  if (device.has_cuda() && !runtime::built_with_cuda()) {
-    throw Error(ExitCode::kUsage, "device '" + device.text() +
-                                      "': this build has no CUDA back end: use cpu, or build with "
-                                      "--preset cuda");
+  try {
+    const DeviceSet device = DeviceSet::parse(text);
+    need_one_kind(device);
+    if (device.has_cuda() && !runtime::built_with_cuda()) {
+      throw Error(ExitCode::kUsage, "device '" + device.text() +
+                                        "': this build has no CUDA back end: use cpu, or build "
+                                        "with --preset cuda");
+    }
+    return device;
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string("TILEWAVE_DEVICE: ") + error.what());
   }
-  return device;
 }
 
 }  // namespace
