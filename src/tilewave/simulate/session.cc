@@ -94,7 +94,7 @@ constexpr int kQuickQubits = 20;  // above, a run takes longer than what is made
 // What is planned in a moment beside its run is not worth much memory.
 std::size_t most_bytes(int num_qubits, Precision precision) {
   if (num_qubits <= kQuickQubits) return std::size_t{32} << 20;
-  return std::max(std::size_t{1} << 20, (amplitude_bytes(precision) << num_qubits) / 64);
+  return std::max(std::size_t{1} << 20, (amplitude_bytes(precision) << num_qubits) / 256);
 }
 
 std::size_t matrix_bytes(std::span<const circuit::Op> ops) {
