@@ -5,7 +5,7 @@
     [4]  simulate
     [3]  statevec    stabilizer    field
     [2]  io
-    [1]  circuit   |   runtime
+    [1]  settings   circuit   runtime
     [0]  base
 
 A room may include itself and rooms of lower levels; rooms of one level never see each other. Also:
@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-LEVELS = {"base": 0, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabilizer": 3, "field": 3,
+LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabilizer": 3, "field": 3,
           "simulate": 4, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}

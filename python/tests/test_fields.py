@@ -173,7 +173,7 @@ def test_maps():
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), np.ones((3, 3, 3))), "two dimensions, not 3"),
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), -1), "radius"),
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), border="wrap"), "unknown border"),
-    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), device="tpu"), "device tpu: unknown device: use cpu"),
+    (lambda: tw.entropy(np.zeros((4, 4), np.uint8), device="tpu"), "unknown device 'tpu': use auto, cpu"),
     (lambda: tw.entropy(np.zeros((4, 4), np.uint8), out=np.zeros((4, 4))), "float32"),
     (lambda: tw.map(np.zeros((4, 4)), "v"), "lose digits"),
     (lambda: tw.map(np.full((4, 4), 2**24 + 1), "v"), "int64 would lose digits"),

@@ -12,6 +12,7 @@ Precision = Literal["double", "single"]
 PauliOrder = Literal["last", "first"]
 NoiseEngine = Literal["auto", "statevector", "stabilizer", "density", "trajectories"]
 Device = str  # auto, cpu, cuda, cuda:<index>, cuda:0-3
+Effort = Literal["auto", "once", "repeated", "best"]
 Path = Union[str, "os.PathLike[str]"]
 #: A text, a mapping or a list of Pauli strings and coefficients, a list of strings, Qiskit's SparsePauliOp or Pauli.
 Observable = Union[str, Mapping[str, complex], Iterable[Union[str, tuple[str, complex]]], Any]

@@ -2,8 +2,10 @@
 
 circuit    a Circuit; or a qiskit.QuantumCircuit, a stim.Circuit without noise, OpenQASM (a text or a path), converted
 precision  "double" (default) or "single"
-device     "auto" (default), "cpu", "cuda" or "cuda:<index>" ("CPU" and "GPU" are read, too)
+device     "auto" (default), "cpu", "cuda" or "cuda:<index>" (upper case, and "gpu" for "cuda", are read, too)
 threads    CPU threads, 0 for all
+effort     how much planning a run is worth: "auto" (default: a circuit that comes again gets a plan that was searched for),
+           "once", "repeated" or "best"
 seed       of the shots; drawn when None
 
 and, where a circuit may be noisy,
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._types import (AnyCircuit, Bits, Complex, Device, Noise, NoiseEngine, Observable, PauliOrder, Precision,
+from ._types import (AnyCircuit, Bits, Complex, Device, Effort, Noise, NoiseEngine, Observable, PauliOrder, Precision,
                      Seed)
 from .circuits import circuit_of
 from .noise import noisy
@@ -30,16 +32,16 @@ from .observables import NO_TERMS, pauli_terms, real_terms
 
 @overload
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, on_device: Literal[False] = False) -> Complex: ...
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: Literal[False] = False) -> Complex: ...
 
 
 @overload
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, on_device: bool) -> Any: ...
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool) -> Any: ...
 
 
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, on_device: bool = False) -> Any:
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool = False) -> Any:
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
     the state of one shot. With ``noise``, and of a circuit with noise channels: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
@@ -49,18 +51,19 @@ def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: De
     if on_device:
         if noise is not None or circuit.is_noisy:
             raise ValueError("a density matrix lies on the host: leave on_device out")
-        return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed_of(seed))
+        return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed_of(seed),
+                                         effort)
     if noise is not None or circuit.is_noisy:
         elements = _core._density(circuit, core, *how)
         return elements.reshape(2**circuit.num_qubits, -1).T
-    return _core._simulate(circuit, *how, seed_of(seed))
+    return _core._simulate(circuit, *how, seed_of(seed), effort)
 
 
 def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
         pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
-        engine: NoiseEngine = "auto") -> _core.Result:
+        engine: NoiseEngine = "auto", effort: Effort = "auto") -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
     circuit, core = noisy(circuit, noise)
@@ -70,26 +73,27 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities = None
     terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), probabilities, terms,
-                      record_shots, record_steps, explain, False, core, engine)
+                      record_shots, record_steps, explain, False, core, engine, effort)
 
 
 def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
-           device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto") -> dict[str, int]:
+           device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto",
+           effort: Effort = "auto") -> dict[str, int]:
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
     circuit, core = noisy(circuit, noise)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, False, False,
-                      False, False, core, engine).counts
+                      False, False, core, engine, effort).counts
 
 
 def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, noise: Noise = None,
-                engine: NoiseEngine = "auto") -> Bits:
+                engine: NoiseEngine = "auto", effort: Effort = "auto") -> Bits:
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
     circuit, core = noisy(circuit, noise)
     result = _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, True, False,
-                        False, False, core, engine)
+                        False, False, core, engine, effort)
     return _bits_of(result, bit_packed)
 
 
@@ -120,16 +124,15 @@ def _whole(name, value):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}): give a whole number") from None
 
 
-_DEVICES = {"CPU": "cpu", "GPU": "cuda"}  # as Aer writes them
-
-
 def how_of(precision: Any, device: Any, threads: Any) -> tuple[str, str, int]:
-    """Precision, device and threads as the compiled part takes them."""
-    if precision not in ("double", "single"):
-        raise ValueError(f"precision is {precision!r}: use 'double' or 'single'")
-    if not isinstance(device, str):
-        raise TypeError(f"device is {device!r}: use 'auto', 'cpu', 'cuda', 'cuda:<index>' or several as in 'cuda:0-3'")
-    return precision, _DEVICES.get(device, device), _whole("threads", threads)
+    """Precision, device and threads as the compiled part takes them, which knows their words."""
+    for name, word in (("precision", precision), ("device", device)):
+        if not isinstance(word, str):
+            raise TypeError(f"{name} is {word!r} ({type(word).__name__}): give a word, as in {name}='{_EXAMPLES[name]}'")
+    return precision, device, _whole("threads", threads)
+
+
+_EXAMPLES = {"precision": "single", "device": "cuda:0"}
 
 
 def _count(shots):
@@ -148,33 +151,35 @@ def _bits_of(result, bit_packed):
 
 
 def probabilities(circuit: AnyCircuit, qubits: Optional[Sequence[int]] = None, *, precision: Precision = "double",
-                  device: Device = "auto", threads: int = 0, seed: Seed = None) -> NDArray[np.float64]:
+                  device: Device = "auto", threads: int = 0, seed: Seed = None,
+                  effort: Effort = "auto") -> NDArray[np.float64]:
     """Probabilities of the 2^k outcomes of chosen qubits (at most 24; default: all); bit j of an index is qubits[j]."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).probabilities(qubits)
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed), effort).probabilities(qubits)
 
 
 def marginals(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-              seed: Seed = None) -> NDArray[np.float64]:
+              seed: Seed = None, effort: Effort = "auto") -> NDArray[np.float64]:
     """P(qubit = 1) of every qubit."""
     circuit = circuit_of(circuit)
-    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).marginals()
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed), effort).marginals()
 
 
 def amplitudes(circuit: AnyCircuit, indices: Optional[Iterable[Union[int, str]]] = None, *,
-               precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None) -> Complex:
+               precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None,
+               effort: Effort = "auto") -> Complex:
     """Amplitudes of chosen basis states: numbers, or strings of bits such as "0110" (qubit 0 rightmost). All of them
     where none are given."""
     circuit = circuit_of(circuit)
     if indices is None:
-        return simulate(circuit, precision=precision, device=device, threads=threads, seed=seed)
+        return simulate(circuit, precision=precision, device=device, threads=threads, seed=seed, effort=effort)
     chosen = list(_indices(indices, circuit.num_qubits))
-    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed)).amplitudes(chosen)
+    return _core.State(circuit, *how_of(precision, device, threads), seed_of(seed), effort).amplitudes(chosen)
 
 
 def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, seed: Seed = None,
-                noise: Noise = None, engine: NoiseEngine = "auto") -> Any:
+                noise: Noise = None, engine: NoiseEngine = "auto", effort: Effort = "auto") -> Any:
     """<psi|O|psi> of a sum of Pauli strings: a text such as "0.5 ZZI + 0.2 X0 Y3" (the rightmost character of a dense
     string is qubit 0; ``pauli_order="first"`` reads the other way), a dictionary string -> coefficient, a list of
     (string, coefficient) or of strings, or a Qiskit SparsePauliOp or Pauli. A circuit that measures in the middle needs ``shots``,
@@ -185,11 +190,11 @@ def expectation(circuit: AnyCircuit, observable: Observable, *, shots: int = 0, 
     terms, how = (np.ones(len(coefficients)), x, z), how_of(precision, device, threads)
     if shots or noise is not None or engine != "auto" or circuit.is_noisy:
         values = _core._run(circuit, _count(shots), seed_of(seed), *how, None, terms, False, False, False, False, core,
-                            engine).expectations
+                            engine, effort).expectations
     else:
         if circuit.is_dynamic:
             raise ValueError("a circuit that measures or resets in the middle needs shots: ask for shots=N")
-        values = _core.State(circuit, *how, seed_of(seed))._expectations(terms)
+        values = _core.State(circuit, *how, seed_of(seed), effort)._expectations(terms)
     total = np.dot(coefficients, values)
     return float(total.real) if np.isrealobj(coefficients) or not np.any(coefficients.imag) else complex(total)
 
@@ -199,8 +204,8 @@ class State(_core.State):
     Trailing measurements are left out."""
 
     def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-                 seed: Seed = None) -> None:
-        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed))
+                 seed: Seed = None, effort: Effort = "auto") -> None:
+        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed), effort)
 
     def __copy__(self) -> State:
         """A state of its own with the same content."""
@@ -254,7 +259,9 @@ class Plan:
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
 
 
-def plan(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0) -> Plan:
+def plan(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+         effort: Effort = "auto") -> Plan:
     """Plans a circuit without running it; takes no memory for the state."""
     circuit = circuit_of(circuit)
-    return Plan(_core._run(circuit, 0, 0, *how_of(precision, device, threads), None, NO_TERMS, False, False, True, True))
+    return Plan(_core._run(circuit, 0, 0, *how_of(precision, device, threads), None, NO_TERMS, False, False, True, True, None,
+                           "auto", effort))

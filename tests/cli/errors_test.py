@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Every kind of malformed input: one clear line, the right exit code, no crash."""
+import json
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
+from program import EXAMPLES, HEAD, ROOT, TILEWAVE, Checker, tilewave
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 BELL = EXAMPLES / "bell.qasm"
@@ -37,7 +38,7 @@ for value in ("-1", "x", "1.5", "", "1e40", "18446744073709551616"):
     fails(USAGE, "--shots", "run", BELL, "--shots", value)
 fails(USAGE, "shots", "run", BELL, "--shots", "1e18")
 for flag, value in (("--seed", "-5"), ("--seed", "abc"), ("--threads", "0"), ("--threads", "-2"),
-                    ("--threads", "99999999999"), ("--precision", "half"), ("--pauli-order", "middle"),
+                    ("--threads", "99999999999"), ("--pauli-order", "middle"),
                     ("--amplitudes", "first:0"), ("--amplitudes", "1,,2"), ("--amplitudes", "5-3"),
                     ("--probabilities", "q0"), ("--amplitudes", "first:1e12")):
     fails(USAGE, flag, "run", BELL, flag, value)
@@ -47,7 +48,18 @@ fails(USAGE, "twice", "run", BELL, "--probabilities", "1,1")
 fails(USAGE, "--probabilities q0: not all or a list of qubits", "run", BELL, "--probabilities", "q0")
 fails(USAGE, "has a value already", "run", BELL, "--input", "a=1", "--input", "a=2")
 fails(INPUT, "/dev/null: the file is empty", "run", BELL, "--noise", "/dev/null")
-fails(USAGE, "unknown device", "run", BELL, "--device", "gpu")
+# the words of settings: the same text from every command, QuEST's variables (tests/quest) and Python (python/tests)
+EMPTY = Path(tempfile.mkdtemp(), "empty")
+EMPTY.write_text("")
+for setting, words in json.loads((ROOT / "tests/data/bad_settings.json").read_text()).items():
+    for word, message in words.items():
+        fails(USAGE, message, "run", BELL, f"--{setting}", word)
+        if setting == "device":
+            fails(USAGE, message, "bench", "ghz", "--qubits", "4", "--no-limit", "--device", word)
+            for command in ("sample", "detect", "sample_dem"):
+                fails(USAGE, message, command, "--in", EMPTY, "--device", word)
+            for command in (("entropy", "a.png", "-o", "b.npy"), ("map", "--expr", "v + 1", "a.png", "-o", "b.npy")):
+                fails(USAGE, message, *command, "--device", word)
 for value in ("0", "1.5", "-0.1", "half"):
     fails(USAGE, "0.925", "run", BELL, "--memory-fraction", value)
 fails(USAGE, "device's memory", "run", BELL, "--device", "cpu", "--memory-fraction", "0.5")

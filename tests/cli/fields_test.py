@@ -194,7 +194,7 @@ fails(INPUT, ["long.npy", "'<f16'", "8 to 64 bits"], "map", npy("long.npy", (1, 
 fails(INPUT, ["nowhere.npy"], "entropy", at("nowhere.npy"), "-o", out)
 fails(USAGE, ["a.xyz"], "entropy", write("a.xyz", b"1"), "-o", out)
 fails(INPUT, ["16"], "entropy", npy("large.npy", (1, 2), "|u1", bytes([16, 3])), "-o", out)
-for flags, words in ((("--device", "gpu"), "cpu"), (("--device", "cuda:x"), "cuda:"), (("--radius", "-1"), "radius"),
+for flags, words in ((("--device", "tpu"), "cpu"), (("--device", "cuda:x"), "cuda:"), (("--radius", "-1"), "radius"),
                      (("--window", "5"), "WIDTHxHEIGHT"), (("--window", "0x3"), "--window"), (("--levels", "1"), "levels"),
                      (("--levels", "70000"), "levels"), (("--base", "1"), "base"), (("--base", "x"), "--base"),
                      (("--base", "0"), "above 1"), (("--base", "inf"), "above 1"), (("--base", "nan"), "above 1"),

@@ -33,7 +33,7 @@ c.check(auto["engine"] == "density" and "predicted) rather than 1000 trajectorie
 text = tilewave("run", "FILE", "--noise", DEVICE, "--dry-run", text=HEAD + "qreg q[25]; h q; cx q[0],q[1];").out
 c.check("engine: trajectories: a density matrix of 25 qubits" in text, f"dry run {text!r}")
 text = tilewave("run", TELEPORT, "--noise", DEVICE, "--engine", "trajectories", "--explain", "--shots", "10").out
-c.check("noise channels: below is a trajectory without errors" in text, f"explain {text!r}")
+c.check("noise channels: " in text and "trajectory" in text, f"explain {text!r}")
 text = tilewave("run", BELL, "--noise", DEVICE, "--expect", "ZZ", "--engine", "trajectories").out
 c.check("<1 ZZ> = " in text and " +- " in text and "1000 trajectories" in text, f"text {text!r}")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 TILEWAVE = sys.argv[1]
 EXAMPLES = Path(sys.argv[2])
+ROOT = EXAMPLES.resolve().parent
 HEAD = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n'
 
 

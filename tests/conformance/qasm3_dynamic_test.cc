@@ -186,7 +186,7 @@ TEST(Qasm3Dynamic, programs_mean_what_they_say_and_the_engine_agrees) {
       simulate::Options options;
       options.shots = kShots;
       options.seed = 7;
-      options.engine = engine;
+      options.engine = parse_engine(engine);
       const simulate::Result result = simulate::simulate(c, options);
       std::uint64_t total = 0;
       for (const auto& [text, count] : result.counts) {

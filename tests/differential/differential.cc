@@ -50,7 +50,7 @@ struct Settings {
   std::uint64_t circuits = 200, first = 0, seed = 1;
   double seconds = 1e9;
   int least_qubits = 20, most_qubits = 24;
-  std::string device = "cpu";
+  DeviceSet device = DeviceSet::cpu();
   std::uint64_t stream_bytes = 0;
   bool verbose = false;
 };
@@ -230,7 +230,7 @@ void check_by_simulate(const KnownCircuit& known, const Settings& settings, Rand
   options.seed = random();
   options.record_shots = true;
   options.probabilities = true;
-  if (settings.device == "cpu" && random() % 4 == 0)
+  if (settings.device.is_cpu() && random() % 4 == 0)
     options.distribution.num_logical_ranks = 2 << (random() % 3);
   const bool has_joint = random() % 2;
   if (has_joint) options.probability_qubits = some_qubits(known.num_qubits(), 5, random);
@@ -310,7 +310,7 @@ void vary(PlanOptions& options, Random& random) {
 void check_by_state(const KnownCircuit& known, const Settings& settings, Coverage& coverage,
                     Random& random) {
   const Precision precision = random() % 2 ? Precision::kDouble : Precision::kSingle;
-  const bool is_cpu = settings.device == "cpu";
+  const bool is_cpu = settings.device.is_cpu();
   // passes that only move rows are wide where the qubits inside rows have their places
   const bool moves = is_cpu && known.has_chain() && random() % 2;
   const int ranks = is_cpu && !moves && random() % 3 == 0 ? 2 << (random() % 3) : 1;
@@ -480,7 +480,7 @@ void check_dense(int num_qubits, const Settings& settings, Coverage& coverage, R
   const circuit::Circuit c = dense_circuit(num_qubits, random);
   const Asked asked = Asked::any(num_qubits, random);
   Settings plain = settings;
-  plain.device = "cpu";
+  plain.device = DeviceSet::cpu();
   plain.stream_bytes = 0;
   const auto run = [&](State& state, const circuit::Circuit& of, const PlanOptions& options) {
     const Plan plan = make_plan(of, options);
@@ -491,7 +491,7 @@ void check_dense(int num_qubits, const Settings& settings, Coverage& coverage, R
   run(*base, c, base->plan_options());
   const Answers right = asked.of(*base);
   const Tolerance exact = tolerance(Precision::kDouble), rough = tolerance(Precision::kSingle);
-  const bool is_other = settings.device != "cpu";
+  const bool is_other = !settings.device.is_cpu();
   const auto variant = [&](const std::string& what, const Settings& where, Precision precision,
                            int ranks, int threads, auto change) {
     const auto state = make_state(num_qubits, precision, where, ranks, threads);
@@ -532,7 +532,7 @@ void check_dense(int num_qubits, const Settings& settings, Coverage& coverage, R
       break;
     }
     case 3:
-      if (settings.device == "cpu") {
+      if (settings.device.is_cpu()) {
         variant("ranks", settings, Precision::kDouble, 2 << (random() % 3), 0,
                 [&](PlanOptions& o) { vary(o, random); });
       }
@@ -603,11 +603,11 @@ int run(const Settings& settings) {
   }
   std::printf("%llu known and %llu dense circuits on %s in %.0f s, %llu plans, of which with\n",
               static_cast<unsigned long long>(coverage.known),
-              static_cast<unsigned long long>(coverage.dense), settings.device.c_str(), seconds(),
-              static_cast<unsigned long long>(coverage.plans));
+              static_cast<unsigned long long>(coverage.dense), settings.device.text().c_str(),
+              seconds(), static_cast<unsigned long long>(coverage.plans));
   int missing = 0;
   // what a device has: exchanges between ranks, tiles of two blocks, rows moved in place
-  const bool is_cpu = settings.device == "cpu";
+  const bool is_cpu = settings.device.is_cpu();
   for (const auto& [name, count] : coverage.occurred) {
     std::printf("  %-26s %llu\n", name.c_str(), static_cast<unsigned long long>(count));
     missing += count == 0;
@@ -638,7 +638,7 @@ std::optional<Settings> parse(int argc, char** argv) {
     } else if (flag == "--seconds") {
       s.seconds = std::strtod(value, nullptr);
     } else if (flag == "--device") {
-      s.device = value;
+      s.device = DeviceSet::parse(value);
     } else if (flag == "--stream") {
       s.stream_bytes = std::strtoull(value, nullptr, 10) << 20;
     } else if (flag == "--qubits") {

@@ -1,5 +1,6 @@
 """ranks_test.py PROGRAM SUITE MPIEXEC RANKS: the numbers of RANKS processes are those of one to 1e-12; the whole test
 suite passes with every register shared; reports come once; what goes wrong on some ranks ends all with one message."""
+import json
 import os
 import subprocess
 import sys
@@ -83,8 +84,9 @@ refused(["hadamard", "targetQubit is 99"], mpirun([PROGRAM, "invalid"]), "an inv
 refused(["TILEWAVE_RANKS"], mpirun([PROGRAM], env={"TILEWAVE_RANKS": "2"}), "ranks within ranks")
 refused(["power of two"], run([PROGRAM], {"TILEWAVE_RANKS": "3"}), "three ranks inside a process")
 refused(["TILEWAVE_RANKS is 'many'"], run([PROGRAM], {"TILEWAVE_RANKS": "many"}), "a word as ranks")
-refused(["createQuESTEnv: TILEWAVE_DEVICE is 'gpu': use auto, cpu"], run([PROGRAM], {"TILEWAVE_DEVICE": "gpu"}), "no device")
-refused(["createQuESTEnv: TILEWAVE_DEVICE is 'gpu'"], mpirun([PROGRAM], env={"TILEWAVE_DEVICE": "gpu"}), "no device, ranks")
+for word, message in json.loads((Path(__file__).parents[1] / "data/bad_settings.json").read_text())["device"].items():
+    refused(["createQuESTEnv: TILEWAVE_DEVICE: " + message], run([PROGRAM], {"TILEWAVE_DEVICE": word}), "no device")
+refused(["createQuESTEnv: TILEWAVE_DEVICE: unknown device 'tpu'"], mpirun([PROGRAM], env={"TILEWAVE_DEVICE": "tpu"}), "no device, ranks")
 refused(["TILEWAVE_DEVICE"], run([PROGRAM], {"TILEWAVE_RANKS": "2", "TILEWAVE_DEVICE": "cuda:0"}), "ranks on a device")
 if RANKS > 2:
     refused(["createQureg", f"{RANKS} ranks share"], mpirun([PROGRAM, "small"]), "fewer amplitudes than ranks")

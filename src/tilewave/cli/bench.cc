@@ -200,7 +200,7 @@ void bench(const BenchFlags& flags) {
     return;
   }
   simulate::BenchOptions options;
-  options.device = flags.device;
+  options.device = DeviceSet::parse(flags.device);
   options.distribution = read_distribution(flags.ranks);
   if (options.distribution.is_root()) need_writable({"--json", flags.json});
   if (!flags.memory_fraction.empty()) {

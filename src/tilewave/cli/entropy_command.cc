@@ -248,7 +248,7 @@ void run(const EntropyFlags& f) {
   set_border(f, table, job.options);
   check_not_input(f, "--output", f.out);
   check_view(f);
-  job.devices = field::parse_device_set("--device", f.device);
+  job.devices = DeviceSet::parse(f.device);
   job.view_path = f.view;
   job.output = f.dtype == "f16"  ? field::OutputType::kFloat16
                : f.dtype == "u8" ? field::OutputType::kUint8

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/field/device_set.h"
 #include "tilewave/io/raster_file.h"
+#include "tilewave/settings/device.h"
 
 namespace CLI {
 class App;

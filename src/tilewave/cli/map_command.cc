@@ -80,7 +80,7 @@ void run(const MapFlags& f) {
   job.output = f.dtype == "f16"  ? io::SampleType::kFloat16
                : f.dtype == "u8" ? io::SampleType::kUint8
                                  : io::SampleType::kFloat32;
-  job.devices = field::parse_device_set("--device", f.device);
+  job.devices = DeviceSet::parse(f.device);
   job.rounds = f.rounds;
   check_not_input(f, "--output", f.out);
   const InterruptFlag interrupt;

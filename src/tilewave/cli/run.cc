@@ -22,6 +22,7 @@
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/settings/precision_words.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::cli {
@@ -33,7 +34,8 @@ constexpr std::uint64_t kMostAmplitudes = std::uint64_t{1} << 26;
 struct RunFlags {
   std::string topology;
   std::string file, shots, seed, precision = "double", threads, ranks, device = "auto",
-                                 engine = "auto", memory_limit, memory_fraction, noise;
+                                 engine = "auto", effort = "auto", repeat, memory_limit,
+                                 memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   std::vector<std::string> inputs;
   bool json = false;
@@ -75,10 +77,10 @@ io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
 
 simulate::Options to_options(const RunFlags& flags) {
   simulate::Options options;
-  options.precision =
-      flags.precision == "single" ? statevec::Precision::kSingle : statevec::Precision::kDouble;
-  options.device = flags.device;
-  options.engine = flags.engine;
+  options.precision = parse_precision(flags.precision);
+  options.device = DeviceSet::parse(flags.device);
+  options.engine = parse_engine(flags.engine);
+  options.effort = parse_effort(flags.effort);
   options.state_path = flags.state;
   options.explain = flags.report.explain;
   options.dry_run = flags.report.dry_run;
@@ -157,7 +159,16 @@ void run(RunFlags& flags) {
   }
   options.record_steps = wants_page;
   if (wants_page) options.explain = true;
-  simulate::Result result = simulate::simulate(circuit, options);
+  std::uint64_t repeat = 1;
+  if (!flags.repeat.empty()) repeat = parse_number("--repeat", flags.repeat, 1, 1000000);
+  simulate::Result result;
+  for (std::uint64_t k = 0; k < repeat; ++k) {
+    result = simulate::simulate(circuit, options);
+    if (repeat == 1) break;
+    const simulate::Timings& t = result.timings;
+    flags.report.runs.push_back(
+        {result.plan.passes, result.plan.effort, t.plan_s, t.execute_s, t.observe_s});
+  }
   bar.clear();
   result.timings.parse_s = parse_s;
   if (!options.distribution.is_root()) return;
@@ -190,16 +201,20 @@ void add_run_command(CLI::App& app) {
       ->allow_extra_args(false);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");
-  c->add_option("--precision", flags->precision, "double (default) or single")
-      ->check(CLI::IsMember({"double", "single"}));
+  c->add_option("--precision", flags->precision, "double (default) or single");
   c->add_option("--threads", flags->threads, "CPU threads (default: OMP_NUM_THREADS, all cores)");
   c->add_option("--device", flags->device,
-                "auto (default), cpu, cuda, cuda:<index> or several: cuda:0-3");
+                "auto (default), cpu, cuda, cuda:<index>, cuda:<first>-<last> or "
+                "cuda:<index>,<index>");
+  c->add_option("--effort", flags->effort,
+                "how much planning the run is worth: auto (default), once, repeated (a plan that "
+                "is searched for) or best (and kernels of its own, on a GPU)");
+  c->add_option("--repeat", flags->repeat,
+                "run so often and print the times of each; answers are those of the last run");
   c->add_option("--engine", flags->engine,
                 "auto (default): stabilizer for counts of Clifford circuits above 20 qubits; "
                 "statevector or stabilizer; with --noise the cheapest of density (exact), "
-                "trajectories and, for Clifford gates with Pauli errors, stabilizer")
-      ->check(CLI::IsMember({"auto", "statevector", "stabilizer", "density", "trajectories"}));
+                "trajectories and, for Clifford gates with Pauli errors, stabilizer");
   c->add_option("--noise", flags->noise, "a noise model: channels and readout errors as JSON");
   c->add_option("--memory-limit", flags->memory_limit,
                 "MiB of device memory to use: a larger state streams from host memory");

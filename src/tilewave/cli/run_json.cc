@@ -21,7 +21,8 @@ ordered_json plan_json(const simulate::Result& r, const ReportOptions& report) {
                        {"gates", r.plan.gates},
                        {"bytes", r.plan.bytes},
                        {"flops", r.plan.flops},
-                       {"predicted_s", r.plan.predicted_s}};
+                       {"predicted_s", r.plan.predicted_s},
+                       {"effort", name_of(r.plan.effort)}};
   if (r.num_ranks > 1) {
     plan["exchanges"] = r.plan.exchanges;
     plan["exchange_bytes"] = r.plan.exchange_bytes;
@@ -103,6 +104,13 @@ ordered_json run_json(const simulate::Result& r, const simulate::Options& asked,
                       {"plan", r.timings.plan_s},
                       {"execute", r.timings.execute_s},
                       {"observe", r.timings.observe_s}};
+  for (const RunTimes& run : report.runs) {
+    out["runs"].push_back({{"passes", run.passes},
+                           {"effort", name_of(run.effort)},
+                           {"plan_s", run.plan_s},
+                           {"execute_s", run.execute_s},
+                           {"observe_s", run.observe_s}});
+  }
   if (report.profile) out["profile"] = profile_json(r);
   if (!r.warnings.empty()) out["warnings"] = r.warnings;
   if (!report.page_path.empty()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/pauli.h"
@@ -10,12 +11,20 @@
 
 namespace tilewave::cli {
 
+/// One run of several of the same circuit.
+struct RunTimes {
+  std::uint64_t passes = 0;
+  Effort effort = Effort::kOnce;
+  double plan_s = 0, execute_s = 0, observe_s = 0;
+};
+
 struct ReportOptions {
   bool quiet = false;
   bool explain = false;
   bool profile = false;
   bool dry_run = false;
   std::string page_path, title;
+  std::vector<RunTimes> runs;    ///< where there are several, all of them
   double limit_bytes_per_s = 0;  ///< of the machine, 0: not measured
   circuit::PauliOrder pauli_order = circuit::PauliOrder::kLastIsQubit0;
 };

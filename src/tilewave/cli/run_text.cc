@@ -114,6 +114,18 @@ void print_profile(const simulate::Result& r) {
   }
 }
 
+void print_runs(const std::vector<RunTimes>& runs) {
+  std::printf("%5s %7s %-9s %10s %10s %10s\n", "run", "passes", "effort", "plan", "execute",
+              "observe");
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const RunTimes& run = runs[k];
+    std::printf("%5zu %7llu %-9s %10s %10s %10s\n", k + 1,
+                static_cast<unsigned long long>(run.passes),
+                std::string(name_of(run.effort)).c_str(), in_time(run.plan_s).c_str(),
+                in_time(run.execute_s).c_str(), in_time(run.observe_s).c_str());
+  }
+}
+
 void print_summary(const simulate::Result& r, const ReportOptions& report) {
   const bool stabilizer = r.engine == "stabilizer";
   const char* precision = r.precision == statevec::Precision::kDouble ? "double" : "single";
@@ -156,6 +168,7 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
               in_time(t.parse_s).c_str(), in_time(t.plan_s).c_str(), in_time(t.execute_s).c_str(),
               in_time(t.observe_s).c_str(), in_bytes(r.memory_bytes).c_str(),
               in_number(r.plan.passes, "pass").c_str());
+  std::printf(", effort %s", std::string(name_of(r.plan.effort)).c_str());
   if (r.num_trajectories) {
     std::printf(", %llu trajectories", static_cast<unsigned long long>(r.num_trajectories));
   }
@@ -180,6 +193,7 @@ void print_run_text(const simulate::Result& r, const simulate::Options& asked,
   }
   if (!asked.observables.empty() && !report.dry_run) print_expectations(r, asked, report);
   if (report.profile) print_profile(r);
+  if (!report.runs.empty()) print_runs(report.runs);
   if (!report.quiet) print_summary(r, report);
   if (report.quiet) return;
   for (const auto& warning : r.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());

@@ -16,9 +16,11 @@
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/io/stim_text.h"
-#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/engine.h"
+#include "tilewave/settings/words.h"
 
 namespace tilewave::cli {
 namespace {
@@ -155,7 +157,8 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
           "--engine",
           [&f, engines, names](const std::string& name) {
             if (std::find(engines.begin(), engines.end(), name) == engines.end())
-              throw Error(ExitCode::kUsage, "unknown engine '" + name + "': use " + names);
+              throw Error(ExitCode::kUsage,
+                          "unknown engine " + tilewave::quoted(name) + ": use " + names);
             f.engine = name;
           },
           names)
@@ -164,9 +167,8 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
       ->capture_default_str()
       ->check(CLI::Range(0, 4096));
   command
-      .add_option(
-          "--device", f.device,
-          "cpu, cuda (also called gpu), cuda:<index> or several, cuda:0-3; the shots are the same")
+      .add_option("--device", f.device,
+                  device_words() + "; auto is cpu here; the shots are the same on each")
       ->capture_default_str();
   command.add_flag("--explain", f.explain,
                    "print the chosen engine and its program instead of sampling");
@@ -181,24 +183,15 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.num_threads = f.threads;
   o.seed = f.seed_given ? f.seed
                         : (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-  if (f.engine == "frame")
-    o.engine = stabilizer::Engine::kFrame;
-  else if (f.engine == "sparse")
-    o.engine = stabilizer::Engine::kSparse;
+  o.engine = parse_sampling_engine(f.engine);
   constexpr std::uint64_t kMostShots = std::uint64_t{1} << 52;
   if (o.first_shot >= kMostShots || o.num_shots >= kMostShots - o.first_shot) {
     throw Error(ExitCode::kUsage,
                 "shots are numbered below 2^52: use a smaller --first_shot or --shots");
   }
-  if (f.device != "cpu") {
-    const auto gpus = runtime::parse_cuda_devices(f.device == "gpu" ? "cuda" : f.device);
-    if (!gpus) {
-      throw Error(ExitCode::kUsage, "unknown device '" + f.device +
-                                        "': use cpu, cuda, cuda:<index> or several devices as in "
-                                        "cuda:0-3");
-    }
-    o.gpus = *gpus;
-  }
+  const DeviceSet device = DeviceSet::parse(f.device);
+  need_one_kind(device);
+  o.gpus.assign(device.cuda().begin(), device.cuda().end());
   if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda_costs.h"
@@ -63,7 +65,7 @@ EntropyChoice choose_processors(const EntropyCosts& c, std::int64_t num_pixels) 
   const auto pixels = static_cast<double>(num_pixels);
   EntropyChoice choice;
   choice.cpu_s = c.cpu_s * pixels;
-  choice.set.cpu = true;
+  choice.set = DeviceSet::cpu();
   char text[200];
   if (c.num_devices == 0) {
     std::snprintf(text, sizeof text, "auto: cpu (%.3g s expected; no CUDA device)", choice.cpu_s);
@@ -85,13 +87,14 @@ EntropyChoice choose_processors(const EntropyCosts& c, std::int64_t num_pixels) 
   choice.cuda_s = seconds(best);
   const bool on_cuda = choice.cuda_s < kWorthwhile * choice.cpu_s;
   if (on_cuda) {
-    choice.set.cpu = false;
-    for (int i = 0; i < best; ++i) choice.set.cuda.push_back(i);
+    std::vector<int> indices(static_cast<std::size_t>(best));
+    std::iota(indices.begin(), indices.end(), 0);
+    choice.set = DeviceSet::cuda(std::move(indices));
   }
   std::snprintf(text, sizeof text,
                 "auto: %s (expected: cpu %.3g s, %d CUDA device%s %.3g s, of which %.3g s start)",
-                to_string(choice.set).c_str(), choice.cpu_s, best, best > 1 ? "s" : "",
-                choice.cuda_s, c.started ? 0.0 : c.cuda.start_s * best);
+                choice.set.text().c_str(), choice.cpu_s, best, best > 1 ? "s" : "", choice.cuda_s,
+                c.started ? 0.0 : c.cuda.start_s * best);
   choice.reason = text;
   return choice;
 }
@@ -114,7 +117,7 @@ std::vector<std::int64_t> cut_axis(std::int64_t total, const std::vector<double>
 EntropyRunner::EntropyRunner(const EntropyPlan& plan, const DeviceSet& set)
     : plan_(plan), set_(set) {
   double cpu_s = 0;
-  if (set_.automatic) {
+  if (set_.is_auto()) {
     cpu_s = measure_cpu(plan);
     const std::int64_t pixels = plan.width() * plan.height();
     EntropyCosts costs;
@@ -130,11 +133,11 @@ EntropyRunner::EntropyRunner(const EntropyPlan& plan, const DeviceSet& set)
       reason_ = text;
     }
   }
-  for (const int index : set_.cuda) {
+  for (const int index : set_.cuda()) {
     devices_.push_back(std::make_unique<EntropyCuda>(plan, index));
     weights_.push_back(1);
   }
-  if (!set_.cpu) return;
+  if (!set_.has_cpu()) return;
   if (!devices_.empty()) {  // sharing: in proportion to what each could do alone
     EntropyCosts costs = costs_of(plan, cpu_s > 0 ? cpu_s : measure_cpu(plan));
     costs.started = true;
@@ -189,9 +192,9 @@ template void EntropyRunner::run(const CodeRows<std::uint32_t>&, const Region&, 
                                  std::int64_t);
 
 std::string EntropyRunner::explain() const {
-  std::string text = plan_.explain() + "; " + to_string(set_);
+  std::string text = plan_.explain() + "; " + set_.text();
   if (!devices_.empty()) text += std::string(", ") + devices_[0]->kernel() + " kernel";
-  if (!devices_.empty() && set_.cpu) {
+  if (!devices_.empty() && set_.has_cpu()) {
     char share[60];
     double sum = 0;
     for (const double w : weights_) sum += w;

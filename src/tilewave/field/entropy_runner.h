@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tilewave/field/cuda/entropy_cuda.h"
-#include "tilewave/field/device_set.h"
 #include "tilewave/field/entropy.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 
@@ -31,7 +31,7 @@ struct EntropyCosts {
 
 /// The choice and why, one line.
 struct EntropyChoice {
-  DeviceSet set;
+  DeviceSet set = DeviceSet::cpu();
   std::string reason;
   double cpu_s = 0, cuda_s = 0;  ///< predicted
 };

@@ -170,7 +170,7 @@ EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::Rast
   summary.height = info.height;
   std::vector<float> values(static_cast<std::size_t>(band * info.width));
   // Page-locking pays when a buffer is copied several times.
-  const bool reused = runner.set().on_cuda() && info.height >= 4 * band;
+  const bool reused = runner.set().has_cuda() && info.height >= 4 * band;
   const PinnedWhile pinned(reused ? values.data() : nullptr, values.size() * sizeof(float));
   runtime::Timer total;
   for (std::int64_t y = 0; y < info.height; y += band) {

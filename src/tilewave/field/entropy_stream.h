@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "tilewave/field/device_set.h"
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/quantise.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 
@@ -21,7 +21,7 @@ struct EntropyJob {
   EntropyOptions options;
   Quantisation quantisation;
   OutputType output = OutputType::kFloat32;
-  DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
+  DeviceSet devices = DeviceSet::cpu();
   std::string view_path;  ///< a colour picture with its scale; empty: none
   std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;

@@ -41,13 +41,13 @@ double measure_cpu(const MapExpression& expression, const MapOptions& options) {
 MapRunner::MapRunner(const MapExpression& expression, const MapOptions& options, std::int64_t width,
                      std::int64_t num_pixels, const DeviceSet& set)
     : expression_(expression), options_(options), width_(width), set_(set) {
-  if (set_.cpu && set_.on_cuda()) {
-    throw Error(ExitCode::kUsage, "--device " + to_string(set_) +
-                                      ": a map is not shared by the cpu and a device, whose last "
+  if (set_.has_cpu() && set_.has_cuda()) {
+    throw Error(ExitCode::kUsage, "device '" + set_.text() +
+                                      "': a map is not shared by the cpu and a device, whose last "
                                       "bits may differ: use one of them");
   }
-  if (set_.automatic) {
-    set_ = {false, true, {}};
+  if (set_.is_auto()) {
+    set_ = DeviceSet::cpu();
     const auto pixels = static_cast<double>(num_pixels);
     const double cpu_s = pixels * measure_cpu(expression, options);
     char text[160];
@@ -57,13 +57,13 @@ MapRunner::MapRunner(const MapExpression& expression, const MapOptions& options,
       const CudaCosts c = cached_cuda_costs(0);
       const double cuda_s = c.start_s + kCompileSeconds + c.call_s +
                             pixels * 4 * (1 / c.in_bytes_per_s + 1 / c.out_bytes_per_s);
-      if (cuda_s < kWorthwhile * cpu_s) set_ = {false, false, {0}};
+      if (cuda_s < kWorthwhile * cpu_s) set_ = DeviceSet::cuda({0});
       std::snprintf(text, sizeof text, "auto: %s (expected: cpu %.3g s, cuda:0 %.3g s)",
-                    to_string(set_).c_str(), cpu_s, cuda_s);
+                    set_.text().c_str(), cpu_s, cuda_s);
     }
     reason_ = text;
   }
-  for (const int index : set_.cuda)
+  for (const int index : set_.cuda())
     devices_.push_back(std::make_unique<MapCuda>(expression, options, width, index));
 }
 
@@ -87,7 +87,7 @@ void MapRunner::run(std::int64_t y_begin, std::int64_t y_end, float* values) {
 }
 
 std::string MapRunner::explain() const {
-  return reason_.empty() ? to_string(set_) : to_string(set_) + "\n" + reason_;
+  return reason_.empty() ? set_.text() : set_.text() + "\n" + reason_;
 }
 
 }  // namespace tilewave::field

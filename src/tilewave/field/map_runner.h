@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/field/device_set.h"
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 

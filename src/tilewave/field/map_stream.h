@@ -6,16 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "tilewave/field/device_set.h"
 #include "tilewave/field/map.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/settings/device.h"
 
 namespace tilewave::field {
 
 struct MapJob {
   MapExpression expression = MapExpression::parse("v");
   MapOptions options;
-  DeviceSet devices{.automatic = false, .cpu = true, .cuda = {}};
+  DeviceSet devices = DeviceSet::cpu();
   bool verify = false;
   std::optional<double> nodata;  ///< of the input; none: only what a mask hides is missing
   bool rounds = false;           ///< values that 32-bit floats do not hold are rounded to them

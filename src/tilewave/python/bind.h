@@ -16,6 +16,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/settings/precision_words.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::python {
@@ -28,9 +29,8 @@ inline int checked_threads(int threads) {
   return threads;
 }
 
-/// A circuit as Python holds it: with the plans of its earlier runs, a cache for every way to run
-/// it. Adding an operation drops them. A run holds on to the circuit it started with, so another
-/// thread may go on building.
+/// A circuit as Python holds it. A run holds on to the circuit it started with, so another thread
+/// may go on building.
 class PyCircuit {
  public:
   explicit PyCircuit(circuit::Circuit circuit)
@@ -41,35 +41,22 @@ class PyCircuit {
   std::shared_ptr<const circuit::Circuit> share() const { return circuit_; }
   circuit::Circuit& change() {
     if (circuit_.use_count() > 1) circuit_ = std::make_shared<circuit::Circuit>(*circuit_);
-    if (has_plans_) drop_plans();
     is_dynamic_.reset();
     return *circuit_;
   }
-  std::shared_ptr<simulate::PlanCache> plans(statevec::Precision precision, int threads,
-                                             const std::string& device) const;
   /// True when it measures or resets in the middle: shots then end in different states.
   bool is_dynamic() const;
   /// Equal channels are kept once.
   void add_channel(std::span<const circuit::Qubit> targets, circuit::Channel channel);
 
  private:
-  void drop_plans();
-
   std::shared_ptr<circuit::Circuit> circuit_;
-  mutable std::mutex mutex_;
-  mutable bool has_plans_ = false;
   mutable std::optional<bool> is_dynamic_;
-  mutable std::map<std::tuple<statevec::Precision, int, std::string>,
-                   std::shared_ptr<simulate::PlanCache>>
-      plans_;
 };
 
 /// A noise model as Python holds it.
 struct PyNoise {
   std::shared_ptr<const circuit::NoiseModel> model;
 };
-
-/// "double" or "single"; throws Error(kUsage) for another word.
-statevec::Precision parse_precision(const std::string& word);
 
 }  // namespace tilewave::python

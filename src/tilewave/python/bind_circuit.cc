@@ -36,15 +36,6 @@ using circuit::GateId;
 using circuit::GateInfo;
 using circuit::Qubit;
 
-std::shared_ptr<simulate::PlanCache> PyCircuit::plans(statevec::Precision precision, int threads,
-                                                      const std::string& device) const {
-  const std::scoped_lock lock(mutex_);
-  has_plans_ = true;
-  auto& plans = plans_[{precision, threads, device}];
-  if (!plans) plans = std::make_shared<simulate::PlanCache>();
-  return plans;
-}
-
 bool PyCircuit::is_dynamic() const {
   if (!is_dynamic_) is_dynamic_ = simulate::prepare(*circuit_).dynamic;
   return *is_dynamic_;
@@ -58,12 +49,6 @@ void PyCircuit::add_channel(std::span<const Qubit> targets, circuit::Channel cha
     return;
   }
   change().add_channel(targets, std::make_shared<const circuit::Channel>(std::move(channel)));
-}
-
-void PyCircuit::drop_plans() {
-  const std::scoped_lock lock(mutex_);
-  plans_.clear();
-  has_plans_ = false;
 }
 
 namespace {

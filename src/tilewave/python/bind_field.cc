@@ -97,7 +97,7 @@ void run_entropy(const Image<T>& image,
                  const std::string& device) {
   const field::EntropyOptions options =
       entropy_options(footprint, levels, base, border, constant_code, min_valid, threads);
-  const auto devices = field::parse_device_set("device", device);
+  const auto devices = DeviceSet::parse(device);
   const auto codes = code_rows(image);
   TW_CHECK(out.shape(0) == image.shape(0) && out.shape(1) == image.shape(1),
            "the result has the shape of the image");
@@ -312,7 +312,7 @@ void bind_field(nb::module_& m) {
         options.repeat = repeat;
         options.precision = parse_map_precision(precision);
         options.threads = checked_threads(threads);
-        const auto devices = field::parse_device_set("device", device);
+        const auto devices = DeviceSet::parse(device);
         const auto height = static_cast<std::int64_t>(values.shape(0)),
                    width = static_cast<std::int64_t>(values.shape(1));
         const nb::gil_scoped_release release;

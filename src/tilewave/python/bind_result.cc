@@ -193,6 +193,7 @@ void bind_result(nb::module_& m) {
     d["bytes"] = r.plan.bytes;
     d["flops"] = r.plan.flops;
     d["predicted_s"] = r.plan.predicted_s;
+    d["effort"] = std::string(name_of(r.plan.effort));
     d["text"] = r.plan.text;
     return d;
   });

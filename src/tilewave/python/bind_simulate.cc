@@ -34,21 +34,16 @@ using simulate::Options;
 using simulate::Result;
 using statevec::Precision;
 
-statevec::Precision parse_precision(const std::string& word) {
-  if (word == "double") return statevec::Precision::kDouble;
-  if (word == "single") return statevec::Precision::kSingle;
-  throw Error(ExitCode::kUsage, "unknown precision '" + word + "': use 'double' or 'single'");
-}
-
-Options run_options(const PyCircuit& circuit, const std::string& precision,
-                    const std::string& device, int threads, const Seed& seed) {
+Options run_options(const std::string& precision, const std::string& device, int threads,
+                    const std::string& effort, const Seed& seed) {
   Options options;
   options.precision = parse_precision(precision);
-  options.device = device;
+  options.device = DeviceSet::parse(device);
   options.num_threads = checked_threads(threads);
   options.seed = seed;
   options.on_progress = [](double, double) { check_interrupt(); };
-  options.plans = circuit.plans(options.precision, threads, device);
+  options.effort = parse_effort(effort);
+  options.keeps_device_memory = true;
   return options;
 }
 
@@ -56,8 +51,8 @@ void bind_simulate(nb::module_& m) {
   m.def(
       "_simulate",
       [](const PyCircuit& circuit, const std::string& precision, const std::string& device,
-         int threads, const Seed& seed) {
-        const Options options = run_options(circuit, precision, device, threads, seed);
+         int threads, const Seed& seed, const std::string& effort) {
+        const Options options = run_options(precision, device, threads, effort, seed);
         const auto shared = circuit.share();
         runtime::HostBuffer memory;
         {
@@ -67,12 +62,12 @@ void bind_simulate(nb::module_& m) {
         }
         return amplitude_array(std::move(memory), options.precision, shared->num_qubits());
       },
-      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a);
+      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto");
   m.def(
       "_simulate_on_device",
       [](const PyCircuit& circuit, const std::string& precision, const std::string& device,
-         int threads, const Seed& seed) -> nb::object {
-        const Options options = run_options(circuit, precision, device, threads, seed);
+         int threads, const Seed& seed, const std::string& effort) -> nb::object {
+        const Options options = run_options(precision, device, threads, effort, seed);
         const auto shared = circuit.share();
         std::unique_ptr<statevec::State> state;
         statevec::DeviceView view;
@@ -89,15 +84,16 @@ void bind_simulate(nb::module_& m) {
         return own_device_array<std::complex<float>>(std::move(state), view.data, shape,
                                                      view.device);
       },
-      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a);
+      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto");
   m.def(
       "_run",
       [](const PyCircuit& circuit, std::uint64_t shots, const Seed& seed,
          const std::string& precision, const std::string& device, int threads,
          const std::optional<std::vector<circuit::Qubit>>& probabilities, const Terms& terms,
          bool record_shots, bool record_steps, bool explain, bool dry_run,
-         const std::optional<PyNoise>& noise, const std::string& engine) {
-        Options options = run_options(circuit, precision, device, threads, seed);
+         const std::optional<PyNoise>& noise, const std::string& engine,
+         const std::string& effort) {
+        Options options = run_options(precision, device, threads, effort, seed);
         options.shots = shots;
         options.probabilities = probabilities.has_value();
         if (probabilities) options.probability_qubits = *probabilities;
@@ -106,7 +102,7 @@ void bind_simulate(nb::module_& m) {
         options.record_steps = record_steps;
         options.explain = explain;
         options.dry_run = dry_run;
-        options.engine = engine;
+        options.engine = parse_engine(engine);
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
         const nb::gil_scoped_release release;
@@ -114,13 +110,14 @@ void bind_simulate(nb::module_& m) {
       },
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a, "probabilities"_a,
       "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a, "dry_run"_a,
-      "noise"_a = nb::none(), "engine"_a = "auto", nb::rv_policy::take_ownership);
+      "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
+      nb::rv_policy::take_ownership);
   m.def(
       "_density",
       [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,
          const std::string& precision, const std::string& device, int threads) {
-        Options options = run_options(circuit, precision, device, threads, std::nullopt);
-        options.plans = nullptr;
+        Options options = run_options(precision, device, threads, "auto", std::nullopt);
+        options.keeps_device_memory = false;
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();
         runtime::HostBuffer memory;
@@ -138,8 +135,8 @@ void bind_simulate(nb::module_& m) {
       "_exact_expectations",
       [](const PyCircuit& circuit, const Terms& terms, const std::string& precision,
          const std::string& device, int threads, const std::optional<PyNoise>& noise) {
-        Options options = run_options(circuit, precision, device, threads, std::nullopt);
-        options.plans = nullptr;
+        Options options = run_options(precision, device, threads, "auto", std::nullopt);
+        options.keeps_device_memory = false;
         options.observables = to_sum(terms);
         if (noise) options.noise = noise->model;
         const auto shared = circuit.share();

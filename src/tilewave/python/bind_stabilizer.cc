@@ -19,7 +19,6 @@
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/python/stream_rows.h"
-#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
@@ -100,19 +99,10 @@ class PySampler {
     options_.num_shots = kManyShots;  // for the choice of the engine: samplers are asked again
     options_.reference = reference;
     options_.num_threads = checked_threads(threads);
-    if (engine == "frame") options_.engine = stabilizer::Engine::kFrame;
-    if (engine == "sparse") options_.engine = stabilizer::Engine::kSparse;
-    if (engine != "auto" && engine != "frame" && engine != "sparse") {
-      throw Error(ExitCode::kUsage, "unknown engine '" + engine + "': use auto, frame or sparse");
-    }
-    if (device != "cpu") {
-      const auto gpus = runtime::parse_cuda_devices(device == "gpu" ? "cuda" : device);
-      if (!gpus) {
-        throw Error(ExitCode::kUsage,
-                    "unknown device '" + device + "': use cpu, gpu, cuda:<index> or cuda:0-3");
-      }
-      options_.gpus = *gpus;
-    }
+    options_.engine = parse_sampling_engine(engine);
+    const DeviceSet devices = DeviceSet::parse(device);
+    need_one_kind(devices);
+    options_.gpus.assign(devices.cuda().begin(), devices.cuda().end());
     std::random_device entropy;
     options_.seed = seed ? *seed : (std::uint64_t{entropy()} << 32) | entropy();
     const nb::gil_scoped_release release;

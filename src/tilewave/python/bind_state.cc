@@ -101,7 +101,7 @@ class PyState {
   std::mutex mutex_;
   simulate::FinalState final_;
   std::uint32_t num_qubits_ = 0;
-  std::string device_ = "cpu";
+  DeviceSet device_ = DeviceSet::cpu();
   int num_threads_ = 0;
 };
 
@@ -118,15 +118,15 @@ nb::tuple PyState::snapshot() {
       amplitudes.insert(amplitudes.end(), block.begin(), block.end());
     });
   });
-  return nb::make_tuple(num_qubits_, kept, is_double ? "double" : "single", device_, num_threads_,
-                        own_vector<std::complex<double>>(std::move(amplitudes)));
+  return nb::make_tuple(num_qubits_, kept, is_double ? "double" : "single", device_.text(),
+                        num_threads_, own_vector<std::complex<double>>(std::move(amplitudes)));
 }
 
 void PyState::restore(const nb::tuple& t) {
   num_qubits_ = nb::cast<std::uint32_t>(t[0]);
   const auto kept = nb::cast<std::vector<circuit::Qubit>>(t[1]);
   const auto precision = parse_precision(nb::cast<std::string>(t[2]));
-  device_ = nb::cast<std::string>(t[3]);
+  device_ = DeviceSet::parse(nb::cast<std::string>(t[3]));
   num_threads_ = nb::cast<int>(t[4]);
   const auto amplitudes = nb::cast<ConstArray<std::complex<double>>>(t[5]);
   const nb::gil_scoped_release release;
@@ -147,11 +147,11 @@ void bind_state(nb::module_& m) {
   c.def(
       "__init__",
       [](PyState* self, const PyCircuit& circuit, const std::string& precision,
-         const std::string& device, int threads, const Seed& seed) {
-        new (self) PyState(circuit, run_options(circuit, precision, device, threads, seed));
+         const std::string& device, int threads, const Seed& seed, const std::string& effort) {
+        new (self) PyState(circuit, run_options(precision, device, threads, effort, seed));
       },
       "circuit"_a, "precision"_a = "double", "device"_a = "auto", "threads"_a = 0,
-      "seed"_a = nb::none());
+      "seed"_a = nb::none(), "effort"_a = "auto");
   c.def(
       "__init__", [](PyState* self, PyState& other) { new (self) PyState(other); }, "other"_a);
   c.def("__getstate__", &PyState::snapshot);

@@ -13,8 +13,8 @@ namespace tilewave::python {
 
 using Seed = std::optional<std::uint64_t>;
 
-/// Options with the plans of the circuit's earlier runs of this kind.
-simulate::Options run_options(const PyCircuit& circuit, const std::string& precision,
-                              const std::string& device, int threads, const Seed& seed);
+/// Options of a run in the session of this process. Throws Error(kUsage) for unknown words.
+simulate::Options run_options(const std::string& precision, const std::string& device, int threads,
+                              const std::string& effort, const Seed& seed);
 
 }  // namespace tilewave::python

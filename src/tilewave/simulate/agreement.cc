@@ -40,8 +40,9 @@ std::uint64_t of_questions(const Options& options) {
 Words words_of(const circuit::Circuit& circuit, const Options& options) {
   Fingerprint version, machine, draws;
   version.add(std::string_view(TW_VERSION));
-  machine.add(static_cast<std::uint64_t>(options.precision)).add(std::string_view(options.device));
-  machine.add(std::string_view(options.engine));
+  machine.add(static_cast<std::uint64_t>(options.precision))
+      .add(std::string_view(options.device.text()));
+  machine.add(static_cast<std::uint64_t>(options.engine));
   draws.add(options.shots).add(static_cast<std::uint64_t>(options.seed.has_value()));
   draws.add(options.seed.value_or(0));
   return {version.value(), circuit.fingerprint(), machine.value(), of_noise(circuit, options),

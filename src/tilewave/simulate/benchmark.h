@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/settings/effort.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"
@@ -19,10 +20,11 @@ enum class BenchInput : std::uint8_t { kArbitrary, kZeros };
 struct BenchOptions {
   statevec::Precision precision = statevec::Precision::kDouble;
   int num_threads = 0;
-  std::string device = "auto";
+  DeviceSet device;
   Distribution distribution;
   int repeats = 7;
-  int warmup = 1;
+  int warmup = 1;  ///< runs between the first one and those that count
+  Effort effort = Effort::kAuto;
 };
 
 struct BenchResult {
@@ -35,7 +37,8 @@ struct BenchResult {
   double predicted_s = 0;
   std::uint64_t exchanges = 0;
   double exchange_bytes = 0;    ///< sent by all ranks together
-  double plan_s = 0;            ///< median
+  double first_s = 0;           ///< planning plus execution of the first run
+  double plan_s = 0;            ///< median of repeated runs
   double median_s = 0;          ///< planning plus execution
   std::vector<double> times_s;  ///< every repeat, in order
   /// Passes alone, timed one by one in a run of its own: seconds and bytes each.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -33,8 +34,6 @@ constexpr std::size_t kManyShots = 10000;    // drawn by all threads
 constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
-// Plans of such states are kept, with their tables: making them takes as long as running them.
-constexpr int kKeptQubits = 16;
 
 // States that were replaced: their memory is used again, fresh memory costs more than a pass.
 using Spares = std::vector<std::unique_ptr<State>>;
@@ -127,7 +126,7 @@ class Runner {
         result_(result),
         on_leaf_(on_leaf),
         state_(state),
-        plans_(options.plans ? options.plans : &own_plans_) {
+        session_(options.session ? *options.session : *Session::of_process()) {
     if (!adds_gates()) return;
     work_ = circuit_;
     work_.take_ops();
@@ -171,7 +170,6 @@ class Runner {
   struct Stretch {
     Position end;
     std::vector<Op> ops;
-    std::string chosen;                   // which of the conditional gates apply
     std::vector<std::uint32_t> departed;  // shots that part from the others inside,
     std::vector<std::uint32_t> together;  // and then these are the others
     bool open_channel = false;            // ends at a channel for which the state must be asked
@@ -188,7 +186,6 @@ class Runner {
       const Op& op = program_.ops[at.op];
       if (op.kind == OpKind::kMeasure || op.kind == OpKind::kReset) break;
       const bool applies = holds(op, at.bits);
-      if (op.condition >= 0) s.chosen.push_back(applies ? '1' : '0');
       if (applies && op.kind == OpKind::kChannel) {
         if (!add_channel(op, branch, s)) break;
         continue;
@@ -306,7 +303,7 @@ class Runner {
     }
     const std::size_t first = branch.at.op;
     branch.at = std::move(s.end);
-    if (!s.ops.empty()) run_plan(s.ops, first, s.chosen, branch.at.op == program_.ops.size());
+    if (!s.ops.empty()) run_plan(s.ops, first, branch.at.op == program_.ops.size());
     return s.open_channel;
   }
 
@@ -326,7 +323,6 @@ class Runner {
       angles.push_back(std::bit_cast<double>(evaluate(angle, op, s.end.bits)));
     }
     std::string key(reinterpret_cast<const char*>(angles.data()), angles.size() * sizeof(double));
-    s.chosen += key;
     key.append(reinterpret_cast<const char*>(&op.first_param), sizeof op.first_param);
     auto found = at_angles_.find(key);
     if (found == at_angles_.end()) {
@@ -343,31 +339,34 @@ class Runner {
     for (std::uint32_t k = 0; k < to.size; ++k) set_bit(bits, to.first + k, value >> k & 1);
   }
 
-  void run_plan(std::span<const Op> ops, std::size_t first, const std::string& chosen, bool last) {
+  void run_plan(std::span<const Op> ops, std::size_t first, bool last) {
     runtime::Timer timer;
     statevec::PlanOptions plan_options = state_->plan_options();
     plan_options.restore_layout = options_.in_order && last;
-    PlanCache::PlanPtr plan;
+    plan_options.effort = options_.effort;
     const Circuit& of = adds_gates() ? work_ : circuit_;
-    const auto make = [&] { return statevec::make_plan(of, ops, plan_options); };
-    if (!program_.has_channels &&
-        (options_.plans || (program_.dynamic && state_->num_qubits() <= kKeptQubits))) {
-      std::string key = std::to_string(first) + ' ' + chosen + ' ' +
-                        std::to_string(plan_options.from_zeros) + ' ' +
-                        std::to_string(plan_options.known_zero) + ' ' +
-                        std::to_string(plan_options.layout.flips) + ' ' +
-                        std::to_string(plan_options.restore_layout) + ' ';
-      key.append(reinterpret_cast<const char*>(plan_options.layout.position.data()),
-                 static_cast<std::size_t>(state_->num_qubits()));
-      plan = plans_->find(key, make);
+    // operators that were drawn are hardly ever drawn together again
+    const bool is_kept = !program_.has_channels;
+    PlanPtr stored;
+    statevec::Plan own;
+    if (is_kept) {
+      stored = session_.plan(of, ops, plan_options);
     } else {
-      plan = std::make_shared<const statevec::Plan>(make());
+      plan_options.effort = Effort::kOnce;
+      own = statevec::make_plan(of, ops, plan_options);
     }
+    const statevec::Plan& plan = stored ? stored->plan : own;
+    if (stored && options_.effort == Effort::kBest) state_->prepare(plan);
     result_.timings.plan_s += timer.elapsed_s();
     timer.reset();
-    state_->run(*plan, observer_);
+    statevec::RunObserver observer = observer_;
+    if (stored) observer.tables = stored->tables.get();
+    state_->run(plan, observer);
     result_.timings.execute_s += timer.elapsed_s();
-    add_to_summary(*plan, result_.plan);
+    add_to_summary(plan, result_.plan);
+    if (stored) result_.plan.effort = std::max(result_.plan.effort, stored->plan.effort);
+    if (options_.explain && explained_.insert(first).second)
+      result_.plan.text += statevec::explain(plan);
   }
 
   static void add_to_summary(const statevec::Plan& plan, PlanSummary& summary) {
@@ -551,6 +550,11 @@ class Runner {
       const std::size_t block_op = branch.at.op;
       const Block block = take_block(branch);
       if (block.ops.empty()) continue;
+      if (options_.explain && explained_.insert(block_op).second) {
+        const std::size_t count = block.ops.size();
+        result_.plan.text += std::to_string(count) + (block.is_reset ? " reset" : " measurement") +
+                             (count > 1 ? "s" : "") + ": shots part by outcome\n";
+      }
       runtime::Timer timer;
       if (branch.at.blocks_done == branch.path.size()) draw(block, block_op, branch);
       project(block, branch.path[branch.at.blocks_done++], branch);
@@ -572,14 +576,14 @@ class Runner {
   Spares spares_;
   std::vector<Branch> waiting_;
   std::uint64_t num_alive_ = 0;  // snapshots
-  PlanCache own_plans_;
-  PlanCache* plans_;
+  Session& session_;
   // of channels: what is drawn, the operators as operations of `work_`, and where each stands there
   std::vector<ChannelDraw> draws_;
   Circuit work_;
   std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> operators_;
   std::unordered_map<std::string, std::size_t> at_angles_;  // gates at angles, in `work_`
   std::vector<int> outcomes_;
+  std::set<std::size_t> explained_;  // stretches and blocks, by their first operation
 };
 
 }  // namespace

@@ -23,8 +23,8 @@
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/counts.h"
-#include "tilewave/simulate/plan_cache.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/session.h"
 #include "tilewave/simulate/simulate.h"
 #include "tilewave/statevec/state.h"
 
@@ -42,9 +42,11 @@ struct BranchOptions {
   std::uint64_t seed = 0;
   std::uint64_t max_states = 2;  ///< states alive at once, the running one included; at least 1
   std::span<const circuit::ReadoutError> readout =
-      {};                      ///< one a qubit; empty: measured bits are right
-  bool in_order = false;       ///< the gates behind the last event end with the identity layout
-  PlanCache* plans = nullptr;  ///< of this circuit; may be shared by several runs
+      {};                 ///< one a qubit; empty: measured bits are right
+  bool in_order = false;  ///< the gates behind the last event end with the identity layout
+  Effort effort = Effort::kAuto;
+  bool explain = false;  ///< fill Result::plan.text with what runs, the first time that it does
+  Session* session = nullptr;  ///< whose plans are used; null: those of the process
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.

@@ -7,7 +7,6 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/clifford.h"
-#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
@@ -263,7 +262,7 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   sampling.num_shots = options.shots;
   sampling.seed = result.seed;
   sampling.num_threads = options.num_threads;
-  if (const auto gpus = runtime::parse_cuda_devices(options.device)) sampling.gpus = *gpus;
+  sampling.gpus.assign(options.device.cuda().begin(), options.device.cuda().end());
   result.engine = "stabilizer";
   result.device = sampling.gpus.empty() ? "cpu" : "cuda";
   const auto source = stabilizer::make_shot_source(stabilizer::lower(clifford.circuit), sampling);

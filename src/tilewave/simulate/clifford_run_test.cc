@@ -14,10 +14,10 @@ namespace {
 
 Result run(const std::string& body, const std::string& engine, std::uint64_t shots) {
   Options options;
-  options.engine = engine;
+  options.engine = parse_engine(engine);
   options.shots = shots;
   options.seed = 5;
-  options.device = "cpu";
+  options.device = DeviceSet::cpu();
   return simulate(io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
                   options);
 }
@@ -79,7 +79,7 @@ const char* const kNoise = R"({"channels": [
 Result noisy(const std::string& body, const std::string& model, const std::string& engine,
              std::uint64_t shots) {
   Options options;
-  options.engine = engine;
+  options.engine = parse_engine(engine);
   options.shots = shots;
   options.seed = 9;
   options.noise = std::make_shared<const circuit::NoiseModel>(io::parse_noise_model(model, "m"));
@@ -131,7 +131,7 @@ TEST(CliffordRun, correlated_errors_on_three_qubits) {
   Options options;
   options.shots = 100000;
   options.seed = 1;
-  options.engine = "stabilizer";
+  options.engine = Engine::kStabilizer;
   const Result r = simulate(c, options);
   const std::map<std::string, double> expected{
       {"000", 0.4}, {"001", 0.1}, {"100", 0.2}, {"011", 0.3}};

@@ -232,7 +232,7 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   measure_without_reading(program, unread);
   DensityProgram density;
   Options exact = options;
-  exact.engine = "density";
+  exact.engine = Engine::kDensity;
   choose_noisy_engine(program, exact, 1, density);
   return Walker(density.program, options)
       .run(statevec::make_density_state(make_state(density.circuit.num_qubits(), options.precision,

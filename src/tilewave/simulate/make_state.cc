@@ -8,7 +8,6 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"
-#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/placement.h"
@@ -43,12 +42,6 @@ double needed(std::uint32_t num_qubits, Precision precision, int num_threads) {
       statevec::needed_bytes(static_cast<int>(num_qubits), precision, num_threads));
 }
 
-[[noreturn]] void fail_device(const std::string& device) {
-  throw Error(ExitCode::kUsage, "unknown device '" + device +
-                                    "': use auto, cpu, cuda, cuda:<index> or several devices as "
-                                    "in cuda:0-3");
-}
-
 // The devices "auto" means: one that is large enough, or as few as hold the state together; none
 // for the CPU.
 std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
@@ -73,12 +66,10 @@ std::vector<int> find_devices(std::uint32_t num_qubits, Precision precision) {
 
 // The CUDA devices, none for the CPU.
 std::vector<int> choose_devices(std::uint32_t num_qubits, Precision precision,
-                                const std::string& device) {
-  if (device == "cpu") return {};
-  if (device == "auto") return find_devices(num_qubits, precision);
-  const std::optional<std::vector<int>> devices = runtime::parse_cuda_devices(device);
-  if (!devices) fail_device(device);
-  return *devices;
+                                const DeviceSet& device) {
+  need_one_kind(device);
+  if (device.is_auto()) return find_devices(num_qubits, precision);
+  return {device.cuda().begin(), device.cuda().end()};
 }
 
 }  // namespace
@@ -115,7 +106,7 @@ void check_memory(std::uint32_t num_qubits, Precision precision, int num_threads
   throw Error(ExitCode::kResources, message);
 }
 
-bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const std::string& device) {
+bool runs_on_cpu(std::uint32_t num_qubits, Precision precision, const DeviceSet& device) {
   return choose_devices(num_qubits, precision, device).empty();
 }
 
@@ -162,13 +153,13 @@ runtime::DeviceOrder placed(const std::vector<int>& devices) {
 }
 
 std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Precision precision,
-                                                  int num_threads, const std::string& device,
+                                                  int num_threads, const DeviceSet& device,
                                                   const Distribution& distribution) {
   const int ranks = distribution.num_ranks(), n = static_cast<int>(num_qubits);
   const int bits = statevec::checked_shard_bits(ranks, n);
   const auto& processes = distribution.processes;
   const std::vector<int> devices =
-      device == "auto" ? std::vector<int>{} : choose_devices(num_qubits, precision, device);
+      device.is_auto() ? std::vector<int>{} : choose_devices(num_qubits, precision, device);
   if (!devices.empty()) {
     if (!processes) {
       throw Error(ExitCode::kUsage,
@@ -180,7 +171,7 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
     // only
     const int shown = std::max<int>(1, static_cast<int>(runtime::cuda_devices().size()));
     int index = processes->rank_on_host() % shown;
-    if (device != "cuda") index = devices[static_cast<std::size_t>(index) % devices.size()];
+    if (device.is_numbered()) index = devices[static_cast<std::size_t>(index) % devices.size()];
     return statevec::make_process_state(n, precision, 1, processes, index);
   }
   const int on_host = processes ? processes->ranks_on_host() : ranks;
@@ -202,7 +193,7 @@ std::unique_ptr<statevec::State> make_distributed(std::uint32_t num_qubits, Prec
 
 }  // namespace
 
-int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string& device,
+int count_ranks(std::uint32_t num_qubits, Precision precision, const DeviceSet& device,
                 const Distribution& distribution) {
   if (distribution.num_ranks() != 1) return distribution.num_ranks();
   const std::vector<int> devices = choose_devices(num_qubits, precision, device);
@@ -213,7 +204,7 @@ int count_ranks(std::uint32_t num_qubits, Precision precision, const std::string
 }
 
 std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits, Precision precision,
-                                                  const std::string& device,
+                                                  const DeviceSet& device,
                                                   const Distribution& distribution) {
   if (distribution.num_ranks() != 1 || num_qubits > statevec::kMaxQubits) return std::nullopt;
   const std::vector<int> devices = choose_devices(num_qubits, precision, device);
@@ -225,7 +216,7 @@ std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits, Prec
 }
 
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision precision,
-                                            int num_threads, const std::string& device,
+                                            int num_threads, const DeviceSet& device,
                                             const Distribution& distribution) {
   if (distribution.num_ranks() != 1) {
     if (distribution.memory_fraction > 0) {
@@ -266,21 +257,17 @@ std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, Precision 
 }
 
 std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits, Precision precision,
-                                                  int num_threads, const std::string& device,
+                                                  int num_threads, const DeviceSet& device,
                                                   const Distribution& distribution) {
   const bool several = distribution.num_ranks() > 1;
-  const std::vector<int> devices = several && device == "auto"
+  const std::vector<int> devices = several && device.is_auto()
                                        ? std::vector<int>{}
                                        : choose_devices(num_qubits, precision, device);
   if (devices.empty()) {
-    return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads, "cpu",
-                      distribution);
+    return make_state(std::min(num_qubits, kCostModelQubits), precision, num_threads,
+                      DeviceSet::cpu(), distribution);
   }
-  std::string kind = device;
-  if (device == "auto") {
-    kind = "cuda:";
-    for (const int d : devices) kind += (d == devices[0] ? "" : ",") + std::to_string(d);
-  }
+  const DeviceSet kind = device.is_auto() ? DeviceSet::cuda(devices) : device;
   Distribution small = distribution;  // asked about, not filled
   small.memory_fraction = 0;
   small.device_bytes = 0;

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "tilewave/settings/device.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
 
-/// True when `device` (see Options::device) means the CPU for a circuit of this size on this
-/// machine. Throws Error(kUsage) for a word that is no device.
-bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision,
-                 const std::string& device);
+/// True when `device` means the CPU for a circuit of this size on this
+/// machine. Throws Error(kUsage) where a CPU and GPUs are to share a state.
+bool runs_on_cpu(std::uint32_t num_qubits, statevec::Precision precision, const DeviceSet& device);
 
 /// Who shares a state: the processes of a run with a rank each, or ranks inside this process; or
 /// one device that sees parts of it in turn.
@@ -33,24 +33,24 @@ struct Distribution {
 };
 
 /// Ranks that will share the state: processes, logical ranks or devices.
-int count_ranks(std::uint32_t num_qubits, statevec::Precision precision, const std::string& device,
+int count_ranks(std::uint32_t num_qubits, statevec::Precision precision, const DeviceSet& device,
                 const Distribution& distribution);
 
 /// How the state would stream through its devices; nothing where they hold it, or on the CPU.
 std::optional<statevec::StreamLayout> find_stream(std::uint32_t num_qubits,
                                                   statevec::Precision precision,
-                                                  const std::string& device,
+                                                  const DeviceSet& device,
                                                   const Distribution& distribution);
 
 /// A state in |0...0>. Throws Error(kResources), before any allocation, when it does not fit.
 std::unique_ptr<statevec::State> make_state(std::uint32_t num_qubits, statevec::Precision precision,
-                                            int num_threads, const std::string& device,
+                                            int num_threads, const DeviceSet& device,
                                             const Distribution& distribution = {});
 
 /// A small state of the kind make_state() would make: it knows the machine as that one would.
 std::unique_ptr<statevec::State> make_small_state(std::uint32_t num_qubits,
                                                   statevec::Precision precision, int num_threads,
-                                                  const std::string& device,
+                                                  const DeviceSet& device,
                                                   const Distribution& distribution = {});
 
 /// The largest state that fits `available_bytes`.

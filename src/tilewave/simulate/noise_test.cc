@@ -149,13 +149,13 @@ double expectation(const Matrix& rho, const circuit::PauliTerm& term) {
 
 Options asking(const std::string& engine, const std::string& channel) {
   Options options;
-  options.engine = engine;
+  options.engine = parse_engine(engine);
   options.noise = noise("{\"channels\": [{" + channel + "}]}");
   for (const auto& term : all_strings()) options.observables.push_back(term);
   options.probabilities = true;
   options.probability_qubits = {2, 0};
   options.seed = 5;
-  options.device = "cpu";
+  options.device = DeviceSet::cpu();
   return options;
 }
 
@@ -246,10 +246,10 @@ TEST(Noise, DynamicCircuitsAgreeBetweenTheEngines) {
   for (int k = 0; k < 2; ++k) {
     Options options;
     options.noise = model;
-    options.engine = k ? "trajectories" : "density";
+    options.engine = k ? Engine::kTrajectories : Engine::kDensity;
     options.shots = shots;
     options.seed = 11 + static_cast<std::uint64_t>(k);
-    options.device = "cpu";
+    options.device = DeviceSet::cpu();
     counts[k] = simulate(c, options).counts;
   }
   double chi = 0;
@@ -277,7 +277,7 @@ TEST(Noise, ReadoutErrorsAreOfTheMeasuredBits) {
                                         {"qubits": [1], "p0_given_1": 0.25}]})");
   options.shots = 10000;
   options.seed = 1;
-  options.device = "cpu";
+  options.device = DeviceSet::cpu();
   options.record_shots = true;
   const Result r = simulate(c, options);
   EXPECT_EQ(r.counts.size(), 2u);
@@ -316,7 +316,7 @@ TEST(Noise, ReplayedTrajectoriesAreTheSame) {
     const Program program = prepare(c);
     std::vector<std::vector<double>> found;
     for (const std::uint64_t max_states : {1, 2, 50}) {
-      auto state = make_state(kQubits, statevec::Precision::kDouble, 1, "cpu");
+      auto state = make_state(kQubits, statevec::Precision::kDouble, 1, DeviceSet::cpu());
       Result result;
       std::vector<double> of_shot(200);
       run_branches(program, state, {200, 3, max_states}, {}, result, [&](const Leaf& leaf) {
@@ -357,12 +357,13 @@ TEST(Noise, WrongQuestionsAreRefused) {
               o.amplitudes = {{0, 1}};
             }).find("no single state"),
             std::string::npos);
-  EXPECT_NE(error_of([](Options& o) { o.engine = "statevector"; }).find("holds no noise"),
+  EXPECT_NE(error_of([](Options& o) { o.engine = Engine::kStatevector; }).find("holds no noise"),
             std::string::npos);
-  EXPECT_NE(error_of([](Options& o) { o.engine = "stabilizer"; }).find("counts and shots only"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([](Options& o) { o.engine = Engine::kStabilizer; }).find("counts and shots only"),
+      std::string::npos);
   EXPECT_NE(error_of([](Options& o) {
-              o.engine = "trajectories";
+              o.engine = Engine::kTrajectories;
               o.noise = nullptr;
             }).find("for circuits with noise channels"),
             std::string::npos);

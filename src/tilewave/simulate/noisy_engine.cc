@@ -48,7 +48,7 @@ double predict(const Program& given, const Options& options) {
     planning_s += op.kind == OpKind::kMatrix ? kPlanMatrix_s : kPlanGate_s;
     if (op.num_targets > 2) wide += static_cast<double>(1 << op.num_targets);
   }
-  plan.only_look = true;
+  plan.effort = Effort::kOnce;
   return statevec::make_plan(*program.circuit, gates, plan).predicted_s +
          wide * (kWideMatrix - 1) * plan.cost.multiply_s *
              std::ldexp(1.0, static_cast<int>(program.circuit->num_qubits())) +
@@ -120,7 +120,7 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
                                 std::uint64_t num_trajectories, DensityProgram& density) {
   const std::uint32_t n = program.circuit->num_qubits();
   NoisyChoice choice;
-  if (options.engine == "density") {
+  if (options.engine == Engine::kDensity) {
     if (n > kMostDensityQubits) {
       throw Error(ExitCode::kResources, "a density matrix of " + std::to_string(n) +
                                             " qubits has 4^" + std::to_string(n) +
@@ -130,7 +130,7 @@ NoisyChoice choose_noisy_engine(const Program& program, const Options& options,
     to_density(program, density);
     return {NoisyEngine::kDensity, "density matrix, as asked"};
   }
-  if (options.engine == "trajectories") {
+  if (options.engine == Engine::kTrajectories) {
     return {NoisyEngine::kTrajectories, "trajectories, as asked"};
   }
   if (n > kMostComparedQubits) {

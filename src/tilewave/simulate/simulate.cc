@@ -34,6 +34,10 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
+Session& session_of(const Options& options) {
+  return options.session ? *options.session : *Session::of_process();
+}
+
 constexpr std::uint64_t kMaxShots = 100'000'000;
 constexpr double kEvent_s = 5e-6;  // of a measurement in the middle, beside its memory traffic
 // Up to here a state vector answers as fast, with the same shots on every device.
@@ -83,22 +87,14 @@ void check_questions(const Program& program, const Options& options) {
   if (!std::isfinite(total)) {
     fail("the coefficients of the observable must be finite, and so must their sum");
   }
-  bool known = false;
-  for (const char* word : {"auto", "statevector", "stabilizer", "density", "trajectories"}) {
-    known |= options.engine == word;
-  }
-  if (!known) {
-    fail("unknown engine '" + options.engine +
-         "': use auto, statevector, stabilizer, density or trajectories");
-  }
-  if (options.engine == "statevector" && program.has_channels) {
+  if (options.engine == Engine::kStatevector && program.has_channels) {
     fail("a state vector holds no noise: use --engine density, trajectories or auto");
   }
-  if (options.engine == "trajectories" && !program.has_channels) {
+  if (options.engine == Engine::kTrajectories && !program.has_channels) {
     fail(
         "--engine trajectories is for circuits with noise channels: give a --noise file with some");
   }
-  if ((program.has_channels || options.engine == "density") &&
+  if ((program.has_channels || options.engine == Engine::kDensity) &&
       (!options.amplitudes.empty() || !options.state_path.empty())) {
     fail(
         "a noisy circuit ends in no single state, so it has no amplitudes: ask for counts, "
@@ -153,8 +149,8 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       plan_options.precision = options.precision;
       plan_options.from_zeros = first;
       plan_options.cost = cost;
-      plan_options.only_look = true;
-      statevec::Plan plan = statevec::make_plan(*program.circuit, gates, plan_options);
+      plan_options.effort = options.effort;
+      statevec::Plan plan = session_of(options).plan(*program.circuit, gates, plan_options)->plan;
       std::vector<double> sent;
       if (topology) sent = price_exchanges(plan, *topology);
       result.plan.passes += plan.passes.size();
@@ -243,9 +239,10 @@ void plan_streamed(const Program& program, const Options& options, const State& 
 std::optional<CliffordProgram> choose_stabilizer(const Program& program, const Options& options,
                                                  std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
-  const bool forced = options.engine == "stabilizer";
-  if (!forced && (options.engine != "auto" || (n <= kMostSmallQubits && !program.has_channels) ||
-                  options.distribution.num_ranks() != 1)) {
+  const bool forced = options.engine == Engine::kStabilizer;
+  if (!forced &&
+      (options.engine != Engine::kAuto || (n <= kMostSmallQubits && !program.has_channels) ||
+       options.distribution.num_ranks() != 1)) {
     return std::nullopt;
   }
   if (!asks_only_shots(options)) {
@@ -329,7 +326,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     if (asked.has_channels) {
       const double predicted_s = predict_clifford(*clifford, options.shots);
       const std::string own = "the stabilizer engine (" + in_time(predicted_s) + " predicted)";
-      if (options.engine == "stabilizer") {
+      if (options.engine == Engine::kStabilizer) {
         result.engine_choice = "stabilizer engine, as asked";
       } else if (asked.circuit->num_qubits() > statevec::kMaxQubits) {
         result.engine_choice = own + ": Clifford gates and Pauli errors";
@@ -349,7 +346,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
 
   // the circuit as its engine runs it: of 2n qubits for a density matrix
   std::uint64_t num_shots = options.shots;
-  if (asked.has_channels || options.engine == "density") {
+  if (asked.has_channels || options.engine == Engine::kDensity) {
     if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
     if (!choice) {
       choice = choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
@@ -419,9 +416,10 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     check_writable(options.state_path);
   runtime::Timer timer;
   std::unique_ptr<State> state;
+  Session& session = session_of(options);
   try {
-    state =
-        make_state(n, options.precision, options.num_threads, options.device, options.distribution);
+    state = session.take_state(n, options.precision, options.num_threads, options.device,
+                               options.distribution);
   } catch (const Error& error) {
     if (!is_density) throw;
     throw Error(error.code(),
@@ -429,18 +427,12 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
                     " qubits is a state of " + std::to_string(n) +
                     " (--engine trajectories needs no more than a state vector): " + error.what());
   }
-  if (options.plans) state->keep_shared_memory();
+  if (options.keeps_device_memory) state->keep_shared_memory();
   if (is_density) state = statevec::make_density_state(std::move(state));
   result.profile["allocate"].add(timer.elapsed_s(), 0, 0);
   result.device = state->device();
   result.transport = state->remark();
   result.memory_bytes = state->memory_bytes();
-  if (options.explain) {
-    plan_only(program, options, state->cost_model(), result);
-    result.plan = {.text = result.plan.text};
-    result.timings.plan_s = 0;
-  }
-
   Collector collect(asked, options, num_shots, readout, result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;
@@ -476,10 +468,18 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.seed = result.seed;
   branch_options.max_states =
       1 + left / 5 * 4 / std::max<std::uint64_t>(result.memory_bytes, std::uint64_t{1} << 21);
-  // kept plans are of the circuit as it came
-  if (!options.noise && !is_density) branch_options.plans = options.plans.get();
+  branch_options.session = options.session.get();
+  branch_options.effort = options.effort;
+  branch_options.explain = options.explain;
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  if (options.explain && asked.has_channels) {
+    result.plan.text.insert(0, std::to_string(program.circuit->channels().size()) +
+                                   " noise channels: below is what the first trajectory through "
+                                   "each stretch ran\n");
+  }
+  if (!is_density && options.distribution.num_ranks() == 1)
+    session.give_back(std::move(state), options.num_threads);
   return result;
 }
 
@@ -521,10 +521,11 @@ FinalState final_state(const circuit::Circuit& circuit, const Options& options, 
   const std::uint32_t n = program.circuit->num_qubits();
   std::unique_ptr<State> state =
       make_state(n, options.precision, options.num_threads, options.device);
-  if (options.plans) state->keep_shared_memory();
+  if (options.keeps_device_memory) state->keep_shared_memory();
   BranchOptions branch_options;
   if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
-  branch_options.plans = options.plans.get();
+  branch_options.session = options.session.get();
+  branch_options.effort = options.effort;
   branch_options.in_order = whole;
   Result ignored;
   statevec::RunObserver observer = progress_of(options);
@@ -563,7 +564,7 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   const Program program = prepare(noisy);
   DensityProgram density;
   Options exact = options;
-  exact.engine = "density";
+  exact.engine = Engine::kDensity;
   choose_noisy_engine(program, exact, 1, density);
   if (density.program.dynamic) {
     throw Error(ExitCode::kUsage,

@@ -18,9 +18,12 @@
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/effort.h"
+#include "tilewave/settings/engine.h"
 #include "tilewave/simulate/make_state.h"
-#include "tilewave/simulate/plan_cache.h"
 #include "tilewave/simulate/qubit_map.h"
+#include "tilewave/simulate/session.h"
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/state.h"
 
@@ -36,11 +39,9 @@ struct Options {
   std::uint64_t shots = 0;
   std::optional<std::uint64_t> seed;  ///< drawn from the operating system when unset
   statevec::Precision precision = statevec::Precision::kDouble;
-  int num_threads = 0;          ///< 0: OpenMP's default
-  std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:<index>" or "cuda:0-3"
-  /// "auto", "statevector", "stabilizer" (Clifford, shots only), "density" (exact, 2n qubits) or
-  /// "trajectories" (of a noisy circuit)
-  std::string engine = "auto";
+  int num_threads = 0;  ///< 0: OpenMP's default
+  DeviceSet device;
+  Engine engine = Engine::kAuto;
   std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none
   Distribution distribution;  ///< with processes, all of them make the same call
 
@@ -55,8 +56,10 @@ struct Options {
   std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
   bool record_shots = false;  ///< fill Result::shot_bits
   bool record_steps = false;  ///< fill Result::steps
-  /// Kept from run to run by the caller, as is then what the states of a device share; may be null.
-  std::shared_ptr<PlanCache> plans;
+  /// How much planning the run is worth.
+  Effort effort = Effort::kAuto;
+  std::shared_ptr<Session> session;  ///< null: that of the process
+  bool keeps_device_memory = false;  ///< what the states of a device share stays for later runs
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
@@ -81,9 +84,10 @@ struct PlanSummary {
   double bytes = 0;
   double flops = 0;
   double predicted_s = 0;
-  std::uint64_t exchanges = 0;  ///< between ranks
-  double exchange_bytes = 0;    ///< sent by all ranks together
-  std::string text;             ///< the printed plan, when asked for
+  std::uint64_t exchanges = 0;    ///< between ranks
+  double exchange_bytes = 0;      ///< sent by all ranks together
+  Effort effort = Effort::kOnce;  ///< the most that any plan of the run had
+  std::string text;               ///< the printed plans of what ran, when asked for
 };
 
 struct Timings {

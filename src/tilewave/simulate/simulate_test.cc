@@ -403,7 +403,8 @@ TEST(Branches, CountsFollowTheExactDistribution) {
 
 Counts counts_with(const Program& program, std::uint64_t shots, std::uint64_t seed,
                    std::uint64_t max_states) {
-  auto state = make_state(program.circuit->num_qubits(), statevec::Precision::kDouble, 1, "cpu");
+  auto state =
+      make_state(program.circuit->num_qubits(), statevec::Precision::kDouble, 1, DeviceSet::cpu());
   Result result;
   Counter counter(program);
   run_branches(program, state, {shots, seed, max_states}, {}, result, [&](const Leaf& leaf) {
@@ -489,8 +490,9 @@ TEST(Refuses, QuestionsWithoutAnAnswer) {
   EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots 1"), ExitCode::kUsage);
   o = {};
   EXPECT_EQ(code_of([&] { simulate(qasm(kTeleport), o); }, "--shots N"), ExitCode::kUsage);
-  o.device = "quantum";
-  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "unknown device"), ExitCode::kUsage);
+  o.device = DeviceSet::cpu_and_cuda({0});
+  EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "only rasters and maps"),
+            ExitCode::kUsage);
 }
 
 TEST(DryRun, PlansWithoutAState) {

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "tilewave/io/byte_buffer.h"
+#include "tilewave/settings/engine.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
 namespace tilewave::stabilizer {
 
-enum class Engine : std::uint8_t { kAuto, kFrame, kSparse };
+using Engine = SamplingEngine;
 /// kDetectors: detectors, then observables.
 enum class ShotOutput : std::uint8_t { kRecords, kDetectors };
 

@@ -31,6 +31,8 @@ struct StepTime {
   double bytes = 0;
 };
 
+class KeptPasses;
+
 /// Called after every step; done and total are predicted seconds of the plan (for progress bars).
 struct RunObserver {
   std::function<void(const StepTime&)> on_step;
@@ -40,6 +42,9 @@ struct RunObserver {
   std::function<void(double done_s, double total_s)> on_progress;
   bool makes_norm = false;       ///< norm() will be asked: a device sums it up in the last pass
   bool makes_marginals = false;  ///< the same of marginals()
+  /// What an engine makes of the plan's passes and its later runs can use again; null: nothing is
+  /// kept.
+  KeptPasses* tables = nullptr;
 };
 
 /// Where the amplitudes of a state lie in a larger memory of blocks: amplitude i at

@@ -1,6 +1,7 @@
 // The device against the CPU, bit for bit; skipped where there is no device.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -63,10 +64,9 @@ void check(const Case& c) {
   }
   EXPECT_TRUE(same(cpu, cuda)) << what << " in pieces";
   // on every device, and shared with the CPU
-  DeviceSet set;
-  for (int i = 0; i < num_cuda_devices(); ++i) set.cuda.push_back(i);
-  for (const bool with_cpu : {false, true}) {
-    set.cpu = with_cpu;
+  std::vector<int> all(static_cast<std::size_t>(num_cuda_devices()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const DeviceSet& set : {DeviceSet::cuda(all), DeviceSet::cpu_and_cuda(all)}) {
     EntropyRunner runner(plan, set);
     std::fill(cuda.begin(), cuda.end(), -1.0f);
     runner.run(rows, {0, c.width, 0, c.height}, cuda.data(), c.width);

@@ -1,5 +1,6 @@
 // Maps on a device against double precision and the CPU; skipped where there is none.
 #include "tilewave/field/jit/map_cuda.h"
+#include <numeric>
 
 #include <algorithm>
 #include <bit>
@@ -119,9 +120,10 @@ TEST(MapCuda, AgainstDoublePrecisionAndTheCpu) {
       map.run(0, 33, whole.data());
       for (std::int64_t y = 0; y < 33; y += 5)
         map.run(y, std::min<std::int64_t>(y + 5, 33), bands.data() + y * width);
-      DeviceSet all;
-      for (int i = 0; i < num_cuda_devices(); ++i) all.cuda.push_back(i);
-      MapRunner(e, MapOptions(), width, width * 33, all).run(0, 33, several.data());
+      std::vector<int> all(static_cast<std::size_t>(num_cuda_devices()));
+      std::iota(all.begin(), all.end(), 0);
+      MapRunner(e, MapOptions(), width, width * 33, DeviceSet::cuda(all))
+          .run(0, 33, several.data());
       EXPECT_EQ(std::memcmp(whole.data(), bands.data(), whole.size() * sizeof(float)), 0);
       EXPECT_EQ(std::memcmp(whole.data(), several.data(), whole.size() * sizeof(float)), 0);
     }

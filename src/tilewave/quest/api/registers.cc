@@ -69,8 +69,8 @@ std::string environment_text() {
   return std::string("CUDA=") + (tilewave::runtime::built_with_cuda() ? "1" : "0") +
          " OpenMP=1 MPI=" + (processes() ? "1" : "0") +
          " threads=" + std::to_string(num_threads()) +
-         " ranks=" + std::to_string(std::max(num_ranks(), s.num_ranks)) + " device=" + s.device +
-         " precision=" + std::to_string(QuEST_PREC);
+         " ranks=" + std::to_string(std::max(num_ranks(), s.num_ranks)) +
+         " device=" + s.device.text() + " precision=" + std::to_string(QuEST_PREC);
 }
 
 }  // namespace

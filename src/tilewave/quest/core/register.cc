@@ -12,6 +12,7 @@
 #include "tilewave/quest/core/session.h"
 #include "tilewave/quest/core/settings.h"
 #include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/session.h"
 
 namespace tilewave::quest {
 namespace {
@@ -63,20 +64,19 @@ std::unique_ptr<statevec::State> make_state(int num_qubits, statevec::Precision 
                                  .memory_fraction = 0,
                                  .processes = processes()});
   }
-  if (processes()) return simulate::make_state(n, precision, num_threads(), "cpu");
+  if (processes()) return simulate::make_state(n, precision, num_threads(), DeviceSet::cpu());
   if (s.num_ranks > 1 && can_share(num_qubits, s.num_ranks)) {
-    return simulate::make_state(n, precision, s.num_threads, "cpu",
+    return simulate::make_state(n, precision, s.num_threads, DeviceSet::cpu(),
                                 {.num_logical_ranks = s.num_ranks,
                                  .device_bytes = 0,
                                  .memory_fraction = 0,
                                  .processes = nullptr});
   }
-  const std::size_t more = s.device.find_first_of("-,");
-  std::string device = s.device;
-  if (more != std::string::npos) {
+  DeviceSet device = s.device;
+  if (device.cuda().size() > 1) {
     const int devices = simulate::count_ranks(n, precision, device, {});
     if (std::has_single_bit(static_cast<unsigned>(devices)) && !can_share(num_qubits, devices))
-      device.resize(more);  // the first of them
+      device = DeviceSet::cuda({device.cuda()[0]});
   }
   return simulate::make_state(n, precision, s.num_threads, device);
 }
@@ -158,7 +158,11 @@ void Register::flush() {
   const circuit::Circuit work = std::move(pending_);
   pending_ = empty_circuit(num_state_qubits());
   pending_bytes_ = 0;
-  state_->apply(work, work.ops());
+  const simulate::PlanPtr stored =
+      simulate::Session::of_process()->plan(work, work.ops(), state_->plan_options());
+  statevec::RunObserver observer;
+  observer.tables = stored->tables.get();
+  state_->run(stored->plan, observer);
 }
 
 void Register::limit_pending() {

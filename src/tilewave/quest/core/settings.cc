@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "tilewave/base/error.h"
-#include "tilewave/runtime/device_list.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::quest {
@@ -23,15 +22,19 @@ void read_number(const char* name, int least, int most, int& out) {
   out = static_cast<int>(value);
 }
 
-void check_device(const std::string& device) {
-  const auto fail = [&](const char* why) {
-    throw Error(ExitCode::kUsage, "TILEWAVE_DEVICE is '" + device + "': " + why);
-  };
-  if (device == "auto" || device == "cpu") return;
-  if (!runtime::parse_cuda_devices(device))
-    fail("use auto, cpu, cuda, cuda:<index> or several devices as in cuda:0-3");
-  if (!runtime::built_with_cuda())
-    fail("this build has no CUDA back end: use cpu, or build with --preset cuda");
+DeviceSet read_device(const char* text) {
+  try {
+    const DeviceSet device = DeviceSet::parse(text);
+    need_one_kind(device);
+    if (device.has_cuda() && !runtime::built_with_cuda()) {
+      throw Error(ExitCode::kUsage, "device '" + device.text() +
+                                        "': this build has no CUDA back end: use cpu, or build "
+                                        "with --preset cuda");
+    }
+    return device;
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string("TILEWAVE_DEVICE: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -39,8 +42,8 @@ void check_device(const std::string& device) {
 const Settings& settings() {
   static const Settings instance = [] {
     Settings s;
-    if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device) s.device = device;
-    check_device(s.device);
+    if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device)
+      s.device = read_device(device);
     if (const char* words = std::getenv("TILEWAVE_MESSAGES");
         words && *words && words != std::string("quest") && words != std::string("tilewave")) {
       throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") + words +
@@ -50,9 +53,9 @@ const Settings& settings() {
     read_number("TILEWAVE_THREADS", 1, 4096, s.num_threads);
     read_number("TILEWAVE_RANKS", 1, 1024, s.num_ranks);
     read_number("TILEWAVE_SHARE_FROM", 1, 30, s.share_from);
-    if (s.num_ranks > 1 && s.device != "cpu" && s.device != "auto") {
+    if (s.num_ranks > 1 && s.device.has_cuda()) {
       throw Error(ExitCode::kUsage, "TILEWAVE_RANKS is " + std::to_string(s.num_ranks) +
-                                        " and TILEWAVE_DEVICE " + s.device +
+                                        " and TILEWAVE_DEVICE " + s.device.text() +
                                         ": ranks inside a process are on the CPU; for several "
                                         "devices set TILEWAVE_DEVICE alone, as in cuda:0-3");
     }

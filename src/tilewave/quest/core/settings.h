@@ -2,12 +2,12 @@
 // TILEWAVE_SHARE_FROM say; read once.
 #pragma once
 
-#include <string>
+#include "tilewave/settings/device.h"
 
 namespace tilewave::quest {
 
 struct Settings {
-  std::string device = "auto";
+  DeviceSet device;
   int num_threads = 0;  ///< 0: OpenMP's default
   int num_ranks = 1;    ///< inside this process
   /// Qubits of a rank's share: smaller registers are held whole by every rank. The default leaves

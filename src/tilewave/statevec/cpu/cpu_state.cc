@@ -175,7 +175,7 @@ void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
     runtime::Timer timer;
-    run_pass<T>(plan, pass, amps(), num_threads_);
+    run_pass<T>(plan, pass, amps(), num_threads_, observer.tables);
     known_zero_ = pass.known_zero_after;
     done_s += pass.predicted_s;
     if (observer.on_step)

@@ -240,9 +240,10 @@ std::optional<LayerStep<T>> take_first_lifts(TileProgram<T>& program) {
 
 // The pass must be one of the plan's.
 template <class T>
-std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass) {
+std::shared_ptr<const PreparedPass<T>> prepare(const Plan& plan, const Pass& pass,
+                                               KeptPasses* tables) {
   const auto index = static_cast<std::size_t>(&pass - plan.passes.data());
-  KeptPasses* kept = plan.num_qubits <= kMostQubitsKept ? plan.kept.get() : nullptr;
+  KeptPasses* kept = plan.num_qubits <= kMostQubitsKept ? tables : nullptr;
   if (kept) {
     if (auto found = kept->find<PreparedPass<T>>(index)) return found;
   }
@@ -354,7 +355,8 @@ std::uint64_t scratch_bytes_per_thread() {
 }
 
 template <class T>
-void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads) {
+void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads,
+              KeptPasses* tables) {
   if (plan.num_qubits < kLowBits) {
     run_small(plan, pass, amps);
     return;
@@ -362,7 +364,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   TW_CHECK(static_cast<int>(pass.active.size()) >= kLowBits,
            "a pass has too few active positions for the CPU");
   const BlockKernels<T>& kernels = block_kernels(T{});
-  const auto prepared = prepare<T>(plan, pass);
+  const auto prepared = prepare<T>(plan, pass, tables);
   if (prepared->moves) {
     move_all(kernels, *prepared->moves, amps, num_threads);
   } else {
@@ -370,7 +372,7 @@ void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_thre
   }
 }
 
-template void run_pass<float>(const Plan&, const Pass&, Complex<float>*, int);
-template void run_pass<double>(const Plan&, const Pass&, Complex<double>*, int);
+template void run_pass<float>(const Plan&, const Pass&, Complex<float>*, int, KeptPasses*);
+template void run_pass<double>(const Plan&, const Pass&, Complex<double>*, int, KeptPasses*);
 
 }  // namespace tilewave::statevec::cpu

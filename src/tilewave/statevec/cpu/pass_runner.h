@@ -7,13 +7,16 @@
 #include <cstdint>
 
 #include "tilewave/base/complex.h"
+#include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::statevec::cpu {
 
 /// Runs one pass of the plan in place. amps: 2^n complex numbers, physical order. num_threads > 0.
+/// tables: those of earlier runs of this plan, or null.
 template <class T>
-void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads);
+void run_pass(const Plan& plan, const Pass& pass, Complex<T>* amps, int num_threads,
+              KeptPasses* tables = nullptr);
 
 /// Row bits of the blocks that steps work on: the whole tile, or what stays in the first-level
 /// cache.

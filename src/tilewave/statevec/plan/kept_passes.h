@@ -57,24 +57,4 @@ class KeptPasses {
   std::vector<Slot> slots_;
 };
 
-/// Belongs to one plan: a copy of the plan, which may become another one, starts without.
-class KeptPassesPtr {
- public:
-  KeptPassesPtr() = default;
-  explicit KeptPassesPtr(std::shared_ptr<KeptPasses> kept) : kept_(std::move(kept)) {}
-  KeptPassesPtr(const KeptPassesPtr&) {}
-  KeptPassesPtr(KeptPassesPtr&&) = default;
-  KeptPassesPtr& operator=(const KeptPassesPtr&) {
-    kept_.reset();
-    return *this;
-  }
-  KeptPassesPtr& operator=(KeptPassesPtr&&) = default;
-  ~KeptPassesPtr() = default;
-
-  KeptPasses* get() const { return kept_.get(); }
-
- private:
-  std::shared_ptr<KeptPasses> kept_;
-};
-
 }  // namespace tilewave::statevec

@@ -310,7 +310,7 @@ Plan Placer::run_segments(const std::vector<Need>& needs, std::vector<Segment> s
       for (const int p : plan_.passes.back().active) active |= bit(p);
       here.near = wires_at(active);
     }
-    std::vector<WirePass> passes = kept_schedule(own, here);
+    std::vector<WirePass> passes = find_schedule(own, here, options_.memory);
     for (WirePass& pass : passes) {
       for (std::uint32_t& k : pass.actions) k = segment.actions[k];
     }

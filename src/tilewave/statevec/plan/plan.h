@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "tilewave/base/complex.h"
-#include "tilewave/statevec/plan/kept_passes.h"
+#include "tilewave/settings/effort.h"
 #include "tilewave/statevec/plan/precision.h"
 #include "tilewave/statevec/plan/rewrites.h"
 
@@ -129,8 +129,8 @@ struct Plan {
   std::uint64_t known_zero_after = 0;  ///< positions
   std::uint64_t num_circuit_gates = 0;
   double predicted_s = 0;
-  Rewrites rewrites;   ///< those it holds
-  KeptPassesPtr kept;  ///< for plans that run again and again; null: nothing is kept
+  Rewrites rewrites;              ///< those it holds
+  Effort effort = Effort::kOnce;  ///< that it was made with: once or repeated
 };
 
 /// A table of the passes: active positions, gates, bytes, flops, predicted time.

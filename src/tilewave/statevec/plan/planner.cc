@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/plan/lower.h"
@@ -26,15 +24,25 @@ namespace {
 // Runs of at least 2^12 amplitudes where there is a choice.
 constexpr int kMinExchangePosition = 12;
 
-// Steps of a search for fewer passes: as much time of one core as some passes less would save, a
+constexpr double kStep_s = 0.2e-6;  // of a search for fewer passes
+
+// Steps of such a search: as much time of one core as some passes less would save, a
 // power of two so that the same plan is found whenever rates are measured.
 std::uint64_t search_steps(const Plan& plan, const PlanOptions& options) {
-  constexpr double kStep_s = 0.2e-6;
   double most_bytes = 0;
   for (const Pass& pass : plan.passes) most_bytes = std::max(most_bytes, pass.bytes);
   const double saved_s = options.cost.exposed * most_bytes / options.cost.bandwidth;
   const double share = options.cost.shard_bits > 0 ? 0.5 : 4;  // of a pass
   return std::bit_floor(static_cast<std::uint64_t>(std::min(share * saved_s / kStep_s, 7e4)));
+}
+
+// Whether a search is predicted to save more than it takes although the plan runs once. What it
+// saves is not known before: a few percent of a plan of several passes, as a rule.
+bool pays_at_once(const Plan& greedy, const PlanOptions& options) {
+  constexpr double kSavedShare = 0.04;
+  if (greedy.passes.size() < 3) return false;
+  const double search_s = 2 * kStep_s * static_cast<double>(search_steps(greedy, options));
+  return kSavedShare * greedy.predicted_s > search_s;
 }
 
 // Ways to write each pass, at most `most`, for the price of a plan: as much time of one core as
@@ -87,13 +95,7 @@ std::uint64_t zero_wires_of(const PlanOptions& options, int num_qubits) {
   return wires;
 }
 
-// How a plan is made.
-struct Way {
-  bool wide = false;               // with tiles of wide_tile_qubits
-  bool narrowed = false;           // and as few of them as the search finds
-  bool one_more = false;           // with a pass more than it can do with
-  std::uint64_t search_steps = 0;  // for fewer passes
-};
+using Way = PlanWay;
 
 Rewrites rewrites_of(const Way& way) {
   Rewrites all;
@@ -118,30 +120,6 @@ std::vector<Way> chosen_ways(const std::vector<Way>& ways, const RewriteChoice& 
   }
   return forced.empty() ? allowed : forced;
 }
-
-// The ways that were chosen before, each under a number that stands for all it depends on.
-class KeptWays {
- public:
-  struct Kept {
-    Way way;
-    bool is_final = false;  // nothing better is looked for
-  };
-  std::optional<Kept> find(std::uint64_t key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = ways_.find(key);
-    return found == ways_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void keep(std::uint64_t key, const Kept& kept) {
-    const std::lock_guard lock(mutex_);
-    if (ways_.size() >= kMostWays) ways_.clear();
-    ways_[key] = kept;
-  }
-
- private:
-  static constexpr std::size_t kMostWays = 4096;
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Kept> ways_;
-};
 
 // The plans of one circuit.
 class Planner {
@@ -176,7 +154,7 @@ class Planner {
     if (way.narrowed) limits.narrow_tile = limits.tile - 1;
     limits.one_more = way.one_more;
     if (options.cost.shard_bits > 0) return sharded(options, limits);
-    std::vector<detail::WirePass> passes = detail::kept_schedule(needs_, limits);
+    std::vector<detail::WirePass> passes = detail::find_schedule(needs_, limits, options_.memory);
     if (is_mixed) detail::narrow(passes, needs_, limits.tile - 1);
     Plan plan = detail::place(lowered_, std::move(passes), n_, options);
     detail::widen_moves(plan, options.cost, options.rewrites);
@@ -185,14 +163,16 @@ class Planner {
   }
 
   // The plan, once it is known to carry out the circuit.
-  Plan verified(Plan plan) const {
+  Plan verified(Plan plan, bool is_searched) const {
     detail::verify(plan, lowered_, options_);
+    plan.effort = is_searched ? Effort::kRepeated : Effort::kOnce;
     return plan;
   }
 
   // Ways beside plain greed, whose plan this is.
   std::vector<Way> other_ways(const Plan& greedy, bool searching) const {
     std::vector<Way> ways;
+    ways.reserve(4);
     const CostModel& cost = options_.cost;
     if (greedy.passes.size() < 2) return ways;
     const RewriteChoice& choice = options_.rewrites;
@@ -213,31 +193,25 @@ class Planner {
     return ways;
   }
 
-  // A number that stands for what the choice between ways depends on.
-  std::uint64_t key() const {
-    std::uint64_t key = 0;
-    const auto add = [&key](std::uint64_t word) {
-      key = (key ^ word) * 0x9E3779B97F4A7C15u;
-      key ^= key >> 29;
-    };
-    for (const detail::Need& need : needs_) {
-      add(need.x);
-      add(need.z);
-      add(std::bit_cast<std::uint32_t>(need.weight));
-    }
-    for (int q = 0; q < n_; ++q) add(options_.layout.position[q]);
-    add(zero_wires_);
-    add(static_cast<std::uint64_t>(options_.precision));
-    add(std::uint64_t{options_.rewrites.forced.bits()} << 32 | options_.rewrites.forbidden.bits());
+  const std::vector<detail::Need>& needs() const { return needs_; }
+
+  // What the choice between ways depends on, beside the needs.
+  std::vector<std::uint64_t> around() const {
+    std::vector<std::uint64_t> words = {
+        static_cast<std::uint64_t>(n_), zero_wires_, static_cast<std::uint64_t>(options_.precision),
+        std::uint64_t{options_.rewrites.forced.bits()} << 32 | options_.rewrites.forbidden.bits(),
+        static_cast<std::uint64_t>(options_.restore_layout)};
+    for (int q = 0; q < n_; ++q) words.push_back(options_.layout.position[q]);
     const CostModel& cost = options_.cost;
-    for (int size : {n_, cost.tile_qubits, cost.wide_tile_qubits, cost.row_bits, cost.shard_bits}) {
-      add(static_cast<std::uint64_t>(size));
+    for (const int size :
+         {cost.tile_qubits, cost.wide_tile_qubits, cost.row_bits, cost.shard_bits}) {
+      words.push_back(static_cast<std::uint64_t>(size));
     }
-    for (double rate : {cost.bandwidth, cost.exposed, cost.lift_s, cost.phase_s, cost.multiply_s,
-                        cost.exchange_bandwidth}) {
-      add(std::bit_cast<std::uint64_t>(rate));
+    for (const double rate : {cost.bandwidth, cost.exposed, cost.lift_s, cost.phase_s,
+                              cost.multiply_s, cost.exchange_bandwidth}) {
+      words.push_back(std::bit_cast<std::uint64_t>(rate));
     }
-    return key;
+    return words;
   }
 
  private:
@@ -269,20 +243,26 @@ class Planner {
 
 Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const PlanOptions& options) {
-  static KeptWays kept_ways;
   const Planner planner(circuit, ops, options);
-  const std::uint64_t key = planner.key();
-  const auto kept = kept_ways.find(key);
-  if (kept && (kept->is_final || options.only_look))
-    return planner.verified(planner.plan(kept->way));
-  // Circuits that run once do not pay for a search. Ranks have to make the same plan whatever else
-  // each of them planned before.
-  const bool searching = kept || options.cost.shard_bits > 0;
+  PlanMemory* const memory = options.memory;
+  std::vector<std::uint64_t> around;
+  if (memory) around = planner.around();
+  std::optional<PlanMemory::Chosen> known;
+  if (memory && options.effort != Effort::kOnce) known = memory->find_way(planner.needs(), around);
+  if (known && known->is_final) return planner.verified(planner.plan(known->way), true);
   Plan greedy = planner.plan({});
+  // Ranks have to make the same plan whatever else each of them planned before.
+  const bool searching =
+      options.effort >= Effort::kRepeated || options.cost.shard_bits > 0 ||
+      (options.effort == Effort::kAuto && (known || pays_at_once(greedy, options)));
+  const auto keep = [&](const Way& way) {
+    if (memory && options.effort != Effort::kOnce)
+      memory->keep_way(planner.needs(), around, {way, searching});
+  };
   std::vector<Way> ways = planner.other_ways(greedy, searching);
   if (ways.empty()) {
-    if (!options.only_look) kept_ways.keep(key, {Way{}, searching});
-    return planner.verified(std::move(greedy));
+    keep({});
+    return planner.verified(std::move(greedy), searching);
   }
   const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
   const int few = by_programs ? price_tries(greedy, kFewTries) : 0;
@@ -318,8 +298,8 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     const double least = ways[k].wide ? kClearly : 1;
     if (seconds[k] < least * seconds[best]) best = k;
   }
-  if (!options.only_look) kept_ways.keep(key, {ways[best], searching});
-  return planner.verified(std::move(plans[best]));
+  keep(ways[best]);
+  return planner.verified(std::move(plans[best]), searching);
 }
 
 Plan make_plan(const circuit::Circuit& circuit, const PlanOptions& options) {

@@ -11,6 +11,8 @@
 #include <span>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/settings/effort.h"
+#include "tilewave/statevec/plan/memory.h"
 #include "tilewave/statevec/plan/overlap.h"
 #include "tilewave/statevec/plan/plan.h"
 
@@ -76,17 +78,15 @@ struct PlanOptions {
   Layout layout = Layout::identity();
   std::uint64_t known_zero = 0;  ///< positions; ignored when from_zeros
   CostModel cost;
-  bool only_look = false;  ///< the plan is for reading: it does not count as planned once more
-  RewriteChoice rewrites;  ///< for tests: what is decided before any prediction
+  /// kAuto: searched where that is predicted to pay for itself in one run, or where `memory` knows
+  /// the circuit from before; plans for several ranks are searched for at once.
+  Effort effort = Effort::kAuto;
+  PlanMemory* memory = nullptr;  ///< null: every plan is the first of its circuit
+  RewriteChoice rewrites;        ///< for tests: what is decided before any prediction
   /// End with the identity layout and no flips, at the price of further passes.
   bool restore_layout = false;
 };
 
-/// The first plan of a circuit is a greedy one. Where its structure (what acts on which qubits, not
-/// the angles) is planned again in this process, schedules of fewer passes are searched for, about
-/// as long as several passes take, and the best is kept for all later plans; plans for several
-/// ranks are searched for at once.
-///
 /// Plans operations [first, last) of the circuit, which must be gates, matrices or barriers; their
 /// conditions are ignored (the caller leaves out what does not apply). Throws Error(kInput) for a
 /// matrix on more than kMaxTargets qubits, Error(kUsage) for more ranks than the circuit can use.

@@ -250,28 +250,32 @@ TEST(Planner, long_passes_stay_in_the_range_of_the_numbers) {
   }
 }
 
-// Looking at a plan changes nothing; the second time that a circuit of this structure is to run its
-// plan is searched for, and stays.
+// With a memory, the plan of a circuit of this structure is searched for the second time, and
+// stays.
 TEST(Planner, circuits_that_come_again_get_better_plans) {
   const circuit::Circuit c = circuit::make_family("random", 30);
+  PlanMemory memory;
   PlanOptions options;
   options.cost.tile_qubits = 13;
   options.cost.row_bits = 3;
   options.cost.bandwidth = 1e9;  // passes count more than arithmetic
-  const auto num_passes = [&](bool only_look) {
-    options.only_look = only_look;
+  const auto num_passes = [&](Effort effort, PlanMemory* from) {
+    options.effort = effort;
+    options.memory = from;
     const Plan plan = make_plan(c, options);
     check_structure(plan);
     return plan.passes.size();
   };
-  const std::size_t greedy = num_passes(true);
-  EXPECT_EQ(num_passes(true), greedy);
-  EXPECT_EQ(num_passes(false), greedy);
-  EXPECT_EQ(num_passes(true), greedy);
-  const std::size_t searched = num_passes(false);
+  const std::size_t greedy = num_passes(Effort::kOnce, nullptr);
+  const std::size_t searched = num_passes(Effort::kRepeated, nullptr);
   EXPECT_LT(searched, greedy);
-  EXPECT_EQ(num_passes(false), searched);
-  EXPECT_EQ(num_passes(true), searched);
+  EXPECT_EQ(num_passes(Effort::kOnce, &memory), greedy);
+  const std::size_t first = num_passes(Effort::kAuto, &memory);
+  EXPECT_EQ(num_passes(Effort::kAuto, &memory), searched);
+  EXPECT_EQ(num_passes(Effort::kAuto, &memory), searched);
+  EXPECT_EQ(num_passes(Effort::kOnce, &memory), greedy);
+  memory.clear();
+  EXPECT_EQ(num_passes(Effort::kAuto, &memory), first);
 }
 
 // Searched plans give the state that the circuit gives gate by gate too.
@@ -309,6 +313,8 @@ TEST(Planner, searched_plans_are_right) {
     options.cost.wide_bandwidth = 1e5;
     options.cost.mixed_tiles = random() % 2;
     options.from_zeros = random() % 2;
+    PlanMemory memory;
+    options.memory = &memory;
     for (int again = 0; again < 3; ++again) check(c, options, random, "searched");
     if (::testing::Test::HasFailure()) return;
   }

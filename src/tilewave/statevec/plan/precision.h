@@ -1,14 +1,12 @@
-// The two precisions of amplitudes, and what else plans and device code both know.
+// What plans and device code both know.
 #pragma once
 
-#include <cstdint>
+#include "tilewave/settings/precision.h"
 
 namespace tilewave::statevec {
 
-enum class Precision : std::uint8_t { kSingle, kDouble };
-
-/// Bytes of one amplitude.
-constexpr std::uint64_t amplitude_bytes(Precision p) { return p == Precision::kDouble ? 16 : 8; }
+using tilewave::amplitude_bytes;
+using tilewave::Precision;
 
 constexpr int kMaxTargets = 8;  ///< of one matrix
 

@@ -12,8 +12,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <list>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -494,65 +492,24 @@ std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
   return schedule_with(needs, options, narrowed(graph, options, wide).needed());
 }
 
-namespace {
-
-// The schedules planned last.
-class KeptSchedules {
- public:
-  std::optional<std::vector<std::uint64_t>> find(const std::vector<Need>& needs,
-                                                 const ScheduleOptions& options) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
-      return e.options == options && e.needs == needs;
-    });
-    if (found == entries_.end()) return std::nullopt;
-    entries_.splice(entries_.begin(), entries_, found);
-    return found->sets;
+std::vector<WirePass> find_schedule(const std::vector<Need>& needs, const ScheduleOptions& options,
+                                    PlanMemory* memory) {
+  if (options.num_wires <= options.tile) memory = nullptr;  // found as fast as looked up
+  if (memory) {
+    if (const auto sets = memory->find_schedule(needs, options))
+      return schedule_with(needs, options, *sets);
   }
-  void keep(const std::vector<Need>& needs, const ScheduleOptions& options,
-            const std::vector<WirePass>& passes) {
-    Entry entry{needs, options, {}};
-    for (const WirePass& pass : passes) entry.sets.push_back(pass.active);
-    const std::lock_guard lock(mutex_);
-    num_needs_ += entry.needs.size();
-    entries_.push_front(std::move(entry));
-    while (entries_.size() > kMostEntries || num_needs_ > kMostNeeds) {
-      num_needs_ -= entries_.back().needs.size();
-      entries_.pop_back();
-    }
-  }
-
- private:
-  // A searched circuit has up to five. 24 bytes a need: 48 MB.
-  static constexpr std::size_t kMostEntries = 2000, kMostNeeds = 2'000'000;
-
-  struct Entry {
-    std::vector<Need> needs;
-    ScheduleOptions options;
-    std::vector<std::uint64_t> sets;
-  };
-  std::mutex mutex_;
-  std::list<Entry> entries_;  // those used last first
-  std::size_t num_needs_ = 0;
-};
-
-}  // namespace
-
-std::vector<WirePass> kept_schedule(const std::vector<Need>& needs,
-                                    const ScheduleOptions& options) {
-  constexpr std::size_t kMostNeeds = 20'000;  // of an entry: half a MB
-  static KeptSchedules kept;
-  const bool is_worth_it = options.num_wires > options.tile && needs.size() <= kMostNeeds;
-  if (is_worth_it) {
-    if (const auto sets = kept.find(needs, options)) return schedule_with(needs, options, *sets);
-  }
-  const auto keep = [&](const ScheduleOptions& for_options, const std::vector<WirePass>& passes) {
-    if (is_worth_it) kept.keep(needs, for_options, passes);
+  const auto keep = [&](const ScheduleOptions& of, const std::vector<WirePass>& passes) {
+    if (!memory) return;
+    std::vector<std::uint64_t> active;
+    for (const WirePass& pass : passes) active.push_back(pass.active);
+    memory->keep_schedule(needs, of, std::move(active));
   };
   if (options.narrow_tile > 0) {
     ScheduleOptions wide = options;
     wide.narrow_tile = 0;
-    std::vector<WirePass> passes = narrower_passes(needs, options, kept_schedule(needs, wide));
+    std::vector<WirePass> passes =
+        narrower_passes(needs, options, find_schedule(needs, wide, memory));
     keep(options, passes);
     return passes;
   }

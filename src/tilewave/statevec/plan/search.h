@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tilewave/statevec/plan/memory.h"
 #include "tilewave/statevec/plan/schedule.h"
 
 namespace tilewave::statevec::detail {
@@ -24,9 +25,9 @@ Shortened fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& op
 std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
                                       const ScheduleOptions& options, std::vector<WirePass> passes);
 
-/// The schedule of these needs, searched for if options say so. Those of several passes are kept: a
-/// circuit of the same structure (other angles, say) finds its schedule again. Safe to call from
-/// several threads.
-std::vector<WirePass> kept_schedule(const std::vector<Need>& needs, const ScheduleOptions& options);
+/// The schedule of these needs, searched for if options say so. With a memory, a circuit of the
+/// same structure (other angles, say) finds its schedule again; null: none.
+std::vector<WirePass> find_schedule(const std::vector<Need>& needs, const ScheduleOptions& options,
+                                    PlanMemory* memory);
 
 }  // namespace tilewave::statevec::detail

@@ -163,12 +163,14 @@ TEST(Search, is_the_same_for_any_number_of_threads) {
   EXPECT_EQ(sets[0], sets[2]);
 }
 
-TEST(Search, kept_schedules_are_those_found_first) {
+TEST(Search, remembered_schedules_are_those_found_first) {
   std::mt19937_64 random(12);
+  PlanMemory memory;
   const ScheduleOptions options = options_of(14, 6, 2, 6000);
   for (int trial = 0; trial < 5; ++trial) {
     const auto needs = random_needs(random, low_mask(14), 100);
-    const auto first = kept_schedule(needs, options), again = kept_schedule(needs, options);
+    const auto first = find_schedule(needs, options, &memory),
+               again = find_schedule(needs, options, &memory);
     check(needs, options, first);
     ASSERT_EQ(first.size(), again.size());
     for (std::size_t p = 0; p < first.size(); ++p) {
@@ -179,7 +181,7 @@ TEST(Search, kept_schedules_are_those_found_first) {
     other[50].x = other[50].x ? std::rotl(other[50].x, 1) & low_mask(14) : 1;
     if (!other[50].x) other[50].x = 1;
     other[50].z &= ~other[50].x;
-    check(other, options, kept_schedule(other, options));
+    check(other, options, find_schedule(other, options, &memory));
   }
 }
 

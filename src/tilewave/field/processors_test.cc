@@ -1,36 +1,13 @@
-// What --device may say, the cost model, and how an image is cut.
-#include "tilewave/field/device_set.h"
+// Which processors are chosen by the cost model, and how an image is cut.
+#include "tilewave/field/entropy_runner.h"
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
-#include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/map_runner.h"
 #include "tilewave/field/side_by_side.h"
 
 namespace tilewave::field {
 namespace {
-
-TEST(DeviceSet, Forms) {
-  const auto form = [](const char* text) { return to_string(parse_device_set("--device", text)); };
-  EXPECT_EQ(form("cpu"), "cpu");
-  EXPECT_EQ(form("auto"), "auto");
-  EXPECT_EQ(form("cuda"), "cuda:0");
-  EXPECT_EQ(form("cuda:2"), "cuda:2");
-  EXPECT_EQ(form("cuda:0-2"), "cuda:0,1,2");
-  EXPECT_EQ(form("cuda:3,1"), "cuda:3,1");
-  EXPECT_EQ(form("cpu+cuda"), "cpu+cuda:0");
-  EXPECT_EQ(form("cpu+cuda:0-1"), "cpu+cuda:0,1");
-  for (const char* wrong :
-       {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1-0", "cuda:0,0", "cuda:0,", "cuda:0-",
-        "cuda:99", "cpu+", "cpu+gpu", "cuda:0 ", "cuda:0x1", "CPU"}) {
-    try {
-      parse_device_set("--device", wrong);
-      ADD_FAILURE() << wrong;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kUsage) << wrong;
-    }
-  }
-}
 
 // An H200 of 2026, roughly.
 EntropyCosts costs(double cpu_ns, int devices) {
@@ -44,26 +21,26 @@ EntropyCosts costs(double cpu_ns, int devices) {
 TEST(EntropyCosts, TransfersAndTheStartAreCounted) {
   const std::int64_t large = 10240 * 10240;
   // 5x5, 16 classes: the copies alone take longer than two cores
-  EXPECT_FALSE(choose_processors(costs(0.6, 1), large).set.on_cuda());
+  EXPECT_FALSE(choose_processors(costs(0.6, 1), large).set.has_cuda());
   // 101x101, 256 classes: worth the start
   EntropyCosts wide = costs(30, 1);
   wide.update_columns = 101;
-  EXPECT_TRUE(choose_processors(wide, large).set.on_cuda());
-  EXPECT_FALSE(choose_processors(wide, 1000 * 1000).set.on_cuda());  // but not for this
+  EXPECT_TRUE(choose_processors(wide, large).set.has_cuda());
+  EXPECT_FALSE(choose_processors(wide, 1000 * 1000).set.has_cuda());  // but not for this
   wide.started = true;
-  EXPECT_TRUE(choose_processors(wide, 1000 * 1000).set.on_cuda());
-  EXPECT_FALSE(choose_processors(wide, 1).set.on_cuda());
+  EXPECT_TRUE(choose_processors(wide, 1000 * 1000).set.has_cuda());
+  EXPECT_FALSE(choose_processors(wide, 1).set.has_cuda());
   const EntropyChoice none = choose_processors(costs(30, 0), large);
-  EXPECT_FALSE(none.set.on_cuda());
+  EXPECT_FALSE(none.set.has_cuda());
   EXPECT_NE(none.reason.find("no CUDA device"), std::string::npos);
 }
 
 TEST(EntropyCosts, SeveralDevicesOnlyWhereKernelsRule) {
   EntropyCosts c = costs(200, 4);
   c.started = true;
-  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 1u);
+  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda().size(), 1u);
   c.update_columns = 2001;
-  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda.size(), 4u);
+  EXPECT_EQ(choose_processors(c, 1 << 28).set.cuda().size(), 4u);
 }
 
 TEST(CutAxis, CoversEverythingOnce) {
@@ -97,8 +74,8 @@ TEST(SideBySide, RunsEachOnceAndRethrows) {
 
 TEST(EntropyRunner, AutoOnASmallImageIsTheCpuAndSaysSo) {
   const EntropyPlan plan(EntropyOptions(), 64, 64);
-  EntropyRunner runner(plan, parse_device_set("--device", "auto"));
-  EXPECT_EQ(to_string(runner.set()), "cpu");
+  EntropyRunner runner(plan, DeviceSet::automatic());
+  EXPECT_EQ(runner.set().text(), "cpu");
   EXPECT_NE(runner.explain().find("auto: cpu"), std::string::npos);
   const std::vector<std::uint8_t> codes(64 * 64, 3);
   std::vector<float> out(codes.size(), -1.0f);
@@ -109,13 +86,13 @@ TEST(EntropyRunner, AutoOnASmallImageIsTheCpuAndSaysSo) {
 
 TEST(MapRunner, AutoAndSharing) {
   const auto e = MapExpression::parse("v + 1");
-  MapRunner runner(e, MapOptions(), 8, 16, parse_device_set("--device", "auto"));
+  MapRunner runner(e, MapOptions(), 8, 16, DeviceSet::automatic());
   EXPECT_NE(runner.explain().find("auto: cpu"), std::string::npos);
   std::vector<float> values(16, 2.0f);
   runner.run(0, 2, values.data());
   for (const float v : values) EXPECT_EQ(v, 3.0f);
   try {
-    MapRunner(e, MapOptions(), 8, 16, parse_device_set("--device", "cpu+cuda:0"));
+    MapRunner(e, MapOptions(), 8, 16, DeviceSet::parse("cpu+cuda:0"));
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);

@@ -1,0 +1,30 @@
+// What every call of this library throws.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tilewave {
+
+/// What kind of problem it is: the exit codes of the command line.
+enum class ExitCode : int {
+  kOk = 0,
+  kInternal = 1,       ///< a defect in this library
+  kUsage = 2,          ///< arguments
+  kResources = 3,      ///< memory, devices, disk
+  kInput = 4,          ///< an input file or text
+  kVerification = 5,   ///< a result failed its check
+  kCommunication = 6,  ///< another process or device failed
+};
+
+/// what() is one line: what is wrong (why it matters): what to do.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+}  // namespace tilewave

@@ -1,0 +1,13 @@
+// The two precisions of amplitudes, for host and device code.
+#pragma once
+
+#include <cstdint>
+
+namespace tilewave {
+
+enum class Precision : std::uint8_t { kSingle, kDouble };
+
+/// Bytes of one amplitude.
+constexpr std::uint64_t amplitude_bytes(Precision p) { return p == Precision::kDouble ? 16 : 8; }
+
+}  // namespace tilewave

@@ -1,0 +1,92 @@
+// What outlives a run: plans, what planning remembers of circuits, tables that engines make for
+// small states, and the memory of a state. All caches of that kind are here, bounded, safe to use from several threads, found
+// by what they hold, and emptied by clear(). Every front end uses one: the one of the process, or
+// its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/precision.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/statevec/plan/kept_passes.h"
+#include "tilewave/statevec/plan/memory.h"
+#include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+
+/// A plan and what its engine keeps beside it from run to run.
+struct StoredPlan {
+  statevec::Plan plan;
+  std::unique_ptr<statevec::KeptPasses> tables;  ///< null for large states
+};
+using PlanPtr = std::shared_ptr<const StoredPlan>;
+
+class Session {
+ public:
+  Session();
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// The session of this process, which front ends use where none is named.
+  static const std::shared_ptr<Session>& of_process();
+
+  /// The plan of these operations for a state as `options` describe it (but for its memory, which
+  /// is this session's). With Effort::kAuto, a plan that is asked for again is searched for once,
+  /// and stays.
+  PlanPtr plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+               const statevec::PlanOptions& options);
+
+  /// As make_state(); a state that was given back serves again, so that its memory need not be
+  /// touched anew.
+  std::unique_ptr<statevec::State> take_state(std::uint32_t num_qubits, Precision precision,
+                                              int num_threads, const DeviceSet& device,
+                                              const Distribution& distribution);
+  /// Keeps a state that no ranks share, the last one only, where it lies on the host and is not
+  /// large.
+  void give_back(std::unique_ptr<statevec::State> state, int num_threads);
+
+  /// Forgets everything; what is in use stays with its users.
+  void clear();
+  std::size_t num_bytes() const;
+
+ private:
+  static constexpr std::size_t kMostPlanBytes = std::size_t{128} << 20;
+  static constexpr std::uint64_t kMostSpareBytes = std::uint64_t{1} << 30;
+  static constexpr std::int64_t kMostTableBytes = std::int64_t{32} << 20;
+
+  struct Entry {
+    std::string key;
+    PlanPtr plan;
+    bool is_final = false;
+  };
+  using Place = std::list<Entry>::iterator;
+
+  PlanPtr make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+               statevec::PlanOptions options);
+  void keep(std::string key, PlanPtr plan, bool is_final);
+
+  mutable std::mutex mutex_;
+  std::list<Entry> plans_;  // those used last first
+  std::unordered_map<std::string_view, Place> by_key_;
+  std::size_t plan_bytes_ = 0;
+  statevec::KeptPasses::Room table_room_;
+  statevec::PlanMemory memory_;
+  std::unique_ptr<statevec::State> spare_;
+  int spare_threads_ = 0;  // it was made for
+};
+
+}  // namespace tilewave::simulate
