@@ -1,7 +1,8 @@
 # What cmake --install puts where, in two components:
 #   program      bin/tilewave
-#   development  static libraries, C++ headers, the C API of QuEST with its compiler wrapper
-#                bin/tilewave-quest-cc, pkg-config files, and the CMake packages tilewave and QuEST
+#   development  the public C++ headers (include/tilewave/), static libraries, the C API of QuEST with
+#                its compiler wrapper bin/tilewave-quest-cc, pkg-config files, and the CMake packages
+#                tilewave and QuEST. Headers below src/ are not installed: nothing there is promised.
 # The pkg-config files of the build folder serve programs without an installation.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -14,17 +15,20 @@ if(TARGET tilewave)
 endif()
 
 set(libraries)
-foreach(room base settings runtime circuit io images statevec stabilizer field simulate quest_core quest quest_f32)
+foreach(room base settings runtime circuit io images statevec stabilizer field simulate api rasters quest_core
+        quest quest_f32)
   if(TARGET tilewave_${room})
     set_target_properties(tilewave_${room} PROPERTIES EXPORT_NAME ${room})
     list(APPEND libraries tilewave_${room})
   endif()
 endforeach()
+if(TARGET tilewave_api)
+  set_target_properties(tilewave_api PROPERTIES EXPORT_NAME tilewave)
+endif()
 install(TARGETS ${libraries} EXPORT tilewave COMPONENT development)
 install(EXPORT tilewave NAMESPACE tilewave:: FILE tilewaveTargets.cmake COMPONENT development
         DESTINATION ${TW_PACKAGE_DIR}/tilewave)
-install(DIRECTORY src/tilewave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_test.h" EXCLUDE PATTERN testing EXCLUDE PATTERN cli EXCLUDE)
+install(DIRECTORY include/tilewave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 configure_package_config_file(cmake/tilewaveConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/tilewaveConfig.cmake
@@ -34,6 +38,44 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/tilewaveConfigVer
 install(FILES ${PROJECT_BINARY_DIR}/install/tilewaveConfig.cmake
   ${PROJECT_BINARY_DIR}/install/tilewaveConfigVersion.cmake
   DESTINATION ${TW_PACKAGE_DIR}/tilewave COMPONENT development)
+
+# What the static libraries need from the system, as linker flags. The C++ library stands before
+# them too: what programs take from it is not to be found in our objects, which hold copies.
+set(TW_FIRST_LIBS -lstdc++)
+set(system_libs -lstdc++)
+foreach(name ${OpenMP_CXX_LIB_NAMES})
+  list(APPEND system_libs -l${name})
+endforeach()
+list(APPEND system_libs -lm -ldl)
+if(TW_HAVE_CUDA)
+  list(APPEND system_libs -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt)
+endif()
+list(REMOVE_DUPLICATES system_libs)
+list(JOIN system_libs " " TW_SYSTEM_LIBS)
+set(rooms simulate statevec stabilizer io circuit runtime settings base)
+list(TRANSFORM rooms PREPEND -ltilewave_ OUTPUT_VARIABLE room_libs)
+list(TRANSFORM rooms PREPEND "-L${PROJECT_BINARY_DIR}/src/tilewave/" OUTPUT_VARIABLE build_dirs)
+list(JOIN room_libs " " TW_ROOM_LIBS)
+list(JOIN build_dirs " " build_dirs)
+
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(TW_PC_PREFIX "\${pcfiledir}/${up}")  # found from where the file lies, so that the tree may be moved
+
+# pkg-config --libs tilewave, and tilewave_rasters for what needs image libraries
+if(TARGET tilewave_api)
+  set(TW_PC_NAME tilewave)
+  set(TW_PC_WHAT "Quantum circuits and error-correction sampling")
+  set(TW_PC_REQUIRES libhwy)
+  set(TW_PC_LIBS "-ltilewave_api ${TW_ROOM_LIBS}")
+  configure_file(cmake/tilewave.pc.in install/tilewave.pc @ONLY)
+  set(TW_PC_NAME tilewave_rasters)
+  set(TW_PC_WHAT "Local entropy of rasters and elementwise maps")
+  set(TW_PC_REQUIRES "libhwy libpng libtiff-4")
+  set(TW_PC_LIBS "-ltilewave_rasters -ltilewave_field -ltilewave_images ${TW_ROOM_LIBS}")
+  configure_file(cmake/tilewave.pc.in install/tilewave_rasters.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/install/tilewave.pc ${PROJECT_BINARY_DIR}/install/tilewave_rasters.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
 
 if(TARGET tilewave_quest)
   install(FILES src/tilewave/quest/include/QuEST.h src/tilewave/quest/include/QuEST_complex.h
@@ -45,31 +87,11 @@ if(TARGET tilewave_quest)
   install(FILES ${PROJECT_BINARY_DIR}/install/QuESTConfigVersion.cmake
     DESTINATION ${TW_PACKAGE_DIR}/QuEST COMPONENT development)
 
-  # What the static libraries need from the system, as linker flags. The C++ library stands before
-  # them too: what programs take from it is not to be found in our objects, which hold copies.
-  set(TW_FIRST_LIBS -lstdc++)
-  set(system_libs -lstdc++)
-  foreach(name ${OpenMP_CXX_LIB_NAMES})
-    list(APPEND system_libs -l${name})
-  endforeach()
-  list(APPEND system_libs -lm -ldl)
-  if(TW_HAVE_CUDA)
-    list(APPEND system_libs -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt)
-  endif()
-  list(REMOVE_DUPLICATES system_libs)
-  list(JOIN system_libs " " TW_SYSTEM_LIBS)
-  set(rooms simulate statevec stabilizer io circuit runtime settings base)
-  list(TRANSFORM rooms PREPEND -ltilewave_ OUTPUT_VARIABLE room_libs)
-  list(TRANSFORM rooms PREPEND "-L${PROJECT_BINARY_DIR}/src/tilewave/" OUTPUT_VARIABLE build_dirs)
-  list(JOIN room_libs " " TW_ROOM_LIBS)
-  list(JOIN build_dirs " " build_dirs)
-
   foreach(entry "tilewave_quest 2" "tilewave_quest_f32 1")
     separate_arguments(entry)
     list(GET entry 0 TW_QUEST_LIB)
     list(GET entry 1 TW_QUEST_PREC)
-    # installed: found from where the file lies, so that the tree may be moved
-    file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    # installed
     set(TW_PC_PREFIX "\${pcfiledir}/${up}")
     set(TW_PC_HEADERS "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}/${TW_QUEST_HEADERS}")
     set(TW_PC_DIRS "-L\${prefix}/${CMAKE_INSTALL_LIBDIR}")

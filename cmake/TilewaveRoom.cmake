@@ -42,7 +42,8 @@ function(tw_room name)
       tw_unity(${lib})
     endif()
     set(scope PUBLIC)
-    target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                               $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
     target_link_libraries(${lib} PRIVATE $<BUILD_INTERFACE:tw_options> ${ROOM_PRIVATE} OpenMP::OpenMP_CXX)
     tw_room_headers(${lib} ${headers})
@@ -54,7 +55,8 @@ function(tw_room name)
   else()
     add_library(${lib} INTERFACE)
     set(scope INTERFACE)
-    target_include_directories(${lib} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    target_include_directories(${lib} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                               $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                $<INSTALL_INTERFACE:include>)
   endif()
   foreach(dep ${ROOM_DEPENDS})

@@ -52,7 +52,7 @@ def check_links(root):
 
 
 def check_files(root):
-    there = ["/" + str(path.relative_to(root)) for top in ("src", "tests", "bench", "scripts", "python", "examples", "ladders")
+    there = ["/" + str(path.relative_to(root)) for top in ("include", "src", "tests", "bench", "scripts", "python", "examples", "ladders")
              for path in (root / top).rglob("*.*")]
     for path in documents(root):
         if path.parent.name == "notebook":

@@ -21,6 +21,17 @@ STANDARD = re.compile(r"^#include <([a-z_]+)>", re.M)
 CUDA = re.compile(r"^\s*#\s*include\s*<(cuda|curand|nccl|cub/|mma|cooperative_groups)", re.M)
 
 
+def found(name, src):
+    """The file of a project header, public or not."""
+    public = src.parent / "include" / name
+    return public if public.exists() else src / name
+
+
+def inside(header, src):
+    """How a header is named in an #include."""
+    return header.relative_to(src if src in header.parents else src.parent / "include")
+
+
 def digest(path, src, seen):
     """Hash of a header and of the project headers it reaches; None when one of them needs CUDA."""
     if path in seen:
@@ -31,7 +42,7 @@ def digest(path, src, seen):
         return None
     parts = [text]
     for name in INCLUDE.findall(text):
-        below = digest(src / name, src, seen)
+        below = digest(found(name, src), src, seen)
         if below is None:
             return None
         parts.append(below)
@@ -41,9 +52,10 @@ def digest(path, src, seen):
 def below(header, src, seen):
     """The project headers that a header includes, directly or not."""
     for name in INCLUDE.findall(header.read_text()):
-        if src / name not in seen and (src / name).exists():
-            seen.add(src / name)
-            below(src / name, src, seen)
+        file = found(name, src)
+        if file not in seen and file.exists():
+            seen.add(file)
+            below(file, src, seen)
     return seen
 
 
@@ -70,8 +82,9 @@ def standard(header, src, seen):
     text = header.read_text()
     names = set(STANDARD.findall(text))
     for name in INCLUDE.findall(text):
-        if src / name not in seen and (src / name).exists():
-            names |= standard(src / name, src, seen)
+        file = found(name, src)
+        if file not in seen and file.exists():
+            names |= standard(file, src, seen)
     return frozenset(names)
 
 
@@ -79,7 +92,7 @@ class Compiler:
     """Compiles headers alone, on top of at most `most` precompiled sets of standard headers."""
 
     def __init__(self, command, src, folder, needs, most=8):
-        self.command = [command, "-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{src}"]
+        self.command = [command, "-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{src}", f"-I{src.parent / 'include'}"]
         self.src, self.needs = src, needs
         sets = [frozenset()]
         for _ in range(most):  # the set that spares most standard headers, one after the other
@@ -103,7 +116,7 @@ class Compiler:
     def compiles(self, *headers):
         """Whether the headers compile one after the other, and what the compiler says."""
         file = self.files[max((s for s in self.files if s <= self.needs[headers[0]]), key=len)]
-        text = "".join(f'#include "{header.relative_to(self.src)}"\n' * 2 for header in headers)
+        text = "".join(f'#include "{inside(header, self.src)}"\n' * 2 for header in headers)
         done = subprocess.run([*self.command, "-fsyntax-only", "-include", file, "-x", "c++", "-"],
                               input=text, capture_output=True, text=True)
         return done.returncode == 0, done.stderr
@@ -118,13 +131,13 @@ def main():
     except (OSError, ValueError):
         known = {}
     headers = {}
-    for header in sorted(src.rglob("*.h")):
+    for header in sorted([*src.rglob("*.h"), *(root / "include").rglob("*.h")]):
         if header.name.endswith("-inl.h"):
             continue
         key = digest(header, src, set())
         if key:
             headers[header] = key
-    stale = [h for h, key in headers.items() if known.get(str(h.relative_to(src))) != key]
+    stale = [h for h, key in headers.items() if known.get(str(inside(h, src))) != key]
     bad = set()
     if stale:
         needs = {header: standard(header, src, set()) for header in stale}
@@ -138,7 +151,7 @@ def main():
             if not good:
                 bad.add(header)
                 print(f"{header.relative_to(root)} does not compile alone:\n{errors}")
-    record.write_text(json.dumps({str(h.relative_to(src)): key for h, key in headers.items() if h not in bad}))
+    record.write_text(json.dumps({str(inside(h, src)): key for h, key in headers.items() if h not in bad}))
     print(f"headers: {len(headers)} compile alone but {len(bad)} ({len(stale)} compiled now)")
     return 1 if bad or not headers else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_layers.py [ROOT]: arrows between the rooms of src/tilewave point down only.
 
-    [5]  cli   python   quest
+    [5]  api   cli   python   quest
     [4]  simulate
     [3]  statevec    stabilizer    field
     [2]  io
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabilizer": 3, "field": 3,
-          "simulate": 4, "cli": 5, "python": 5, "quest": 5}
+          "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}
 BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")
@@ -27,6 +27,8 @@ PROCESSOR = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:__AVX|__SSE|__ARM|__aarch
 # Arithmetic that is one source for host and device but needs an intrinsic of the device.
 BACK_END_EXEMPT = {"base/host_device.h", "base/rounded.h", "base/cpu_dispatch.h", "statevec/tile/ops.h",
                     "statevec/tile/turned_ops.h", "statevec/tile/apply.h", "statevec/cuda/cluster.cuh"}
+# Public headers (include/tilewave/) of what is defined there only.
+SHARED = {"error.h", "settings.h"}
 # Headers of another project's API, whose programs count on what it opens.
 NAMESPACE_EXEMPT = {"quest/include/QuEST_complex.h"}
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
@@ -64,7 +66,10 @@ def check_file(path, inside):
         name = own or other
         if name.startswith("tilewave/"):
             target = name.split("/")[1]
-            if target == room:
+            if target == room or target in SHARED or (room == "api" and target.endswith(".h")):
+                continue
+            if target.endswith(".h"):
+                yield number, f"'{name}' is a public header: inside it is for api/ only"
                 continue
             if target not in LEVELS:
                 yield number, f"include of unknown room '{target}'"

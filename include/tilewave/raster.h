@@ -19,10 +19,11 @@ struct Image {
 };
 
 struct LocalEntropyOptions {
-  int window = 5;   ///< odd: pixels a side of the square window
-  int levels = 16;  ///< classes are 0 to levels - 1; larger values are no data
-  double base = 0;  ///< of the logarithm; 0: natural
-  int threads = 0;  ///< 0: all cores
+  int window = 5;              ///< odd: pixels a side of the square window
+  int levels = 16;             ///< classes are 0 to levels - 1; larger values are no data
+  double base = 0;             ///< of the logarithm; 0: natural
+  int threads = 0;             ///< 0: all cores
+  std::string device = "cpu";  ///< as in SessionOptions, or "cpu+cuda": both share the image
 };
 
 /// Shannon entropy of the classes in a window around each pixel (the window shrinks at the edges);
@@ -33,8 +34,9 @@ std::vector<float> local_entropy(Image<std::uint16_t> image,
                                  const LocalEntropyOptions& options = {});
 
 struct MapOptions {
-  int repeat = 1;   ///< the expression is applied so often
-  int threads = 0;  ///< 0: all cores
+  int repeat = 1;              ///< the expression is applied so often
+  int threads = 0;             ///< 0: all cores
+  std::string device = "cpu";  ///< as in SessionOptions
 };
 
 /// out = expression(v, ix, iy, idx) in 32-bit floats: the value, its column and row, and iy * width

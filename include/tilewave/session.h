@@ -38,6 +38,7 @@ struct Questions {
   /// qubit 0, or sparse. Empty: none.
   std::string observable;
   Engine engine = Engine::kAuto;
+  bool explain = false;  ///< fill Result::plan_text
 };
 
 struct Result {
@@ -52,6 +53,7 @@ struct Result {
   std::uint64_t seed = 0;
   std::string engine, device;
   std::uint64_t passes = 0;  ///< over the state
+  std::string plan_text;     ///< the plans that ran, as explain() prints them; only when asked for
   Effort effort = Effort::kOnce;
   double plan_s = 0, execute_s = 0, observe_s = 0;
   std::uint64_t memory_bytes = 0;
@@ -101,6 +103,7 @@ class Session {
   void clear();
 
  private:
+  friend class Executable;
   struct Data;
   std::shared_ptr<Data> data_;
 };

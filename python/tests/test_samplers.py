@@ -207,6 +207,10 @@ def test_error_model_agrees_with_stim():
     ours = stim.DetectorErrorModel(tw.detector_error_model(circuit))
     assert ours.approx_equals(circuit.detector_error_model(), atol=1e-9)
     assert " ^ " in tw.detector_error_model(circuit, decompose_errors=True)
+    loop = "REPEAT 1000 {\nX_ERROR(0.125) 0\nMR 0\nDETECTOR rec[-1]\n}"
+    assert tw.detector_error_model(loop).splitlines()[0] == "repeat 999 {"  # as Stim has it: the last turn by itself
+    assert len(tw.detector_error_model(loop, flatten_loops=True).splitlines()) == 1000
+    assert tw.detector_error_model(loop.replace("1000", "1000000000")).startswith("repeat 999999999 {")
 
 
 @pytest.mark.parametrize("wrong, exception, message", [

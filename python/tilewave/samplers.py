@@ -276,7 +276,8 @@ def detector_error_model(circuit: StimCircuit, *, decompose_errors: bool = False
                          allow_gauge_detectors: bool = False, approximate_disjoint_errors: Union[bool, float] = False,
                          ignore_decomposition_failures: bool = False,
                          block_decomposition_from_introducing_remnant_edges: bool = False) -> str:
-    """The detector error model as text in Stim's .dem language."""
+    """The detector error model as text in Stim's .dem language. Loops stay loops, unless ``flatten_loops`` writes out
+    every turn."""
     approximate = 1.0 if approximate_disjoint_errors is True else float(approximate_disjoint_errors)
     return _core._error_model(*_text_of(circuit), decompose_errors, flatten_loops, allow_gauge_detectors, approximate,
                               ignore_decomposition_failures, block_decomposition_from_introducing_remnant_edges)

@@ -21,6 +21,8 @@ CASES = [  # path below src/tilewave, text, words that must be reported (None: c
     ("io/third.h", GUARD + "#include <fmt/format.h>\n", "third-party"),
     ("io/guard.h", "int x();\n", "pragma once"),
     ("io/names.h", GUARD + "using namespace std;\n", "using namespace"),
+    ("io/public.cc", '#include "tilewave/error.h"\n', None),
+    ("io/door.cc", '#include "tilewave/session.h"\n', "public header"),
     ("attic/x.cc", "int x;\n", "no level"),
 ]
 

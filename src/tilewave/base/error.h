@@ -4,31 +4,11 @@
 // print the message and end the process with the code; Python raises an exception.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
+#include "tilewave/error.h"
+
 namespace tilewave {
-
-/// Exit codes of the command line, carried by every Error.
-enum class ExitCode : int {
-  kOk = 0,
-  kInternal = 1,       ///< a defect in this program
-  kUsage = 2,          ///< flags or arguments
-  kResources = 3,      ///< memory, devices, disk
-  kInput = 4,          ///< an input file or text
-  kVerification = 5,   ///< a result failed its check
-  kCommunication = 6,  ///< another rank or device failed
-};
-
-/// The exception every room throws. what() is the one line a user reads.
-class Error : public std::runtime_error {
- public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  ExitCode code() const { return code_; }
-
- private:
-  ExitCode code_;
-};
 
 namespace detail {
 [[noreturn]] void throw_check_failure(const char* condition, const char* file, int line,

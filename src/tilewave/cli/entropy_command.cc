@@ -263,7 +263,7 @@ void run(const EntropyFlags& f) {
     bar.update(fraction, remaining_s);
   };
 
-  if (io::raster_format_of(f.in) == io::RasterFormat::kStudy) {
+  if (io::raster_format_of(f.in, true) == io::RasterFormat::kStudy) {
     if (!f.range.empty()) set_range(f, nullptr, job);
     return run_container(f, interrupt, job);
   }

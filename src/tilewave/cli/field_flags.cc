@@ -114,7 +114,7 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
 }
 
 std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& f) {
-  if (io::raster_format_of(f.in) != io::RasterFormat::kRaw) {
+  if (io::raster_format_of(f.in, true) != io::RasterFormat::kRaw) {
     if (!f.size.empty()) usage_error("--size is for .raw files: " + f.in + " says its own size");
     return nullptr;
   }

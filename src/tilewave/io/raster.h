@@ -91,7 +91,7 @@ enum class RasterFormat : std::uint8_t { kPng, kTiff, kNpy, kPgm, kRaw, kStudy }
 
 /// By the ending of the name: png, tif, tiff, npy, pgm, raw, bin and csv (the study's). Throws
 /// Error(kUsage).
-RasterFormat raster_format_of(const std::string& path);
+RasterFormat raster_format_of(const std::string& path, bool is_input = false);
 
 /// Reads `path`; `raw` gives what a file of bare numbers cannot say. `channel`: only that one of
 /// several is read, with what an alpha channel says of it; -1: all, or the one beside an alpha

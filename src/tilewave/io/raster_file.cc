@@ -75,7 +75,7 @@ constexpr SampleRow kSamples[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   
 std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::size_t>(type)].bytes; }
 const char* sample_name(SampleType type) { return kSamples[static_cast<std::size_t>(type)].name; }
 
-RasterFormat raster_format_of(const std::string& path) {
+RasterFormat raster_format_of(const std::string& path, bool is_input) {
   if (path.empty()) throw Error(ExitCode::kUsage, "a file name is empty: name a raster");
   struct Row {
     const char* ending;
@@ -93,14 +93,16 @@ RasterFormat raster_format_of(const std::string& path) {
   }
   throw Error(ExitCode::kUsage, path +
                                     ": the format is not known by this name: use .png, .tif, .npy, "
-                                    ".pgm, .raw, or .bin and .csv; GDAL makes a .tif of others "
-                                    "(gdal_translate IN OUT.tif)");
+                                    ".pgm, .raw, or .bin and .csv" +
+                                    (is_input ? "; GDAL makes a .tif of others (gdal_translate IN "
+                                                "OUT.tif)"
+                                              : ""));
 }
 
 std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterInfo* raw,
                                           int channel) {
   std::unique_ptr<RasterReader> reader;
-  const RasterFormat format = raster_format_of(path);
+  const RasterFormat format = raster_format_of(path, true);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     detail::raster_input_error(path, "it is a directory: name a file");

@@ -182,6 +182,10 @@ class TiffPlane {
   void take_colours_as_they_are(const TiffShape& shape) {
     if (shape.photometric == PHOTOMETRIC_LOGL || shape.photometric == PHOTOMETRIC_LOGLUV)
       refuse_colours("in SGI's logarithmic encoding");
+    if (shape.photometric == PHOTOMETRIC_SEPARATED) refuse_colours("amounts of ink (CMYK)");
+    if (shape.photometric == PHOTOMETRIC_CIELAB || shape.photometric == PHOTOMETRIC_ICCLAB ||
+        shape.photometric == PHOTOMETRIC_ITULAB)
+      refuse_colours("lightness and two axes of colour (L*a*b*)");
     if (shape.photometric != PHOTOMETRIC_YCBCR) return;
     if (shape.compression != COMPRESSION_JPEG || shape.in_planes)
       refuse_colours("luma and chroma (YCbCr) without JPEG, or in planes");

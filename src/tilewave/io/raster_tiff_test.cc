@@ -223,6 +223,23 @@ TEST(Tiff, LumaAndChromaComeAsColours) {
   }
 }
 
+TEST(Tiff, OtherEncodingsOfColourAreRefusedByName) {
+  Layout l;
+  l.width = l.height = 8;
+  const struct {
+    int photometric, channels;
+    const char* name;
+  } cases[] = {{PHOTOMETRIC_SEPARATED, 4, "CMYK"},
+               {PHOTOMETRIC_CIELAB, 3, "L*a*b*"},
+               {PHOTOMETRIC_ICCLAB, 3, "L*a*b*"}};
+  for (const auto& c : cases) {
+    l.photometric = static_cast<std::uint16_t>(c.photometric);
+    l.channels = static_cast<std::uint16_t>(c.channels);
+    const std::string error = error_of(write("colours.tif", l, [](auto, auto, int) { return 5u; }));
+    EXPECT_NE(error.find(c.name), std::string::npos) << error;
+  }
+}
+
 TEST(Tiff, EveryKindOfSampleInEveryLayout) {
   struct Row {
     int bits, format;

@@ -307,12 +307,12 @@ void bind_stabilizer(nb::module_& m) {
       "observables_first"_a = false);
   m.def(
       "_error_model",
-      [](const std::string& text, const std::string& name, bool decompose, bool fold_loops,
+      [](const std::string& text, const std::string& name, bool decompose, bool flatten_loops,
          bool allow_gauge, double approximate, bool ignore_failures, bool block_remnant) {
         const nb::gil_scoped_release release;
         stabilizer::AnalysisOptions options;
         options.decompose_errors = decompose;
-        options.fold_loops = fold_loops;
+        options.fold_loops = !flatten_loops;
         options.allow_gauge_detectors = allow_gauge;
         options.approximate_disjoint_errors = approximate;
         options.ignore_decomposition_failures = ignore_failures;

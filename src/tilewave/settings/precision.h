@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace tilewave {
+#include "tilewave/settings.h"
 
-enum class Precision : std::uint8_t { kSingle, kDouble };
+namespace tilewave {
 
 /// Bytes of one amplitude.
 constexpr std::uint64_t amplitude_bytes(Precision p) { return p == Precision::kDouble ? 16 : 8; }

@@ -38,9 +38,8 @@ class Key {
     add(static_cast<std::uint8_t>(num_qubits));
     add(static_cast<std::uint8_t>(o.precision));
     add(static_cast<std::uint8_t>(o.effort));
-    add(o.from_zeros);
     add(o.restore_layout);
-    add(o.known_zero);
+    add(o.from_zeros ? low_mask(num_qubits) : o.known_zero);
     add(o.layout.flips);
     for (int q = 0; q < num_qubits; ++q) add(o.layout.position[static_cast<std::size_t>(q)]);
     const statevec::CostModel& c = o.cost;

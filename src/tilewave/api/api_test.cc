@@ -1,0 +1,177 @@
+// The public C++ API: what each call answers, and how it refuses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "tilewave/tilewave.h"
+
+namespace tilewave {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Circuit layers(std::uint32_t n) {
+  Circuit c(n);
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    for (Qubit q = 0; q < n; ++q) c.ry(0.3 * q + k, q);
+    for (Qubit q = 0; q + 1 < n; ++q) c.cx(q, q + 1);
+  }
+  return c;
+}
+
+TEST(Api, a_bell_pair) {
+  Session session({.device = "cpu"});
+  Executable bell = session.compile(Circuit(2).h(0).cx(0, 1));
+  const auto state = bell.statevector();
+  ASSERT_EQ(state.size(), 4u);
+  EXPECT_NEAR(std::abs(state[0] - std::sqrt(.5)), 0, 1e-15);
+  EXPECT_NEAR(std::abs(state[3] - std::sqrt(.5)), 0, 1e-15);
+  Questions asked;
+  asked.shots = 1000;
+  asked.seed = 5;
+  asked.probabilities = true;
+  asked.joint = {1, 0};
+  asked.amplitudes = {3};
+  asked.observable = "2 ZZ + 0.5 XX + Z0";
+  const Result r = bell.run(asked);
+  EXPECT_EQ(r.counts.at("00") + r.counts.at("11"), 1000u);
+  EXPECT_NEAR(r.joint_probabilities[3], .5, 1e-15);
+  EXPECT_NEAR(std::abs(r.amplitudes.at(0).second - std::sqrt(.5)), 0, 1e-15);
+  EXPECT_NEAR(r.expectation, 2.5, 1e-14);
+  EXPECT_NEAR(r.norm, 1, 1e-14);
+  EXPECT_EQ(r.seed, 5u);
+  EXPECT_EQ(bell.run(asked).counts, r.counts);
+}
+
+TEST(Api, what_is_explained_is_what_runs) {
+  for (const auto precision : {Precision::kDouble, Precision::kSingle}) {
+    Session session({.device = "cpu", .precision = precision});
+    for (const std::uint32_t n : {3u, 14u, 20u}) {
+      for (const Effort effort : {Effort::kAuto, Effort::kOnce, Effort::kRepeated}) {
+        Executable executable = session.compile(layers(n), effort);
+        const std::string plan = executable.explain();
+        Questions asked;
+        asked.amplitudes = {0};
+        asked.explain = true;
+        for (int k = 0; k < 2; ++k) EXPECT_EQ(executable.run(asked).plan_text, plan) << n;
+      }
+    }
+  }
+}
+
+TEST(Api, a_circuit_that_comes_again_is_searched_for_once) {
+  Session session({.device = "cpu"});
+  const Circuit circuit = layers(20);
+  const Result first = session.run(circuit), second = session.run(circuit);
+  EXPECT_EQ(first.effort, Effort::kOnce);
+  EXPECT_EQ(second.effort, Effort::kRepeated);
+  EXPECT_LE(second.passes, first.passes);
+  session.clear();
+  EXPECT_EQ(session.run(circuit).effort, Effort::kOnce);
+}
+
+TEST(Api, circuits_are_values) {
+  Circuit a(1);
+  const Circuit before = a;
+  a.x(0);
+  EXPECT_EQ(before.num_operations(), 0u);
+  EXPECT_EQ(a.num_operations(), 1u);
+  const Circuit read = Circuit::from_text("OPENQASM 3.0; qubit[3] q; bit[3] c; c = measure q;");
+  EXPECT_EQ(read.num_qubits(), 3u);
+  EXPECT_EQ(read.num_clbits(), 3u);
+  Session session({.device = "cpu"});
+  const Circuit gates = Circuit(3)
+                            .gate("x", {0u})
+                            .gate("x", std::vector<Qubit>{2}, {}, std::vector<Qubit>{0})
+                            .matrix({0, 1, 1, 0}, {1}, {2});
+  EXPECT_NEAR(std::abs(session.compile(gates).statevector()[7] - 1.0), 0, 1e-15);
+}
+
+TEST(Api, one_executable_serves_several_threads) {
+  Session session({.device = "cpu", .threads = 1});
+  Executable executable = session.compile(layers(10));
+  Questions asked;
+  asked.amplitudes = {17};
+  const auto want = executable.run(asked).amplitudes;
+  std::vector<std::thread> threads;
+  std::vector<bool> same(4, false);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      bool all = true;
+      for (int k = 0; k < 20; ++k) all &= executable.run(asked).amplitudes == want;
+      static std::mutex mutex;
+      const std::scoped_lock lock(mutex);
+      same[static_cast<std::size_t>(t)] = all;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, std::vector<bool>(4, true));
+}
+
+TEST(Api, shots_are_those_of_their_seed) {
+  const std::string code =
+      "X_ERROR(0.1) 0 1\nM 0 1\nDETECTOR rec[-1] rec[-2]\nOBSERVABLE_INCLUDE(0) rec[-1]";
+  SamplerOptions options;
+  options.seed = 3;
+  Sampler whole(code, options), parts(code, options);
+  EXPECT_EQ(whole.num_bits(), 2u);
+  EXPECT_EQ(whole.num_detectors(), 1u);
+  EXPECT_EQ(whole.num_observables(), 1u);
+  const ShotTable all = whole.sample(5000);
+  ShotTable some = parts.sample(1234);
+  const ShotTable rest = parts.sample(5000 - 1234);
+  some.bytes.insert(some.bytes.end(), rest.bytes.begin(), rest.bytes.end());
+  EXPECT_EQ(some.bytes, all.bytes);
+  double events = 0;
+  for (std::uint64_t s = 0; s < 5000; ++s) events += all.bit(s, 0);
+  EXPECT_NEAR(events / 5000, 0.18, 0.025);  // 2 p (1 - p)
+  EXPECT_EQ(detector_error_model("X_ERROR(0.25) 0\nM 0\nDETECTOR rec[-1]"), "error(0.25) D0\n");
+}
+
+TEST(Api, rasters) {
+  const std::vector<std::uint8_t> halves = {0, 0, 1, 1, 0, 0, 1, 1};
+  LocalEntropyOptions options;
+  options.window = 3;
+  options.base = 2;
+  const auto h = local_entropy(Image<std::uint8_t>{halves, 4, 2}, options);
+  EXPECT_EQ(h[0], 0.0f);
+  EXPECT_NEAR(h[1], -(4 / 6. * std::log2(4 / 6.) + 2 / 6. * std::log2(2 / 6.)), 1e-6);
+  const std::vector<float> values = {1, 2, 3, 4};
+  EXPECT_EQ(map("v * 2 + iy", Image<float>{values, 2, 2}), (std::vector<float>{2, 4, 7, 9}));
+}
+
+TEST(Api, refusals_name_what_is_wrong) {
+  EXPECT_EQ(error_of([] { Session({.device = "tpu"}); }),
+            "unknown device 'tpu': use auto, cpu, cuda, cuda:<index>, cuda:<first>-<last> or "
+            "cuda:<index>,<index>");
+  EXPECT_NE(error_of([] { Session({.device = "cpu+cuda"}); }).find("only rasters and maps"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { Circuit(2).gate("hh", {0u}); }).find("there is no gate 'hh'"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { Circuit(2).cx(0, 2); }).find("2"), std::string::npos);
+  Session session({.device = "cpu"});
+  EXPECT_NE(error_of([&] { session.compile(Circuit(0)); }).find("no qubits"), std::string::npos);
+  Questions asked;
+  asked.observable = "Z7";
+  EXPECT_NE(
+      error_of([&] { session.run(Circuit(2).h(0), asked); }).find("this qubit is out of range"),
+      std::string::npos);
+  EXPECT_NE(error_of([] { Sampler("H 0\nFOO 1"); }).find("FOO"), std::string::npos);
+  const std::vector<float> three = {1, 2, 3};
+  EXPECT_NE(error_of([&] {
+              map("v", Image<float>{three, 2, 2});
+            }).find("2 x 2"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilewave

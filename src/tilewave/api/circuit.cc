@@ -1,0 +1,88 @@
+// See include/tilewave/circuit.h.
+#include "tilewave/circuit.h"
+
+#include <span>
+#include <utility>
+
+#include "tilewave/api/access.h"
+#include "tilewave/circuit/gate_table.h"
+#include "tilewave/io/circuit_file.h"
+#include "tilewave/io/text_source.h"
+
+namespace tilewave {
+
+namespace {
+
+const circuit::GateInfo& find_named(std::string_view name) {
+  for (const auto language : {circuit::Language::kQasm, circuit::Language::kTilewave}) {
+    if (const circuit::GateInfo* info = circuit::find_gate(language, name)) return *info;
+  }
+  std::vector<std::string_view> known;
+  for (const circuit::GateInfo& g : circuit::gate_table()) known.push_back(g.name);
+  throw Error(ExitCode::kInput,
+              "there is no gate '" + std::string(name) + "'" + io::did_you_mean_gate(name, known));
+}
+
+}  // namespace
+
+Circuit::Circuit(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Circuit::Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits)
+    : data_(std::make_unique<Data>(Data{circuit::Circuit(num_qubits, num_clbits)})) {}
+Circuit::Circuit(const Circuit& other) : data_(std::make_unique<Data>(*other.data_)) {}
+Circuit::Circuit(Circuit&& other) noexcept = default;
+Circuit& Circuit::operator=(const Circuit& other) {
+  data_ = std::make_unique<Data>(*other.data_);
+  return *this;
+}
+Circuit& Circuit::operator=(Circuit&& other) noexcept = default;
+Circuit::~Circuit() = default;
+
+Circuit Circuit::from_text(std::string_view text) {
+  return Circuit(std::make_unique<Data>(Data{io::parse_circuit(text, "circuit")}));
+}
+
+Circuit Circuit::from_file(const std::string& path) {
+  return Circuit(std::make_unique<Data>(Data{io::read_circuit_file(path)}));
+}
+
+std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }
+std::uint32_t Circuit::num_clbits() const { return data_->circuit.num_clbits(); }
+std::size_t Circuit::num_operations() const { return data_->circuit.ops().size(); }
+
+Circuit& Circuit::gate(std::string_view name, std::initializer_list<Qubit> qubits,
+                       std::initializer_list<double> angles) {
+  data_->circuit.add_gate(find_named(name).id, qubits, angles);
+  return *this;
+}
+
+Circuit& Circuit::gate(std::string_view name, const std::vector<Qubit>& qubits,
+                       const std::vector<double>& angles, const std::vector<Qubit>& controls) {
+  data_->circuit.add_controlled_gate(find_named(name).id, controls, ~std::uint64_t{0}, qubits,
+                                     angles);
+  return *this;
+}
+
+Circuit& Circuit::matrix(const std::vector<std::complex<double>>& entries,
+                         const std::vector<Qubit>& targets, const std::vector<Qubit>& controls) {
+  data_->circuit.add_matrix(controls, ~std::uint64_t{0}, targets, entries);
+  return *this;
+}
+
+Circuit& Circuit::measure(Qubit qubit, Clbit clbit) {
+  data_->circuit.add_measure(qubit, clbit);
+  return *this;
+}
+
+Circuit& Circuit::measure_all() {
+  circuit::Circuit& c = data_->circuit;
+  if (c.num_clbits() < c.num_qubits()) c.add_clbits(c.num_qubits() - c.num_clbits());
+  for (Qubit q = 0; q < c.num_qubits(); ++q) c.add_measure(q, q);
+  return *this;
+}
+
+Circuit& Circuit::reset(Qubit qubit) {
+  data_->circuit.add_reset(qubit);
+  return *this;
+}
+
+}  // namespace tilewave

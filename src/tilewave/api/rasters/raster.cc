@@ -1,0 +1,74 @@
+// See include/tilewave/raster.h.
+#include "tilewave/raster.h"
+
+#include <string>
+#include <utility>
+
+#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/map_runner.h"
+#include "tilewave/settings/device.h"
+
+namespace tilewave {
+
+namespace {
+
+template <class Pixel>
+void check_size(const Image<Pixel>& image) {
+  if (image.width < 1 || image.height < 1 ||
+      static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height) !=
+          image.pixels.size()) {
+    throw Error(ExitCode::kUsage, "an image of " + std::to_string(image.width) + " x " +
+                                      std::to_string(image.height) + " pixels is given " +
+                                      std::to_string(image.pixels.size()) + " values");
+  }
+}
+
+template <class Pixel>
+std::vector<float> entropy_of(const Image<Pixel>& image, const LocalEntropyOptions& o) {
+  check_size(image);
+  if (o.window < 1 || o.window % 2 == 0) {
+    throw Error(ExitCode::kUsage,
+                "window = " + std::to_string(o.window) + ": use an odd number of pixels");
+  }
+  field::EntropyOptions options;
+  options.window = field::Footprint::rectangle(o.window, o.window);
+  options.levels = o.levels;
+  options.log_base = o.base;
+  options.threads = o.threads;
+  const field::EntropyPlan plan(options, image.width, image.height);
+  if (static_cast<int>(sizeof(Pixel)) < plan.code_bytes() && sizeof(Pixel) > 1) {
+    throw Error(ExitCode::kUsage, "levels = " + std::to_string(o.levels) +
+                                      ": pixels of 16 bits hold at most 65535 classes");
+  }
+  std::vector<float> out(image.pixels.size());
+  field::EntropyRunner runner(plan, DeviceSet::parse(o.device));
+  runner.run(field::CodeRows<Pixel>{image.pixels.data(), image.width, image.width, image.height, 0,
+                                    image.height},
+             {0, image.width, 0, image.height}, out.data(), image.width);
+  return out;
+}
+
+}  // namespace
+
+std::vector<float> local_entropy(Image<std::uint8_t> image, const LocalEntropyOptions& options) {
+  return entropy_of(image, options);
+}
+
+std::vector<float> local_entropy(Image<std::uint16_t> image, const LocalEntropyOptions& options) {
+  return entropy_of(image, options);
+}
+
+std::vector<float> map(std::string_view expression, Image<float> image, const MapOptions& o) {
+  check_size(image);
+  const auto parsed = field::MapExpression::parse(std::string(expression));
+  field::MapOptions options;
+  options.repeat = o.repeat;
+  options.threads = o.threads;
+  std::vector<float> values(image.pixels.begin(), image.pixels.end());
+  field::MapRunner(parsed, options, image.width, image.width * image.height,
+                   DeviceSet::parse(o.device))
+      .run(0, image.height, values.data());
+  return values;
+}
+
+}  // namespace tilewave

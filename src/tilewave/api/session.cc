@@ -1,0 +1,152 @@
+// See include/tilewave/session.h.
+#include "tilewave/session.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "tilewave/api/access.h"
+#include "tilewave/io/pauli_text.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/simulate/session.h"
+#include "tilewave/simulate/simulate.h"
+
+namespace tilewave {
+
+struct Session::Data {
+  DeviceSet device;
+  Precision precision = Precision::kDouble;
+  int num_threads = 0;
+  std::shared_ptr<simulate::Session> plans = std::make_shared<simulate::Session>();
+
+  simulate::Options options(Effort effort) const {
+    simulate::Options options;
+    options.device = device;
+    options.precision = precision;
+    options.num_threads = num_threads;
+    options.effort = effort;
+    options.session = plans;
+    options.keeps_device_memory = true;
+    return options;
+  }
+};
+
+struct Executable::Data {
+  Circuit circuit;
+  std::shared_ptr<Session::Data> session;
+  Effort effort;
+  std::mutex running;  // one run at a time: it has the memory of one state
+};
+
+namespace {
+
+simulate::Options with_questions(simulate::Options options, const Questions& asked,
+                                 std::uint32_t num_qubits) {
+  options.shots = asked.shots;
+  options.seed = asked.seed;
+  options.engine = asked.engine;
+  options.probabilities = asked.probabilities || !asked.joint.empty();
+  options.probability_qubits = asked.joint;
+  for (const std::uint64_t index : asked.amplitudes) options.amplitudes.push_back({index, 1});
+  if (!asked.observable.empty()) {
+    options.observables = io::parse_pauli_sum(asked.observable, "observable",
+                                              circuit::PauliOrder::kLastIsQubit0, num_qubits);
+  }
+  return options;
+}
+
+Result to_result(simulate::Result&& r) {
+  Result result;
+  result.counts = std::move(r.counts);
+  result.probabilities = std::move(r.probabilities);
+  result.joint_probabilities = std::move(r.joint_probabilities);
+  for (const simulate::Amplitude& a : r.amplitudes)
+    result.amplitudes.emplace_back(a.index, a.value);
+  result.expectations = std::move(r.expectations);
+  result.expectation = r.expectation_sum;
+  result.norm = r.norm;
+  result.seed = r.seed;
+  result.engine = std::move(r.engine);
+  result.device = std::move(r.device);
+  result.passes = r.plan.passes;
+  result.effort = r.plan.effort;
+  result.plan_text = std::move(r.plan.text);
+  result.plan_s = r.timings.plan_s;
+  result.execute_s = r.timings.execute_s;
+  result.observe_s = r.timings.observe_s;
+  result.memory_bytes = r.memory_bytes;
+  result.warnings = std::move(r.warnings);
+  return result;
+}
+
+}  // namespace
+
+Executable::Executable(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+Executable::Executable(Executable&&) noexcept = default;
+Executable& Executable::operator=(Executable&&) noexcept = default;
+Executable::~Executable() = default;
+
+std::string Executable::explain() {
+  simulate::Options options = data_->session->options(data_->effort);
+  options.explain = options.dry_run = true;
+  const std::scoped_lock lock(data_->running);
+  return simulate::simulate(Access::inside(data_->circuit), options).plan.text;
+}
+
+Result Executable::run(const Questions& questions) {
+  const circuit::Circuit& circuit = Access::inside(data_->circuit);
+  simulate::Options options =
+      with_questions(data_->session->options(data_->effort), questions, circuit.num_qubits());
+  options.explain = questions.explain;
+  const std::scoped_lock lock(data_->running);
+  return to_result(simulate::simulate(circuit, options));
+}
+
+std::vector<std::complex<double>> Executable::statevector(std::optional<std::uint64_t> seed) {
+  simulate::Options options = data_->session->options(data_->effort);
+  options.seed = seed;
+  const circuit::Circuit& circuit = Access::inside(data_->circuit);
+  const std::scoped_lock lock(data_->running);
+  simulate::FinalState final = simulate::final_state(circuit, options, true);
+  const runtime::HostBuffer memory = simulate::take_amplitudes(final);
+  const std::size_t size = std::size_t{1} << circuit.num_qubits();
+  std::vector<std::complex<double>> amplitudes(size);
+  if (options.precision == Precision::kDouble) {
+    std::copy_n(memory.as<std::complex<double>>(), size, amplitudes.begin());
+  } else {
+    std::copy_n(memory.as<std::complex<float>>(), size, amplitudes.begin());
+  }
+  return amplitudes;
+}
+
+Session::Session(const SessionOptions& options) : data_(std::make_shared<Data>()) {
+  if (options.threads < 0 || options.threads > 4096) {
+    throw Error(ExitCode::kUsage,
+                "threads = " + std::to_string(options.threads) + ": use 0 (all) to 4096");
+  }
+  data_->device = DeviceSet::parse(options.device);
+  need_one_kind(data_->device);
+  data_->precision = options.precision;
+  data_->num_threads = options.threads;
+}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Executable Session::compile(const Circuit& circuit, Effort effort) {
+  if (circuit.num_qubits() == 0)
+    throw Error(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
+  if (effort == Effort::kAuto) effort = Effort::kRepeated;
+  return Executable(
+      std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort, {}}));
+}
+
+Result Session::run(const Circuit& circuit, const Questions& questions) {
+  return Executable(std::unique_ptr<Executable::Data>(
+                        new Executable::Data{circuit, data_, Effort::kAuto, {}}))
+      .run(questions);
+}
+
+void Session::clear() { data_->plans->clear(); }
+
+}  // namespace tilewave
