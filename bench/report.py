@@ -55,6 +55,12 @@ def mean_row(report, peers, empty):
     return ["geometric mean", *[""] * empty, *(f"**{report['geometric_means'][p]:.1f}x**" for p in peers)]
 
 
+def first_over_later(name, precision):
+    """How many times longer the first run of a process takes than later ones, measured apart from the peers."""
+    rows = {r["circuit"]: r["times"] for r in read(BASELINES / "cpu_first_run.json")["circuits"]}
+    return rows[name][f"tilewave_{precision}_first"]["median_s"] / rows[name][f"tilewave_{precision}"]["median_s"]
+
+
 def peers_table(report, short=False):
     """Tilewave beside its peers: all columns, or the short table of the README."""
     rows = report["circuits"]
@@ -62,12 +68,12 @@ def peers_table(report, short=False):
     versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
     if short:
         head = (f"{machine_line(report)} Medians of repeated runs from an arbitrary state; for the peers how many times slower "
-                f"than Tilewave they are in the same precision ({versions}).")
+                f"than Tilewave they are in the same precision ({versions}). First run: that of a process, how many times longer.")
         cells = [[r["circuit"], str(r["times"]["tilewave_double"]["passes"]), f"{ms(r['times']['tilewave_single'])} ms",
-                  f"{ms(r['times']['tilewave_double'])} ms",
+                  f"{ms(r['times']['tilewave_double'])} ms", f"{first_over_later(r['circuit'], 'double'):.1f}x",
                   *(f"{r['ratios'][p]:.1f}x" if p in r["times"] else "-" for p in peers)] for r in rows]
-        titles = ["circuit", "passes", "Tilewave FP32", "Tilewave FP64", *(PEERS[p] for p in peers)]
-        return [head, "", repeat_line(report), "", *table(titles, [*cells, mean_row(report, peers, 3)])]
+        titles = ["circuit", "passes", "Tilewave FP32", "Tilewave FP64", "its first run", *(PEERS[p] for p in peers)]
+        return [head, "", repeat_line(report), "", *table(titles, [*cells, mean_row(report, peers, 4)])]
     head = (f"{machine_line(report)} Milliseconds, medians of repeated runs; in brackets how many times slower than Tilewave in "
             f"the same precision ({versions}).")
     cells = []

@@ -48,3 +48,24 @@ def test_a_circuit_that_comes_again_gets_a_searched_plan():
     assert efforts == ["once", "repeated", "repeated"]
     with pytest.raises(ValueError, match="unknown effort 'lots': use auto, once, repeated or best"):
         tw.run(circuit, effort="lots")
+
+
+def test_what_is_compiled_is_what_runs():
+    circuit = tw.Circuit(14)
+    for k in range(4):
+        for q in range(14):
+            circuit.ry(0.1 * q + k, q)
+        for q in range(13):
+            circuit.cx(q, q + 1)
+    for precision in ("double", "single"):
+        executable = tw.compile(circuit, precision=precision, device="cpu")
+        for _ in range(2):
+            assert executable.run(explain=True, probabilities=True).plan["text"] == executable.explain()
+        state = tw.simulate(circuit, precision=precision)
+        tolerance = 1e-13 if precision == "double" else 1e-5
+        assert np.abs(executable.simulate() - state).max() < tolerance
+        assert abs(executable.expectation("Z3") - tw.expectation(circuit, "Z3", precision=precision)) < tolerance
+        assert sum(executable.sample(100, seed=1).values()) == 100
+        circuit_before = executable.run().plan["gates"]
+        circuit.x(0)
+        assert executable.run().plan["gates"] == circuit_before

@@ -18,7 +18,7 @@ from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
 from .fields import entropy, map
 from .noise import NoiseModel, noise_model
-from .runs import (Plan, State, amplitudes, expectation, marginals, plan, probabilities, run, sample, sample_bits,
+from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
 from .notebooks import result_html as _result_html
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "NoiseModel",
-    "Operation", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile_detector_sampler",
+    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
+    "Operation", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
     "marginals", "noise_model", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate", "to_device", "to_host",

@@ -217,6 +217,51 @@ class State(_core.State):
         return self.__copy__()
 
 
+class Executable:
+    """A circuit that was planned to run often: `compile` makes it. What `explain` prints is what every run runs."""
+
+    def __init__(self, circuit: AnyCircuit, how: dict[str, Any]) -> None:
+        self._circuit = circuit_of(circuit).copy()  # the caller may go on building
+        self._how = how
+        self._plan = plan(self._circuit, **how)
+
+    @property
+    def plan(self) -> Plan:
+        """Passes, bytes and predicted time."""
+        return self._plan
+
+    def explain(self) -> str:
+        """The passes of a run as a table."""
+        return self._plan.explain()
+
+    def run(self, shots: int = 0, **questions: Any) -> _core.Result:
+        """As `run`: seed, probabilities, observables, pauli_order, record_shots, record_steps, explain."""
+        return run(self._circuit, shots, **questions, **self._how)
+
+    def sample(self, shots: int = 1024, *, seed: Seed = None) -> dict[str, int]:
+        """Counts of outcomes, as `sample`."""
+        return sample(self._circuit, shots, seed=seed, **self._how)
+
+    def simulate(self, *, seed: Seed = None) -> Complex:
+        """The final state, as `simulate`."""
+        return simulate(self._circuit, seed=seed, **self._how)
+
+    def expectation(self, observable: Observable, *, shots: int = 0, pauli_order: PauliOrder = "last",
+                    seed: Seed = None) -> Any:
+        """<psi|O|psi>, as `expectation`."""
+        return expectation(self._circuit, observable, shots=shots, pauli_order=pauli_order, seed=seed, **self._how)
+
+    def __repr__(self) -> str:
+        return f"<tilewave.Executable: {self._plan.num_gates} gates in {self._plan.num_passes} passes>"
+
+
+def compile(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
+            effort: Effort = "repeated") -> Executable:
+    """Plans a circuit that will run often: a plan of fewer passes is searched for at once, about as long as a few passes
+    take. With ``effort="best"`` its first run on a GPU also compiles kernels for it, some seconds."""
+    return Executable(circuit, {"precision": precision, "device": device, "threads": threads, "effort": effort})
+
+
 class Plan:
     """How a circuit would run: passes over the state, their bytes and times."""
 

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "tilewave/circuit/families.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
@@ -151,6 +154,31 @@ TEST(Session, the_memory_of_a_state_serves_again) {
   session.give_back(std::move(state), 1);
   session.clear();
   EXPECT_EQ(session.num_bytes(), 0u);
+}
+
+TEST(Session, what_is_printed_is_what_runs) {
+  circuit::Circuit c(12);
+  for (int k = 0; k < 4; ++k) {
+    for (circuit::Qubit q = 0; q < 12; ++q) c.add_gate(circuit::GateId::kRy, {q}, {0.3 * q + k});
+    for (circuit::Qubit q = 0; q + 1 < 12; ++q)
+      c.add_controlled_gate(circuit::GateId::kX, std::vector{q}, 1, std::vector{q + 1});
+  }
+  const bool has_gpu = !runtime::cuda_devices().empty();
+  for (const int ranks : {0, 1, 2, 4}) {  // 0: on a GPU
+    if (ranks == 0 && !has_gpu) continue;
+    for (const Effort effort : {Effort::kOnce, Effort::kRepeated, Effort::kAuto}) {
+      Options options;
+      options.device = ranks == 0 ? DeviceSet::cuda({0}) : DeviceSet::cpu();
+      options.distribution.num_logical_ranks = std::max(ranks, 1);
+      options.effort = effort;
+      options.probabilities = options.explain = true;
+      options.session = std::make_shared<Session>();
+      const std::string ran = simulate(c, options).plan.text;
+      options.session = std::make_shared<Session>();
+      options.dry_run = true;
+      EXPECT_EQ(simulate(c, options).plan.text, ran) << ranks << " ranks, " << name_of(effort);
+    }
+  }
 }
 
 }  // namespace
