@@ -82,6 +82,18 @@ c.check(all(w in profile.out for w in ("calls", "min", "mean", "max", "share", "
 # a dry run plans what would never fit
 r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; t q; cx q[0],q[39];").json()
 c.check("counts" not in r and r["plan"]["passes"] > 0 and r["memory_bytes"] > 2**44, f"dry run {r}")
+# and says what is predicted where shots part: one of them, whatever --shots says
+DYNAMIC = HEAD + "qreg q[3]; creg c[3]; h q; measure q[0] -> c[0]; if(c==1) x q[1]; h q[0]; measure q -> c;"
+for text, what in ((DYNAMIC, "one shot"), (HEAD + "qreg q[3]; creg c[3]; h q; measure q -> c;", "the run")):
+    dry = ("run", "FILE", "--shots", "8000", "--dry-run")
+    plan = tilewave(*dry, "--json", text=text).json()["plan"]
+    c.check(plan.get("predicted_for") == what, f"'{what}' expected: {plan}")
+    line = tilewave(*dry, text=text).out
+    c.check(("predicted for one shot," in line) == (what == "one shot"), line)
+    explained = tilewave(*dry, "--explain", text=text).out
+    c.check(("8000 shots: at most" in explained) == (what == "one shot"), explained)
+r = tilewave("run", "FILE", "--shots", "100", "--json", text=DYNAMIC).json()
+c.check("predicted_for" not in r["plan"], "the plan of a run is that of what ran")
 
 # other commands
 info = tilewave("info", "--json").json()
