@@ -1,5 +1,6 @@
 """Building circuits, running them, and everything that is wrong with them."""
 import gc
+import math
 import os
 import signal
 import threading
@@ -303,7 +304,31 @@ def test_observables_and_results_for_people():
     assert tw.expectation(bell, ["ZZ", ("XX", -0.5)]) == pytest.approx(0.5)
     assert repr(tw.State(bell)) == "<tilewave.State: 2 qubits>"
     assert repr(tw.run(bell, 100, seed=1, observables="ZZ")) == \
-        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectations, statevector on cpu>"
+        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectation, statevector on cpu>"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, complex(1, math.nan), 1.5e308])
+def test_coefficients_that_are_not_finite(number):
+    qiskit = pytest.importorskip("qiskit.quantum_info")
+    circuit = tw.Circuit(2).h(0)
+    for observable in ({"XI": number, "IX": number}, [("XI", number), ("Z0", number)],
+                       qiskit.SparsePauliOp(["XI", "IX"], [number, number])):
+        asked = [lambda: tw.expectation(circuit, observable), lambda: tw.expectation(circuit, observable, shots=10)]
+        if not isinstance(number, complex):
+            asked.append(lambda: tw.run(circuit, observables=observable))
+        for ask in asked:
+            with pytest.raises(ValueError, match="^the coefficients of the observable must be finite, and so must their sum$"):
+                ask()
+
+
+@pytest.mark.parametrize("observable", [{}, [], (), iter([])])
+def test_observables_without_terms(observable):
+    for ask in (tw.expectation, lambda circuit, observable: tw.run(circuit, observables=observable)):
+        with pytest.raises(ValueError, match="the observable is empty: give a Pauli sum such as '0.5 ZZI"):
+            ask(tw.Circuit(2), observable)
+    for text in ("", "  \n"):
+        with pytest.raises(ValueError, match="no Pauli string: write a sum such as '0.5 ZZI"):
+            tw.expectation(tw.Circuit(2), text)
 
 
 @pytest.mark.parametrize("wrong, exception, message", [

@@ -90,7 +90,8 @@ class CompiledSampler:
         return self._sampler.explain()
 
     def __repr__(self) -> str:
-        return f"<tilewave.CompiledSampler: {self.num_measurements} measurements on {self.num_qubits} qubits>"
+        return (f"<tilewave.CompiledSampler: {_core._counted(self.num_measurements, 'measurement')} on "
+                f"{_core._counted(self.num_qubits, 'qubit')}>")
 
 
 class CompiledDetectorSampler:
@@ -168,8 +169,8 @@ class CompiledDetectorSampler:
         return self._sampler.explain()
 
     def __repr__(self) -> str:
-        return (f"<tilewave.CompiledDetectorSampler: {self.num_detectors} detectors, {self.num_observables} "
-                "observables>")
+        return (f"<tilewave.CompiledDetectorSampler: {_core._counted(self.num_detectors, 'detector')}, "
+                f"{_core._counted(self.num_observables, 'observable')}>")
 
 
 class CompiledMeasurementsToDetectionEventsConverter:

@@ -30,6 +30,13 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+/// What a build without the CUDA back end throws where a device is asked for: kResources, and how to
+/// get one with it.
+class NoCudaError : public Error {
+ public:
+  NoCudaError();
+};
+
 namespace detail {
 [[noreturn]] void throw_check_failure(const char* condition, const char* file, int line,
                                       const std::string& message);

@@ -10,6 +10,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -225,21 +226,24 @@ void bind_editing(Class& c) {
       "A mark for readers; gates may be merged across.");
   c.def(
       "add_qreg",
-      [](PyCircuit& self, const std::string& name, std::uint32_t size) {
-        return self.change().add_qreg(name, size);
+      [](PyCircuit& self, const std::string& name, nb::handle size) {
+        return self.change().add_qreg(name, count_of(size, {"add_qreg", "size"}));
       },
-      "name"_a, "size"_a, "Adds a quantum register; returns its first qubit.");
+      "name"_a, "size"_a, nb::sig("def add_qreg(self, name: str, size: int) -> int"),
+      "Adds a quantum register; returns its first qubit.");
   c.def(
       "add_creg",
-      [](PyCircuit& self, const std::string& name, std::uint32_t size) {
-        return self.change().add_creg(name, size);
+      [](PyCircuit& self, const std::string& name, nb::handle size) {
+        return self.change().add_creg(name, count_of(size, {"add_creg", "size"}));
       },
-      "name"_a, "size"_a, "Adds a classical register; returns its first bit.");
+      "name"_a, "size"_a, nb::sig("def add_creg(self, name: str, size: int) -> int"),
+      "Adds a classical register; returns its first bit.");
   c.def(
       "c_if",
-      [](Self self, circuit::Clbit first, const nb::int_& value, std::uint32_t size) {
+      [](Self self, nb::handle first, const nb::int_& value, nb::handle size) {
         return changed(self, [&](PyCircuit& changing, std::uint32_t) {
-          add_condition(changing.change(), first, value, size);
+          add_condition(changing.change(), count_of(first, {"c_if", "first"}), value,
+                        count_of(size, {"c_if", "size"}));
         });
       },
       "first"_a, "value"_a = 1, "size"_a = 1,
@@ -303,16 +307,19 @@ void bind_circuit(nb::module_& m) {
   Class c(m, "Circuit",
           "A list of operations on qubits and classical bits. Methods that add one return the "
           "circuit.");
+  c.def(nb::init<const PyCircuit&>(), "circuit"_a);  // first: the other one takes anything
   c.def(
       "__init__",
-      [](PyCircuit* self, std::uint32_t num_qubits, std::uint32_t num_clbits) {
+      [](PyCircuit* self, nb::handle num_qubits, nb::handle num_clbits) {
+        const std::uint32_t n = count_of(num_qubits, {"Circuit", "num_qubits"});
+        const std::uint32_t bits = count_of(num_clbits, {"Circuit", "num_clbits"});
         Circuit circuit;
-        if (num_qubits) circuit.add_qreg("q", num_qubits);
-        if (num_clbits) circuit.add_creg("c", num_clbits);
+        if (n) circuit.add_qreg("q", n);
+        if (bits) circuit.add_creg("c", bits);
         new (self) PyCircuit(std::move(circuit));
       },
-      "num_qubits"_a = 0, "num_clbits"_a = 0);
-  c.def(nb::init<const PyCircuit&>(), "circuit"_a);
+      "num_qubits"_a = 0, "num_clbits"_a = 0,
+      nb::sig("def __init__(self, num_qubits: int = 0, num_clbits: int = 0) -> None"));
   c.def_static(
       "_from_text",
       [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs) {
@@ -376,6 +383,7 @@ void bind_circuit(nb::module_& m) {
             circuit.whole_matrix(circuit.add_gate(info.id, qubits, params)), {side, side});
       },
       "name"_a, "params"_a, "Of controls and targets: bit k of a row or column is the k-th qubit.");
+  m.def("_counted", &io::counted, "count"_a, "what"_a, "1 qubit, 2 qubits.");
   m.def(
       "gate_names",
       [] {

@@ -13,6 +13,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/io/text_source.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -160,7 +161,7 @@ void bind_state(nb::module_& m) {
     self->restore(snapshot);
   });
   c.def("__repr__", [](const PyState& self) {
-    return "<tilewave.State: " + std::to_string(self.num_qubits()) + " qubits>";
+    return "<tilewave.State: " + io::counted(self.num_qubits(), "qubit") + ">";
   });
   c.def_prop_ro("num_qubits", &PyState::num_qubits);
   c.def(
