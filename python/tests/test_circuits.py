@@ -335,7 +335,31 @@ def test_observables_without_terms(observable):
     (lambda: tw.Circuit(2).h(2), ValueError, "out of range"),
     (lambda: tw.Circuit(2).cx(1, 1), ValueError, "named twice"),
     (lambda: tw.Circuit(2).rx(float("inf"), 0), ValueError, "not a finite number"),
-    (lambda: tw.Circuit(2).rx(0), TypeError, "incompatible"),
+    (lambda: tw.Circuit(2).rx(0), TypeError, "^rx: qubit is missing: give one whole number"),
+    (lambda: tw.Circuit(2).h(), TypeError, "^h: qubit is missing: give one whole number, and call it once for each gate$"),
+    (lambda: tw.Circuit(2).h(0, 1), TypeError, "^h: 2 arguments where it takes 1: call it once for each gate$"),
+    (lambda: tw.Circuit(2).rx(0.5, 0, 1), TypeError, "^rx: 3 arguments where it takes 2 .angles come first, then qubits.$"),
+    (lambda: tw.Circuit(2).measure(), TypeError, "^measure: qubit is missing: .*measure_all takes several"),
+    (lambda: tw.Circuit(-1), ValueError, "^Circuit: num_qubits is -1: give 0 to 2147483647$"),
+    (lambda: tw.Circuit(2**70), ValueError, "^Circuit: num_qubits is 1180591620717411303424: give 0 to 2147483647$"),
+    (lambda: tw.Circuit(1, -1), ValueError, "^Circuit: num_clbits is -1: give"),
+    (lambda: tw.Circuit(2.5), TypeError, r"^Circuit: num_qubits is 2.5 \(float\): give one whole number$"),
+    (lambda: tw.Circuit("3"), TypeError, r"^Circuit: num_qubits is '3' \(str\): give one whole number$"),
+    (lambda: tw.Circuit(None), TypeError, "^Circuit: num_qubits is missing: give one whole number$"),
+    (lambda: tw.Circuit().add_creg("c", -1), ValueError, "^add_creg: size is -1: give"),
+    (lambda: tw.Circuit().add_qreg("q", 2.5), TypeError, r"^add_qreg: size is 2.5 \(float\)"),
+    (lambda: tw.Circuit(1, 1).x(0).c_if(-1), ValueError, "^c_if: first is -1: give"),
+    (lambda: tw.sample(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run: split them by seed$"),
+    (lambda: tw.run(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run"),
+    (lambda: tw.sample(tw.Circuit(1), threads=2**70), ValueError, "^threads=1180591620717411303424: use 0"),
+    (lambda: tw.compile_sampler("M 0", threads=2**70), ValueError, "^threads=1180591620717411303424: use 0"),
+    (lambda: tw.compile_sampler("M 0").sample(2**70), ValueError, "^at most 4503599627370495 shots in one run"),
+    (lambda: tw.compile_sampler("M 0").sample(2.5), TypeError, r"^shots is 2.5 \(float\): give a whole number$"),
+    (lambda: tw.run(tw.Circuit(2), 1, probabilities=[-1]), ValueError, "^run: qubit -1 is out of range: the circuit has 2"),
+    (lambda: tw.run(tw.Circuit(2), 1, probabilities=[0.5]), TypeError, "^run: probabilities is 0.5 "),
+    (lambda: tw.probabilities(tw.Circuit(1), [2**70]), ValueError, "^probabilities: qubit 11805.* has 1 qubit$"),
+    (lambda: tw.amplitudes(tw.Circuit(1), [-1]), ValueError, "^amplitude -1 does not exist: a state of 1 qubit has indices 0 to 1$"),
+    (lambda: tw.State(tw.Circuit(1)).amplitudes([2**70]), ValueError, "^amplitude 11805"),
     (lambda: tw.Circuit(1).measure(0, 0), ValueError, "classical bit 0"),
     (lambda: tw.Circuit(1).gate("hh", [0]), ValueError, "no gate 'hh'"),
     (lambda: tw.Circuit(1).x(0).c_if(0), ValueError, "do not all exist"),
@@ -351,7 +375,7 @@ def test_observables_without_terms(observable):
     (lambda: tw.simulate(tw.Circuit(1), precision="half"), ValueError, "precision"),
     (lambda: tw.simulate(tw.Circuit(1), device="tpu"), ValueError, "unknown device"),
     (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),
-    (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "does not exist"),
+    (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "^probabilities: qubit 2 is out of range: the circuit has 2 qubits"),
     (lambda: tw.amplitudes(tw.Circuit(2), [4]), ValueError, "does not exist"),
     (lambda: tw.expectation(tw.Circuit(2), "ZZZ"), ValueError, "observable:1"),
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
@@ -370,6 +394,18 @@ def test_observables_without_terms(observable):
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):
         wrong()
+
+
+def test_counts_in_words():
+    bell = tw.Circuit(1, 1).h(0)
+    for thing, words in ((tw.Circuit(1, 1), "<tilewave.Circuit: 1 qubit, 1 classical bit, 0 operations>"),
+                         (tw.Circuit(2, 0).x(0), "<tilewave.Circuit: 2 qubits, 0 classical bits, 1 operation>"),
+                         (tw.State(bell), "<tilewave.State: 1 qubit>"),
+                         (tw.run(tw.Circuit(1), 1), "<tilewave.Result: 1 qubit, 1 shot with 1 outcome, statevector on cpu>"),
+                         (tw.compile_sampler("M 0"), "<tilewave.CompiledSampler: 1 measurement on 1 qubit>"),
+                         (tw.noise_model({"channels": []}), "<tilewave.NoiseModel: 0 channels, 0 readout errors>")):
+        assert repr(thing) == words
+    assert repr(tw.plan(bell)).startswith("<tilewave.Plan: 1 gate in 1 pass over 1 qubit, ")
 
 
 def test_stubs_name_every_method():

@@ -129,21 +129,26 @@ def how_of(precision: Any, device: Any, threads: Any) -> tuple[str, str, int]:
     for name, word in (("precision", precision), ("device", device)):
         if not isinstance(word, str):
             raise TypeError(f"{name} is {word!r} ({type(word).__name__}): give a word, as in {name}='{_EXAMPLES[name]}'")
+    return precision, device, threads_of(threads)
+
+
+def threads_of(threads: Any) -> int:
+    """The number of threads as the compiled part takes it."""
     threads = _whole("threads", threads)
     if not 0 <= threads <= 4096:
         raise ValueError(f"threads={threads}: use 0 (all) to 4096")
-    return precision, device, threads
+    return int(threads)
 
 
 _EXAMPLES = {"precision": "single", "device": "cuda:0"}
 
 
-def _count(shots):
+def _count(shots, most=100_000_000):
     shots = _whole("shots", shots)
     if shots < 0:
         raise ValueError(f"{shots} shots cannot be taken: ask for 0 or more")
-    if shots >= 2**64:
-        raise ValueError(f"{shots} shots cannot be taken: at most 100000000 in one run")
+    if shots > most:
+        raise ValueError(f"at most {most} shots in one run: split them by seed")
     return shots
 
 

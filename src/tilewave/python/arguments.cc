@@ -12,6 +12,11 @@ namespace tilewave::python {
 namespace {
 
 [[noreturn]] void fail_type(nb::handle value, const ArgumentName& name, const char* wanted) {
+  if (value.is_none()) {
+    const std::string text =
+        std::string(name.call) + ": " + name.argument + " is missing: give " + wanted + name.hint;
+    throw nb::type_error(text.c_str());
+  }
   std::string shown = nb::repr(value).c_str();
   constexpr std::size_t kMost = 60;
   if (shown.size() > kMost) shown = shown.substr(0, kMost) + "...";

@@ -172,13 +172,13 @@ void bind_editing(Class& c) {
       "measure",
       [](Self self, nb::handle qubit, nb::handle clbit) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
-          const char* hint = ", and call it once for each qubit";
+          const char* hint = ", and call it once for each qubit (measure_all takes several)";
           const Qubit q = qubit_of(qubit, n, {"measure", "qubit", hint});
           const auto b = clbit_of(clbit, circuit.get().num_clbits(), {"measure", "clbit", hint});
           circuit.change().add_measure(q, b);
         });
       },
-      "qubit"_a, "clbit"_a,
+      "qubit"_a = nb::none(), "clbit"_a = nb::none(),
       nb::sig("def measure(self, qubit: int, clbit: int) -> typing_extensions.Self"),
       "Measures a qubit into a classical bit.");
   c.def(
@@ -318,7 +318,7 @@ void bind_circuit(nb::module_& m) {
         if (bits) circuit.add_creg("c", bits);
         new (self) PyCircuit(std::move(circuit));
       },
-      "num_qubits"_a = 0, "num_clbits"_a = 0,
+      "num_qubits"_a.none() = 0, "num_clbits"_a.none() = 0,
       nb::sig("def __init__(self, num_qubits: int = 0, num_clbits: int = 0) -> None"));
   c.def_static(
       "_from_text",
