@@ -70,8 +70,12 @@ const GateInfo& find_named(const std::string& name) {
 }
 
 // Control k acts on bit k of `values`; all ones where none is given.
-std::uint64_t control_values(std::optional<std::uint64_t> values) {
-  return values.value_or(~std::uint64_t{0});
+std::uint64_t control_values(nb::handle values, const char* call) {
+  std::uint64_t bits = ~std::uint64_t{0};
+  if (values.is_none() || nb::try_cast(values, bits)) return bits;
+  throw Error(ExitCode::kInput, std::string(call) + ": control_values is " +
+                                    nb::repr(values).c_str() +
+                                    ": give a whole number below 2^64, bit k for control k");
 }
 
 // The circuit itself, so that calls can follow each other.
@@ -94,8 +98,7 @@ std::string new_name(const Circuit& circuit, const std::string& name) {
   return tried;
 }
 
-void add_condition(Circuit& circuit, circuit::Clbit first, const nb::int_& value,
-                   std::uint32_t size) {
+void add_condition(Circuit& circuit, circuit::Clbit first, nb::handle value, std::uint32_t size) {
   if (circuit.ops().empty()) {
     throw Error(ExitCode::kUsage, "c_if needs an operation before it");
   }
@@ -106,7 +109,12 @@ void add_condition(Circuit& circuit, circuit::Clbit first, const nb::int_& value
                                       std::to_string(circuit.num_clbits()));
   }
   circuit::Condition condition{first, size, {}, {}};
-  nb::object rest = value;
+  nb::object rest = nb::steal(PyNumber_Index(value.ptr()));
+  if (!rest.is_valid() || rest < nb::int_(0)) {
+    PyErr_Clear();
+    throw Error(ExitCode::kInput, std::string("c_if: value is ") + nb::repr(value).c_str() +
+                                      ": give a whole number, 0 or more");
+  }
   for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
     condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
     rest = rest >> nb::int_(64);
@@ -118,13 +126,14 @@ void bind_gates_by_name(Class& c) {
   c.def(
       "gate",
       [](Self self, const std::string& name, nb::handle qubits, nb::handle params,
-         nb::handle controls, std::optional<std::uint64_t> values) {
+         nb::handle controls, nb::handle values) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
           const GateId id = find_named(name).id;
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
           const auto angles = numbers_of(params, {"gate", "params"});
-          circuit.change().add_controlled_gate(id, on, control_values(values), targets, angles);
+          circuit.change().add_controlled_gate(id, on, control_values(values, "gate"), targets,
+                                               angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
@@ -138,12 +147,13 @@ void bind_gates_by_name(Class& c) {
   c.def(
       "unitary",
       [](Self self, ConstArray<std::complex<double>> matrix, nb::handle targets,
-         nb::handle controls, std::optional<std::uint64_t> values) {
+         nb::handle controls, nb::handle values) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
           const auto on = qubits_of(controls, n, {"unitary", "controls"});
           const auto of = qubits_of(targets, n, {"unitary", "targets"});
           std::vector<cplx> entries(matrix.data(), matrix.data() + matrix.size());
-          circuit.change().add_matrix(on, control_values(values), of, std::move(entries));
+          circuit.change().add_matrix(on, control_values(values, "unitary"), of,
+                                      std::move(entries));
         });
       },
       "matrix"_a, "targets"_a, "controls"_a = nb::make_tuple(), "control_values"_a = nb::none(),
@@ -240,7 +250,7 @@ void bind_editing(Class& c) {
       "Adds a classical register; returns its first bit.");
   c.def(
       "c_if",
-      [](Self self, nb::handle first, const nb::int_& value, nb::handle size) {
+      [](Self self, nb::handle first, nb::handle value, nb::handle size) {
         return changed(self, [&](PyCircuit& changing, std::uint32_t) {
           add_condition(changing.change(), count_of(first, {"c_if", "first"}), value,
                         count_of(size, {"c_if", "size"}));

@@ -8,7 +8,6 @@
 #include <nanobind/nanobind.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/text_source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -57,15 +56,6 @@ struct Method {
 template <std::size_t>
 using Given = nb::handle;
 
-[[noreturn]] void fail_too_many(const Method& m, std::size_t more) {
-  const int takes = m.info->num_params + m.info->num_controls + m.info->num_targets;
-  const std::string text = m.name + ": " +
-                           io::counted(static_cast<std::size_t>(takes) + more, "argument") +
-                           " where it takes " + std::to_string(takes) +
-                           (m.info->num_params > 0 ? m.hint() : ": call it once for each gate");
-  throw nb::type_error(text.c_str());
-}
-
 // With the gate's own number of angles and qubits. One that is missing is None, so that what is
 // wrong is said in a sentence.
 template <std::size_t... P, std::size_t... Q>
@@ -78,9 +68,7 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
   text += ") -> typing_extensions.Self";
   c.def(
       m->name.c_str(),
-      [m](nb::handle_t<PyCircuit> self, Given<P>... angles, Given<Q>... wires,
-          const nb::args& more) {
-        if (more.size() > 0) fail_too_many(*m, more.size());
+      [m](nb::handle_t<PyCircuit> self, Given<P>... angles, Given<Q>... wires) {
         auto& circuit = nb::cast<PyCircuit&>(self);
         [[maybe_unused]] const std::uint32_t n = circuit.get().num_qubits();
         const char* call = m->name.c_str();
@@ -93,7 +81,7 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
         return nb::borrow(self);
       },
       (nb::arg(m->params[P]) = nb::none())..., (nb::arg(m->qubits[Q]) = nb::none())...,
-      nb::arg("more"), nb::sig(text.c_str()), m->info->help.data());
+      nb::sig(text.c_str()), m->info->help.data());
 }
 
 void add_gate_methods(Class& c, const Method& m) {
