@@ -1,5 +1,6 @@
 """Building circuits, running them, and everything that is wrong with them."""
 import gc
+import math
 import os
 import signal
 import threading
@@ -303,14 +304,64 @@ def test_observables_and_results_for_people():
     assert tw.expectation(bell, ["ZZ", ("XX", -0.5)]) == pytest.approx(0.5)
     assert repr(tw.State(bell)) == "<tilewave.State: 2 qubits>"
     assert repr(tw.run(bell, 100, seed=1, observables="ZZ")) == \
-        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectations, statevector on cpu>"
+        "<tilewave.Result: 2 qubits, 100 shots with 2 outcomes, 1 expectation, statevector on cpu>"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, complex(1, math.nan), 1.5e308])
+def test_coefficients_that_are_not_finite(number):
+    qiskit = pytest.importorskip("qiskit.quantum_info")
+    circuit = tw.Circuit(2).h(0)
+    for observable in ({"XI": number, "IX": number}, [("XI", number), ("Z0", number)],
+                       qiskit.SparsePauliOp(["XI", "IX"], [number, number])):
+        asked = [lambda: tw.expectation(circuit, observable), lambda: tw.expectation(circuit, observable, shots=10)]
+        if not isinstance(number, complex):
+            asked.append(lambda: tw.run(circuit, observables=observable))
+        for ask in asked:
+            with pytest.raises(ValueError, match="^the coefficients of the observable must be finite, and so must their sum$"):
+                ask()
+
+
+@pytest.mark.parametrize("observable", [{}, [], (), iter([])])
+def test_observables_without_terms(observable):
+    for ask in (tw.expectation, lambda circuit, observable: tw.run(circuit, observables=observable)):
+        with pytest.raises(ValueError, match="the observable is empty: give a Pauli sum such as '0.5 ZZI"):
+            ask(tw.Circuit(2), observable)
+    for text in ("", "  \n"):
+        with pytest.raises(ValueError, match="no Pauli string: write a sum such as '0.5 ZZI"):
+            tw.expectation(tw.Circuit(2), text)
 
 
 @pytest.mark.parametrize("wrong, exception, message", [
     (lambda: tw.Circuit(2).h(2), ValueError, "out of range"),
     (lambda: tw.Circuit(2).cx(1, 1), ValueError, "named twice"),
     (lambda: tw.Circuit(2).rx(float("inf"), 0), ValueError, "not a finite number"),
-    (lambda: tw.Circuit(2).rx(0), TypeError, "incompatible"),
+    (lambda: tw.Circuit(2).rx(0), TypeError, "^rx: qubit is missing: give one whole number"),
+    (lambda: tw.Circuit(2).h(), TypeError, "^h: qubit is missing: give one whole number, and call it once for each gate$"),
+    (lambda: tw.Circuit(2).measure(), TypeError, "^measure: qubit is missing: .*measure_all takes several"),
+    (lambda: tw.Circuit(-1), ValueError, "^Circuit: num_qubits is -1: give 0 to 2147483647$"),
+    (lambda: tw.Circuit(2**70), ValueError, "^Circuit: num_qubits is 1180591620717411303424: give 0 to 2147483647$"),
+    (lambda: tw.Circuit(1, -1), ValueError, "^Circuit: num_clbits is -1: give"),
+    (lambda: tw.Circuit(2.5), TypeError, r"^Circuit: num_qubits is 2.5 \(float\): give one whole number$"),
+    (lambda: tw.Circuit("3"), TypeError, r"^Circuit: num_qubits is '3' \(str\): give one whole number$"),
+    (lambda: tw.Circuit(None), TypeError, "^Circuit: num_qubits is missing: give one whole number$"),
+    (lambda: tw.Circuit().add_creg("c", -1), ValueError, "^add_creg: size is -1: give"),
+    (lambda: tw.Circuit().add_qreg("q", 2.5), TypeError, r"^add_qreg: size is 2.5 \(float\)"),
+    (lambda: tw.Circuit(1, 1).x(0).c_if(-1), ValueError, "^c_if: first is -1: give"),
+    (lambda: tw.Circuit(1, 1).x(0).c_if(0, -1), ValueError, "^c_if: value is -1: give a whole number, 0 or more$"),
+    (lambda: tw.Circuit(1, 1).x(0).c_if(0, 2.5), ValueError, "^c_if: value is 2.5: give"),
+    (lambda: tw.Circuit(2).gate("x", 0, controls=1, control_values=-1), ValueError, "^gate: control_values is -1: give a whole"),
+    (lambda: tw.Circuit(2).unitary(np.eye(2), 0, 1, 2**70), ValueError, "^unitary: control_values is 11805.*: give a whole"),
+    (lambda: tw.sample(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run: split them by seed$"),
+    (lambda: tw.run(tw.Circuit(1), 2**70), ValueError, "^at most 100000000 shots in one run"),
+    (lambda: tw.sample(tw.Circuit(1), threads=2**70), ValueError, "^threads=1180591620717411303424: use 0"),
+    (lambda: tw.compile_sampler("M 0", threads=2**70), ValueError, "^threads=1180591620717411303424: use 0"),
+    (lambda: tw.compile_sampler("M 0").sample(2**70), ValueError, "^at most 4503599627370495 shots in one run"),
+    (lambda: tw.compile_sampler("M 0").sample(2.5), TypeError, r"^shots is 2.5 \(float\): give a whole number$"),
+    (lambda: tw.run(tw.Circuit(2), 1, probabilities=[-1]), ValueError, "^run: qubit -1 is out of range: the circuit has 2"),
+    (lambda: tw.run(tw.Circuit(2), 1, probabilities=[0.5]), TypeError, "^run: probabilities is 0.5 "),
+    (lambda: tw.probabilities(tw.Circuit(1), [2**70]), ValueError, "^probabilities: qubit 11805.* has 1 qubit$"),
+    (lambda: tw.amplitudes(tw.Circuit(1), [-1]), ValueError, "^amplitude -1 does not exist: a state of 1 qubit has indices 0 to 1$"),
+    (lambda: tw.State(tw.Circuit(1)).amplitudes([2**70]), ValueError, "^amplitude 11805"),
     (lambda: tw.Circuit(1).measure(0, 0), ValueError, "classical bit 0"),
     (lambda: tw.Circuit(1).gate("hh", [0]), ValueError, "no gate 'hh'"),
     (lambda: tw.Circuit(1).x(0).c_if(0), ValueError, "do not all exist"),
@@ -326,7 +377,7 @@ def test_observables_and_results_for_people():
     (lambda: tw.simulate(tw.Circuit(1), precision="half"), ValueError, "precision"),
     (lambda: tw.simulate(tw.Circuit(1), device="tpu"), ValueError, "unknown device"),
     (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),
-    (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "does not exist"),
+    (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "^probabilities: qubit 2 is out of range: the circuit has 2 qubits"),
     (lambda: tw.amplitudes(tw.Circuit(2), [4]), ValueError, "does not exist"),
     (lambda: tw.expectation(tw.Circuit(2), "ZZZ"), ValueError, "observable:1"),
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
@@ -345,6 +396,18 @@ def test_observables_and_results_for_people():
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):
         wrong()
+
+
+def test_counts_in_words():
+    bell = tw.Circuit(1, 1).h(0)
+    for thing, words in ((tw.Circuit(1, 1), "<tilewave.Circuit: 1 qubit, 1 classical bit, 0 operations>"),
+                         (tw.Circuit(2, 0).x(0), "<tilewave.Circuit: 2 qubits, 0 classical bits, 1 operation>"),
+                         (tw.State(bell), "<tilewave.State: 1 qubit>"),
+                         (tw.run(tw.Circuit(1), 1), "<tilewave.Result: 1 qubit, 1 shot with 1 outcome, statevector on cpu>"),
+                         (tw.compile_sampler("M 0"), "<tilewave.CompiledSampler: 1 measurement on 1 qubit>"),
+                         (tw.noise_model({"channels": []}), "<tilewave.NoiseModel: 0 channels, 0 readout errors>")):
+        assert repr(thing) == words
+    assert repr(tw.plan(bell)).startswith("<tilewave.Plan: 1 gate in 1 pass over 1 qubit, ")
 
 
 def test_stubs_name_every_method():

@@ -1,4 +1,5 @@
 """Qiskit circuits, the backend and the primitives, against Qiskit itself and Aer."""
+import math
 import os
 
 import numpy as np
@@ -167,6 +168,33 @@ def test_backend_says_what_a_person_forgot():
         TilewaveBackend().run(QuantumCircuit(1, 1), shots=3)
     with pytest.raises(TypeError, match="takes a QuantumCircuit or a list of them, not str"):
         TilewaveBackend().run("h 0")
+
+
+def test_backend_refuses_values_of_parameters_that_are_not_there():
+    theta, other, vector = Parameter("theta"), Parameter("theta"), ParameterVector("v", 2)
+    circuit = QuantumCircuit(1, 1, name="mine")
+    circuit.rx(theta, 0)
+    circuit.measure(0, 0)
+    plain = QuantumCircuit(1, 1, name="plain")
+    plain.measure(0, 0)
+    backend = TilewaveBackend()
+    for asked, binds, message in (
+            (circuit, {theta: [0.1], Parameter("phi"): [1]}, "the circuit 'mine' has no parameter 'phi'$"),
+            (circuit, {"theta": [0.1], "phi": [1]}, "the circuit 'mine' has no parameter 'phi'$"),
+            (circuit, {theta: [0.1], other: [1]}, "no parameter 'theta' .it has another one of this name: give the name"),
+            (circuit, {theta: [0.1], vector: [[1, 2]]}, r"the circuit 'mine' has no parameter 'v\[0\]'$"),
+            (plain, {theta: [0.1]}, "the circuit 'plain' has no parameter 'theta'$")):
+        with pytest.raises(ValueError, match="^parameter_binds: .*" + message):
+            backend.run(asked, parameter_binds=[binds])
+    with pytest.raises(ValueError, match="^at most 100000000 shots in one run"):
+        backend.run(plain, shots=2**70)
+    assert backend.run(circuit, parameter_binds=[{"theta": [0, 0]}], shots=3).result().get_counts() == [{"0": 3}] * 2
+
+
+def test_estimator_refuses_coefficients_that_are_not_finite():
+    for number in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="the coefficients of the observable must be finite"):
+            EstimatorV2().run([(QuantumCircuit(1), {"X": number})]).result()
 
 
 def test_backend_is_a_target_for_the_transpiler():

@@ -167,7 +167,10 @@ def test_plots():
     assert len(tw.plot_plan(result).patches) == 2 * len(result.steps)
     image = np.arange(100).reshape(10, 10).astype(np.uint8)
     assert np.array_equal(tw.plot_entropy(tw.entropy(image)).images[0].get_array(), tw.entropy(image))
-    for wrong in (lambda: tw.plot_counts({}), lambda: tw.plot_plan(tw.run(circuit)),
+    plan = tw.plan(circuit)
+    assert [bar.get_width() for bar in tw.plot_plan(plan).patches] == [1e3 * step["predicted_s"] for step in plan.steps]
+    assert len(plan.steps) == plan.num_passes and sum(s["predicted_s"] for s in plan.steps) == pytest.approx(plan.predicted_s)
+    for wrong in (lambda: tw.plot_counts({}), lambda: tw.plot_plan(tw.plan(tw.Circuit(1))), lambda: tw.plot_plan(tw.run(circuit)),
                   lambda: tw.plot_entropy(np.zeros(3)), lambda: tw.plot_probabilities(np.zeros((2, 2)))):
         with pytest.raises(ValueError):
             wrong()

@@ -17,6 +17,7 @@ PACKAGE = Path(tw.__file__).parent
 GOOD = '''
 from typing import Any
 import numpy as np
+from numpy.typing import NDArray
 import tilewave as tw
 from tilewave.qiskit import EstimatorV2, SamplerV2, TilewaveBackend
 from tilewave.sinter import TilewaveSampler
@@ -35,8 +36,12 @@ sampler: tw.CompiledDetectorSampler = tw.compile_detector_sampler("M 0", seed=5,
 detectors: int = sampler.num_detectors + sampler.seed
 dets, obs = sampler.sample(10, separate_observables=True)
 model: str = tw.detector_error_model("M 0", approximate_disjoint_errors=0.1)
-land: Any = tw.entropy(np.zeros((3, 3), np.uint8), 1, mask=None, border="reflect")
-scaled: Any = tw.map(land, "v + 1", precision="fast")
+land: NDArray[np.float32] = tw.entropy(np.zeros((3, 3), np.uint8), 1, mask=None, border="reflect")
+again = tw.entropy([[1, 2], [3, 4]], out=land)
+scaled: NDArray[np.float32] = tw.map(again, "v + 1", precision="fast")
+tw.plot_plan(plan)
+elsewhere: Any = None
+there: Any = tw.map(elsewhere, "v")
 tw.report(circuit, "page.html", observables="Z0")
 tw.plot_counts(counts, most=3)
 noise: tw.NoiseModel = tw.noise_model({"channels": []})
@@ -53,6 +58,7 @@ BAD = {
     'tw.compile_sampler("M 0").sample(3, bitpacked=True)': 'Unexpected keyword argument "bitpacked"',
     'tw.Circuit(1).rx(0)': "rx",
     'tw.plan(tw.Circuit(1)).explain() + 1': "Unsupported operand types",
+    'tw.entropy([[1]]).no_method()': 'no attribute "no_method"',
     'tw.State(tw.Circuit(1)).probability()': 'has no attribute "probability"',
 }
 

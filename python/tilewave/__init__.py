@@ -8,8 +8,8 @@ Circuits::
     tw.sample(bell.measure_all(), 1000)   # {'00': 503, '11': 497}
 
 Basis states are numbered with qubit 0 as the least significant bit; strings of bits show it rightmost, as in Qiskit.
-Errors are ValueError for what was asked or written wrongly and MemoryError for what does not fit and
-for a device that is not there.
+Errors are ValueError for what was asked or written wrongly, a CUDA device in a build without CUDA too, and MemoryError for
+what does not fit and for a device that is not there.
 """
 from typing import TYPE_CHECKING, Any
 

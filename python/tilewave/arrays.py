@@ -42,7 +42,8 @@ def as_host_array(array: AnyArray) -> NDArray[Any]:
 
 def to_device(array: ArrayLike, device: int = 0) -> Any:
     """A copy of a NumPy array (uint8, float or complex) on the CUDA device of that number, an object that speaks DLPack:
-    for entropy and map, or ``cupy.from_dlpack`` and ``torch.from_dlpack``. Raises MemoryError where there is none."""
+    for entropy and map, or ``cupy.from_dlpack`` and ``torch.from_dlpack``. Raises MemoryError where there is none,
+    ValueError in a build without CUDA."""
     return _core._to_device(np.ascontiguousarray(as_host_array(array)), device)
 
 

@@ -2,17 +2,32 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional, Union, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._types import AnyArray, Device
 from .arrays import as_host_array, on_cuda
 
+Floats = NDArray[np.float32]  # of arrays on the host; one on a CUDA device gives one there
 Border = Literal["crop", "reflect", "nearest", "constant", "valid"]
 MapPrecision = Literal["precise", "fast", "lut"]
+
+
+@overload
+def entropy(image: ArrayLike, footprint: Union[ArrayLike, int, None] = None, out: Optional[Floats] = None,
+            mask: Optional[ArrayLike] = None, *, base: Optional[float] = 2, border: Border = "crop", constant: int = 0,
+            levels: Optional[int] = None, min_valid: float = 0.0, fill: float = 0.0, threads: int = 0,
+            device: Device = "cpu") -> Floats: ...
+
+
+@overload
+def entropy(image: Any, footprint: Union[ArrayLike, int, None] = None, out: Any = None,
+            mask: Optional[ArrayLike] = None, *, base: Optional[float] = 2, border: Border = "crop", constant: int = 0,
+            levels: Optional[int] = None, min_valid: float = 0.0, fill: float = 0.0, threads: int = 0,
+            device: Device = "cpu") -> Any: ...
 
 
 def entropy(image: AnyArray, footprint: Union[ArrayLike, int, None] = None, out: Any = None,
@@ -169,6 +184,16 @@ def _masked(image, valid, classes):
     if classes <= 65535:
         return np.where(valid, image, np.uint16(65535)).astype(np.uint16, copy=False)
     return np.where(valid, image, np.uint32(65536)).astype(np.uint32, copy=False)
+
+
+@overload
+def map(array: ArrayLike, expression: str, *, out: Optional[Floats] = None, repeat: int = 1, precision: MapPrecision = "precise",
+        threads: int = 0, device: Device = "cpu") -> Floats: ...
+
+
+@overload
+def map(array: Any, expression: str, *, out: Any = None, repeat: int = 1, precision: MapPrecision = "precise",
+        threads: int = 0, device: Device = "cpu") -> Any: ...
 
 
 def map(array: AnyArray, expression: str, *, out: Any = None, repeat: int = 1, precision: MapPrecision = "precise",

@@ -38,8 +38,8 @@ class NoiseModel:
         return json.loads(json.dumps(self._dict))
 
     def __repr__(self) -> str:
-        return (f"<tilewave.NoiseModel: {len(self._dict.get('channels', []))} channels, "
-                f"{len(self._dict.get('readout', []))} readout errors>")
+        return (f"<tilewave.NoiseModel: {_core._counted(len(self._dict.get('channels', [])), 'channel')}, "
+                f"{_core._counted(len(self._dict.get('readout', [])), 'readout error')}>")
 
 
 @overload

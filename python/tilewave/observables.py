@@ -19,7 +19,25 @@ _LETTERS = re.compile("[IXYZ]+")
 
 
 def pauli_terms(observable: Observable, num_qubits: int, pauli_order: PauliOrder = "last") -> Terms:
-    """The terms of an observable; coefficients may be complex."""
+    """The terms of an observable; coefficients may be complex. Raises ValueError where there are no terms, and where a
+    coefficient is not finite."""
+    terms = _any_terms(observable, num_qubits, pauli_order)
+    if not len(terms[0]):
+        raise ValueError("the observable is empty: give a Pauli sum such as '0.5 ZZI + 0.2 X0 Y3', or Pauli strings with "
+                         "their coefficients, as in {'ZZI': 0.5}")
+    need_finite(terms[0])
+    return terms
+
+
+def need_finite(coefficients: NDArray[Any]) -> None:
+    """Raises ValueError where a coefficient of an observable, or what they add up to, is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(np.abs(coefficients))
+    if not np.isfinite(total):
+        raise ValueError("the coefficients of the observable must be finite, and so must their sum")
+
+
+def _any_terms(observable, num_qubits, pauli_order):
     if type(observable).__name__ == "SparseObservable":
         from qiskit.quantum_info import SparsePauliOp
         observable = SparsePauliOp.from_sparse_observable(observable)
@@ -88,11 +106,11 @@ def _items(observable):
 
 
 def _of_strings(items, num_qubits, pauli_order):
+    if not items:
+        return NO_TERMS
     coefficients = np.array([coefficient for _, coefficient in items], complex)
     if not np.any(coefficients.imag):
         coefficients = coefficients.real
-    if not items:
-        return NO_TERMS
     if all(_LETTERS.fullmatch(string) for string, _ in items):  # in one go
         _, x, z = _core._parse_pauli_sum("\n".join(string for string, _ in items), pauli_order, num_qubits)
         return coefficients, x, z

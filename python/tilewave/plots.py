@@ -48,16 +48,18 @@ def plot_probabilities(probabilities: ArrayLike, ax: Any = None) -> Any:
     return ax
 
 
-def plot_plan(result: Result, ax: Any = None) -> Any:
-    """The passes of a run (a Result of run(..., record_steps=True)) as a time line, predicted above, measured below."""
-    if isinstance(result, Plan) or not result.steps:
-        raise ValueError("a time line needs the steps of a run: use run(circuit, record_steps=True)")
+def plot_plan(result: Union[Result, Plan], ax: Any = None) -> Any:
+    """The passes of a run (a Result of run(..., record_steps=True)) as a time line, predicted above, measured below; those
+    of a `Plan` as they are predicted."""
+    if not result.steps:
+        raise ValueError("there are no passes to draw: a plan of gates has them, and run(circuit, record_steps=True)")
+    names = ["predicted"] if isinstance(result, Plan) else ["measured", "predicted"]
     ax = _axes(ax, figsize=(8, 2))
-    for row, name in enumerate(("measured_s", "predicted_s")):
+    for row, name in enumerate(f"{name}_s" for name in names):
         widths = np.array([step[name] for step in result.steps]) * 1e3
         starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
         ax.barh(row, widths, left=starts, edgecolor="white", linewidth=0.5)
-    ax.set_yticks([0, 1], ["measured", "predicted"])
+    ax.set_yticks(range(len(names)), names)
     ax.set_xlabel("ms")
     return ax
 

@@ -129,16 +129,26 @@ def how_of(precision: Any, device: Any, threads: Any) -> tuple[str, str, int]:
     for name, word in (("precision", precision), ("device", device)):
         if not isinstance(word, str):
             raise TypeError(f"{name} is {word!r} ({type(word).__name__}): give a word, as in {name}='{_EXAMPLES[name]}'")
-    return precision, device, _whole("threads", threads)
+    return precision, device, threads_of(threads)
+
+
+def threads_of(threads: Any) -> int:
+    """The number of threads as the compiled part takes it."""
+    threads = _whole("threads", threads)
+    if not 0 <= threads <= 4096:
+        raise ValueError(f"threads={threads}: use 0 (all) to 4096")
+    return int(threads)
 
 
 _EXAMPLES = {"precision": "single", "device": "cuda:0"}
 
 
-def _count(shots):
+def _count(shots, most=100_000_000):
     shots = _whole("shots", shots)
     if shots < 0:
         raise ValueError(f"{shots} shots cannot be taken: ask for 0 or more")
+    if shots > most:
+        raise ValueError(f"at most {most} shots in one run: split them by seed")
     return shots
 
 
@@ -267,6 +277,7 @@ class Plan:
 
     def __init__(self, result: _core.Result) -> None:
         self._plan = result.plan
+        self.steps = result.steps  #: of each pass and exchange: step, bytes, predicted_s
         self.num_qubits, self.precision, self.device = result.num_qubits, result.precision, result.device
         self.memory_bytes = result.memory_bytes
 
@@ -289,6 +300,7 @@ class Plan:
 
     @property
     def predicted_s(self) -> float:
+        """Of one shot, where the circuit measures or resets in the middle."""
         return float(self._plan["predicted_s"])
 
     def explain(self) -> str:
@@ -300,7 +312,9 @@ class Plan:
         return plan_html(self)
 
     def __repr__(self) -> str:
-        return (f"<tilewave.Plan: {self.num_gates} gates in {self.num_passes} passes over {self.num_qubits} qubits, "
+        passes = "1 pass" if self.num_passes == 1 else f"{self.num_passes} passes"
+        return (f"<tilewave.Plan: {_core._counted(self.num_gates, 'gate')} in {passes} over "
+                f"{_core._counted(self.num_qubits, 'qubit')}, "
                 f"{self.num_bytes:.3g} bytes, {self.predicted_s:.3g} s>")
 
 
@@ -308,5 +322,5 @@ def plan(circuit: AnyCircuit, *, precision: Precision = "double", device: Device
          effort: Effort = "auto") -> Plan:
     """Plans a circuit without running it; takes no memory for the state."""
     circuit = circuit_of(circuit)
-    return Plan(_core._run(circuit, 0, 0, *how_of(precision, device, threads), None, NO_TERMS, False, False, True, True, None,
+    return Plan(_core._run(circuit, 0, 0, *how_of(precision, device, threads), None, NO_TERMS, False, True, True, True, None,
                            "auto", effort))

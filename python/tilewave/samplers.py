@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._types import Bits, Device, Path, Seed, StimCircuit
 from .circuits import read_text
-from .runs import seed_of
+from .runs import _count, seed_of, threads_of
 
 
 ShotEngine = Literal["auto", "frame", "sparse"]
@@ -29,8 +29,13 @@ def _text_of(circuit):
     raise TypeError(f"expected a text in Stim's language, a path or a stim.Circuit, not {type(circuit).__name__}")
 
 
+def _shots(shots):
+    return _count(shots, 2**52 - 1)
+
+
 def _write(path, sampler, shots, layout, first_bits, formats, observables_first=False):
     """Samples in chunks into files; `layout` is (measurements, detectors, observables) for each file."""
+    shots = _shots(shots)
     files = [open(name, "wb") for name in path]
     try:
         parts = [(first, sum(counts)) for first, counts in zip(first_bits, layout)]
@@ -54,7 +59,7 @@ class CompiledSampler:
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads, device)
+        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads_of(threads), device)
         self._sampler = _core._Sampler(*self._arguments)
 
     def __reduce__(self) -> Any:
@@ -76,7 +81,7 @@ class CompiledSampler:
     def sample(self, shots: int, *, bit_packed: bool = False) -> Bits:
         """bool [shots, num_measurements]; with ``bit_packed`` uint8 [shots, ceil(num_measurements / 8)], the lowest bit
         first."""
-        return self._sampler.sample(shots, [(0, self.num_measurements)], bit_packed)[0]
+        return self._sampler.sample(_shots(shots), [(0, self.num_measurements)], bit_packed)[0]
 
     def sample_bit_packed(self, shots: int) -> NDArray[np.uint8]:
         return self.sample(shots, bit_packed=True)
@@ -90,7 +95,8 @@ class CompiledSampler:
         return self._sampler.explain()
 
     def __repr__(self) -> str:
-        return f"<tilewave.CompiledSampler: {self.num_measurements} measurements on {self.num_qubits} qubits>"
+        return (f"<tilewave.CompiledSampler: {_core._counted(self.num_measurements, 'measurement')} on "
+                f"{_core._counted(self.num_qubits, 'qubit')}>")
 
 
 class CompiledDetectorSampler:
@@ -98,7 +104,7 @@ class CompiledDetectorSampler:
 
     def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
-        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine, threads, device)
+        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine, threads_of(threads), device)
         self._sampler = _core._Sampler(*self._arguments)
 
     def __reduce__(self) -> Any:
@@ -127,7 +133,7 @@ class CompiledDetectorSampler:
         observables both separate and within, and for arrays of another shape or type."""
         if separate_observables and (prepend_observables or append_observables):
             raise ValueError("separate_observables cannot be combined with append_observables or prepend_observables")
-        num_dets, num_obs = self.num_detectors, self.num_observables
+        num_dets, num_obs, shots = self.num_detectors, self.num_observables, _shots(shots)
         if separate_observables or prepend_observables or obs_out is not None:
             packed = bit_packed and not prepend_observables and not append_observables
             dets, obs = self._sampler.sample(shots, [(0, num_dets), (num_dets, num_obs)], packed)
@@ -168,8 +174,8 @@ class CompiledDetectorSampler:
         return self._sampler.explain()
 
     def __repr__(self) -> str:
-        return (f"<tilewave.CompiledDetectorSampler: {self.num_detectors} detectors, {self.num_observables} "
-                "observables>")
+        return (f"<tilewave.CompiledDetectorSampler: {_core._counted(self.num_detectors, 'detector')}, "
+                f"{_core._counted(self.num_observables, 'observable')}>")
 
 
 class CompiledMeasurementsToDetectionEventsConverter:

@@ -84,6 +84,25 @@ with tempfile.TemporaryDirectory() as name:
     refused(USAGE, "replace the input", "sample_dem", "--in", model, "--err_out", model, keeps=[model])
     refused(USAGE, "replace the input", "run", qasm, "--state", qasm, keeps=[qasm])
     refused(USAGE, "replace the input", "run", qasm, "--report", qasm, keeps=[qasm])
+    # a file that the program includes is an input too, in both languages and of every reader of circuits
+    gates = folder / "gates.inc"
+    gates.write_text("gate f a { x a; }\n")
+    for head, register in (('OPENQASM 2.0;\ninclude "qelib1.inc";', "qreg q[2];"),
+                           ('OPENQASM 3.0;\ninclude "stdgates.inc";', "qubit[2] q;")):
+        program = folder / "program.qasm"
+        program.write_text(f'{head}\ninclude "gates.inc";\n{register}\nf q[0];\n')
+        for out in (gates, folder / "." / gates.name):
+            refused(USAGE, "replace a file that the program includes", "run", program, "--report", out, keeps=[gates])
+        gates.rename(folder / "gates.npy")  # the ending that --state wants
+        program.write_text(program.read_text().replace('"gates.inc"', '"gates.npy"'))
+        refused(USAGE, "replace a file that the program includes", "run", program, "--state", folder / "gates.npy",
+                keeps=[folder / "gates.npy"])
+        refused(USAGE, "replace the input", "bench", program, "--no-limit", "--json", folder / "gates.npy",
+                keeps=[folder / "gates.npy"])
+        (folder / "gates.npy").rename(gates)
+    refused(USAGE, "replace the input", "bench", qasm, "--no-limit", "--json", qasm, keeps=[qasm])
+    refused(USAGE, "replace the input", "bench", qasm, "--write", folder, keeps=[qasm])
+
     # two outputs that are one file, there already or not
     for out in (folder / "new.01", shots):
         refused(USAGE, "what --out writes", "detect", "--in", circuit, "--out", out, "--obs_out", out)
@@ -119,6 +138,25 @@ with tempfile.TemporaryDirectory() as name:
     c.check("left" not in err and "interrupted" in err, f"--quiet: {err!r}")
     err = seen_on_terminal("sample", "--in", circuit, "--shots", "1000", "--out", "/dev/null")
     c.check(err == "", f"a short run draws nothing: {err!r}")
+
+    # a standard output that is full or closed: one message with the reason, whatever prints
+    prints = [(), ("--help",), ("--version",), ("help",), ("help", "gates"), ("run", "--help"), ("run", BELL), ("info",),
+              ("run", BELL, "--json"), ("sample", "--in", circuit), ("gen", "--code", "repetition_code", "--task", "memory",
+                                                                     "--distance", "3", "--rounds", "3")]
+    for command in prints:
+        for redirection, reason in ((">&-", "closed"), ("> /dev/full", "No space left on device")):
+            if "full" in redirection and not Path("/dev/full").exists():
+                continue
+            done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirection}', TILEWAVE, *map(str, command)],
+                                  capture_output=True, text=True, timeout=120)
+            earlier = "full" in redirection and "disk full" in done.stderr  # a write before the last one failed
+            c.check(done.returncode == RESOURCES and (earlier or reason in done.stderr) and done.stderr.count("\n") == 1,
+                    f"{' '.join(map(str, command))} {redirection}: exit {done.returncode}, {done.stderr!r}")
+    # no file that is opened takes the place of the closed stream and gets what is printed
+    page = folder / "page.html"
+    subprocess.run(["sh", "-c", '"$0" "$@" >&-', TILEWAVE, "run", BELL, "--report", page], capture_output=True, timeout=120)
+    c.check(page.read_text().startswith("<!doctype html>") and page.read_text().rstrip().endswith("</html>"),
+            f"a page beside a closed output: {page.read_text()[-80:]!r}")
 
     # the standard streams
     code, out, err = piped(BELL.read_text(), "run", "-", "--shots", "50", "--seed", "1", "--quiet")

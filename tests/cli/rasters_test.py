@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """entropy and map on what rasters hold beside values: classes of any number, declared and masked pixels, channels, types
 that 32 bits do not hold; headers that lie; and runs that are interrupted."""
+import errno
 import math
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -185,6 +187,23 @@ for expression, expect in (("where(isnan(v), -1, clip(v, -1, 1))", [-1, 0, 1, -1
             f"{expression}: {got}")
 for expression, words in (("0<v<5", ["column 4", "chain"]), ("2 * \u00b5", ["column 5", "'\u00b5'"]), ("fmod(v, 2)", ["a % b"])):
     fails(USAGE, words, "map", path, "-o", out, "--expr", expression)
+
+# a disk that takes no more: the file's name and the system's reason, whatever library writes it
+def limit():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))
+
+
+pixels = at("pixels.raw")
+Path(pixels).write_bytes(os.urandom(600 * 600))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing then fails instead of ending the process
+for ending in ("tif", "png", "npy", "pgm", "raw"):
+    target = at(f"limited.{ending}")
+    done = subprocess.run([TILEWAVE, "map", pixels, "--size", "600x600", "--type", "u8", "--expr", "v", "--dtype", "u8",
+                           "-o", target], preexec_fn=limit, restore_signals=False, capture_output=True, text=True)
+    c.check(done.returncode == 3 and target in done.stderr and os.strerror(errno.EFBIG) in done.stderr
+            and done.stderr.count("\n") == 1 and not list(Path(at(".")).glob("limited.*")),
+            f".{ending} on a full disk: exit {done.returncode}, {done.stderr!r}")
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 # interrupted: no part of a file is left, whatever its format
 huge = at("huge.raw")

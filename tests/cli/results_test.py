@@ -6,7 +6,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from program import EXAMPLES, HEAD, Checker, tilewave
+from program import EXAMPLES, HEAD, ROOT, Checker, tilewave
 
 BELL = EXAMPLES / "bell.qasm"
 c = Checker()
@@ -82,6 +82,41 @@ c.check(all(w in profile.out for w in ("calls", "min", "mean", "max", "share", "
 # a dry run plans what would never fit
 r = tilewave("run", "FILE", "--dry-run", "--json", text=HEAD + "qreg q[40]; h q; t q; cx q[0],q[39];").json()
 c.check("counts" not in r and r["plan"]["passes"] > 0 and r["memory_bytes"] > 2**44, f"dry run {r}")
+# and says what is predicted where shots part: one of them, whatever --shots says
+DYNAMIC = HEAD + "qreg q[3]; creg c[3]; h q; measure q[0] -> c[0]; if(c==1) x q[1]; h q[0]; measure q -> c;"
+for text, what in ((DYNAMIC, "one shot"), (HEAD + "qreg q[3]; creg c[3]; h q; measure q -> c;", "the run")):
+    dry = ("run", "FILE", "--shots", "8000", "--dry-run")
+    plan = tilewave(*dry, "--json", text=text).json()["plan"]
+    c.check(plan.get("predicted_for") == what, f"'{what}' expected: {plan}")
+    line = tilewave(*dry, text=text).out
+    c.check(("predicted for one shot," in line) == (what == "one shot"), line)
+    explained = tilewave(*dry, "--explain", text=text).out
+    c.check(("8000 shots: at most" in explained) == (what == "one shot"), explained)
+r = tilewave("run", "FILE", "--shots", "100", "--json", text=DYNAMIC).json()
+c.check("predicted_for" not in r["plan"], "the plan of a run is that of what ran")
+
+# what is read beyond the letter of the standard is listed, with the warning it gets
+PAGE = (ROOT / "docs" / "openqasm3.md").read_text()
+V2, V3 = 'OPENQASM 2.0;\ninclude "qelib1.inc";\n', 'OPENQASM 3.0;\ninclude "stdgates.inc";\n'
+for text, warning in (("qreg q[1]; h q;", "gate 'h' is known here without an include"),
+                      ("OPENQASM 3.0; qubit q; h q;", "gate 'h' is known here without an include"),
+                      (V2 + "gate Foo a { x a; } qreg q[1]; Foo q;",
+                       "'Foo' is read, but names of OpenQASM 2 start with a small letter"),
+                      (V2 + "qreg h[2]; x h;", "'h' is a gate of qelib1.inc as well"),
+                      (V3 + "qubit h; x h;", "'h' is a gate of stdgates.inc as well"),
+                      (V3 + "qubit[12] q; let a = q[0:2:12]; x a;",
+                       "this range names index 12 of 12 elements, which is left out"),
+                      (V3 + "qubit q; rx(1/2) q;", "1 / 2 is 0, as both are integers"),
+                      ("qubit q; U(0, 0, 0) q;", None), ("OPENQASM 2;\nqreg q[1]; U(0,0,0) q;", None),
+                      ("OPENQASM 3.1; qubit q; U(0, 0, 0) q;", None), (V2 + "qreg q[2]; rzx(1) q[0],q[1];", None),
+                      (V2 + 'include "hqslib1.inc"; qreg q[2]; ZZ q[0],q[1];', None),
+                      ('OPENQASM 3.0; include "qelib1.inc"; qubit[2] q; cx q[0], q[1];', None),
+                      ("OPENQASM 3.0; qubit[2] q; cnot q[0], q[1];", None),
+                      (V2 + "qreg q[1]; creg c[0]; creg d[2]; if(d==9) x q[0];", None),
+                      (V3 + "pragma foo\n@note\nqubit q; x q;", None)):
+    done = tilewave("run", "FILE", "--shots", "10", "--seed", "1", text=text)
+    c.check(done.code == 0 and (warning in done.err and f"`{warning}" in PAGE if warning else done.err == ""),
+            f"{text!r}: {done.err!r}")
 
 # other commands
 info = tilewave("info", "--json").json()

@@ -191,6 +191,10 @@ def _sets(circuit, bind):
     if len(lengths) > 1:
         raise ValueError(f"parameter_binds: the lists of values of the circuit '{circuit.name}' have different lengths: "
                          f"{', '.join(f'{p.name} {len(v)}' for p, v in columns.items())}")
+    foreign = [parameter.name for parameter in columns if parameter not in circuit.parameters]
+    if foreign:
+        other = " (it has another one of this name: give the name instead)" if foreign[0] in names else ""
+        raise ValueError(f"parameter_binds: the circuit '{circuit.name}' has no parameter '{foreign[0]}'{other}")
     missing = [parameter.name for parameter in circuit.parameters if parameter not in columns]
     if missing:
         raise ValueError(f"parameter {missing[0]} of the circuit '{circuit.name}' has no value in parameter_binds")

@@ -18,7 +18,7 @@ from .. import _core
 from .._types import Device, Noise, Precision
 from ..noise import NoiseModel, check_parts
 from ..noise import noise_model as _noise_model
-from ..observables import NO_TERMS, mask_words
+from ..observables import NO_TERMS, mask_words, need_finite
 from ..runs import _bits_of, _count, how_of
 from .jobs import TilewavePrimitiveJob
 from .template import bound_circuits
@@ -272,5 +272,6 @@ class _Observables:
                 x.append([has_x for _, has_x, _ in factors])
                 z.append([has_z for _, _, has_z in factors])
         terms = (np.array(coefficients), mask_words(x, self.num_qubits), mask_words(z, self.num_qubits)) if x else NO_TERMS
+        need_finite(terms[0])
         self.single[id(observable)] = terms
         return terms

@@ -10,6 +10,13 @@
 
 namespace tilewave {
 
+/// What a build without the CUDA back end throws where a device is asked for: kResources, and how to
+/// get one with it.
+class NoCudaError : public Error {
+ public:
+  NoCudaError();
+};
+
 namespace detail {
 [[noreturn]] void throw_check_failure(const char* condition, const char* file, int line,
                                       const std::string& message);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +41,7 @@ struct BenchFlags {
 struct Subject {
   std::string name;
   circuit::Circuit circuit;
+  std::vector<std::string> files = {};  // it was read from
 };
 
 bool is_file(const std::string& name) {
@@ -57,8 +57,9 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   std::vector<Subject> subjects;
   for (const auto& name : names) {
     if (is_file(name)) {
-      subjects.push_back(
-          {std::filesystem::path(name).stem().string(), io::read_circuit_file(name)});
+      std::vector<std::string> files = {name};
+      circuit::Circuit circuit = io::read_circuit_file(name, {}, &files);
+      subjects.push_back({std::filesystem::path(name).stem().string(), std::move(circuit), files});
     } else {
       subjects.push_back({name + "_" + std::to_string(n), circuit::make_family(name, n)});
     }
@@ -66,16 +67,19 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   return subjects;
 }
 
+// What the circuits are read from is not written over.
+void need_no_input(const std::vector<Subject>& subjects, const OutputFile& output) {
+  for (const Subject& s : subjects) need_distinct_files(s.files, {output});
+}
+
 void write_circuits(const std::vector<Subject>& subjects, const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   for (const auto& s : subjects) {
     const std::string path = folder + "/" + s.name + ".qasm";
+    need_no_input(subjects, {"--write", path});
     need_writable({"--write", path});
-    std::ofstream out(path);
-    out << io::to_qasm2(s.circuit);
-    out.close();
-    if (!out) throw Error(ExitCode::kResources, path + ": cannot write the file");
+    write_file(path, io::to_qasm2(s.circuit));
     std::printf("%s\n", path.c_str());
   }
 }
@@ -202,6 +206,7 @@ void bench(const BenchFlags& flags) {
   simulate::BenchOptions options;
   options.device = DeviceSet::parse(flags.device);
   options.distribution = read_distribution(flags.ranks);
+  need_no_input(subjects, {"--json", flags.json});
   if (options.distribution.is_root()) need_writable({"--json", flags.json});
   if (!flags.memory_fraction.empty()) {
     options.distribution.memory_fraction = parse_share("--memory-fraction", flags.memory_fraction);
@@ -241,10 +246,7 @@ void bench(const BenchFlags& flags) {
   if (flags.json == "-") {
     std::printf("%s\n", out.dump(1, ' ').c_str());
   } else if (!flags.json.empty()) {
-    std::ofstream file(flags.json);
-    file << out.dump(1, ' ') << '\n';
-    file.close();
-    if (!file) throw Error(ExitCode::kResources, flags.json + ": cannot write the file");
+    write_file(flags.json, out.dump(1, ' ') + '\n');
   }
 }
 

@@ -1,14 +1,17 @@
 // The program `tilewave`: hands the words of the command line to a command and turns what it throws
 // into one line on the standard error and an exit code (see base/error.h).
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +20,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/older_flags.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/usage_errors.h"
 #include "tilewave/io/text_source.h"
 #include "tilewave/runtime/ranks.h"
@@ -26,6 +30,19 @@ namespace {
 using tilewave::ExitCode;
 
 bool is_silent = false;  // rank 0 alone speaks
+
+// Where a standard stream is closed, the next file that is opened would take its place and get what
+// is printed. A stream that cannot be used stands there instead: writing to it fails as before.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int opened =  // the lowest number that is free, which is this one
+        open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// An output that keep_standard_streams() stands in for.
+bool is_closed(int output) { return (fcntl(output, F_GETFL) & O_ACCMODE) == O_RDONLY; }
 
 // Leaves a progress line cleanly and lets the signal end the process, so that the shell sees it.
 void on_interrupt(int signal) {
@@ -87,12 +104,18 @@ int run(int argc, char** argv) {
     app.parse(std::move(words));
     if (app.get_subcommands().empty()) std::fputs(app.help().c_str(), stdout);
   } catch (const CLI::Success& e) {
-    return app.exit(e);  // --help, --version
+    std::ostringstream text;  // --help, --version
+    app.exit(e, text, text);
+    std::fputs(text.str().c_str(), stdout);
   } catch (const CLI::ParseError& e) {
     return fail(ExitCode::kUsage, tilewave::cli::describe_usage_error(app, e));
   }
+  errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    return fail(ExitCode::kResources, "cannot write the standard output: is the disk full?");
+    const int error = is_closed(STDOUT_FILENO) ? EBADF : errno;  // 0: an earlier write failed
+    return fail(ExitCode::kResources,
+                "cannot write the standard output: " +
+                    (error ? tilewave::cli::why_not_written(error) : "is the disk full?"));
   }
   if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
   return 0;
@@ -101,6 +124,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_streams();
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   is_silent = tilewave::runtime::launch().rank > 0;

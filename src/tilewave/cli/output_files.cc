@@ -2,6 +2,7 @@
 #include "tilewave/cli/output_files.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -31,15 +32,15 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void need_distinct_files(std::initializer_list<std::string> inputs,
-                         std::initializer_list<OutputFile> outputs) {
+void need_distinct_files(const std::vector<std::string>& inputs,
+                         std::initializer_list<OutputFile> outputs, const std::string& role) {
   for (const OutputFile* output = outputs.begin(); output != outputs.end(); ++output) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ExitCode::kUsage, std::string(output->flag) + " " + output->path +
                                         ": it would replace " + what + ": name another file");
     };
     for (const std::string& input : inputs) {
-      if (is_same_file(output->path, input)) refuse("the input");
+      if (is_same_file(output->path, input)) refuse(role);
     }
     for (const OutputFile* other = outputs.begin(); other != output; ++other) {
       if (is_same_file(output->path, other->path)) {
@@ -61,6 +62,22 @@ void need_writable(const OutputFile& output) {
   const std::string folder = parent.empty() ? "." : parent;
   if (!fs::is_directory(folder, ignored)) fail(output, "there is no folder '" + folder + "'");
   if (access(folder.c_str(), W_OK | X_OK) != 0) fail(output, std::strerror(errno));
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (written) written = std::fflush(file) == 0;
+  const int error = errno;
+  const bool closed = file && std::fclose(file) == 0;
+  if (written && closed) return;
+  throw Error(ExitCode::kResources,
+              path + ": cannot write the file: " + why_not_written(written ? errno : error));
+}
+
+std::string why_not_written(int error) {
+  return error == EBADF ? "it is closed" : std::strerror(error);
 }
 
 void need_ending(const OutputFile& output, const std::string& ending) {

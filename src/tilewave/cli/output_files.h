@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace tilewave::cli {
 
@@ -14,12 +15,20 @@ struct OutputFile {
 };
 
 /// Throws Error(kUsage) where an output is one of the inputs or two outputs are one file. Devices
-/// and pipes may be named twice, and so may "-".
-void need_distinct_files(std::initializer_list<std::string> inputs,
-                         std::initializer_list<OutputFile> outputs);
+/// and pipes may be named twice, and so may "-". `role` says in the message what an input is.
+void need_distinct_files(const std::vector<std::string>& inputs,
+                         std::initializer_list<OutputFile> outputs,
+                         const std::string& role = "the input");
 
 /// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
 void need_writable(const OutputFile& output);
+
+/// Writes a whole file. Throws Error(kResources) with the system's reason.
+void write_file(const std::string& path, const std::string& text);
+
+/// Why the system did not write to a file or stream: the text of errno; for a stream that was closed
+/// before the program began, that.
+std::string why_not_written(int error);
 
 /// Throws Error(kUsage) where the name says that the file holds something else than `ending`, such
 /// as ".npy", which is written whatever the name. A name without an ending and a device or pipe are

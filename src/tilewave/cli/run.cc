@@ -126,7 +126,7 @@ void run(RunFlags& flags) {
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
-  need_distinct_files({flags.file, flags.expect, flags.noise}, {state, page});
+  need_distinct_files({flags.file, flags.expect, flags.noise, flags.topology}, {state, page});
   need_ending(state, ".npy");
   for (const OutputFile& file : {state, page}) {
     if (file.path == "-") {
@@ -135,7 +135,10 @@ void run(RunFlags& flags) {
   }
   if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
-  const circuit::Circuit circuit = io::read_circuit_file(flags.file, read_inputs(flags.inputs));
+  std::vector<std::string> included;
+  const circuit::Circuit circuit =
+      io::read_circuit_file(flags.file, read_inputs(flags.inputs), &included);
+  need_distinct_files(included, {state, page}, "a file that the program includes");
   if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
     auto& count = options.amplitudes.front().count;  // as many as there are
     count = std::min(count, std::uint64_t{1} << circuit.num_qubits());

@@ -1,12 +1,9 @@
 // A run as JSON. Keys that were not asked for are absent, except counts (then empty).
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
-#include "tilewave/base/error.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/pauli_text.h"
 #include "tilewave/simulate/report_page.h"
@@ -23,6 +20,7 @@ ordered_json plan_json(const simulate::Result& r, const ReportOptions& report) {
                        {"flops", r.plan.flops},
                        {"predicted_s", r.plan.predicted_s},
                        {"effort", name_of(r.plan.effort)}};
+  if (!r.plan.predicted_for.empty()) plan["predicted_for"] = r.plan.predicted_for;
   if (r.num_ranks > 1) {
     plan["exchanges"] = r.plan.exchanges;
     plan["exchange_bytes"] = r.plan.exchange_bytes;
@@ -141,15 +139,8 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
   for (const circuit::WidePauliTerm& term : asked.observables) {
     json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
   }
-  const std::string page =
-      simulate::report_page(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
-  std::ofstream file(report.page_path, std::ios::binary);
-  file << page;
-  file.close();
-  if (!file) {
-    throw Error(ExitCode::kResources,
-                "cannot write the report '" + report.page_path + "': " + std::strerror(errno));
-  }
+  write_file(report.page_path, simulate::report_page(json.dump(
+                                   -1, ' ', false, ordered_json::error_handler_t::replace)));
 }
 
 }  // namespace tilewave::cli

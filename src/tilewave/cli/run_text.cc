@@ -146,8 +146,10 @@ void print_summary(const simulate::Result& r, const ReportOptions& report) {
     return;
   }
   if (report.dry_run) {
-    std::printf("%s, %s, %s: %s, %s predicted, %s\n", qubits.c_str(), precision, r.device.c_str(),
+    const bool whole = r.plan.predicted_for == "the run";
+    std::printf("%s, %s, %s: %s, %s predicted%s, %s\n", qubits.c_str(), precision, r.device.c_str(),
                 in_number(r.plan.passes, "pass").c_str(), in_time(r.plan.predicted_s).c_str(),
+                whole ? "" : (" for " + r.plan.predicted_for).c_str(),
                 in_bytes(r.memory_bytes).c_str());
     if (r.num_ranks > 1) {
       const auto ranks = static_cast<std::uint64_t>(r.num_ranks);

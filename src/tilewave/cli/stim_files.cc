@@ -15,6 +15,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/cli/arguments.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
@@ -111,13 +112,13 @@ std::string StimFile::read_all() {
 
 void StimFile::write(const char* bytes, std::size_t count) {
   if (std::fwrite(bytes, 1, count, file_) != count) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + std::strerror(errno));
+    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
   }
 }
 
 void StimFile::flush() {
   if (std::fflush(file_) != 0) {
-    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + std::strerror(errno));
+    throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
   }
 }
 

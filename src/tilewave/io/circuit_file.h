@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/io/qasm3.h"
@@ -13,12 +14,14 @@ namespace tilewave::io {
 /// the number of qubits, OpenQASM 3 with its version, or without one it looks like it
 /// (qasm_version.h). "-" is the standard input. `inputs` are for OpenQASM 3. Throws Error(kInput)
 /// for a file that cannot be read and for what is wrong in it, Error(kResources) for a circuit that
-/// does not fit the memory.
-circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {});
+/// does not fit the memory. Appends the paths of the files that the program includes to `included`.
+circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {},
+                                   std::vector<std::string>* included = nullptr);
 
 /// The same from a text; `name` stands in messages.
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
-                               const ProgramInputs& inputs = {});
+                               const ProgramInputs& inputs = {},
+                               std::vector<std::string>* included = nullptr);
 
 /// A number written out or as OpenQASM 2 writes angles: pi, + - * / ^, parentheses, sin, cos, tan,
 /// exp, ln and sqrt in real arithmetic, so that 1/2 is one half. Throws Error(kInput), with `name`

@@ -49,6 +49,7 @@ class Parser {
     }
     return std::move(circuit_);
   }
+  const std::vector<std::string>& included() const { return files_.included(); }
 
  private:
   // ---- statements ----
@@ -244,8 +245,12 @@ class Parser {
   void call(const Token& name, const Callable& gate) {
     params_.clear();
     if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
-      do params_.push_back(parse_constant(*lexer_));
-      while (lexer_->accept(TokenKind::kComma));
+      do {
+        if (names_qubits(lexer_->token())) {
+          lexer_->fail(name, gate_form(name.text, gate.num_params, gate.num_qubits));
+        }
+        params_.push_back(parse_constant(*lexer_));
+      } while (lexer_->accept(TokenKind::kComma));
       lexer_->expect(TokenKind::kRightParen, "',' or ')'");
     }
     if (gate.num_qubits > 0 || lexer_->token().kind != TokenKind::kSemicolon)
@@ -274,6 +279,11 @@ class Parser {
                                    "' is not a finite number (division by zero or overflow)"}));
       }
     }
+  }
+
+  bool names_qubits(const Token& word) const {
+    return word.kind == TokenKind::kIdentifier && word.text != "pi" &&
+           registers_.contains(word.text);
   }
 
   void check_counts(const Token& name, const Callable& gate, std::size_t num_params,
@@ -455,8 +465,13 @@ class Parser {
                                    "' is opaque: give it a body with 'gate' before using it"}));
       }
       if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
-        do body.params.push_back(parse_expression(*lexer_, h.params));
-        while (lexer_->accept(TokenKind::kComma));
+        do {
+          const auto& qubits = h.qubits;
+          if (std::find(qubits.begin(), qubits.end(), lexer_->token().text) != qubits.end()) {
+            lexer_->fail(word, gate_form(word.text, body.gate->num_params, body.gate->num_qubits));
+          }
+          body.params.push_back(parse_expression(*lexer_, h.params));
+        } while (lexer_->accept(TokenKind::kComma));
         lexer_->expect(TokenKind::kRightParen, "',' or ')'");
       }
     }
@@ -505,8 +520,13 @@ class Parser {
 }  // namespace
 }  // namespace qasm2
 
-circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name) {
-  return qasm2::Parser().parse({file_name, text});
+circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
+                             std::vector<std::string>* included) {
+  qasm2::Parser parser;
+  circuit::Circuit circuit = parser.parse({file_name, text});
+  const auto& files = parser.included();
+  if (included) included->insert(included->end(), files.begin(), files.end());
+  return circuit;
 }
 
 }  // namespace tilewave::io

@@ -11,15 +11,18 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/io/circuit_file.h"
 
 namespace tilewave::io {
 
-/// Reads a program. `file_name` stands in messages; further includes are looked up beside it.
-/// Throws Error(kInput): `file:line:column: problem`, the line and a caret.
-circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name);
+/// Reads a program. `file_name` stands in messages; further includes are looked up beside it,
+/// and their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`, the
+/// line and a caret.
+circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
+                             std::vector<std::string>* included = nullptr);
 
 /// Prints a circuit as OpenQASM 2; reading it gives the same operations and printing those the same
 /// text. Angles are the shortest text that reads back to the same number. Throws Error(kInput) for

@@ -23,6 +23,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tilewave/circuit/circuit.h"
 
@@ -32,9 +33,11 @@ namespace tilewave::io {
 /// or `false`, a row of bits (`0101` for bit[4], `"0101"` also for angle[4]), a time (`100ns`).
 using ProgramInputs = std::map<std::string, std::string>;
 
-/// Reads a program. `file_name` stands in messages; includes are looked up beside it. Throws
-/// Error(kInput): `file:line:column: problem`, the line and a caret.
+/// Reads a program. `file_name` stands in messages; includes are looked up beside it, and
+/// their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`, the
+/// line and a caret.
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
-                             const ProgramInputs& inputs = {});
+                             const ProgramInputs& inputs = {},
+                             std::vector<std::string>* included = nullptr);
 
 }  // namespace tilewave::io

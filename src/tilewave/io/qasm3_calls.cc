@@ -100,6 +100,14 @@ void Interpreter::fail_no_gate(const Token& name) {
   fail(name, concat({"unknown gate '", n, "'", did_you_mean_gate(n, known)}));
 }
 
+bool Interpreter::has_qubits(const std::vector<ExprPtr>& args) {
+  return std::any_of(args.begin(), args.end(), [this](const ExprPtr& e) { return is_qubits(*e); });
+}
+
+void Interpreter::fail_gate_form(const Token& name, const Gate& gate) const {
+  fail(name, gate_form(name.text, gate.num_params, gate.num_qubits));
+}
+
 // Gates of the table need no include to be known, but those who wrote the language want one.
 void Interpreter::note_library(const Token& name, GateId id) {
   if (id == GateId::kGlobalPhase || (id == GateId::kU && name.text == "U")) return;
@@ -327,6 +335,7 @@ void Interpreter::call(const Stmt& s) {
   }
   if (is_subroutine) fail_no_gate(s.name);
   const Gate& gate = find_gate(s.name);
+  if (!s.args.empty() && has_qubits(s.args)) fail_gate_form(s.name, gate);
   const Angles params = angles(s.args);
   std::size_t num_qubits = gate.num_qubits;
   for (const Modifier& m : s.modifiers) num_qubits += num_controls(m);

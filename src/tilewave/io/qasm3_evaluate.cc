@@ -78,10 +78,15 @@ Value Interpreter::evaluate_unguarded(const Expr& e) {
       if (e.op == "sizeof") {
         return size_of(e);
       }
+      if (has_qubits(e.args)) {
+        if (const Gate* gate = lookup(e.op)) fail_gate_form(e.at, *gate);
+        if (!is_function(e.op)) fail_unknown(e.at, "function");
+      }
       std::vector<Value> args;
       for (const ExprPtr& a : e.args) args.push_back(evaluate(*a));
       Value out;
       if (!call_function(e.op, args, out, [this] { return reach(); })) {
+        if (const Gate* gate = lookup(e.op)) fail_gate_form(e.at, *gate);
         fail_unknown(e.at, "function");
       }
       return out;

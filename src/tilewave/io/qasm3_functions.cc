@@ -1,4 +1,5 @@
 // The functions that expressions may call.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -100,6 +101,11 @@ bool call_function(std::string_view name, const std::vector<Value>& args, Value&
     return true;
   }
   return false;
+}
+
+bool is_function(std::string_view name) {
+  const auto names = function_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::vector<std::string_view> function_names() {

@@ -25,6 +25,7 @@ class Interpreter {
   explicit Interpreter(const ProgramInputs& inputs) : inputs_(inputs), memory_(circuit_) {}
 
   circuit::Circuit run(TextSource source);
+  const std::vector<std::string>& included() const { return files_.included(); }
 
  private:
   static constexpr int kMaxCallDepth = 200;
@@ -163,6 +164,9 @@ class Interpreter {
   // ---- gates (qasm3_calls.cc) ----
   void call(const Stmt& s);
   [[noreturn]] void fail_no_gate(const Token& name);
+  /// Where qubits stand in parentheses behind a gate.
+  [[noreturn]] void fail_gate_form(const Token& name, const Gate& gate) const;
+  bool has_qubits(const std::vector<ExprPtr>& args);
   /// Null where there is none.
   const Gate* lookup(std::string_view name);
   const Gate& find_gate(const Token& name);

@@ -165,5 +165,6 @@ circuit::Condition to_condition(const Test& test);
 
 /// Every name of a function, for suggestions.
 std::vector<std::string_view> function_names();
+bool is_function(std::string_view name);
 
 }  // namespace tilewave::io::qasm3

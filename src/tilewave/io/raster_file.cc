@@ -40,6 +40,10 @@ void PartFile::fail(const std::string& why) const {
   throw Error(ExitCode::kResources, path_ + ": cannot write: " + why);
 }
 
+void PartFile::fail(int error, const std::string& why) const {
+  fail(error ? std::strerror(error) : why);
+}
+
 void PartFile::open() {
   file_.reset(std::fopen(part_.c_str(), "wb"));
   if (!file_) fail(std::strerror(errno));

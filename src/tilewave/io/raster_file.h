@@ -38,6 +38,8 @@ class PartFile {
   void write(const void* data, std::size_t num_bytes);
   void commit();
   [[noreturn]] void fail(const std::string& why) const;
+  /// The same for what a library reports: with the system's reason where it left one in `error`.
+  [[noreturn]] void fail(int error, const std::string& why) const;
 
  private:
   std::string path_, part_;

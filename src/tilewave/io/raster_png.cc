@@ -3,6 +3,7 @@
 #include <png.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csetjmp>
 #include <cstring>
 
@@ -15,10 +16,13 @@ namespace {
 // libpng reports by calling these; the message is kept and thrown from our own frame.
 struct Report {
   std::string message;
+  int error = 0;  // errno at that time
 };
 
 void on_error(png_structp png, png_const_charp message) {
-  static_cast<Report*>(png_get_error_ptr(png))->message = message;
+  auto& report = *static_cast<Report*>(png_get_error_ptr(png));
+  report.error = errno;
+  report.message = message;
   longjmp(png_jmpbuf(png), 1);
 }
 void on_warning(png_structp, png_const_charp) {}
@@ -177,14 +181,17 @@ class PngWriter final : public RasterWriter {
     file_.open();
     png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
     png_info_ = png_create_info_struct(png_);
+    errno = 0;
     if (!start(info)) fail();
   }
   ~PngWriter() override { png_destroy_write_struct(&png_, &png_info_); }
 
   void write_rows(const void* from, std::int64_t rows) override {
+    errno = 0;
     if (!write_some(static_cast<const unsigned char*>(from), rows)) fail();
   }
   void close() override {
+    errno = 0;
     if (!finish()) fail();
     file_.commit();
   }
@@ -213,7 +220,7 @@ class PngWriter final : public RasterWriter {
     png_write_end(png_, nullptr);
     return true;
   }
-  [[noreturn]] void fail() const { file_.fail(report_.message); }
+  [[noreturn]] void fail() const { file_.fail(report_.error, report_.message); }
 
   PartFile file_;
   std::int64_t row_bytes_;

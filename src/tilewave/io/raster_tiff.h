@@ -12,9 +12,10 @@ struct tiff;  // libtiff's
 
 namespace tilewave::io::detail {
 
-/// The last message of the library.
+/// The last message of the library, and errno at that time.
 struct TiffReport {
   std::string message;
+  int error = 0;
 };
 
 struct CloseTiff {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
 #include <mutex>
@@ -41,9 +42,11 @@ void register_geo_fields() {
 }
 
 int keep_message(TIFF*, void* report, const char*, const char* format, std::va_list arguments) {
+  auto& kept = *static_cast<TiffReport*>(report);
+  kept.error = errno;
   char text[300];
   std::vsnprintf(text, sizeof text, format, arguments);
-  static_cast<TiffReport*>(report)->message = text;
+  kept.message = text;
   return 1;
 }
 int drop_message(TIFF*, void*, const char*, const char*, std::va_list) { return 1; }

@@ -2,6 +2,7 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "tilewave/io/raster_file.h"
@@ -16,6 +17,7 @@ class TiffWriter final : public RasterWriter {
     if (info.width > 0x7fffffff || info.height > 0x7fffffff)
       file_.fail("TIFF holds at most 2^31 - 1 rows and columns");
     const bool big = info.row_bytes() * info.height > 3'900'000'000;
+    errno = 0;
     tiff_ = open_tiff_handle(file_.part_path(), big ? "w8" : "w", &report_);
     if (!tiff_) fail();
     TIFF* t = tiff_.get();
@@ -40,6 +42,7 @@ class TiffWriter final : public RasterWriter {
   }
 
   void write_rows(const void* from, std::int64_t rows) override {
+    errno = 0;
     const auto* row = static_cast<const unsigned char*>(from);
     for (std::int64_t i = 0; i < rows; ++i, ++next_, row += info_.row_bytes()) {
       // libtiff swaps bytes in place where the order differs, so it wants to be able to write
@@ -50,6 +53,7 @@ class TiffWriter final : public RasterWriter {
   }
 
   void close() override {
+    errno = 0;
     if (TIFFFlush(tiff_.get()) != 1) fail();
     tiff_.reset();
     file_.commit();
@@ -60,7 +64,8 @@ class TiffWriter final : public RasterWriter {
 
  private:
   [[noreturn]] void fail() const {
-    file_.fail(report_.message.empty() ? "the TIFF library gave up" : report_.message);
+    file_.fail(report_.error,
+               report_.message.empty() ? "the TIFF library gave up" : report_.message);
   }
 
   PartFile file_;

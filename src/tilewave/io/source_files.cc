@@ -42,6 +42,7 @@ const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name
   const TextSource& source =
       sources_.emplace_back(TextSource{path, texts_.emplace_back(std::move(text))});
   if (!source.text.empty()) check_is_text(source);
+  included_.push_back(path);
   ++depth_;
   return source;
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tilewave/io/text_source.h"
 
@@ -26,9 +27,13 @@ class SourceFiles {
   /// The file whose text `place` points into; the first one where it points elsewhere.
   const TextSource& of(std::string_view place) const;
 
+  /// The paths of the files that were entered; a file as often as it was.
+  const std::vector<std::string>& included() const { return included_; }
+
  private:
   std::deque<TextSource> sources_;
   std::deque<std::string> texts_;
+  std::vector<std::string> included_;
   int depth_ = 0, count_ = 0;
   std::uint64_t bytes_ = 0;  // of all included texts
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +56,11 @@ TEST_F(SourceFilesTest, files_lie_beside_the_one_that_includes_them) {
                     "include \"" +
                     folder_ + "/empty.inc\";"),
               "no error");
+    std::vector<std::string> included;
+    read_circuit_file(folder_ + "/main.qasm", {}, &included);
+    std::sort(included.begin(), included.end());
+    EXPECT_EQ(included, (std::vector<std::string>{folder_ + "/empty.inc", folder_ + "/empty.inc",
+                                                  folder_ + "/sub/a.inc", folder_ + "/sub/b.inc"}));
     write("sub/c.inc", "qreg s[2];\nx s[7];");
     const std::string found = error(head + "include \"sub/c.inc\";");
     EXPECT_NE(found.find("/sub/c.inc:2:5: index 7 is out of range"), std::string::npos) << found;

@@ -179,6 +179,23 @@ std::string counted(std::uint64_t count, std::string_view what) {
   return concat({std::to_string(count), " ", what, count == 1 ? "" : "s"});
 }
 
+std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits) {
+  // "word" or "word1, word2", at most four of them
+  const auto list = [](const char* word, std::size_t count) {
+    std::string out;
+    for (std::size_t k = 0; k < std::min<std::size_t>(count, 4); ++k) {
+      if (k > 0) out += ", ";
+      out += word;
+      if (count > 1) out += std::to_string(k + 1);
+    }
+    return count > 4 ? out + ", ..." : out;
+  };
+  const std::string angles = num_params ? "(" + list("angle", num_params) + ")" : "";
+  const std::string space = num_qubits ? " " : "";
+  return concat(
+      {"'", name, "' is a gate, applied as '", name, angles, space, list("q", num_qubits), ";'"});
+}
+
 void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
              ExitCode code) {
   const std::string_view text = source.text;

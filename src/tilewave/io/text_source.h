@@ -40,6 +40,10 @@ std::string printable(std::string_view text);
 /// "1 qubit", "2 qubits".
 std::string counted(std::uint64_t count, std::string_view what);
 
+/// How a gate is applied, for who puts its qubits in parentheses as those of a subroutine:
+/// `'rx' is a gate, applied as 'rx(angle) q;'`.
+std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits);
+
 /// Throws Error(kInput), or another one, that points at `offset` of the source. The problem is made
 /// printable.
 [[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,

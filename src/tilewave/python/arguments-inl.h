@@ -31,6 +31,10 @@ std::vector<circuit::Qubit> qubits_of(nanobind::handle value, std::uint32_t num_
 std::vector<circuit::Clbit> clbits_of(nanobind::handle value, std::uint32_t num_clbits,
                                       const ArgumentName& name);
 
+/// A number of qubits or bits, 0 or more. Raises TypeError for what is no whole number, ValueError
+/// for a negative one and for more than a circuit can hold.
+std::uint32_t count_of(nanobind::handle value, const ArgumentName& name);
+
 /// A real number. Raises TypeError.
 double number_of(nanobind::handle value, const ArgumentName& name);
 std::vector<double> numbers_of(nanobind::handle value, const ArgumentName& name);

@@ -1,6 +1,7 @@
 // See arguments-inl.h.
 #include "tilewave/python/arguments-inl.h"
 
+#include <limits>
 #include <string>
 
 #include "tilewave/base/error.h"
@@ -11,6 +12,11 @@ namespace tilewave::python {
 namespace {
 
 [[noreturn]] void fail_type(nb::handle value, const ArgumentName& name, const char* wanted) {
+  if (value.is_none()) {
+    const std::string text =
+        std::string(name.call) + ": " + name.argument + " is missing: give " + wanted + name.hint;
+    throw nb::type_error(text.c_str());
+  }
   std::string shown = nb::repr(value).c_str();
   constexpr std::size_t kMost = 60;
   if (shown.size() > kMost) shown = shown.substr(0, kMost) + "...";
@@ -45,7 +51,7 @@ std::uint32_t index_of(nb::handle value, std::uint32_t count, const ArgumentName
   if (x >= 0 && x < count) return static_cast<std::uint32_t>(x);
   throw Error(ExitCode::kInput, std::string(name.call) + ": " + kind + ' ' +
                                     nb::str(value).c_str() + " is out of range: the circuit has " +
-                                    std::to_string(count) + ' ' + kinds);
+                                    std::to_string(count) + ' ' + (count == 1 ? kind : kinds));
 }
 
 template <class F>
@@ -87,6 +93,15 @@ std::vector<circuit::Clbit> clbits_of(nb::handle value, std::uint32_t num_clbits
   for_each_item(value, name, "a list of whole numbers",
                 [&](nb::handle item) { out.push_back(clbit_of(item, num_clbits, name)); });
   return out;
+}
+
+std::uint32_t count_of(nb::handle value, const ArgumentName& name) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t x = whole_number(value, name);
+  if (x >= 0 && x <= kMost) return static_cast<std::uint32_t>(x);
+  throw Error(ExitCode::kInput, std::string(name.call) + ": " + name.argument + " is " +
+                                    nb::str(value).c_str() + ": give 0 to " +
+                                    std::to_string(kMost));
 }
 
 double number_of(nb::handle value, const ArgumentName& name) {

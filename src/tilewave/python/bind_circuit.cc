@@ -10,6 +10,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -69,8 +70,12 @@ const GateInfo& find_named(const std::string& name) {
 }
 
 // Control k acts on bit k of `values`; all ones where none is given.
-std::uint64_t control_values(std::optional<std::uint64_t> values) {
-  return values.value_or(~std::uint64_t{0});
+std::uint64_t control_values(nb::handle values, const char* call) {
+  std::uint64_t bits = ~std::uint64_t{0};
+  if (values.is_none() || nb::try_cast(values, bits)) return bits;
+  throw Error(ExitCode::kInput, std::string(call) + ": control_values is " +
+                                    nb::repr(values).c_str() +
+                                    ": give a whole number below 2^64, bit k for control k");
 }
 
 // The circuit itself, so that calls can follow each other.
@@ -93,8 +98,7 @@ std::string new_name(const Circuit& circuit, const std::string& name) {
   return tried;
 }
 
-void add_condition(Circuit& circuit, circuit::Clbit first, const nb::int_& value,
-                   std::uint32_t size) {
+void add_condition(Circuit& circuit, circuit::Clbit first, nb::handle value, std::uint32_t size) {
   if (circuit.ops().empty()) {
     throw Error(ExitCode::kUsage, "c_if needs an operation before it");
   }
@@ -105,7 +109,12 @@ void add_condition(Circuit& circuit, circuit::Clbit first, const nb::int_& value
                                       std::to_string(circuit.num_clbits()));
   }
   circuit::Condition condition{first, size, {}, {}};
-  nb::object rest = value;
+  nb::object rest = nb::steal(PyNumber_Index(value.ptr()));
+  if (!rest.is_valid() || rest < nb::int_(0)) {
+    PyErr_Clear();
+    throw Error(ExitCode::kInput, std::string("c_if: value is ") + nb::repr(value).c_str() +
+                                      ": give a whole number, 0 or more");
+  }
   for (std::uint32_t word = 0; word < (size + 63) / 64; ++word) {
     condition.value.push_back(nb::cast<std::uint64_t>(rest & nb::int_(~std::uint64_t{0})));
     rest = rest >> nb::int_(64);
@@ -117,13 +126,14 @@ void bind_gates_by_name(Class& c) {
   c.def(
       "gate",
       [](Self self, const std::string& name, nb::handle qubits, nb::handle params,
-         nb::handle controls, std::optional<std::uint64_t> values) {
+         nb::handle controls, nb::handle values) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
           const GateId id = find_named(name).id;
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
           const auto angles = numbers_of(params, {"gate", "params"});
-          circuit.change().add_controlled_gate(id, on, control_values(values), targets, angles);
+          circuit.change().add_controlled_gate(id, on, control_values(values, "gate"), targets,
+                                               angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
@@ -137,12 +147,13 @@ void bind_gates_by_name(Class& c) {
   c.def(
       "unitary",
       [](Self self, ConstArray<std::complex<double>> matrix, nb::handle targets,
-         nb::handle controls, std::optional<std::uint64_t> values) {
+         nb::handle controls, nb::handle values) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
           const auto on = qubits_of(controls, n, {"unitary", "controls"});
           const auto of = qubits_of(targets, n, {"unitary", "targets"});
           std::vector<cplx> entries(matrix.data(), matrix.data() + matrix.size());
-          circuit.change().add_matrix(on, control_values(values), of, std::move(entries));
+          circuit.change().add_matrix(on, control_values(values, "unitary"), of,
+                                      std::move(entries));
         });
       },
       "matrix"_a, "targets"_a, "controls"_a = nb::make_tuple(), "control_values"_a = nb::none(),
@@ -171,13 +182,13 @@ void bind_editing(Class& c) {
       "measure",
       [](Self self, nb::handle qubit, nb::handle clbit) {
         return changed(self, [&](PyCircuit& circuit, std::uint32_t n) {
-          const char* hint = ", and call it once for each qubit";
+          const char* hint = ", and call it once for each qubit (measure_all takes several)";
           const Qubit q = qubit_of(qubit, n, {"measure", "qubit", hint});
           const auto b = clbit_of(clbit, circuit.get().num_clbits(), {"measure", "clbit", hint});
           circuit.change().add_measure(q, b);
         });
       },
-      "qubit"_a, "clbit"_a,
+      "qubit"_a = nb::none(), "clbit"_a = nb::none(),
       nb::sig("def measure(self, qubit: int, clbit: int) -> typing_extensions.Self"),
       "Measures a qubit into a classical bit.");
   c.def(
@@ -225,21 +236,24 @@ void bind_editing(Class& c) {
       "A mark for readers; gates may be merged across.");
   c.def(
       "add_qreg",
-      [](PyCircuit& self, const std::string& name, std::uint32_t size) {
-        return self.change().add_qreg(name, size);
+      [](PyCircuit& self, const std::string& name, nb::handle size) {
+        return self.change().add_qreg(name, count_of(size, {"add_qreg", "size"}));
       },
-      "name"_a, "size"_a, "Adds a quantum register; returns its first qubit.");
+      "name"_a, "size"_a, nb::sig("def add_qreg(self, name: str, size: int) -> int"),
+      "Adds a quantum register; returns its first qubit.");
   c.def(
       "add_creg",
-      [](PyCircuit& self, const std::string& name, std::uint32_t size) {
-        return self.change().add_creg(name, size);
+      [](PyCircuit& self, const std::string& name, nb::handle size) {
+        return self.change().add_creg(name, count_of(size, {"add_creg", "size"}));
       },
-      "name"_a, "size"_a, "Adds a classical register; returns its first bit.");
+      "name"_a, "size"_a, nb::sig("def add_creg(self, name: str, size: int) -> int"),
+      "Adds a classical register; returns its first bit.");
   c.def(
       "c_if",
-      [](Self self, circuit::Clbit first, const nb::int_& value, std::uint32_t size) {
+      [](Self self, nb::handle first, nb::handle value, nb::handle size) {
         return changed(self, [&](PyCircuit& changing, std::uint32_t) {
-          add_condition(changing.change(), first, value, size);
+          add_condition(changing.change(), count_of(first, {"c_if", "first"}), value,
+                        count_of(size, {"c_if", "size"}));
         });
       },
       "first"_a, "value"_a = 1, "size"_a = 1,
@@ -303,16 +317,19 @@ void bind_circuit(nb::module_& m) {
   Class c(m, "Circuit",
           "A list of operations on qubits and classical bits. Methods that add one return the "
           "circuit.");
+  c.def(nb::init<const PyCircuit&>(), "circuit"_a);  // first: the other one takes anything
   c.def(
       "__init__",
-      [](PyCircuit* self, std::uint32_t num_qubits, std::uint32_t num_clbits) {
+      [](PyCircuit* self, nb::handle num_qubits, nb::handle num_clbits) {
+        const std::uint32_t n = count_of(num_qubits, {"Circuit", "num_qubits"});
+        const std::uint32_t bits = count_of(num_clbits, {"Circuit", "num_clbits"});
         Circuit circuit;
-        if (num_qubits) circuit.add_qreg("q", num_qubits);
-        if (num_clbits) circuit.add_creg("c", num_clbits);
+        if (n) circuit.add_qreg("q", n);
+        if (bits) circuit.add_creg("c", bits);
         new (self) PyCircuit(std::move(circuit));
       },
-      "num_qubits"_a = 0, "num_clbits"_a = 0);
-  c.def(nb::init<const PyCircuit&>(), "circuit"_a);
+      "num_qubits"_a.none() = 0, "num_clbits"_a.none() = 0,
+      nb::sig("def __init__(self, num_qubits: int = 0, num_clbits: int = 0) -> None"));
   c.def_static(
       "_from_text",
       [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs) {
@@ -376,6 +393,7 @@ void bind_circuit(nb::module_& m) {
             circuit.whole_matrix(circuit.add_gate(info.id, qubits, params)), {side, side});
       },
       "name"_a, "params"_a, "Of controls and targets: bit k of a row or column is the k-th qubit.");
+  m.def("_counted", &io::counted, "count"_a, "what"_a, "1 qubit, 2 qubits.");
   m.def(
       "gate_names",
       [] {

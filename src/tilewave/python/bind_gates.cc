@@ -56,7 +56,8 @@ struct Method {
 template <std::size_t>
 using Given = nb::handle;
 
-// With the gate's own number of angles and qubits, so that Python checks them.
+// With the gate's own number of angles and qubits. One that is missing is None, so that what is
+// wrong is said in a sentence.
 template <std::size_t... P, std::size_t... Q>
 void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
                      std::index_sequence<Q...>) {
@@ -79,8 +80,8 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
                                   std::span<const double>(a.data(), a.size()));
         return nb::borrow(self);
       },
-      nb::arg(m->params[P])..., nb::arg(m->qubits[Q])..., nb::sig(text.c_str()),
-      m->info->help.data());
+      (nb::arg(m->params[P]) = nb::none())..., (nb::arg(m->qubits[Q]) = nb::none())...,
+      nb::sig(text.c_str()), m->info->help.data());
 }
 
 void add_gate_methods(Class& c, const Method& m) {

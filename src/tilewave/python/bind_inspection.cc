@@ -17,6 +17,7 @@
 #include "tilewave/circuit/append_circuit.h"
 #include "tilewave/circuit/listing.h"
 #include "tilewave/io/circuit_bytes.h"
+#include "tilewave/io/text_source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -163,9 +164,9 @@ void bind_inspection(Class& c) {
   c.def("__len__", [](const PyCircuit& self) { return self.get().ops().size(); });
   c.def("__repr__", [](const PyCircuit& self) {
     const Circuit& circuit = self.get();
-    return "<tilewave.Circuit: " + std::to_string(circuit.num_qubits()) + " qubits, " +
-           std::to_string(circuit.num_clbits()) + " classical bits, " +
-           std::to_string(circuit.ops().size()) + " operations>";
+    return "<tilewave.Circuit: " + io::counted(circuit.num_qubits(), "qubit") + ", " +
+           io::counted(circuit.num_clbits(), "classical bit") + ", " +
+           io::counted(circuit.ops().size(), "operation") + ">";
   });
 }
 

@@ -11,6 +11,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "tilewave/io/text_source.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/simulate/simulate.h"
@@ -64,6 +65,7 @@ void for_each_field(R& r, F f) {
   f("bytes", r.plan.bytes);
   f("flops", r.plan.flops);
   f("predicted_s", r.plan.predicted_s);
+  f("predicted_for", r.plan.predicted_for);
   f("text", r.plan.text);
   f("parse_s", r.timings.parse_s);
   f("plan_s", r.timings.plan_s);
@@ -111,13 +113,13 @@ void bind_result(nb::module_& m) {
     restore(*self, state);
   });
   c.def("__repr__", [](const Result& r) {
-    std::string text = "<tilewave.Result: " + std::to_string(r.num_qubits) + " qubits";
+    std::string text = "<tilewave.Result: " + io::counted(r.num_qubits, "qubit");
     if (!r.counts.empty()) {
-      text += ", " + std::to_string(r.shots) + " shots with " + std::to_string(r.counts.size()) +
-              " outcomes";
+      text +=
+          ", " + io::counted(r.shots, "shot") + " with " + io::counted(r.counts.size(), "outcome");
     }
     if (!r.expectations.empty()) {
-      text += ", " + std::to_string(r.expectations.size()) + " expectations";
+      text += ", " + io::counted(r.expectations.size(), "expectation");
     }
     return text + ", " + r.engine + " on " + r.device + ">";
   });
@@ -193,6 +195,7 @@ void bind_result(nb::module_& m) {
     d["bytes"] = r.plan.bytes;
     d["flops"] = r.plan.flops;
     d["predicted_s"] = r.plan.predicted_s;
+    if (!r.plan.predicted_for.empty()) d["predicted_for"] = r.plan.predicted_for;
     d["effort"] = std::string(name_of(r.plan.effort));
     d["text"] = r.plan.text;
     return d;

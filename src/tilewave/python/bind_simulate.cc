@@ -11,6 +11,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/io/pauli_text.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -89,14 +90,16 @@ void bind_simulate(nb::module_& m) {
       "_run",
       [](const PyCircuit& circuit, std::uint64_t shots, const Seed& seed,
          const std::string& precision, const std::string& device, int threads,
-         const std::optional<std::vector<circuit::Qubit>>& probabilities, const Terms& terms,
-         bool record_shots, bool record_steps, bool explain, bool dry_run,
-         const std::optional<PyNoise>& noise, const std::string& engine,
+         nb::handle probabilities, const Terms& terms, bool record_shots, bool record_steps,
+         bool explain, bool dry_run, const std::optional<PyNoise>& noise, const std::string& engine,
          const std::string& effort) {
         Options options = run_options(precision, device, threads, effort, seed);
         options.shots = shots;
-        options.probabilities = probabilities.has_value();
-        if (probabilities) options.probability_qubits = *probabilities;
+        options.probabilities = !probabilities.is_none();
+        if (options.probabilities) {
+          options.probability_qubits =
+              qubits_of(probabilities, circuit.get().num_qubits(), {"run", "probabilities"});
+        }
         options.observables = to_sum(terms);
         options.record_shots = record_shots;
         options.record_steps = record_steps;
@@ -108,9 +111,9 @@ void bind_simulate(nb::module_& m) {
         const nb::gil_scoped_release release;
         return new Result(simulate::simulate(*shared, options));
       },
-      "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a, "probabilities"_a,
-      "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a, "dry_run"_a,
-      "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
+      "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a,
+      "probabilities"_a.none(), "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a,
+      "dry_run"_a, "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
       nb::rv_policy::take_ownership);
   m.def(
       "_density",

@@ -13,6 +13,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/io/text_source.h"
+#include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -73,11 +75,6 @@ class PyState {
   std::uint32_t num_qubits() const { return num_qubits_; }
   void check_qubits(const std::vector<circuit::Qubit>& qubits) const {
     for (std::size_t k = 0; k < qubits.size(); ++k) {
-      if (qubits[k] >= num_qubits_) {
-        throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[k]) +
-                                          " does not exist: the circuit has qubits 0 to " +
-                                          std::to_string(num_qubits_ - 1));
-      }
       if (std::find(qubits.begin(), qubits.begin() + static_cast<std::ptrdiff_t>(k), qubits[k]) !=
           qubits.begin() + static_cast<std::ptrdiff_t>(k)) {
         throw Error(ExitCode::kUsage, "qubit " + std::to_string(qubits[k]) + " is asked for twice");
@@ -88,13 +85,13 @@ class PyState {
                                         " qubits are too many numbers: ask for at most 24 qubits");
     }
   }
-  void check_index(std::uint64_t index) const {
-    if (num_qubits_ < 64 && index >> num_qubits_) {
-      throw Error(ExitCode::kUsage, "amplitude " + std::to_string(index) +
-                                        " does not exist: a state of " +
-                                        std::to_string(num_qubits_) + " qubits has indices 0 to " +
-                                        std::to_string((std::uint64_t{1} << num_qubits_) - 1));
-    }
+  std::uint64_t index_of(nb::handle item) const {
+    std::uint64_t index = 0;
+    if (nb::try_cast(item, index) && (num_qubits_ >= 64 || index >> num_qubits_ == 0)) return index;
+    throw Error(ExitCode::kUsage, "amplitude " + std::string(nb::str(item).c_str()) +
+                                      " does not exist: a state of " +
+                                      io::counted(num_qubits_, "qubit") + " has indices 0 to " +
+                                      std::to_string((std::uint64_t{1} << num_qubits_) - 1));
   }
 
  private:
@@ -160,7 +157,7 @@ void bind_state(nb::module_& m) {
     self->restore(snapshot);
   });
   c.def("__repr__", [](const PyState& self) {
-    return "<tilewave.State: " + std::to_string(self.num_qubits()) + " qubits>";
+    return "<tilewave.State: " + io::counted(self.num_qubits(), "qubit") + ">";
   });
   c.def_prop_ro("num_qubits", &PyState::num_qubits);
   c.def(
@@ -174,10 +171,10 @@ void bind_state(nb::module_& m) {
       "P(qubit = 1) of every qubit.");
   c.def(
       "probabilities",
-      [](PyState& self, const std::optional<std::vector<circuit::Qubit>>& qubits) {
+      [](PyState& self, nb::handle qubits) {
         std::vector<circuit::Qubit> chosen;
-        if (qubits) {
-          chosen = *qubits;
+        if (!qubits.is_none()) {
+          chosen = qubits_of(qubits, self.num_qubits(), {"probabilities", "qubits"});
         } else {
           for (circuit::Qubit q = 0; q < self.num_qubits(); ++q) chosen.push_back(q);
         }
@@ -186,16 +183,22 @@ void bind_state(nb::module_& m) {
             self.ask([&](auto& s) { return s.qubits.joint_probabilities(*s.state, chosen); }));
       },
       "qubits"_a = nb::none(),
+      nb::sig("def probabilities(self, qubits: collections.abc.Sequence[int] | None = None) -> "
+              "NDArray[numpy.float64]"),
       "Probabilities of the 2^k outcomes of chosen qubits (all of them when none are given); bit j "
       "of an outcome is qubits[j].");
   c.def(
       "amplitudes",
-      [](PyState& self, const std::vector<std::uint64_t>& indices) {
-        for (const auto index : indices) self.check_index(index);
+      [](PyState& self, nb::iterable given) {
+        std::vector<std::uint64_t> indices;
+        for (const nb::handle item : given) indices.push_back(self.index_of(item));
         return own_vector<std::complex<double>>(
             self.ask([&](auto& s) { return s.qubits.amplitudes(*s.state, indices); }));
       },
-      "indices"_a, "Amplitudes of chosen basis states.");
+      "indices"_a,
+      nb::sig("def amplitudes(self, indices: collections.abc.Sequence[int]) -> "
+              "NDArray[numpy.complex128]"),
+      "Amplitudes of chosen basis states.");
   c.def(
       "_expectations",
       [](PyState& self, const Terms& terms) {

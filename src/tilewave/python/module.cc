@@ -47,6 +47,8 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
+    } catch (const tilewave::NoCudaError& e) {  // nothing is short: something else must be asked
+      PyErr_SetString(PyExc_ValueError, as_python(e.what()).c_str());
     } catch (const tilewave::Error& e) {
       PyErr_SetString(exception_of(e.code()), as_python(e.what()).c_str());
     }

@@ -116,6 +116,20 @@ void check_shots(const Program& program, const Options& options) {
   }
 }
 
+// The steps of a plan in order, as they are predicted.
+void add_steps(const statevec::Plan& plan, Result& result) {
+  const auto add = [&](const char* name, double predicted_s, double bytes) {
+    if (result.steps.size() < kMaxSteps) result.steps.push_back({name, predicted_s, 0, bytes});
+  };
+  std::size_t next = 0;
+  for (std::size_t p = 0; p <= plan.passes.size(); ++p) {
+    for (; next < plan.exchanges.size() && plan.exchanges[next].before_pass == p; ++next) {
+      add("exchange", plan.exchanges[next].predicted_s, plan.exchanges[next].bytes);
+    }
+    if (p < plan.passes.size()) add("pass", plan.passes[p].predicted_s, plan.passes[p].bytes);
+  }
+}
+
 // Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
 // every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
 void plan_only(const Program& given, const Options& options, const statevec::CostModel& cost,
@@ -156,6 +170,7 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       result.plan.passes += plan.passes.size();
       result.plan.gates += plan.num_circuit_gates;
       result.plan.predicted_s += plan.predicted_s;
+      if (options.record_steps) add_steps(plan, result);
       for (const auto& pass : plan.passes) {
         result.plan.bytes += pass.bytes;
         result.plan.flops += pass.flops;
@@ -196,6 +211,9 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
     }
     first = false;
   }
+  result.plan.predicted_for = program.has_channels ? "one shot without errors"
+                              : program.dynamic    ? "one shot"
+                                                   : "the run";
   if (program.dynamic && options.shots > 1) {
     result.plan.text += "one shot: at most " + in_time(result.plan.predicted_s) + "; " +
                         std::to_string(options.shots) + " shots: at most " +

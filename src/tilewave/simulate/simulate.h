@@ -55,7 +55,7 @@ struct Options {
   bool dry_run = false;       ///< stop after planning
   std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
   bool record_shots = false;  ///< fill Result::shot_bits
-  bool record_steps = false;  ///< fill Result::steps
+  bool record_steps = false;  ///< fill Result::steps; those of a dry run are predicted
   /// How much planning the run is worth.
   Effort effort = Effort::kAuto;
   std::shared_ptr<Session> session;  ///< null: that of the process
@@ -87,6 +87,8 @@ struct PlanSummary {
   std::uint64_t exchanges = 0;    ///< between ranks
   double exchange_bytes = 0;      ///< sent by all ranks together
   Effort effort = Effort::kOnce;  ///< the most that any plan of the run had
+  std::string predicted_for;      ///< of a dry run: what is predicted, "the run", "one shot", or
+                                  ///< "one shot without errors" of trajectories
   std::string text;               ///< the printed plans of what ran, when asked for
 };
 

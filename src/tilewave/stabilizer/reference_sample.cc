@@ -38,6 +38,7 @@ class Reference {
     for (std::size_t i = 0; i < prims.size(); ++i) {
       now_and_then.step();
       const Prim& p = prims[i];
+      if (all_read_ && uses_tableau(p)) continue;
       switch (p.kind) {
         case P::kClifford1:
           tableau_.apply(program_.cliffords[p.first], p.a);
@@ -106,8 +107,12 @@ class Reference {
         break;
       }
     }
-    const bool last = outermost && std::none_of(prims.begin() + static_cast<std::ptrdiff_t>(end),
-                                                prims.end(), uses_tableau);
+    // Gates behind the last measurement, such as those that undo the ones of an MPP, are left out.
+    const bool last =
+        outermost &&
+        std::none_of(prims.begin() + static_cast<std::ptrdiff_t>(end), prims.end(),
+                     [](const Prim& p) { return p.kind == P::kMeasure || p.kind == P::kRepeat; });
+    all_read_ = last;
     tableau_.collapse_z(qubits, last);
     for (std::size_t i = first; i < end; ++i) {
       const Prim& p = prims[i];
@@ -176,6 +181,7 @@ class Reference {
   std::vector<std::uint64_t> bits_;
   std::vector<Pauli> basis_;
   std::uint64_t count_ = 0;
+  bool all_read_ = false;  // nothing reads the tableau any more
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/stim_text.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
@@ -233,6 +234,40 @@ TEST(ReferenceSample, does_not_depend_on_how_many_are_measured_together) {
                 reference_sample(lower(io::parse_stim(alone))))
         << n;
   }
+}
+
+// What stands behind the last measurement, such as what undoes the gates of a product, is left out:
+// the records are those of the same circuit with more measurements behind.
+TEST(ReferenceSample, gates_behind_the_last_measurement_change_nothing) {
+  const std::string parts[] = {"H 0\nCX 0 1 1 2\nMPP X0*X1*X2 Z0*Z1 !Y0*Y1*Z3",
+                               "X 0\nMR 0\nCX rec[-1] 1\nMXX 1 2", "REPEAT 3 {\nMPP X0*Z1\nX 0\n}",
+                               "X 2\nMYY 1 2\nCZ rec[-1] 0\nMPP !X0*Z2*Y3"};
+  const std::string behind[] = {"", "H 0\nCX 0 1\nR 0 2", "CX rec[-1] 0\nRX 1\nMPAD 1 0",
+                                "X 3\nSPP X0*Y3\nHERALDED_ERASE(0) 1"};
+  const std::string more = "\nM 0 1 2 3\nREPEAT 2 {\nMX 0\n}";
+  for (const std::string& a : parts) {
+    for (const std::string& b : parts) {
+      for (const std::string& c : behind) {
+        const std::string text = a + "\n" + b + "\n" + c + "\n";
+        const StabProgram program = lower(io::parse_stim(text));
+        const auto short_one = reference_sample(program);
+        const auto long_one = reference_sample(lower(io::parse_stim(text + more)));
+        const std::uint64_t mask = (std::uint64_t{1} << program.counts.measurements) - 1;
+        EXPECT_EQ(short_one[0], long_one[0] & mask) << text;
+      }
+    }
+  }
+}
+
+// One product of many factors at the end: a tableau of its qubits would take 6 GB.
+TEST(ReferenceSample, one_wide_product_takes_little_memory) {
+  std::string text = "MPP ";
+  for (int q = 0; q < 80000; ++q) {
+    text += std::string(q ? "*" : "") + "XYZ"[q % 3] + std::to_string(q);
+  }
+  const std::uint64_t before = runtime::peak_resident_bytes();
+  EXPECT_EQ(reference_sample(lower(io::parse_stim(text + "\n")))[0], 0u);
+  EXPECT_LT(runtime::peak_resident_bytes() - before, std::uint64_t{256} << 20);
 }
 
 TEST(Lower, refuses_what_has_no_meaning) {

@@ -35,14 +35,15 @@ constexpr std::size_t kTables = (kBlock + kTableBits - 1) / kTableBits;
 constexpr std::size_t kPatterns = std::size_t{1} << kTableBits;
 constexpr std::size_t kChunkRows = 512;
 
-// The tableau by columns: chunk c of x and of z has kChunkRows rows of all columns.
+// The tableau by columns: chunk c of x and of z has kChunkRows rows of all columns, in memory of its
+// own, which is given back as soon as the chunk is read back into rows.
 struct Columns {
   std::size_t n;  // a multiple of 256
   std::size_t rows, chunks;
-  runtime::HostBuffer x, z;
+  std::vector<runtime::HostBuffer> x, z;
   std::vector<std::uint64_t> low, high;  // bit planes of the phases
-  Column* xc(std::size_t chunk) const { return x.as<Column>() + chunk * n; }
-  Column* zc(std::size_t chunk) const { return z.as<Column>() + chunk * n; }
+  Column* xc(std::size_t chunk) const { return x[chunk].as<Column>(); }
+  Column* zc(std::size_t chunk) const { return z[chunk].as<Column>(); }
 };
 
 bool get(const std::uint64_t* bits, std::size_t i) { return (bits[i / 64] >> (i % 64)) & 1; }
@@ -288,13 +289,15 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
   }
   Columns t{
       panels_ * 256, places.size(), (places.size() + kChunkRows - 1) / kChunkRows, {}, {}, {}, {}};
-  t.x = runtime::HostBuffer(t.chunks * t.n * 64);
-  t.z = runtime::HostBuffer(t.chunks * t.n * 64);
+  for (std::size_t chunk = 0; chunk < t.chunks; ++chunk) {
+    t.x.emplace_back(t.n * 64);
+    t.z.emplace_back(t.n * 64);
+  }
   t.low.resize(t.chunks * 8);
   t.high.resize(t.chunks * 8);
   // Squares of 512 rows and 256 columns go through a buffer.
   std::vector<std::uint64_t> square(kChunkRows * 4);
-  const auto squares = [&](auto&& f) {
+  const auto squares = [&](bool is_done, auto&& f) {
     for (std::size_t chunk = 0; chunk < t.chunks; ++chunk) {
       const std::size_t rows = std::min(kChunkRows, t.rows - chunk * kChunkRows);
       for (std::size_t p = 0; p < panels_; ++p) {
@@ -304,6 +307,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
           });
         }
       }
+      if (is_done) t.x[chunk] = {}, t.z[chunk] = {};
     }
   };
   if (fresh_) {
@@ -314,7 +318,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
       t.low[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] & 1) << (r % 64);
       t.high[r / 64] |= static_cast<std::uint64_t>(phase_[places[r]] >> 1) << (r % 64);
     }
-    squares([&](Column* to, std::size_t rows, auto&& row) {
+    squares(false, [&](Column* to, std::size_t rows, auto&& row) {
       for (std::size_t r = 0; r < rows; ++r) std::memcpy(square.data() + 4 * r, row(r), 32);
       std::memset(square.data() + 4 * rows, 0, (kChunkRows - rows) * 32);
       transpose_rows(square.data(), kChunkRows, 4, 256, reinterpret_cast<std::uint8_t*>(to), 64);
@@ -337,7 +341,7 @@ void Tableau::collapse_z(std::span<const std::uint32_t> qubits, bool last) {
   }
   if (std::exchange(fresh_, false)) make_rows();
   if (last) return;
-  squares([&](const Column* from, std::size_t rows, auto&& row) {
+  squares(true, [&](const Column* from, std::size_t rows, auto&& row) {
     transpose_rows(reinterpret_cast<const std::uint64_t*>(from), 256, 8, kChunkRows,
                    reinterpret_cast<std::uint8_t*>(square.data()), 32);
     for (std::size_t r = 0; r < rows; ++r) std::memcpy(row(r), square.data() + 4 * r, 32);

@@ -5,11 +5,7 @@
 namespace tilewave::field {
 namespace {
 
-[[noreturn]] void absent() {
-  throw Error(ExitCode::kResources,
-              "no CUDA device can be used: this build has no CUDA back end: use --device cpu, or "
-              "build the cuda preset");
-}
+[[noreturn]] void absent() { throw NoCudaError(); }
 
 }  // namespace
 

@@ -5,10 +5,7 @@
 namespace tilewave::runtime::cuda {
 namespace {
 
-[[noreturn]] void refuse() {
-  throw Error(ExitCode::kResources,
-              "no CUDA device can be used: this build has no CUDA back end: build the cuda preset");
-}
+[[noreturn]] void refuse() { throw NoCudaError(); }
 
 }  // namespace
 

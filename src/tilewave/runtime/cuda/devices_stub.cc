@@ -14,8 +14,6 @@ std::vector<CudaDevice> cuda_devices(std::string* problem) {
 
 std::vector<std::vector<double>> measure_links() { return {}; }
 
-double measure_device_bandwidth(int, std::size_t) {
-  throw Error(ExitCode::kResources, "this build has no CUDA back end: build the cuda preset");
-}
+double measure_device_bandwidth(int, std::size_t) { throw NoCudaError(); }
 
 }  // namespace tilewave::runtime

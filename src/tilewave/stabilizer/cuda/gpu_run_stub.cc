@@ -4,10 +4,7 @@
 
 namespace tilewave::stabilizer {
 namespace {
-[[noreturn]] void refuse() {
-  throw Error(ExitCode::kResources,
-              "this build has no CUDA back end: use --device cpu, or configure with --preset cuda");
-}
+[[noreturn]] void refuse() { throw NoCudaError(); }
 }  // namespace
 
 std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram&, const std::vector<std::uint64_t>&, int) {

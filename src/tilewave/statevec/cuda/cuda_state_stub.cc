@@ -6,14 +6,10 @@
 
 namespace tilewave::statevec {
 
-std::unique_ptr<State> make_cuda_state(int, Precision, int, double) {
-  throw Error(ExitCode::kResources,
-              "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
-}
+std::unique_ptr<State> make_cuda_state(int, Precision, int, double) { throw NoCudaError(); }
 
 CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, CostSource*) {
-  throw Error(ExitCode::kResources,
-              "this build has no CUDA back end: use --device cpu, or build with --preset cuda");
+  throw NoCudaError();
 }
 
 std::string compiled_passes() { return "none: this build has no CUDA back end"; }
