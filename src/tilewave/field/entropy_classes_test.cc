@@ -255,7 +255,10 @@ TEST(EntropyClasses, AnInterruptLeavesThroughTheCall) {
   struct Stop {};
   const std::vector<std::uint8_t> codes(600 * 600, 3);
   set_interrupt_poll(+[] { throw Stop(); });
-  EXPECT_THROW(run(codes, 600, {}), Stop);
+  const auto run_many_times = [&] {  // the calling thread asks, where it gets a tile to work on
+    for (int k = 0; k < 1000; ++k) run(codes, 600, {});
+  };
+  EXPECT_THROW(run_many_times(), Stop);
   set_interrupt_poll(nullptr);
   for (const float h : run(codes, 600, {})) ASSERT_EQ(h, 0.0f);
 }
