@@ -134,6 +134,16 @@ PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::
 
 PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                       const statevec::PlanOptions& options) {
+  return find_or_make(circuit, ops, options, true);
+}
+
+PlanPtr Session::look_at_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+                              const statevec::PlanOptions& options) {
+  return find_or_make(circuit, ops, options, false);
+}
+
+PlanPtr Session::find_or_make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+                              const statevec::PlanOptions& options, bool runs) {
   // keys and plans hold the matrices
   if (2 * matrix_bytes(ops) > most_bytes(static_cast<int>(circuit.num_qubits()), options.precision))
     return make(circuit, ops, options);
@@ -147,8 +157,10 @@ PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::
     if (found != by_key_.end()) {
       plans_.splice(plans_.begin(), plans_, found->second);
       Entry& entry = *found->second;
-      if (entry.is_final) return entry.plan;
-      entry.is_final = true;  // the search below is the last one
+      const bool searches = runs && entry.was_run && !entry.is_final;
+      entry.was_run |= runs;
+      if (!searches) return entry.plan;
+      entry.is_final = true;
     } else {
       key.shrink_to_fit();
     }
@@ -160,15 +172,15 @@ PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::
     plan_bytes_ += bytes_of(made->plan) - bytes_of(found->second->plan->plan);
     found->second->plan = made;
   } else {
-    keep(std::move(key), made, !can_be_better(made->plan, options));
+    keep(std::move(key), made, runs, !can_be_better(made->plan, options));
   }
   return made;
 }
 
-void Session::keep(std::string key, PlanPtr plan, bool is_final) {
+void Session::keep(std::string key, PlanPtr plan, bool was_run, bool is_final) {
   const std::size_t bytes = bytes_of(plan->plan) + key.size() + sizeof(Entry);
   if (bytes > most_bytes(plan->plan.num_qubits, plan->plan.precision)) return;
-  plans_.push_front({std::move(key), std::move(plan), is_final});
+  plans_.push_front({std::move(key), std::move(plan), was_run, is_final});
   by_key_.emplace(plans_.front().key, plans_.begin());
   plan_bytes_ += bytes;
   while (plan_bytes_ > kMostPlanBytes) {

@@ -45,10 +45,13 @@ class Session {
   static const std::shared_ptr<Session>& of_process();
 
   /// The plan of these operations for a state as `options` describe it (but for its memory, which
-  /// is this session's). With Effort::kAuto, a plan that is asked for again is searched for once,
-  /// and stays.
+  /// is this session's). With Effort::kAuto, a plan that is run again is searched for once, and
+  /// stays.
   PlanPtr plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                const statevec::PlanOptions& options);
+  /// The plan that plan() would give now, to be printed: it does not count as a run.
+  PlanPtr look_at_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+                       const statevec::PlanOptions& options);
 
   /// As make_state(); a state that was given back serves again, so that its memory need not be
   /// touched anew.
@@ -71,13 +74,16 @@ class Session {
   struct Entry {
     std::string key;
     PlanPtr plan;
-    bool is_final = false;
+    bool was_run = false;   // a second run searches,
+    bool is_final = false;  // once
   };
   using Place = std::list<Entry>::iterator;
 
   PlanPtr make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                statevec::PlanOptions options);
-  void keep(std::string key, PlanPtr plan, bool is_final);
+  PlanPtr find_or_make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
+                       const statevec::PlanOptions& options, bool runs);
+  void keep(std::string key, PlanPtr plan, bool was_run, bool is_final);
 
   mutable std::mutex mutex_;
   std::list<Entry> plans_;  // those used last first

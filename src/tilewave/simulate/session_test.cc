@@ -164,6 +164,16 @@ TEST(Session, what_is_printed_is_what_runs) {
       c.add_controlled_gate(circuit::GateId::kX, std::vector{q}, 1, std::vector{q + 1});
   }
   const bool has_gpu = !runtime::cuda_devices().empty();
+  {  // a plan that was looked at is the one that the first run has
+    Options options;
+    options.device = DeviceSet::cpu();
+    options.probabilities = options.explain = options.dry_run = true;
+    options.session = std::make_shared<Session>();
+    const std::string looked = simulate(c, options).plan.text;
+    EXPECT_EQ(simulate(c, options).plan.text, looked);
+    options.dry_run = false;
+    EXPECT_EQ(simulate(c, options).plan.text, looked);
+  }
   for (const int ranks : {0, 1, 2, 4}) {  // 0: on a GPU
     if (ranks == 0 && !has_gpu) continue;
     for (const Effort effort : {Effort::kOnce, Effort::kRepeated, Effort::kAuto}) {
