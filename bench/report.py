@@ -67,7 +67,7 @@ def peers_table(report, short=False):
     peers = [p for p in PEERS if any(p in r["times"] for r in rows)]
     versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
     if short:
-        head = (f"{machine_line(report)} Medians of repeated runs from an arbitrary state; for the peers how many times slower "
+        head = (f"{machine_line(report)} Medians of repeated runs of the gates alone, without questions, from an arbitrary state; for the peers how many times slower "
                 f"than Tilewave they are in the same precision ({versions}). First run: that of a process, how many times longer.")
         cells = [[r["circuit"], str(r["times"]["tilewave_double"]["passes"]), f"{ms(r['times']['tilewave_single'])} ms",
                   f"{ms(r['times']['tilewave_double'])} ms", f"{first_over_later(r['circuit'], 'double'):.1f}x",

@@ -164,7 +164,8 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
       plan_options.from_zeros = first;
       plan_options.cost = cost;
       plan_options.effort = options.effort;
-      statevec::Plan plan = session_of(options).look_at_plan(*program.circuit, gates, plan_options)->plan;
+      statevec::Plan plan =
+          session_of(options).look_at_plan(*program.circuit, gates, plan_options)->plan;
       std::vector<double> sent;
       if (topology) sent = price_exchanges(plan, *topology);
       result.plan.passes += plan.passes.size();
