@@ -320,6 +320,48 @@ void CpuState<T>::for_each_block(
   }
 }
 
+namespace {
+
+// x <- c x + a y, n numbers that are pairs of real and imaginary parts.
+template <class T>
+inline __attribute__((always_inline)) void add_pairs(T* x, const T* y, std::uint64_t n, cplx c,
+                                                     cplx a) {
+  const double cr = c.real(), ci = c.imag(), ar = a.real(), ai = a.imag();
+  for (std::uint64_t k = 0; k < n; k += 2) {
+    const double xr = x[k], xi = x[k + 1], yr = y[k], yi = y[k + 1];
+    x[k] = static_cast<T>(cr * xr - ci * xi + (ar * yr - ai * yi));
+    x[k + 1] = static_cast<T>(cr * xi + ci * xr + (ar * yi + ai * yr));
+  }
+}
+TW_MULTIVERSION void scale_and_add(float* x, const float* y, std::uint64_t n, cplx c, cplx a) {
+  add_pairs(x, y, n, c, a);
+}
+TW_MULTIVERSION void scale_and_add(double* x, const double* y, std::uint64_t n, cplx c, cplx a) {
+  add_pairs(x, y, n, c, a);
+}
+
+}  // namespace
+
+// Two states in the order of basis states lie in memory in the same order.
+template <class T>
+void CpuState<T>::add_scaled(const State& other, cplx a, cplx c) {
+  restore_layout();
+  const auto* same = dynamic_cast<const CpuState<T>*>(&other);
+  if (!same || !same->layout_.is_identity(num_qubits_) || same->layout_.flips ||
+      same->known_zero_) {
+    State::add_scaled(other, a, c);
+    return;
+  }
+  forget_answers();
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 12;
+  T* const x = reinterpret_cast<T*>(amps());
+  const T* const y = reinterpret_cast<const T*>(same->amps());
+  const std::uint64_t piece = std::min(kPiece, num_amplitudes());
+#pragma omp parallel for num_threads(team()) schedule(static)
+  for (std::uint64_t at = 0; at < num_amplitudes(); at += piece)
+    scale_and_add(x + 2 * at, y + 2 * at, 2 * piece, c, a);
+}
+
 template <class T>
 void CpuState<T>::update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) {
   restore_layout();

@@ -48,6 +48,7 @@ class CpuState final : public State {
   std::unique_ptr<State> clone() const override;
   void copy_from(const State& other) override;
   void for_each_block(const std::function<void(std::uint64_t, std::span<const cplx>)>& f) override;
+  void add_scaled(const State& other, cplx a, cplx c) override;
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   runtime::HostBuffer take_amplitudes() override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
