@@ -1,8 +1,12 @@
-# Writes FILES (separated by |, relative to ROOT) as a C++ array of {name, text} to OUT.
+# Writes FILES (separated by |, below src/ or include/ of ROOT) as a C++ array of {name, text} to OUT.
 string(REPLACE "|" ";" FILES "${FILES}")
 set(text "")
 foreach(file ${FILES})
-  file(READ "${ROOT}/${file}" content)
+  foreach(top src include)
+    if(EXISTS "${ROOT}/${top}/${file}")
+      file(READ "${ROOT}/${top}/${file}" content)
+    endif()
+  endforeach()
   string(APPEND text "{\"${file}\", R\"embedded(${content})embedded\"},\n")
 endforeach()
 file(WRITE "${OUT}" "${text}")
