@@ -106,8 +106,6 @@ with tempfile.TemporaryDirectory() as folder:
         sealed = Path(folder) / "sealed"
         sealed.mkdir(mode=0o500)
         fails(RESOURCES, "sealed", "run", BELL, "--state", sealed / "x.npy")
-if Path("/dev/full").exists():
-    fails(RESOURCES, "/dev/full", "run", BELL, "--state", "/dev/full")
 
 # circuits
 source("empty", "")

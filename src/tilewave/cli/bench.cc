@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
@@ -79,7 +80,7 @@ void write_circuits(const std::vector<Subject>& subjects, const std::string& fol
     const std::string path = folder + "/" + s.name + ".qasm";
     need_no_input(subjects, {"--write", path});
     need_writable({"--write", path});
-    write_file(path, io::to_qasm2(s.circuit));
+    write_whole_file(path, io::to_qasm2(s.circuit));
     std::printf("%s\n", path.c_str());
   }
 }
@@ -249,7 +250,7 @@ void bench(const BenchFlags& flags) {
   if (flags.json == "-") {
     std::printf("%s\n", out.dump(1, ' ').c_str());
   } else if (!flags.json.empty()) {
-    write_file(flags.json, out.dump(1, ' ') + '\n');
+    write_whole_file(flags.json, out.dump(1, ' ') + '\n');
   }
 }
 

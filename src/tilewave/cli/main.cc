@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/older_flags.h"
@@ -50,6 +51,7 @@ void on_interrupt(int signal) {
   if (!is_silent) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   }
+  tilewave::remove_unfinished_files();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -127,6 +129,7 @@ int main(int argc, char** argv) {
   keep_standard_streams();
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write fails with a message and cleans up
   is_silent = tilewave::runtime::launch().rank > 0;
   if (is_silent && !std::freopen("/dev/null", "w", stdout)) return 1;
   try {

@@ -64,18 +64,6 @@ void need_writable(const OutputFile& output) {
   if (access(folder.c_str(), W_OK | X_OK) != 0) fail(output, std::strerror(errno));
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (written) written = std::fflush(file) == 0;
-  const int error = errno;
-  const bool closed = file && std::fclose(file) == 0;
-  if (written && closed) return;
-  throw Error(ExitCode::kResources,
-              path + ": cannot write the file: " + why_not_written(written ? errno : error));
-}
-
 std::string why_not_written(int error) {
   return error == EBADF ? "it is closed" : std::strerror(error);
 }

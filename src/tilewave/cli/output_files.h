@@ -23,9 +23,6 @@ void need_distinct_files(const std::vector<std::string>& inputs,
 /// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
 void need_writable(const OutputFile& output);
 
-/// Writes a whole file. Throws Error(kResources) with the system's reason.
-void write_file(const std::string& path, const std::string& text);
-
 /// Why the system did not write to a file or stream: the text of errno; for a stream that was closed
 /// before the program began, that.
 std::string why_not_written(int error);

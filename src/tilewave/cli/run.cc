@@ -181,10 +181,23 @@ void run(RunFlags& flags) {
       flags.report.limit_bytes_per_s = runtime::measure_scale_bandwidth(
           std::size_t{1} << 27, runtime::resolve_num_threads(options.num_threads));
     }
-    write_run_page(result, options, flags.report);
-    if (!flags.report.explain) result.plan.text.clear();
   }
+  // The answer first: a file that cannot be written takes none of it.
+  const std::string plan = result.plan.text;
+  if (wants_page && !flags.report.explain) result.plan.text.clear();
   (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
+  std::fflush(stdout);
+  result.plan.text = plan;
+  std::string problem = result.state_error;
+  if (wants_page) {
+    try {
+      write_run_page(result, options, flags.report);
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kResources) throw;
+      problem += (problem.empty() ? "" : "; ") + std::string(e.what());
+    }
+  }
+  if (!problem.empty()) throw Error(ExitCode::kResources, problem);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tilewave/cli/output_files.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/io/pauli_text.h"
 #include "tilewave/simulate/report_page.h"
@@ -139,8 +140,9 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
   for (const circuit::WidePauliTerm& term : asked.observables) {
     json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
   }
-  write_file(report.page_path, simulate::report_page(json.dump(
-                                   -1, ' ', false, ordered_json::error_handler_t::replace)));
+  const std::string page =
+      simulate::report_page(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  write_whole_file(report.page_path, page);
 }
 
 }  // namespace tilewave::cli

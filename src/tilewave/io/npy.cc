@@ -78,65 +78,19 @@ std::uint64_t NpyHeader::num_elements() const {
 
 // ---- writing ----
 NpyWriter::NpyWriter(const std::string& path, NpyHeader header)
-    : path_(path), remaining_(header.num_bytes()), total_(header.num_bytes()) {
-  struct stat info {};
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
-  if (special && S_ISDIR(info.st_mode)) fail("cannot write", EISDIR);
-  written_path_ = special ? path : path + ".part";
-  fd_ = ::open(written_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) fail("cannot create the file", errno);
-  const std::string text = preamble(header);
-  try {
-    write_all(reinterpret_cast<const std::byte*>(text.data()), text.size());
-  } catch (...) {
-    ::close(fd_);
-    if (written_path_ != path_) ::unlink(written_path_.c_str());
-    throw;
-  }
-}
-
-NpyWriter::~NpyWriter() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  if (written_path_ != path_) ::unlink(written_path_.c_str());
-}
-
-void NpyWriter::fail(const char* what, int error) {
-  std::string size;
-  if (error == ENOSPC || error == EDQUOT) {
-    size = concat({" (the array needs ", std::to_string(total_), " bytes): free space or name a ",
-                   "file on another disk"});
-  }
-  throw Error(ExitCode::kResources, concat({path_, ": ", what, ": ", std::strerror(error), size}));
-}
-
-void NpyWriter::write_all(const std::byte* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t done = ::write(fd_, data, std::min(size, kChunkBytes));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail("cannot write the array", errno);
-    data += done;
-    size -= static_cast<std::size_t>(done);
-  }
+    : remaining_(header.num_bytes()), file_(path, header.num_bytes()) {
+  file_.write(preamble(header));
 }
 
 void NpyWriter::write(std::span<const std::byte> bytes) {
-  TW_CHECK(fd_ >= 0 && bytes.size() <= remaining_, path_ + ": more elements than the shape holds");
-  write_all(bytes.data(), bytes.size());
+  TW_CHECK(bytes.size() <= remaining_, file_.path() + ": more elements than the shape holds");
+  file_.write(bytes.data(), bytes.size());
   remaining_ -= bytes.size();
 }
 
 void NpyWriter::close() {
-  TW_CHECK(fd_ >= 0 && remaining_ == 0, path_ + ": fewer elements than the shape holds");
-  const bool in_place = written_path_ != path_;
-  if (in_place && ::fsync(fd_) != 0) fail("cannot write the array", errno);
-  const int fd = fd_;
-  fd_ = -1;
-  const bool closed = ::close(fd) == 0;
-  if (closed && (!in_place || std::rename(written_path_.c_str(), path_.c_str()) == 0)) return;
-  const int error = errno;
-  if (in_place) ::unlink(written_path_.c_str());
-  fail("cannot put the file in place", error);
+  TW_CHECK(remaining_ == 0, file_.path() + ": fewer elements than the shape holds");
+  file_.commit(WholeFile::Sync::kYes);
 }
 
 void write_npy(const std::string& path, const NpyHeader& header, std::span<const std::byte> bytes) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/whole_file.h"
+
 namespace tilewave::io {
 
 enum class NpyType : std::uint8_t {
@@ -38,16 +40,13 @@ struct NpyHeader {
   std::uint64_t num_bytes() const { return num_elements() * npy_element_bytes(type); }
 };
 
-/// Writes one array. The bytes go to `path` + ".part", which close() renames to `path`; an array
-/// that is not closed leaves nothing behind. A path that is no regular file (a pipe, a device) is
-/// written directly.
+/// Writes one array through a WholeFile: an array that is not closed leaves nothing behind.
 class NpyWriter {
  public:
   /// Throws Error(kResources) where the file cannot be created.
   NpyWriter(const std::string& path, NpyHeader header);
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
-  ~NpyWriter();
 
   /// Appends elements as raw bytes. Throws Error(kResources) for a full disk, Error(kInternal) for
   /// more bytes than the shape holds.
@@ -62,12 +61,8 @@ class NpyWriter {
   void close();
 
  private:
-  void write_all(const std::byte* data, std::size_t size);
-  [[noreturn]] void fail(const char* what, int error);
-
-  std::string path_, written_path_;
-  std::uint64_t remaining_, total_;
-  int fd_ = -1;
+  std::uint64_t remaining_;
+  WholeFile file_;
 };
 
 /// Reads one array, whole or piece by piece.

@@ -1,4 +1,4 @@
-// Formats by name, and files that appear only when whole.
+// Formats by name.
 #include "tilewave/io/raster_file.h"
 
 #include <sys/stat.h>
@@ -27,41 +27,6 @@ std::int64_t bytes_left(std::FILE* file) {
   struct stat about {};
   if (::fstat(::fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) return -1;
   return std::max<std::int64_t>(about.st_size - ::ftello(file), 0);
-}
-
-PartFile::PartFile(const std::string& path) : path_(path), part_(path + ".part") {}
-
-PartFile::~PartFile() {
-  file_.reset();
-  if (!done_) std::remove(part_.c_str());
-}
-
-void PartFile::fail(const std::string& why) const {
-  throw Error(ExitCode::kResources, path_ + ": cannot write: " + why);
-}
-
-void PartFile::fail(int error, const std::string& why) const {
-  fail(error ? std::strerror(error) : why);
-}
-
-void PartFile::open() {
-  file_.reset(std::fopen(part_.c_str(), "wb"));
-  if (!file_) fail(std::strerror(errno));
-}
-
-void PartFile::write(const void* data, std::size_t num_bytes) {
-  if (std::fwrite(data, 1, num_bytes, file_.get()) != num_bytes) fail(std::strerror(errno));
-}
-
-void PartFile::commit() {
-  if (file_) {
-    const bool flushed = std::fflush(file_.get()) == 0;
-    const int error = errno;
-    file_.reset();
-    if (!flushed) fail(std::strerror(error));
-  }
-  if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
-  done_ = true;
 }
 
 }  // namespace detail

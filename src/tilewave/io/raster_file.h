@@ -1,5 +1,4 @@
-// What the raster formats share: errors that name the file, and an output file that appears only
-// when whole.
+// What the raster formats share: errors that name the file, and masks.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "tilewave/base/whole_file.h"
 #include "tilewave/io/raster.h"
 
 namespace tilewave::io::detail {
@@ -23,29 +23,6 @@ FileHandle open_for_reading(const std::string& path);
 
 /// Bytes from here to the end; -1 where it is no regular file.
 std::int64_t bytes_left(std::FILE* file);
-
-/// Writes to `path`.part and renames it on commit(); removes it otherwise.
-class PartFile {
- public:
-  explicit PartFile(const std::string& path);
-  ~PartFile();
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-  const std::string& path() const { return path_; }
-  const std::string& part_path() const { return part_; }
-  std::FILE* file() const { return file_.get(); }
-  void open();  ///< for formats that write through stdio
-  void write(const void* data, std::size_t num_bytes);
-  void commit();
-  [[noreturn]] void fail(const std::string& why) const;
-  /// The same for what a library reports: with the system's reason where it left one in `error`.
-  [[noreturn]] void fail(int error, const std::string& why) const;
-
- private:
-  std::string path_, part_;
-  FileHandle file_;
-  bool done_ = false;
-};
 
 /// valid[i] = 0 where sample i of a mask is 0.
 void hide_zeros(const std::byte* samples, std::size_t sample_bytes, std::size_t n,

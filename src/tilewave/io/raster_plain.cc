@@ -135,8 +135,7 @@ class PlainWriter final : public RasterWriter {
   PlainWriter(const std::string& path, const RasterInfo& info, const std::string& header,
               bool big_endian)
       : file_(path), row_bytes_(info.row_bytes()), big_endian_(big_endian) {
-    file_.open();
-    file_.write(header.data(), header.size());
+    file_.write(header);
   }
   void write_rows(const void* from, std::int64_t rows) override {
     if (!big_endian_) return file_.write(from, static_cast<std::size_t>(rows * row_bytes_));
@@ -148,7 +147,7 @@ class PlainWriter final : public RasterWriter {
   void close() override { file_.commit(); }
 
  private:
-  PartFile file_;
+  WholeFile file_;
   std::int64_t row_bytes_;
   bool big_endian_;
   std::vector<std::uint16_t> swapped_;

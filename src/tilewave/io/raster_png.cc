@@ -178,10 +178,8 @@ class PngWriter final : public RasterWriter {
       : file_(path), row_bytes_(info.row_bytes()) {
     if (info.width > 0x7fffffff || info.height > 0x7fffffff)
       file_.fail("PNG holds at most 2^31 - 1 rows and columns");
-    file_.open();
     png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
     png_info_ = png_create_info_struct(png_);
-    errno = 0;
     if (!start(info)) fail();
   }
   ~PngWriter() override { png_destroy_write_struct(&png_, &png_info_); }
@@ -199,7 +197,7 @@ class PngWriter final : public RasterWriter {
  private:
   bool start(const RasterInfo& info) {
     if (setjmp(png_jmpbuf(png_))) return false;
-    png_init_io(png_, file_.file());
+    png_set_write_fn(png_, this, write_bytes, nullptr);
     png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);
     png_set_compression_level(png_, 3);
     png_set_IHDR(png_, png_info_, static_cast<png_uint_32>(info.width),
@@ -220,9 +218,18 @@ class PngWriter final : public RasterWriter {
     png_write_end(png_, nullptr);
     return true;
   }
-  [[noreturn]] void fail() const { file_.fail(report_.error, report_.message); }
+  static void write_bytes(png_structp png, png_bytep bytes, png_size_t count) {
+    auto* self = static_cast<PngWriter*>(png_get_io_ptr(png));
+    self->error_ = self->file_.try_write(bytes, count);
+    if (self->error_ != 0) png_error(png, "the disk failed");
+  }
+  [[noreturn]] void fail() const {
+    if (error_ != 0) file_.fail(error_);
+    file_.fail(report_.message);
+  }
 
-  PartFile file_;
+  WholeFile file_;
+  int error_ = 0;  // of the system
   std::int64_t row_bytes_;
   Report report_;
   png_structp png_ = nullptr;

@@ -80,15 +80,15 @@ std::unique_ptr<RasterReader> StudyReader::next() {
 }
 
 struct StudyWriter::File {
-  explicit File(const std::string& path) : part(path) {}
-  detail::PartFile part;
+  explicit File(const std::string& path) : whole(path) {}
+  WholeFile whole;
 };
 
 namespace {
 class RecordWriter final : public RasterWriter {
  public:
-  RecordWriter(detail::PartFile* part, std::shared_ptr<void> keep, std::int64_t width)
-      : part_(part), keep_(std::move(keep)), width_(width) {}
+  RecordWriter(WholeFile* whole, std::shared_ptr<void> keep, std::int64_t width)
+      : whole_(whole), keep_(std::move(keep)), width_(width) {}
   void write_rows(const void* from, std::int64_t rows) override {
     const auto* values = static_cast<const float*>(from);
     text_.resize(static_cast<std::size_t>(width_) * 48);
@@ -98,30 +98,27 @@ class RecordWriter final : public RasterWriter {
         used += static_cast<std::size_t>(std::snprintf(
             text_.data() + used, 48, "%.5f,", static_cast<double>(values[y * width_ + x])));
       }
-      part_->write(text_.data(), used);
+      whole_->write(text_.data(), used);
     }
   }
-  void close() override { part_->write("\n", 1); }
+  void close() override { whole_->write("\n"); }
 
  private:
-  detail::PartFile* part_;
+  WholeFile* whole_;
   std::shared_ptr<void> keep_;
   std::int64_t width_;
   std::vector<char> text_;
 };
 }  // namespace
 
-StudyWriter::StudyWriter(const std::string& path) : file_(std::make_shared<File>(path)) {
-  file_->part.open();
-}
+StudyWriter::StudyWriter(const std::string& path) : file_(std::make_shared<File>(path)) {}
 StudyWriter::~StudyWriter() = default;
 
 std::unique_ptr<RasterWriter> StudyWriter::begin(std::int64_t width, std::int64_t height) {
-  const std::string start = std::to_string(width) + "," + std::to_string(height) + ",";
-  file_->part.write(start.data(), start.size());
-  return std::make_unique<RecordWriter>(&file_->part, file_, width);
+  file_->whole.write(std::to_string(width) + "," + std::to_string(height) + ",");
+  return std::make_unique<RecordWriter>(&file_->whole, file_, width);
 }
 
-void StudyWriter::close() { file_->part.commit(); }
+void StudyWriter::close() { file_->whole.commit(); }
 
 }  // namespace tilewave::io

@@ -23,8 +23,10 @@ struct CloseTiff {
 };
 using TiffHandle = std::unique_ptr<tiff, CloseTiff>;
 
-/// Null where the library cannot open it; `report` outlives the handle.
-TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report);
+/// Null where the library cannot open it; `report` outlives the handle. With a descriptor, of which
+/// the handle takes a copy, `path` is a name for messages.
+TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report,
+                            int descriptor = -1);
 
 /// Georeference, metadata and declared no-data.
 void read_place_tags(tiff* handle, RasterInfo& info);

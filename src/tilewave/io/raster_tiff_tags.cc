@@ -2,7 +2,9 @@
 // are, so a map stays in its place without a geographic library.
 #include "tilewave/io/raster_tiff.h"
 
+#include <fcntl.h>
 #include <tiffio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -110,12 +112,17 @@ std::string without_values(const std::string& xml) {
 
 void CloseTiff::operator()(TIFF* handle) const { TIFFClose(handle); }
 
-TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report) {
+TiffHandle open_tiff_handle(const std::string& path, const char* mode, TiffReport* report,
+                            int descriptor) {
   register_geo_fields();
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   TIFFOpenOptionsSetErrorHandlerExtR(options, keep_message, report);
   TIFFOpenOptionsSetWarningHandlerExtR(options, drop_message, nullptr);
-  TiffHandle tiff(TIFFOpenExt(path.c_str(), mode, options));
+  const int copy = descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  TiffHandle tiff;
+  if (descriptor < 0) tiff.reset(TIFFOpenExt(path.c_str(), mode, options));
+  if (copy >= 0) tiff.reset(TIFFFdOpenExt(copy, path.c_str(), mode, options));
+  if (copy >= 0 && !tiff) ::close(copy);
   TIFFOpenOptionsFree(options);
   return tiff;
 }

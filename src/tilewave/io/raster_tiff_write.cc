@@ -18,7 +18,7 @@ class TiffWriter final : public RasterWriter {
       file_.fail("TIFF holds at most 2^31 - 1 rows and columns");
     const bool big = info.row_bytes() * info.height > 3'900'000'000;
     errno = 0;
-    tiff_ = open_tiff_handle(file_.part_path(), big ? "w8" : "w", &report_);
+    tiff_ = open_tiff_handle(path, big ? "w8" : "w", &report_, file_.descriptor());
     if (!tiff_) fail();
     TIFF* t = tiff_.get();
     const bool is_float = info.type == SampleType::kFloat16 || info.type == SampleType::kFloat32 ||
@@ -63,12 +63,13 @@ class TiffWriter final : public RasterWriter {
   }
 
  private:
+  // libtiff says at which row, the system why.
   [[noreturn]] void fail() const {
-    file_.fail(report_.error,
-               report_.message.empty() ? "the TIFF library gave up" : report_.message);
+    if (report_.error != 0) file_.fail(report_.error);
+    file_.fail(report_.message.empty() ? "the TIFF library gave up" : report_.message);
   }
 
-  PartFile file_;
+  WholeFile file_;
   RasterInfo info_;
   TiffReport report_;
   TiffHandle tiff_;

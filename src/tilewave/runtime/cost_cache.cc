@@ -9,6 +9,9 @@
 #include <mutex>
 #include <sstream>
 
+#include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
+
 namespace tilewave::runtime {
 
 namespace fs = std::filesystem;
@@ -70,7 +73,12 @@ std::vector<double> cached_costs(const std::string& key, std::size_t count,
     if (!path.empty()) {
       std::error_code ignored;
       fs::create_directories(path.parent_path(), ignored);
-      std::ofstream(path, std::ios::app) << print_costs(key, *costs);
+      std::ostringstream others;  // as they are now: measuring took a while
+      if (std::ifstream in(path); in) others << in.rdbuf();
+      try {
+        write_whole_file(path.string(), others.str() + print_costs(key, *costs));
+      } catch (const Error&) {  // measured again next time
+      }
     }
   }
   return known[key] = *costs;

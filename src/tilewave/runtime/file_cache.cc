@@ -1,12 +1,13 @@
 #include "tilewave/runtime/file_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
 #include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
 
 namespace tilewave::runtime {
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kMagic[] = "tilewave kept bytes 1";
-constexpr char kExtension[] = ".kept";
+constexpr char kExtension[] = ".kept", kPart[] = ".part";
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 /// Written by a process that ended before they were whole.
@@ -30,7 +31,7 @@ void make_room(const fs::path& folder, std::size_t most_files) {
     const fs::file_time_type written = fs::last_write_time(path, ignored);
     if (path.extension() == kExtension) {
       files.emplace_back(written, path);
-    } else if (path.stem().extension() == kExtension && now - written > kOldPart) {
+    } else if (path.extension() == kPart && now - written > kOldPart) {
       fs::remove(path, ignored);
     }
   }
@@ -77,17 +78,13 @@ void FileCache::keep(const std::string& identity, const std::string& bytes) cons
   fs::create_directories(folder_, ignored);
   make_room(folder_, most_files_);
   const fs::path to = file_of(identity);
-  fs::path part = to;
-  part += "." + std::to_string(getpid());
-  std::ofstream out(part, std::ios::binary);
+  std::ostringstream out;
   out << kMagic << '\n'
       << identity.size() << ' ' << bytes.size() << ' ' << hash_of(bytes) << '\n'
       << identity << bytes;
-  out.close();
-  if (out) {
-    fs::rename(part, to, ignored);
-  } else {
-    fs::remove(part, ignored);
+  try {
+    write_whole_file(to.string(), out.str());
+  } catch (const Error&) {  // it is made again next time
   }
 }
 

@@ -74,7 +74,7 @@ TEST_F(FileCacheTest, the_oldest_make_room) {
 TEST_F(FileCacheTest, parts_of_processes_that_were_killed_go_after_an_hour) {
   const FileCache cache(folder_);
   cache.keep("one", "x");
-  const fs::path fresh = folder_ / "1234.kept.17", old = folder_ / "5678.kept.18",
+  const fs::path fresh = folder_ / ".tilewave-17.part", old = folder_ / ".tilewave-18.part",
                  other = folder_ / "notes.txt";
   for (const fs::path& file : {fresh, old, other}) write(file, "half");
   for (const fs::path& file : {old, other}) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
+#include <memory>
 #include <numeric>
 
 #include "tilewave/base/error.h"
@@ -19,26 +19,42 @@ namespace {
 using statevec::Precision;
 using statevec::State;
 
-void write_state(State& state, const std::string& path, bool is_root) {
+// Every rank takes part until the last block, also where the root cannot write: they are in step.
+// Returns why not; "" where all went well.
+std::string write_state(State& state, const std::string& path, bool is_root) {
   const bool is_double = state.precision() == Precision::kDouble;
-  if (!is_root) {  // takes part, so that the root gets every block
-    state.for_each_block([](std::uint64_t, std::span<const cplx>) {});
-    return;
-  }
-  io::NpyWriter writer(path, {is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
-                              {state.num_amplitudes()}});
+  std::unique_ptr<io::NpyWriter> writer;
+  std::string error;
+  const auto guarded = [&](auto&& step) {
+    if (!is_root || !error.empty()) return;
+    try {
+      step();
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kResources) throw;
+      error = e.what();
+      writer.reset();
+    }
+  };
+  guarded([&] {
+    writer = std::make_unique<io::NpyWriter>(
+        path, io::NpyHeader{is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
+                            {state.num_amplitudes()}});
+  });
   std::vector<std::complex<float>> narrow;
   state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {
-    if (is_double) {
-      writer.write(block);
-      return;
-    }
-    narrow.resize(block.size());
-    std::transform(block.begin(), block.end(), narrow.begin(),
-                   [](cplx a) { return std::complex<float>(a); });
-    writer.write(std::span<const std::complex<float>>(narrow));
+    guarded([&] {
+      if (is_double) {
+        writer->write(block);
+        return;
+      }
+      narrow.resize(block.size());
+      std::transform(block.begin(), block.end(), narrow.begin(),
+                     [](cplx a) { return std::complex<float>(a); });
+      writer->write(std::span<const std::complex<float>>(narrow));
+    });
   });
-  writer.close();
+  guarded([&] { writer->close(); });
+  return error;
 }
 
 // Of a mean from weighted sums of values and of their squares.
@@ -48,16 +64,6 @@ double standard_error(double mean, double mean_square, std::uint64_t count) {
 }
 
 }  // namespace
-
-void check_writable(const std::string& path) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
-      !std::filesystem::is_directory(status)) {
-    return;  // opening a pipe twice would disturb its reader
-  }
-  io::NpyWriter(path, {io::NpyType::kUint8, {1}});
-}
 
 template <class F>
 void Collector::timed(const char* step, F f) {
@@ -89,8 +95,10 @@ void Collector::operator()(const Leaf& leaf) {
   if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
   if (options_.shots > 0) timed("sample", [&] { count(leaf); });
   if (!options_.state_path.empty()) {
-    timed("write state",
-          [&] { write_state(state, options_.state_path, options_.distribution.is_root()); });
+    timed("write state", [&] {
+      result_.state_error =
+          write_state(state, options_.state_path, options_.distribution.is_root());
+    });
   }
   result_.timings.observe_s += timer.elapsed_s();
   shots_done_ += leaf.shots.size();

@@ -15,9 +15,6 @@
 
 namespace tilewave::simulate {
 
-/// Throws now, not after the run, where the file cannot be written.
-void check_writable(const std::string& path);
-
 class Collector {
  public:
   /// `num_shots` are run, whether or not their outcomes are asked for; `readout` as in

@@ -11,6 +11,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
@@ -431,8 +432,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   const bool parts = program.dynamic || program.has_channels;
   const std::uint64_t available =
       parts ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
-  if (!options.state_path.empty() && options.distribution.is_root())
-    check_writable(options.state_path);
+  const bool writes_state = !options.state_path.empty() && options.distribution.is_root();
+  if (writes_state) check_writable(options.state_path, 1);  // now, not after the run
   runtime::Timer timer;
   std::unique_ptr<State> state;
   Session& session = session_of(options);
@@ -452,6 +453,9 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   result.device = state->device();
   result.transport = state->remark();
   result.memory_bytes = state->memory_bytes();
+  if (writes_state)
+    check_writable(options.state_path,
+                   state->num_amplitudes() * amplitude_bytes(options.precision));
   Collector collect(asked, options, num_shots, readout, result);
   if (options.record_shots) collect.prepare_shots();
   statevec::RunObserver observer;

@@ -147,6 +147,9 @@ struct Result {
   std::map<std::string, StepProfile> profile;
   std::vector<statevec::StepTime> steps;  ///< in order, as they ran
   std::vector<std::string> warnings;
+  /// Why the file of Options::state_path was not written, for whoever has shown the rest; empty
+  /// where it was.
+  std::string state_error;
 };
 
 /// Runs the circuit. Throws Error(kResources) when the state does not fit (before any allocation),

@@ -1,6 +1,8 @@
 // Reports, the record in OpenQASM, and the calls that move states to and from a program's arrays.
 #include <cstdio>
 
+#include "tilewave/base/error.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/quest/api/call.h"
 
 using namespace tilewave::quest;
@@ -8,18 +10,31 @@ using tilewave::cplx;
 
 namespace {
 
-void print_amplitudes(std::span<const cplx> amplitudes, std::FILE* file) {
+// `put` takes a line at a time.
+template <class F>
+void for_each_line(std::span<const cplx> amplitudes, F put) {
+  char line[128];
   for (const cplx& z : amplitudes) {
-    std::fprintf(file, REAL_STRING_FORMAT ", " REAL_STRING_FORMAT "\n", z.real(), z.imag());
+    const int size = std::snprintf(
+        line, sizeof line, REAL_STRING_FORMAT ", " REAL_STRING_FORMAT "\n", z.real(), z.imag());
+    put(std::string_view(line, static_cast<std::size_t>(size)));
   }
 }
 
-void write_text(const char* name, const std::string& text) {
-  std::FILE* file = std::fopen(name, "w");
-  if (!file)
-    fail(std::string("file ") + name + " cannot be written: check its folder", Words::kFile);
-  const bool ok = std::fputs(text.c_str(), file) >= 0;
-  if (std::fclose(file) != 0 || !ok) fail(std::string("file ") + name + " was not written whole");
+// `write` fills the file, which takes its place when it is whole.
+template <class F>
+void write_file(const std::string& name, F write) {
+  bool created = false;
+  try {
+    tilewave::WholeFile file(name);
+    created = true;
+    write(file);
+    file.commit();
+  } catch (const tilewave::Error& e) {
+    if (e.code() != tilewave::ExitCode::kResources) throw;
+    if (created) fail("file " + name + " was not written whole");
+    fail("file " + name + " cannot be written: check its folder", Words::kFile);
+  }
 }
 
 void check_part(const Register& r, long long first, long long count) {
@@ -35,11 +50,14 @@ void reportState(Qureg qureg) {
     Register& r = use(qureg);
     r.sync();
     const std::string name = "state_rank_" + std::to_string(rank()) + ".csv";
-    std::FILE* file = std::fopen(name.c_str(), "w");
-    if (!file) fail("file " + name + " cannot be written in the current folder", Words::kFile);
-    if (is_root()) std::fprintf(file, "real, imag\n");
-    r.for_each_shown([&](std::uint64_t, auto block) { print_amplitudes(block, file); }, true);
-    if (std::fclose(file) != 0) fail("file " + name + " was not written whole");
+    write_file(name, [&](tilewave::WholeFile& file) {
+      if (is_root()) file.write("real, imag\n");
+      r.for_each_shown(
+          [&](std::uint64_t, auto block) {
+            for_each_line(block, [&](std::string_view line) { file.write(line); });
+          },
+          true);
+    });
   });
 }
 
@@ -54,7 +72,8 @@ void reportStateToScreen(Qureg qureg, QuESTEnv, int reportRank) {
     const std::vector<cplx> all = r.all_amplitudes();
     if (!is_root()) return;
     std::printf("Reporting state%s [\nreal, imag\n", reportRank ? " from rank 0" : "");
-    print_amplitudes(all, stdout);
+    for_each_line(all,
+                  [](std::string_view line) { std::fwrite(line.data(), 1, line.size(), stdout); });
     std::printf("]\n");
   });
 }
@@ -95,7 +114,7 @@ void writeRecordedQASMToFile(Qureg qureg, char* filename) {
   call(__func__, [&] {
     Register& r = use(qureg);
     check_pointer(filename, "filename");
-    if (is_root()) write_text(filename, r.log().text());
+    if (is_root()) write_file(filename, [&](auto& file) { file.write(r.log().text()); });
   });
 }
 
