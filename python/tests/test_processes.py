@@ -283,6 +283,12 @@ def parsing_stim():
     return lambda: [tw.Circuit.from_stim(text) for _ in range(4)]
 
 
+def endless_block():
+    text = "REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\nDETECTOR rec[-1]\n"
+    sampler = tw.StimCircuit(text).compile_detector_sampler(seed=1, threads=2, engine="frame")
+    return lambda: sampler.sample(2000)
+
+
 def converting():
     qiskit = pytest.importorskip("qiskit")
     circuit = qiskit.QuantumCircuit(4)
@@ -293,7 +299,7 @@ def converting():
 
 
 TASKS = [planning, expectations, sampling, recording, stabilizer_counts, entropy, mapping, detectors, compiling, error_model,
-         parsing_qasm2, parsing_qasm3, parsing_stim, converting]
+         endless_block, parsing_qasm2, parsing_qasm3, parsing_stim, converting]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)

@@ -144,4 +144,32 @@ with tempfile.TemporaryDirectory() as name:
         done = tilewave("run", path, "--ranks", ranks, "--state", "/dev/full", "--shots", "3", "--quiet")
         c.check(done.code == RESOURCES and done.out and done.err.count("error:") == 1, f"--ranks: {done.code} {done.err!r}")
 
+# a sampler ends at the first signal: while its reader sleeps, and inside a block that never ends
+READER, ENDLESS = "M 0\n", "REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\n"
+for text, shots, number, to_file, command in (
+        (READER, "1e12", signal.SIGINT, False, ("sample",)), (READER, "1e12", signal.SIGTERM, False, ("detect",)),
+        (ENDLESS, "10", signal.SIGINT, False, ("sample",)), (ENDLESS, "10", signal.SIGTERM, True, ("sample",)),
+        (ENDLESS, "10", signal.SIGINT, True, ("detect", "--engine", "frame"))):
+    with tempfile.TemporaryDirectory() as name:
+        circuit, out = Path(name, "c.stim"), Path(name, "out")
+        circuit.write_text(text + "DETECTOR rec[-1]\n")
+        run = start(*command, "--in", circuit, "--shots", shots, "--seed", 5, "--threads", 2,
+                    *(("--out", out) if to_file else ()))
+        time.sleep(0.5)
+        run.send_signal(number)
+        begin = time.monotonic()
+        try:
+            code = run.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            code = "killed"
+        seconds = time.monotonic() - begin
+        run.stdout.close()
+        err = run.stderr.read()
+        run.stderr.close()
+        what = f"{command} of {text!r}"
+        c.check(code == -number and seconds < 10, f"{what}: {code} after {seconds:.1f} s")
+        c.check("interrupted before shot" in err and "seed 5" in err, f"{what}: {err!r}")
+        c.check(not to_file or out.read_bytes() == b"", f"{what}: the file holds whole shots")
+
 c.finish()

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include <sys/stat.h>
@@ -26,8 +27,98 @@
 namespace tilewave::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted = true; }
+// An interrupt while shots are made. The first signal asks for an end behind the block at hand. If
+// that does not come within kGraceSeconds, because the block takes long or whoever reads the shots
+// does not, the process ends where it is: files are cut behind their last whole shot. A second
+// signal ends it at once, as it would outside.
+constexpr int kGraceSeconds = 1;
+std::atomic<int> interrupted{0};  // the signal's number
+struct sigaction int_before, term_before, alarm_before;
+
+struct GrowingFile {
+  int descriptor;
+  std::atomic<std::int64_t> whole;  // bytes that hold whole shots; -1: it cannot be cut
+};
+struct Growing {
+  std::vector<GrowingFile> files;
+  std::atomic<std::uint64_t> next_shot;
+  std::string advice;  // how to go on
+};
+std::atomic<const Growing*> growing{nullptr};
+
+constexpr char kBeforeShot[] = "interrupted before shot ";
+
+void note_interrupt(int signal) {
+  interrupted = signal;
+  sigaction(SIGINT, &int_before, nullptr);
+  sigaction(SIGTERM, &term_before, nullptr);
+  alarm(kGraceSeconds);
+}
+
+void say(const char* text, std::size_t size) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, size);
+}
+
+void end_where_it_is(int) {
+  if (const Growing* const g = growing) {
+    for (const GrowingFile& file : g->files) {
+      if (const std::int64_t whole = file.whole; whole >= 0) [[maybe_unused]]
+        const int cut = ftruncate(file.descriptor, whole);
+    }
+    char digits[24], *end = digits + sizeof digits, *at = end;
+    std::uint64_t n = g->next_shot;
+    do {
+      *--at = static_cast<char>('0' + n % 10);
+      n /= 10;
+    } while (n > 0);
+    say(kBeforeShot, sizeof kBeforeShot - 1);
+    say(at, static_cast<std::size_t>(end - at));
+    say(g->advice.data(), g->advice.size());
+  }
+  std::signal(interrupted, SIG_DFL);
+  std::raise(interrupted);
+}
+
+// While it lives, signals do that.
+class ShotSignals {
+ public:
+  ShotSignals(const std::vector<ShotSinkSpec>& sinks, std::uint64_t first_shot,
+              const std::string& advice)
+      : growing_{std::vector<GrowingFile>(sinks.size()), first_shot, advice} {
+    for (std::size_t k = 0; k < sinks.size(); ++k) {
+      growing_.files[k].descriptor = fileno(sinks[k].file->get());
+      growing_.files[k].whole = -1;
+    }
+    growing = &growing_;
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = end_where_it_is;
+    sigaction(SIGALRM, &action, &alarm_before);
+    action.sa_handler = note_interrupt;
+    action.sa_flags = SA_RESTART;  // a write goes on: it holds whole shots
+    sigaction(SIGINT, &action, &int_before);
+    sigaction(SIGTERM, &action, &term_before);
+  }
+  ~ShotSignals() {
+    alarm(0);
+    growing = nullptr;
+    sigaction(SIGINT, &int_before, nullptr);
+    sigaction(SIGTERM, &term_before, nullptr);
+    sigaction(SIGALRM, &alarm_before, nullptr);
+  }
+  ShotSignals(const ShotSignals&) = delete;
+  ShotSignals& operator=(const ShotSignals&) = delete;
+
+  /// Files that end here hold whole shots, all before `next_shot`.
+  void keep(const std::vector<std::optional<std::uint64_t>>& ends, std::uint64_t next_shot) {
+    for (std::size_t k = 0; k < ends.size(); ++k)
+      growing_.files[k].whole = ends[k] ? static_cast<std::int64_t>(*ends[k]) : -1;
+    growing_.next_shot = next_shot;
+  }
+
+ private:
+  Growing growing_;
+};
 
 // The share of the shots that is done, on the standard error. Nothing where shots appear on the
 // same terminal.
@@ -242,6 +333,9 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     return bytes.bytes();
   };
   std::uint64_t done = 0;
+  const std::string advice = " of seed " + std::to_string(options.seed) +
+                             ": go on with --first_shot, the same --seed and --engine " +
+                             source.engine() + "\n";
   ShotProgress progress(options.num_shots, sinks, quiet);
   // Blocks leave whole: what a failed write left in a buffer must not follow later.
   for (const ShotSinkSpec& s : sinks) std::setvbuf(s.file->get(), nullptr, _IONBF, 0);
@@ -276,12 +370,14 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       sinks[k].file->cut(*starts[k] + kept);
     }
   };
+  ShotSignals signals(sinks, options.first_shot, advice);
   pipeline.write = [&](std::span<const char> bytes, std::size_t n) {
     if (counting) {
       summary->add(reinterpret_cast<const std::uint8_t*>(bytes.data()), stride, n);
     } else {
       std::vector<std::optional<std::uint64_t>> starts;
       for (const ShotSinkSpec& s : sinks) starts.push_back(s.file->position());
+      signals.keep(starts, options.first_shot + done);
       try {
         write_all(bytes);
       } catch (const Error&) {
@@ -291,10 +387,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     }
     done += n;
     progress.update(done);
-    return !interrupted.load();
+    return interrupted == 0;
   };
-  const auto before_int = std::signal(SIGINT, note_interrupt);
-  const auto before_term = std::signal(SIGTERM, note_interrupt);
   try {
     if (!counting ||
         !summarize(source, options, pipeline, *summary, sinks[0].layout.bits(), progress, done))
@@ -308,21 +402,16 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
                               ": go on with --first_shot, the same --seed " +
                               std::to_string(options.seed) + " and --engine " + source.engine());
   }
-  std::signal(SIGINT, before_int);
-  std::signal(SIGTERM, before_term);
   if (counting) {
     sinks[0].file->write(summary->text());
     sinks[0].file->flush();
   }
   if (interrupted) {
-    std::fprintf(
-        stderr,
-        "interrupted before shot %llu of seed %llu: go on with --first_shot, the same --seed and "
-        "--engine %s\n",
-        static_cast<unsigned long long>(options.first_shot + done),
-        static_cast<unsigned long long>(options.seed), source.engine().c_str());
-    std::signal(SIGINT, SIG_DFL);
-    std::raise(SIGINT);
+    alarm(0);
+    std::fprintf(stderr, "%s%llu%s", kBeforeShot,
+                 static_cast<unsigned long long>(options.first_shot + done), advice.c_str());
+    std::signal(interrupted, SIG_DFL);
+    std::raise(interrupted);
   }
 }
 

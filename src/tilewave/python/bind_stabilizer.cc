@@ -163,7 +163,8 @@ class PySampler {
     const auto threads =
         static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
     StopFlag stop;
-    runtime::run_on_threads(threads, [&](int thread) {
+    const auto work = [&](int thread) {
+      const StopFlag::Scope scope(stop);
       std::vector<std::uint8_t> rows(block * stride + 64), cut;
       for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
            b += static_cast<std::uint64_t>(threads)) {
@@ -175,7 +176,13 @@ class PySampler {
                     cut, sink.data + (from - first) * sink.row_bytes);
         }
       }
-    });
+    };
+    try {
+      runtime::run_on_threads(threads, work);
+    } catch (...) {
+      stop.rethrow();  // rather than that a thread was stopped
+      throw;
+    }
     stop.rethrow();
     options_.first_shot += shots;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/reference_sample.h"
 
 namespace tilewave::stabilizer {
@@ -19,7 +20,9 @@ struct Collector {
   std::vector<std::vector<std::uint64_t>> detectors, observables;
 
   void block(std::uint32_t index) {
+    static thread_local InterruptCounter now_and_then(64);
     for (const Prim& p : program.blocks[index]) {
+      now_and_then.step();
       switch (p.kind) {
         case P::kMeasure:
         case P::kPad:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tilewave/base/interrupt.h"
 #include "tilewave/base/philox.h"
 
 namespace tilewave::stabilizer {
@@ -65,7 +66,9 @@ class CoinWalk {
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = program_.blocks[index];
     std::vector<bool>& needed = out_.blocks[index];
+    static thread_local InterruptCounter now_and_then(256);
     for (std::size_t i = prims.size(); i-- > 0;) {
+      now_and_then.step();
       const Prim& p = prims[i];
       switch (p.kind) {
         case P::kClifford1: {

@@ -1,6 +1,7 @@
 // Shots in order from any number of threads. A thread takes the next block, makes and formats it,
 // and goes on with another: whoever completes the block that is to be written next writes it and
 // all that are ready behind it. A thread has two blocks of memory, so it may be one ahead.
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -13,6 +14,8 @@
 
 namespace tilewave::stabilizer {
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{50};  // for an interrupt, by who waits
 
 struct Slot {
   std::vector<std::uint8_t> rows;
@@ -38,7 +41,12 @@ class Runner {
   std::uint64_t run(int threads) {
     const auto useful = static_cast<std::uint64_t>(threads);
     threads = static_cast<int>(std::min(useful, end_block_ - next_));
-    runtime::run_on_threads(threads, [&](int t) { work(t, threads > 1 ? 2 : 1); });
+    StopFlag stop;  // the calling thread, which is the first, asks for all
+    runtime::run_on_threads(threads, [&](int t) {
+      const StopFlag::Scope scope(stop);
+      work(t, threads > 1 ? 2 : 1);
+    });
+    stop.rethrow();
     if (failure_) std::rethrow_exception(failure_);
     return written_;
   }
@@ -50,12 +58,14 @@ class Runner {
     try {
       while (true) {
         Slot* slot = nullptr;
-        turn_.wait(lock, [&] {
+        while (!turn_.wait_for(lock, kBetweenLooks, [&] {
           for (Slot& s : slots) slot = slot || s.busy ? slot : &s;
           return stop_ || slot;
-        });
+        })) {
+          check_interrupt();
+        }
         if (stop_ || next_ == end_block_) break;
-        if (thread == 0) check_interrupt();  // the caller's
+        check_interrupt();
         const std::uint64_t b = next_++;
         lock.unlock();
         fill(*slot, b, thread);

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"
 #include "tilewave/stabilizer/frame_step.h"
 
@@ -346,7 +347,9 @@ struct Machine {
   Machine machine{b, scratch};
   std::vector<std::uint64_t> left;  // iterations to go of the loops we are in
   const std::vector<FrameOp>& ops = b.program.ops;
+  InterruptCounter now_and_then(256);
   for (std::size_t pc = 0; pc < ops.size();) {
+    now_and_then.step();
     const FrameOp& op = ops[pc];
     if (op.code == FrameCode::kLoop) {
       left.push_back(b.program.loops[op.first]);
