@@ -24,9 +24,9 @@ class Circuit {
   /// Of so many qubits in |0...0> and so many classical bits, all 0.
   explicit Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits = 0);
   /// OpenQASM 2 or 3 or qsim's text format, told apart by content. Throws Error(kInput) with
-  /// line and column.
-  static Circuit from_text(std::string_view text);
-  static Circuit from_file(const std::string& path);
+  /// line and column. Without `include`, programs that include files are refused.
+  static Circuit from_text(std::string_view text, bool include = true);
+  static Circuit from_file(const std::string& path, bool include = true);
 
   Circuit(const Circuit& other);
   Circuit(Circuit&& other) noexcept;

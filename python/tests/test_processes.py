@@ -285,7 +285,7 @@ def parsing_stim():
 
 def endless_block():
     text = "REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\nDETECTOR rec[-1]\n"
-    sampler = tw.StimCircuit(text).compile_detector_sampler(seed=1, threads=2, engine="frame")
+    sampler = tw.compile_detector_sampler(text, seed=1, threads=2, engine="frame")
     return lambda: sampler.sample(2000)
 
 

@@ -100,12 +100,14 @@ class Circuit(_core.Circuit):
     """
 
     @classmethod
-    def from_qasm(cls: type[_C], source: Path, inputs: Optional[Mapping[str, Union[float, str]]] = None) -> _C:
+    def from_qasm(cls: type[_C], source: Path, inputs: Optional[Mapping[str, Union[float, str]]] = None, *,
+                  include: bool = True) -> _C:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
         variables of an OpenQASM 3 program their values, a dictionary from names to numbers, truth values or texts as on
-        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``."""
+        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``. ``include=False`` refuses programs that include
+        files, for those of others; the libraries of gates are built in and need none."""
         values = {name: _input_text(value) for name, value in (inputs or {}).items()}
-        return cls(_core.Circuit._from_text(*read_text(source), values))
+        return cls(_core.Circuit._from_text(*read_text(source), values, bool(include)))
 
     @classmethod
     def from_stim(cls: type[_C], source: StimCircuit) -> _C:

@@ -109,6 +109,31 @@ with tempfile.TemporaryDirectory() as folder:
 
 # circuits
 source("empty", "")
+# a file that is no circuit: nothing of it is shown, whether it is named or included
+SECRETS = ("root:$6$hunter2:19000:0:99999:7:::\n", "-----BEGIN PRIVATE KEY-----\nhunter2\n", "TOKEN=hunter2\n",
+           "machine here login me password hunter2\n", "127.0.0.1 hunter2\n", "hunter2\n", "# comment\n[hunter2]\n",
+           '{"password": "hunter2"}\n', "10 hunter2\n")
+INNOCENT = ("OPENQASM 2.0;\nqreg q[1];\n", "OPENQASM 3.0;\nqubit q;\n", "qreg q[1];\n")
+with tempfile.TemporaryDirectory() as folder:
+    secret, outer = Path(folder) / "secret", Path(folder) / "outer.qasm"
+    for text in (*SECRETS, 'secret = "hunter2";\n'):
+        secret.write_text(text)
+        if text in SECRETS:
+            done = fails(INPUT, "this file does not start like", "run", secret, lines=1)
+            c.check("hunter2" not in done.err, f"the text is not shown: {done.err!r}")
+        for head in INNOCENT:
+            outer.write_text(f'{head}include "{secret}";\n')
+            done = fails(INPUT, "secret", "run", outer, lines=3)
+            c.check("hunter2" not in done.err, f"the text is not shown: {done.err!r}")
+    # a program of others that may read nothing; the libraries are built in
+    for head in INNOCENT:
+        secret.write_text("// empty\n")
+        outer.write_text(f'{head}include "qelib1.inc";\ninclude "{secret}";\n')
+        c.check(tilewave("run", outer, "--shots", "1").code == 0, "a file that is included")
+        fails(INPUT, "include=False", "run", "--no-include", outer, lines=3)
+        fails(INPUT, "include=False", "bench", "--no-include", "--no-limit", outer, lines=3)
+        outer.write_text(f'{head}include "qelib1.inc";\n')
+        c.check(tilewave("run", "--no-include", outer, "--shots", "1").code == 0, "a library needs no file")
 source("", "\n\n")
 source("", b"OPENQASM 2.0;\nqreg q[2];\nh q[0]\0;\n", 3)
 source("", bytes(range(256)))

@@ -23,6 +23,10 @@ const circuit::GateInfo& find_named(std::string_view name) {
               "there is no gate '" + std::string(name) + "'" + io::did_you_mean_gate(name, known));
 }
 
+io::Includes includes(bool allowed) {
+  return allowed ? io::Includes::kAllowed : io::Includes::kRefused;
+}
+
 }  // namespace
 
 Circuit::Circuit(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -37,12 +41,14 @@ Circuit& Circuit::operator=(const Circuit& other) {
 Circuit& Circuit::operator=(Circuit&& other) noexcept = default;
 Circuit::~Circuit() = default;
 
-Circuit Circuit::from_text(std::string_view text) {
-  return Circuit(std::make_unique<Data>(Data{io::parse_circuit(text, "circuit")}));
+Circuit Circuit::from_text(std::string_view text, bool include) {
+  return Circuit(std::make_unique<Data>(
+      Data{io::parse_circuit(text, "<text>", {}, nullptr, includes(include))}));
 }
 
-Circuit Circuit::from_file(const std::string& path) {
-  return Circuit(std::make_unique<Data>(Data{io::read_circuit_file(path)}));
+Circuit Circuit::from_file(const std::string& path, bool include) {
+  return Circuit(
+      std::make_unique<Data>(Data{io::read_circuit_file(path, {}, nullptr, includes(include))}));
 }
 
 std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }

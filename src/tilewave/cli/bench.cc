@@ -36,7 +36,7 @@ struct BenchFlags {
   std::vector<std::string> names;
   std::string qubits = "24", precision = "both", threads, ranks, device = "auto", input = "both";
   std::string memory_fraction, repeats = "7", warmup = "1", write, json;
-  bool no_limit = false;
+  bool no_limit = false, no_include = false;
 };
 
 struct Subject {
@@ -55,11 +55,12 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   if (names.empty()) {
     for (const auto name : circuit::family_names()) names.emplace_back(name);
   }
+  const auto includes = flags.no_include ? io::Includes::kRefused : io::Includes::kAllowed;
   std::vector<Subject> subjects;
   for (const auto& name : names) {
     if (is_file(name)) {
       std::vector<std::string> files = {name};
-      circuit::Circuit circuit = io::read_circuit_file(name, {}, &files);
+      circuit::Circuit circuit = io::read_circuit_file(name, {}, &files, includes);
       subjects.push_back({std::filesystem::path(name).stem().string(), std::move(circuit), files});
     } else {
       subjects.push_back({name + "_" + std::to_string(n), circuit::make_family(name, n)});
@@ -262,6 +263,7 @@ void add_bench_command(CLI::App& app) {
   std::string names;
   for (const auto name : circuit::family_names()) names += " " + std::string(name);
   c->add_option("NAMES", flags->names, "circuit files, or families (default: all):" + names);
+  c->add_flag("--no-include", flags->no_include, "refuse circuit files that include others");
   c->add_option("--qubits", flags->qubits, "size of the families (default 24)");
   c->add_option("--precision", flags->precision, "double, single or both (default)")
       ->check(CLI::IsMember({"double", "single", "both"}));

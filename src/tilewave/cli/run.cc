@@ -38,7 +38,7 @@ struct RunFlags {
                                  memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
   std::vector<std::string> inputs;
-  bool json = false;
+  bool json = false, no_include = false;
   ReportOptions report;
 };
 
@@ -137,7 +137,8 @@ void run(RunFlags& flags) {
   runtime::Timer timer;
   std::vector<std::string> included;
   const circuit::Circuit circuit =
-      io::read_circuit_file(flags.file, read_inputs(flags.inputs), &included);
+      io::read_circuit_file(flags.file, read_inputs(flags.inputs), &included,
+                            flags.no_include ? io::Includes::kRefused : io::Includes::kAllowed);
   need_distinct_files(included, {state, page}, "a file that the program includes");
   if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
     auto& count = options.amplitudes.front().count;  // as many as there are
@@ -215,6 +216,8 @@ void add_run_command(CLI::App& app) {
        "name=value: an input of an OpenQASM 3 program, a number, an expression (theta=pi/2), "
        "a row of bits (b=0101), true, false or a time (t=100ns)")
       ->allow_extra_args(false);
+  c->add_flag("--no-include", flags->no_include,
+              "refuse a program that includes files; the libraries of gates are built in");
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");
   c->add_option("--precision", flags->precision, "double (default) or single");

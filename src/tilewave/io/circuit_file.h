@@ -16,12 +16,14 @@ namespace tilewave::io {
 /// for a file that cannot be read and for what is wrong in it, Error(kResources) for a circuit that
 /// does not fit the memory. Appends the paths of the files that the program includes to `included`.
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {},
-                                   std::vector<std::string>* included = nullptr);
+                                   std::vector<std::string>* included = nullptr,
+                                   Includes includes = Includes::kAllowed);
 
 /// The same from a text; `name` stands in messages.
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs = {},
-                               std::vector<std::string>* included = nullptr);
+                               std::vector<std::string>* included = nullptr,
+                               Includes includes = Includes::kAllowed);
 
 /// A number written out or as OpenQASM 2 writes angles: pi, + - * / ^, parentheses, sin, cos, tan,
 /// exp, ln and sqrt in real arithmetic, so that 1/2 is one half. Throws Error(kInput), with `name`

@@ -39,7 +39,7 @@ bool is_of_qelib1(std::string_view name) {
 
 class Parser {
  public:
-  Parser() : expander_(circuit_) {}
+  explicit Parser(Includes includes) : expander_(circuit_), files_(includes) {}
 
   circuit::Circuit parse(TextSource source) {
     const TextSource& kept = files_.start(std::move(source));
@@ -521,8 +521,8 @@ class Parser {
 }  // namespace qasm2
 
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
-                             std::vector<std::string>* included) {
-  qasm2::Parser parser;
+                             std::vector<std::string>* included, Includes includes) {
+  qasm2::Parser parser(includes);
   circuit::Circuit circuit = parser.parse({file_name, text});
   const auto& files = parser.included();
   if (included) included->insert(included->end(), files.begin(), files.end());

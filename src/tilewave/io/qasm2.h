@@ -22,7 +22,8 @@ namespace tilewave::io {
 /// and their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`, the
 /// line and a caret.
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
-                             std::vector<std::string>* included = nullptr);
+                             std::vector<std::string>* included = nullptr,
+                             Includes includes = Includes::kAllowed);
 
 /// Prints a circuit as OpenQASM 2; reading it gives the same operations and printing those the same
 /// text. Angles are the shortest text that reads back to the same number. Throws Error(kInput) for

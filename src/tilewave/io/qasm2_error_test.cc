@@ -250,7 +250,7 @@ TEST(Qasm2Fuzz, mutated_programs_parse_or_give_one_positioned_error) {
   for (int round = 0; round < rounds; ++round) {
     const std::string text = mutator.mutate(corpus[round % 3]);
     try {
-      const circuit::Circuit c = parse_qasm2(text, "f");
+      const circuit::Circuit c = parse_qasm2(text, "<f>");
       ++parsed;
       const std::string printed = to_qasm2(c);
       EXPECT_EQ(to_qasm2(parse_qasm2(printed, "f")), printed) << text;
@@ -260,7 +260,7 @@ TEST(Qasm2Fuzz, mutated_programs_parse_or_give_one_positioned_error) {
       EXPECT_EQ(e.code(), ExitCode::kInput) << text;
       if (text.empty()) continue;
       unsigned line = 0, column = 0;
-      ASSERT_EQ(std::sscanf(what.c_str(), "f:%u:%u: ", &line, &column), 2) << what;
+      ASSERT_EQ(std::sscanf(what.c_str(), "<f>:%u:%u: ", &line, &column), 2) << what;
       EXPECT_LE(line, 1 + std::count(text.begin(), text.end(), '\n')) << what;
       EXPECT_EQ(std::count(what.begin(), what.end(), '\n'), 2) << what;
       EXPECT_EQ(what.back(), '^') << what;

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/io/source_files.h"
 
 namespace tilewave::io {
 
@@ -38,6 +39,7 @@ using ProgramInputs = std::map<std::string, std::string>;
 /// line and a caret.
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs = {},
-                             std::vector<std::string>* included = nullptr);
+                             std::vector<std::string>* included = nullptr,
+                             Includes includes = Includes::kAllowed);
 
 }  // namespace tilewave::io

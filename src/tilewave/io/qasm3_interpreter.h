@@ -22,7 +22,8 @@ namespace tilewave::io::qasm3 {
 
 class Interpreter {
  public:
-  explicit Interpreter(const ProgramInputs& inputs) : inputs_(inputs), memory_(circuit_) {}
+  Interpreter(const ProgramInputs& inputs, Includes includes)
+      : inputs_(inputs), memory_(circuit_), files_(includes) {}
 
   circuit::Circuit run(TextSource source);
   const std::vector<std::string>& included() const { return files_.included(); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tilewave/circuit/gate_table.h"
 #include "tilewave/io/text_cursor.h"
 #include "tilewave/io/text_source.h"
 
@@ -19,6 +20,10 @@ constexpr std::string_view kVersion3Words[] = {  // that start a statement
     "inv", "pow", "pragma", "else"};
 // clang-format on
 constexpr std::string_view kVersion2Words[] = {"qreg", "opaque"};
+constexpr std::string_view kCommonWords[] = {"OPENQASM", "include", "creg",    "gate", "measure",
+                                             "reset",    "barrier", "if",      "U",    "CX",
+                                             "gphase",   "defcal",  "duration"};
+constexpr std::size_t kLongStart = 400;  // characters of a first statement with a slip
 
 template <std::size_t N>
 bool contains(const std::string_view (&words)[N], std::string_view word) {
@@ -106,6 +111,28 @@ QasmVersion guess_version(std::string_view text, bool whole) {
     starts = c == ';' || c == '{' || c == '}';
   }
   return whole && scanner.has_block_comment() ? QasmVersion::k3 : QasmVersion::kUnknown;
+}
+
+bool starts_like_qasm(std::string_view text, bool may_err) {
+  Scanner scanner(text);
+  const std::string_view first = scanner.next();
+  if (first.empty()) return true;  // comments at most
+  if (first == "@") return true;
+  if (first == "#") return scanner.next() == "pragma";
+  if (contains(kVersion3Words, first) || contains(kVersion2Words, first) ||
+      contains(kCommonWords, first))
+    return true;
+  for (const circuit::Language language :
+       {circuit::Language::kQasm, circuit::Language::kTilewave}) {
+    if (circuit::find_gate(language, first)) return true;
+  }
+  if (!may_err || (first != ";" && detail::class_of(first[0]) < detail::kLetter)) return false;
+  for (std::string_view word = first; !word.empty(); word = scanner.next()) {
+    if (word[0] == ';' || word[0] == '{') return true;
+    const auto size = static_cast<std::size_t>(word.data() + word.size() - text.data());
+    if (size > kLongStart || word[0] == ':' || word[0] == '<') return false;
+  }
+  return false;
 }
 
 bool is_qasm3(std::string_view text) {

@@ -19,4 +19,8 @@ QasmVersion guess_version(std::string_view text, bool whole);
 /// True for a version line of OpenQASM 3, or where there is none and the text looks like it.
 bool is_qasm3(std::string_view text);
 
+/// Whether the first statement is one of the language or a call of a known gate; with `may_err`
+/// also whether it has the form of one, so that a slip in its first word can be shown.
+bool starts_like_qasm(std::string_view text, bool may_err);
+
 }  // namespace tilewave::io

@@ -62,7 +62,7 @@ TEST(QasmVersion, what_version_2_cannot_read_is_tried_as_version_3) {
             "t:1:12: unknown gate 'hh': did you mean 'h'?");
   EXPECT_EQ(error("include \"stdgates.inc\"; qubit q; h r;"), "t:1:36: unknown register 'r'");
   EXPECT_EQ(error("/* open"), "t:1:1: this comment is not closed");
-  EXPECT_EQ(error("\"open"), "t:1:1: this string is not closed on its line");
+  EXPECT_EQ(error("gate \"open"), "t:1:6: this string is not closed on its line");
 }
 
 TEST(QasmVersion, inputs_are_for_version_3) {

@@ -21,9 +21,20 @@ using circuit::Qubit;
 
 constexpr std::uint64_t kMaxQubits = 1 << 20;
 
+// The number of qubits stands alone on its line.
+bool starts_with_a_number(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t end = std::min(text.find('\n', first), text.size());
+  return text.substr(first, end - first).find_first_not_of("0123456789 \t\r") ==
+         std::string_view::npos;
+}
+
 class QsimParser {
  public:
-  explicit QsimParser(TextSource source) : source_(std::move(source)) {}
+  explicit QsimParser(TextSource source) : source_(std::move(source)) {
+    if (!source_.name.starts_with('<') && !starts_with_a_number(source_.text))
+      source_.unlike = "a circuit in qsim's format";
+  }
 
   circuit::Circuit parse() {
     check_is_text(source_);

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
+#include "tilewave/io/qasm_version.h"
 
 namespace tilewave::io {
 namespace {
@@ -13,16 +14,26 @@ namespace {
 constexpr int kMaxDepth = 16, kMaxIncludes = 4096;
 constexpr std::uint64_t kMaxBytes = 1ull << 30;  // of all included texts
 
+constexpr std::string_view kUnlike = "a program in OpenQASM";
+
 [[noreturn]] void fail(const std::string& problem) { throw Error(ExitCode::kInput, problem); }
 
 }  // namespace
 
 const TextSource& SourceFiles::start(TextSource source) {
+  // what has no file was typed by who reads the message
+  if (!source.name.starts_with('<') && !starts_like_qasm(source.text, true))
+    source.unlike = kUnlike;
   check_is_text(source);
   return sources_.emplace_back(std::move(source));
 }
 
 const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name) {
+  if (includes_ == Includes::kRefused) {
+    fail(concat({"'", name,
+                 "' is not read: this run takes programs that include no files "
+                 "(--no-include, include=False)"}));
+  }
   if (depth_ == kMaxDepth) fail("files include each other more than 16 deep");
   if (++count_ > kMaxIncludes) {
     fail(concat({"the program includes more than ", std::to_string(kMaxIncludes),
@@ -39,8 +50,9 @@ const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name
   if (bytes_ > kMaxBytes) {
     fail(concat({"the program includes more than ", in_bytes(kMaxBytes), " of text"}));
   }
-  const TextSource& source =
-      sources_.emplace_back(TextSource{path, texts_.emplace_back(std::move(text))});
+  const std::string& kept = texts_.emplace_back(std::move(text));
+  const TextSource& source = sources_.emplace_back(
+      TextSource{path, kept, starts_like_qasm(kept, false) ? std::string_view() : kUnlike});
   if (!source.text.empty()) check_is_text(source);
   included_.push_back(path);
   ++depth_;

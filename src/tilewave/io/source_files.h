@@ -12,15 +12,20 @@
 
 namespace tilewave::io {
 
+/// Whether a program may read other files. The libraries of gates are built in and always there.
+enum class Includes : std::uint8_t { kAllowed, kRefused };
+
 class SourceFiles {
  public:
+  explicit SourceFiles(Includes includes) : includes_(includes) {}
+
   /// The first file. Throws Error(kInput) where it is no text.
   const TextSource& start(TextSource source);
 
   /// Reads what `name` is, looked up beside the file `by`; to be followed by leave() when its
   /// statements are done. Throws Error(kInput), a problem without a place, for a file that cannot
-  /// be read, that is no file of its own (the standard input, a device) or where there are too
-  /// many.
+  /// be read, that is no file of its own (the standard input, a device), where there are too many,
+  /// and where none is allowed.
   const TextSource& enter(const TextSource& by, std::string_view name);
   void leave() { --depth_; }
 
@@ -31,6 +36,7 @@ class SourceFiles {
   const std::vector<std::string>& included() const { return included_; }
 
  private:
+  Includes includes_;
   std::deque<TextSource> sources_;
   std::deque<std::string> texts_;
   std::vector<std::string> included_;

@@ -97,6 +97,18 @@ bool is_same_but_for_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+// "name:line:column: ".
+std::string place_of(const TextSource& source, std::size_t offset) {
+  const std::string_view before = source.text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t begin = before.rfind('\n') + 1;  // 0 where there is none
+  const auto is_start = [](char c) { return !continues_character(c); };
+  const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        before.end(), is_start);
+  return concat({without_controls(source.name), ":", std::to_string(line), ":",
+                 std::to_string(column), ": "});
+}
+
 // What gates are called in other languages and in books.
 constexpr std::string_view kOtherNames[][2] = {
     {"cnot", "cx"},     {"not", "x"},
@@ -199,13 +211,14 @@ std::string gate_form(std::string_view name, std::size_t num_params, std::size_t
 void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
              ExitCode code) {
   const std::string_view text = source.text;
+  if (!source.unlike.empty()) {
+    throw Error(code, concat({place_of(source, offset), "this file does not start like ",
+                              source.unlike, " (its text is not shown): is it the right one?"}));
+  }
   offset = std::min(offset, text.size());
-  const auto line = 1 + std::count(text.begin(), text.begin() + offset, '\n');
   const std::size_t before = text.substr(0, offset).rfind('\n');
   const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
   const std::size_t end = std::min(text.find('\n', offset), text.size());
-  const auto is_start = [](char c) { return !continues_character(c); };
-  const auto column = 1 + std::count_if(text.begin() + begin, text.begin() + offset, is_start);
 
   std::size_t first = offset - begin > kWindow ? offset - kWindow : begin;
   std::size_t last = end - offset > kWindow ? offset + kWindow : end;
@@ -220,8 +233,7 @@ void fail_at(const TextSource& source, std::size_t offset, const std::string& pr
     excerpt.pop_back();
   }
   if (last < end) excerpt += "...";
-  throw Error(code, concat({without_controls(source.name), ":", std::to_string(line), ":",
-                            std::to_string(column), ": ", printable(problem), "\n", excerpt, "\n",
+  throw Error(code, concat({place_of(source, offset), printable(problem), "\n", excerpt, "\n",
                             caret, "^"}));
 }
 
@@ -236,7 +248,9 @@ void check_is_text(const TextSource& source) {
   }
   const std::size_t nul = source.text.find('\0');
   if (nul != std::string_view::npos) {
-    fail_at(source, nul, "a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
+    throw Error(
+        ExitCode::kInput,
+        place_of(source, nul) + "a NUL byte: this is not a text file (ASCII or UTF-8 is read)");
   }
 }
 

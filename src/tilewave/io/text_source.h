@@ -18,6 +18,9 @@ namespace tilewave::io {
 struct TextSource {
   std::string name;
   std::string_view text;
+  /// Not empty: the text does not look like this, so messages show nothing of it. Whoever names a
+  /// file by mistake, or includes one that is not his, learns no secrets.
+  std::string_view unlike = {};
 };
 
 /// Reads a whole file, the standard input for "-". What is no regular file is read up to its first
@@ -45,7 +48,7 @@ std::string counted(std::uint64_t count, std::string_view what);
 std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits);
 
 /// Throws Error(kInput), or another one, that points at `offset` of the source. The problem is made
-/// printable.
+/// printable. Of a text that is unlike what it should be, only that is said.
 [[noreturn]] void fail_at(const TextSource& source, std::size_t offset, const std::string& problem,
                           ExitCode code = ExitCode::kInput);
 

@@ -332,11 +332,14 @@ void bind_circuit(nb::module_& m) {
       nb::sig("def __init__(self, num_qubits: int = 0, num_clbits: int = 0) -> None"));
   c.def_static(
       "_from_text",
-      [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs) {
+      [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs,
+         bool include) {
         const nb::gil_scoped_release release;
-        return std::make_unique<PyCircuit>(io::parse_circuit(text, name, inputs)).release();
+        const auto includes = include ? io::Includes::kAllowed : io::Includes::kRefused;
+        return std::make_unique<PyCircuit>(io::parse_circuit(text, name, inputs, nullptr, includes))
+            .release();
       },
-      "text"_a, "name"_a, "inputs"_a, nb::rv_policy::take_ownership);
+      "text"_a, "name"_a, "inputs"_a, "include"_a, nb::rv_policy::take_ownership);
   c.def_static(
       "_from_stim_text",
       [](const std::string& text, const std::string& name) {
