@@ -1,6 +1,7 @@
 """Processes without MPI: how they find each other, and one message for whatever goes wrong."""
 import os
 import signal
+import socket
 import tempfile
 import time
 from pathlib import Path
@@ -54,6 +55,16 @@ with tempfile.TemporaryDirectory() as folder:
     expect(start_by_variables(2, "run", bad), 4, "bad.qasm:4", "an error all find")
     expect(start_by_variables(2, "info"), 2, "one process", "a command for one process")
     expect(start_by_variables(2, "run", good, root="nowhere:port"), 2, "TILEWAVE_ROOT=nowhere:port", "no port")
+    # numbers that make no sense, from the one process that knows
+    numbers = {"TILEWAVE_PROCESSES": "2", "TILEWAVE_PROCESS": "0", "TILEWAVE_ROOT": "127.0.0.1:1"}
+    for name, values in {"TILEWAVE_PROCESSES": ("four", "-2", "0", "2x", "1.5", "99999999999", " 2"),
+                         "TILEWAVE_PROCESS": ("one", "-1", "0x1", "99999999999")}.items():
+        for value in values:
+            expect([start(run, {**numbers, name: value})], 2, f"{name}={value}: give a whole number", f"{name}={value}")
+    for size, process in (("2", "5"), ("2", "2"), ("1", "1")):
+        expect([start(run, {**numbers, "TILEWAVE_PROCESSES": size, "TILEWAVE_PROCESS": process})], 2,
+               f"number the processes from 0 to {int(size) - 1}", f"process {process} of {size}")
+    expect([start(run, {"TILEWAVE_PROCESS": "1"})], 2, "needs TILEWAVE_PROCESSES", "a number alone")
     expect([start(run, {"TILEWAVE_PROCESSES": "2"})], 2, "number the processes from 0 to 1", "no number")
     expect([start(run, {"TILEWAVE_PROCESSES": "2", "TILEWAVE_PROCESS": "0"})], 2, "needs TILEWAVE_ROOT", "no root")
     short = {"TILEWAVE_MEET_S": "3"}
@@ -78,7 +89,8 @@ with tempfile.TemporaryDirectory() as folder:
            4, "bad.qasm:4", "an error on rank 0 alone")
 
     for rank, sig, env, words in ((2, signal.SIGKILL, {}, "rank 2 (process"), (0, signal.SIGKILL, {}, "rank 0 (process"),
-                                  (2, signal.SIGSTOP, {"TILEWAVE_TIMEOUT_S": "3"}, "said nothing for 3 s")):
+                                  *((stopped, signal.SIGSTOP, {"TILEWAVE_TIMEOUT_S": "3"}, f"rank {stopped} (process")
+                                    for stopped in (0, 2))):
         processes = start_by_variables(4, "run", long, "--shots", 10, env=env)
         time.sleep(2)
         os.kill(processes[rank].pid, sig)
@@ -90,5 +102,71 @@ with tempfile.TemporaryDirectory() as folder:
             os.kill(victim.pid, signal.SIGKILL)
         expect(processes, 6, words, f"signal {sig} for rank {rank}")
         victim.communicate()
+
+# strangers at the door: a few, then many that say nothing, and some that talk nonsense
+with tempfile.TemporaryDirectory() as folder:
+    good = Path(folder) / "good.qasm"
+    good.write_text(HEAD + "qreg q[12];\nh q;\ncx q[0],q[11];\n")
+    for strangers in (8, 300):
+        port = free_port()
+        root = start_by_variables(2, "run", good, "--shots", 10, root=f"127.0.0.1:{port}", only=[0],
+                                  env={"TILEWAVE_MEET_S": "10"})
+        silent = []
+        while len(silent) < strangers:
+            try:
+                silent.append(socket.create_connection(("127.0.0.1", port), timeout=5))
+                if len(silent) % 4 == 3:
+                    silent[-1].sendall(os.urandom(5000))
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+            except OSError:
+                pass  # turned away
+        begin = time.monotonic()
+        both = [*root, *start_by_variables(2, "run", good, "--shots", 10, root=f"127.0.0.1:{port}", only=[1])]
+        done = [finish(p) for p in both]
+        check([d[0] for d in done] == [0, 0] and time.monotonic() - begin < 8,
+              f"{strangers} strangers: {done} in {time.monotonic() - begin:.1f} s")
+        for s in silent:
+            s.close()
+
+    # the address of TILEWAVE_ROOT is the only one that listens
+    port = free_port()
+    root = start_by_variables(2, "run", good, root=f"127.0.0.1:{port}", only=[0], env={"TILEWAVE_MEET_S": "3"})
+    time.sleep(0.7)
+    listening = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        local, state, inode = line.split()[1], line.split()[3], line.split()[9]
+        if state == "0A":
+            listening.add((inode, local.split(":")[0]))
+    own = {os.readlink(f).removeprefix("socket:[").removesuffix("]")
+           for f in Path(f"/proc/{root[0].pid}/fd").iterdir() if os.path.islink(f)}
+    found = [address for inode, address in listening if inode in own]
+    check(found == ["0100007F"] * 2, f"addresses that rank 0 listens at: {found}")
+    expect(root, 6, "did not come", "nobody came")
+    expect(start_by_variables(2, "run", good, root=f"192.0.2.1:{free_port()}", only=[0]), 6, "cannot listen at 192.0.2.1",
+           "an address of another host")
+
+    # what answers is not rank 0: nonsense, or another key
+    for answer in (os.urandom(100_000), bytes([241]) * 100_000, b""):
+        with socket.socket() as impostor:
+            impostor.bind(("127.0.0.1", 0))
+            impostor.listen()
+            processes = start_by_variables(2, "run", good, root="127.0.0.1:%d" % impostor.getsockname()[1], only=[1],
+                                           env={"TILEWAVE_MEET_S": "3"})
+            guest = impostor.accept()[0]
+            guest.recv(65536)
+            try:
+                guest.sendall(answer)
+            except OSError:
+                pass
+            guest.close()
+            expect(processes, 6, "is not rank 0 of this run", f"an impostor of {len(answer)} bytes")
+    port = free_port()
+    processes = [start([TILEWAVE, "run", str(good)],
+                       {"TILEWAVE_PROCESSES": "2", "TILEWAVE_PROCESS": str(r), "TILEWAVE_ROOT": f"127.0.0.1:{port}",
+                        "TILEWAVE_KEY": key, "TILEWAVE_MEET_S": "3"}) for r, key in enumerate("ab")]
+    done = [finish(p) for p in processes]
+    check([d[0] for d in done] == [6, 6] and "rank 1 of 2 did not come" in done[0][2] and
+          "another TILEWAVE_KEY" in done[1][2], f"two keys: {done}")
 
 end()

@@ -78,12 +78,13 @@ int fail(ExitCode code, const std::string& message) {
     sleep(2);  // before the processes met: rank 0 has the same problem
     return static_cast<int>(code);
   }
+  std::string told = message;
   if (rank > 0 && ranks) {
-    ranks->report_failure(message);
+    told = ranks->report_failure(message);
     code = ExitCode::kCommunication;
   }
   const std::string who = rank > 0 ? "rank " + std::to_string(rank) + ": " : "";
-  std::fprintf(stderr, "error: %s%s\n", who.c_str(), for_terminal(message).c_str());
+  std::fprintf(stderr, "error: %s%s\n", who.c_str(), for_terminal(told).c_str());
   std::fflush(stderr);
   if (ranks) ranks->abort(static_cast<int>(code));
   return static_cast<int>(code);
@@ -96,6 +97,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.failure_message(CLI::FailureMessage::simple);
   tilewave::cli::add_all_commands(app);
+  tilewave::runtime::check_launch();
   try {
     std::vector<std::string> words = tilewave::cli::rewrite_older_flags(argc, argv);
     words.erase(words.begin());

@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -28,6 +30,19 @@ int number(const char* variable, int fallback) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   return *end || value < 0 || value > 1'000'000 ? fallback : static_cast<int>(value);
+}
+
+// A whole number from `least` on; unset or empty: none.
+std::optional<int> checked_number(const char* variable, int least) {
+  const char* text = std::getenv(variable);
+  if (!text || !*text) return std::nullopt;
+  const int value = number(variable, -1);
+  if (value < least || *text == ' ' || *text == '+') {
+    throw Error(ExitCode::kUsage, std::string(variable) + "=" + text +
+                                      ": give a whole number from " + std::to_string(least) +
+                                      " on");
+  }
+  return value;
 }
 
 std::shared_ptr<Ranks>& joined() {
@@ -59,12 +74,6 @@ void read_root(Meeting& meeting) {
 std::shared_ptr<Ranks> join_over_tcp(const Launch& l) {
   Meeting meeting;
   if (l.by == Launch::By::kVariables) {
-    if (text_of("TILEWAVE_PROCESS").empty() || l.rank >= l.size) {
-      throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(l.size) +
-                                        " and TILEWAVE_PROCESS=" + text_of("TILEWAVE_PROCESS") +
-                                        ": number the processes from 0 to " +
-                                        std::to_string(l.size - 1));
-    }
     read_root(meeting);
     if (meeting.host.empty()) {
       throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(l.size) +
@@ -106,7 +115,8 @@ std::shared_ptr<Ranks> join() {
     if (!last && !std::filesystem::exists(place, ignored)) continue;
     module = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's plugins look for its symbols
     if (module) break;
-    problem = dlerror();
+    const char* const why = dlerror();
+    if (problem.empty()) problem = why;  // of the first that is there
   }
   const auto size = std::to_string(launch().size);
   if (!module) {
@@ -147,8 +157,9 @@ std::vector<std::string> Ranks::hosts() {
 
 Launch launch() {
   using By = Launch::By;
-  if (const int size = number("TILEWAVE_PROCESSES", 0)) {
-    return {number("TILEWAVE_PROCESS", 0), size, By::kVariables};
+  if (!text_of("TILEWAVE_PROCESSES").empty()) {
+    return {number("TILEWAVE_PROCESS", 0), std::max(number("TILEWAVE_PROCESSES", 1), 1),
+            By::kVariables};
   }
   if (const int size = number("OMPI_COMM_WORLD_SIZE", 0)) {
     return {number("OMPI_COMM_WORLD_RANK", 0), size, By::kMpi};
@@ -159,9 +170,29 @@ Launch launch() {
   return {};
 }
 
-bool tells_why_not_joined() { return speaks_for_meeting(launch().rank); }
+void check_launch() {
+  const std::optional<int> size = checked_number("TILEWAVE_PROCESSES", 1);
+  const std::optional<int> process = checked_number("TILEWAVE_PROCESS", 0);
+  if (process && !size) {
+    throw Error(ExitCode::kUsage, "TILEWAVE_PROCESS=" + std::to_string(*process) +
+                                      " needs TILEWAVE_PROCESSES, the number of all");
+  }
+  if (size && (process ? *process >= *size : *size > 1)) {
+    throw Error(ExitCode::kUsage, "TILEWAVE_PROCESSES=" + std::to_string(*size) +
+                                      " and TILEWAVE_PROCESS=" + text_of("TILEWAVE_PROCESS") +
+                                      ": number the processes from 0 to " +
+                                      std::to_string(*size - 1));
+  }
+}
+
+// A process whose own number cannot be is the only one that knows.
+bool tells_why_not_joined() {
+  const Launch l = launch();
+  return speaks_for_meeting(l.rank) || (l.by == Launch::By::kVariables && l.rank >= l.size);
+}
 
 std::shared_ptr<Ranks> launched_ranks() {
+  check_launch();
   if (launch().size <= 1) return nullptr;
   if (!joined()) joined() = join();
   return joined();

@@ -40,8 +40,8 @@ class Ranks {
   virtual void wait_for(const std::function<bool()>& done) = 0;
 
   /// Tells rank 0 why this process cannot go on, from any state; not collective. Returns only when
-  /// rank 0 is gone or has not ended the run for a while.
-  virtual void report_failure(const std::string& message) noexcept = 0;
+  /// rank 0 is gone or has not ended the run for a while, with what this process is to say then.
+  virtual std::string report_failure(const std::string& message) noexcept = 0;
   /// Ends all processes of the run with this code; not collective.
   virtual void abort(int code) noexcept = 0;
   /// The last call of a run that went well: leaves the launcher in order.
@@ -61,6 +61,8 @@ struct Launch {
   By by = By::kNobody;  ///< mpirun or srun with PMIx; TILEWAVE_PROCESSES; srun without
 };
 Launch launch();
+/// Throws Error(kUsage) where TILEWAVE_PROCESSES and TILEWAVE_PROCESS do not say this.
+void check_launch();
 
 /// The processes a launcher started this one among; null when it started alone. Joins them at the
 /// first call, which every process makes: over MPI where that launched them, otherwise over TCP.

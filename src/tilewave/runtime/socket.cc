@@ -45,6 +45,12 @@ bool wait_for(int handle, short events, double limit_s) {
   }
 }
 
+std::string text_of(const sockaddr_in& address) {
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return text;
+}
+
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -53,19 +59,36 @@ Socket::~Socket() {
   if (handle_ >= 0) close(handle_);
 }
 
-Socket Socket::listen(int port) {
+std::string Socket::address_of(const std::string& host, std::string* problem) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  const int status = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (status != 0) {
+    *problem = "cannot find host " + host + ": " + gai_strerror(status);
+    return {};
+  }
+  sockaddr_in address{};
+  std::memcpy(&address, found->ai_addr, sizeof address);
+  freeaddrinfo(found);
+  return text_of(address);
+}
+
+Socket Socket::listen(const std::string& where, int port) {
   Socket s(socket(AF_INET, SOCK_STREAM, 0));
   const int yes = 1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_ANY);
+  if (!where.empty()) inet_pton(AF_INET, where.c_str(), &address.sin_addr);
   if (s.is_open()) setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (!s.is_open() || bind(s.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(s.get(), 4096) != 0) {
     throw Error(ExitCode::kCommunication,
-                "cannot listen at port " + std::to_string(port) + " (" + std::strerror(errno) +
-                    "): give another one, as in TILEWAVE_ROOT=host:23456 on all processes");
+                "cannot listen at " + (where.empty() ? "port " : where + ":") +
+                    std::to_string(port) + " (" + std::strerror(errno) +
+                    "): give the host of process 0 and a free port there, as in "
+                    "TILEWAVE_ROOT=host:23456, to all processes");
   }
   prepare(s.get());
   return s;
@@ -99,7 +122,7 @@ Socket Socket::connect(const std::string& host, int port, double limit_s, std::s
 }
 
 Socket Socket::accept(double limit_s) const {
-  if (!wait_for(handle_, POLLIN, limit_s)) return {};
+  if (limit_s > 0 && !wait_for(handle_, POLLIN, limit_s)) return {};
   Socket s(::accept(handle_, nullptr, nullptr));
   if (s.is_open()) prepare(s.get());
   return s;
@@ -115,10 +138,15 @@ int Socket::port() const {
 std::string Socket::peer_address() const {
   sockaddr_in address{};
   socklen_t size = sizeof address;
-  char text[INET_ADDRSTRLEN] = {};
   getpeername(handle_, reinterpret_cast<sockaddr*>(&address), &size);
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-  return text;
+  return text_of(address);
+}
+
+std::string Socket::own_address() const {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  getsockname(handle_, reinterpret_cast<sockaddr*>(&address), &size);
+  return text_of(address);
 }
 
 ssize_t Socket::send_some(const void* data, std::size_t num_bytes, bool more_follows) const {

@@ -19,17 +19,21 @@ class Socket {
     return *this;
   }
 
-  /// Listens on every address of this host; port 0 takes a free one. Throws Error(kCommunication).
-  static Socket listen(int port);
+  /// Listens at one address of this host, "" for every one; port 0 takes a free one. Throws
+  /// Error(kCommunication).
+  static Socket listen(const std::string& address, int port);
+  /// The address of a host's name; "" and a `problem` where it has none.
+  static std::string address_of(const std::string& host, std::string* problem);
   /// Closed, with a `problem`, where nobody answers in time.
   static Socket connect(const std::string& host, int port, double limit_s, std::string* problem);
-  /// Closed where nobody comes in time.
+  /// Closed where nobody comes in time; 0 does not wait.
   Socket accept(double limit_s) const;
 
   bool is_open() const { return handle_ >= 0; }
   int get() const { return handle_; }
   int port() const;
   std::string peer_address() const;
+  std::string own_address() const;
 
   /// All or false; a negative limit waits as long as it takes.
   bool send_all(const void* data, std::size_t num_bytes, double limit_s) const;

@@ -22,6 +22,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <list>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -36,7 +39,11 @@ constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says
 constexpr double kMeetS = 25;      // until all are there, unless TILEWAVE_MEET_S says otherwise
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
-constexpr std::uint64_t kMagic = 0x31656c6954576176;
+constexpr double kIntroduceS = 5;  // for a guest to say who it is
+constexpr double kAnswerS = 2;     // for a process to say that it lives
+constexpr std::size_t kMostGuests = 256;  // that have not said who they are
+constexpr int kMostCode = static_cast<int>(ExitCode::kCommunication);
+constexpr std::uint64_t kMagic = 0x32656c6954576176;
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
 
 double seconds(const char* variable, double fallback) {
@@ -53,17 +60,36 @@ struct Member {
   std::array<char, 64> address{};  // empty: on the host of rank 0
   std::array<char, 128> host{};
 
+  /// Whether this can be one of `all` processes of a run; texts end thereafter.
+  bool is_sound(std::uint64_t expected_key) {
+    address.back() = host.back() = '\0';
+    return magic == kMagic && key == expected_key && port > 0 && port < 65536;
+  }
   std::string name() const {
     return "rank " + std::to_string(rank) + " (process " + std::to_string(process) + " on " +
            host.data() + ")";
   }
 };
 
-/// What rank 0 says on the second connection.
+/// What is said on the second connection.
 struct Word {
-  std::uint64_t magic = kMagic;
-  std::int32_t code = 0;  // 0: all are there; otherwise the run ends with this code
+  enum Kind : std::int32_t {
+    kAllThere,
+    kEnd,      // rank 0: the run ends with this code
+    kFailed,   // to rank 0: why the sender cannot go on
+    kSilence,  // to rank 0: the sender waited in vain
+    kAsk,      // rank 0: do you live?
+    kAnswer
+  };
+  std::uint64_t magic = kMagic, key = 0;
+  std::int32_t kind = kAllThere, code = 0;
   std::array<char, 500> text{};
+
+  bool is_sound(std::uint64_t expected_key) {
+    text.back() = '\0';
+    return magic == kMagic && key == expected_key && kind >= kAllThere && kind <= kAnswer &&
+           code >= 0 && code <= kMostCode;
+  }
 };
 
 std::uint64_t hash(std::string_view text) {
@@ -77,6 +103,67 @@ std::uint64_t hash(std::string_view text) {
 }
 
 std::atomic<bool> root_is_missing = false;
+
+/// Who knocks at a listener. Each guest has a while to say who it is, all at the same time, so that
+/// connections which say nothing keep nobody out.
+class Guests {
+ public:
+  Guests(const Socket& listener, std::uint64_t key) : listener_(listener), key_(key) {}
+
+  /// The next that has said who it is; closed where none does within the limit.
+  Socket next(double limit_s, Member& who) {
+    const Timer timer;
+    while (timer.elapsed_s() < limit_s) {
+      std::vector<pollfd> all{{listener_.get(), POLLIN, 0}};
+      for (const Guest& g : guests_) all.push_back({g.socket.get(), POLLIN, 0});
+      (void)::poll(all.data(), all.size(), 50);
+      for (Socket s = listener_.accept(0); s.is_open(); s = listener_.accept(0)) {
+        if (guests_.size() == kMostGuests) guests_.pop_front();
+        guests_.push_back({std::move(s), {}, {}, 0});
+      }
+      for (auto g = guests_.begin(); g != guests_.end();) {
+        const bool stays = listen_to(*g);
+        if (stays && g->done == sizeof g->said) {
+          Socket found = std::move(g->socket);
+          who = g->said;
+          guests_.erase(g);
+          return found;
+        }
+        g = stays ? std::next(g) : guests_.erase(g);
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Guest {
+    Socket socket;
+    Timer since;
+    Member said;
+    std::size_t done;
+  };
+  // False for a stranger.
+  bool listen_to(Guest& g) const {
+    const ssize_t came =
+        g.socket.receive_some(reinterpret_cast<char*>(&g.said) + g.done, sizeof g.said - g.done);
+    if (came < 0) return false;
+    g.done += static_cast<std::size_t>(came);
+    return g.done < sizeof g.said ? g.since.elapsed_s() < kIntroduceS : g.said.is_sound(key_);
+  }
+
+  const Socket& listener_;
+  std::uint64_t key_;
+  std::list<Guest> guests_;
+};
+
+bool is_loopback(const std::string& address) { return address.starts_with("127."); }
+
+// Where to listen, given the address by which this host meets rank 0; "" for everywhere. A name may
+// mean a loopback address on its own host and another one elsewhere.
+std::string listening_address(const std::string& address, const std::string& root_host) {
+  const bool stays_here = root_host == "localhost" || is_loopback(root_host);
+  return is_loopback(address) && !stays_here ? std::string() : address;
+}
 
 struct Head {
   std::uint32_t tag = 0, magic = static_cast<std::uint32_t>(kMagic);
@@ -109,16 +196,16 @@ class TcpRanks final : public Ranks {
     gethostname(me.host.data(), me.host.size() - 1);
     const Timer timer;
     const double meet_s = seconds("TILEWAVE_MEET_S", kMeetS);
-    Socket listener = Socket::listen(0);
-    me.port = listener.port();
+    key_ = me.key;
+    Socket listener;
     peers_.resize(static_cast<std::size_t>(size));
     control_.resize(static_cast<std::size_t>(size));
     members_.resize(static_cast<std::size_t>(size));
     members_[static_cast<std::size_t>(rank)] = me;
     if (rank == 0) {
-      receive_all(meeting, timer, meet_s);
+      receive_all(me, listener, meeting, timer, meet_s);
     } else {
-      introduce(me, meeting, timer, meet_s);
+      introduce(me, listener, meeting, timer, meet_s);
     }
     if (rank > 0) watcher_ = std::thread([this] { watch(); });
     try {
@@ -191,15 +278,17 @@ class TcpRanks final : public Ranks {
 
   void wait_for(const std::function<bool()>& done) override { wait(done, 50); }
 
-  void report_failure(const std::string& message) noexcept override {
-    Word word;
+  std::string report_failure(const std::string& message) noexcept override {
+    Word word = word_of(waited_in_vain_ ? Word::kSilence : Word::kFailed);
     word.code = static_cast<int>(ExitCode::kCommunication);
     std::strncpy(word.text.data(), message.c_str(), word.text.size() - 1);
-    (void)control_[0].send_all(&word, sizeof word, 1);
+    tell_root(word);
     const Timer timer;
     const auto is_alone = [&] { return root_is_gone_ || control_[0].is_closed(); };
-    while (timer.elapsed_s() < kFarewellS && !is_alone()) usleep(20'000);
-    if (rank_ > 1 && is_alone()) std::_Exit(word.code);  // rank 1 speaks for it
+    const double farewell_s = waited_in_vain_ ? 3 * kAnswerS : kFarewellS;
+    while (timer.elapsed_s() < farewell_s && !is_alone()) usleep(20'000);
+    if (rank_ > 1) std::_Exit(word.code);  // rank 1 speaks where rank 0 does not
+    return waited_in_vain_ && !is_alone() ? silence_of(name(0)) : message;
   }
 
   void abort(int code) noexcept override {
@@ -219,11 +308,16 @@ class TcpRanks final : public Ranks {
   bool is_finished() const override { return is_finished_; }
 
  private:
+  // From any thread of a rank that is not 0.
+  void tell_root(const Word& word) {
+    const std::lock_guard lock(telling_);
+    (void)control_[0].send_all(&word, sizeof word, 1);
+  }
   Peer& at(int r) { return peers_[static_cast<std::size_t>(r)]; }
   Member& member(int r) { return members_[static_cast<std::size_t>(r)]; }
 
   void end_others(int code) noexcept {
-    Word word;
+    Word word = word_of(Word::kEnd);
     word.code = code;
     for (Socket& s : control_) {
       if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
@@ -239,10 +333,18 @@ class TcpRanks final : public Ranks {
   // ---- meeting ----
 
   // Rank 0: everyone comes, says who it is, and hears where the others are.
-  void receive_all(const Meeting& meeting, const Timer& timer, double meet_s) {
-    Socket door = Socket::listen(meeting.port);
-    std::vector<Socket> strangers;
+  void receive_all(Member& me, Socket& listener, const Meeting& meeting, const Timer& timer,
+                   double meet_s) {
     std::string problem;
+    const std::string found = Socket::address_of(meeting.host, &problem);
+    if (found.empty()) fail(problem + ": name the host of process 0 in TILEWAVE_ROOT=host:port");
+    const std::string address = listening_address(found, meeting.host);
+    Socket door = Socket::listen(address, meeting.port);
+    listener = Socket::listen(address, 0);
+    me.port = listener.port();
+    members_[0] = me;
+    Guests guests(door, me.key);
+    std::vector<Socket> strangers;
     int missing = size_ - 1;
     while (missing > 0 && problem.empty()) {
       if (timer.elapsed_s() > meet_s) {
@@ -260,12 +362,9 @@ class TcpRanks final : public Ranks {
                   "higher";
         break;
       }
-      Socket guest = door.accept(0.2);
-      if (!guest.is_open()) continue;
       Member m;
-      if (!guest.receive_all(&m, sizeof m, 2) || m.magic != kMagic || m.key != members_[0].key) {
-        continue;  // a stranger
-      }
+      Socket guest = guests.next(0.2, m);
+      if (!guest.is_open()) continue;
       if (m.size != size_ || m.rank <= 0 || m.rank >= size_) {
         problem = "process " + std::to_string(m.process) + " on " + m.host.data() +
                   " says it is rank " + std::to_string(m.rank) + " of " + std::to_string(m.size) +
@@ -278,15 +377,15 @@ class TcpRanks final : public Ranks {
                   ": number the processes from 0";
         strangers.push_back(std::move(guest));
       } else {
-        const std::string address = guest.peer_address();
-        if (address.rfind("127.", 0) != 0)
-          std::strncpy(m.address.data(), address.c_str(), m.address.size() - 1);
+        const std::string from = guest.peer_address();
+        m.address = {};
+        if (!is_loopback(from)) std::strncpy(m.address.data(), from.c_str(), m.address.size() - 1);
         member(m.rank) = m;
         control_[static_cast<std::size_t>(m.rank)] = std::move(guest);
         --missing;
       }
     }
-    Word word;
+    Word word = word_of(problem.empty() ? Word::kAllThere : Word::kEnd);
     if (!problem.empty()) word.code = static_cast<int>(ExitCode::kCommunication);
     for (Socket& s : control_) {
       if (!s.is_open() || !s.send_all(&word, sizeof word, 2) || !problem.empty()) continue;
@@ -296,7 +395,8 @@ class TcpRanks final : public Ranks {
     if (!problem.empty()) fail(problem);
   }
 
-  void introduce(const Member& me, const Meeting& meeting, const Timer& timer, double meet_s) {
+  void introduce(Member& me, Socket& listener, const Meeting& meeting, const Timer& timer,
+                 double meet_s) {
     std::string problem;
     Socket root;
     while (!root.is_open()) {
@@ -312,14 +412,23 @@ class TcpRanks final : public Ranks {
       }
       usleep(100'000);
     }
+    listener = Socket::listen(listening_address(root.own_address(), meeting.host), 0);
+    me.port = listener.port();
     Word word;
-    const bool good =
+    const bool came =
         root.send_all(&me, sizeof me, 5) && root.receive_all(&word, sizeof word, meet_s + 10);
-    if (good && word.code) std::_Exit(word.code);  // rank 0 tells why
-    if (!good || !root.receive_all(members_.data(), members_.size() * sizeof(Member), 10)) {
+    bool sound =
+        came && word.is_sound(key_) && (word.kind == Word::kAllThere || word.kind == Word::kEnd);
+    if (sound && word.kind == Word::kEnd && word.code) std::_Exit(word.code);  // rank 0 tells why
+    sound = sound && word.kind == Word::kAllThere &&
+            root.receive_all(members_.data(), members_.size() * sizeof(Member), 10);
+    for (int r = 0; r < size_ && sound; ++r)
+      sound = member(r).is_sound(key_) && member(r).rank == r && member(r).size == size_;
+    if (!sound) {
       root_is_missing = true;
-      fail("rank 0 at " + meeting.host + ":" + std::to_string(meeting.port) +
-           " ended while the processes met, or another run uses that port");
+      fail("what answers at " + meeting.host + ":" + std::to_string(meeting.port) +
+           " is not rank 0 of this run: it ended while the processes met, has another "
+           "TILEWAVE_KEY, or another program uses that port");
     }
     control_[0] = std::move(root);
   }
@@ -336,6 +445,7 @@ class TcpRanks final : public Ranks {
              "): let the hosts reach each other on all ports");
       at(r).socket = std::move(s);
     }
+    Guests guests(listener, me.key);
     for (int missing = size_ - 1 - rank_; missing > 0;) {
       look_for_words();
       if (timer.elapsed_s() > limit_s) {
@@ -344,12 +454,10 @@ class TcpRanks final : public Ranks {
         fail(name(r) + " did not connect to " + name(rank_) +
              ": let the hosts reach each other on all ports");
       }
-      Socket guest = listener.accept(0.2);
       Member m;
-      if (!guest.is_open() || !guest.receive_all(&m, sizeof m, 2) || m.magic != kMagic ||
-          m.key != me.key || m.rank <= rank_ || m.rank >= size_ || at(m.rank).socket.is_open()) {
+      Socket guest = guests.next(0.2, m);
+      if (!guest.is_open() || m.rank <= rank_ || m.rank >= size_ || at(m.rank).socket.is_open())
         continue;
-      }
       at(m.rank).socket = std::move(guest);
       --missing;
     }
@@ -434,9 +542,52 @@ class TcpRanks final : public Ranks {
     for (int r = 1; r < size_; ++r) {
       Word word;
       Socket& s = control_[static_cast<std::size_t>(r)];
-      if (s.is_open() && s.has_data() && s.receive_all(&word, sizeof word, 1) && word.code)
-        fail("rank " + std::to_string(r) + ": " + word.text.data());
+      if (!s.is_open() || !s.has_data() || !s.receive_all(&word, sizeof word, 1) ||
+          !word.is_sound(key_))
+        continue;
+      const std::string text = "rank " + std::to_string(r) + ": " + word.text.data();
+      if (word.kind == Word::kFailed) fail(text);
+      if (word.kind == Word::kSilence) fail_of_silence(text);
     }
+  }
+
+  // Rank 0: somebody waited in vain, maybe for one who waits in turn. Whoever does not even answer
+  // that it lives is named; `otherwise` is said where all do.
+  [[noreturn]] void fail_of_silence(const std::string& otherwise) {
+    const Word ask = word_of(Word::kAsk);
+    std::vector<bool> lives(static_cast<std::size_t>(size_));
+    for (int r = 1; r < size_; ++r)
+      (void)control_[static_cast<std::size_t>(r)].send_all(&ask, sizeof ask, 1);
+    const Timer timer;
+    int missing = size_ - 1;
+    while (missing > 0 && timer.elapsed_s() < kAnswerS) {
+      for (int r = 1; r < size_; ++r) {
+        const Socket& s = control_[static_cast<std::size_t>(r)];
+        Word word;
+        if (lives[static_cast<std::size_t>(r)] || !s.has_data() ||
+            !s.receive_all(&word, sizeof word, 1))
+          continue;
+        if (word.is_sound(key_) && word.kind == Word::kFailed)
+          fail("rank " + std::to_string(r) + ": " + word.text.data());
+        lives[static_cast<std::size_t>(r)] = true;  // whatever it says
+        --missing;
+      }
+      usleep(5'000);
+    }
+    for (int r = 1; r < size_; ++r) {
+      if (!lives[static_cast<std::size_t>(r)]) fail(silence_of(name(r)));
+    }
+    fail(otherwise);
+  }
+  std::string silence_of(const std::string& who) const {
+    return who + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
+           " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher";
+  }
+  Word word_of(Word::Kind kind) const {
+    Word word;
+    word.key = key_;
+    word.kind = kind;
+    return word;
   }
   void look_for_failures() {
     look_for_words();
@@ -479,9 +630,10 @@ class TcpRanks final : public Ranks {
       if (now_s - looked_s < kLookS) continue;
       looked_s = now_s;
       look_for_failures();
-      if (now_s > timeout_s_)
-        fail(silent_rank() + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
-             " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher");
+      if (now_s <= timeout_s_) continue;
+      if (rank_ == 0) fail_of_silence(silence_of(silent_rank()));
+      waited_in_vain_ = true;
+      fail(silence_of(silent_rank()));
     }
   }
   std::string silent_rank() {
@@ -494,14 +646,18 @@ class TcpRanks final : public Ranks {
   // A thread of the other ranks: rank 0 ends this process, or is gone.
   void watch() {
     Word word;
-    while (control_[0].receive_all(&word, sizeof word, -1)) {
-      if (word.code) std::_Exit(word.code);
+    while (control_[0].receive_all(&word, sizeof word, -1) && word.is_sound(key_)) {
+      if (word.kind == Word::kEnd && word.code) std::_Exit(word.code);
+      if (word.kind == Word::kAsk) tell_root(word_of(Word::kAnswer));
     }
     root_is_gone_ = true;
   }
 
   int rank_, size_, on_host_ = 0, rank_on_host_ = 0;
   double timeout_s_ = kTimeoutS;
+  std::uint64_t key_ = 0;
+  std::mutex telling_;
+  bool waited_in_vain_ = false;
   std::vector<Member> members_;
   std::vector<Peer> peers_;
   std::vector<Socket> control_;  // of rank 0 to the others, of the others to rank 0

@@ -23,7 +23,7 @@ TEST(TcpRanks, FirstHost) {
   EXPECT_EQ(first_host(""), "");
 }
 
-int free_port() { return Socket::listen(0).port(); }
+int free_port() { return Socket::listen("127.0.0.1", 0).port(); }
 
 // f(ranks) on as many ranks as asked for.
 template <class F>

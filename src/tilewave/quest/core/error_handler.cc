@@ -11,10 +11,10 @@
 
 extern "C" __attribute__((weak)) void invalidQuESTInputError(const char* errMsg,
                                                              const char* errFunc) {
-  const std::string message = std::string(errFunc) + ": " + errMsg;
+  std::string message = std::string(errFunc) + ": " + errMsg;
   const auto ranks = tilewave::runtime::joined_ranks();
   const int rank = tilewave::runtime::launch().rank;
-  if (ranks && rank > 0) ranks->report_failure(message.c_str());
+  if (ranks && rank > 0) message = ranks->report_failure(message);
   // before the processes have met all find the same, and one is to say it
   const bool speaks = ranks || tilewave::runtime::tells_why_not_joined();
   if (!speaks) sleep(2);

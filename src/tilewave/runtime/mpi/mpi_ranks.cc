@@ -117,7 +117,7 @@ class MpiRanks final : public Ranks {
 
   void wait_for(const std::function<bool()>& done) override { wait_until(done, -1); }
 
-  void report_failure(const std::string& message) noexcept override {
+  std::string report_failure(const std::string& message) noexcept override {
     std::array<char, kMessageBytes> text{};
     std::strncpy(text.data(), message.c_str(), text.size() - 1);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -129,6 +129,7 @@ class MpiRanks final : public Ranks {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       usleep(20'000);
     }
+    return message;
   }
 
   void abort(int code) noexcept override { MPI_Abort(MPI_COMM_WORLD, code); }
