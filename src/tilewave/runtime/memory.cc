@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cgroup.h"
 
 namespace tilewave::runtime {
 
@@ -19,12 +20,6 @@ constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr std::size_t kPageBytes = 4096;
 // Below, a mapping of its own (some 10 us with its page faults) costs more than the work on it.
 constexpr std::size_t kHeapBytes = std::size_t{128} << 10;
-
-std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : otherwise;
-}
 }  // namespace
 
 HostBuffer::HostBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
@@ -82,13 +77,7 @@ std::uint64_t available_host_bytes() {
   while (meminfo >> key >> kib && std::getline(meminfo, unit)) {
     if (key == "MemAvailable:") available = kib * 1024;
   }
-  const std::uint64_t none = ~std::uint64_t{0};
-  const std::uint64_t limit = read_number("/sys/fs/cgroup/memory.max", none);
-  if (limit != none) {
-    const std::uint64_t used = read_number("/sys/fs/cgroup/memory.current", 0);
-    available = std::min(available, limit > used ? limit - used : 0);
-  }
-  return available;
+  return std::min(available, read_group_limits().memory_bytes);
 }
 
 std::uint64_t peak_resident_bytes() {

@@ -34,8 +34,8 @@ class HostBuffer {
   void* map_ = nullptr;
 };
 
-/// Bytes this process may still allocate: the smaller of MemAvailable and the cgroup's remaining
-/// limit.
+/// Bytes this process may still allocate: the smaller of MemAvailable and what its control groups
+/// leave (cgroup.h).
 std::uint64_t available_host_bytes();
 
 /// Peak resident memory of this process in bytes, as the operating system counts it.

@@ -3,9 +3,13 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -13,6 +17,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/cgroup.h"
 
 namespace tilewave::runtime {
 namespace {
@@ -23,9 +28,21 @@ void end_sleeping_threads() { omp_pause_resource_all(omp_pause_hard); }
 
 [[maybe_unused]] const int registered = pthread_atfork(&end_sleeping_threads, nullptr, nullptr);
 
+thread_local bool is_limited = false;  // by a ThreadLimit
+
 }  // namespace
 
-int default_num_threads() { return omp_get_max_threads(); }
+int default_num_threads() {
+  // more threads than a quota of processor time allows take turns at waiting
+  static const int within_quota = [] {
+    const char* named = std::getenv("OMP_NUM_THREADS");
+    const double cpus = named && *named ? 0 : read_group_limits().cpus;
+    return cpus > 0 ? std::max(1, static_cast<int>(std::ceil(cpus)))
+                    : std::numeric_limits<int>::max();
+  }();
+  const int most = omp_get_max_threads();
+  return is_limited ? most : std::min(most, within_quota);
+}
 
 int resolve_num_threads(int requested) {
   static std::atomic<int> most_started{1};
@@ -91,10 +108,14 @@ void run_on_threads(int count, const std::function<void(int)>& f) {
   }
 }
 
-ThreadLimit::ThreadLimit(int requested) : before_(omp_get_max_threads()) {
-  if (requested > 0) omp_set_num_threads(requested);
+ThreadLimit::ThreadLimit(int requested) : before_(omp_get_max_threads()), was_limited_(is_limited) {
+  omp_set_num_threads(wanted_num_threads(requested));
+  is_limited = true;
 }
 
-ThreadLimit::~ThreadLimit() { omp_set_num_threads(before_); }
+ThreadLimit::~ThreadLimit() {
+  omp_set_num_threads(before_);
+  is_limited = was_limited_;
+}
 
 }  // namespace tilewave::runtime

@@ -7,7 +7,8 @@
 
 namespace tilewave::runtime {
 
-/// Threads OpenMP would use by default here.
+/// Threads OpenMP would use by default here, within the quota of processor time of this process's
+/// control groups (cgroup.h) unless OMP_NUM_THREADS says how many.
 int default_num_threads();
 
 /// `requested` if positive, otherwise default_num_threads(): for run_on_threads.
@@ -34,6 +35,7 @@ class ThreadLimit {
 
  private:
   int before_;
+  bool was_limited_;
 };
 
 }  // namespace tilewave::runtime
