@@ -238,6 +238,25 @@ def test_qasm_from_text_and_file(tmp_path):
             assert sum(tw.sample(tw.Circuit.from_qasm(example), 10).values()) == 10
 
 
+def test_programs_of_others(tmp_path):
+    """Nothing is shown of a file that is no program, and includes can be refused."""
+    secret = tmp_path / "secret"
+    secret.write_text("root:$6$hunter2:19000:0:99999:7:::\n")
+    gates = tmp_path / "gates.inc"
+    gates.write_text("gate mine a { h a; }\n")
+    heads = ("OPENQASM 2.0;\nqreg q[1];\n", "OPENQASM 3.0;\nqubit[1] q;\n")
+    for source in (secret, str(secret), *(f'{head}include "{secret}";\n' for head in heads)):
+        with pytest.raises(ValueError, match="does not start like") as caught:
+            tw.Circuit.from_qasm(source)
+        assert "hunter2" not in str(caught.value)
+    for head in heads:
+        program = f'{head}include "{gates}";\nmine q[0];\n'
+        assert len(tw.Circuit.from_qasm(program)) == 1
+        with pytest.raises(ValueError, match="gates.inc' is not read.*include=False"):
+            tw.Circuit.from_qasm(program, include=False)
+        assert len(tw.Circuit.from_qasm(f'{head}include "qelib1.inc";\nh q[0];\n', include=False)) == 1
+
+
 def test_files_of_other_people(tmp_path):
     path = tmp_path / "a name with blanks, gr\u00f6\u00dfe.qasm"
     path.write_bytes(b"// caf\xe9, as Latin-1 writes it\r\nOPENQASM 2.0;\r\nqreg q[1];\r\nh q[0];\r\n")
