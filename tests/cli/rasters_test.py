@@ -218,10 +218,17 @@ with open(container, "wb") as f:
     f.write(struct.pack("<ii", 6000, 6000))
     f.truncate(8 + 6000 * 6000)
 jobs.append((signal.SIGINT, ["entropy", container, "--algorithm", "naive", "--radius", "7", "-o", at("part.csv")]))
+
+
+def unfinished():
+    """Outputs and what they are called before they are whole."""
+    return [p.name for pattern in ("part.*", ".tilewave-*") for p in Path(at(".")).glob(pattern)]
+
+
 for which, words in jobs:
     run = subprocess.Popen([TILEWAVE, *words, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     deadline = time.perf_counter() + 20
-    while not list(Path(at(".")).glob("part.*")) and run.poll() is None and time.perf_counter() < deadline:
+    while not unfinished() and run.poll() is None and time.perf_counter() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)
     run.send_signal(which)
@@ -230,7 +237,7 @@ for which, words in jobs:
     except subprocess.TimeoutExpired:
         run.kill()
         err = run.communicate()[1].decode()
-    left = [p.name for p in Path(at(".")).glob("part.*")]
+    left = unfinished()
     c.check(run.returncode == -which and not left and "interrupted" in err,
             f"{which} in {' '.join(words)}: exit {run.returncode}, {left} left, {err!r}")
 c.finish()
