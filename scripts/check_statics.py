@@ -19,7 +19,7 @@ ALLOWED = {
     ("runtime/cuda/driver.cc", "replaced"): "a driver that tests put in its place",
     ("runtime/cuda/nvrtc.cc", "reason"): "why the compiler library cannot be loaded",
     ("runtime/threads.cc", "most_started"): "threads that OpenMP has started",
-    ("runtime/threads.cc", "is_limited"): "whether a control group limits the process",
+    ("runtime/threads.cc", "is_limited"): "whether a ThreadLimit stands, beside the number that OpenMP keeps for the thread",
     ("runtime/waiting.cc", "before"): "the last reading of a thread's clock",
     ("runtime/waiting.cc", "one"): "how OpenMP waits",
     ("io/raster_tiff_tags.cc", "once"): "libtiff is told of tags once",

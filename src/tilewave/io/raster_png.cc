@@ -3,7 +3,6 @@
 #include <png.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csetjmp>
 #include <cstring>
 
@@ -16,13 +15,10 @@ namespace {
 // libpng reports by calling these; the message is kept and thrown from our own frame.
 struct Report {
   std::string message;
-  int error = 0;  // errno at that time
 };
 
 void on_error(png_structp png, png_const_charp message) {
-  auto& report = *static_cast<Report*>(png_get_error_ptr(png));
-  report.error = errno;
-  report.message = message;
+  static_cast<Report*>(png_get_error_ptr(png))->message = message;
   longjmp(png_jmpbuf(png), 1);
 }
 void on_warning(png_structp, png_const_charp) {}
@@ -185,11 +181,9 @@ class PngWriter final : public RasterWriter {
   ~PngWriter() override { png_destroy_write_struct(&png_, &png_info_); }
 
   void write_rows(const void* from, std::int64_t rows) override {
-    errno = 0;
     if (!write_some(static_cast<const unsigned char*>(from), rows)) fail();
   }
   void close() override {
-    errno = 0;
     if (!finish()) fail();
     file_.commit();
   }

@@ -22,14 +22,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <iterator>
-#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/socket.h"
+#include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::runtime {
@@ -39,11 +38,7 @@ constexpr double kTimeoutS = 600;  // of silence, unless TILEWAVE_TIMEOUT_S says
 constexpr double kMeetS = 25;      // until all are there, unless TILEWAVE_MEET_S says otherwise
 constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
-constexpr double kIntroduceS = 5;  // for a guest to say who it is
 constexpr double kAnswerS = 2;     // for a process to say that it lives
-constexpr std::size_t kMostGuests = 256;  // that have not said who they are
-constexpr int kMostCode = static_cast<int>(ExitCode::kCommunication);
-constexpr std::uint64_t kMagic = 0x32656c6954576176;
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
 
 double seconds(const char* variable, double fallback) {
@@ -51,46 +46,6 @@ double seconds(const char* variable, double fallback) {
   const double value = text ? std::atof(text) : 0;
   return value > 0 ? value : fallback;
 }
-
-/// What a process says of itself when it meets rank 0, and to those it connects to.
-struct Member {
-  std::uint64_t magic = kMagic, key = 0;
-  std::int64_t process = 0;
-  std::int32_t rank = 0, size = 0, port = 0;
-  std::array<char, 64> address{};  // empty: on the host of rank 0
-  std::array<char, 128> host{};
-
-  /// Whether this can be one of `all` processes of a run; texts end thereafter.
-  bool is_sound(std::uint64_t expected_key) {
-    address.back() = host.back() = '\0';
-    return magic == kMagic && key == expected_key && port > 0 && port < 65536;
-  }
-  std::string name() const {
-    return "rank " + std::to_string(rank) + " (process " + std::to_string(process) + " on " +
-           host.data() + ")";
-  }
-};
-
-/// What is said on the second connection.
-struct Word {
-  enum Kind : std::int32_t {
-    kAllThere,
-    kEnd,      // rank 0: the run ends with this code
-    kFailed,   // to rank 0: why the sender cannot go on
-    kSilence,  // to rank 0: the sender waited in vain
-    kAsk,      // rank 0: do you live?
-    kAnswer
-  };
-  std::uint64_t magic = kMagic, key = 0;
-  std::int32_t kind = kAllThere, code = 0;
-  std::array<char, 500> text{};
-
-  bool is_sound(std::uint64_t expected_key) {
-    text.back() = '\0';
-    return magic == kMagic && key == expected_key && kind >= kAllThere && kind <= kAnswer &&
-           code >= 0 && code <= kMostCode;
-  }
-};
 
 std::uint64_t hash(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325;
@@ -104,69 +59,8 @@ std::uint64_t hash(std::string_view text) {
 
 std::atomic<bool> root_is_missing = false;
 
-/// Who knocks at a listener. Each guest has a while to say who it is, all at the same time, so that
-/// connections which say nothing keep nobody out.
-class Guests {
- public:
-  Guests(const Socket& listener, std::uint64_t key) : listener_(listener), key_(key) {}
-
-  /// The next that has said who it is; closed where none does within the limit.
-  Socket next(double limit_s, Member& who) {
-    const Timer timer;
-    while (timer.elapsed_s() < limit_s) {
-      std::vector<pollfd> all{{listener_.get(), POLLIN, 0}};
-      for (const Guest& g : guests_) all.push_back({g.socket.get(), POLLIN, 0});
-      (void)::poll(all.data(), all.size(), 50);
-      for (Socket s = listener_.accept(0); s.is_open(); s = listener_.accept(0)) {
-        if (guests_.size() == kMostGuests) guests_.pop_front();
-        guests_.push_back({std::move(s), {}, {}, 0});
-      }
-      for (auto g = guests_.begin(); g != guests_.end();) {
-        const bool stays = listen_to(*g);
-        if (stays && g->done == sizeof g->said) {
-          Socket found = std::move(g->socket);
-          who = g->said;
-          guests_.erase(g);
-          return found;
-        }
-        g = stays ? std::next(g) : guests_.erase(g);
-      }
-    }
-    return {};
-  }
-
- private:
-  struct Guest {
-    Socket socket;
-    Timer since;
-    Member said;
-    std::size_t done;
-  };
-  // False for a stranger.
-  bool listen_to(Guest& g) const {
-    const ssize_t came =
-        g.socket.receive_some(reinterpret_cast<char*>(&g.said) + g.done, sizeof g.said - g.done);
-    if (came < 0) return false;
-    g.done += static_cast<std::size_t>(came);
-    return g.done < sizeof g.said ? g.since.elapsed_s() < kIntroduceS : g.said.is_sound(key_);
-  }
-
-  const Socket& listener_;
-  std::uint64_t key_;
-  std::list<Guest> guests_;
-};
-
-bool is_loopback(const std::string& address) { return address.starts_with("127."); }
-
-// Where to listen, given the address by which this host meets rank 0; "" for everywhere. A name may
-// mean a loopback address on its own host and another one elsewhere.
-std::string listening_address(const std::string& address, const std::string& root_host) {
-  const bool stays_here = root_host == "localhost" || is_loopback(root_host);
-  return is_loopback(address) && !stays_here ? std::string() : address;
-}
-
 struct Head {
-  std::uint32_t tag = 0, magic = static_cast<std::uint32_t>(kMagic);
+  std::uint32_t tag = 0, magic = static_cast<std::uint32_t>(kTcpMagic);
   std::uint64_t num_bytes = 0;
 };
 
@@ -468,7 +362,7 @@ class TcpRanks final : public Ranks {
   // ---- messages ----
 
   void send(int peer, std::uint32_t tag, const void* data, std::size_t num_bytes, int* pending) {
-    Message m{{tag, static_cast<std::uint32_t>(kMagic), num_bytes},
+    Message m{{tag, static_cast<std::uint32_t>(kTcpMagic), num_bytes},
               const_cast<char*>(static_cast<const char*>(data)),
               0,
               pending};
@@ -476,8 +370,10 @@ class TcpRanks final : public Ranks {
     at(peer).out.push_back(m);
   }
   void receive(int peer, std::uint32_t tag, void* data, std::size_t num_bytes, int* pending) {
-    Message m{
-        {tag, static_cast<std::uint32_t>(kMagic), num_bytes}, static_cast<char*>(data), 0, pending};
+    Message m{{tag, static_cast<std::uint32_t>(kTcpMagic), num_bytes},
+              static_cast<char*>(data),
+              0,
+              pending};
     ++*pending;
     at(peer).in.push_back(m);
   }
