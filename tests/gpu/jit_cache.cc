@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tilewave/runtime/cuda/driver.h"
+#include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::statevec::cuda {
 namespace {
@@ -112,6 +113,8 @@ TEST(JitCache, says_why_there_is_none) {
   for (const auto& entry : {wrong, refused}) EXPECT_EQ(cache->function(*entry), nullptr);
   EXPECT_EQ(device.num_loaded, 1);
   EXPECT_EQ(cache->why_not(*wrong), "a word that does not belong here");
+  EXPECT_EQ(cache->refusal(), "a word that does not belong here");
+  EXPECT_NE(refused_passes().find("(a word that does not belong here)"), std::string::npos);
   EXPECT_NE(cache->why_not(*refused), "");
 }
 

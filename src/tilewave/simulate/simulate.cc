@@ -26,6 +26,7 @@
 #include "tilewave/simulate/topology.h"
 #include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
+#include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/plan/planner.h"
 #include "tilewave/statevec/state.h"
 
@@ -511,6 +512,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
 Result simulate(const circuit::Circuit& circuit, const Options& options) {
   Result result = simulate_circuit(circuit, options);
   result.warnings.insert(result.warnings.begin(), circuit.notes().begin(), circuit.notes().end());
+  if (std::string refused = statevec::refused_passes(); !refused.empty())
+    result.warnings.push_back(std::move(refused));
   return result;
 }
 

@@ -19,6 +19,8 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
 
 /// What compiles passes for the device, and where the kernels are kept; or "none: " and why.
 std::string compiled_passes();
+/// A warning where the compiler refused the kernel of a pass in this process; otherwise empty.
+std::string refused_passes();
 
 /// The machine of the shipped rates and the day they were found.
 std::string shipped_costs_origin();

@@ -223,6 +223,11 @@ std::string JitCache::why_not(const Entry& entry) const {
   return entry.stage_.load(std::memory_order_acquire) == Entry::Stage::kNone ? entry.why_ : "";
 }
 
+std::string JitCache::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
 void JitCache::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && busy_ == 0; });
@@ -251,7 +256,7 @@ void JitCache::work() {
 }
 
 /// Compiles it, or finds it on disk.
-void JitCache::make(Entry& entry) const {
+void JitCache::make(Entry& entry) {
   using Stage = Entry::Stage;
   const std::string source = entry.source(), architecture = entry.architecture();
   const std::string identity = identity_of(source, architecture);
@@ -260,6 +265,10 @@ void JitCache::make(Entry& entry) const {
     rc::Nvrtc::Program program =
         rc::Nvrtc::load()->compile(source, jit_files(), options_for(architecture));
     if (program.binary.empty()) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (refusal_.empty()) refusal_ = program.log;
+      }
       entry.why_ = program.log;
       entry.stage_.store(Stage::kNone, std::memory_order_release);
       return;
@@ -289,6 +298,15 @@ std::string compiled_passes() {
   std::string why;
   const cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
   return cache ? cache->description() : "none: " + why;
+}
+
+std::string refused_passes() {
+  const cuda::JitCache* const cache = cuda::JitCache::of_process();
+  const std::string refusal = cache ? cache->refusal() : "";
+  if (refusal.empty()) return "";
+  return "passes are interpreted, which may take several times as long: their kernels do not "
+         "compile here (" +
+         refusal.substr(0, refusal.find('\n')) + ")";
 }
 
 }  // namespace tilewave::statevec

@@ -74,6 +74,9 @@ class JitCache {
   void request(Entry& entry);
   /// Why there is none and will be none; empty otherwise.
   std::string why_not(const Entry& entry) const;
+  /// What the compiler said of the first source that it refused, which is a defect of this program;
+  /// empty where it took all.
+  std::string refusal() const;
   /// Until nothing is left to compile.
   void wait();
 
@@ -84,7 +87,7 @@ class JitCache {
   JitCache() = default;
   void finish();
   void work();
-  void make(Entry& entry) const;
+  void make(Entry& entry);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -92,6 +95,7 @@ class JitCache {
   std::deque<Entry*> queue_;
   int busy_ = 0;
   bool ending_ = false;
+  std::string refusal_;
   std::vector<std::thread> workers_;
 };
 
