@@ -7,6 +7,7 @@ measurements that a bench wrote, so no number is typed twice:
     peers, peers-short   docs/performance.json, by bench/peers/run.py
     first-run            bench/baselines/cpu_first_run.json, by bench/peers/run.py without peers
     h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
+    doors                bench/baselines/cpu_doors.json, by bench/doors.py
     h200-first-run       bench/baselines/h200_first_run.json
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
@@ -103,6 +104,19 @@ def first_run_table(report):
     return [f"{machine_line(report)} Milliseconds, medians.", "", repeat_line(report), "", *table(titles, cells)]
 
 
+def doors_table(report):
+    """Later runs through every door over those of `tilewave bench`, and the first and second run of the command."""
+    cells = []
+    for r in report["circuits"]:
+        d = r["doors"]
+        command = d["run --repeat"]
+        cells.append([r["circuit"], digits(d["bench"]["later_ms"]), digits(command["first_ms"]), digits(command["second_ms"]),
+                      *(f"{d[name]['over_bench']:.2f}x" for name in ("run --repeat", "Python", "QuEST API"))])
+    return [f"{report['machine']['cpu']}; {report['date']}. Double precision from zeros, milliseconds, medians; the last three columns are later "
+            "runs over those of `bench`.", "", f"Repeat with `{report['command']}`.", "",
+            *table(["circuit", "bench", "command, first run", "second run, which searches", "command", "Python", "QuEST API"], cells)]
+
+
 def title_of(row):
     """A circuit's name with its number of qubits."""
     name = row["circuit"].removesuffix(".qasm")
@@ -164,6 +178,7 @@ TABLES = {
     "peers": lambda: peers_table(read(ROOT / "docs" / "performance.json")),
     "peers-short": lambda: peers_table(read(ROOT / "docs" / "performance.json"), short=True),
     "first-run": lambda: first_run_table(read(BASELINES / "cpu_first_run.json")),
+    "doors": lambda: doors_table(read(BASELINES / "cpu_doors.json")),
     "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),
     "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
     "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),
