@@ -165,6 +165,7 @@ void run(RunFlags& flags) {
   if (wants_page) options.explain = true;
   std::uint64_t repeat = 1;
   if (!flags.repeat.empty()) repeat = parse_number("--repeat", flags.repeat, 1, 1000000);
+  options.keeps_device_memory = repeat > 1;  // with the programs of the passes
   simulate::Result result;
   for (std::uint64_t k = 0; k < repeat; ++k) {
     result = simulate::simulate(circuit, options);
