@@ -4,9 +4,11 @@ runs every example of the C++ API from outside, with CMake packages and with pkg
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from installed import install, pkg_config_environment, run  # noqa: E402
 
 CMAKE, BUILD, EXAMPLES = sys.argv[1:4]
 PROGRAMS = sorted(pathlib.Path(EXAMPLES).glob("*.cc"))
@@ -24,17 +26,8 @@ endforeach()
 """
 
 
-def run(*words, **options):
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
 def main(folder):
-    run(CMAKE, "--install", BUILD, "--prefix", folder / "first", "--component", "development")
-    prefix = folder / "moved"  # nothing may remember where it was installed
-    os.rename(folder / "first", prefix)
+    prefix = install(CMAKE, BUILD, folder)
     headers = {str(p.relative_to(prefix / "include")) for p in prefix.glob("include/**/*.h")}
     inside = [h for h in headers if h.startswith("tilewave/") and h.count("/") > 1]
     assert "tilewave/session.h" in headers and not inside, f"headers from the inside are installed: {inside}"
@@ -60,8 +53,7 @@ def main(folder):
     needed = run("ldd", folder / "circuits" / "build" / "bell")
     assert "libpng" not in needed and "libtiff" not in needed, f"circuits need image libraries: {needed}"
 
-    paths = list(prefix.glob("**/pkgconfig"))
-    environment = dict(os.environ, PKG_CONFIG_PATH=str(paths[0]))
+    environment = pkg_config_environment(prefix)
     for program, package in ((circuits[0], "tilewave"), (rasters[0], "tilewave_rasters")):
         flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
         run(os.environ.get("CXX", "c++"), "-std=c++20", program, *flags, "-o", folder / "packaged")

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from installed import install, pkg_config_environment, run  # noqa: E402
+
 CMAKE, BUILD, EXAMPLES = sys.argv[1:4]
 PROGRAMS = sorted(pathlib.Path(EXAMPLES).glob("*.c"))
 assert len(PROGRAMS) >= 5, f"no examples in {EXAMPLES}"
@@ -91,17 +94,8 @@ int main(void) {
 """
 
 
-def run(*words, **options):
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
 def main(folder):
-    run(CMAKE, "--install", BUILD, "--prefix", folder / "first", "--component", "development")
-    prefix = folder / "moved"  # nothing may remember where it was installed
-    os.rename(folder / "first", prefix)
+    prefix = install(CMAKE, BUILD, folder)
     sources = folder / "sources"
     sources.mkdir()
     for program in PROGRAMS:
@@ -129,9 +123,7 @@ def main(folder):
         assert run("mpirun", "-np", "2", sources / "ranks", env=ranks) == "2 ranks, 0.500000\n"
         print("compiler wrapper: two ranks")
 
-    paths = list(prefix.glob("**/pkgconfig"))
-    assert len(paths) == 1, paths
-    environment = dict(os.environ, PKG_CONFIG_PATH=str(paths[0]))
+    environment = pkg_config_environment(prefix)
     for name in ["tilewave_quest", "tilewave_quest_f32"]:
         flags = run("pkg-config", "--cflags", "--libs", name, env=environment).split()
         for program in PROGRAMS:

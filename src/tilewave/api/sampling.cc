@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
+#include "tilewave/base/random_seed.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/threads.h"
@@ -44,8 +44,7 @@ Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
   o.num_shots = kManyShots;
   o.num_threads = options.threads;
   o.gpus.assign(device.cuda().begin(), device.cuda().end());
-  std::random_device entropy;
-  o.seed = options.seed ? *options.seed : (std::uint64_t{entropy()} << 32) | entropy();
+  o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
   const stabilizer::StabProgram program = lower_text(stim_circuit);
   data_->counts = program.counts;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <random>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/random_seed.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/io/stim_text.h"
@@ -273,8 +273,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.num_shots = f.shots;
   o.first_shot = f.first_shot;
   o.num_threads = f.threads;
-  o.seed = f.seed_given ? f.seed
-                        : (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  o.seed = f.seed_given ? f.seed : draw_seed();
   o.engine = parse_sampling_engine(f.engine);
   constexpr std::uint64_t kMostShots = std::uint64_t{1} << 52;
   if (o.first_shot >= kMostShots || o.num_shots >= kMostShots - o.first_shot) {

@@ -138,29 +138,22 @@ void bind_result(nb::module_& m) {
       "counts", &Result::counts,
       "How often each outcome came: registers separated by blanks, the last declared leftmost, "
       "the highest bit of a register leftmost.");
-  c.def_prop_ro(
-      "probabilities",
-      [](const Result& r) { return own_vector<double>(std::vector<double>(r.probabilities)); },
-      nb::rv_policy::automatic);
-  c.def_prop_ro(
-      "joint_probabilities",
-      [](const Result& r) {
-        return own_vector<double>(std::vector<double>(r.joint_probabilities));
-      },
-      nb::rv_policy::automatic);
-  c.def_prop_ro(
-      "expectations",
-      [](const Result& r) { return own_vector<double>(std::vector<double>(r.expectations)); },
-      nb::rv_policy::automatic);
+  const auto numbers = [&](const char* name, std::vector<double> Result::*field, const char* doc) {
+    c.def_prop_ro(
+        name,
+        [field](const Result& r) { return own_vector<double>(std::vector<double>(r.*field)); },
+        nb::rv_policy::automatic, doc);
+  };
+  numbers("probabilities", &Result::probabilities,
+          "P(qubit = 1), of all qubits or of the chosen ones.");
+  numbers("joint_probabilities", &Result::joint_probabilities,
+          "Of all outcomes of the chosen qubits; bit j of an index is the j-th of them.");
+  numbers("expectations", &Result::expectations, "Coefficient times <P>, one a term.");
   c.def_ro("expectation_sum", &Result::expectation_sum);
-  c.def_prop_ro(
-      "expectation_errors",
-      [](const Result& r) { return own_vector<double>(std::vector<double>(r.expectation_errors)); },
-      nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
-  c.def_prop_ro(
-      "probability_errors",
-      [](const Result& r) { return own_vector<double>(std::vector<double>(r.probability_errors)); },
-      nb::rv_policy::automatic, "Standard errors of means over trajectories, else empty.");
+  numbers("expectation_errors", &Result::expectation_errors,
+          "Standard errors of means over trajectories, else empty.");
+  numbers("probability_errors", &Result::probability_errors,
+          "Standard errors of means over trajectories, else empty.");
   c.def_ro("expectation_sum_error", &Result::expectation_sum_error);
   c.def_ro("norm", &Result::norm);
   c.def_ro(

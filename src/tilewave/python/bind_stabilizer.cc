@@ -2,7 +2,6 @@
 // sample(a), then sample(b) are the shots of sample(a + b).
 #include <cstring>
 #include <mutex>
-#include <random>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -12,6 +11,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/random_seed.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/shots.h"
 #include "tilewave/io/stim_text.h"
@@ -103,8 +103,7 @@ class PySampler {
     const DeviceSet devices = DeviceSet::parse(device);
     need_one_kind(devices);
     options_.gpus.assign(devices.cuda().begin(), devices.cuda().end());
-    std::random_device entropy;
-    options_.seed = seed ? *seed : (std::uint64_t{entropy()} << 32) | entropy();
+    options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
     const stabilizer::StabProgram program = lower_text(text, name);
     counts_ = program.counts;

@@ -14,6 +14,7 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/channel_draw.h"
+#include "tilewave/simulate/snapshot.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -33,54 +34,6 @@ constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and
 constexpr std::size_t kManyShots = 10000;    // drawn by all threads
 constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
-constexpr int kSmallQubits = 12;  // snapshots of such states are plain arrays
-
-// States that were replaced: their memory is used again, fresh memory costs more than a pass.
-using Spares = std::vector<std::unique_ptr<State>>;
-
-// A state as it was before a measurement, shared by the outcomes that wait for it.
-class Snapshot {
- public:
-  Snapshot(State& state, std::uint64_t& num_alive, Spares& spares)
-      : num_alive_(num_alive), spares_(spares) {
-    ++num_alive_;
-    if (state.num_qubits() <= kSmallQubits) {
-      small_.reserve(state.num_amplitudes());
-      state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {
-        small_.insert(small_.end(), block.begin(), block.end());
-      });
-    } else {
-      std::unique_ptr<State> spare;
-      if (!spares_.empty()) {
-        spare = std::move(spares_.back());
-        spares_.pop_back();
-      }
-      large_ = state.clone_into(std::move(spare));
-    }
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  ~Snapshot() { --num_alive_; }
-
-  // Puts the content into `state`; the last user takes it without a copy.
-  void restore(std::unique_ptr<State>& state, bool last_user) {
-    if (!large_) {
-      state->set_amplitudes(small_);
-      return;
-    }
-    if (last_user) {
-      spares_.push_back(std::exchange(state, std::move(large_)));
-    } else {
-      state = large_->clone_into(std::move(state));
-    }
-  }
-
- private:
-  std::uint64_t& num_alive_;
-  Spares& spares_;
-  std::vector<cplx> small_;
-  std::unique_ptr<State> large_;
-};
 
 // What a block of measurements gave: bit j of value is the block's j-th qubit, bit j of misread its
 // j-th operation; or the operator of a channel.
@@ -126,7 +79,7 @@ class Runner {
         result_(result),
         on_leaf_(on_leaf),
         state_(state),
-        session_(options.session ? *options.session : *Session::of_process()) {
+        session_(*options.session) {
     if (!adds_gates()) return;
     work_ = circuit_;
     work_.take_ops();
@@ -363,24 +316,10 @@ class Runner {
     if (stored) observer.tables = stored->tables.get();
     state_->run(plan, observer);
     result_.timings.execute_s += timer.elapsed_s();
-    add_to_summary(plan, result_.plan);
+    result_.plan.add(plan);
     if (stored) result_.plan.effort = std::max(result_.plan.effort, stored->plan.effort);
     if (options_.explain && explained_.insert(first).second)
       result_.plan.text += statevec::explain(plan);
-  }
-
-  static void add_to_summary(const statevec::Plan& plan, PlanSummary& summary) {
-    summary.passes += plan.passes.size();
-    summary.gates += plan.num_circuit_gates;
-    summary.predicted_s += plan.predicted_s;
-    for (const auto& pass : plan.passes) {
-      summary.bytes += pass.bytes;
-      summary.flops += pass.flops;
-    }
-    for (const auto& step : plan.exchanges) {
-      summary.exchanges += step.bytes > 0;
-      summary.exchange_bytes += step.bytes;
-    }
   }
 
   // Takes the measurements (or resets) from branch.at.op on that can be made together.

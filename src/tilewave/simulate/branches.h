@@ -46,7 +46,7 @@ struct BranchOptions {
   bool in_order = false;  ///< the gates behind the last event end with the identity layout
   Effort effort = Effort::kAuto;
   bool explain = false;  ///< fill Result::plan.text with what runs, the first time that it does
-  Session* session = nullptr;  ///< whose plans are used; null: those of the process
+  Session* session = Session::of_process().get();  ///< whose plans are used
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.

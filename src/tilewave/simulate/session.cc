@@ -71,7 +71,11 @@ class Key {
     add(c.mixed_tiles);
     add(c.late_phases);
     add(c.tile_programs);
-    add(c.price != nullptr);
+    add(reinterpret_cast<std::uintptr_t>(c.price));
+    add(o.rewrites.forced.bits());
+    add(o.rewrites.forbidden.bits());
+    static_assert(sizeof(statevec::CostModel) == 232 && sizeof(statevec::PlanOptions) == 352,
+                  "what planning reads is part of the key: add the new fields above");
   }
   std::string take() { return std::move(text_); }
 

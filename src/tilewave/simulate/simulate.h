@@ -59,6 +59,7 @@ struct Options {
   /// How much planning the run is worth.
   Effort effort = Effort::kAuto;
   std::shared_ptr<Session> session;  ///< null: that of the process
+  Session& used_session() const { return session ? *session : *Session::of_process(); }
   bool keeps_device_memory = false;  ///< what the states of a device share stays for later runs
   /// Called now and then while the circuit runs.
   std::function<void(double fraction, double remaining_s)> on_progress;
@@ -90,6 +91,9 @@ struct PlanSummary {
   std::string predicted_for;      ///< of a dry run: what is predicted, "the run", "one shot", or
                                   ///< "one shot without errors" of trajectories
   std::string text;               ///< the printed plans of what ran, when asked for
+
+  /// Adds what one plan does; neither its text nor its effort.
+  void add(const statevec::Plan& plan);
 };
 
 struct Timings {

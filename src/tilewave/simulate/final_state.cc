@@ -1,0 +1,118 @@
+// States that outlive their run: see simulate.h.
+#include <complex>
+#include <memory>
+#include <utility>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/random_seed.h"
+#include "tilewave/runtime/memory.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/density_program.h"
+#include "tilewave/simulate/make_state.h"
+#include "tilewave/simulate/noisy_engine.h"
+#include "tilewave/simulate/program.h"
+#include "tilewave/simulate/questions.h"
+#include "tilewave/simulate/run_checks.h"
+#include "tilewave/simulate/simulate.h"
+#include "tilewave/simulate/touched.h"
+#include "tilewave/statevec/state.h"
+
+namespace tilewave::simulate {
+
+using statevec::Precision;
+using statevec::State;
+
+namespace {
+
+// Progress over the passes of one plan.
+statevec::RunObserver progress_of(const Options& options) {
+  statevec::RunObserver observer;
+  if (options.on_progress) {
+    observer.on_progress = [&options](double done_s, double total_s) {
+      options.on_progress(total_s > 0 ? done_s / total_s : 1, total_s - done_s);
+    };
+  }
+  return observer;
+}
+
+}  // namespace
+
+FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole) {
+  const runtime::ThreadLimit limit(options.num_threads);
+  Program program = prepare(circuit);
+  check_has_qubits(circuit);
+  if (program.has_channels) {
+    throw Error(
+        ExitCode::kUsage,
+        "a circuit with noise channels ends in no single state: ask for its density matrix, "
+        "or for counts or expectations");
+  }
+  circuit::Circuit of_touched;
+  if (!whole) keep_only(program, touched_qubits(program), of_touched);
+  const std::uint32_t n = program.circuit->num_qubits();
+  std::unique_ptr<State> state =
+      make_state(n, options.precision, options.num_threads, options.device);
+  if (options.keeps_device_memory) state->keep_shared_memory();
+  BranchOptions branch_options;
+  if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
+  branch_options.session = &options.used_session();
+  branch_options.effort = options.effort;
+  branch_options.in_order = whole;
+  Result ignored;
+  statevec::RunObserver observer = progress_of(options);
+  observer.makes_norm = true;
+  run_branches(program, state, branch_options, observer, ignored, [](const Leaf&) {});
+  check_norm(state->norm(), *program.circuit, program.ops, options.precision, true);
+  return {std::move(state), std::move(program.qubits)};
+}
+
+runtime::HostBuffer take_amplitudes(FinalState& final) {
+  State& state = *final.state;
+  const std::uint32_t n = final.qubits.num_qubits();
+  if (final.qubits.is_identity()) return state.take_amplitudes();
+  check_memory(n, state.precision(), 1, runtime::available_host_bytes());
+  const std::uint64_t size = statevec::amplitude_bytes(state.precision());
+  runtime::HostBuffer all(size << n);  // of zeros
+  Bits index(1);
+  state.for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      final.qubits.spread(first + k, index);
+      if (state.precision() == Precision::kDouble) {
+        all.as<cplx>()[index[0]] = block[k];
+      } else {
+        all.as<std::complex<float>>()[index[0]] = std::complex<float>(block[k]);
+      }
+    }
+  });
+  return all;
+}
+
+std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
+  const runtime::ThreadLimit limit(options.num_threads);
+  check_has_qubits(circuit);
+  const circuit::Circuit noisy =
+      options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;
+  const Program program = prepare(noisy);
+  DensityProgram density;
+  Options exact = options;
+  exact.engine = Engine::kDensity;
+  choose_noisy_engine(program, exact, 1, density);
+  if (density.program.dynamic) {
+    throw Error(ExitCode::kUsage,
+                "the density matrix of a circuit that measures in the middle depends on what is "
+                "measured: ask for counts or expectations over shots");
+  }
+  std::unique_ptr<State> state = make_state(density.circuit.num_qubits(), options.precision,
+                                            options.num_threads, options.device);
+  BranchOptions branch_options;
+  branch_options.session = &options.used_session();
+  branch_options.effort = options.effort;
+  branch_options.in_order = true;
+  Result ignored;
+  run_branches(density.program, state, branch_options, progress_of(options), ignored,
+               [](const Leaf&) {});
+  return state;
+}
+
+}  // namespace tilewave::simulate
