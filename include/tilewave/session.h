@@ -62,8 +62,8 @@ struct Result {
 
 class Session;
 
-/// A circuit that was planned for a session's device. It keeps the memory of its state from one run
-/// to the next; runs of one executable take turns, also from several threads.
+/// A circuit that was planned for a session's device. Safe to use from several threads: each of
+/// their runs has a state of its own.
 class Executable {
  public:
   Executable(Executable&&) noexcept;
@@ -76,7 +76,7 @@ class Executable {
   /// state does not fit, Error(kVerification) where a result fails its check.
   Result run(const Questions& questions = {});
   /// All 2^n amplitudes at the end, in order of basis states; of a circuit that measures in the
-  /// middle, those of one shot.
+  /// middle, those of one shot. Throws Error(kResources) where they do not fit into memory.
   std::vector<std::complex<double>> statevector(std::optional<std::uint64_t> seed = {});
 
  private:
@@ -94,8 +94,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Throws Error(kUsage) for circuits that cannot run. kAuto: as for a circuit that will run
-  /// again.
+  /// Plans the circuit now. kAuto searches for fewer passes, as for a circuit that will run again.
+  /// Throws Error(kUsage), Error(kInput) or Error(kResources) for a circuit that no device of this
+  /// kind can run; whether there is memory for its state shows when it runs.
   Executable compile(const Circuit& circuit, Effort effort = Effort::kAuto);
   /// Compiles and runs once.
   Result run(const Circuit& circuit, const Questions& questions = {});

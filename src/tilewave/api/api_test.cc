@@ -76,6 +76,7 @@ TEST(Api, a_circuit_that_comes_again_is_searched_for_once) {
   EXPECT_EQ(first.effort, Effort::kOnce);
   EXPECT_EQ(second.effort, Effort::kRepeated);
   EXPECT_LE(second.passes, first.passes);
+  EXPECT_EQ(session.compile(layers(19)).run().effort, Effort::kRepeated);
   session.clear();
   EXPECT_EQ(session.run(circuit).effort, Effort::kOnce);
 }
@@ -146,6 +147,11 @@ TEST(Api, rasters) {
   EXPECT_EQ(h[0], 0.0f);
   EXPECT_NEAR(h[1], -(4 / 6. * std::log2(4 / 6.) + 2 / 6. * std::log2(2 / 6.)), 1e-6);
   const std::vector<float> values = {1, 2, 3, 4};
+  // 2^33 x 2^31 pixels are 2^64
+  EXPECT_NE(error_of([] {
+              local_entropy(Image<std::uint8_t>{{}, std::int64_t{1} << 33, std::int64_t{1} << 31});
+            }).find("0 values"),
+            std::string::npos);
   EXPECT_EQ(map("v * 2 + iy", Image<float>{values, 2, 2}), (std::vector<float>{2, 4, 7, 9}));
 }
 
@@ -159,6 +165,7 @@ TEST(Api, refusals_name_what_is_wrong) {
             std::string::npos);
   EXPECT_NE(error_of([] { Circuit(2).cx(0, 2); }).find("2"), std::string::npos);
   Session session({.device = "cpu"});
+  EXPECT_NE(error_of([&] { session.compile(layers(100)); }).find("100"), std::string::npos);
   EXPECT_NE(error_of([&] { session.compile(Circuit(0)); }).find("no qubits"), std::string::npos);
   Questions asked;
   asked.observable = "Z7";

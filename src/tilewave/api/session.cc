@@ -1,13 +1,13 @@
 // See include/tilewave/session.h.
 #include "tilewave/session.h"
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "tilewave/api/access.h"
 #include "tilewave/io/pauli_text.h"
+#include "tilewave/runtime/memory.h"
 #include "tilewave/settings/device.h"
+#include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/session.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -35,7 +35,6 @@ struct Executable::Data {
   Circuit circuit;
   std::shared_ptr<Session::Data> session;
   Effort effort;
-  std::mutex running;  // one run at a time: it has the memory of one state
 };
 
 namespace {
@@ -79,6 +78,13 @@ Result to_result(simulate::Result&& r) {
   return result;
 }
 
+Result ask(const circuit::Circuit& circuit, const simulate::Options& options,
+           const Questions& questions) {
+  simulate::Options asked = with_questions(options, questions, circuit.num_qubits());
+  asked.explain = questions.explain;
+  return to_result(simulate::simulate(circuit, asked));
+}
+
 }  // namespace
 
 Executable::Executable(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -89,33 +95,22 @@ Executable::~Executable() = default;
 std::string Executable::explain() {
   simulate::Options options = data_->session->options(data_->effort);
   options.explain = options.dry_run = true;
-  const std::scoped_lock lock(data_->running);
   return simulate::simulate(Access::inside(data_->circuit), options).plan.text;
 }
 
 Result Executable::run(const Questions& questions) {
-  const circuit::Circuit& circuit = Access::inside(data_->circuit);
-  simulate::Options options =
-      with_questions(data_->session->options(data_->effort), questions, circuit.num_qubits());
-  options.explain = questions.explain;
-  const std::scoped_lock lock(data_->running);
-  return to_result(simulate::simulate(circuit, options));
+  return ask(Access::inside(data_->circuit), data_->session->options(data_->effort), questions);
 }
 
 std::vector<std::complex<double>> Executable::statevector(std::optional<std::uint64_t> seed) {
   simulate::Options options = data_->session->options(data_->effort);
   options.seed = seed;
   const circuit::Circuit& circuit = Access::inside(data_->circuit);
-  const std::scoped_lock lock(data_->running);
   simulate::FinalState final = simulate::final_state(circuit, options, true);
-  const runtime::HostBuffer memory = simulate::take_amplitudes(final);
-  const std::size_t size = std::size_t{1} << circuit.num_qubits();
-  std::vector<std::complex<double>> amplitudes(size);
-  if (options.precision == Precision::kDouble) {
-    std::copy_n(memory.as<std::complex<double>>(), size, amplitudes.begin());
-  } else {
-    std::copy_n(memory.as<std::complex<float>>(), size, amplitudes.begin());
-  }
+  simulate::check_memory(circuit.num_qubits(), Precision::kDouble, 1,
+                         runtime::available_host_bytes());
+  std::vector<std::complex<double>> amplitudes(std::size_t{1} << circuit.num_qubits());
+  simulate::copy_amplitudes(final, amplitudes);
   return amplitudes;
 }
 
@@ -137,14 +132,14 @@ Executable Session::compile(const Circuit& circuit, Effort effort) {
   if (circuit.num_qubits() == 0)
     throw Error(ExitCode::kInput, "the circuit has no qubits: give the constructor their number");
   if (effort == Effort::kAuto) effort = Effort::kRepeated;
-  return Executable(
-      std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort, {}}));
+  Executable executable(
+      std::unique_ptr<Executable::Data>(new Executable::Data{circuit, data_, effort}));
+  (void)executable.explain();  // plans, and refuses what cannot run
+  return executable;
 }
 
 Result Session::run(const Circuit& circuit, const Questions& questions) {
-  return Executable(std::unique_ptr<Executable::Data>(
-                        new Executable::Data{circuit, data_, Effort::kAuto, {}}))
-      .run(questions);
+  return ask(Access::inside(circuit), data_->options(Effort::kAuto), questions);
 }
 
 void Session::clear() { data_->plans->clear(); }

@@ -14,6 +14,7 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/channel_draw.h"
+#include "tilewave/simulate/classical_steps.h"
 #include "tilewave/simulate/snapshot.h"
 #include "tilewave/statevec/plan/planner.h"
 
@@ -27,7 +28,6 @@ using circuit::Qubit;
 using statevec::State;
 
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
-constexpr std::uint64_t kMostJumps = 4'000'000;
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
 constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and run on their own
@@ -146,14 +146,10 @@ class Runner {
       ++at.op;
       if (!applies) continue;
       if (op.kind == OpKind::kJump) {
-        if (++steps > kMostJumps) {
-          throw Error(ExitCode::kInput, "a loop goes round more than " +
-                                            std::to_string(kMostJumps) +
-                                            " times without measuring: it does not end");
-        }
+        count_jump(steps);
         at.op = op.first_param;
       } else if (op.kind == OpKind::kAssign) {
-        assign(op, at.bits);
+        assign(circuit_, op, at.bits);
       } else if (op.kind == OpKind::kRuntimeGate) {
         add_runtime_gate(op, s);
       } else {
@@ -260,21 +256,9 @@ class Runner {
     return s.open_channel;
   }
 
-  std::uint64_t evaluate(const circuit::ClassicalExpr& expr, const Op& op, const Bits& bits) const {
-    try {
-      return circuit::evaluate(expr, bits);
-    } catch (const Error& error) {
-      if (op.line == 0) throw;
-      throw Error(error.code(), "line " + std::to_string(op.line) + ": " + error.what());
-    }
-  }
-
   // The gate at the angles it has now.
   void add_runtime_gate(const Op& op, Stretch& s) {
-    std::vector<double> angles;
-    for (const circuit::ClassicalExpr& angle : circuit_.angles(op)) {
-      angles.push_back(std::bit_cast<double>(evaluate(angle, op, s.end.bits)));
-    }
+    const std::vector<double> angles = angles_at(circuit_, op, s.end.bits);
     std::string key(reinterpret_cast<const char*>(angles.data()), angles.size() * sizeof(double));
     key.append(reinterpret_cast<const char*>(&op.first_param), sizeof op.first_param);
     auto found = at_angles_.find(key);
@@ -284,12 +268,6 @@ class Runner {
       found = at_angles_.emplace(std::move(key), first).first;
     }
     s.ops.push_back(work_.ops()[found->second]);
-  }
-
-  void assign(const Op& op, Bits& bits) const {
-    const circuit::Assignment& to = circuit_.assignment(op);
-    const std::uint64_t value = evaluate(to.value, op, bits);
-    for (std::uint32_t k = 0; k < to.size; ++k) set_bit(bits, to.first + k, value >> k & 1);
   }
 
   void run_plan(std::span<const Op> ops, std::size_t first, bool last) {
@@ -309,7 +287,8 @@ class Runner {
       own = statevec::make_plan(of, ops, plan_options);
     }
     const statevec::Plan& plan = stored ? stored->plan : own;
-    if (stored && options_.effort == Effort::kBest) state_->prepare(plan);
+    if (stored && options_.effort == Effort::kBest && !stored->is_prepared.exchange(true))
+      state_->prepare(plan);
     result_.timings.plan_s += timer.elapsed_s();
     timer.reset();
     statevec::RunObserver observer = observer_;

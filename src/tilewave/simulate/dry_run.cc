@@ -36,7 +36,7 @@ void add_steps(const statevec::Plan& plan, Result& result) {
   }
 }
 
-// Gates from one measurement to the next, planned as `--explain` and `--dry-run` print them:
+// Gates from one measurement to the next, planned as `--dry-run` prints them:
 // every gate applied, the first stretch from |0...0>, later ones from an arbitrary state.
 void plan_only(const Program& given, const Options& options, const statevec::CostModel& cost,
                Result& result, const Topology* topology = nullptr) {

@@ -11,6 +11,7 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/classical_steps.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/density_program.h"
 #include "tilewave/simulate/make_state.h"
@@ -29,7 +30,6 @@ using circuit::Qubit;
 using statevec::State;
 
 constexpr std::uint32_t kMostExactQubits = 12;
-constexpr std::uint64_t kMostSteps = 4'000'000;  // without a measurement
 
 // A history of outcomes and its probability.
 struct Path {
@@ -62,7 +62,7 @@ class Walker {
 
  private:
   void walk(Path& path) {
-    std::uint64_t steps = 0;
+    std::uint64_t jumps = 0;
     while (path.op < program_.ops.size()) {
       check_interrupt();
       const Op& op = program_.ops[path.op++];
@@ -75,32 +75,18 @@ class Walker {
         case OpKind::kReset:
           run_gates(*path.state);
           if (!part(op, path)) return;
-          steps = 0;
+          jumps = 0;
           break;
         case OpKind::kJump:
-          if (++steps > kMostSteps) {
-            throw Error(ExitCode::kInput, "a loop goes round more than " +
-                                              std::to_string(kMostSteps) +
-                                              " times without measuring: it does not end");
-          }
+          count_jump(jumps);
           path.op = op.first_param;
           break;
-        case OpKind::kAssign: {
-          const circuit::Assignment& to = circuit_.assignment(op);
-          const std::uint64_t value = circuit::evaluate(to.value, path.bits);
-          for (std::uint32_t k = 0; k < to.size; ++k) {
-            set_bit(path.bits, to.first + k, value >> k & 1);
-          }
+        case OpKind::kAssign:
+          assign(circuit_, op, path.bits);
           break;
-        }
-        case OpKind::kRuntimeGate: {
-          std::vector<double> angles;
-          for (const auto& angle : circuit_.angles(op)) {
-            angles.push_back(std::bit_cast<double>(circuit::evaluate(angle, path.bits)));
-          }
-          circuit_.append_with_angles(op, angles, work_);
+        case OpKind::kRuntimeGate:
+          circuit_.append_with_angles(op, angles_at(circuit_, op, path.bits), work_);
           break;
-        }
         default:
           work_.put_op(op);
           work_.finish_from(work_.ops().size() - 1, op.line, -1);
@@ -121,7 +107,7 @@ class Walker {
 
   void run_gates(State& state) {
     if (work_.ops().empty()) return;
-    state.apply(work_, work_.ops());
+    options_.used_session().run(state, work_, work_.ops());
     if (program_.has_runtime_gates) work_ = circuit_;  // their angles were written into it
     work_.take_ops();
   }

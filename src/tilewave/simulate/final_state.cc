@@ -1,8 +1,11 @@
 // States that outlive their run: see simulate.h.
+#include <algorithm>
 #include <complex>
 #include <memory>
+#include <span>
 #include <utility>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/runtime/memory.h"
@@ -67,6 +70,25 @@ FinalState final_state(const circuit::Circuit& circuit, const Options& options, 
   return {std::move(state), std::move(program.qubits)};
 }
 
+namespace {
+
+template <class Amplitude>
+void spread_amplitudes(FinalState& final, Amplitude* to) {
+  std::uint64_t kept = final.qubits.is_identity() ? ~std::uint64_t{0} : 0;
+  for (const circuit::Qubit q : final.qubits.kept()) kept |= bit(static_cast<int>(q));
+  final.state->for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
+    for (std::size_t k = 0; k < block.size(); ++k)
+      to[deposit_bits(first + k, kept)] = Amplitude(block[k]);
+  });
+}
+
+}  // namespace
+
+void copy_amplitudes(FinalState& final, std::span<std::complex<double>> to) {
+  std::ranges::fill(to, 0.0);
+  spread_amplitudes(final, to.data());
+}
+
 runtime::HostBuffer take_amplitudes(FinalState& final) {
   State& state = *final.state;
   const std::uint32_t n = final.qubits.num_qubits();
@@ -74,17 +96,11 @@ runtime::HostBuffer take_amplitudes(FinalState& final) {
   check_memory(n, state.precision(), 1, runtime::available_host_bytes());
   const std::uint64_t size = statevec::amplitude_bytes(state.precision());
   runtime::HostBuffer all(size << n);  // of zeros
-  Bits index(1);
-  state.for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      final.qubits.spread(first + k, index);
-      if (state.precision() == Precision::kDouble) {
-        all.as<cplx>()[index[0]] = block[k];
-      } else {
-        all.as<std::complex<float>>()[index[0]] = std::complex<float>(block[k]);
-      }
-    }
-  });
+  if (state.precision() == Precision::kDouble) {
+    spread_amplitudes(final, all.as<cplx>());
+  } else {
+    spread_amplitudes(final, all.as<std::complex<float>>());
+  }
   return all;
 }
 

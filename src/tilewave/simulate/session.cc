@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/statevec/plan/cost_words.h"
 
 namespace tilewave::simulate {
 
@@ -42,39 +43,10 @@ class Key {
     add(o.from_zeros ? low_mask(num_qubits) : o.known_zero);
     add(o.layout.flips);
     for (int q = 0; q < num_qubits; ++q) add(o.layout.position[static_cast<std::size_t>(q)]);
-    const statevec::CostModel& c = o.cost;
-    for (const int n : {c.tile_qubits, c.row_bits, c.wide_tile_qubits, c.block_bits,
-                        c.move_positions, c.small_tile_qubits, c.search_from_qubits, c.shard_bits,
-                        c.overlap.slice_bits, c.overlap.min_local_qubits})
-      add(n);
-    for (const double x : {c.bandwidth,
-                           c.wide_bandwidth,
-                           c.exposed,
-                           c.wide_exposed,
-                           c.wide_from_s,
-                           c.lift_s,
-                           c.flip_s,
-                           c.rotate_s,
-                           c.phase_s,
-                           c.multiply_s,
-                           c.pass_overhead_s,
-                           c.exchange_bandwidth,
-                           c.exchange_overhead_s,
-                           c.overlap.hidden,
-                           c.steps.sweep_s,
-                           c.steps.lift_s,
-                           c.steps.phase_s,
-                           c.steps.flip_s,
-                           c.steps.rotate_s,
-                           c.steps.multiply_s})
-      add(x);
-    add(c.mixed_tiles);
-    add(c.late_phases);
-    add(c.tile_programs);
-    add(reinterpret_cast<std::uintptr_t>(c.price));
+    for (const std::uint64_t word : statevec::words_of(o.cost)) add(word);
     add(o.rewrites.forced.bits());
     add(o.rewrites.forbidden.bits());
-    static_assert(sizeof(statevec::CostModel) == 232 && sizeof(statevec::PlanOptions) == 352,
+    static_assert(sizeof(statevec::PlanOptions) == 352,
                   "what planning reads is part of the key: add the new fields above");
   }
   std::string take() { return std::move(text_); }
@@ -92,10 +64,9 @@ std::size_t bytes_of(const statevec::Plan& plan) {
   return bytes;
 }
 
-constexpr int kQuickQubits = 20;  // above, a run takes longer than what is made for it
-
 // What is planned in a moment beside its run is not worth much memory.
 std::size_t most_bytes(int num_qubits, Precision precision) {
+  constexpr int kQuickQubits = 20;  // above, a run takes longer than what is made for it
   if (num_qubits <= kQuickQubits) return std::size_t{32} << 20;
   return std::max(std::size_t{1} << 20, (amplitude_bytes(precision) << num_qubits) / 256);
 }
@@ -127,13 +98,21 @@ const std::shared_ptr<Session>& Session::of_process() {
 }
 
 PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
-                      statevec::PlanOptions options) {
+                      statevec::PlanOptions options, bool runs) {
   options.memory = &memory_;
+  options.learns = runs;
   auto made = std::make_shared<StoredPlan>();
   made->plan = statevec::make_plan(circuit, ops, options);
-  if (made->plan.num_qubits <= kQuickQubits)
-    made->tables = std::make_unique<statevec::KeptPasses>(table_room_);
+  made->tables = std::make_unique<statevec::KeptPasses>(table_room_);
   return made;
+}
+
+void Session::run(statevec::State& state, const circuit::Circuit& circuit,
+                  std::span<const circuit::Op> ops) {
+  const PlanPtr stored = plan(circuit, ops, state.plan_options());
+  statevec::RunObserver observer;
+  observer.tables = stored->tables.get();
+  state.run(stored->plan, observer);
 }
 
 PlanPtr Session::plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
@@ -150,34 +129,49 @@ PlanPtr Session::find_or_make(const circuit::Circuit& circuit, std::span<const c
                               const statevec::PlanOptions& options, bool runs) {
   // keys and plans hold the matrices
   if (2 * matrix_bytes(ops) > most_bytes(static_cast<int>(circuit.num_qubits()), options.precision))
-    return make(circuit, ops, options);
+    return make(circuit, ops, options, runs);
   Key text;
   text.add(options, static_cast<int>(circuit.num_qubits()));
   for (const circuit::Op& op : ops) text.add(circuit, op);
   std::string key = text.take();
+  bool searches = false;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = by_key_.find(key);
     if (found != by_key_.end()) {
       plans_.splice(plans_.begin(), plans_, found->second);
       Entry& entry = *found->second;
-      const bool searches = runs && entry.was_run && !entry.is_final;
+      searches = runs && entry.was_run && !entry.is_final;
       entry.was_run |= runs;
       if (!searches) return entry.plan;
-      entry.is_final = true;
+      entry.is_final = true;  // others need not search meanwhile
     } else {
       key.shrink_to_fit();
     }
   }
-  PlanPtr made = make(circuit, ops, options);
+  PlanPtr made;
+  try {
+    made = make(circuit, ops, options, runs);
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = by_key_.find(key); searches && found != by_key_.end())
+      found->second->is_final = false;
+    throw;
+  }
   const std::scoped_lock lock(mutex_);
   const auto found = by_key_.find(key);
-  if (found != by_key_.end()) {
-    plan_bytes_ += bytes_of(made->plan) - bytes_of(found->second->plan->plan);
-    found->second->plan = made;
-  } else {
-    keep(std::move(key), made, runs, !can_be_better(made->plan, options));
+  if (found == by_key_.end()) {
+    keep(std::move(key), made, runs, searches || !can_be_better(made->plan, options));
+    return made;
   }
+  Entry& entry = *found->second;
+  if (!searches) {  // another thread made it meanwhile
+    entry.was_run |= runs;
+    return entry.plan;
+  }
+  plan_bytes_ += bytes_of(made->plan) - bytes_of(entry.plan->plan);
+  entry.plan = made;
+  drop_oldest();
   return made;
 }
 
@@ -187,7 +181,11 @@ void Session::keep(std::string key, PlanPtr plan, bool was_run, bool is_final) {
   plans_.push_front({std::move(key), std::move(plan), was_run, is_final});
   by_key_.emplace(plans_.front().key, plans_.begin());
   plan_bytes_ += bytes;
-  while (plan_bytes_ > kMostPlanBytes) {
+  drop_oldest();
+}
+
+void Session::drop_oldest() {
+  while (plan_bytes_ > kMostPlanBytes && plans_.size() > 1) {
     const Entry& oldest = plans_.back();
     plan_bytes_ -= bytes_of(oldest.plan->plan) + oldest.key.size() + sizeof(Entry);
     by_key_.erase(oldest.key);
@@ -221,7 +219,7 @@ std::unique_ptr<statevec::State> Session::take_state(std::uint32_t num_qubits, P
 void Session::give_back(std::unique_ptr<statevec::State> state, int num_threads) {
   if (state->device() != "cpu" || state->memory_bytes() > kMostSpareBytes) return;
   const std::scoped_lock lock(mutex_);
-  spare_ = std::move(state);
+  spare_.swap(state);  // the old one is freed behind the lock
   spare_threads_ = runtime::wanted_num_threads(num_threads);
 }
 

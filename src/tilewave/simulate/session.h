@@ -30,7 +30,8 @@ namespace tilewave::simulate {
 /// A plan and what its engine keeps beside it from run to run.
 struct StoredPlan {
   statevec::Plan plan;
-  std::unique_ptr<statevec::KeptPasses> tables;  ///< null for large states
+  std::unique_ptr<statevec::KeptPasses> tables;
+  mutable std::atomic<bool> is_prepared{false};  ///< State::prepare was called for it
 };
 using PlanPtr = std::shared_ptr<const StoredPlan>;
 
@@ -52,6 +53,10 @@ class Session {
   /// The plan that plan() would give now, to be printed: it does not count as a run.
   PlanPtr look_at_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                        const statevec::PlanOptions& options);
+
+  /// Plans the operations for the state as it is now, and runs them.
+  void run(statevec::State& state, const circuit::Circuit& circuit,
+           std::span<const circuit::Op> ops);
 
   /// As make_state(); a state that was given back serves again, so that its memory need not be
   /// touched anew.
@@ -80,10 +85,11 @@ class Session {
   using Place = std::list<Entry>::iterator;
 
   PlanPtr make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
-               statevec::PlanOptions options);
+               statevec::PlanOptions options, bool runs);
   PlanPtr find_or_make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                        const statevec::PlanOptions& options, bool runs);
   void keep(std::string key, PlanPtr plan, bool was_run, bool is_final);
+  void drop_oldest();
 
   mutable std::mutex mutex_;
   std::list<Entry> plans_;  // those used last first

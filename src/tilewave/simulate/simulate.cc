@@ -150,7 +150,6 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
       }
     }
     if (wins) {
-      runs_on_cpu(result.num_qubits, options.precision, options.device);  // checks the word
       run_clifford(asked, *clifford, options, result);
       return result;
     }
@@ -254,7 +253,10 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
   if (options.explain && asked.has_channels) {
-    result.plan.text.insert(0, std::to_string(program.circuit->channels().size()) +
+    const auto channels =
+        std::count_if(program.ops.begin(), program.ops.end(),
+                      [](const circuit::Op& op) { return op.kind == circuit::OpKind::kChannel; });
+    result.plan.text.insert(0, std::to_string(channels) +
                                    " noise channels: below is what the first trajectory through "
                                    "each stretch ran\n");
   }
@@ -268,7 +270,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
 Result simulate(const circuit::Circuit& circuit, const Options& options) {
   Result result = simulate_circuit(circuit, options);
   result.warnings.insert(result.warnings.begin(), circuit.notes().begin(), circuit.notes().end());
-  if (std::string refused = statevec::refused_passes(); !refused.empty())
+  const bool on_gpu = result.device.find("cuda") != std::string::npos;
+  if (std::string refused = on_gpu ? statevec::refused_passes() : ""; !refused.empty())
     result.warnings.push_back(std::move(refused));
   return result;
 }

@@ -14,12 +14,13 @@ namespace {
 
 template <class Pixel>
 void check_size(const Image<Pixel>& image) {
-  if (image.width < 1 || image.height < 1 ||
-      static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height) !=
-          image.pixels.size()) {
+  const std::size_t num = image.pixels.size();
+  const auto width = static_cast<std::uint64_t>(image.width);
+  if (image.width < 1 || image.height < 1 || num % width != 0 ||
+      num / width != static_cast<std::uint64_t>(image.height)) {
     throw Error(ExitCode::kUsage, "an image of " + std::to_string(image.width) + " x " +
                                       std::to_string(image.height) + " pixels is given " +
-                                      std::to_string(image.pixels.size()) + " values");
+                                      std::to_string(num) + " values");
   }
 }
 

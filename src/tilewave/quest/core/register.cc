@@ -158,11 +158,7 @@ void Register::flush() {
   const circuit::Circuit work = std::move(pending_);
   pending_ = empty_circuit(num_state_qubits());
   pending_bytes_ = 0;
-  const simulate::PlanPtr stored =
-      simulate::Session::of_process()->plan(work, work.ops(), state_->plan_options());
-  statevec::RunObserver observer;
-  observer.tables = stored->tables.get();
-  state_->run(stored->plan, observer);
+  simulate::Session::of_process()->run(*state_, work, work.ops());
 }
 
 void Register::limit_pending() {

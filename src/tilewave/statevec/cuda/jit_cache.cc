@@ -107,6 +107,14 @@ bool JitCache::serves(double pass_s) {
   return now == Use::kAll || (now == Use::kAuto && pass_s >= kJitShortestPass_s);
 }
 
+namespace {
+
+std::atomic<JitCache*> made{nullptr};
+
+}  // namespace
+
+JitCache* JitCache::if_made() { return made.load(std::memory_order_acquire); }
+
 JitCache* JitCache::of_process(std::string* why) {
   if (use() == Use::kOff) {
     if (why) *why = "TILEWAVE_JIT is off";
@@ -120,6 +128,7 @@ JitCache* JitCache::of_process(std::string* why) {
     std::string reason;
     Owned() {
       if (rc::Nvrtc::load(&reason)) cache = new JitCache;
+      made.store(cache, std::memory_order_release);
     }
     ~Owned() {
       if (cache && getpid() == process) cache->finish();
@@ -301,7 +310,7 @@ std::string compiled_passes() {
 }
 
 std::string refused_passes() {
-  const cuda::JitCache* const cache = cuda::JitCache::of_process();
+  const cuda::JitCache* const cache = cuda::JitCache::if_made();
   const std::string refusal = cache ? cache->refusal() : "";
   if (refusal.empty()) return "";
   return "passes are interpreted, which may take several times as long: their kernels do not "

@@ -55,6 +55,8 @@ class JitCache {
   /// none can be: no compiler library (`why` says so), it is off, or this process is the fork of
   /// one that has it.
   static JitCache* of_process(std::string* why = nullptr);
+  /// The same where somebody has asked for it already; null otherwise.
+  static JitCache* if_made();
   /// What TILEWAVE_JIT says: "off", "auto" (the default) or "all", which compiles short passes too.
   /// Throws Error(kUsage) for anything else.
   static void set_use(const std::string& use);

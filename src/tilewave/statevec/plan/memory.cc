@@ -32,8 +32,8 @@ void put(List& list, const Key& key, Value value, std::size_t most) {
 
 }  // namespace
 
-PlanMemory::Structure* PlanMemory::find(const Needs& needs) {
-  const auto [first, last] = by_hash_.equal_range(hash_of(needs));
+PlanMemory::Structure* PlanMemory::find(const Needs& needs, std::uint64_t hash) {
+  const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     if (at->second->needs != needs) continue;
     structures_.splice(structures_.begin(), structures_, at->second);
@@ -42,10 +42,9 @@ PlanMemory::Structure* PlanMemory::find(const Needs& needs) {
   return nullptr;
 }
 
-PlanMemory::Structure* PlanMemory::find_or_add(const Needs& needs) {
-  if (needs.size() > kMostNeedsOfOne) return nullptr;
-  if (Structure* found = find(needs)) return found;
-  structures_.push_front({.needs = needs, .hash = hash_of(needs), .ways = {}, .schedules = {}});
+PlanMemory::Structure* PlanMemory::find_or_add(const Needs& needs, std::uint64_t hash) {
+  if (Structure* found = find(needs, hash)) return found;
+  structures_.push_front({.needs = needs, .hash = hash, .ways = {}, .schedules = {}});
   by_hash_.emplace(structures_.front().hash, structures_.begin());
   num_needs_ += needs.size();
   while (structures_.size() > kMostStructures || num_needs_ > kMostNeeds) {
@@ -61,8 +60,10 @@ PlanMemory::Structure* PlanMemory::find_or_add(const Needs& needs) {
 
 std::optional<PlanMemory::Chosen> PlanMemory::find_way(const Needs& needs,
                                                        const std::vector<std::uint64_t>& around) {
+  if (needs.size() > kMostNeedsOfOne) return std::nullopt;
+  const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (const Structure* structure = find(needs)) {
+  if (const Structure* structure = find(needs, hash)) {
     for (const auto& [key, chosen] : structure->ways) {
       if (key == around) return chosen;
     }
@@ -72,14 +73,19 @@ std::optional<PlanMemory::Chosen> PlanMemory::find_way(const Needs& needs,
 
 void PlanMemory::keep_way(const Needs& needs, const std::vector<std::uint64_t>& around,
                           const Chosen& chosen) {
+  if (needs.size() > kMostNeedsOfOne) return;
+  const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (Structure* structure = find_or_add(needs)) put(structure->ways, around, chosen, kMostOfEach);
+  if (Structure* structure = find_or_add(needs, hash))
+    put(structure->ways, around, chosen, kMostOfEach);
 }
 
 std::optional<std::vector<std::uint64_t>> PlanMemory::find_schedule(
     const Needs& needs, const detail::ScheduleOptions& options) {
+  if (needs.size() > kMostNeedsOfOne) return std::nullopt;
+  const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (const Structure* structure = find(needs)) {
+  if (const Structure* structure = find(needs, hash)) {
     for (const auto& [key, active] : structure->schedules) {
       if (key == options) return active;
     }
@@ -89,8 +95,10 @@ std::optional<std::vector<std::uint64_t>> PlanMemory::find_schedule(
 
 void PlanMemory::keep_schedule(const Needs& needs, const detail::ScheduleOptions& options,
                                std::vector<std::uint64_t> active) {
+  if (needs.size() > kMostNeedsOfOne) return;
+  const std::uint64_t hash = hash_of(needs);
   const std::lock_guard lock(mutex_);
-  if (Structure* structure = find_or_add(needs))
+  if (Structure* structure = find_or_add(needs, hash))
     put(structure->schedules, options, std::move(active), kMostOfEach);
 }
 

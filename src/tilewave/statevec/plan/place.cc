@@ -46,8 +46,7 @@ class Placer {
     plan_.matrices = lowered.matrices;
     plan_.num_circuit_gates = lowered.num_gates;
     known_ = options.from_zeros ? low_mask(n_) : options.known_zero;
-    plan_.from_zeros =
-        known_ == low_mask(n_) && options.layout.flips == 0 && options.layout.is_identity(n_);
+    plan_.from_zeros = known_ == low_mask(n_) && options.layout.is_identity(n_);
     flips_ = lowered.flips;
     for (int w = 0; w < n_; ++w) {
       pos_[w] = options.layout.position[w];

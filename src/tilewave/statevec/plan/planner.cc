@@ -1,4 +1,5 @@
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/plan/cost_words.h"
 
 #include <algorithm>
 #include <bit>
@@ -202,15 +203,8 @@ class Planner {
         std::uint64_t{options_.rewrites.forced.bits()} << 32 | options_.rewrites.forbidden.bits(),
         static_cast<std::uint64_t>(options_.restore_layout)};
     for (int q = 0; q < n_; ++q) words.push_back(options_.layout.position[q]);
-    const CostModel& cost = options_.cost;
-    for (const int size :
-         {cost.tile_qubits, cost.wide_tile_qubits, cost.row_bits, cost.shard_bits}) {
-      words.push_back(static_cast<std::uint64_t>(size));
-    }
-    for (const double rate : {cost.bandwidth, cost.exposed, cost.lift_s, cost.phase_s,
-                              cost.multiply_s, cost.exchange_bandwidth}) {
-      words.push_back(std::bit_cast<std::uint64_t>(rate));
-    }
+    const std::vector<std::uint64_t> cost = words_of(options_.cost);
+    words.insert(words.end(), cost.begin(), cost.end());
     return words;
   }
 
@@ -256,7 +250,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
       options.effort >= Effort::kRepeated || options.cost.shard_bits > 0 ||
       (options.effort == Effort::kAuto && (known || pays_at_once(greedy, options)));
   const auto keep = [&](const Way& way) {
-    if (memory && options.effort != Effort::kOnce)
+    if (memory && options.learns && options.effort != Effort::kOnce)
       memory->keep_way(planner.needs(), around, {way, searching});
   };
   std::vector<Way> ways = planner.other_ways(greedy, searching);

@@ -82,6 +82,7 @@ struct PlanOptions {
   /// the circuit from before; plans for several ranks are searched for at once.
   Effort effort = Effort::kAuto;
   PlanMemory* memory = nullptr;  ///< null: every plan is the first of its circuit
+  bool learns = true;            ///< false: what `memory` knows is used, and not changed
   RewriteChoice rewrites;        ///< for tests: what is decided before any prediction
   /// End with the identity layout and no flips, at the price of further passes.
   bool restore_layout = false;

@@ -1,0 +1,40 @@
+#include "tilewave/statevec/plan/cost_words.h"
+
+#include <bit>
+
+namespace tilewave::statevec {
+
+std::vector<std::uint64_t> words_of(const CostModel& c) {
+  static_assert(sizeof(CostModel) == 232, "a new field is one more word below");
+  std::vector<std::uint64_t> words;
+  for (const int n :
+       {c.tile_qubits, c.row_bits, c.wide_tile_qubits, c.block_bits, c.move_positions,
+        c.small_tile_qubits, c.search_from_qubits, c.shard_bits, c.overlap.slice_bits,
+        c.overlap.min_local_qubits, int{c.mixed_tiles}, int{c.late_phases}, int{c.tile_programs}})
+    words.push_back(static_cast<std::uint64_t>(n));
+  for (const double x : {c.bandwidth,
+                         c.wide_bandwidth,
+                         c.exposed,
+                         c.wide_exposed,
+                         c.wide_from_s,
+                         c.lift_s,
+                         c.flip_s,
+                         c.rotate_s,
+                         c.phase_s,
+                         c.multiply_s,
+                         c.pass_overhead_s,
+                         c.exchange_bandwidth,
+                         c.exchange_overhead_s,
+                         c.overlap.hidden,
+                         c.steps.sweep_s,
+                         c.steps.lift_s,
+                         c.steps.phase_s,
+                         c.steps.flip_s,
+                         c.steps.rotate_s,
+                         c.steps.multiply_s})
+    words.push_back(std::bit_cast<std::uint64_t>(x));
+  words.push_back(reinterpret_cast<std::uintptr_t>(c.price));
+  return words;
+}
+
+}  // namespace tilewave::statevec
