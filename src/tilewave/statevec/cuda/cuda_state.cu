@@ -10,6 +10,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/device_costs.h"
+#include "tilewave/statevec/plan/side_by_side.h"
 #include "tilewave/statevec/tile/jit_source.h"
 
 namespace tilewave::statevec {
@@ -280,18 +281,41 @@ std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pa
                             tile::chunk_limits(shape), tries, compiled);
 }
 
+namespace {
+
+std::size_t at_once() { return static_cast<std::size_t>(detail::num_side_by_side()); }
+
+}  // namespace
+
 template <class T>
-void CudaState<T>::lower_well(const Plan& plan, std::size_t pass, int tries,
+void CudaState<T>::lower_ahead(const Plan& plan, std::size_t first, std::size_t last,
+                               double spare_s, ProgramStore::Programs& to) {
+  to.resize(plan.passes.size());
+  detail::side_by_side(static_cast<int>(last - first), [&](int k) {
+    const std::size_t p = first + static_cast<std::size_t>(k);
+    to[p] = lower(plan, p, tile::tries_within(plan.passes[p], spare_s / slower_host_));
+  });
+}
+
+template <class T>
+void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
                               ProgramStore::Plan& to) {
   to.programs.resize(plan.passes.size());
   to.compiled.resize(plan.passes.size());
-  to.programs[pass] = lower(plan, pass, tile::kManyTries);
-  if (!may_compile(plan.passes[pass])) return;
-  to.compiled[pass] = lower(plan, pass, tries, true);
-  for (const tile::TilePass& program : to.compiled[pass]) {
-    if (kernel_of(program, plan.passes[pass]).entry) continue;
-    to.compiled[pass].clear();  // too long
-    return;
+  detail::side_by_side(2 * static_cast<int>(last - first), [&](int k) {
+    const std::size_t p = first + static_cast<std::size_t>(k / 2);
+    if (k % 2 == 0) {
+      to.programs[p] = lower(plan, p, tile::kManyTries);
+    } else if (may_compile(plan.passes[p])) {
+      to.compiled[p] = lower(plan, p, tries, true);
+    }
+  });
+  for (std::size_t p = first; p < last; ++p) {
+    if (std::any_of(to.compiled[p].begin(), to.compiled[p].end(),
+                    [&](const tile::TilePass& program) {
+                      return !kernel_of(program, plan.passes[p]).entry;
+                    }))
+      to.compiled[p].clear();  // too long
   }
 }
 
@@ -305,16 +329,23 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   const runtime::Timer timer;
   const double most_s = 0.6 * plan.predicted_s;
   const std::size_t first = p;
-  for (; p < plan.passes.size(); ++p) {
-    const int ways = may_compile(plan.passes[p]) ? 4 : 1;  // see lower_pass()
-    const double tries_s = ways * tile::kManyTries * tile::try_s(plan.passes[p]) * slower_host_;
+  while (p < plan.passes.size()) {
+    const std::size_t last = std::min(p + at_once(), plan.passes.size());
+    double tries_s = 0;  // of the pass that takes longest
+    for (std::size_t k = p; k < last; ++k) {
+      const int ways = may_compile(plan.passes[k]) ? 3 : 1;  // see lower_pass()
+      tries_s = std::max(tries_s, ways * tile::kManyTries * tile::try_s(plan.passes[k]));
+    }
+    tries_s *= slower_host_;
     if (timer.elapsed_s() + tries_s > (p == first ? 2 : 1) * most_s) {
-      if (p == first) continue;  // never fits: stays as it is
-      break;                     // in the next run
+      if (p != first) break;  // in the next run
+      p = last;               // never fits: stays as it is
+      continue;
     }
     const runtime::Timer own;
-    lower_well(plan, p, tile::kManyTries, better);
+    lower_well(plan, p, last, tile::kManyTries, better);
     slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
+    p = last;
   }
   store.keep(key, std::move(better), p);
   return p > first;
@@ -329,11 +360,14 @@ void CudaState<T>::prepare(const Plan& plan) {
   {
     Workspace::Lease lease(*workspace_, stream_);
     ProgramStore::Plan programs;
-    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
-      lower_well(plan, p, tile::kTriesAhead, programs);
-      for (const tile::TilePass& program : programs.compiled[p]) {
-        const Kernel kernel = kernel_of(program, plan.passes[p]);
-        if (kernel.entry) cache->request(*kernel.entry);
+    for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
+      const std::size_t last = std::min(first + at_once(), plan.passes.size());
+      lower_well(plan, first, last, tile::kTriesAhead, programs);
+      for (std::size_t p = first; p < last; ++p) {
+        for (const tile::TilePass& program : programs.compiled[p]) {
+          const Kernel kernel = kernel_of(program, plan.passes[p]);
+          if (kernel.entry) cache->request(*kernel.entry);
+        }
       }
     }
     workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
@@ -369,11 +403,14 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
   double done_s = 0;
   std::size_t next = 0;  // of the known steps
   TileSums sums;         // of the last pass
+  std::size_t made_until = 0;
+  double busy_s =
+      plan.passes.empty() ? 0 : 0.4 * plan.passes[0].predicted_s;  // with passes that were started
   const auto make = [&](std::size_t p) {
-    if (known || kept || p >= made.programs.size()) return;
-    const double busy_s = p > 0 ? plan.passes[p - 1].predicted_s : 0.2 * plan.passes[p].predicted_s;
-    made.programs[p] =
-        lower(plan, p, tile::tries_within(plan.passes[p], 0.5 * busy_s));  // to spare
+    if (known || kept || p < made_until || p >= plan.passes.size()) return;
+    made_until = p == 0 ? 1 : std::min(p + at_once(), plan.passes.size());
+    lower_ahead(plan, p, made_until, 0.5 * busy_s, made.programs);
+    busy_s = 0;
   };
   make(0);
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
@@ -394,6 +431,7 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
         lowered_.steps.push_back(step);
         start(launcher, step, amps_, sums);
       });
+      busy_s += pass.predicted_s;
       for (const tile::TilePass& program : made.programs[p])
         program_bytes += ProgramStore::bytes_of(program);
       if (program_bytes > workspace_->store().most_bytes()) made.programs[p].clear();

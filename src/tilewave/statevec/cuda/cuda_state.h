@@ -97,8 +97,12 @@ class CudaState final : public State {
   /// The programs of a pass, each small enough for the workspace. Under a lease, as what follows.
   std::vector<tile::TilePass> lower(const Plan& plan, std::size_t pass, int tries,
                                     bool compiled = false);
-  /// All programs of a pass, as good as they become; and those for kernels of their own.
-  void lower_well(const Plan& plan, std::size_t pass, int tries, ProgramStore::Plan& to);
+  /// The programs of passes [first, last), side by side in about `spare_s`.
+  void lower_ahead(const Plan& plan, std::size_t first, std::size_t last, double spare_s,
+                   ProgramStore::Programs& to);
+  /// The same as good as they become, with those for kernels of their own.
+  void lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
+                  ProgramStore::Plan& to);
   /// Writes passes of a plan that runs again in more ways, while the device is busy with it.
   /// Whether any became better.
   bool refine(const Plan& plan, std::uint64_t key);

@@ -1,8 +1,11 @@
-// The rates of a CUDA device, measured: passes over 512 MiB without actions and with 24 and 48 of a
-// kind. What an action adds to a pass is its cost; what is left of a pass when their time is taken
-// off, over the time of an empty one, is the share that arithmetic does not hide.
+// The rates of a CUDA device, measured: passes over 512 MiB without actions, then with n and 2 n of
+// a kind. What an action adds to a pass is its cost; what is left of a pass when their time is taken
+// off, over the time of an empty one, is the share that arithmetic does not hide. n is large enough
+// that arithmetic decides how long both passes take: few actions hide behind the memory, the more of
+// them the slower it is, and would seem to cost nothing.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -22,7 +25,8 @@ namespace rc = runtime::cuda;
 using tile::ProbeKind;
 
 constexpr int kRepeats = 7;
-constexpr int kActions = 24;
+constexpr int kFewestActions = 24, kMostActions = 96;
+constexpr double kArithmeticDecides = 1.25;  // times an empty pass
 
 template <class T>
 class Probe {
@@ -59,13 +63,17 @@ class Probe {
     return shortest_s;
   }
 
-  /// Seconds an amplitude of one action; `empty_share`, if asked: of an empty pass, what is left
-  /// without the actions.
-  double action_s(std::size_t kernel, ProbeKind kind, double empty_s = 0, double* share = nullptr) {
-    const double some_s = pass_s(kernel, kind, kActions),
-                 more_s = pass_s(kernel, kind, 2 * kActions);
-    const double each_s = std::max(more_s - some_s, 1e-9) / kActions;
-    if (share) *share = std::clamp((more_s - 2 * kActions * each_s) / empty_s, 0.1, 1.0);
+  /// Seconds an amplitude of one action; `share`, if asked: of an empty pass, what is left without
+  /// the actions.
+  double action_s(std::size_t kernel, ProbeKind kind, double empty_s, double* share = nullptr) {
+    int n = kFewestActions;
+    double some_s = pass_s(kernel, kind, n), more_s = pass_s(kernel, kind, 2 * n);
+    while (some_s < kArithmeticDecides * empty_s && n < kMostActions) {
+      n *= 2;
+      some_s = std::exchange(more_s, pass_s(kernel, kind, 2 * n));
+    }
+    const double each_s = std::max(more_s - some_s, 1e-9) / n;
+    if (share) *share = std::clamp((more_s - 2 * n * each_s) / empty_s, 0.1, 1.0);
     return each_s / static_cast<double>(std::uint64_t{1} << kQubits);
   }
 
@@ -93,9 +101,9 @@ DeviceRates measure(const runtime::CudaDevice& device) {
   r.bandwidth = probe.bytes() / empty_s;
   r.wide_bandwidth = probe.bytes() / wide_s;
   r.lift_s = probe.action_s(0, ProbeKind::kLift, empty_s, &r.exposed);
-  r.rotate_s = probe.action_s(0, ProbeKind::kRotate);
-  r.phase_s = std::max(probe.action_s(0, ProbeKind::kLinear) - r.lift_s, r.lift_s);
-  r.multiply_s = probe.action_s(0, ProbeKind::kDense2) / 4;  // a row of four
+  r.rotate_s = probe.action_s(0, ProbeKind::kRotate, empty_s);
+  r.phase_s = std::max(probe.action_s(0, ProbeKind::kLinear, empty_s) - r.lift_s, r.lift_s);
+  r.multiply_s = probe.action_s(0, ProbeKind::kDense2, empty_s) / 4;  // a row of four
   return r;
 }
 
@@ -110,7 +118,7 @@ DeviceRates shipped_rates(const runtime::CudaDevice& device, Precision precision
 DeviceRates measured_rates(const runtime::CudaDevice& device, Precision precision) {
   const bool is_double = precision == Precision::kDouble;
   const std::vector<double> numbers = runtime::cached_costs(
-      runtime::cost_key(device, is_double ? "passes_double" : "passes_single"), kNumRates, [&] {
+      runtime::cost_key(device, is_double ? "pass_rates_double" : "pass_rates_single"), kNumRates, [&] {
         const DeviceRates r = is_double ? measure<double>(device) : measure<float>(device);
         const auto all = std::bit_cast<std::array<double, kNumRates>>(r);
         return std::vector<double>(all.begin(), all.end());

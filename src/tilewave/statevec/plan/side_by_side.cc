@@ -11,8 +11,12 @@
 
 namespace tilewave::statevec::detail {
 
-void side_by_side(int count, const std::function<void(int)>& f) {
+int num_side_by_side() {
   constexpr int kMostThreads = 8;
+  return std::min(kMostThreads, runtime::resolve_num_threads(0));
+}
+
+void side_by_side(int count, const std::function<void(int)>& f) {
   std::exception_ptr problem;
   std::mutex mutex;
   StopFlag stop;
@@ -29,8 +33,7 @@ void side_by_side(int count, const std::function<void(int)>& f) {
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
   } else {
-    const int num_threads = std::min(kMostThreads, runtime::resolve_num_threads(0));
-#pragma omp parallel num_threads(num_threads) if (count > 1)
+#pragma omp parallel num_threads(num_side_by_side()) if (count > 1)
 #pragma omp single
 #pragma omp taskloop grainsize(1) default(shared)
     for (int k = 0; k < count; ++k) run(k);
