@@ -118,7 +118,8 @@ DeviceRates shipped_rates(const runtime::CudaDevice& device, Precision precision
 DeviceRates measured_rates(const runtime::CudaDevice& device, Precision precision) {
   const bool is_double = precision == Precision::kDouble;
   const std::vector<double> numbers = runtime::cached_costs(
-      runtime::cost_key(device, is_double ? "pass_rates_double" : "pass_rates_single"), kNumRates, [&] {
+      runtime::cost_key(device, is_double ? "pass_rates_double" : "pass_rates_single"), kNumRates,
+      [&] {
         const DeviceRates r = is_double ? measure<double>(device) : measure<float>(device);
         const auto all = std::bit_cast<std::array<double, kNumRates>>(r);
         return std::vector<double>(all.begin(), all.end());
