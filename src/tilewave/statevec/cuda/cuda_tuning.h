@@ -13,19 +13,16 @@ namespace tilewave::statevec::cuda {
 inline constexpr const char* kTunedOn = "NVIDIA H200, 2026-11-21";
 inline constexpr int kTunedMultiprocessors = 132;
 
-/// Seconds an amplitude but for the first four.
+/// Seconds an amplitude but for the first two.
 struct DeviceRates {
   double bandwidth;       ///< bytes a second of a pass without actions, read + written
-  double exposed;         ///< share of its time that no arithmetic hides
   double wide_bandwidth;  ///< with the larger tile
   double lift_s, rotate_s, phase_s, multiply_s;
 };
-inline constexpr std::size_t kNumRates = 7;
+inline constexpr std::size_t kNumRates = 6;
 
-inline constexpr DeviceRates kDoubleRates = {4.05e12, 0.6,     4.05e12, 1.5e-13,
-                                             5.0e-13, 7.0e-13, 3.6e-13};
-inline constexpr DeviceRates kSingleRates = {4.05e12, 0.6,     4.05e12, 0.9e-13,
-                                             3.0e-13, 4.2e-13, 2.2e-13};
+inline constexpr DeviceRates kDoubleRates = {4.05e12, 4.05e12, 1.5e-13, 5.0e-13, 7.0e-13, 3.6e-13};
+inline constexpr DeviceRates kSingleRates = {4.05e12, 4.05e12, 0.9e-13, 3.0e-13, 4.2e-13, 2.2e-13};
 inline constexpr double kFlipLifts = 1.7;  ///< a flip that no exchange takes along, in lifts
 
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the device's own rates are used

@@ -1,8 +1,7 @@
 // The rates of a CUDA device, measured: passes over 512 MiB without actions, then with n and 2 n of
-// a kind. What an action adds to a pass is its cost; what is left of a pass when their time is taken
-// off, over the time of an empty one, is the share that arithmetic does not hide. n is large enough
-// that arithmetic decides how long both passes take: few actions hide behind the memory, the more of
-// them the slower it is, and would seem to cost nothing.
+// a kind. What an action adds to a pass is its cost. n is large enough that arithmetic decides how
+// long both passes take: few actions hide behind the memory, the more of them the slower it is, and
+// would seem to cost nothing.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/probe_pass.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec {
 
@@ -63,9 +63,8 @@ class Probe {
     return shortest_s;
   }
 
-  /// Seconds an amplitude of one action; `share`, if asked: of an empty pass, what is left without
-  /// the actions.
-  double action_s(std::size_t kernel, ProbeKind kind, double empty_s, double* share = nullptr) {
+  /// Seconds an amplitude of one action.
+  double action_s(std::size_t kernel, ProbeKind kind, double empty_s) {
     int n = kFewestActions;
     double some_s = pass_s(kernel, kind, n), more_s = pass_s(kernel, kind, 2 * n);
     while (some_s < kArithmeticDecides * empty_s && n < kMostActions) {
@@ -73,7 +72,6 @@ class Probe {
       some_s = std::exchange(more_s, pass_s(kernel, kind, 2 * n));
     }
     const double each_s = std::max(more_s - some_s, 1e-9) / n;
-    if (share) *share = std::clamp((more_s - 2 * n * each_s) / empty_s, 0.1, 1.0);
     return each_s / static_cast<double>(std::uint64_t{1} << kQubits);
   }
 
@@ -100,7 +98,7 @@ DeviceRates measure(const runtime::CudaDevice& device) {
   const double wide_s = wide ? probe.pass_s(wide, ProbeKind::kLift, 0) : empty_s;
   r.bandwidth = probe.bytes() / empty_s;
   r.wide_bandwidth = probe.bytes() / wide_s;
-  r.lift_s = probe.action_s(0, ProbeKind::kLift, empty_s, &r.exposed);
+  r.lift_s = probe.action_s(0, ProbeKind::kLift, empty_s);
   r.rotate_s = probe.action_s(0, ProbeKind::kRotate, empty_s);
   r.phase_s = std::max(probe.action_s(0, ProbeKind::kLinear, empty_s) - r.lift_s, r.lift_s);
   r.multiply_s = probe.action_s(0, ProbeKind::kDense2, empty_s) / 4;  // a row of four
@@ -156,11 +154,12 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   cost.tile_qubits = shape(0).tile_qubits;
   cost.row_bits = shape(0).row_bits;
   cost.bandwidth = rates.bandwidth;
-  cost.exposed = rates.exposed;
+  // the share that real passes have on every device: probes of one kind hide more
+  cost.exposed = tile::costs_for(precision, false).unhidden;
   if (num_kernels > 1) {
     cost.wide_tile_qubits = shape(1).tile_qubits;
     cost.wide_bandwidth = rates.wide_bandwidth;
-    cost.wide_exposed = rates.exposed + cuda::kCrossingShare;
+    cost.wide_exposed = cost.exposed + cuda::kCrossingShare;
     cost.wide_from_s = cuda::kWideFrom_s;
     cost.mixed_tiles = true;
   }
