@@ -11,6 +11,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/read_double.h"
 
 namespace tilewave::cli {
 namespace {
@@ -78,10 +79,9 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
 }
 
 double to_number(const char* flag, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') usage_error(std::string(flag) + " " + text + ": not a number");
-  return value;
+  const std::optional<double> value = whole_double(text);
+  if (!value) usage_error(std::string(flag) + " " + text + ": not a number");
+  return *value;
 }
 
 std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::RasterInfo* raw) {

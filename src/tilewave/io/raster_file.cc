@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 
 namespace tilewave::io {
 namespace detail {
@@ -105,10 +106,11 @@ std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterI
     reader = detail::with_mask_file(std::move(reader), path + ".msk");
   const RasterInfo& info = reader->info();
   if (channel >= info.channels) {
-    throw Error(ExitCode::kUsage, path + ": the image has " + std::to_string(info.channels) +
-                                      (info.channels == 1 ? " channel" : " channels") +
-                                      ": --channel " + std::to_string(channel) +
-                                      " is not one of 0.." + std::to_string(info.channels - 1));
+    throw Error(ExitCode::kUsage,
+                path + ": the image has " +
+                    counted(static_cast<std::uint64_t>(info.channels), "channel") + ": --channel " +
+                    std::to_string(channel) + " is not one of 0.." +
+                    std::to_string(info.channels - 1));
   }
   if (channel < 0 && info.channels == 2 && info.alpha >= 0) channel = 1 - info.alpha;
   if (channel < 0 || info.channels == 1) return reader;

@@ -40,9 +40,6 @@ std::string without_controls(std::string_view text);
 /// text.
 std::string printable(std::string_view text);
 
-/// "1 qubit", "2 qubits".
-std::string counted(std::uint64_t count, std::string_view what);
-
 /// How a gate is applied, for who puts its qubits in parentheses as those of a subroutine:
 /// `'rx' is a gate, applied as 'rx(angle) q;'`.
 std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits);

@@ -14,6 +14,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/circuit/append_circuit.h"
 #include "tilewave/circuit/listing.h"
 #include "tilewave/io/circuit_bytes.h"
@@ -164,9 +165,9 @@ void bind_inspection(Class& c) {
   c.def("__len__", [](const PyCircuit& self) { return self.get().ops().size(); });
   c.def("__repr__", [](const PyCircuit& self) {
     const Circuit& circuit = self.get();
-    return "<tilewave.Circuit: " + io::counted(circuit.num_qubits(), "qubit") + ", " +
-           io::counted(circuit.num_clbits(), "classical bit") + ", " +
-           io::counted(circuit.ops().size(), "operation") + ">";
+    return "<tilewave.Circuit: " + counted(circuit.num_qubits(), "qubit") + ", " +
+           counted(circuit.num_clbits(), "classical bit") + ", " +
+           counted(circuit.ops().size(), "operation") + ">";
   });
 }
 
