@@ -360,6 +360,14 @@ def wait_for(job, status):
         time.sleep(0.005)
 
 
+def calls_of_main_thread():
+    names, frame = set(), sys._current_frames()[threading.main_thread().ident]
+    while frame:
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
+
+
 @pytest.mark.parametrize("kind", ["backend", "sampler", "estimator"])
 def test_jobs_are_cancelled(long_job, kind):
     from qiskit.providers import JobStatus
@@ -380,6 +388,8 @@ def test_ctrl_c_while_a_result_is_waited_for(long_job):
 
         def interrupt(job=job):
             wait_for(job, JobStatus.RUNNING)
+            while not {"result", "wait"} <= calls_of_main_thread():
+                time.sleep(0.005)
             os.kill(os.getpid(), signal.SIGINT)
 
         thread = threading.Thread(target=interrupt)

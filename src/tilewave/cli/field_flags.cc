@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include <signal.h>
 
@@ -91,12 +90,6 @@ std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::Rast
   throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(channels) +
                                     " channels, one is taken: pick it with --channel 0.." +
                                     std::to_string(channels - 1));
-}
-
-void check_not_input(const FieldFlags& f, const char* flag, const std::string& path) {
-  std::error_code ignored;
-  if (path == f.in || std::filesystem::equivalent(path, f.in, ignored))
-    usage_error(std::string(flag) + " " + path + ": it would replace the input: name another file");
 }
 
 void report_pages(const FieldFlags& f, const io::RasterInfo& info) {

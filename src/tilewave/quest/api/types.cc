@@ -86,7 +86,7 @@ PauliHamil read_hamil(const char* name) {
     const auto bad = [&](const std::string& what, Words kind) {
       fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what, kind);
     };
-    const std::optional<double> coefficient = whole_double(word);
+    const std::optional<double> coefficient = tilewave::whole_double(word);
     if (!coefficient)
       bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3",
           Words::kHamilFileCoefficient);
