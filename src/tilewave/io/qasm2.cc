@@ -33,10 +33,6 @@ constexpr std::string_view kQelib1[] = {
     "cu3", "csx", "cu", "rxx", "rzz", "rccx", "rc3x", "c3x", "c3sqrtx", "c4x"};
 // clang-format on
 
-bool is_of_qelib1(std::string_view name) {
-  return std::find(std::begin(kQelib1), std::end(kQelib1), name) != std::end(kQelib1);
-}
-
 class Parser {
  public:
   explicit Parser(Includes includes) : expander_(circuit_), files_(includes, kLibraries) {}
@@ -127,7 +123,7 @@ class Parser {
                    concat({"'", name.text, "' is a gate: choose another name for the register"}));
     }
     hides_gates_ |= scope_.find(name.text) != nullptr;
-    if (has_library_ && is_of_qelib1(name.text)) {
+    if (has_library_ && contains(kQelib1, name.text)) {
       note(name, "gate name",
            concat({"'", name.text,
                    "' is a gate of qelib1.inc as well: here it is the register, other "
@@ -315,8 +311,7 @@ class Parser {
 
   [[noreturn]] void fail_unknown_gate(const Token& word) {
     const std::string name(word.text);
-    if (std::find(std::begin(kVersion3Words), std::end(kVersion3Words), word.text) !=
-        std::end(kVersion3Words)) {
+    if (contains(kVersion3Words, word.text)) {
       lexer_->fail(word, concat({"'", name,
                                  "' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"}));
     }

@@ -25,7 +25,7 @@ int level_of(const Token& t) {
   if (t.kind != TokenKind::kPunctuation) return -1;
   for (int level = 0; level < kNumLevels; ++level) {
     const auto& words = kLevels[level];
-    if (std::find(std::begin(words), std::end(words), t.text) != std::end(words)) return level;
+    if (contains(words, t.text)) return level;
   }
   return -1;
 }

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -30,9 +29,7 @@ const TextSource& SourceFiles::start(TextSource source) {
   return sources_.emplace_back(std::move(source));
 }
 
-bool SourceFiles::is_library(std::string_view name) const {
-  return std::ranges::find(libraries_, name) != libraries_.end();
-}
+bool SourceFiles::is_library(std::string_view name) const { return contains(libraries_, name); }
 
 const TextSource* SourceFiles::include(const TextSource& by, std::size_t offset,
                                        std::string_view name) {

@@ -3,6 +3,7 @@
 // from 1, columns in characters (UTF-8), long lines are shown as a window around the caret.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -57,6 +58,11 @@ void check_is_text(const TextSource& source);
 
 /// The parts one after the other.
 std::string concat(std::initializer_list<std::string_view> parts);
+
+/// Whether a list of words holds this one.
+inline bool contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 /// The candidate nearest to `name` by edits, small and capital letters counting as the same where
 /// all others are equal; an empty view where none is near.
