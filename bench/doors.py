@@ -12,15 +12,15 @@ import argparse
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from circuits import FAMILIES, machine_of, read_qasm, today
+
 ROOT = Path(__file__).resolve().parent.parent
-FAMILIES = ["qft", "ghz", "ghz_qft", "random", "supremacy", "quantum_volume", "ising", "qaoa", "bv"]
 RUNS = 5  # of one process
 
 PYTHON = """
@@ -64,10 +64,6 @@ def output(*words, env=None):
 
 # -- circuits as C ---------------------------------------------------------------------------------------------------------
 
-def angle(text):
-    return float(eval(text, {"__builtins__": {}}, {"pi": math.pi}))  # our own files
-
-
 def quest_call(name, p, q):
     plain = {"h": "hadamard", "x": "pauliX", "y": "pauliY", "z": "pauliZ", "s": "sGate", "t": "tGate"}
     if name in plain:
@@ -96,13 +92,8 @@ def quest_call(name, p, q):
 
 
 def quest_program(path):
-    calls, size = [], 0
-    for line in path.read_text().splitlines():
-        if found := re.fullmatch(r"qreg q\[(\d+)\];", line):
-            size = int(found[1])
-        elif found := re.fullmatch(r"(\w+)(?:\(([^)]*)\))? (q\[.*);", line):
-            parameters = [angle(x) for x in found[2].split(",")] if found[2] else []
-            calls.append(quest_call(found[1], parameters, [int(q) for q in re.findall(r"\[(\d+)\]", found[3])]))
+    size, gates = read_qasm(path)
+    calls = [quest_call(name, params, qubits) for name, qubits, params in gates]
     return (QUEST_HEAD + "static void gates(Qureg q) {\n" + "\n".join(calls) + "\n}\nint main(void) {\n"
             f"QuESTEnv e = createQuESTEnv(); Qureg q = createQureg({size}, e); double sum = 0;\n"
             f"for (int k = 0; k < {RUNS}; ++k) {{ initZeroState(q); double t = now(); gates(q); sum += getRealAmp(q, 0);"
@@ -146,7 +137,7 @@ def main():
     for name in a.without:
         doors.pop({"python": "Python", "quest": "QuEST API"}[name])
     families = a.families or FAMILIES
-    rows = []
+    rows, machine = [], machine_of(Path(a.build) / "tilewave")
     with tempfile.TemporaryDirectory() as folder:
         output(Path(a.build) / "tilewave", "bench", *families, "--qubits", a.qubits, "--write", folder)
         print(f"{'circuit':20}" + "".join(f"{d:>34}" for d in doors) + "   (first / second / later ms, later over bench)")
@@ -169,7 +160,7 @@ def main():
                 f"{d['first_ms']:9.1f}{d['second_ms']:9.1f}{d['later_ms']:9.1f}{d['over_bench']:6.2f}x" for d in row["doors"].values()))
     if a.json:
         Path(a.json).write_text(json.dumps({"command": "bench/doors.py " + " ".join(sys.argv[1:]), "qubits": a.qubits,
-                                            "device": a.device, "circuits": rows}, indent=1) + "\n")
+                                            "device": a.device, "machine": machine, "date": today(), "circuits": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

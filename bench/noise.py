@@ -15,9 +15,7 @@ Peers: pip install qiskit qiskit-aer.
 """
 import argparse
 import json
-import math
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -26,24 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python" / "tests"))
+from circuits import brickwork  # noqa: E402
 from counts import deviation  # noqa: E402
 
 CASES = [("depolarizing 0.1%", 0.001, 0.001, 0), ("depolarizing 0.1%, pairs 1%", 0.001, 0.01, 0),
          ("depolarizing 1%", 0.01, 0.01, 0), ("amplitude damping 0.3%", 0, 0, 0.003),
          ("amplitude damping 1%", 0, 0, 0.01)]
-
-
-def brickwork(num_qubits, layers, seed):
-    rng = random.Random(seed)
-    lines = ["OPENQASM 2.0;", 'include "qelib1.inc";', f"qreg q[{num_qubits}];", f"creg c[{num_qubits}];"]
-    for layer in range(layers):
-        for q in range(num_qubits):
-            a, b, c = (rng.uniform(-math.pi, math.pi) for _ in range(3))
-            lines.append(f"u3({a!r},{b!r},{c!r}) q[{q}];")
-        for q in range(layer % 2, num_qubits - 1, 2):
-            lines.append(f"cx q[{q}],q[{q + 1}];")
-    lines += [f"measure q[{q}] -> c[{q}];" for q in range(num_qubits)]
-    return "\n".join(lines) + "\n"
 
 
 def tilewave_noise(single, pair, damping):
@@ -119,12 +105,12 @@ def main():
     for index in arguments.cases:
         name, *strengths = CASES[index]
         ours, theirs = tilewave_noise(*strengths), aer_noise(*strengths)
-        small = brickwork(5, 6, 1)
+        small = brickwork(5, 6, 1, measured=True)
         sigmas = deviation(run_tilewave(arguments, small, ours, 20000, 1)[1]["counts"],
                            run_aer(arguments, small, theirs, 20000, 2, "density_matrix")[1])
         if abs(sigmas) > 5:
             sys.exit(f"{name}: the counts differ by {sigmas:.1f} standard deviations")
-        qasm = brickwork(arguments.qubits, arguments.layers, 7)
+        qasm = brickwork(arguments.qubits, arguments.layers, 7, measured=True)
         times, other, last = [], [], None
         for seed in range(arguments.rounds):
             seconds, last = run_tilewave(arguments, qasm, ours, arguments.shots, seed)

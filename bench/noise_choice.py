@@ -7,26 +7,16 @@ the one chosen is the fastest. All on one thread unless --threads says otherwise
 """
 import argparse
 import json
-import random
 import re
 import statistics
 import subprocess
 import tempfile
 from pathlib import Path
 
+from circuits import brickwork
+
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 NAMES = {"a density matrix": "density", "the stabilizer engine": "stabilizer"}
-
-
-def brickwork(n, layers, clifford):
-    rng = random.Random(n * 1000 + layers)
-    lines = ["OPENQASM 2.0;", 'include "qelib1.inc";', f"qreg q[{n}];"]
-    for layer in range(layers):
-        for q in range(n):
-            lines.append(f"{rng.choice(['h', 's', 'sdg'])} q[{q}];" if clifford else
-                         f"u3({rng.random():.3f},{rng.random():.3f},{rng.random():.3f}) q[{q}];")
-        lines += [f"cx q[{q}],q[{q + 1}];" for q in range(layer % 2, n - 1, 2)]
-    return "\n".join(lines) + "\n"
 
 
 def predictions(choice):
@@ -53,7 +43,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         circuit, model = Path(folder) / "c.qasm", Path(folder) / "m.json"
         for n, layers, clifford, channel, p, shots in grid:
-            circuit.write_text(brickwork(n, layers, clifford))
+            circuit.write_text(brickwork(n, layers, n * 1000 + layers, clifford))
             model.write_text(json.dumps({"channels": [
                 {"after": "all", "channel": channel, "gamma" if channel == "amplitude_damping" else "p": p}]}))
 

@@ -13,6 +13,7 @@ measurements that a bench wrote, so no number is typed twice:
 
 With --check nothing is written and the exit code says whether every table is up to date.
 """
+import functools
 import json
 import re
 import sys
@@ -170,6 +171,7 @@ def two_gpus_table(report):
             *table(["circuit", "exchanges", "one GPU", "two GPUs", "ratio"], cells)]
 
 
+@functools.cache
 def read(path):
     return json.loads(path.read_text())
 

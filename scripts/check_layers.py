@@ -33,6 +33,8 @@ SHARED = {"error.h", "settings.h"}
 NAMESPACE_EXEMPT = {"quest/include/QuEST_complex.h"}
 INCLUDE = re.compile(r'#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
+# Whose reading of "0.5" is the locale's.
+LOCALE_NUMBERS = re.compile(r"\b(?:strtod|strtof|strtold|atof|stod|stof|stold)\s*\(")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
              "stddef.h", "stdint.h", "complex.h", "stdbool.h", "math.h", "tgmath.h", "signal.h"}
 
@@ -59,6 +61,8 @@ def check_file(path, inside):
         if (path.suffix in HEADERS and str(inside) not in NAMESPACE_EXEMPT
                 and re.match(r"using namespace\b", line)):
             yield number, "'using namespace' in a header"
+        if LOCALE_NUMBERS.search(line.split("//")[0]) and not path.stem.endswith("_test"):
+            yield number, "a number read as the locale says: use base/read_double.h"
         found = INCLUDE.match(line.strip())
         if not found:
             continue

@@ -40,9 +40,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
+from circuits import FAMILIES, machine_of, read_qasm, today  # noqa: E402
 from report import PEERS, peers_table  # noqa: E402
 PACKAGES = ["numpy", "cirq-core", "qsimcirq", "qiskit", "qiskit-aer", "qulacs"]
-FAMILIES = ["qft", "ghz", "ghz_qft", "random", "supremacy", "quantum_volume", "ising", "qaoa", "bv"]
 CHECK_QUBITS = 8
 
 
@@ -58,20 +58,6 @@ def parse_arguments():
     parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: qsim aer qulacs quest")
     parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
     return parser.parse_args()
-
-
-# -- circuits ----------------------------------------------------------------------------------------------------------
-
-def read_qasm(path):
-    """(number of qubits, [(name, qubits, parameters)]) of a file written by `tilewave bench --write`."""
-    gates, size = [], 0
-    for line in path.read_text().splitlines():
-        if found := re.fullmatch(r"qreg q\[(\d+)\];", line):
-            size = int(found[1])
-        elif found := re.fullmatch(r"(\w+)(?:\(([^)]*)\))? (q\[.*);", line):
-            params = [float(p) for p in found[2].split(",")] if found[2] else []
-            gates.append((found[1], [int(q) for q in re.findall(r"\[(\d+)\]", found[3])], params))
-    return size, gates
 
 
 def u3_matrix(theta, phi, lam):
@@ -334,13 +320,6 @@ def ratios_of(row):
     return {peer: row[peer]["median_s"] / row[ours]["median_s"] for peer, ours in RATIOS if peer in row}
 
 
-def machine_of(program):
-    """The machine and its limit, measured now."""
-    done = subprocess.run([program, "bench", "ghz", "--qubits", "4", "--repeats", "1", "--json", "-"],
-                          capture_output=True, check=True)
-    return json.loads(done.stdout)["machine"]
-
-
 def versions_of(arguments):
     from importlib.metadata import version
     packages = {"qsim": "qsimcirq", "aer": "qiskit-aer", "qulacs": "qulacs"}
@@ -399,7 +378,7 @@ def main():
             peers.append(Quest(arguments.quest, folder))
         engines = ours + [p for p in peers if p.name.split("_")[0] not in arguments.without]
         check_engines(engines, {f: circuits[f, CHECK_QUBITS] for f in families})
-        report = {"machine": machine_of(arguments.tilewave), "date": time.strftime("%Y-%m-%d"),
+        report = {"machine": machine_of(arguments.tilewave), "date": today(),
                   "command": repeat_command(arguments),
                   "versions": versions_of(arguments), "circuits": []}
         for family in families:

@@ -398,6 +398,10 @@ def test_observables_without_terms(observable):
     (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),
     (lambda: tw.probabilities(tw.Circuit(2), [2]), ValueError, "^probabilities: qubit 2 is out of range: the circuit has 2 qubits"),
     (lambda: tw.amplitudes(tw.Circuit(2), [4]), ValueError, "does not exist"),
+    (lambda: tw.State(tw.Circuit(2)).amplitudes([4]), ValueError, "a state of 2 qubits has indices 0 to 3$"),
+    (lambda: tw.State(tw.Circuit(63)).amplitudes([2**63]), ValueError, "a state of 63 qubits has indices 0 to 9223372036854775807$"),
+    (lambda: tw.State(tw.Circuit(64)).amplitudes([2**64]), ValueError, "a state of 64 qubits has indices 0 to 18446744073709551615$"),
+    (lambda: tw.State(tw.Circuit(70)).amplitudes([-1]), ValueError, "a state of 70 qubits has indices 0 to 18446744073709551615$"),
     (lambda: tw.expectation(tw.Circuit(2), "ZZZ"), ValueError, "observable:1"),
     (lambda: tw.expectation(tw.Circuit(2), {"Z0 + Z1": 1}), ValueError, "is a sum"),
     (lambda: tw.run(tw.Circuit(2), observables={"ZZ": 1j}), ValueError, "Hermitian"),
@@ -415,6 +419,34 @@ def test_observables_without_terms(observable):
 def test_errors(wrong, exception, message):
     with pytest.raises(exception, match=message):
         wrong()
+
+
+def test_a_compose_that_fails_changes_nothing():
+    other = tw.Circuit(2)
+    other.add_creg("a", 2)
+    other.add_creg("b", 2)
+    other._add_clbits(1)
+    other.h(0).measure(0, 1).x(1).c_if(0, 2, 2).rx(0.5, 1).kraus([np.eye(2)], 0)
+    here = tw.Circuit(2, 2).h(1)
+    here.add_creg("b", 3)
+    for circuit, how, message in (
+            (here, {}, "the classical register 'b' has 3 bits here and 2"),
+            (here, {"qubits": [0, 5], "clbits": [0, 1, 2, 3, 4]}, "out of range"),
+            (here, {"clbits": [1, 0, 2, 3, 4]}, "used as one number"),
+            (here, {"clbits": [0, 1, 2, 3, 9]}, "out of range"),
+            (tw.Circuit(3).h(0), {"qubits": [1, 1]}, "named twice"),
+            (tw.Circuit(3).h(0), {"qubits": [0, 3]}, "out of range")):
+        before = circuit._to_bytes()
+        kept = circuit.copy()
+        with pytest.raises(ValueError, match=message):
+            circuit.compose(other, **how)
+        assert circuit._to_bytes() == before == kept._to_bytes()
+    together = tw.Circuit(2, 2).compose(other)
+    assert together.cregs == [("c", 0, 2), ("a", 2, 2), ("b", 4, 2)] and together.num_clbits == 7
+    assert len(together) == len(other)
+    with pytest.raises(ValueError):
+        together += tw.Circuit(3)
+    assert len(together) == len(other)
 
 
 def test_counts_in_words():

@@ -1,4 +1,7 @@
 """Noisy circuits against Qiskit Aer: every channel, readout errors, dynamic circuits, the backend and the primitives."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from counts import deviation
@@ -166,6 +169,32 @@ def test_models_as_dictionaries_text_and_files(tmp_path):
         tw.run(circuit, noise=model, engine="statevector")
     with pytest.raises(TypeError, match="a noise model is a dictionary"):
         tw.noise_model(3)
+
+
+def test_noise_on_an_instruction_that_is_simulated_as_its_parts_is_refused():
+    part = QuantumCircuit(2, name="mine")
+    part.h(0)
+    part.cx(0, 1)
+    t = qiskit.circuit.Parameter("t")
+    circuit = QuantumCircuit(2)
+    circuit.ry(t, 0)
+    circuit.append(part.to_gate(), [0, 1])
+    outer = QuantumCircuit(2)  # the same inside another one, under a power
+    outer.append(circuit.assign_parameters([0.5]).to_gate(label="outer").power(2, annotated=True), [0, 1])
+    model = an.NoiseModel()
+    model.add_all_qubit_quantum_error(an.depolarizing_error(0.1, 2), ["mine"])
+    for converted in (from_qiskit(circuit, [0.5]), from_qiskit(outer)):
+        for copied in (converted, converted.copy(), copy.deepcopy(converted), pickle.loads(pickle.dumps(converted)),
+                       converted.inverse(), converted + tw.Circuit(2), tw.Circuit(2) + converted,
+                       tw.Circuit(3).compose(converted, [2, 0])):
+            with pytest.raises(ValueError, match="an error on 'mine', an instruction that is simulated as its parts"):
+                tw.sample(copied, 10, noise=model)
+    measured = circuit.measure_all(inplace=False)
+    for values in ([[0.5]], [[0.1], [0.2], [0.3]]):  # by itself, and by a template
+        with pytest.raises(ValueError, match="'mine', an instruction that is simulated as its parts"):
+            SamplerV2(noise_model=model).run([(measured, values)]).result()
+        with pytest.raises(ValueError, match="'mine', an instruction that is simulated as its parts"):
+            EstimatorV2(noise_model=model).run([(circuit, "ZZ", values)]).result()
 
 
 def test_errors_that_cannot_be_converted():

@@ -1,6 +1,7 @@
 """Qiskit circuits, the backend and the primitives, against Qiskit itself and Aer."""
 import math
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -252,6 +253,41 @@ def test_sampler_agrees_with_qiskits():
             assert agree(joint[0].get_counts(index), joint[1].get_counts(index))
     assert ours[0].data.alpha.array.tobytes() == SamplerV2(seed=1).run(pubs, shots=4000).result()[
         0].data.alpha.array.tobytes()
+
+
+@pytest.mark.parametrize("kind", [SamplerV2, EstimatorV2])
+@pytest.mark.parametrize("seed", [7, "generator"])
+def test_a_job_has_the_seed_that_it_was_submitted_with(kind, seed, monkeypatch):
+    circuit = QuantumCircuit(3)
+    circuit.h(range(3))
+    if kind is SamplerV2:
+        circuit.measure_all()
+    pub = (circuit,) if kind is SamplerV2 else (circuit, ["XXX", "ZZZ"], None, 0.1)
+    values = (lambda result: result[0].data.meas.array.tolist()) if kind is SamplerV2 else (
+        lambda result: result[0].data.evs.tolist())
+
+    def given():
+        return np.random.default_rng(7) if seed == "generator" else seed
+
+    wanted = values(kind(seed=given()).run([pub]).result())
+    started, go = threading.Event(), threading.Event()
+    own = kind._run
+
+    def late(self, *arguments):  # the job runs when its primitive has another seed
+        started.set()
+        assert go.wait(30)
+        return own(self, *arguments)
+
+    monkeypatch.setattr(kind, "_run", late)
+    primitive = kind(seed=given())
+    job = primitive.run([pub])
+    assert started.wait(30)
+    generator = primitive.options.seed
+    if seed == "generator":
+        generator.integers(1 << 63, size=5)  # somebody else draws from it
+    primitive.options.seed = 8
+    go.set()
+    assert values(job.result()) == wanted
 
 
 def test_sampler_takes_dynamic_circuits_and_many_bits():

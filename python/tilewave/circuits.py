@@ -168,30 +168,36 @@ class Circuit(_core.Circuit):
         places = list(range(other.num_qubits)) if qubits is None else _listed(qubits)
         if len(places) != other.num_qubits:
             raise ValueError(f"the other circuit has {other.num_qubits} qubits, {len(places)} places were given")
+        if len(set(places)) != len(places):
+            raise ValueError("compose: a place is named twice, every qubit of the other circuit needs one of its own")
         if qubits is None and other.num_qubits > self.num_qubits:
             raise ValueError(f"the other circuit has {other.num_qubits} qubits, this one {self.num_qubits}: compose them the "
                              "other way round, or say where they go with qubits=")
-        bits = self._places_of_bits(other) if clbits is None else _listed(clbits)
+        bits, registers, more = self._places_of_bits(other) if clbits is None else (_listed(clbits), [], 0)
         if len(bits) != other.num_clbits:
             raise ValueError(f"the other circuit has {other.num_clbits} classical bits, {len(bits)} places were given")
-        self._append(other, places, bits)
+        self._append(other, places, bits, registers, more)
         return self
 
     def _places_of_bits(self, other):
+        """Where the classical bits of another circuit go; the registers to add for them (names and sizes), and how many bits
+        behind those."""
         mine = {name: (first, size) for name, first, size in self.cregs}
         for name, _, size in other.cregs:
             if name in mine and mine[name][1] != size:
                 raise ValueError(f"the classical register '{name}' has {mine[name][1]} bits here and {size} in the other "
                                  "circuit: say where they go with clbits=")
-        bits = [None] * other.num_clbits
+        bits, registers, end = [None] * other.num_clbits, [], self.num_clbits
         for name, first, size in other.cregs:
-            start = mine[name][0] if name in mine else self.add_creg(name, size)
+            start = mine[name][0] if name in mine else end
+            if name not in mine:
+                registers.append((name, size))
+                end += size
             bits[first:first + size] = range(start, start + size)
         rest = [k for k, place in enumerate(bits) if place is None]  # variables of programs
-        start = self._add_clbits(len(rest)) if rest else 0
         for j, k in enumerate(rest):
-            bits[k] = start + j
-        return bits
+            bits[k] = end + j
+        return bits, registers, len(rest)
 
     def inverse(self: _C) -> _C:
         """The circuit that undoes this one, which must be unitary."""

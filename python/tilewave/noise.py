@@ -105,7 +105,7 @@ def noisy(circuit: AnyCircuit, noise: Noise) -> tuple[_core.Circuit, Any]:
 
 def check_parts(circuit: _core.Circuit, model: NoiseModel) -> None:
     """Noise on an instruction that was replaced by its definition has no place to go."""
-    lost = sorted(model._labels & getattr(circuit, "_parts", set()))
+    lost = sorted(model._labels.intersection(circuit._replaced))
     if lost:
         raise ValueError(f"the noise model has an error on '{lost[0]}', an instruction that is simulated as its parts: put the "
                          "error on those, or transpile the circuit first")

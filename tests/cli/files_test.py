@@ -84,6 +84,23 @@ with tempfile.TemporaryDirectory() as name:
     refused(USAGE, "replace the input", "sample_dem", "--in", model, "--err_out", model, keeps=[model])
     refused(USAGE, "replace the input", "run", qasm, "--state", qasm, keeps=[qasm])
     refused(USAGE, "replace the input", "run", qasm, "--report", qasm, keeps=[qasm])
+    # rasters: the image, the table of classes, and what another flag writes
+    image, table = folder / "image.png", folder / "table.png"  # any name will do for a table
+    start = folder / "start.pgm"
+    start.write_bytes(b"P5\n4 4\n255\n" + bytes(range(16)))
+    done = tilewave("map", start, "--expr", "v", "--dtype", "u8", "--output", image, "--quiet")
+    c.check(done.code == 0, f"an image: {done.err}")
+    table.write_text("value,class\n0,0\n1,1\n")
+    for words, arguments, keeps in (
+            ("--output {0}: it would replace the input", ("--output", image), image),
+            ("--view {0}: it would replace the input", ("--output", folder / "o.npy", "--view", image), image),
+            ("--view {0}: it would replace the input", ("--output", folder / "o.npy", "--classes", table, "--view", table), table),
+            ("--output {0}: it would replace the input", ("--classes", table, "--output", table), table)):
+        refused(USAGE, words.format(keeps), "entropy", image, *arguments, keeps=[keeps])
+    refused(USAGE, "it would replace what --output writes", "entropy", image, "--output", folder / "o.png", "--dtype", "u8",
+            "--view", folder / "." / "o.png", keeps=[image])
+    refused(USAGE, "it would replace the input", "map", image, "--expr", "v", "--output", folder / "." / "image.png",
+            keeps=[image])
     # a file that the program includes is an input too, in both languages and of every reader of circuits
     gates = folder / "gates.inc"
     gates.write_text("gate f a { x a; }\n")

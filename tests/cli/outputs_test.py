@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
+from raster_files import npy_bytes
 
 RESOURCES = 3
 LEVELS = ("--levels", 256)
@@ -21,10 +22,8 @@ c = Checker()
 
 def npy(rows, columns):
     """An array of bytes as a .npy file: 0, 1, 2, ..."""
-    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
-    text += " " * (63 - (10 + len(text)) % 64) + "\n"
     data = (bytes(range(251)) * (rows * columns // 251 + 1))[:rows * columns]
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + data
+    return npy_bytes((rows, columns), "|u1", data)
 
 
 def study(width, height):

@@ -19,10 +19,14 @@ def write(name, data):
     return at(name)
 
 
-def npy(name, shape, code, data):
+def npy_bytes(shape, code, data):
     header = repr({"descr": code, "fortran_order": False, "shape": shape}).encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    return write(name, b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def npy(name, shape, code, data):
+    return write(name, npy_bytes(shape, code, data))
 
 
 def png(name, width, height, channels, rows):

@@ -161,15 +161,17 @@ for words, stream in (((), "err"), (("--json",), "out")):
     c.check(done.code == 0 and "3 / 5 is 0, as both are integers" in getattr(done, stream), f"note {words}: {done.err}")
 c.check(tilewave("run", "FILE", "--quiet", text=NOTED).err == "", "no note with --quiet")
 
-# many outcomes: as JSON and as a page they take about as long as text
+# many outcomes, as text, as JSON and on a page; what grows with their square would not end within the limits
 MANY = HEAD + "qreg q[20];\ncreg c[20];\nh q;\nmeasure q -> c;\n"
 plain = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", text=MANY)
+c.check(plain.code == 0 and plain.out.count("\n") > 10, f"text of 40,000 outcomes: {plain.err}")
 r = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", "--json", text=MANY)
 c.check(sum(r.json()["counts"].values()) == 40000 and len(r.json()["counts"]) > 35000, "all counts")
-c.check(r.seconds < 4 * plain.seconds + 2, f"JSON of 40,000 outcomes in {r.seconds:.1f} s, text in {plain.seconds:.1f}")
 with tempfile.TemporaryDirectory() as folder:
     page = tilewave("run", "FILE", "--shots", "40000", "--seed", "1", "--report", f"{folder}/r.html", text=MANY)
-    c.check(page.code == 0 and page.seconds < 4 * plain.seconds + 4, f"a page of 40,000 outcomes in {page.seconds:.1f} s")
+    written = Path(folder, "r.html")
+    c.check(page.code == 0 and written.stat().st_size < 4_000_000 and written.read_text().rstrip().endswith("</html>"),
+            f"a page of 40,000 outcomes: {page.err}")
 
 # OpenQASM 3 without a version line
 r = tilewave("run", "FILE", "--json", "--shots", "3", text='// a\ninclude "stdgates.inc";\nqubit q; bit c; x q; c = measure q;').json()

@@ -23,6 +23,10 @@ CASES = [  # path below src/tilewave, text, words that must be reported (None: c
     ("io/names.h", GUARD + "using namespace std;\n", "using namespace"),
     ("io/public.cc", '#include "tilewave/error.h"\n', None),
     ("io/door.cc", '#include "tilewave/session.h"\n', "public header"),
+    ("io/number.cc", "double x = std::strtod(text, &end);\n", "locale"),
+    ("io/other_number.cc", "double x = std::atof(text);\n", "locale"),
+    ("io/words.cc", "// as strtod() reads them\n", None),
+    ("io/number_test.cc", "double x = std::strtod(text, &end);\n", None),
     ("attic/x.cc", "int x;\n", "no level"),
 ]
 

@@ -67,7 +67,7 @@ class Converter(Flow):
     def __init__(self, circuit, template=False):
         self.circuit, self.template = circuit, template
         self.out = Circuit(circuit.num_qubits)
-        self.slots, self.parts, self.labels = [], set(), {}
+        self.slots, self.labels = [], {}
         self.bits = {bit: k for k, bit in enumerate(circuit.clbits)}
         at = 0
         for register in circuit.cregs:
@@ -95,7 +95,6 @@ class Converter(Flow):
             name = getattr(next(iter(inputs)), "name", next(iter(inputs)))
             raise ValueError(f"the circuit has no input variable '{name}'")
         self.block(self.circuit, range(self.circuit.num_qubits), self.bits)
-        self.out._parts = self.parts
         return self.out
 
     # --- structure
@@ -227,13 +226,11 @@ class Converter(Flow):
 
     def part(self, part, qubits, controls, values, power=1):
         """A unitary circuit, under controls and several times."""
-        converter = Converter(part)
-        circuit = converter.convert({})
+        circuit = Converter(part).convert({})
         if power < 0:
             circuit = circuit.inverse()
         for _ in range(abs(power)):
             self.out._append_controlled(circuit, qubits, controls, values)
-        self.parts |= converter.parts
 
     def other(self, op, qubits, clbits, bits):
         """What is no instruction but can become one, as a Clifford."""
@@ -246,7 +243,7 @@ class Converter(Flow):
         if error is not None and hasattr(error, "to_dict"):
             return self.out._kraus("kraus", channel_operators(error.to_dict()), qubits)
         if op.definition is not None:
-            self.parts.add(op.label or op.name)
+            self.out._add_replaced(op.label or op.name)
             inner = {**bits, **{a: bits[b] for a, b in zip(op.definition.clbits, clbits)}}
             return self.block(op.definition, qubits, inner)
         if op.name == "measure" and len(qubits) == len(clbits):

@@ -71,6 +71,12 @@ class _Primitive:
         self._options.noise_model = _noise_model(self._options.noise_model)
         return self._options.noise_model  # type: ignore[no-any-return]
 
+    def _generator(self) -> np.random.Generator:
+        """The random numbers of a job that is being submitted: neither options that change later nor other jobs with the
+        same generator touch them."""
+        seed = self._options.seed
+        return np.random.default_rng(int(seed.integers(1 << 63)) if isinstance(seed, np.random.Generator) else seed)
+
     @property
     def seed(self) -> _Rng:
         return self._options.seed  # type: ignore[no-any-return]
@@ -108,12 +114,11 @@ class SamplerV2(_Primitive, BaseSamplerV2):
         pubs = [SamplerPub.coerce(pub, self._options.default_shots if shots is None else _count(shots)) for pub in pubs]
         if any(len(pub.circuit.cregs) == 0 for pub in pubs):
             warnings.warn("a circuit has no classical registers, its result will be empty: add measurements")
-        job = TilewavePrimitiveJob(self._run, pubs, self._options.how(), self._noise())
+        job = TilewavePrimitiveJob(self._run, pubs, self._generator(), self._options.how(), self._noise())
         job._submit()
         return job
 
-    def _run(self, pubs, how, noise):
-        rng = np.random.default_rng(self._options.seed)
+    def _run(self, pubs, rng, how, noise):
         return PrimitiveResult([self._run_pub(pub, rng, how, noise) for pub in pubs], metadata={"version": 2})
 
     def _run_pub(self, pub, rng, how, noise):
@@ -186,15 +191,16 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
             precision: Optional[float] = None) -> PrimitiveJob[PrimitiveResult[PubResult]]:
         """A job whose result has the arrays evs and stds."""
         pubs = [EstimatorPub.coerce(pub, self._options.default_precision if precision is None else precision) for pub in pubs]
-        job = TilewavePrimitiveJob(self._run, pubs, self._options.how(), self._noise())
+        generators = [self._generator() for _ in pubs]
+        job = TilewavePrimitiveJob(self._run, pubs, generators, self._options.how(), self._noise())
         job._submit()
         return job
 
-    def _run(self, pubs, how, noise):
-        return PrimitiveResult([self._run_pub(pub, how, noise) for pub in pubs], metadata={"version": 2})
+    def _run(self, pubs, generators, how, noise):
+        return PrimitiveResult([self._run_pub(pub, rng, how, noise) for pub, rng in zip(pubs, generators)],
+                               metadata={"version": 2})
 
-    def _run_pub(self, pub, how, noise):
-        rng = np.random.default_rng(self._options.seed)
+    def _run_pub(self, pub, rng, how, noise):
         shape = pub.parameter_values.shape
         # every circuit runs once, whatever it is asked
         numbers, observables = np.broadcast_arrays(np.arange(math.prod(shape)).reshape(shape), pub.observables)

@@ -1,7 +1,6 @@
 // See include/tilewave/sampling.h.
 #include "tilewave/sampling.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,8 +8,8 @@
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/threads.h"
-#include "tilewave/settings/device.h"
 #include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/sampler.h"
 
 namespace tilewave {
@@ -18,7 +17,6 @@ namespace tilewave {
 namespace {
 
 constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;  // for the choice of the engine
-constexpr std::uint64_t kMostShots = std::uint64_t{1} << 52;
 
 stabilizer::StabProgram lower_text(std::string_view text) {
   return stabilizer::lower(io::parse_stim(text));
@@ -35,15 +33,13 @@ struct Sampler::Data {
 
 Sampler::Sampler(std::string_view stim_circuit, const SamplerOptions& options)
     : data_(std::make_unique<Data>()) {
-  const DeviceSet device = DeviceSet::parse(options.device);
-  need_one_kind(device);
   stabilizer::SampleOptions& o = data_->options;
   o.output = options.content == ShotContent::kMeasurements ? stabilizer::ShotOutput::kRecords
                                                            : stabilizer::ShotOutput::kDetectors;
   o.engine = options.engine;
   o.num_shots = kManyShots;
   o.num_threads = options.threads;
-  o.gpus.assign(device.cuda().begin(), device.cuda().end());
+  o.gpus = stabilizer::shot_gpus(options.device);
   o.seed = options.seed ? *options.seed : draw_seed();
   data_->num_threads = runtime::wanted_num_threads(options.threads);
   const stabilizer::StabProgram program = lower_text(stim_circuit);
@@ -61,9 +57,7 @@ std::string Sampler::explain() const { return data_->source->explain(); }
 
 ShotTable Sampler::sample(std::uint64_t num_shots) {
   Data& d = *data_;
-  if (num_shots >= kMostShots - d.options.first_shot) {
-    throw Error(ExitCode::kUsage, "shots are numbered below 2^52: ask for fewer shots");
-  }
+  stabilizer::check_shot_numbers(d.options.first_shot, num_shots, "ask for fewer shots");
   ShotTable table;
   table.num_shots = num_shots;
   table.num_bits = num_bits();
@@ -74,26 +68,15 @@ ShotTable Sampler::sample(std::uint64_t num_shots) {
                                           " bits do not fit memory: ask for fewer at a time");
   }
   table.bytes.resize(num_shots * table.row_bytes);
-  if (num_shots == 0) return table;
-  const std::uint64_t block = d.source->block_shots(), stride = d.source->row_stride();
-  const std::uint64_t first = d.options.first_shot, end = first + num_shots;
-  const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
-  const int threads = static_cast<int>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(d.num_threads), end_block - first_block));
-  // block by block, every thread into its own part of the table
-  runtime::run_on_threads(threads, [&](int thread) {
-    std::vector<std::uint8_t> rows(block * stride + 64);
-    for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
-         b += static_cast<std::uint64_t>(threads)) {
-      d.source->fill(d.options.seed, b, thread, rows.data());
-      const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
-      for (std::uint64_t shot = from; shot < to; ++shot) {
-        std::memcpy(table.bytes.data() + (shot - first) * table.row_bytes,
-                    rows.data() + (shot - b * block) * stride, table.row_bytes);
-      }
-    }
-  });
-  d.options.first_shot = end;
+  const std::uint64_t stride = d.source->row_stride();
+  stabilizer::fill_shots(*d.source, d.options.seed, d.options.first_shot, num_shots, d.num_threads,
+                         [&](const stabilizer::FilledRows& part) {
+                           for (std::uint64_t k = 0; k < part.count; ++k) {
+                             std::memcpy(table.bytes.data() + (part.first + k) * table.row_bytes,
+                                         part.rows + k * stride, table.row_bytes);
+                           }
+                         });
+  d.options.first_shot += num_shots;
   return table;
 }
 

@@ -25,6 +25,10 @@ std::string in_units(double value, const char* unit) {
   return in_digits(value) + (prefixed.empty() ? "" : " ") + prefixed;
 }
 
+std::string counted(std::uint64_t count, std::string_view what) {
+  return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
+}
+
 std::string in_bytes(std::uint64_t bytes) {
   double value = static_cast<double>(bytes);
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -7,6 +7,12 @@
 namespace tilewave {
 namespace {
 
+TEST(Units, counts_things) {
+  EXPECT_EQ(counted(0, "qubit"), "0 qubits");
+  EXPECT_EQ(counted(1, "qubit"), "1 qubit");
+  EXPECT_EQ(counted(2, "qubit"), "2 qubits");
+}
+
 TEST(Units, numbers_have_three_digits_and_no_exponent) {
   EXPECT_EQ(in_time(0), "0 us");
   EXPECT_EQ(in_time(1.234e-5), "12.3 us");

@@ -1,7 +1,9 @@
 // See append_circuit.h.
 #include "tilewave/circuit/append_circuit.h"
 
+#include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,11 @@ class Appender {
   }
 
   void run() {
+    to_.all_or_nothing([&] { add_all(); });
+  }
+
+ private:
+  void add_all() {
     std::vector<std::pair<std::size_t, std::size_t>> jumps;
     for (const Op& op : from_.ops()) {
       const std::size_t at = to_.ops().size();
@@ -37,9 +44,12 @@ class Appender {
       if (op.label) to_.set_label(at, label(op));
     }
     for (const auto& [jump, op] : jumps) to_.set_jump_target(jump, op);
+    for (const std::string& name : from_.replaced()) to_.add_replaced(name);
+    for (const std::string& note : from_.notes()) {
+      if (std::ranges::find(to_.notes(), note) == to_.notes().end()) to_.add_note(note);
+    }
   }
 
- private:
   void add(const Op& op) {
     std::vector<Qubit> placed(controls_.begin(), controls_.end());
     for (const Qubit q : from_.qubits(op)) placed.push_back(qubits_[q]);

@@ -160,6 +160,24 @@ class Circuit {
   std::span<const std::string> notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
+  /// Names of instructions that a conversion replaced by their parts, which noise on them cannot
+  /// reach: sorted, each once.
+  std::span<const std::string> replaced() const { return replaced_; }
+  void add_replaced(std::string name);
+
+  /// Calls f(), which adds operations, classical registers and bits; where it throws, the circuit is
+  /// again what it was.
+  template <class F>
+  void all_or_nothing(F f) {
+    const Sizes before = sizes();
+    try {
+      f();
+    } catch (...) {
+      shrink_to(before);
+      throw;
+    }
+  }
+
   /// Gives angle k of a gate another value; throws Error(kInput) for one that is not finite.
   void set_param(std::size_t op, std::size_t k, double value);
 
@@ -188,6 +206,16 @@ class Circuit {
                   std::span<const Qubit> qubits, std::size_t num_params);
   void check_qubits(std::span<const Qubit> a, std::span<const Qubit> b, const char* what) const;
 
+  // Of all that operations, classical registers and bits add to.
+  struct Sizes {
+    std::uint32_t num_clbits;
+    std::size_t ops, qubits, params, angles, matrices, channels, cregs, conditions, assignments,
+        notes, labels;
+    bool has_control_flow;
+  };
+  Sizes sizes() const;
+  void shrink_to(const Sizes& before);
+
   std::uint32_t num_qubits_, num_clbits_;
   std::vector<Op> ops_;
   std::vector<Qubit> qubit_pool_;
@@ -199,6 +227,7 @@ class Circuit {
   std::vector<Condition> conditions_;
   std::vector<Assignment> assignments_;
   std::vector<std::string> notes_;
+  std::vector<std::string> replaced_;
   std::vector<std::string> labels_;  // Op::label counts from 1
   bool has_control_flow_ = false;
 

@@ -149,12 +149,15 @@ void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
                 dagger(from.matrix(op), std::size_t{1} << targets.size()));
 }
 
-Circuit same_registers(const Circuit& circuit) {
+// Without operations: their bits, and what is said of them.
+Circuit without_operations(const Circuit& circuit) {
   Circuit copy;
   for (const Register& r : circuit.qregs()) copy.add_qreg(r.name, r.size);
   for (const Register& r : circuit.cregs()) copy.add_creg(r.name, r.size);
   copy.add_qubits(circuit.num_qubits() - copy.num_qubits());
   copy.add_clbits(circuit.num_clbits() - copy.num_clbits());
+  for (const std::string& name : circuit.replaced()) copy.add_replaced(name);
+  for (const std::string& note : circuit.notes()) copy.add_note(note);
   return copy;
 }
 
@@ -166,7 +169,7 @@ void append_inverse(const Circuit& from, Circuit& to) {
 }  // namespace
 
 Circuit inverse(const Circuit& circuit) {
-  Circuit out = same_registers(circuit);
+  Circuit out = without_operations(circuit);
   append_inverse(circuit, out);
   return out;
 }

@@ -14,6 +14,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/field/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
 
@@ -151,9 +152,6 @@ void check_view(const EntropyFlags& f) {
   if (io::raster_format_of(f.view) != io::RasterFormat::kPng)
     usage_error("--view " + f.view + ": a view is written as .png");
   std::error_code ignored;
-  check_not_input(f, "--view", f.view);
-  if (f.view == f.out || std::filesystem::equivalent(f.view, f.out, ignored))
-    usage_error("--view " + f.view + ": it would replace the output: name another file");
   const auto folder = std::filesystem::path(f.view).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
     throw Error(ExitCode::kResources, f.view + ": cannot write: there is no such folder");
@@ -246,8 +244,8 @@ void run(const EntropyFlags& f) {
   job.options.threads = f.threads;
   job.options.algorithm = to_algorithm(f.algorithm);
   set_border(f, table, job.options);
-  check_not_input(f, "--output", f.out);
   check_view(f);
+  need_distinct_files({f.in, f.in + ".msk", f.classes}, {{"--output", f.out}, {"--view", f.view}});
   job.devices = DeviceSet::parse(f.device);
   job.view_path = f.view;
   job.output = f.dtype == "f16"  ? field::OutputType::kFloat16

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include <signal.h>
 
@@ -11,6 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/read_double.h"
 
 namespace tilewave::cli {
 namespace {
@@ -78,10 +78,9 @@ void add_field_flags(CLI::App& command, FieldFlags& f, const char* formats_in,
 }
 
 double to_number(const char* flag, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') usage_error(std::string(flag) + " " + text + ": not a number");
-  return value;
+  const std::optional<double> value = whole_double(text);
+  if (!value) usage_error(std::string(flag) + " " + text + ": not a number");
+  return *value;
 }
 
 std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::RasterInfo* raw) {
@@ -91,12 +90,6 @@ std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::Rast
   throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(channels) +
                                     " channels, one is taken: pick it with --channel 0.." +
                                     std::to_string(channels - 1));
-}
-
-void check_not_input(const FieldFlags& f, const char* flag, const std::string& path) {
-  std::error_code ignored;
-  if (path == f.in || std::filesystem::equivalent(path, f.in, ignored))
-    usage_error(std::string(flag) + " " + path + ": it would replace the input: name another file");
 }
 
 void report_pages(const FieldFlags& f, const io::RasterInfo& info) {

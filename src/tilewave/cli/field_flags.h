@@ -42,9 +42,6 @@ double to_number(const char* flag, const std::string& text);
 /// Opens IN, or its --channel. Throws Error(kInput) where it has several and none is chosen.
 std::unique_ptr<io::RasterReader> open_input(const FieldFlags& flags, const io::RasterInfo* raw);
 
-/// Throws Error(kUsage) where `path`, which comes after `flag`, is the input.
-void check_not_input(const FieldFlags& flags, const char* flag, const std::string& path);
-
 /// Says that a file holds more images than the one taken, unless --quiet or --json.
 void report_pages(const FieldFlags& flags, const io::RasterInfo& info);
 

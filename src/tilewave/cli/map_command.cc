@@ -10,6 +10,7 @@
 #include "tilewave/base/units.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
+#include "tilewave/cli/output_files.h"
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/map_stream.h"
 #include "tilewave/runtime/progress.h"
@@ -82,7 +83,7 @@ void run(const MapFlags& f) {
                                  : io::SampleType::kFloat32;
   job.devices = DeviceSet::parse(f.device);
   job.rounds = f.rounds;
-  check_not_input(f, "--output", f.out);
+  need_distinct_files({f.in, f.in + ".msk"}, {{"--output", f.out}});
   const InterruptFlag interrupt;
   const auto raw = raw_info(f);
   const auto reader = open_input(f, raw.get());

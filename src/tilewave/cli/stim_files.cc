@@ -20,9 +20,9 @@
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
-#include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
+#include "tilewave/stabilizer/fill_shots.h"
 
 namespace tilewave::cli {
 namespace {
@@ -275,14 +275,9 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.num_threads = f.threads;
   o.seed = f.seed_given ? f.seed : draw_seed();
   o.engine = parse_sampling_engine(f.engine);
-  constexpr std::uint64_t kMostShots = std::uint64_t{1} << 52;
-  if (o.first_shot >= kMostShots || o.num_shots >= kMostShots - o.first_shot) {
-    throw Error(ExitCode::kUsage,
-                "shots are numbered below 2^52: use a smaller --first_shot or --shots");
-  }
-  const DeviceSet device = DeviceSet::parse(f.device);
-  need_one_kind(device);
-  o.gpus.assign(device.cuda().begin(), device.cuda().end());
+  stabilizer::check_shot_numbers(o.first_shot, o.num_shots,
+                                 "use a smaller --first_shot or --shots");
+  o.gpus = stabilizer::shot_gpus(f.device);
   if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 
 namespace tilewave::field {
 namespace {
@@ -43,13 +44,6 @@ std::string trimmed(std::string text) {
     strip();
   }
   return text;
-}
-
-std::optional<double> to_number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return std::nullopt;
-  return value;
 }
 
 // A class, or -1 for no data.
@@ -89,7 +83,7 @@ ClassTable read_class_table(const std::string& path) {
     const std::size_t comma = line.find(',');
     const std::string first = trimmed(line.substr(0, comma));
     const std::string second = comma == std::string::npos ? "" : trimmed(line.substr(comma + 1));
-    const std::optional<double> value = to_number(first);
+    const std::optional<double> value = whole_double(first);
     if (!value || comma == std::string::npos) {
       const bool words = std::any_of(first.begin(), first.end(),
                                      [](unsigned char c) { return std::isalpha(c) != 0; });

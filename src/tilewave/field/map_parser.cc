@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/field/map.h"
 
 namespace tilewave::field {
@@ -281,12 +282,11 @@ class Parser {
     const char* start = text_.c_str() + at_;
     if (start[0] == '0' && (start[1] == 'x' || start[1] == 'X'))
       fail("hexadecimal numbers are not read", "a decimal number");
-    char* end = nullptr;
-    const double value = std::strtod(start, &end);
-    if (end == start) fail("this is no number", "digits, such as 1.5e3");
-    const std::string digits(start, static_cast<std::size_t>(end - start));
+    const auto [value, size, is_too_large] = read_double(std::string_view(text_).substr(at_));
+    if (size == 0) fail("this is no number", "digits, such as 1.5e3");
+    const std::string digits(start, size);
     const bool integer = digits.find_first_of(".eE") == std::string::npos && value < 9e15;
-    if (std::isalpha(static_cast<unsigned char>(*end))) {
+    if (std::isalpha(static_cast<unsigned char>(start[size]))) {
       at_ += digits.size();
       fail("a letter follows a number", "an operator between them");
     }

@@ -1,5 +1,6 @@
-// Layout: a magic word, then registers, labels, conditions, channels and operations, each a count
-// and its items; numbers are 64 bits in the machine's order, texts a length and characters.
+// Layout: a magic word, then registers, conditions, channels, operations, notes and names of
+// replaced instructions, each a count and its items; numbers are 64 bits in the machine's order,
+// texts a length and characters.
 // Reading builds the circuit with the calls everybody uses, which check what they are given.
 #include "tilewave/io/circuit_bytes.h"
 
@@ -21,13 +22,23 @@ using circuit::Op;
 using circuit::OpKind;
 using circuit::Qubit;
 
-constexpr std::string_view kFirstLine = "tilewave circuit 1\n";
+constexpr std::string_view kFirstLine = "tilewave circuit 2\n";
 
 class Writer {
  public:
   explicit Writer(const Circuit& circuit) : circuit_(circuit) { out_ = kFirstLine; }
 
-  std::string run() {
+  std::string all() {
+    out_ = operations();
+    for (const auto& lines : {circuit_.notes(), circuit_.replaced()}) {
+      number(lines.size());
+      for (const std::string& line : lines) text(line);
+    }
+    return std::move(out_);
+  }
+
+  // Without what is said of them.
+  std::string operations() {
     number(circuit_.num_qubits());
     number(circuit_.num_clbits());
     for (const auto& registers : {circuit_.qregs(), circuit_.cregs()}) {
@@ -183,6 +194,8 @@ class Reader {
       if (to > num_ops) fail();
       out_.set_jump_target(jump, to);
     }
+    for (std::uint64_t k = count(); k > 0; --k) out_.add_note(text());
+    for (std::uint64_t k = count(); k > 0; --k) out_.add_replaced(text());
     if (at_ != bytes_.size()) fail();
     return std::move(out_);
   }
@@ -372,7 +385,11 @@ class Reader {
 
 }  // namespace
 
-std::string circuit_to_bytes(const Circuit& circuit) { return Writer(circuit).run(); }
+std::string circuit_to_bytes(const Circuit& circuit) { return Writer(circuit).all(); }
+
+bool has_same_operations(const Circuit& a, const Circuit& b) {
+  return Writer(a).operations() == Writer(b).operations();
+}
 
 Circuit circuit_from_bytes(std::string_view bytes) { return Reader(bytes).run(); }
 

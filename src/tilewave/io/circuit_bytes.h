@@ -12,6 +12,9 @@ namespace tilewave::io {
 /// The same circuit gives the same bytes.
 std::string circuit_to_bytes(const circuit::Circuit& circuit);
 
+/// Whether both hold the same bits, registers and operations; notes do not count.
+bool has_same_operations(const circuit::Circuit& a, const circuit::Circuit& b);
+
 /// Throws Error(kInput) for bytes that are no circuit, or one of another version.
 circuit::Circuit circuit_from_bytes(std::string_view bytes);
 

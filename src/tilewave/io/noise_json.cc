@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "tilewave/base/read_double.h"
+
+#include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
@@ -119,16 +122,11 @@ class PauliParser {
   }
 
   double number() {
-    double value = 0;
-    const auto r = std::from_chars(text_.data() + next_, text_.data() + text_.size(), value);
-    const auto end = static_cast<std::size_t>(r.ptr - text_.data());
-    if (r.ec == std::errc::result_out_of_range) {
-      value = std::strtod(std::string(text_.substr(next_, end - next_)).c_str(), nullptr);
-    }
-    const bool is_number = r.ec == std::errc() || r.ec == std::errc::result_out_of_range;
-    if (!is_number || !std::isfinite(value)) fail("a coefficient must be a finite number");
-    next_ = end;
-    return value;
+    const ReadNumber number = read_double(text_.substr(next_));
+    if (number.size == 0 || !std::isfinite(number.value))
+      fail("a coefficient must be a finite number");
+    next_ += number.size;
+    return number.value;
   }
 
   void dense(WidePauliTerm& t, std::string_view string) const {

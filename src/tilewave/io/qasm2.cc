@@ -1,13 +1,12 @@
 #include "tilewave/io/qasm2.h"
 
 #include <algorithm>
-#include <deque>
 #include <unordered_set>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/expansion.h"
-#include "tilewave/io/gate_libraries.h"
 #include "tilewave/io/qasm2_gates.h"
 #include "tilewave/io/qasm2_lexer.h"
 #include "tilewave/io/qasm2_registers.h"
@@ -18,6 +17,7 @@ namespace qasm2 {
 namespace {
 
 constexpr std::uint32_t kMaxDefinitionDepth = 1000;
+constexpr std::string_view kLibraries[] = {"qelib1.inc", "hqslib1.inc"};
 
 // clang-format off
 constexpr std::string_view kVersion3Words[] = {
@@ -33,13 +33,9 @@ constexpr std::string_view kQelib1[] = {
     "cu3", "csx", "cu", "rxx", "rzz", "rccx", "rc3x", "c3x", "c3sqrtx", "c4x"};
 // clang-format on
 
-bool is_of_qelib1(std::string_view name) {
-  return std::find(std::begin(kQelib1), std::end(kQelib1), name) != std::end(kQelib1);
-}
-
 class Parser {
  public:
-  explicit Parser(Includes includes) : expander_(circuit_), files_(includes) {}
+  explicit Parser(Includes includes) : expander_(circuit_), files_(includes, kLibraries) {}
 
   circuit::Circuit parse(TextSource source) {
     const TextSource& kept = files_.start(std::move(source));
@@ -106,29 +102,15 @@ class Parser {
   void include() {
     const Token file = lexer_->expect(TokenKind::kString, "the name of a file in quotes");
     semicolon();
-    if (file.text == "qelib1.inc" || file.text == "hqslib1.inc") {  // rows of the gate table
-      has_library_ = true;
-      if (file.text == "hqslib1.inc") built_in(kHqslib1Gates);
-      return;
-    }
-    const TextSource* source = nullptr;
-    try {
-      source = &files_.enter(lexer_->source(), file.text);
-    } catch (const Error& error) {
-      if (std::string_view(error.what()).find('\n') != std::string_view::npos) throw;
-      lexer_->fail(file, error.what());
-    }
+    const TextSource* source = files_.include(lexer_->source(), file.offset, file.text);
+    const bool is_library = files_.is_library(file.text);
+    has_library_ |= is_library;
+    if (!source) return;
+    // names of a library are as its makers chose them
+    const bool is_silent = is_library && notes_.insert("name").second;
     program(*source);
+    if (is_silent) notes_.erase("name");
     files_.leave();
-  }
-
-  // Definitions of a library, whose names are as its makers chose them.
-  void built_in(std::string_view text) {
-    const TextSource& source = libraries_.emplace_back(TextSource{"built-in gates", text});
-    const bool noted = notes_.count("name") > 0;
-    notes_.insert("name");
-    program(source);
-    if (!noted) notes_.erase("name");
   }
 
   void declare(bool quantum) {
@@ -141,7 +123,7 @@ class Parser {
                    concat({"'", name.text, "' is a gate: choose another name for the register"}));
     }
     hides_gates_ |= scope_.find(name.text) != nullptr;
-    if (has_library_ && is_of_qelib1(name.text)) {
+    if (has_library_ && contains(kQelib1, name.text)) {
       note(name, "gate name",
            concat({"'", name.text,
                    "' is a gate of qelib1.inc as well: here it is the register, other "
@@ -329,8 +311,7 @@ class Parser {
 
   [[noreturn]] void fail_unknown_gate(const Token& word) {
     const std::string name(word.text);
-    if (std::find(std::begin(kVersion3Words), std::end(kVersion3Words), word.text) !=
-        std::end(kVersion3Words)) {
+    if (contains(kVersion3Words, word.text)) {
       lexer_->fail(word, concat({"'", name,
                                  "' belongs to OpenQASM 3: start the file with 'OPENQASM 3.0;'"}));
     }
@@ -504,7 +485,6 @@ class Parser {
   Expander expander_;
   GateScope scope_;
   Lexer* lexer_ = nullptr;
-  std::deque<TextSource> libraries_;
   SourceFiles files_;  // views into these live in scope_ and registers_
   RegisterScope registers_;
   bool has_library_ = false;                    // an include of standard gates

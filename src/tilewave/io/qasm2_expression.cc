@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 
 namespace tilewave::io::qasm2 {
 namespace {
@@ -156,12 +157,7 @@ class ExpressionParser {
   }
 
   double number(const Token& t) const {
-    double value = 0;
-    const char* end = t.text.data() + t.text.size();
-    const auto result = std::from_chars(t.text.data(), end, value);
-    if (result.ec == std::errc::result_out_of_range) {
-      value = std::strtod(std::string(t.text).c_str(), nullptr);  // tiny becomes zero
-    }
+    const double value = read_double(t.text).value;
     if (!std::isfinite(value)) lexer_.fail(t, "this number is too large for a double");
     return value;
   }

@@ -1,4 +1,5 @@
 #include "tilewave/io/qasm2_registers.h"
+#include "tilewave/base/units.h"
 
 #include <algorithm>
 #include <bit>

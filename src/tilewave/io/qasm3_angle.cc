@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/qasm3_value.h"
 
 namespace tilewave::io::qasm3 {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <numeric>
 
+#include "tilewave/base/units.h"
 #include "tilewave/io/qasm3_interpreter.h"
 
 namespace tilewave::io::qasm3 {
@@ -271,8 +272,8 @@ Variable Interpreter::array_argument(const Parameter& p, const Expr& given) {
   if (p.type.num_dims) {
     const std::int64_t n = known_size(p.type.num_dims, "a number of dimensions");
     if (n != static_cast<std::int64_t>(v.dims.size())) {
-      fail(given.at, concat({"'", p.name.text, "' takes an array of ", std::to_string(n),
-                             (n == 1 ? " dimension" : " dimensions")}));
+      fail(given.at, concat({"'", p.name.text, "' takes an array of ",
+                             counted(static_cast<std::uint64_t>(n), "dimension")}));
     }
   } else {
     std::vector<std::size_t> dims;

@@ -22,11 +22,6 @@ constexpr std::string_view kStandardGates[] = {
     "u3"};
 // clang-format on
 
-template <std::size_t N>
-bool contains(const std::string_view (&words)[N], std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
 }  // namespace
 
 // A name may be that of a gate: then it is no gate any more. A gate of the program may take the

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tilewave/base/read_double.h"
+
 #include "tilewave/io/qasm3_syntax.h"
 
 namespace tilewave::io::qasm3 {
@@ -23,7 +25,7 @@ int level_of(const Token& t) {
   if (t.kind != TokenKind::kPunctuation) return -1;
   for (int level = 0; level < kNumLevels; ++level) {
     const auto& words = kLevels[level];
-    if (std::find(std::begin(words), std::end(words), t.text) != std::end(words)) return level;
+    if (contains(words, t.text)) return level;
   }
   return -1;
 }
@@ -40,7 +42,7 @@ double picoseconds(std::string_view text) {
   const std::size_t e = digits.find_first_of("eE");
   const long exponent = e == std::string::npos ? 0 : std::strtol(&digits[e + 1], nullptr, 10);
   digits = concat({std::string_view(digits).substr(0, e), "e", std::to_string(exponent + scale)});
-  return std::strtod(digits.c_str(), nullptr);
+  return read_double(digits).value;
 }
 
 ExprPtr Parser::value() {
@@ -187,7 +189,7 @@ ExprPtr Parser::primary() {
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
     auto e = make_expr(t.kind == TokenKind::kReal ? ExprKind::kReal : ExprKind::kInteger, t);
     if (t.kind == TokenKind::kReal) {
-      e->real = std::strtod(digits.c_str(), nullptr);
+      e->real = read_double(digits).value;
       if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
       return e;
     }
@@ -199,7 +201,7 @@ ExprPtr Parser::primary() {
     if (result.ec == std::errc::result_out_of_range || number >> 63) {
       if (base != 10) lexer_.fail(t, "this integer needs more than 63 bits");
       e->kind = ExprKind::kReal;  // as in rz(pi / 36893488147419103232)
-      e->real = std::strtod(digits.c_str(), nullptr);
+      e->real = read_double(digits).value;
       if (!std::isfinite(e->real)) lexer_.fail(t, "this number is too large for a double");
       return e;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/qasm3_value.h"
 
 namespace tilewave::io::qasm3 {

@@ -5,6 +5,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/circuit_file.h"
 #include "tilewave/io/qasm3_value.h"
 

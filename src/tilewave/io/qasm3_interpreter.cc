@@ -7,16 +7,10 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/io/gate_libraries.h"
+#include "tilewave/base/units.h"
 
 namespace tilewave::io {
 namespace qasm3 {
-namespace {
-
-// Files that are built in: their gates are in the gate table.
-constexpr std::string_view kLibraries[] = {"stdgates.inc", "qelib1.inc", "hqslib1.inc"};
-
-}  // namespace
 
 circuit::Circuit Interpreter::run(TextSource source) {
   const TextSource& kept = files_.start(std::move(source));
@@ -70,8 +64,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& s) {
   }
   switch (s.kind) {
     case StmtKind::kInclude:
-      include(s);
-      return Flow::kNext;
+      return include(s);
     case StmtKind::kDeclare:
       declare(s);
       return Flow::kNext;
@@ -215,25 +208,15 @@ Interpreter::Flow Interpreter::return_statement(const Stmt& s) {
   return Flow::kNext;
 }
 
-void Interpreter::include(const Stmt& s) {
+Interpreter::Flow Interpreter::include(const Stmt& s) {
   if (!memory_.is_global()) fail(s.at, "'include' stands outside of blocks");
   const std::string_view name = s.name.text;
-  if (std::find(std::begin(kLibraries), std::end(kLibraries), name) != std::end(kLibraries)) {
-    has_library_ = true;
-    if (name == "hqslib1.inc")
-      program(libraries_.emplace_back(TextSource{"built-in gates", kHqslib1Gates}));
-    return;
-  }
-  const TextSource* source = nullptr;
-  try {
-    source = &files_.enter(files_.of(name), name);
-  } catch (const Error& error) {
-    const bool has_place = std::string_view(error.what()).find('\n') != std::string_view::npos;
-    if (has_place || error.code() != ExitCode::kInput) throw;
-    fail(s.name, error.what());
-  }
-  program(*source);
+  has_library_ |= files_.is_library(name);
+  const TextSource* source = files_.include(files_.of(name), s.name.offset, name);
+  if (!source) return Flow::kNext;
+  const Flow flow = program(*source);
   files_.leave();
+  return flow;
 }
 
 void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {

@@ -23,13 +23,14 @@ namespace tilewave::io::qasm3 {
 class Interpreter {
  public:
   Interpreter(const ProgramInputs& inputs, Includes includes)
-      : inputs_(inputs), memory_(circuit_), files_(includes) {}
+      : inputs_(inputs), memory_(circuit_), files_(includes, kLibraries) {}
 
   circuit::Circuit run(TextSource source);
   const std::vector<std::string>& included() const { return files_.included(); }
 
  private:
   static constexpr int kMaxCallDepth = 200;
+  static constexpr std::string_view kLibraries[] = {"stdgates.inc", "qelib1.inc", "hqslib1.inc"};
   // names of what a subroutine that returns under a condition keeps
   static constexpr std::string_view kReturned = " returned", kReturnValue = " return value";
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue, kReturn, kEnd };
@@ -105,7 +106,7 @@ class Interpreter {
   Flow block(const Block& body);
   Flow statements(const Block& body);
   Flow return_statement(const Stmt& s);
-  void include(const Stmt& s);
+  Flow include(const Stmt& s);
   void assign(const Stmt& s);
   void store(const Expr& target, const Value& value, std::uint32_t line);
   void check_is_variable(const Variable& v, const Expr& target) const;
@@ -288,7 +289,6 @@ class Interpreter {
   circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
   Memory memory_;
   SourceFiles files_;
-  std::deque<TextSource> libraries_;
   std::deque<std::string> texts_;                     // names of what has none in the program
   std::unordered_map<std::string_view, Gate> gates_;  // of the program
   std::unordered_map<std::string_view, std::optional<Gate>> table_gates_;  // and what is none

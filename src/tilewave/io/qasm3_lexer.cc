@@ -73,7 +73,7 @@ void Lexer::number() {
   const std::size_t unit = cursor_.offset();
   if (!cursor_.at_letter()) return;
   const std::string_view word = cursor_.take_name();
-  if (std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits)) {
+  if (contains(kUnits, word)) {
     token_.kind = TokenKind::kTiming;
     token_.text = source().text.substr(begin, cursor_.offset() - begin);
   } else if (word == "im") {

@@ -12,11 +12,6 @@ constexpr std::string_view kOtherWords[] = {"complex", "mutable", "readonly", "o
 constexpr std::string_view kAssignments[] = {
     "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**=", "<<=", ">>="};
 
-template <std::size_t N>
-bool any_of(const std::string_view (&words)[N], std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
 }  // namespace
 
 Base base_of(std::string_view word) {
@@ -32,12 +27,12 @@ Base base_of(std::string_view word) {
 
 // Throws at a word that starts a part of the language that is not read.
 void Parser::check_is_read(const Token& word) const {
-  if (any_of(kPulseWords, word.text)) {
+  if (contains(kPulseWords, word.text)) {
     lexer_.fail(word, concat({"'", word.text,
                               "' belongs to the pulse-level part of OpenQASM 3, which is not "
                               "simulated: remove it"}));
   }
-  if (any_of(kOtherWords, word.text)) {
+  if (contains(kOtherWords, word.text)) {
     lexer_.fail(word, concat({"'", word.text, "' of OpenQASM 3 is not read"}));
   }
   if (word.text == "extern") {
@@ -269,7 +264,7 @@ void Parser::old_register(Stmt& s, bool quantum) {
 void Parser::call_or_assignment(Stmt& s, const Token& word) {
   const auto is_assignment = [&] {
     return lexer_.token().kind == TokenKind::kPunctuation &&
-           any_of(kAssignments, lexer_.token().text);
+           contains(kAssignments, lexer_.token().text);
   };
   if (!lexer_.token().is('[') && !is_assignment()) return call(s, word);
   s.kind = StmtKind::kAssign;

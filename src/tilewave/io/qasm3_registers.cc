@@ -1,6 +1,7 @@
 // Registers and their parts: which qubits or classical bits an expression names, and its indices.
 #include <algorithm>
 
+#include "tilewave/base/units.h"
 #include "tilewave/io/qasm2_registers.h"
 #include "tilewave/io/qasm3_interpreter.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tilewave/base/units.h"
 #include "tilewave/io/qasm3_interpreter.h"
 
 namespace tilewave::io::qasm3 {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/units.h"
 
 namespace tilewave::io::qasm3 {
 namespace {

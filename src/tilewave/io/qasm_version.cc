@@ -25,11 +25,6 @@ constexpr std::string_view kCommonWords[] = {"OPENQASM", "include", "creg",    "
                                              "gphase",   "defcal",  "duration"};
 constexpr std::size_t kLongStart = 400;  // characters of a first statement with a slip
 
-template <std::size_t N>
-bool contains(const std::string_view (&words)[N], std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
 // Words, strings and single characters, without comments; no text is an error.
 class Scanner {
  public:

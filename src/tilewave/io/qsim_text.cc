@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/read_double.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
@@ -210,20 +212,12 @@ class QsimParser {
   }
 
   double number(const Word& w) const {
-    double value = 0;
-    const std::string_view digits = w.text.starts_with('+') ? w.text.substr(1) : w.text;
-    const char* end = digits.data() + digits.size();
-    const auto r = std::from_chars(digits.data(), end, value);
-    if (r.ec == std::errc::invalid_argument || r.ptr != end) {
-      fail_at(source_, w.offset, concat({"expected a number, found '", w.text, "'"}));
-    }
-    if (r.ec == std::errc::result_out_of_range) {
-      value = std::strtod(std::string(digits).c_str(), nullptr);  // tiny becomes zero
-    }
-    if (!std::isfinite(value)) {
+    const std::optional<double> value = whole_double(w.text);
+    if (!value) fail_at(source_, w.offset, concat({"expected a number, found '", w.text, "'"}));
+    if (!std::isfinite(*value)) {
       fail_at(source_, w.offset, concat({"'", w.text, "' is not a finite double"}));
     }
-    return value;
+    return *value;
   }
 
   TextSource source_;

@@ -2,13 +2,16 @@
 #include "tilewave/io/raster_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 
 namespace tilewave::io {
 namespace detail {
@@ -39,6 +42,46 @@ struct SampleRow {
 constexpr SampleRow kSamples[] = {{"uint8", 1}, {"uint16", 2},  {"int16", 2},   {"uint32", 4},
                                   {"int32", 4}, {"float16", 2}, {"float32", 4}, {"float64", 8},
                                   {"int8", 1},  {"int64", 8},   {"uint64", 8}};
+
+// Beside an older file of a name lie its mask, statistics and overviews, in every format: they
+// would be taken for those of the new file.
+class ReplacingWriter final : public RasterWriter {
+ public:
+  ReplacingWriter(std::string path, std::unique_ptr<RasterWriter> writer)
+      : path_(std::move(path)), writer_(std::move(writer)) {}
+  void write_rows(const void* from, std::int64_t rows) override { writer_->write_rows(from, rows); }
+  void close() override {
+    writer_->close();
+    for (const char* ending : {".aux.xml", ".ovr", ".msk"}) {
+      const std::string old = path_ + ending;
+      if (::unlink(old.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) continue;
+      throw Error(ExitCode::kResources, old + ": cannot be removed, it belongs to an older " +
+                                            path_ + ": " + std::strerror(errno));
+    }
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<RasterWriter> writer_;
+};
+
+std::unique_ptr<RasterWriter> create(RasterFormat format, const std::string& path,
+                                     const RasterInfo& info) {
+  switch (format) {
+    case RasterFormat::kPng:
+      return detail::create_png(path, info);
+    case RasterFormat::kTiff:
+      return detail::create_tiff(path, info);
+    case RasterFormat::kNpy:
+      return detail::create_npy(path, info);
+    case RasterFormat::kPgm:
+      return detail::create_pgm(path, info);
+    case RasterFormat::kRaw:
+      return detail::create_raw(path, info);
+    default:
+      throw Error(ExitCode::kUsage, path + ": this format is written from a .bin container only");
+  }
+}
 }  // namespace
 
 std::size_t sample_bytes(SampleType type) { return kSamples[static_cast<std::size_t>(type)].bytes; }
@@ -105,10 +148,11 @@ std::unique_ptr<RasterReader> open_raster(const std::string& path, const RasterI
     reader = detail::with_mask_file(std::move(reader), path + ".msk");
   const RasterInfo& info = reader->info();
   if (channel >= info.channels) {
-    throw Error(ExitCode::kUsage, path + ": the image has " + std::to_string(info.channels) +
-                                      (info.channels == 1 ? " channel" : " channels") +
-                                      ": --channel " + std::to_string(channel) +
-                                      " is not one of 0.." + std::to_string(info.channels - 1));
+    throw Error(ExitCode::kUsage,
+                path + ": the image has " +
+                    counted(static_cast<std::uint64_t>(info.channels), "channel") + ": --channel " +
+                    std::to_string(channel) + " is not one of 0.." +
+                    std::to_string(info.channels - 1));
   }
   if (channel < 0 && info.channels == 2 && info.alpha >= 0) channel = 1 - info.alpha;
   if (channel < 0 || info.channels == 1) return reader;
@@ -126,20 +170,7 @@ std::unique_ptr<RasterWriter> create_raster(const std::string& path, const Raste
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))  // now, not when all is computed
     throw Error(ExitCode::kResources, path + ": cannot write: it is a directory: name a file");
-  switch (format) {
-    case RasterFormat::kPng:
-      return detail::create_png(path, info);
-    case RasterFormat::kTiff:
-      return detail::create_tiff(path, info);
-    case RasterFormat::kNpy:
-      return detail::create_npy(path, info);
-    case RasterFormat::kPgm:
-      return detail::create_pgm(path, info);
-    case RasterFormat::kRaw:
-      return detail::create_raw(path, info);
-    default:
-      throw Error(ExitCode::kUsage, path + ": this format is written from a .bin container only");
-  }
+  return std::make_unique<ReplacingWriter>(path, create(format, path, info));
 }
 
 }  // namespace tilewave::io

@@ -1,4 +1,5 @@
 // The container of the 2020 entropy study: see raster.h.
+#include <charconv>
 #include <cstring>
 
 #include "tilewave/base/error.h"
@@ -95,8 +96,12 @@ class RecordWriter final : public RasterWriter {
     for (std::int64_t y = 0; y < rows; ++y) {
       std::size_t used = 0;
       for (std::int64_t x = 0; x < width_; ++x) {
-        used += static_cast<std::size_t>(std::snprintf(
-            text_.data() + used, 48, "%.5f,", static_cast<double>(values[y * width_ + x])));
+        const char* const end =
+            std::to_chars(text_.data() + used, text_.data() + used + 47,
+                          static_cast<double>(values[y * width_ + x]), std::chars_format::fixed, 5)
+                .ptr;
+        used = static_cast<std::size_t>(end - text_.data());
+        text_[used++] = ',';
       }
       whole_->write(text_.data(), used);
     }

@@ -219,17 +219,37 @@ TEST(Raster, MetadataOfValuesIsDropped) {
 }
 
 TEST(Raster, WhatLiesBesideAReplacedFileGoes) {
-  RasterInfo info;
-  info.width = info.height = 4;
-  const std::string path = path_of("replaced.tif");
-  for (const char* ending : {".aux.xml", ".ovr", ".msk"}) std::ofstream(path + ending) << "old";
-  const std::vector<unsigned char> pixels(16);
-  const auto writer = create_raster(path, info);
-  writer->write_rows(pixels.data(), 4);
-  EXPECT_TRUE(std::filesystem::exists(path + ".msk"));
-  writer->close();
-  for (const char* ending : {".aux.xml", ".ovr", ".msk"})
-    EXPECT_FALSE(std::filesystem::exists(path + ending)) << ending;
+  for (const char* name :
+       {"replaced.tif", "replaced.npy", "replaced.png", "replaced.pgm", "replaced.raw"}) {
+    RasterInfo info;
+    info.width = info.height = 4;
+    const std::string path = path_of(name);
+    const auto write = [&](const std::string& to, unsigned char value) {
+      const std::vector<unsigned char> pixels(16, value);
+      auto writer = create_raster(to, info);
+      writer->write_rows(pixels.data(), 4);
+      return writer;
+    };
+    for (const char* ending : {".aux.xml", ".ovr"}) std::ofstream(path + ending) << "old";
+    write(path_of("mask.tif"), 0)->close();  // which hides everything
+    std::filesystem::rename(path_of("mask.tif"), path + ".msk");
+    auto writer = write(path, 7);
+    EXPECT_TRUE(std::filesystem::exists(path + ".msk")) << name;  // until the new file is there
+    writer->close();
+    for (const char* ending : {".aux.xml", ".ovr", ".msk"})
+      EXPECT_FALSE(std::filesystem::exists(path + ending)) << name << ending;
+    EXPECT_FALSE(open_raster(path, &info)->info().masked) << name;
+    std::filesystem::create_directory(path + ".msk");
+    try {
+      write(path, 7)->close();
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kResources);
+      EXPECT_NE(std::string(error.what()).find(".msk: cannot be removed"), std::string::npos)
+          << error.what();
+    }
+    std::filesystem::remove(path + ".msk");
+  }
 }
 
 // A PNG by the library: `more` sets what it declares beside its pixels.

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tilewave/base/read_double.h"
+
 namespace tilewave::io {
 namespace detail {
 namespace {
@@ -136,9 +138,12 @@ void read_place_tags(TIFF* handle, RasterInfo& info) {
       if (TIFFGetField(handle, field.field_tag, &text) != 1 || text == nullptr) continue;
       tag.text = text;
       if (tag.tag == kNodataTag) {
-        char* end = nullptr;
-        const double value = std::strtod(text, &end);
-        if (end != text) info.nodata = value;
+        std::string_view word = tag.text;
+        while (!word.empty() && std::isspace(static_cast<unsigned char>(word[0])) != 0)
+          word.remove_prefix(1);
+        if (word.starts_with('+')) word.remove_prefix(1);
+        if (const ReadNumber number = read_double(word); number.size > 0)
+          info.nodata = number.value;
       }
     } else {
       std::uint16_t count = 0;

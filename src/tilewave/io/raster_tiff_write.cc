@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "tilewave/io/raster_file.h"
 #include "tilewave/io/raster_tiff.h"
@@ -57,9 +56,6 @@ class TiffWriter final : public RasterWriter {
     if (TIFFFlush(tiff_.get()) != 1) fail();
     tiff_.reset();
     file_.commit();
-    // what GDAL keeps beside a TIFF would tell of the values that were here before
-    for (const char* ending : {".aux.xml", ".ovr", ".msk"})
-      std::remove((file_.path() + ending).c_str());
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
+#include "tilewave/io/gate_libraries.h"
 #include "tilewave/io/qasm_version.h"
 
 namespace tilewave::io {
@@ -26,6 +27,23 @@ const TextSource& SourceFiles::start(TextSource source) {
     source.unlike = kUnlike;
   check_is_text(source);
   return sources_.emplace_back(std::move(source));
+}
+
+bool SourceFiles::is_library(std::string_view name) const { return contains(libraries_, name); }
+
+const TextSource* SourceFiles::include(const TextSource& by, std::size_t offset,
+                                       std::string_view name) {
+  if (is_library(name)) {  // its gates are rows of the gate table
+    if (name != "hqslib1.inc" || has_hqslib1_) return nullptr;
+    has_hqslib1_ = true;  // which adds some
+    ++depth_;
+    return &sources_.emplace_back(TextSource{"built-in gates", kHqslib1Gates});
+  }
+  try {
+    return &enter(by, name);
+  } catch (const Error& error) {
+    fail_at(by, offset, error.what(), error.code());
+  }
 }
 
 const TextSource& SourceFiles::enter(const TextSource& by, std::string_view name) {

@@ -2,8 +2,10 @@
 // they are as long as this, so that names can be views into them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,17 +19,22 @@ enum class Includes : std::uint8_t { kAllowed, kRefused };
 
 class SourceFiles {
  public:
-  explicit SourceFiles(Includes includes) : includes_(includes) {}
+  /// `libraries`: names of the libraries of gates that are built in, which a program includes
+  /// without a file.
+  SourceFiles(Includes includes, std::span<const std::string_view> libraries)
+      : includes_(includes), libraries_(libraries) {}
 
   /// The first file. Throws Error(kInput) where it is no text.
   const TextSource& start(TextSource source);
 
-  /// Reads what `name` is, looked up beside the file `by`; to be followed by leave() when its
-  /// statements are done. Throws Error(kInput), a problem without a place, for a file that cannot
-  /// be read, that is no file of its own (the standard input, a device), where there are too many,
-  /// and where none is allowed.
-  const TextSource& enter(const TextSource& by, std::string_view name);
+  /// What `include "name"` at this offset of `by` reads: definitions of a library, the first time
+  /// that it is included, or a file beside `by`; null where there is nothing to read. To be
+  /// followed by leave() when its statements are done. Throws at the place Error(kInput) for a file
+  /// that cannot be read, that is no file of its own (the standard input, a device), where there
+  /// are too many, and where none is allowed; Error(kResources) where it does not fit memory.
+  const TextSource* include(const TextSource& by, std::size_t offset, std::string_view name);
   void leave() { --depth_; }
+  bool is_library(std::string_view name) const;
 
   /// The file whose text `place` points into; the first one where it points elsewhere.
   const TextSource& of(std::string_view place) const;
@@ -36,7 +43,11 @@ class SourceFiles {
   const std::vector<std::string>& included() const { return included_; }
 
  private:
+  const TextSource& enter(const TextSource& by, std::string_view name);
+
   Includes includes_;
+  std::span<const std::string_view> libraries_;
+  bool has_hqslib1_ = false;  // its definitions were read
   std::deque<TextSource> sources_;
   std::deque<std::string> texts_;
   std::vector<std::string> included_;

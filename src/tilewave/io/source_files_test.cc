@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -87,6 +88,51 @@ TEST_F(SourceFilesTest, only_files_can_be_included) {
       EXPECT_NE(std::string(e.what()).find("-: only a file can be included"), std::string::npos);
     }
   }
+}
+
+TEST_F(SourceFilesTest, a_library_is_read_once) {
+  for (const std::string& head : kHeads) {
+    write("lib.inc", "include \"hqslib1.inc\"; include \"qelib1.inc\"; gate mine q { Rz(0.5) q; }");
+    EXPECT_EQ(
+        error(head +
+              "include \"hqslib1.inc\"; include \"lib.inc\"; include \"hqslib1.inc\"; "
+              "include \"qelib1.inc\"; qreg q[2]; mine q[0]; ZZ q[0], q[1]; U1q(0.1, 0.2) q[0];"),
+        "no error");
+    // what a program defines itself is defined twice in any case
+    EXPECT_NE(
+        error(head + "include \"hqslib1.inc\"; gate ZZ a, b { cx a, b; } qreg q[2];").find("ZZ"),
+        std::string::npos);
+  }
+  const circuit::Circuit c = parse_circuit(
+      kHeads[0] + "include \"hqslib1.inc\"; include \"hqslib1.inc\"; qreg q[2]; ZZ q[0], q[1];",
+      "test");
+  EXPECT_EQ(c.ops().size(), 1u);
+  EXPECT_TRUE(c.notes().empty());
+}
+
+TEST_F(SourceFilesTest, what_does_not_fit_memory_is_no_fault_of_the_input) {
+  write("large.inc", "// text\n");
+  std::error_code problem;
+  std::filesystem::resize_file(folder_ + "/large.inc", std::uintmax_t{1} << 43, problem);
+  if (problem) std::filesystem::resize_file(folder_ + "/large.inc", std::uintmax_t{1} << 42);
+  for (const std::string& head : kHeads) {
+    write("main.qasm", head + "\ninclude \"large.inc\"; qreg q[1];");
+    try {
+      read_circuit_file(folder_ + "/main.qasm");
+      ADD_FAILURE() << head;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kResources) << head << e.what();
+      EXPECT_NE(std::string(e.what()).find("/main.qasm:3:9: "), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("does not fit this machine's memory"),
+                std::string::npos);
+    }
+  }
+}
+
+TEST_F(SourceFilesTest, end_in_an_included_file_ends_the_program) {
+  write("stop.inc", "x q[0]; end; x q[0];");
+  write("main.qasm", "OPENQASM 3.0; qubit[1] q; include \"stop.inc\"; x q[0];");
+  EXPECT_EQ(read_circuit_file(folder_ + "/main.qasm").ops().size(), 1u);
 }
 
 TEST_F(SourceFilesTest, includes_that_multiply_are_refused_at_once) {

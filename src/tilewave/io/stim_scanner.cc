@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tilewave/base/read_double.h"
+
 namespace tilewave::io {
 namespace {
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Whether the magnitude of a number in decimal notation, not zero, is below one.
-bool is_below_one(std::string_view text) {
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-  const std::string_view digits = text.substr(0, e);
-  const std::size_t point = std::min(digits.find('.'), digits.size());
-  const std::size_t first = digits.find_first_of("123456789");
-  // The power of ten of the first digit that is not zero.
-  auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
-  if (first < point) --power;
-  std::int64_t exponent = 0;
-  const std::size_t at = e + (e + 1 < text.size() && text[e + 1] == '+' ? 2 : 1);
-  if (at < text.size() &&
-      std::from_chars(text.data() + at, text.data() + text.size(), exponent).ec != std::errc{})
-    return text[at] == '-';  // far out of range
-  return power + exponent < 0;
 }
 }  // namespace
 
@@ -106,19 +91,12 @@ std::vector<double> StimScanner::read_args() {
   while (true) {
     skip(false);
     if (args.empty() && accept(')')) return args;
-    const char* first = text_.data() + pos_;
-    const char* last = text_.data() + text_.size();
-    if (first != last && *first == '+') ++first;
-    double value = 0;
-    const auto [end, error] = std::from_chars(first, last, value);
-    if (error == std::errc::result_out_of_range) {
-      if (!is_below_one({first, end})) fail("the number is too large");
-      value = 0;  // nearer to it than to any other
-    } else if (error != std::errc{}) {
-      fail("expected a number");
-    }
-    pos_ = static_cast<std::size_t>(end - text_.data());
-    args.push_back(value);
+    const std::size_t first = pos_ + (text_.substr(pos_).starts_with('+') ? 1 : 0);
+    const ReadNumber number = read_double(text_.substr(first));
+    if (number.is_too_large) fail("the number is too large");
+    if (number.size == 0) fail("expected a number");
+    pos_ = first + number.size;
+    args.push_back(number.value);
     skip(false);
     if (accept(')')) return args;
     if (!accept(',')) fail("expected ',' or ')' after an argument");

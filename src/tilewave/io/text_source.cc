@@ -142,7 +142,7 @@ std::string read_text_file(const std::string& path) {
       text.resize(size);
     } catch (const std::bad_alloc&) {
       throw Error(ExitCode::kResources,
-                  concat({name, ": a text of ", in_bytes(std::max(size / 2, text.size())),
+                  concat({name, ": a text of ", in_bytes(text.empty() ? size : text.size()),
                           " or more does not fit this machine's memory: is it the right file?"}));
     }
   };
@@ -185,10 +185,6 @@ std::string printable(std::string_view text) {
     at = end + 1;
   }
   return out.size() > kLongText ? without_middle(out, kTextHead, kTextTail) : out;
-}
-
-std::string counted(std::uint64_t count, std::string_view what) {
-  return concat({std::to_string(count), " ", what, count == 1 ? "" : "s"});
 }
 
 std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits) {

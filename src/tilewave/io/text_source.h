@@ -3,6 +3,7 @@
 // from 1, columns in characters (UTF-8), long lines are shown as a window around the caret.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -40,9 +41,6 @@ std::string without_controls(std::string_view text);
 /// text.
 std::string printable(std::string_view text);
 
-/// "1 qubit", "2 qubits".
-std::string counted(std::uint64_t count, std::string_view what);
-
 /// How a gate is applied, for who puts its qubits in parentheses as those of a subroutine:
 /// `'rx' is a gate, applied as 'rx(angle) q;'`.
 std::string gate_form(std::string_view name, std::size_t num_params, std::size_t num_qubits);
@@ -60,6 +58,11 @@ void check_is_text(const TextSource& source);
 
 /// The parts one after the other.
 std::string concat(std::initializer_list<std::string_view> parts);
+
+/// Whether a list of words holds this one.
+inline bool contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 /// The candidate nearest to `name` by edits, small and capital letters counting as the same where
 /// all others are equal; an empty view where none is near.

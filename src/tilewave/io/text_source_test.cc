@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -107,12 +109,6 @@ TEST(TextSource, messages_are_short_however_long_their_parts_are) {
   }
 }
 
-TEST(TextSource, counts_things) {
-  EXPECT_EQ(counted(0, "qubit"), "0 qubits");
-  EXPECT_EQ(counted(1, "qubit"), "1 qubit");
-  EXPECT_EQ(counted(2, "qubit"), "2 qubits");
-}
-
 TEST(TextSource, what_never_ends_is_read_up_to_its_first_NUL) {
   const std::string text = read_text_file("/dev/zero");
   EXPECT_LT(text.size(), 1u << 20);
@@ -125,6 +121,27 @@ TEST(TextSource, what_never_ends_is_read_up_to_its_first_NUL) {
   EXPECT_EQ(read_text_file(path).substr(0, 4), std::string("abc\0", 4));
   writer.join();
   ::unlink(path.c_str());
+}
+
+TEST(TextSource, a_file_beyond_memory_is_refused_with_its_size) {
+  const std::string path = testing::TempDir() + "tilewave_text_source_large";
+  std::ofstream(path) << "OPENQASM 3.0;";
+  std::error_code problem;
+  for (int bits = 42; bits <= 46; ++bits) {  // 4 TiB and more, of which nothing is on the disk
+    std::filesystem::resize_file(path, std::uintmax_t{1} << bits, problem);
+    if (problem) break;  // the largest file of this file system was tried
+    try {
+      read_text_file(path);
+      FAIL() << "2^" << bits << " bytes were read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kResources);
+      EXPECT_NE(std::string(error.what())
+                    .find("a text of " + std::to_string(1 << (bits - 40)) + " TiB or more"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(TextSource, suggests_only_near_names) {

@@ -15,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/circuit/from_stabilizer.h"
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/io/circuit_file.h"
@@ -396,7 +397,7 @@ void bind_circuit(nb::module_& m) {
             circuit.whole_matrix(circuit.add_gate(info.id, qubits, params)), {side, side});
       },
       "name"_a, "params"_a, "Of controls and targets: bit k of a row or column is the k-th qubit.");
-  m.def("_counted", &io::counted, "count"_a, "what"_a, "1 qubit, 2 qubits.");
+  m.def("_counted", &counted, "count"_a, "what"_a, "1 qubit, 2 qubits.");
   m.def(
       "gate_names",
       [] {

@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/jit/map_cuda.h"
@@ -167,8 +168,8 @@ void check_alignment(const float* values) {
 // Pixels without a result, which are NaN, become `fill`.
 void fill_gaps(float* values, std::size_t size, double fill, int device) {
   check_alignment(values);
-  char text[64];
-  std::snprintf(text, sizeof text, "v == v ? v : (%.9g)", fill);
+  const std::string text =
+      "v == v ? v : (" + write_double(fill, std::chars_format::general, 9) + ")";
   const auto count = static_cast<std::int64_t>(size);
   field::MapCuda map(field::MapExpression::parse(text), {}, count, device);
   map.run_on_device(0, count, values, nullptr);

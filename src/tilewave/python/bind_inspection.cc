@@ -4,16 +4,19 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/circuit/append_circuit.h"
 #include "tilewave/circuit/listing.h"
 #include "tilewave/io/circuit_bytes.h"
@@ -83,8 +86,7 @@ void bind_bytes(Class& c) {
   c.def(
       "_equals",
       [](const PyCircuit& self, const PyCircuit& other) {
-        return self.share() == other.share() ||
-               io::circuit_to_bytes(self.get()) == io::circuit_to_bytes(other.get());
+        return self.share() == other.share() || io::has_same_operations(self.get(), other.get());
       },
       "other"_a);
 }
@@ -92,13 +94,20 @@ void bind_bytes(Class& c) {
 void bind_conversion(Class& c) {
   c.def(
       "_append",
-      [](PyCircuit& self, const PyCircuit& other, nb::handle qubits, nb::handle clbits) {
+      [](PyCircuit& self, const PyCircuit& other, nb::handle qubits, nb::handle clbits,
+         const std::vector<std::pair<std::string, std::uint32_t>>& new_registers,
+         std::uint32_t more_bits) {
         const auto from = other.share();  // may be this circuit
         const auto q = qubits_of(qubits, self.get().num_qubits(), {"compose", "qubits"});
-        const auto b = clbits_of(clbits, self.get().num_clbits(), {"compose", "clbits"});
-        circuit::append_circuit(self.change(), *from, q, b);
+        Circuit& to = self.change();
+        to.all_or_nothing([&] {
+          for (const auto& [name, size] : new_registers) to.add_creg(name, size);
+          to.add_clbits(more_bits);
+          const auto b = clbits_of(clbits, to.num_clbits(), {"compose", "clbits"});
+          circuit::append_circuit(to, *from, q, b);
+        });
       },
-      "other"_a, "qubits"_a, "clbits"_a);
+      "other"_a, "qubits"_a, "clbits"_a, "new_registers"_a, "more_bits"_a);
   c.def(
       "_append_controlled",
       [](PyCircuit& self, const PyCircuit& other, const std::vector<Qubit>& qubits,
@@ -110,6 +119,13 @@ void bind_conversion(Class& c) {
         circuit::append_controlled(self.change(), *from, qubits, controls, values);
       },
       "other"_a, "qubits"_a, "controls"_a, "values"_a);
+  c.def(
+      "_add_replaced",
+      [](PyCircuit& self, const std::string& name) { self.change().add_replaced(name); }, "name"_a);
+  c.def_prop_ro("_replaced", [](const PyCircuit& self) {
+    const auto names = self.get().replaced();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
   c.def(
       "_add_label",
       [](PyCircuit& self, const std::string& label) { return self.change().add_label(label); },
@@ -164,9 +180,9 @@ void bind_inspection(Class& c) {
   c.def("__len__", [](const PyCircuit& self) { return self.get().ops().size(); });
   c.def("__repr__", [](const PyCircuit& self) {
     const Circuit& circuit = self.get();
-    return "<tilewave.Circuit: " + io::counted(circuit.num_qubits(), "qubit") + ", " +
-           io::counted(circuit.num_clbits(), "classical bit") + ", " +
-           io::counted(circuit.ops().size(), "operation") + ">";
+    return "<tilewave.Circuit: " + counted(circuit.num_qubits(), "qubit") + ", " +
+           counted(circuit.num_clbits(), "classical bit") + ", " +
+           counted(circuit.ops().size(), "operation") + ">";
   });
 }
 

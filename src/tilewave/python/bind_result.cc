@@ -11,6 +11,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/rooms-inl.h"
@@ -80,6 +81,7 @@ nb::dict stored(const Result& r) {
   nb::dict d;
   for_each_field(r, [&](const char* name, const auto& field) { d[name] = field; });
   d["precision"] = static_cast<int>(r.precision);
+  d["effort"] = static_cast<int>(r.plan.effort);
   d["shot_bits"] = nb::bytes(r.shot_bits.data(), r.shot_bits.size() * sizeof(std::uint64_t));
   std::vector<StoredStep> steps;
   for (const auto& s : r.steps) {
@@ -94,6 +96,7 @@ void restore(Result& r, const nb::dict& d) {
     field = nb::cast<std::decay_t<decltype(field)>>(d[name]);
   });
   r.precision = static_cast<Precision>(nb::cast<int>(d["precision"]));
+  r.plan.effort = static_cast<Effort>(nb::cast<int>(d["effort"]));
   const auto bits = nb::cast<nb::bytes>(d["shot_bits"]);
   r.shot_bits.resize(bits.size() / sizeof(std::uint64_t));
   if (bits.size() > 0) std::memcpy(r.shot_bits.data(), bits.data(), bits.size());
@@ -113,13 +116,12 @@ void bind_result(nb::module_& m) {
     restore(*self, state);
   });
   c.def("__repr__", [](const Result& r) {
-    std::string text = "<tilewave.Result: " + io::counted(r.num_qubits, "qubit");
+    std::string text = "<tilewave.Result: " + counted(r.num_qubits, "qubit");
     if (!r.counts.empty()) {
-      text +=
-          ", " + io::counted(r.shots, "shot") + " with " + io::counted(r.counts.size(), "outcome");
+      text += ", " + counted(r.shots, "shot") + " with " + counted(r.counts.size(), "outcome");
     }
     if (!r.expectations.empty()) {
-      text += ", " + io::counted(r.expectations.size(), "expectation");
+      text += ", " + counted(r.expectations.size(), "expectation");
     }
     return text + ", " + r.engine + " on " + r.device + ">";
   });

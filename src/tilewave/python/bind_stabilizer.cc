@@ -10,7 +10,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/base/interrupt.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/shots.h"
@@ -22,6 +21,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/sampler.h"
 
 namespace nb = nanobind;
@@ -100,14 +100,12 @@ class PySampler {
     options_.reference = reference;
     options_.num_threads = checked_threads(threads);
     options_.engine = parse_sampling_engine(engine);
-    const DeviceSet devices = DeviceSet::parse(device);
-    need_one_kind(devices);
-    options_.gpus.assign(devices.cuda().begin(), devices.cuda().end());
+    options_.gpus = stabilizer::shot_gpus(device);
     options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
     const stabilizer::StabProgram program = lower_text(text, name);
     counts_ = program.counts;
-    num_threads_ = static_cast<std::uint64_t>(runtime::wanted_num_threads(threads));
+    num_threads_ = runtime::wanted_num_threads(threads);
     source_ = stabilizer::make_shot_source(program, options_);
   }
 
@@ -150,39 +148,18 @@ class PySampler {
   void go_to(std::uint64_t shot) { options_.first_shot = shot; }
 
  private:
-  // Block by block, every thread into its own part of the arrays.
+  // Every thread into its own part of the arrays.
   void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
-    if (shots == 0) return;
-    const std::uint64_t block = source_->block_shots(), stride = source_->row_stride();
-    const std::uint64_t first = options_.first_shot, end = circuit::saturating_add(first, shots);
-    if (end >= std::uint64_t{1} << 52) {
-      throw Error(ExitCode::kUsage, "shots are numbered below 2^52: ask for fewer shots");
-    }
-    const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
-    const auto threads =
-        static_cast<int>(std::min<std::uint64_t>(num_threads_, end_block - first_block));
-    StopFlag stop;
-    const auto work = [&](int thread) {
-      const StopFlag::Scope scope(stop);
-      std::vector<std::uint8_t> rows(block * stride + 64), cut;
-      for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
-           b += static_cast<std::uint64_t>(threads)) {
-        if (stop.wanted()) break;
-        source_->fill(options_.seed, b, thread, rows.data());
-        const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
-        for (const PartSink& sink : sinks) {
-          copy_part(rows.data() + (from - b * block) * stride, stride, to - from, sink, bit_packed,
-                    cut, sink.data + (from - first) * sink.row_bytes);
-        }
-      }
-    };
-    try {
-      runtime::run_on_threads(threads, work);
-    } catch (...) {
-      stop.rethrow();  // rather than that a thread was stopped
-      throw;
-    }
-    stop.rethrow();
+    const std::uint64_t stride = source_->row_stride();
+    std::vector<std::vector<std::uint8_t>> cut(static_cast<std::size_t>(num_threads_));
+    stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, shots, num_threads_,
+                           [&](const stabilizer::FilledRows& part) {
+                             for (const PartSink& sink : sinks) {
+                               copy_part(part.rows, stride, part.count, sink, bit_packed,
+                                         cut[static_cast<std::size_t>(part.thread)],
+                                         sink.data + part.first * sink.row_bytes);
+                             }
+                           });
     options_.first_shot += shots;
   }
 
@@ -202,7 +179,7 @@ class PySampler {
   std::mutex mutex_;
   SampleOptions options_;
   circuit::StabCounts counts_;
-  std::uint64_t num_threads_ = 1;
+  int num_threads_ = 1;
   std::unique_ptr<ShotSource> source_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 };

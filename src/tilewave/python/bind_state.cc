@@ -12,7 +12,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
@@ -87,11 +89,11 @@ class PyState {
   }
   std::uint64_t index_of(nb::handle item) const {
     std::uint64_t index = 0;
-    if (nb::try_cast(item, index) && (num_qubits_ >= 64 || index >> num_qubits_ == 0)) return index;
-    throw Error(ExitCode::kUsage, "amplitude " + std::string(nb::str(item).c_str()) +
-                                      " does not exist: a state of " +
-                                      io::counted(num_qubits_, "qubit") + " has indices 0 to " +
-                                      std::to_string((std::uint64_t{1} << num_qubits_) - 1));
+    const std::uint64_t last = low_mask(static_cast<int>(std::min(num_qubits_, 64u)));
+    if (nb::try_cast(item, index) && index <= last) return index;
+    throw Error(ExitCode::kUsage,
+                "amplitude " + std::string(nb::str(item).c_str()) + " does not exist: a state of " +
+                    counted(num_qubits_, "qubit") + " has indices 0 to " + std::to_string(last));
   }
 
  private:
@@ -157,7 +159,7 @@ void bind_state(nb::module_& m) {
     self->restore(snapshot);
   });
   c.def("__repr__", [](const PyState& self) {
-    return "<tilewave.State: " + io::counted(self.num_qubits(), "qubit") + ">";
+    return "<tilewave.State: " + counted(self.num_qubits(), "qubit") + ">";
   });
   c.def_prop_ro("num_qubits", &PyState::num_qubits);
   c.def(

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/base/whole_file.h"
 
 namespace tilewave::runtime {
@@ -32,8 +33,8 @@ std::optional<std::vector<double>> find_costs(const std::string& text, const std
     std::string name;
     if (!(words >> name) || name != key) continue;
     std::vector<double> costs;
-    for (double c = 0; words >> c;) costs.push_back(c);
-    const bool sound = costs.size() == count && words.eof() &&
+    for (std::string word; words >> word;) costs.push_back(whole_double(word).value_or(0));
+    const bool sound = costs.size() == count &&
                        std::all_of(costs.begin(), costs.end(), [](double c) { return c > 0; });
     if (sound) return costs;
   }
@@ -42,11 +43,7 @@ std::optional<std::vector<double>> find_costs(const std::string& text, const std
 
 std::string print_costs(const std::string& key, std::span<const double> costs) {
   std::string line = key;
-  for (double c : costs) {
-    char number[32];
-    std::snprintf(number, sizeof number, " %.4g", c);
-    line += number;
-  }
+  for (double c : costs) line += " " + write_double(c, std::chars_format::general, 4);
   return line + "\n";
 }
 

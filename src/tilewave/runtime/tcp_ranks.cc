@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/runtime/timer.h"
@@ -43,7 +44,7 @@ constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
 
 double seconds(const char* variable, double fallback) {
   const char* text = std::getenv(variable);
-  const double value = text ? std::atof(text) : 0;
+  const double value = text ? read_double(text).value : 0;
   return value > 0 ? value : fallback;
 }
 

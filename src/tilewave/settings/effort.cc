@@ -1,6 +1,5 @@
 #include "tilewave/settings/effort.h"
 
-#include "tilewave/base/error.h"
 #include "tilewave/settings/words.h"
 
 namespace tilewave {
@@ -12,13 +11,8 @@ constexpr std::array<Word<Effort>, 4> kEfforts = {{{"auto", Effort::kAuto},
                                                    {"best", Effort::kBest}}};
 }
 
-std::string_view name_of(Effort effort) { return kEfforts[static_cast<std::size_t>(effort)].text; }
-
-Effort parse_effort(std::string_view text) {
-  if (const auto found = find_word(kEfforts, text)) return *found;
-  throw Error(ExitCode::kUsage, "unknown effort " + quoted(text) + ": use " + list_of(kEfforts));
-}
-
+std::string_view name_of(Effort effort) { return word_of(kEfforts, effort); }
+Effort parse_effort(std::string_view text) { return parse_word(kEfforts, "effort", text); }
 std::string effort_words() { return list_of(kEfforts); }
 
 }  // namespace tilewave

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tilewave/base/error.h"
+
 namespace tilewave {
 
 /// A word and what it stands for.
@@ -45,6 +47,24 @@ std::optional<Value> find_word(const std::array<Word<Value>, N>& words, std::str
     if (word.text == lower) return word.value;
   }
   return std::nullopt;
+}
+
+/// The same; throws Error(kUsage) with the list of words for any other text. `what` is what the
+/// words say, such as "engine".
+template <class Value, std::size_t N>
+Value parse_word(const std::array<Word<Value>, N>& words, const char* what, std::string_view text) {
+  if (const auto found = find_word(words, text)) return *found;
+  throw Error(ExitCode::kUsage,
+              "unknown " + std::string(what) + " " + quoted(text) + ": use " + list_of(words));
+}
+
+/// The word of a value that is in the list.
+template <class Value, std::size_t N>
+std::string_view word_of(const std::array<Word<Value>, N>& words, Value value) {
+  for (const auto& word : words) {
+    if (word.value == value) return word.text;
+  }
+  return {};
 }
 
 }  // namespace tilewave

@@ -10,6 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/sampler.h"
 
 namespace tilewave::stabilizer {
@@ -145,10 +146,8 @@ class Runner {
 
 std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
                         const ShotPipeline& pipeline) {
-  if (circuit::saturating_add(options.first_shot, options.num_shots) >= std::uint64_t{1} << 52) {
-    throw Error(ExitCode::kUsage,
-                "shots are numbered below 2^52: use a smaller --first_shot or --shots");
-  }
+  check_shot_numbers(options.first_shot, options.num_shots,
+                     "use a smaller --first_shot or --shots");
   if (options.num_shots == 0) return 0;
   return Runner(source, options, pipeline)
       .run(std::max(source.devices(), runtime::wanted_num_threads(options.num_threads)));

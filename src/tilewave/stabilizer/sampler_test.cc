@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/stabilizer/error_analysis.h"
+#include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
 
@@ -28,6 +31,48 @@ std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
   };
   EXPECT_EQ(run_shots(*source, options, pipeline), options.num_shots);
   return out;
+}
+
+// Parts of the sequence in memory are what run_shots() writes, from any shot on and on any threads.
+TEST(Sampler, filled_shots_are_those_in_order) {
+  const std::string text = "H 0 1 2\nX_ERROR(0.3) 3\nM 0 1 2 3 0 1 2 3 0 1";
+  SampleOptions options;
+  options.output = ShotOutput::kRecords;
+  options.seed = 11;
+  options.num_threads = 2;
+  const auto source = make_shot_source(lower(io::parse_stim(text)), options);
+  options.num_shots = 3 * source->block_shots() + 5;
+  const std::vector<std::uint8_t> all = rows(text, options);
+  const std::uint64_t bytes = source->row_bytes(), block = source->block_shots();
+  for (const auto& [first, count] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {0, 1}, {0, block}, {block - 1, 2}, {3, 3 * block + 2}, {2 * block, block}, {7, 0}}) {
+    for (const int threads : {1, 2}) {
+      std::vector<std::uint8_t> got(count * bytes, 0xFF);
+      fill_shots(*source, options.seed, first, count, threads, [&](const FilledRows& part) {
+        EXPECT_LT(part.thread, 2);
+        for (std::uint64_t k = 0; k < part.count; ++k) {
+          std::copy_n(part.rows + k * source->row_stride(), bytes,
+                      got.data() + (part.first + k) * bytes);
+        }
+      });
+      EXPECT_TRUE(std::equal(got.begin(), got.end(),
+                             all.begin() + static_cast<std::ptrdiff_t>(first * bytes)))
+          << first << " + " << count;
+    }
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 52;
+  EXPECT_NO_THROW(check_shot_numbers(kMost - 10, 9, "x"));
+  for (const auto& [first, count] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{kMost - 10, 10},
+                                                            {kMost, 0},
+                                                            {0, kMost},
+                                                            {~std::uint64_t{0}, 2},
+                                                            {2, ~std::uint64_t{0}}}) {
+    EXPECT_THROW(check_shot_numbers(first, count, "x"), Error) << first << " + " << count;
+  }
+  EXPECT_EQ(shot_gpus("cuda:2-3"), (std::vector<int>{2, 3}));
+  EXPECT_TRUE(shot_gpus("cpu").empty());
+  EXPECT_THROW(shot_gpus("cpu+cuda:0"), Error);
 }
 
 struct Certain {

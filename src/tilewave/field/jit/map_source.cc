@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tilewave/base/read_double.h"
+
 #include "tilewave/field/jit/map_cuda.h"
 
 #include "tilewave/io/text_source.h"
@@ -17,17 +19,13 @@ namespace {
 using io::concat;
 
 std::string number(double x, bool integer) {
-  char text[64];
-  if (integer) {
-    std::snprintf(text, sizeof text, "%lldLL", static_cast<long long>(x));
-  } else if (std::isnan(static_cast<float>(x))) {
-    return "__int_as_float(0x7fc00000)";
-  } else if (std::isinf(static_cast<float>(x))) {
+  if (integer) return concat({"(", std::to_string(static_cast<long long>(x)), "LL)"});
+  const auto value = static_cast<double>(static_cast<float>(x));
+  if (std::isnan(value)) return "__int_as_float(0x7fc00000)";
+  if (std::isinf(value)) {
     return x > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
-  } else {
-    std::snprintf(text, sizeof text, "%af", static_cast<double>(static_cast<float>(x)));
   }
-  return concat({"(", text, ")"});
+  return concat({"(", write_double(value, std::chars_format::scientific, 9), "f)"});
 }
 
 const char* function_name(MapOp op, bool fast) {

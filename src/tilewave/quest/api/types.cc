@@ -8,6 +8,8 @@
 #include <memory>
 #include <sstream>
 
+#include "tilewave/base/read_double.h"
+
 #include "tilewave/quest/api/call.h"
 #include "tilewave/quest/api/hamil.h"
 #include "tilewave/runtime/memory.h"
@@ -84,11 +86,11 @@ PauliHamil read_hamil(const char* name) {
     const auto bad = [&](const std::string& what, Words kind) {
       fail(std::string("file ") + name + ", line " + std::to_string(number) + ": " + what, kind);
     };
-    char* end = nullptr;
-    coefficients.push_back(std::strtod(word.c_str(), &end));
-    if (*end)
+    const std::optional<double> coefficient = tilewave::whole_double(word);
+    if (!coefficient)
       bad("'" + word + "' is no coefficient: write a number, then codes 0 1 2 3",
           Words::kHamilFileCoefficient);
+    coefficients.push_back(coefficient.value_or(0));
     std::size_t count = 0;
     while (words >> word) {
       if (word.size() != 1 || word[0] < '0' || word[0] > '3') {

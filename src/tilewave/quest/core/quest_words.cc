@@ -1,8 +1,10 @@
 // See quest_words.h. The texts are those that programs of QuEST 3.7 and its own tests look for.
 #include "tilewave/quest/core/quest_words.h"
 
+#include <array>
 #include <cstdlib>
-#include <string_view>
+
+#include "tilewave/settings/words.h"
 
 namespace tilewave::quest {
 
@@ -178,12 +180,16 @@ const char* quest_words(Words words) {
   return "";
 }
 
-bool wants_quest_words() {
-  static const bool wants = [] {
+std::optional<bool> messages_in_quest_words() {
+  static const std::optional<bool> found = []() -> std::optional<bool> {
+    constexpr std::array<Word<bool>, 2> kMessages = {{{"tilewave", false}, {"quest", true}}};
     const char* text = std::getenv("TILEWAVE_MESSAGES");
-    return text && std::string_view(text) == "quest";
+    if (!text || !*text) return false;
+    return find_word(kMessages, text);
   }();
-  return wants;
+  return found;
 }
+
+bool wants_quest_words() { return messages_in_quest_words().value_or(false); }
 
 }  // namespace tilewave::quest

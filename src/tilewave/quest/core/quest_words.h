@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tilewave/base/error.h"
@@ -93,7 +94,9 @@ enum class Words : std::uint8_t {
 
 /// The words; empty for kNone.
 const char* quest_words(Words words);
-/// True where the environment asks for them: TILEWAVE_MESSAGES is "quest".
+/// What TILEWAVE_MESSAGES says, "quest" or "tilewave"; nothing for any other text.
+std::optional<bool> messages_in_quest_words();
+/// True where the environment asks for them.
 bool wants_quest_words();
 
 /// An invalid call.

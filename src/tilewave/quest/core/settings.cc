@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tilewave/base/error.h"
+#include "tilewave/quest/core/quest_words.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::quest {
@@ -44,9 +45,9 @@ const Settings& settings() {
     Settings s;
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device)
       s.device = read_device(device);
-    if (const char* words = std::getenv("TILEWAVE_MESSAGES");
-        words && *words && words != std::string("quest") && words != std::string("tilewave")) {
-      throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") + words +
+    if (!messages_in_quest_words()) {
+      throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") +
+                                        std::getenv("TILEWAVE_MESSAGES") +
                                         "': use tilewave, or quest for error messages in the words "
                                         "of QuEST 3");
     }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/runtime/timer.h"
 
@@ -56,7 +57,7 @@ class MpiRanks final : public Ranks {
     MPI_Comm_rank(data_, &rank_);
     MPI_Comm_size(data_, &size_);
     if (const char* text = std::getenv("TILEWAVE_TIMEOUT_S")) {
-      const double value = std::atof(text);
+      const double value = read_double(text).value;
       if (value > 0) timeout_s_ = value;
     }
     for (auto& slot : slots_) slot = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
