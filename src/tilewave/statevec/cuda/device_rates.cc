@@ -13,7 +13,6 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
 #include "tilewave/statevec/tile/probe_pass.h"
-#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec {
 
@@ -154,8 +153,7 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   cost.tile_qubits = shape(0).tile_qubits;
   cost.row_bits = shape(0).row_bits;
   cost.bandwidth = rates.bandwidth;
-  // the share that real passes have on every device: probes of one kind hide more
-  cost.exposed = tile::costs_for(precision, false).unhidden;
+  cost.exposed = cuda::kExposed;
   if (num_kernels > 1) {
     cost.wide_tile_qubits = shape(1).tile_qubits;
     cost.wide_bandwidth = rates.wide_bandwidth;

@@ -13,7 +13,7 @@ namespace tilewave::statevec::tile {
 
 struct OpCosts {
   double unhidden = 0.56;     ///< share of a pass without operations that is added to them
-  double lift_s = 1.428e-13;  ///< CostModel::lift_s of that device
+  double lift_s = 1.45e-13;  ///< CostModel::lift_s of that device
   double arrival = 0;         ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
@@ -48,7 +48,7 @@ struct OpCosts {
 };
 inline constexpr OpCosts kDoubleCosts;
 inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
-                                         .lift_s = 7.28e-14,
+                                         .lift_s = 7.14e-14,
                                          .arrival = 0.25,
                                          .exchange = 0.49,
                                          .chunk = 0.2,
