@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/expansion.h"
 #include "tilewave/io/gate_libraries.h"
 #include "tilewave/io/qasm2_gates.h"

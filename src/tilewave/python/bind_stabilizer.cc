@@ -12,6 +12,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/random_seed.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/dem_text.h"
 #include "tilewave/io/shots.h"
 #include "tilewave/io/stim_text.h"
@@ -154,7 +155,7 @@ class PySampler {
   void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
     if (shots == 0) return;
     const std::uint64_t block = source_->block_shots(), stride = source_->row_stride();
-    const std::uint64_t first = options_.first_shot, end = circuit::saturating_add(first, shots);
+    const std::uint64_t first = options_.first_shot, end = saturating_add(first, shots);
     if (end >= std::uint64_t{1} << 52) {
       throw Error(ExitCode::kUsage, "shots are numbered below 2^52: ask for fewer shots");
     }

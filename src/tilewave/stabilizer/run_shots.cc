@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/sampler.h"
 
@@ -32,7 +33,7 @@ class Runner {
         pipeline_(pipeline),
         seed_(options.seed),
         first_(options.first_shot),
-        end_(circuit::saturating_add(options.first_shot, options.num_shots)),
+        end_(saturating_add(options.first_shot, options.num_shots)),
         block_(source.block_shots()),
         next_(first_ / block_),
         end_block_((end_ - 1) / block_ + 1),
@@ -145,7 +146,7 @@ class Runner {
 
 std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
                         const ShotPipeline& pipeline) {
-  if (circuit::saturating_add(options.first_shot, options.num_shots) >= std::uint64_t{1} << 52) {
+  if (saturating_add(options.first_shot, options.num_shots) >= std::uint64_t{1} << 52) {
     throw Error(ExitCode::kUsage,
                 "shots are numbered below 2^52: use a smaller --first_shot or --shots");
   }
