@@ -318,6 +318,12 @@ TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
     values = input;
     EXPECT_THROW(map_cpu(e, o, 300, 0, 2, values.data()), Stop) << static_cast<int>(precision);
   }
+  for (int k = 0; k < 20; ++k) {  // whichever thread takes the only piece there is
+    o.precision = MapPrecision::kPrecise;
+    o.threads = 2;
+    values = input;
+    EXPECT_THROW(map_cpu(e, o, 300, 0, 1, values.data()), Stop);
+  }
   EXPECT_THROW(make_map_table(e, o, 300, 0, 2, input.data()), Stop);
   MapError error;
   EXPECT_THROW(verify_map(e, kMany, 300, 0, 2, input.data(), input.data(), error), Stop);

@@ -1,5 +1,7 @@
 // A map over rows on the CPU: blocks that stay in the first-level cache, one program a residue of
 // the column.
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -159,13 +161,14 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
 #pragma omp parallel num_threads(threads)
   {
     Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
-#pragma omp for schedule(dynamic, chunk)
+#pragma omp for schedule(dynamic, chunk) nowait
     for (std::int64_t job = 0; job < jobs; ++job) {
       if (stop.wanted()) continue;
       const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
       map_piece(programs, o, width, y, x, std::min(x + piece, width),
                 values + (y - y_begin) * width, buffers, stop);
     }
+    stop.meet(omp_get_num_threads());
   }
   stop.rethrow();
 }
@@ -318,7 +321,7 @@ void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
 #pragma omp parallel num_threads(threads)
   {
     MapError mine;
-#pragma omp for schedule(dynamic, 16)
+#pragma omp for schedule(dynamic, 16) nowait
     for (std::int64_t y = y_begin; y < y_end; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t i = (y - y_begin) * width + x;
@@ -340,6 +343,7 @@ void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
         if (v != 0) mine.relative = std::max(mine.relative, difference / std::abs(v));
       }
     }
+    stop.meet(omp_get_num_threads());
 #pragma omp critical
     {
       if (mine.absolute > error.absolute) {
