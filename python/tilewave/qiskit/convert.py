@@ -67,7 +67,7 @@ class Converter(Flow):
     def __init__(self, circuit, template=False):
         self.circuit, self.template = circuit, template
         self.out = Circuit(circuit.num_qubits)
-        self.slots, self.labels = [], {}
+        self.slots = []
         self.bits = {bit: k for k, bit in enumerate(circuit.clbits)}
         at = 0
         for register in circuit.cregs:
@@ -152,9 +152,7 @@ class Converter(Flow):
         self.out.gate(name, qubits, angles, controls, values)
 
     def label_from(self, first, label):
-        if label not in self.labels:
-            self.labels[label] = self.out._add_label(label)
-        self.out._label_from(first, self.labels[label])
+        self.out._label_from(first, self.out._add_label(label))
 
     def name_from(self, first, op):
         """What noise models call the operations from `first` on, where that is not what they are called here."""

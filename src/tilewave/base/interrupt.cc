@@ -1,5 +1,6 @@
 #include "tilewave/base/interrupt.h"
 
+#include <thread>
 #include <utility>
 
 #include "tilewave/base/error.h"
@@ -59,6 +60,21 @@ bool StopFlag::ask() noexcept {
     wanted_.store(true, std::memory_order_relaxed);
   }
   return wanted_.load(std::memory_order_relaxed);
+}
+
+void StopFlag::meet(int team) {
+  constexpr std::chrono::milliseconds kSoon{1};
+  ++arrived_;
+  if (owner_ != &last_poll || !detail::interrupt_poll.load(std::memory_order_relaxed)) return;
+  const Clock::time_point start = Clock::now();
+  while (arrived_ < team) {
+    (void)wanted();
+    if (Clock::now() - start < kSoon) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kSoon);
+    }
+  }
 }
 
 void StopFlag::rethrow() {

@@ -30,7 +30,7 @@ inline void check_interrupt() {
 /// check_interrupt() for loops of small steps: one call in `every`.
 class InterruptCounter {
  public:
-  explicit InterruptCounter(std::uint32_t every) : every_(every), left_(every) {}
+  constexpr explicit InterruptCounter(std::uint32_t every) : every_(every), left_(every) {}
   void step() {
     if (--left_ != 0) return;
     left_ = every_;
@@ -40,6 +40,14 @@ class InterruptCounter {
  private:
   std::uint32_t every_, left_;
 };
+
+/// The same for functions that are such a step, or run few of them at a time: one call in `kEvery`
+/// of a thread, whoever calls.
+template <std::uint32_t kEvery>
+inline void check_interrupt_once_in() {
+  static thread_local InterruptCounter now_and_then(kEvery);
+  now_and_then.step();
+}
 
 /// For a loop whose iterations several threads share: the thread that made it, which has to take
 /// part, asks the poll; the others see that it did.
@@ -55,6 +63,9 @@ class StopFlag {
   StopFlag& operator=(const StopFlag&) = delete;
   /// To be asked in every iteration; iterations take at least some hundred nanoseconds.
   bool wanted() noexcept { return detail::interrupt_poll.load(std::memory_order_relaxed) && ask(); }
+  /// For every one of a team of so many threads, once, behind its share of a loop without a barrier:
+  /// the owner asks on until the others are done, which may take much longer than its own share.
+  void meet(int team);
   /// Behind the loop.
   void rethrow();
 
@@ -77,6 +88,7 @@ class StopFlag {
   const void* owner_;
   StopFlag* outer_;  // of the loop this one is in
   std::atomic<bool> wanted_{false};
+  std::atomic<int> arrived_{0};
   std::exception_ptr reason_;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -47,17 +48,52 @@ void forget(int slot, char* name) {
   std::free(name);
 }
 
-// "" where there is nothing, and the file itself where it is no link. Links that run in a circle
-// stay what they are: opening them tells.
-std::string target_of(const std::string& path) {
+// The descriptor of this process that a link in /proc stands for; -1: none.
+int descriptor_of(const fs::path& link) {
+  const std::string name = link.filename().string();
+  if (name.empty() || name.size() > 9 || name.find_first_not_of("0123456789") != name.npos)
+    return -1;
+  std::error_code problem;
+  const std::string folder = fs::canonical(link.parent_path(), problem).string();
+  const bool is_own =
+      folder.starts_with("/proc/" + std::to_string(::getpid()) + "/") && folder.ends_with("/fd");
+  return is_own ? std::stoi(name) : -1;
+}
+
+struct Target {
+  std::string path;
+  int descriptor = -1;  // of this process; -1: none
+};
+
+// Where links lead, and the path itself where it is no link. Links that run in a circle stay what
+// they are: opening them tells.
+Target target_of(const std::string& path) {
   fs::path at = path;
   std::error_code problem;
   for (int k = 0; k < kMostLinks && fs::is_symlink(fs::symlink_status(at, problem)); ++k) {
+    if (const int descriptor = descriptor_of(at); descriptor >= 0) return {path, descriptor};
     const fs::path next = fs::read_symlink(at, problem);
     if (problem) break;
     at = next.is_absolute() ? next : at.parent_path() / next;
   }
-  return at.string();
+  return {at.string()};
+}
+
+// 0, or the number of the error.
+int write_all(int fd, const std::byte* from, std::size_t num_bytes) noexcept {
+  while (num_bytes > 0) {
+    const ssize_t done = ::write(fd, from, std::min(num_bytes, kOneWrite));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == EAGAIN) {  // a pipe that does not wait by itself
+      pollfd room{fd, POLLOUT, 0};
+      (void)::poll(&room, 1, -1);
+      continue;
+    }
+    if (done < 0) return errno;
+    from += done;
+    num_bytes -= static_cast<std::size_t>(done);
+  }
+  return 0;
 }
 
 char* random_name(const std::string& target) {
@@ -67,6 +103,12 @@ char* random_name(const std::string& target) {
   std::snprintf(name, sizeof name, ".tilewave-%016llx.part", static_cast<unsigned long long>(bits));
   const std::size_t folder = target.rfind('/') + 1;  // 0 where there is none
   return ::strdup((target.substr(0, folder) + name).c_str());
+}
+
+// Some file systems have no permissions to give, and not every owner can be.
+void take_permissions(int fd, const struct stat& from) {
+  if (::fchown(fd, from.st_uid, from.st_gid) != 0) (void)!::fchown(fd, -1u, from.st_gid);
+  (void)::fchmod(fd, from.st_mode & 0777u);
 }
 
 [[noreturn]] void fail_at(const std::string& path, const std::string& why) {
@@ -89,37 +131,55 @@ WholeFile::WholeFile(std::string path, std::uint64_t num_bytes)
   struct stat info {};
   const bool exists = ::stat(path_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
-  if (exists && !S_ISREG(info.st_mode)) {
-    open_direct();
+  Target target = target_of(path_);
+  if (target.descriptor >= 0) {
+    open_descriptor(target.descriptor);
     return;
   }
-  target_ = target_of(path_);
-  struct stat target {};
-  // a link of /proc to an open file that has no name any more
-  if (exists && (::stat(target_.c_str(), &target) != 0 || target.st_ino != info.st_ino ||
-                 target.st_dev != info.st_dev))
-    open_direct();
-  else
-    open_part();
+  if (exists && !S_ISREG(info.st_mode)) {
+    open_device();
+    return;
+  }
+  target_ = std::move(target.path);
+  struct stat there {};
+  if (exists && (::stat(target_.c_str(), &there) != 0 || there.st_ino != info.st_ino ||
+                 there.st_dev != info.st_dev))
+    fail("it leads to a file that another process has open, without a name: name a file");
+  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+  open_part(exists ? &info : nullptr);
 }
 
-void WholeFile::open_direct() {
+void WholeFile::open_device() {
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd_ < 0) fail(errno);
 }
 
-void WholeFile::open_part() {
+void WholeFile::open_descriptor(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags < 0) fail(errno);
+  if ((flags & O_ACCMODE) == O_RDONLY) fail(EBADF);
+  fd_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (fd_ < 0) fail(errno);
+}
+
+void WholeFile::open_part(const struct stat* replaced) {
   for (int k = 0; k < kMostTries && fd_ < 0; ++k) {
     char* name = random_name(target_);
     if (!name) fail(errno);
     const int slot = remember(name);  // first, so that a signal meets no file without a slot
-    fd_ = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    fd_ = ::open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, replaced ? 0600 : 0666);
     if (fd_ >= 0) {
       part_ = name, slot_ = slot;
+      if (replaced) take_permissions(fd_, *replaced);
       return;
     }
     const int error = errno;
     forget(slot, name);
+    if (replaced && (error == EACCES || error == EPERM || error == EROFS)) {
+      fail(std::strerror(error) +
+           std::string(" in its folder, where the new file is made before it replaces this one: "
+                       "name a file in another folder"));
+    }
     if (error != EEXIST) fail(error);
   }
   fail(EEXIST);
@@ -150,25 +210,13 @@ int WholeFile::try_write(const void* data, std::size_t num_bytes) noexcept {
     return 0;
   }
   if (const int error = flush()) return error;
-  while (num_bytes > 0) {
-    const ssize_t done = ::write(fd_, from, std::min(num_bytes, kOneWrite));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return errno;
-    from += done;
-    num_bytes -= static_cast<std::size_t>(done);
-  }
-  return 0;
+  return write_all(fd_, from, num_bytes);
 }
 
 int WholeFile::flush() noexcept {
-  for (std::size_t at = 0; at < small_.size();) {
-    const ssize_t done = ::write(fd_, small_.data() + at, small_.size() - at);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return errno;
-    at += static_cast<std::size_t>(done);
-  }
-  small_.clear();
-  return 0;
+  const int error = write_all(fd_, small_.data(), small_.size());
+  if (!error) small_.clear();
+  return error;
 }
 
 void WholeFile::write(const void* data, std::size_t num_bytes) {

@@ -5,7 +5,10 @@
 //
 // - A symbolic link is followed once, when the file is opened: its target is replaced, in the
 //   target's folder.
-// - What is no regular file (a pipe, a device) is written directly.
+// - The new file has the permissions of the one it replaces, which has to be writable, and its owner
+//   and group where the process may give them.
+// - What is no regular file (a pipe, a device) is written directly. So is a descriptor of this
+//   process (/dev/stdout, /dev/fd/3), from where it stands: what a shell has put before stays.
 // - A file that is not committed is removed: by the destructor, and where a program calls
 //   remove_unfinished_files() when a signal ends it.
 #pragma once
@@ -15,6 +18,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+struct stat;
 
 namespace tilewave {
 
@@ -49,8 +54,9 @@ class WholeFile {
 
  private:
   int flush() noexcept;
-  void open_direct();
-  void open_part();
+  void open_device();
+  void open_descriptor(int descriptor);
+  void open_part(const struct stat* replaced);  // null where there is nothing
 
   std::string path_, target_;
   std::uint64_t num_bytes_;

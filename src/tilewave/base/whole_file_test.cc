@@ -101,6 +101,144 @@ TEST_F(WholeFileTest, the_mode_is_the_users) {
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
 }
 
+TEST_F(WholeFileTest, the_permissions_are_those_of_the_file_replaced) {
+  const mode_t before = ::umask(022);
+  for (const mode_t mode : {0600u, 0664u, 0755u, 0222u}) {
+    const std::string path = folder_ / "a";
+    put(path, "old");
+    ::chmod(path.c_str(), mode);
+    if (::geteuid() == 0) {
+      EXPECT_EQ(::chown(path.c_str(), 65534, 65533), 0);
+    }
+    fs::remove(folder_ / "link");
+    fs::create_symlink(path, folder_ / "link");
+    struct stat want {
+    }, got{};
+    ::stat(path.c_str(), &want);
+    write_whole_file(mode == 0664u ? (folder_ / "link").string() : path, "new");
+    ::stat(path.c_str(), &got);
+    EXPECT_EQ(got.st_mode, want.st_mode);
+    EXPECT_EQ(got.st_uid, want.st_uid);
+    EXPECT_EQ(got.st_gid, want.st_gid);
+    ::chmod(path.c_str(), 0666);
+    EXPECT_EQ(get(path), "new");
+    fs::remove(path);
+  }
+  ::umask(before);
+}
+
+// In a process of its own, that of no administrator.
+TEST_F(WholeFileTest, what_the_user_may_not_write_stays) {
+  put(folder_ / "other" / "a", "old");
+  put(folder_ / "b", "old");
+  ::chmod((folder_ / "other" / "a").c_str(), 0666);
+  ::chmod((folder_ / "b").c_str(), 0444);
+  ::chmod((folder_ / "other").c_str(), 0555);
+  ::chmod(folder_.c_str(), 0777);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+    const auto refusal = [](const fs::path& path) -> std::string {
+      try {
+        write_whole_file(path, "new");
+      } catch (const Error& e) {
+        return e.code() == ExitCode::kResources ? e.what() : "";
+      }
+      return "";
+    };
+    const fs::path a = folder_ / "other" / "a", b = folder_ / "b";
+    if (!refusal(a).starts_with(a.string() + ": cannot write: Permission denied in its folder"))
+      ::_exit(2);
+    if (refusal(b) != b.string() + ": cannot write: Permission denied") ::_exit(3);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::chmod((folder_ / "other").c_str(), 0755);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(get(folder_ / "other" / "a"), "old");
+  EXPECT_EQ(get(folder_ / "b"), "old");
+}
+
+TEST_F(WholeFileTest, descriptors_are_written_from_where_they_stand) {
+  const std::string path = folder_ / "a";
+  const std::string big(200'000, 'x');
+  for (const bool has_name : {true, false}) {
+    for (const int how : {O_APPEND, 0}) {
+      put(path, "first, ");
+      const int fd = ::open(path.c_str(), O_RDWR | how);
+      ASSERT_GE(fd, 0);
+      if (!has_name) fs::remove(path);
+      if (!how) ::lseek(fd, 0, SEEK_END);
+      const std::string number = std::to_string(fd);
+      fs::remove(folder_ / "link");
+      fs::create_symlink("/dev/fd/" + number, folder_ / "link");
+      std::string want = "first, ";
+      for (const std::string& name :
+           {"/dev/fd/" + number, "/proc/self/fd/" + number,
+            "/proc/" + std::to_string(::getpid()) + "/fd/" + number, (folder_ / "link").string()}) {
+        check_writable(name, 10);
+        { WholeFile file(name); }
+        write_whole_file(name, name + big);
+        want += name + big;
+      }
+      std::string got(want.size() + 1, '\0');
+      const ssize_t size = ::pread(fd, got.data(), got.size(), 0);
+      got.resize(static_cast<std::size_t>(size));
+      EXPECT_TRUE(got == want) << has_name << " " << how;
+      ::close(fd);
+      EXPECT_EQ(num_files(), has_name ? 3u : 2u);
+    }
+  }
+  put(path, "old");
+  const int fd = ::open(path.c_str(), O_RDONLY);
+  EXPECT_THROW(write_whole_file("/dev/fd/" + std::to_string(fd), "new"), Error);
+  ::close(fd);
+  EXPECT_THROW(write_whole_file("/dev/fd/" + std::to_string(fd), "new"), Error);
+  EXPECT_EQ(get(path), "old");
+  // a pipe whose reader is slow, and which does not wait by itself
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK), 0);
+  std::string got;
+  std::thread reader([&] {
+    char part[1000];
+    for (;;) {
+      const ssize_t came = ::read(ends[0], part, sizeof part);
+      if (came == 0) return;
+      if (came > 0) got.append(part, static_cast<std::size_t>(came));
+    }
+  });
+  write_whole_file("/dev/fd/" + std::to_string(ends[1]), big);
+  ::close(ends[1]);
+  reader.join();
+  ::close(ends[0]);
+  EXPECT_TRUE(got == big);
+}
+
+// What another process has open under no name is not written over.
+TEST_F(WholeFileTest, files_without_a_name_are_refused) {
+  const std::string path = folder_ / "a";
+  put(path, "old");
+  const int fd = ::open(path.c_str(), O_RDWR);
+  fs::remove(path);
+  const std::string of_parent = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      write_whole_file(of_parent, "new");
+    } catch (const Error& e) {
+      ::_exit(std::string(e.what()).ends_with("without a name: name a file") ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  char got[10];
+  EXPECT_EQ(std::string(got, static_cast<std::size_t>(::pread(fd, got, 10, 0))), "old");
+  ::close(fd);
+}
+
 TEST_F(WholeFileTest, the_last_of_two_writers_wins_whole) {
   const fs::path path = folder_ / "a";
   const auto write = [&](char letter) {

@@ -12,9 +12,6 @@
 namespace tilewave::circuit {
 namespace {
 
-// Long circuits come from parsers, loops and generators, all of which end up here.
-thread_local InterruptCounter now_and_then(4096);
-
 void check_finite(GateId gate, std::span<const double> params) {
   for (const double p : params) {
     if (!std::isfinite(p)) {
@@ -104,7 +101,7 @@ void Circuit::check_qubits(std::span<const Qubit> a, std::span<const Qubit> b,
 }
 
 Op& Circuit::append(Op op, std::span<const Qubit> controls, std::span<const Qubit> targets) {
-  now_and_then.step();
+  check_interrupt_once_in<4096>();  // long circuits come from parsers, loops and generators
   op.num_controls = static_cast<std::uint16_t>(controls.size());
   op.num_targets = static_cast<std::uint16_t>(targets.size());
   op.first_qubit = static_cast<std::uint32_t>(qubit_pool_.size());
@@ -133,7 +130,7 @@ Op& Circuit::add_controlled_gate(GateId gate, std::span<const Qubit> controls,
 
 Op& Circuit::append_gate(Op op, std::span<const Qubit> controls, std::uint64_t control_values,
                          std::span<const Qubit> qubits, std::size_t num_params) {
-  now_and_then.step();
+  check_interrupt_once_in<4096>();  // long circuits come from parsers, loops and generators
   const GateInfo& info = gate_info(op.gate);
   const int arity = info.num_controls + info.num_targets;
   if (static_cast<int>(qubits.size()) != arity) {
@@ -287,10 +284,17 @@ void Circuit::keep_only(std::span<const Qubit> kept) {
   qregs_.clear();
 }
 
-std::uint16_t Circuit::add_label(std::string label) {
-  if (labels_.size() == 0xffff) throw Error(ExitCode::kInput, "a circuit has at most 65535 labels");
-  labels_.push_back(std::move(label));
-  return static_cast<std::uint16_t>(labels_.size());
+std::uint16_t Circuit::add_label(const std::string& label) {
+  if (label.empty()) return 0;
+  if (const auto known = label_numbers_.find(label); known != label_numbers_.end())
+    return known->second;
+  if (labels_.size() == 0xffff) {
+    throw Error(ExitCode::kInput,
+                "a circuit has at most 65535 different labels, this is one more: give operations "
+                "that noise does not tell apart the same label");
+  }
+  labels_.push_back(label);
+  return label_numbers_[label] = static_cast<std::uint16_t>(labels_.size());
 }
 
 Circuit::Sizes Circuit::sizes() const {

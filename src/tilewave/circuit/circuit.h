@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tilewave/base/complex.h"
@@ -188,8 +189,9 @@ class Circuit {
   /// Qubit kept[j] becomes qubit j, and there are no others; no operation that stays may name one.
   void keep_only(std::span<const Qubit> kept);
 
-  /// A label for set_label (at most 65535 of them), and the one an operation carries (empty: none).
-  std::uint16_t add_label(std::string label);
+  /// A label for set_label, the same for the same text (at most 65535 of them differ), and the one an
+  /// operation carries (empty: none).
+  std::uint16_t add_label(const std::string& label);
   void set_label(std::size_t op, std::uint16_t label) { ops_[op].label = label; }
   const std::string& label(const Op& op) const;
 
@@ -229,6 +231,7 @@ class Circuit {
   std::vector<std::string> notes_;
   std::vector<std::string> replaced_;
   std::vector<std::string> labels_;  // Op::label counts from 1
+  std::unordered_map<std::string, std::uint16_t> label_numbers_;
   bool has_control_flow_ = false;
 
   void check_reads(const ClassicalExpr& expr) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/circuit/stabilizer_circuit.h"
 
 namespace tilewave::circuit {
@@ -43,9 +44,9 @@ Extent extent_of(const std::vector<DemInstruction>& list) {
     if (op.kind != DemKind::kRepeat || op.count == 0) continue;
     const Extent body = extent_of(op.body);
     if (body.detectors > 0)
-      reach(saturating_add(saturating_mul(op.count - 1, body.shift), body.detectors));
-    e.errors = saturating_add(e.errors, saturating_mul(op.count, body.errors));
-    e.shift = saturating_add(e.shift, saturating_mul(op.count, body.shift));
+      reach(saturating_add(saturating_multiply(op.count - 1, body.shift), body.detectors));
+    e.errors = saturating_add(e.errors, saturating_multiply(op.count, body.errors));
+    e.shift = saturating_add(e.shift, saturating_multiply(op.count, body.shift));
     e.observables = std::max(e.observables, body.observables);
   }
   return e;

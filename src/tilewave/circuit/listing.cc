@@ -8,17 +8,23 @@
 
 namespace tilewave::circuit {
 
+GateId whole_gate(const Op& op) {
+  const int extra = op.num_controls - gate_info(op.gate).num_controls;
+  if (extra == 0) return op.gate;
+  const GateInfo* info = find_controlled(op.gate, extra);
+  return info ? info->id : GateId::kCount;
+}
+
 std::string operation_name(const Circuit& circuit, const Op& op) {
   switch (op.kind) {
     case OpKind::kGate:
     case OpKind::kRuntimeGate: {
+      if (is_delay(circuit, op)) return "delay";
+      if (const GateId whole = whole_gate(op); whole != GateId::kCount)
+        return std::string(gate_info(whole).name);
       const GateInfo& info = gate_info(op.gate);
-      const int extra = op.num_controls - info.num_controls;
-      if (op.gate == GateId::kId && circuit.label(op) == kDelayLabel) return "delay";
-      if (const GateInfo* whole = extra ? find_controlled(op.gate, extra) : nullptr) {
-        return std::string(whole->name);
-      }
-      return std::string(static_cast<std::size_t>(extra), 'c') + std::string(info.name);
+      return std::string(static_cast<std::size_t>(op.num_controls - info.num_controls), 'c') +
+             std::string(info.name);
     }
     case OpKind::kMatrix:
       return std::string(op.num_controls, 'c') + "unitary";

@@ -8,6 +8,10 @@
 
 namespace tilewave::circuit {
 
+/// The gate under all its controls, whatever values they act on: x under one more control is cx.
+/// kCount where the table has no such gate.
+GateId whole_gate(const Op& op);
+
 /// A gate's name under all its controls (x under one more is cx; where the table has no such gate,
 /// a c for every further control), or unitary, measure, reset, channel, barrier, jump, assign,
 /// delay.

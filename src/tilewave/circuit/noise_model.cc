@@ -5,22 +5,16 @@
 #include <numeric>
 
 #include "tilewave/base/error.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
-namespace {
-
-// The gate under all its controls, whatever values they act on: x under one more control is cx.
-GateId whole_gate(const Op& op) {
-  const int extra = op.num_controls - gate_info(op.gate).num_controls;
-  if (extra == 0) return op.gate;
-  const GateInfo* info = find_controlled(op.gate, extra);
-  return info ? info->id : GateId::kCount;
-}
 
 bool is_delay(const Circuit& circuit, const Op& op) {
   return op.kind == OpKind::kGate && op.gate == GateId::kId && op.label &&
          circuit.label(op) == kDelayLabel;
 }
+
+namespace {
 
 bool goes_by(const std::string& name, GateId gate, const Circuit& circuit, const Op& op) {
   if (op.label) return circuit.label(op) == name;

@@ -55,6 +55,7 @@ struct NoiseModel {
 
 /// Waiting, as circuits for devices have it: an identity with this label. No gate to a rule.
 inline constexpr const char* kDelayLabel = "delay";
+bool is_delay(const Circuit& circuit, const Op& op);
 
 /// The circuit with the channels of the model as operations. Throws Error(kInput) with the rule's
 /// path for a qubit the circuit does not have, unless the model ignores those.

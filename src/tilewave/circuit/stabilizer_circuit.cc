@@ -7,6 +7,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/saturating.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -257,15 +258,6 @@ std::vector<std::string_view> stabilizer_names() {
   return names;
 }
 
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t c;
-  return __builtin_add_overflow(a, b, &c) ? ~std::uint64_t{0} : c;
-}
-std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t c;
-  return __builtin_mul_overflow(a, b, &c) ? ~std::uint64_t{0} : c;
-}
-
 std::string_view StabilizerCircuit::name(const StabInstruction& op) const {
   if (op.kind != K::kGate) return stabilizer_op(op.kind).name;
   const std::string_view all = gate_info(op.gate).stim;
@@ -282,8 +274,7 @@ std::uint32_t StabilizerCircuit::tag_index(std::string_view tag) {
 void StabilizerCircuit::append(StabKind kind, GateId gate, std::span<const StabTarget> targets,
                                std::span<const double> args, std::string_view tag,
                                std::uint32_t line) {
-  static thread_local InterruptCounter now_and_then(1024);
-  now_and_then.step();
+  check_interrupt_once_in<1024>();
   TW_CHECK(kind != K::kRepeat, "append_repeat adds blocks");
   const StabOpInfo& info = stabilizer_op(kind);
   StabInstruction op;
@@ -369,9 +360,10 @@ StabCounts StabilizerCircuit::counts() const {
   for (const StabInstruction& op : instructions_) {
     if (op.kind == K::kRepeat) {
       const StabCounts b = block(op).counts();
-      c.measurements = saturating_add(c.measurements, saturating_mul(b.measurements, op.repeat));
-      c.detectors = saturating_add(c.detectors, saturating_mul(b.detectors, op.repeat));
-      c.ticks = saturating_add(c.ticks, saturating_mul(b.ticks, op.repeat));
+      c.measurements =
+          saturating_add(c.measurements, saturating_multiply(b.measurements, op.repeat));
+      c.detectors = saturating_add(c.detectors, saturating_multiply(b.detectors, op.repeat));
+      c.ticks = saturating_add(c.ticks, saturating_multiply(b.ticks, op.repeat));
       c.observables = std::max(c.observables, b.observables);
       c.qubits = std::max(c.qubits, b.qubits);
       c.sweep_bits = std::max(c.sweep_bits, b.sweep_bits);

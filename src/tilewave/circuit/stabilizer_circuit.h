@@ -124,9 +124,6 @@ struct StabCounts {
   std::uint64_t max_lookback = 0;
 };
 
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b);
-std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b);
-
 class StabilizerCircuit {
  public:
   StabilizerCircuit() : tags_(1) {}

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
@@ -35,8 +36,8 @@ Model read_model(const Flags& f) {
   m.flat = circuit::flatten(io::parse_dem(in.read_all(), in.name()));
   m.with_errors = !f.err_out.empty();
   const std::uint64_t bits =
-      circuit::saturating_add(circuit::saturating_add(m.flat.num_detectors, m.flat.num_observables),
-                              m.with_errors ? m.flat.errors.size() : 0);
+      saturating_add(saturating_add(m.flat.num_detectors, m.flat.num_observables),
+                     m.with_errors ? m.flat.errors.size() : 0);
   if (bits >= kMostBits) {
     throw Error(ExitCode::kResources, in.name() + ": shots of " + std::to_string(bits) +
                                           " bits are too large, below 2^31 are sampled: shorten "

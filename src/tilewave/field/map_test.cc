@@ -13,6 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 
 namespace tilewave::field {
 namespace {
@@ -298,6 +299,35 @@ TEST(Map, FastStaysWithinItsUlps) {
     verify_map(e, 1, 5000, 0, 1, input.data(), result.data(), error);
     EXPECT_LE(error.relative, row.relative) << row.text;
   }
+}
+
+TEST(Map, AnyCountOfRepeatsEndsOrIsStopped) {
+  constexpr int kMany = std::numeric_limits<int>::max();
+  std::vector<float> values{1, 2, 3};
+  MapOptions o;
+  o.repeat = kMany;
+  map_cpu(MapExpression::parse("v"), o, 3, 0, 1, values.data());
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+  struct Stop {};
+  const MapExpression e = MapExpression::parse("sin(v) + ix % 2");
+  const std::vector<float> input(600, 1.0f);
+  set_interrupt_poll(+[] { throw Stop(); });
+  for (const MapPrecision precision :
+       {MapPrecision::kPrecise, MapPrecision::kFast, MapPrecision::kLut}) {
+    o.precision = precision;
+    values = input;
+    EXPECT_THROW(map_cpu(e, o, 300, 0, 2, values.data()), Stop) << static_cast<int>(precision);
+  }
+  for (int k = 0; k < 20; ++k) {  // whichever thread takes the only piece there is
+    o.precision = MapPrecision::kPrecise;
+    o.threads = 2;
+    values = input;
+    EXPECT_THROW(map_cpu(e, o, 300, 0, 1, values.data()), Stop);
+  }
+  EXPECT_THROW(make_map_table(e, o, 300, 0, 2, input.data()), Stop);
+  MapError error;
+  EXPECT_THROW(verify_map(e, kMany, 300, 0, 2, input.data(), input.data(), error), Stop);
+  set_interrupt_poll(nullptr);
 }
 
 TEST(Map, SameBitsForAnyThreadsAndBands) {

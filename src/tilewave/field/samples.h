@@ -8,6 +8,7 @@
 
 #include "tilewave/io/half.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/io/sample_types.h"
 
 namespace tilewave::field {
 
@@ -17,34 +18,7 @@ double as_double(T v) {
   return static_cast<double>(v);
 }
 
-/// Calls f with `data` as a pointer to samples of the type.
-template <class F>
-void with_type(io::SampleType type, const void* data, F&& f) {
-  switch (type) {
-    case io::SampleType::kUint8:
-      return f(static_cast<const std::uint8_t*>(data));
-    case io::SampleType::kInt8:
-      return f(static_cast<const std::int8_t*>(data));
-    case io::SampleType::kUint16:
-      return f(static_cast<const std::uint16_t*>(data));
-    case io::SampleType::kInt16:
-      return f(static_cast<const std::int16_t*>(data));
-    case io::SampleType::kUint32:
-      return f(static_cast<const std::uint32_t*>(data));
-    case io::SampleType::kInt32:
-      return f(static_cast<const std::int32_t*>(data));
-    case io::SampleType::kUint64:
-      return f(static_cast<const std::uint64_t*>(data));
-    case io::SampleType::kInt64:
-      return f(static_cast<const std::int64_t*>(data));
-    case io::SampleType::kFloat16:
-      return f(static_cast<const io::Half*>(data));
-    case io::SampleType::kFloat32:
-      return f(static_cast<const float*>(data));
-    case io::SampleType::kFloat64:
-      return f(static_cast<const double*>(data));
-  }
-}
+using io::with_type;
 
 /// The value as a sample of the type holds it: -9999.9 in 32-bit floats is -9999.900390625. What
 /// would become infinite stays, and is no sample.

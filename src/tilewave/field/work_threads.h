@@ -16,7 +16,8 @@ inline constexpr double kThreadWorkNs = 30e3;
 /// At most `requested` threads (0: all), one for each kThreadWorkNs of `work_ns`.
 inline int threads_for_work(int requested, double work_ns) {
   const double worth = std::clamp(work_ns / kThreadWorkNs, 1.0, 65536.0);
-  return std::min(runtime::resolve_num_threads(requested), static_cast<int>(worth));
+  return runtime::resolve_num_threads(
+      std::min(runtime::wanted_num_threads(requested), static_cast<int>(worth)));
 }
 
 }  // namespace tilewave::field

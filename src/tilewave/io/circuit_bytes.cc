@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -304,10 +303,7 @@ class Reader {
     const std::size_t at = out_.ops().size();
     add(static_cast<OpKind>(kind), qubits, num_controls, condition, channels, jumps);
     out_.finish_from(at, line, condition);
-    if (label.empty()) return;
-    const auto [found, is_new] = labels_.try_emplace(label, std::uint16_t{0});
-    if (is_new) found->second = out_.add_label(label);
-    out_.set_label(at, found->second);
+    if (!label.empty()) out_.set_label(at, out_.add_label(label));
   }
 
   void add(OpKind kind, std::span<const Qubit> qubits, std::size_t num_controls,
@@ -380,7 +376,6 @@ class Reader {
   std::string_view bytes_;
   std::size_t at_ = 0;
   Circuit out_;
-  std::map<std::string, std::uint16_t> labels_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tilewave/io/expansion.h"
 
+#include <algorithm>
+
 #include "tilewave/base/units.h"
 #include "tilewave/io/text_source.h"
 #include "tilewave/runtime/memory.h"

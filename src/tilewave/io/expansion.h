@@ -2,25 +2,12 @@
 // beyond any memory, so that steps and operations are counted before they are done.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include "tilewave/base/error.h"
 
 namespace tilewave::io {
-
-constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  return a > std::numeric_limits<std::uint64_t>::max() - b
-             ? std::numeric_limits<std::uint64_t>::max()
-             : a + b;
-}
-constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
-  return b && a > std::numeric_limits<std::uint64_t>::max() / b
-             ? std::numeric_limits<std::uint64_t>::max()
-             : a * b;
-}
 
 class Expansion {
  public:

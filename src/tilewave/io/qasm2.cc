@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/base/units.h"
 #include "tilewave/io/expansion.h"
 #include "tilewave/io/qasm2_gates.h"

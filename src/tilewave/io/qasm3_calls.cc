@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/base/units.h"
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/io/gate_libraries.h"

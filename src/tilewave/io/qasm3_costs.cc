@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/qasm3_interpreter.h"
 
 namespace tilewave::io::qasm3 {

@@ -165,9 +165,8 @@ Interpreter::Flow Interpreter::statements(const Block& body) {
   Flow flow = Flow::kNext;
   int seen = changes();
   bool pushed = false;
-  static thread_local InterruptCounter now_and_then(1024);
   for (const auto& s : body) {
-    now_and_then.step();
+    check_interrupt_once_in<1024>();
     if (changes() != seen) {
       // a break, continue or return above left under a condition: the rest happens where it did not
       if (std::exchange(pushed, false)) memory_.pop();

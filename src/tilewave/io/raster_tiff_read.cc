@@ -11,12 +11,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/half.h"
 #include "tilewave/io/raster_file.h"
 #include "tilewave/io/raster_tiff.h"
+#include "tilewave/io/sample_types.h"
 
 namespace tilewave::io::detail {
 namespace {
@@ -71,64 +73,32 @@ SampleType sample_type(const std::string& path, unsigned bits, unsigned format) 
 
 // `value` as one sample, at the nearest end where it is beyond the type's range.
 template <class T>
-void put_sample(double value, unsigned char* to) {
-  const auto least = static_cast<double>(std::numeric_limits<T>::lowest());
-  const auto most = static_cast<double>(std::numeric_limits<T>::max());
-  T sample;
-  if constexpr (std::numeric_limits<T>::is_integer) {
-    sample = !(value > least) ? std::numeric_limits<T>::lowest()
-             : value >= most  ? std::numeric_limits<T>::max()
-                              : static_cast<T>(std::nearbyint(value));
-    if (std::isnan(value)) sample = 0;
+T to_sample(double value) {
+  using Limits = std::numeric_limits<T>;
+  const auto least = static_cast<double>(Limits::lowest());
+  const auto most = static_cast<double>(Limits::max());
+  if constexpr (Limits::is_integer) {
+    if (std::isnan(value)) return 0;
+    return value <= least  ? Limits::lowest()
+           : value >= most ? Limits::max()
+                           : static_cast<T>(std::nearbyint(value));
   } else {
-    sample = std::isfinite(value) ? static_cast<T>(std::clamp(value, least, most))
-                                  : static_cast<T>(value);
+    return static_cast<T>(std::isfinite(value) ? std::clamp(value, least, most) : value);
   }
-  std::memcpy(to, &sample, sizeof sample);
+}
+template <>
+Half to_sample<Half>(double value) {
+  return to_half(to_sample<float>(value));
 }
 
 // A pixel of a block that the file leaves out: what it declares as no data, or 0.
 std::vector<unsigned char> absent_sample(SampleType type, std::optional<double> nodata) {
-  std::vector<unsigned char> sample(sample_bytes(type));
-  const double value = nodata.value_or(0);
-  switch (type) {
-    case SampleType::kUint8:
-      put_sample<std::uint8_t>(value, sample.data());
-      break;
-    case SampleType::kInt8:
-      put_sample<std::int8_t>(value, sample.data());
-      break;
-    case SampleType::kUint16:
-      put_sample<std::uint16_t>(value, sample.data());
-      break;
-    case SampleType::kInt16:
-      put_sample<std::int16_t>(value, sample.data());
-      break;
-    case SampleType::kUint32:
-      put_sample<std::uint32_t>(value, sample.data());
-      break;
-    case SampleType::kInt32:
-      put_sample<std::int32_t>(value, sample.data());
-      break;
-    case SampleType::kUint64:
-      put_sample<std::uint64_t>(value, sample.data());
-      break;
-    case SampleType::kInt64:
-      put_sample<std::int64_t>(value, sample.data());
-      break;
-    case SampleType::kFloat32:
-      put_sample<float>(value, sample.data());
-      break;
-    case SampleType::kFloat64:
-      put_sample<double>(value, sample.data());
-      break;
-    case SampleType::kFloat16: {
-      const Half half = to_half(static_cast<float>(value));
-      std::memcpy(sample.data(), &half, sizeof half);
-      break;
-    }
-  }
-  return sample;
+  std::vector<unsigned char> bytes(sample_bytes(type));
+  with_type(type, nullptr, [&](const auto* of_type) {
+    const auto sample = to_sample<std::remove_cvref_t<decltype(*of_type)>>(nodata.value_or(0));
+    std::memcpy(bytes.data(), &sample, sizeof sample);
+  });
+  return bytes;
 }
 
 // How many bytes a stored one can become, at most. Those of the later codecs have no bound; so many

@@ -2,16 +2,19 @@
 // samples of fewer bits, masks and alpha channels, metadata. Written here with the library itself.
 #include <tiffio.h>
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <type_traits>
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
 #include "tilewave/io/raster.h"
+#include "tilewave/io/sample_types.h"
 
 namespace tilewave::io::raster_tiff_test {
 namespace {
@@ -327,12 +330,32 @@ TEST(Tiff, BlocksLeftOutHoldWhatIsDeclared) {
   };
   const auto there = [](std::uint32_t x, std::uint32_t y) { return y == 16 && x < 16; };
   for (const Row& row :
-       {Row{8, SAMPLEFORMAT_UINT, "", 0}, Row{8, SAMPLEFORMAT_UINT, "255", 255},
-        Row{8, SAMPLEFORMAT_UINT, "-9999", 0}, Row{8, SAMPLEFORMAT_INT, "-128", -128},
+       {Row{8, SAMPLEFORMAT_UINT, "", 0},
+        Row{8, SAMPLEFORMAT_UINT, "255", 255},
+        Row{8, SAMPLEFORMAT_UINT, "-9999", 0},
+        Row{8, SAMPLEFORMAT_UINT, "256", 255},
+        Row{8, SAMPLEFORMAT_UINT, "nan", 0},
+        Row{8, SAMPLEFORMAT_UINT, "6.7", 7},
+        Row{8, SAMPLEFORMAT_INT, "-128", -128},
+        Row{8, SAMPLEFORMAT_INT, "200", 127},
+        Row{16, SAMPLEFORMAT_UINT, "65535", 65535},
+        Row{16, SAMPLEFORMAT_UINT, "1e5", 65535},
         Row{16, SAMPLEFORMAT_INT, "-9999", -9999},
-        Row{32, SAMPLEFORMAT_IEEEFP, "-9999.9", static_cast<double>(-9999.9f)},
-        Row{32, SAMPLEFORMAT_IEEEFP, "nan", NAN}, Row{16, SAMPLEFORMAT_IEEEFP, "-2", -2},
+        Row{16, SAMPLEFORMAT_INT, "-1e30", -32768},
+        Row{32, SAMPLEFORMAT_UINT, "4294967295", 4294967295.0},
+        Row{32, SAMPLEFORMAT_INT, "-2147483648", -2147483648.0},
+        Row{32, SAMPLEFORMAT_INT, "1e10", 2147483647.0},
+        Row{64, SAMPLEFORMAT_UINT, "18446744073709551615", 18446744073709551615.0},
         Row{64, SAMPLEFORMAT_INT, "-9223372036854775808", -9223372036854775808.0},
+        Row{64, SAMPLEFORMAT_INT, "inf", 9223372036854775807.0},
+        Row{16, SAMPLEFORMAT_IEEEFP, "-2", -2},
+        Row{16, SAMPLEFORMAT_IEEEFP, "", 0},
+        Row{16, SAMPLEFORMAT_IEEEFP, "1e6", HUGE_VAL},
+        Row{16, SAMPLEFORMAT_IEEEFP, "nan", NAN},
+        Row{32, SAMPLEFORMAT_IEEEFP, "-9999.9", static_cast<double>(-9999.9f)},
+        Row{32, SAMPLEFORMAT_IEEEFP, "nan", NAN},
+        Row{32, SAMPLEFORMAT_IEEEFP, "inf", HUGE_VAL},
+        Row{32, SAMPLEFORMAT_IEEEFP, "1e300", static_cast<double>(FLT_MAX)},
         Row{64, SAMPLEFORMAT_IEEEFP, "-1.7976931348623157e+308", -1.7976931348623157e+308}}) {
     for (const std::uint32_t tile : {0u, 16u}) {
       for (const bool planes : {false, true}) {
@@ -351,28 +374,14 @@ TEST(Tiff, BlocksLeftOutHoldWhatIsDeclared) {
         for (std::uint32_t y = 0; y < l.height; ++y) {
           for (std::uint32_t x = 0; x < l.width; ++x) {
             double got = 0;
-            switch (r.info.type) {
-              case SampleType::kUint8:
-                got = r.at<std::uint8_t>(x, y);
-                break;
-              case SampleType::kInt8:
-                got = r.at<std::int8_t>(x, y);
-                break;
-              case SampleType::kInt16:
-                got = r.at<std::int16_t>(x, y);
-                break;
-              case SampleType::kInt64:
-                got = static_cast<double>(r.at<std::int64_t>(x, y));
-                break;
-              case SampleType::kFloat16:
-                got = r.at<std::uint16_t>(x, y) == 0xC000 ? -2 : r.at<std::uint16_t>(x, y);
-                break;
-              case SampleType::kFloat32:
-                got = static_cast<double>(r.at<float>(x, y));
-                break;
-              default:
-                got = r.at<double>(x, y);
-            }
+            with_type(r.info.type, nullptr, [&](const auto* of_type) {
+              using T = std::remove_cvref_t<decltype(*of_type)>;
+              if constexpr (std::is_same_v<T, Half>) {
+                got = static_cast<double>(to_float(r.at<Half>(x, y)));
+              } else {
+                got = static_cast<double>(r.at<T>(x, y));
+              }
+            });
             const double want = y / 16 == 1 && (tile == 0 || x < 16) ? 0 : row.want;
             ASSERT_TRUE(got == want || (std::isnan(got) && std::isnan(want)))
                 << row.nodata << " (" << x << ", " << y << "): " << got;

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/byte_buffer.h"
 #include "tilewave/io/shot_lists.h"
 
@@ -49,10 +50,7 @@ struct ShotLayout {
   bool observables_first = false;  ///< written before the detectors; in the rows they are behind
   /// All of them; 2^64 - 1 where there are more.
   std::uint64_t bits() const {
-    std::uint64_t sum = 0;
-    const bool wraps = __builtin_add_overflow(measurements, detectors, &sum) ||
-                       __builtin_add_overflow(sum, observables, &sum);
-    return wraps ? ~std::uint64_t{0} : sum;
+    return saturating_add(saturating_add(measurements, detectors), observables);
   }
   std::uint64_t bytes() const { return bits() / 8 + (bits() % 8 != 0); }
 };

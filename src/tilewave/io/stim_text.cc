@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/stim_scanner.h"
 #include "tilewave/io/text_source.h"
 
@@ -79,8 +80,7 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
       StabilizerCircuit body;
       const std::uint64_t before = records;
       read_block(in, body, depth + 1, repeat.brace, records);
-      records =
-          circuit::saturating_add(before, circuit::saturating_mul(records - before, repeat.count));
+      records = saturating_add(before, saturating_multiply(records - before, repeat.count));
       out.append_repeat(repeat.count, std::move(body), tag, line);
       continue;
     }
@@ -110,7 +110,7 @@ void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t 
     } catch (const Error& e) {
       in.fail_at(first, e.what());
     }
-    records = circuit::saturating_add(records, circuit::count_measurements(found.kind, targets));
+    records = saturating_add(records, circuit::count_measurements(found.kind, targets));
   }
 }
 

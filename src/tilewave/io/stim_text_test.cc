@@ -163,19 +163,30 @@ TEST(Shots, every_format_reads_back) {
 TEST(Shots, damaged_files_are_refused) {
   ShotLayout layout;
   layout.measurements = 3;
-  const std::string group(24, '1');
+  // a group of ptb64 has 24 bytes
   const std::pair<ShotFormat, std::string> files[] = {
-      {ShotFormat::k01, "01"},           {ShotFormat::k01, "0101\n"},
-      {ShotFormat::k01, "012\n"},        {ShotFormat::kR8, "\x05"},
-      {ShotFormat::kR8, "\x02"},         {ShotFormat::kPtb64, "12345"},
-      {ShotFormat::kPtb64, group + "1"}, {ShotFormat::kPtb64, group + "12345678"},
-      {ShotFormat::kHits, "3\n"},        {ShotFormat::kHits, "18446744073709551616\n"},
-      {ShotFormat::kHits, "1"},          {ShotFormat::kHits, "1,\n"},
-      {ShotFormat::kHits, ",1\n"},       {ShotFormat::kHits, "0,,1\n"},
-      {ShotFormat::kHits, "0 1\n"},      {ShotFormat::kHits, "1\r2\n"},
-      {ShotFormat::kDets, "sho"},        {ShotFormat::kDets, "shotM0\n"},
-      {ShotFormat::kDets, "shot M0M1"},  {ShotFormat::kDets, "shot M3\n"},
-      {ShotFormat::kDets, "shot D0\n"},  {ShotFormat::kDets, "shot M18446744073709551616\n"}};
+      {ShotFormat::k01, "01"},
+      {ShotFormat::k01, "0101\n"},
+      {ShotFormat::k01, "012\n"},
+      {ShotFormat::kR8, "\x05"},
+      {ShotFormat::kR8, "\x02"},
+      {ShotFormat::kPtb64, "12345"},
+      {ShotFormat::kPtb64, std::string(25, '1')},
+      {ShotFormat::kPtb64, std::string(32, '1')},
+      {ShotFormat::kHits, "3\n"},
+      {ShotFormat::kHits, "18446744073709551616\n"},
+      {ShotFormat::kHits, "1"},
+      {ShotFormat::kHits, "1,\n"},
+      {ShotFormat::kHits, ",1\n"},
+      {ShotFormat::kHits, "0,,1\n"},
+      {ShotFormat::kHits, "0 1\n"},
+      {ShotFormat::kHits, "1\r2\n"},
+      {ShotFormat::kDets, "sho"},
+      {ShotFormat::kDets, "shotM0\n"},
+      {ShotFormat::kDets, "shot M0M1"},
+      {ShotFormat::kDets, "shot M3\n"},
+      {ShotFormat::kDets, "shot D0\n"},
+      {ShotFormat::kDets, "shot M18446744073709551616\n"}};
   for (const auto& [format, text] : files) {
     std::FILE* file = std::tmpfile();
     ASSERT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());

@@ -25,10 +25,10 @@ struct Member {
   std::array<char, 64> address{};  // empty: on the host of rank 0
   std::array<char, 128> host{};
 
-  /// Whether this can be one of `all` processes of a run; texts end thereafter.
-  bool is_sound(std::uint64_t expected_key) {
-    address.back() = host.back() = '\0';
-    return magic == kTcpMagic && key == expected_key && port > 0 && port < 65536;
+  /// Whether this can be a process of the run with this key; its texts end then.
+  bool is_sound(std::uint64_t expected_key) const {
+    return magic == kTcpMagic && key == expected_key && port > 0 && port < 65536 &&
+           address.back() == '\0' && host.back() == '\0';
   }
   std::string name() const {
     return "rank " + std::to_string(rank) + " (process " + std::to_string(process) + " on " +
@@ -50,15 +50,16 @@ struct Word {
   std::int32_t kind = kAllThere, code = 0;
   std::array<char, 500> text{};
 
-  bool is_sound(std::uint64_t expected_key) {
-    text.back() = '\0';
+  /// The same of a word.
+  bool is_sound(std::uint64_t expected_key) const {
     return magic == kTcpMagic && key == expected_key && kind >= kAllThere && kind <= kAnswer &&
-           code >= 0 && code <= kMostCode;
+           code >= 0 && code <= kMostCode && text.back() == '\0';
   }
 };
 
-/// Who knocks at a listener. Each guest has a while to say who it is, all at the same time, so that
-/// connections which say nothing keep nobody out.
+/// Who knocks at a listener. Each guest has a while to say who it is, many at the same time, so that
+/// connections which say nothing keep nobody out. Where very many knock, the rest wait in the
+/// listener's queue, and those let in have to speak sooner; whoever has spoken is never dropped.
 class Guests {
  public:
   Guests(const Socket& listener, std::uint64_t key) : listener_(listener), key_(key) {}
@@ -73,6 +74,7 @@ class Guests {
     Member said;
     std::size_t done;
   };
+  bool has_room() const;
   bool listen_to(Guest& guest) const;  // false for a stranger
 
   const Socket& listener_;

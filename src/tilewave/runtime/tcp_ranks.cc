@@ -30,6 +30,7 @@
 #include "tilewave/base/read_double.h"
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
+#include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::runtime {
@@ -102,8 +103,8 @@ class TcpRanks final : public Ranks {
     } else {
       introduce(me, listener, meeting, timer, meet_s);
     }
-    if (rank > 0) watcher_ = std::thread([this] { watch(); });
     try {
+      if (rank > 0) watcher_ = start_thread([this] { watch(); });
       connect_all(me, listener, meeting, timer, 2 * meet_s);
       timeout_s_ = meet_s;
       meet();  // nobody goes on, and fails, before all are here

@@ -14,6 +14,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tilewave/base/error.h"
@@ -29,6 +30,13 @@ void end_sleeping_threads() { omp_pause_resource_all(omp_pause_hard); }
 [[maybe_unused]] const int registered = pthread_atfork(&end_sleeping_threads, nullptr, nullptr);
 
 thread_local bool is_limited = false;  // by a ThreadLimit
+
+[[noreturn]] void throw_no_thread(const std::string& what, const std::system_error& why,
+                                  const std::string& first_remedy) {
+  throw Error(ExitCode::kResources,
+              "cannot start " + what + " (" + why.code().message() + "): " + first_remedy +
+                  "raise the limits on processes (ulimit -u, a container's pids) and memory");
+}
 
 }  // namespace
 
@@ -77,7 +85,9 @@ void run_on_threads(int count, const std::function<void(int)>& f) {
   };
   std::vector<std::thread> threads;
   threads.reserve(static_cast<std::size_t>(count - 1));
-  std::string problem;
+  const auto join_all = [&] {
+    for (std::thread& t : threads) t.join();
+  };
   try {
     for (int k = 1; k < count; ++k) {
       threads.emplace_back([&, k] {
@@ -89,22 +99,28 @@ void run_on_threads(int count, const std::function<void(int)>& f) {
         guarded(k);
       });
     }
-    decide(Gate::kOpen);
-    guarded(0);
-  } catch (const std::system_error& e) {
-    problem = e.code().message();
+  } catch (...) {  // no thread, or no memory for one
     decide(Gate::kGoHome);
+    join_all();
+    try {
+      throw;
+    } catch (const std::system_error& e) {
+      throw_no_thread(std::to_string(count) + " threads", e, "use fewer, or ");
+    }
   }
-  for (std::thread& t : threads) t.join();
-  if (!problem.empty()) {
-    throw Error(
-        ExitCode::kResources,
-        "cannot start " + std::to_string(count) + " threads (" + problem +
-            "): use fewer, or raise the limits on processes (ulimit -u, a container's pids) "
-            "and memory");
-  }
+  decide(Gate::kOpen);
+  guarded(0);
+  join_all();
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
+  }
+}
+
+std::thread start_thread(std::function<void()> f) {
+  try {
+    return std::thread(std::move(f));
+  } catch (const std::system_error& e) {
+    throw_no_thread("a thread", e, "");
   }
 }
 

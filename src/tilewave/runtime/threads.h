@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <thread>
 
 namespace tilewave::runtime {
 
@@ -16,13 +17,16 @@ inline int wanted_num_threads(int requested) {
   return requested > 0 ? requested : default_num_threads();
 }
 
-/// The same, for OpenMP. Throws Error(kResources) where the
-/// system does not let so many be started: OpenMP would end the process.
+/// The same, for OpenMP. Throws Error(kResources) where the system does not let so many be started:
+/// OpenMP would end the process.
 int resolve_num_threads(int requested);
 
 /// Runs f(0), ..., f(count - 1) at the same time, f(0) on the calling thread. Throws the first
 /// failure among them, or Error(kResources) where the threads cannot be started; then none has run.
 void run_on_threads(int count, const std::function<void(int)>& f);
+
+/// A thread that runs f. Throws Error(kResources) where it cannot be started.
+std::thread start_thread(std::function<void()> f);
 
 /// While it lives, parallel regions of this thread that ask for no number of threads use as many as
 /// were requested (0: the default).

@@ -1,6 +1,8 @@
 // The number of spins is fixed when OpenMP's runtime starts, but GCC's takes a hundred instead as
 // long as it manages more threads than there are processors. So a thread of our own keeps a team of
 // more threads than that asleep while waiting is to be brief: they cost a stack each and no time.
+// Where that many threads cannot be had, waits stay as they are: whatever it is, the computation goes
+// on.
 // Brief waits show nothing of what spinning would lose, so it is tried again after a while, and
 // where it fails again, after twice as long.
 #include "tilewave/runtime/waiting.h"
@@ -17,6 +19,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "tilewave/runtime/threads.h"
 
 namespace tilewave::runtime {
 namespace {
@@ -35,7 +39,6 @@ class Waiting {
   Waiting() : is_fixed_(std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) {}
 
   bool is_fixed() const { return is_fixed_; }
-  bool is_brief() const { return is_brief_; }
 
   void note(double work_s, double wait_s) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -57,15 +60,18 @@ class Waiting {
     if (since_s < 2 * all_s_) lost_s_ += kPutAside_s * static_cast<double>(before - last);
     const bool loses = lost_s_ > kMostLost * all_s_;
     all_s_ = lost_s_ = 0;
-    if (loses) start();
+    if (loses && !has_no_threads_) start();
   }
 
-  // A child has none of these threads.
+  // A child has none of these threads, but may have room for them.
   void before_fork() {
     mutex_.lock();
     if (is_brief_) stop();
   }
-  void after_fork() { mutex_.unlock(); }
+  void after_fork() {
+    has_no_threads_ = false;
+    mutex_.unlock();
+  }
 
  private:
   void start() {
@@ -76,15 +82,28 @@ class Waiting {
     sigset_t all, before;  // signals are for the program's threads
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    keeper_ = std::thread([this] {
-      std::atomic<int> arrived{0};  // an empty region would be left out
-#pragma omp parallel num_threads(omp_get_num_procs() + 1)
-      arrived.fetch_add(1, std::memory_order_relaxed);
-      std::unique_lock lock(keeper_mutex_);
-      changed_.wait(lock, [this] { return !is_wanted_; });
-    });
+    try {
+      keeper_ = start_thread([this] { keep(); });
+      is_brief_ = true;
+    } catch (...) {  // nobody waits for an answer
+      has_no_threads_ = true;
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    is_brief_ = true;
+  }
+
+  void keep() {
+    const int count = omp_get_num_procs() + 1;
+    try {
+      run_on_threads(count, [](int) {});  // OpenMP would end the process
+    } catch (...) {
+      has_no_threads_ = true;
+      return;
+    }
+    std::atomic<int> arrived{0};  // an empty region would be left out
+#pragma omp parallel num_threads(count)
+    arrived.fetch_add(1, std::memory_order_relaxed);
+    std::unique_lock lock(keeper_mutex_);
+    changed_.wait(lock, [this] { return !is_wanted_; });
   }
 
   void stop() {
@@ -99,7 +118,8 @@ class Waiting {
 
   const bool is_fixed_;
   std::mutex mutex_;
-  std::atomic<bool> is_brief_{false};
+  bool is_brief_ = false;
+  std::atomic<bool> has_no_threads_{false};  // to be had
   double all_s_ = 0, lost_s_ = 0;
   Clock::time_point judged_{};
   milliseconds hold_ = kFirstHold;
@@ -140,9 +160,5 @@ TeamTimer::~TeamTimer() {
   if (!is_on_) return;
   waiting().note(seconds(done_ - ready_), seconds(ready_ - start_) + seconds(Clock::now() - done_));
 }
-
-bool waits_briefly() { return waiting().is_brief(); }
-
-void note_region(double work_s, double wait_s) { waiting().note(work_s, wait_s); }
 
 }  // namespace tilewave::runtime

@@ -29,10 +29,4 @@ class TeamTimer {
   Clock::time_point start_{}, ready_{}, done_{};
 };
 
-/// Whether threads sleep early now.
-bool waits_briefly();
-
-/// What a region took of the first thread's time, working and waiting: as TeamTimer tells it.
-void note_region(double work_s, double wait_s);
-
 }  // namespace tilewave::runtime

@@ -20,9 +20,8 @@ struct Collector {
   std::vector<std::vector<std::uint64_t>> detectors, observables;
 
   void block(std::uint32_t index) {
-    static thread_local InterruptCounter now_and_then(64);
     for (const Prim& p : program.blocks[index]) {
-      now_and_then.step();
+      check_interrupt_once_in<64>();
       switch (p.kind) {
         case P::kMeasure:
         case P::kPad:

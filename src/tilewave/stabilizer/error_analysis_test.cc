@@ -134,6 +134,30 @@ TEST(Split, what_has_no_parts_is_refused_or_kept) {
             std::string::npos);
 }
 
+// Two certain errors of the same kind are none: the detectors they would flip are declared, and what
+// they would flip is no part of others. As stim 1.16 has it.
+TEST(Split, errors_that_cancel_are_no_errors) {
+  const std::string end = "M 0\nDETECTOR rec[-1]\n", twice = "X_ERROR(1) 0\nX_ERROR(1) 0\n";
+  for (const auto& [circuit, want] : std::vector<std::pair<std::string, std::string>>{
+           {twice + end, "detector D0\n"},
+           {twice + "X_ERROR(1) 0\n" + end, "error(1) D0\n"},
+           {twice + "M 0\nOBSERVABLE_INCLUDE(3) rec[-1]\n", "logical_observable L3\n"},
+           {"REPEAT 2 {\n" + twice + "MR 0\nDETECTOR rec[-1]\n}\n",
+            "detector D0\ndetector D1\n"}}) {
+    EXPECT_EQ(model(circuit), want) << circuit;
+  }
+  std::string circuit = errors_on(4, 0, {"X0 X1 X2 X3", "X0 X2", "X1 X3"});
+  for (const char* pair : {"X0 X1", "X2 X3"}) {
+    for (int k = 0; k < 2; ++k) circuit = "E(1) " + std::string(pair) + "\n" + circuit;
+  }
+  EXPECT_EQ(model(circuit, splitting()),
+            "error(0.125) D0 D2\nerror(0.125) D1 D3\nerror(0.125) D0 D2 ^ D1 D3\n");
+  circuit = errors_on(3, 0, {"X0 X1 X2"});
+  EXPECT_NE(refusal("E(1) X0 X1\nE(1) X0 X1\nE(1) X2\nE(1) X2\n" + circuit, splitting())
+                .find("cannot be split"),
+            std::string::npos);
+}
+
 // Lines of single parts come first: the observables of an edge are those of its first line.
 TEST(Split, lines_of_several_parts_come_last) {
   EXPECT_EQ(model(errors_on(3, 1, {"X0 X1 X2 X3", "X0 X1", "X2"}), splitting()),

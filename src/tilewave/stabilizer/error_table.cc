@@ -45,10 +45,9 @@ Symptom* ErrorTable::room_for(std::size_t count) {
 }
 
 void ErrorTable::add(const ErrorTable& other) {
-  for (const Error& e : other) {
-    if (e.probability > 0)
-      add(e.probability, hash_of_parts(e.list()), e.tag, [&] { return e.list(); });
-  }
+  other.each([&](const Error& e) {
+    add(e.probability, hash_of_parts(e.list()), e.tag, [&] { return e.list(); });
+  });
 }
 
 void ErrorTable::shift(std::uint64_t by) {

@@ -20,7 +20,7 @@ class ErrorTable {
  public:
   struct Error {
     SetHash key;
-    double probability = 0;  ///< 0: none, to be passed over
+    double probability = 0;  ///< 0: none, as of two certain errors, which cancel
     Symptom* first = nullptr;
     std::uint32_t size = 0;
     std::uint32_t tag = 0;
@@ -56,8 +56,13 @@ class ErrorTable {
 
   std::size_t size() const { return errors_.size(); }
   const Error& operator[](std::size_t number) const { return errors_[number]; }
-  auto begin() const { return errors_.begin(); }
-  auto end() const { return errors_.end(); }
+  /// Calls f(error) for those that can happen.
+  template <class F>
+  void each(F f) const {
+    for (const Error& e : errors_) {
+      if (e.probability > 0) f(e);
+    }
+  }
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/io/stim_text.h"
 #include "tilewave/stabilizer/sensitivity.h"
 #include "tilewave/stabilizer/sparse_program.h"
@@ -160,7 +161,7 @@ class Explainer : public SensitivityVisitor {
       if (op.kind != K::kRepeat) continue;
       const std::uint64_t body = number(block.block(op), static_cast<int>(at));
       sources_[at].body_ticks = body;
-      ticks = circuit::saturating_add(ticks, circuit::saturating_mul(body, op.repeat));
+      ticks = saturating_add(ticks, saturating_multiply(body, op.repeat));
     }
     return ticks;
   }

@@ -96,9 +96,8 @@ class Compiler {
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = in_.blocks[index];
-    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
-      now_and_then.step();
+      check_interrupt_once_in<64>();
       if (prims[i].kind == P::kCorrelated) {
         std::size_t end = i + 1;
         while (end < prims.size() && prims[end].kind == P::kCorrelated && prims[end].flag) ++end;

@@ -74,14 +74,14 @@ namespace {
 std::uint64_t widest_error(const ModelNodes& nodes) {
   std::uint64_t widest = 0;
   each_stretch(nodes, [&](const ModelNode& node) {
-    for (const ErrorTable::Error& e : node.errors) {
+    node.errors.each([&](const ErrorTable::Error& e) {
       Symptom low = kObservableBit, high = 0;
       for (Symptom s : e.list()) {
         if (s & kObservableBit) continue;
         low = std::min(low, s), high = std::max(high, s);
       }
       if (low <= high) widest = std::max(widest, high - low);
-    }
+    });
   });
   return widest;
 }
@@ -106,12 +106,12 @@ class Splitter {
 
   void collect(const ModelNodes& nodes) {
     for (const auto& node : nodes) {
-      for (const ErrorTable::Error& e : node->errors) {
+      node->errors.each([&](const ErrorTable::Error& e) {
         for_each_part(e.list(), [&](std::span<const Symptom> part) {
           known_.add(part);
           if (depth_ > 0 && count_detectors(part) <= 2) in_loops_.push_back({part, 0});
         });
-      }
+      });
       if (is_stretch(*node)) continue;
       const std::size_t first = in_loops_.size();
       ++depth_;
@@ -201,12 +201,11 @@ class Printer {
     };
     std::vector<Key> keys;
     keys.reserve(errors.size());
-    for (const ErrorTable::Error& e : errors) {
-      if (e.probability == 0) continue;
+    errors.each([&](const ErrorTable::Error& e) {
       const auto list = e.list();
       keys.push_back({list[0], list.size() > 1 ? list[1] : 0, &e,
                       std::find(list.begin(), list.end(), kNextPart) != list.end()});
-    }
+    });
     std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
       if (a.is_split != b.is_split) return b.is_split;
       if (a.first != b.first) return a.first < b.first;
@@ -231,11 +230,11 @@ class Printer {
   bool is_flipped(std::uint64_t detector) {
     if (!printed_.empty()) {
       for (const ErrorTable* table : printed_) {
-        for (const ErrorTable::Error& e : *table) {
+        table->each([&](const ErrorTable::Error& e) {
           for (Symptom s : e.list()) {
             if (!(s & kObservableBit)) flipped_detectors_.push_back(s);
           }
-        }
+        });
       }
       printed_.clear();
       std::sort(flipped_detectors_.begin(), flipped_detectors_.end());

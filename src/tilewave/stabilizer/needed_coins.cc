@@ -5,6 +5,7 @@
 
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/base/saturating.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -18,8 +19,8 @@ std::uint64_t steps_of(const StabProgram& program, std::uint32_t block) {
   std::uint64_t steps = program.blocks[block].size();
   for (const Prim& p : program.blocks[block]) {
     if (p.kind == P::kRepeat) {
-      steps = circuit::saturating_add(
-          steps, circuit::saturating_mul(program.repeats[p.b], steps_of(program, p.a)));
+      steps =
+          saturating_add(steps, saturating_multiply(program.repeats[p.b], steps_of(program, p.a)));
     }
   }
   return steps;
@@ -66,9 +67,8 @@ class CoinWalk {
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = program_.blocks[index];
     std::vector<bool>& needed = out_.blocks[index];
-    static thread_local InterruptCounter now_and_then(256);
     for (std::size_t i = prims.size(); i-- > 0;) {
-      now_and_then.step();
+      check_interrupt_once_in<256>();
       const Prim& p = prims[i];
       switch (p.kind) {
         case P::kClifford1: {

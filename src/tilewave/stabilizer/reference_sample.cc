@@ -34,9 +34,8 @@ class Reference {
 
   void block(std::uint32_t index) {
     const std::vector<Prim>& prims = program_.blocks[index];
-    static thread_local InterruptCounter now_and_then(64);
     for (std::size_t i = 0; i < prims.size(); ++i) {
-      now_and_then.step();
+      check_interrupt_once_in<64>();
       const Prim& p = prims[i];
       if (all_read_ && uses_tableau(p)) continue;
       switch (p.kind) {

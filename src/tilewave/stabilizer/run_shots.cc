@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/sampler.h"
@@ -33,7 +34,7 @@ class Runner {
         pipeline_(pipeline),
         seed_(options.seed),
         first_(options.first_shot),
-        end_(circuit::saturating_add(options.first_shot, options.num_shots)),
+        end_(saturating_add(options.first_shot, options.num_shots)),
         block_(source.block_shots()),
         next_(first_ / block_),
         end_block_((end_ - 1) / block_ + 1),

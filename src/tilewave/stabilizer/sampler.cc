@@ -4,8 +4,10 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
@@ -179,12 +181,14 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
   const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
   const std::uint64_t num_bits =
       records ? program.counts.measurements
-              : circuit::saturating_add(program.counts.detectors, kind == SymptomKind::kDetectors
-                                                                      ? program.counts.observables
-                                                                      : 0);
+              : saturating_add(program.counts.detectors,
+                               kind == SymptomKind::kDetectors ? program.counts.observables : 0);
   Engine engine = options.engine;
-  const auto make_frame = [&] {
-    return compile_frames(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+  std::optional<FrameProgram> compiled;  // once: for its cost and to be run
+  const auto frames = [&]() -> FrameProgram& {
+    if (!compiled)
+      compiled = compile_frames(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+    return *compiled;
   };
   if (engine == Engine::kAuto) {
     // Records depend on every earlier error: their sets grow with the circuit, frames do not.
@@ -192,9 +196,9 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     if (!records && num_bits < (std::uint64_t{1} << 31)) {
       // A build that takes long must be worth it for the shots asked for. Those before first_shot
       // count as well: the rest of an interrupted run takes the same engine.
-      const double shots = std::min(kMostShots, static_cast<double>(circuit::saturating_add(
-                                                    options.first_shot, options.num_shots)));
-      const double frame_s = frame_seconds(work_of(make_frame()));
+      const double shots = std::min(
+          kMostShots, static_cast<double>(saturating_add(options.first_shot, options.num_shots)));
+      const double frame_s = frame_seconds(work_of(frames()));
       const double most_work = std::max(kFreeBuildSeconds, shots * frame_s / 2) / kWorkSeconds;
       const bool folds = !program.repeats.empty();
       const double least_work =
@@ -211,12 +215,11 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
     return sparse_source(build_sparse(program, kind), std::move(reference), options.gpus);
   }
   if (!options.gpus.empty()) {
-    const FrameProgram frames = make_frame();
     return std::make_unique<GpuSource>(
-        options.gpus, [&](int device) { return make_gpu_run(frames, reference, device); }, num_bits,
-        "frame", describe(frames));
+        options.gpus, [&](int device) { return make_gpu_run(frames(), reference, device); },
+        num_bits, "frame", describe(frames()));
   }
-  return std::make_unique<FrameSource>(make_frame(), num_bits, std::move(reference),
+  return std::make_unique<FrameSource>(std::move(frames()), num_bits, std::move(reference),
                                        runtime::wanted_num_threads(options.num_threads));
 }
 

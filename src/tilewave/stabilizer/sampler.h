@@ -56,8 +56,8 @@ class ShotSource {
   virtual std::uint64_t row_stride() const { return row_bytes(); }
 };
 
-/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kUsage) when a forced
-/// engine cannot run the circuit.
+/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kResources) where the
+/// circuit is too large for the engine.
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
 /// The sparse engine over a ready program (an error model).

@@ -189,9 +189,8 @@ void SensitivityWalk::shift_detectors(std::uint32_t index, std::uint64_t detecto
 
 void SensitivityWalk::block(std::uint32_t index) {
   const std::vector<Prim>& prims = program_.blocks[index];
-  static thread_local InterruptCounter now_and_then(64);
   for (std::size_t i = prims.size(); i-- > 0;) {
-    now_and_then.step();
+    check_interrupt_once_in<64>();
     const Prim& p = prims[i];
     if (++work_ > most_work_) throw TooMuchWork{};
     switch (p.kind) {

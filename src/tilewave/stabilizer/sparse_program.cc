@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/pauli_channel.h"
 
@@ -327,7 +328,7 @@ void Builder::repeat_instances(std::size_t first, std::uint64_t stride, std::uin
       return;
     }
   }
-  if (circuit::saturating_mul(more, end - first) >= std::uint64_t{1} << 32) throw_too_large();
+  if (saturating_multiply(more, end - first) >= std::uint64_t{1} << 32) throw_too_large();
   for (std::size_t i = first; i < end; ++i) {
     Instance& in = instances_[i];
     if (in.repeats == 1) {
@@ -484,8 +485,8 @@ std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
     if (p.kind == P::kRecordFlip || p.kind == P::kCorrelated) total += p.count;
     if (p.kind == P::kHerald) total += 4 * p.count;
     if (p.kind == P::kRepeat) {
-      total = circuit::saturating_add(
-          total, circuit::saturating_mul(program.repeats[p.b], branches_of(program, p.a)));
+      total = saturating_add(total,
+                             saturating_multiply(program.repeats[p.b], branches_of(program, p.a)));
     }
   }
   return total;
@@ -506,7 +507,7 @@ std::optional<SparseProgram> build_sparse_within(const StabProgram& program, Sym
                   kind == SymptomKind::kDetectors ? program.counts.observables : 0);
   SensitivityWalk walk(program, kind, builder);
   builder.limit_work(most_work);
-  walk.limit_work(circuit::saturating_mul(4, most_work));  // a step there costs a quarter
+  walk.limit_work(saturating_multiply(4, most_work));  // a step there costs a quarter
   try {
     walk.run();
     return builder.finish();

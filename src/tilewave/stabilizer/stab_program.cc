@@ -5,6 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/saturating.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -30,9 +31,8 @@ class Lowering {
     const auto index = static_cast<std::uint32_t>(out_.blocks.size());
     out_.blocks.emplace_back();
     std::vector<Prim> prims;
-    static thread_local InterruptCounter now_and_then(256);
     for (const StabInstruction& op : c.instructions()) {
-      now_and_then.step();
+      check_interrupt_once_in<256>();
       prims_ = &prims;
       source_ = static_cast<std::uint32_t>(out_.sources.size());
       out_.sources.push_back({op.kind, op.line, tag(c.tag(op))});
@@ -416,10 +416,10 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
     switch (p.kind) {
       case P::kMeasure:
       case P::kPad:
-        records = circuit::saturating_add(records, 1);
+        records = saturating_add(records, 1);
         break;
       case P::kHerald:
-        records = circuit::saturating_add(records, p.count);
+        records = saturating_add(records, p.count);
         break;
       case P::kFeedback:
         need(p, p.b);
@@ -430,8 +430,8 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
         break;
       case P::kRepeat: {
         const std::uint64_t after = check_lookbacks(program, p.a, records);
-        records = circuit::saturating_add(
-            records, circuit::saturating_mul(after - records, program.repeats[p.b]));
+        records =
+            saturating_add(records, saturating_multiply(after - records, program.repeats[p.b]));
         break;
       }
       default:

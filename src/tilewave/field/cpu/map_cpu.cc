@@ -1,5 +1,7 @@
 // A map over rows on the CPU: blocks that stay in the first-level cache, one program a residue of
 // the column.
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -90,7 +92,17 @@ struct Buffers {
 };
 
 // Between looks for an interrupt.
-constexpr int kMostRepeats = 10000;
+constexpr int kMostRepeats = 10000, kMostEvaluations = 100;
+
+// n values of v, `repeat` times.
+void repeat_program(const MapProgram& program, bool fast, int repeat, const MapPlace& place, int n,
+                    float* v, Buffers& b, const float* bring, StopFlag& stop) {
+  for (int left = repeat; left > 0 && !stop.wanted(); left -= kMostRepeats) {
+    run_map_program(program, fast, std::min(left, kMostRepeats), place, n, v, b.aligned_floats,
+                    b.aligned_integers, bring);
+    bring = nullptr;
+  }
+}
 
 // Columns [x_begin, x_end) of row y; x_begin is a multiple of the period.
 void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t width, std::int64_t y,
@@ -117,12 +129,8 @@ void map_piece(const ProgramSet& programs, const MapOptions& o, std::int64_t wid
     for (int p = 0; p < period && p < n; ++p) {
       const MapPlace place{x + p, y, y * width + x + p, period};
       const float* bring = programs.functions ? ahead + n / period * p : nullptr;
-      for (int done = 0; done < o.repeat && !stop.wanted(); done += kMostRepeats) {
-        run_map_program(*of[p], fast, std::min(o.repeat - done, kMostRepeats), place,
-                        (n - p + period - 1) / period, v + p * kMapBlock, b.aligned_floats,
-                        b.aligned_integers, bring);
-        bring = nullptr;
-      }
+      repeat_program(*of[p], fast, o.repeat, place, (n - p + period - 1) / period,
+                     v + p * kMapBlock, b, bring, stop);
     }
     if (period == 1) {
       std::memcpy(row + x, v, static_cast<std::size_t>(n) * sizeof(float));
@@ -153,13 +161,14 @@ void run_rows(const MapExpression& expression, const MapOptions& o, std::int64_t
 #pragma omp parallel num_threads(threads)
   {
     Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
-#pragma omp for schedule(dynamic, chunk)
+#pragma omp for schedule(dynamic, chunk) nowait
     for (std::int64_t job = 0; job < jobs; ++job) {
       if (stop.wanted()) continue;
       const std::int64_t y = y_begin + job / pieces, x = job % pieces * piece;
       map_piece(programs, o, width, y, x, std::min(x + piece, width),
                 values + (y - y_begin) * width, buffers, stop);
     }
+    stop.meet(omp_get_num_threads());
   }
   stop.rethrow();
 }
@@ -185,8 +194,10 @@ Domain scan(const float* values, std::int64_t n, int num_threads) {
   constexpr std::int32_t kBeyond = 16777216;
   Domain d;
   bool whole = true;
+  StopFlag stop;
 #pragma omp parallel for num_threads(num_threads) schedule(static)
   for (std::int64_t i = 0; i < n; i += kBlock) {
+    if (stop.wanted()) continue;
     std::int32_t least = std::numeric_limits<std::int32_t>::max(),
                  most = std::numeric_limits<std::int32_t>::min();
     const bool all = scan_whole(values + i, std::min(kBlock, n - i), least, most);
@@ -197,9 +208,10 @@ Domain scan(const float* values, std::int64_t n, int num_threads) {
       d.most = std::max(d.most, most);
     }
   }
+  stop.rethrow();
   if (whole && d.least > -kBeyond && d.most < kBeyond) return d;
-  d.first_other = 0;
-  while (is_whole(values[d.first_other])) ++d.first_other;
+  InterruptCounter look(1 << 16);
+  for (d.first_other = 0; is_whole(values[d.first_other]); ++d.first_other) look.step();
   return d;
 }
 
@@ -249,6 +261,7 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
   ProgramSet programs(expression);
   programs.prepare(width, y_begin, y_end);
   Buffers buffers(programs.float_blocks, programs.integer_blocks, period);
+  StopFlag stop;
   for (std::int64_t y = y_begin; y < std::min<std::int64_t>(y_end, y_begin + period); ++y) {
     for (int p = 0; p < period; ++p) {
       float* table = tables.data() + (y % period * period + p) * size;
@@ -256,9 +269,10 @@ MapTable make_map_table(const MapExpression& expression, const MapOptions& optio
         const auto count = static_cast<int>(std::min<std::int64_t>(kMapBlock, size - from));
         for (int i = 0; i < count; ++i)
           buffers.aligned_split[i] = static_cast<float>(least + from + i);
-        run_map_program(programs.at(p, y, width), false, options.repeat,
-                        {p, y, y * width + p, period}, count, buffers.aligned_split,
-                        buffers.aligned_floats, buffers.aligned_integers);
+        repeat_program(programs.at(p, y, width), false, options.repeat,
+                       {p, y, y * width + p, period}, count, buffers.aligned_split, buffers,
+                       nullptr, stop);
+        stop.rethrow();
         std::memcpy(table + from, buffers.aligned_split,
                     static_cast<std::size_t>(count) * sizeof(float));
       }
@@ -276,11 +290,14 @@ void map_lut(const MapExpression& expression, const MapOptions& options, std::in
   const MapTable t = make_map_table(expression, options, width, y_begin, y_end, values);
   const double values_in_all = static_cast<double>(width) * static_cast<double>(y_end - y_begin);
   const int threads = threads_for_work(options.threads, kLookUpCostNs * values_in_all);
+  StopFlag stop;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t y = y_begin; y < y_end; ++y) {
+    if (stop.wanted()) continue;
     look_up_values(t.entries.data() + y % t.period * t.period * t.size, t.size, t.least, t.period,
                    width, values + (y - y_begin) * width);
   }
+  stop.rethrow();
 }
 
 }  // namespace
@@ -300,15 +317,19 @@ void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
   const double work_ns = kNodeCostNs * static_cast<double>(expression.nodes().size()) * repeat *
                          static_cast<double>(width) * static_cast<double>(y_end - y_begin);
   const int threads = threads_for_work(0, work_ns);
+  StopFlag stop;
 #pragma omp parallel num_threads(threads)
   {
     MapError mine;
-#pragma omp for schedule(dynamic, 16)
+#pragma omp for schedule(dynamic, 16) nowait
     for (std::int64_t y = y_begin; y < y_end; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t i = (y - y_begin) * width + x;
         double v = static_cast<double>(input[i]);
-        for (int r = 0; r < repeat; ++r) v = expression.evaluate(v, x, y, y * width + x);
+        for (int left = repeat; left > 0 && !stop.wanted(); left -= kMostEvaluations) {
+          for (int r = std::min(left, kMostEvaluations); r > 0; --r)
+            v = expression.evaluate(v, x, y, y * width + x);
+        }
         const double got = static_cast<double>(result[i]);
         if (!std::isfinite(v)) ++mine.nonfinite;
         if (std::isfinite(v) != std::isfinite(got)) ++mine.mismatched;
@@ -322,6 +343,7 @@ void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
         if (v != 0) mine.relative = std::max(mine.relative, difference / std::abs(v));
       }
     }
+    stop.meet(omp_get_num_threads());
 #pragma omp critical
     {
       if (mine.absolute > error.absolute) {
@@ -334,6 +356,7 @@ void verify_map(const MapExpression& expression, int repeat, std::int64_t width,
       error.mismatched += mine.mismatched;
     }
   }
+  stop.rethrow();
 }
 
 }  // namespace tilewave::field

@@ -128,10 +128,6 @@ HWY_NOINLINE void remainders(const MapStep& s, const float* a, const float* b, i
   binary(s, a, b, n, out, [](VF x, VF y) { return remainder(x, y); });
 }
 
-HWY_NOINLINE void hypotenuses(const MapStep& s, const float* a, const float* b, int n, float* out) {
-  binary(s, a, b, n, out, ThroughDoubles{[](VD x, VD y) { return hypot_double(x, y); }});
-}
-
 // pow(x, y) where one of them is a number: whole powers by multiplication, others by y log x.
 HWY_NOINLINE void power(const MapStep& s, const float* a, const float* b, int n, float* out) {
   constexpr double kMostPower = 64, kMostLog = 80;

@@ -8,13 +8,15 @@
 
 namespace tilewave::stabilizer {
 
-bool EventDraws::refill() {
+template <class Draws, class Streams>
+bool StreamDraws<Draws, Streams>::refill() {
   if (first_item_ >= num_items_) return false;
   active_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(kItems, num_items_ - first_item_));
   auto stream = static_cast<std::uint32_t>(first_item_ / s_.units);
   auto unit = static_cast<std::uint32_t>(first_item_ % s_.units);
   for (std::uint32_t i = 0; i < active_; ++i) {
-    unit_[i] = unit, stream_[i] = stream, next_[i] = 0;
+    unit_[i] = unit, stream_[i] = stream, at_[i] = 0;
+    self().begin(i);
     if (++unit == s_.units) unit = 0, ++stream;
   }
   first_item_ += active_;
@@ -22,36 +24,58 @@ bool EventDraws::refill() {
   return true;
 }
 
-std::size_t EventDraws::pass() {
+template <class Draws, class Streams>
+std::size_t StreamDraws<Draws, Streams>::pass() {
 #if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512) return pass_avx512();
+  if (cpu_level() == CpuLevel::kAvx512) return self().pass_avx512();
 #endif
   return pass_plain();
 }
 
-std::size_t EventDraws::pass_plain() {
+template <class Draws, class Streams>
+std::size_t StreamDraws<Draws, Streams>::pass_plain() {
   std::uint32_t kept = 0;
   std::size_t events = 0;
   for (std::uint32_t i = 0; i < active_; ++i) {
-    const std::uint64_t first = std::uint64_t{stream_[i]} * s_.segment;
-    const std::uint64_t limit = std::min<std::uint64_t>(s_.segment, s_.count - first) * 32;
     const Philox4x32 words =
         UnitStream{s_.key0, s_.key1, s_.first_unit + unit_[i], s_.tick + stream_[i]}.block(draw_);
-    auto at = static_cast<std::uint64_t>(next_[i]);
+    double at = at_[i];
     bool more = true;
     for (int half = 0; half < 2 && more; ++half) {
-      more = draw_event(words.v[2 * half], words.v[2 * half + 1], s_.inv_log, limit, at);
+      more = self().draw(i, words.v + 2 * half, at, events);
       if (!more) break;
-      trial_[events] = first * 32 + at;
       event_unit_[events] = unit_[i];
       bits_[events++] = words.v[2 * half] & 0xFFFFFFu;
-      ++at;
     }
     if (!more) continue;
-    unit_[kept] = unit_[i], stream_[kept] = stream_[i], next_[kept++] = static_cast<double>(at);
+    self().keep(i, kept);
+    unit_[kept] = unit_[i], stream_[kept] = stream_[i], at_[kept++] = at;
   }
   active_ = kept;
   return events;
+}
+
+bool EventDraws::draw(std::uint32_t item, const std::uint32_t* words, double& at,
+                      std::size_t event) {
+  const std::uint64_t first = std::uint64_t{stream_[item]} * s_.segment;
+  const std::uint64_t limit = std::min<std::uint64_t>(s_.segment, s_.count - first) * 32;
+  auto trial = static_cast<std::uint64_t>(at);  // a whole number
+  if (!draw_event(words[0], words[1], s_.inv_log, limit, trial)) return false;
+  trial_[event] = first * 32 + trial;
+  at = static_cast<double>(trial + 1);
+  return true;
+}
+
+bool SiteDraws::draw(std::uint32_t item, const std::uint32_t* words, double& at,
+                     std::size_t event) {
+  const SiteStream& stream = s_.streams[stream_[item]];
+  std::uint32_t site = 0, shot = 0;
+  if (!next_site(s_.ends + stream.first, s_.rates + stream.first, stream.count, stream.total,
+                 site_gap(words[0], words[1]), at, site, shot))
+    return false;
+  site_[event] = stream.first + site;
+  bit_[event] = 1u << shot;
+  return true;
 }
 
 #if defined(__x86_64__)
@@ -150,7 +174,7 @@ TW_TARGET_AVX512 std::size_t EventDraws::pass_avx512() {
     const auto& c = draws.words;
     const auto& logs = draws.logs;
     __m512d next[kGroups];
-    for (std::uint32_t g = 0; g < kGroups; ++g) next[g] = _mm512_load_pd(next_ + i + 8 * g);
+    for (std::uint32_t g = 0; g < kGroups; ++g) next[g] = _mm512_load_pd(at_ + i + 8 * g);
     for (std::uint32_t g = 0; g < kGroups; ++g) {
       if (i + 8 * g >= active_) break;
       __mmask8 valid = valid_lanes(active_ - i - 8 * g);
@@ -177,7 +201,7 @@ TW_TARGET_AVX512 std::size_t EventDraws::pass_avx512() {
                           _mm256_maskz_compress_epi32(valid, unit[g]));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(stream_ + kept),
                           _mm256_maskz_compress_epi32(valid, stream[g]));
-      _mm512_storeu_pd(next_ + kept, _mm512_maskz_compress_pd(valid, next[g]));
+      _mm512_storeu_pd(at_ + kept, _mm512_maskz_compress_pd(valid, next[g]));
       kept += static_cast<std::uint32_t>(__builtin_popcount(valid));
     }
   }
@@ -307,53 +331,7 @@ TW_TARGET_AVX512 std::size_t SiteDraws::pass_avx512() {
 }
 #endif
 
-bool SiteDraws::refill() {
-  if (first_item_ >= num_items_) return false;
-  active_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(kItems, num_items_ - first_item_));
-  auto stream = static_cast<std::uint32_t>(first_item_ / s_.units);
-  auto unit = static_cast<std::uint32_t>(first_item_ % s_.units);
-  for (std::uint32_t i = 0; i < active_; ++i) {
-    unit_[i] = unit, stream_[i] = stream;
-    at_[i] = 0, total_[i] = s_.streams[stream].total;
-    if (++unit == s_.units) unit = 0, ++stream;
-  }
-  first_item_ += active_;
-  draw_ = 0;
-  return true;
-}
-
-std::size_t SiteDraws::pass() {
-#if defined(__x86_64__)
-  if (cpu_level() == CpuLevel::kAvx512) return pass_avx512();
-#endif
-  return pass_plain();
-}
-
-std::size_t SiteDraws::pass_plain() {
-  std::uint32_t kept = 0;
-  std::size_t events = 0;
-  for (std::uint32_t i = 0; i < active_; ++i) {
-    const Philox4x32 words =
-        UnitStream{s_.key0, s_.key1, s_.first_unit + unit_[i], s_.tick + stream_[i]}.block(draw_);
-    const SiteStream& stream = s_.streams[stream_[i]];
-    double at = at_[i];
-    bool more = true;
-    for (int half = 0; half < 2 && more; ++half) {
-      std::uint32_t site = 0, shot = 0;
-      more = next_site(s_.ends + stream.first, s_.rates + stream.first, stream.count, stream.total,
-                       site_gap(words.v[2 * half], words.v[2 * half + 1]), at, site, shot);
-      if (!more) break;
-      site_[events] = stream.first + site;
-      event_unit_[events] = unit_[i];
-      bit_[events] = 1u << shot;
-      bits_[events++] = words.v[2 * half] & 0xFFFFFFu;
-    }
-    if (!more) continue;
-    unit_[kept] = unit_[i], stream_[kept] = stream_[i];
-    at_[kept] = at, total_[kept++] = stream.total;
-  }
-  active_ = kept;
-  return events;
-}
+template class StreamDraws<EventDraws, NoiseStreams>;
+template class StreamDraws<SiteDraws, SiteStreams>;
 
 }  // namespace tilewave::stabilizer

@@ -6,6 +6,7 @@
 #include "tilewave/base/cpu_dispatch.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/cpu/event_draws.h"
 #include "tilewave/stabilizer/frame_step.h"
 
@@ -388,10 +389,10 @@ FrameBatch::FrameBatch(const FrameProgram& program, std::uint32_t num_shots)
 }
 
 std::uint64_t FrameBatch::bytes_for(const FrameProgram& program, std::uint64_t num_shots) {
-  const std::uint64_t rows = circuit::saturating_add(
-      circuit::saturating_add(2 * std::uint64_t{program.num_slots}, program.ring_rows),
-      program.output == FrameOutput::kDetectors ? program.num_rows_out() : 0);
-  return circuit::saturating_mul(rows, num_shots / 8);
+  const std::uint64_t rows =
+      saturating_add(saturating_add(2 * std::uint64_t{program.num_slots}, program.ring_rows),
+                     program.output == FrameOutput::kDetectors ? program.num_rows_out() : 0);
+  return saturating_multiply(rows, num_shots / 8);
 }
 
 const std::uint64_t* FrameBatch::output() const {
