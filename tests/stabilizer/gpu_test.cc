@@ -126,6 +126,21 @@ void expect_rows(GpuRun& gpu, std::uint64_t num_bits, std::uint64_t first_block,
     }
   }
   EXPECT_EQ(pairs, want_pairs) << what;
+  for (const std::uint64_t kept : {num_bits, num_bits - num_bits / 5, num_bits / 2 + 1}) {
+    gpu.pack(kept);
+    const std::uint64_t packed = (kept + 7) / 8;
+    ASSERT_EQ(gpu.row_stride(), packed);
+    got.assign(blocks * gpu.block_shots() * packed, 0xff);
+    gpu.fill(17, first_block, blocks, got.data());
+    wrong = 0;
+    for (std::uint64_t s = 0; s < shots; ++s) {
+      for (std::uint64_t k = 0; k < packed; ++k) {
+        const int mask = k + 1 == packed && kept % 8 ? (1 << kept % 8) - 1 : 255;
+        wrong += got[s * packed + k] != (want[s * bytes + k] & mask);
+      }
+    }
+    EXPECT_EQ(wrong, 0u) << what << ": bytes that differ in rows of " << kept << " bits";
+  }
 }
 
 template <class Program, class... Extra>

@@ -288,7 +288,6 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
 
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                  const std::vector<ShotSinkSpec>& sinks, bool quiet) {
-  const std::size_t stride = source.row_stride();
   std::vector<io::ShotFormatter> formatters;
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
@@ -302,12 +301,18 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   const bool whole =
       sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() <= source.num_bits();
 
+  const bool as_made =
+      whole && sinks[0].format == io::ShotFormat::kB8 && !sinks[0].layout.observables_first;
+  const bool is_packed =
+      as_made && sinks[0].layout.bits() > 0 && source.pack(sinks[0].layout.bits());
+  const std::size_t stride = source.row_stride();
+
   // Several sinks: their bytes one after the other behind a header of lengths.
   stabilizer::ShotPipeline pipeline;
   pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer& bytes) {
     if (counting) return std::span(reinterpret_cast<const char*>(rows), n * stride);
-    if (whole && sinks[0].format == io::ShotFormat::kB8 && !sinks[0].layout.observables_first) {
-      io::pack_rows(rows, stride, n, sinks[0].layout);
+    if (as_made) {
+      if (!is_packed) io::pack_rows(rows, stride, n, sinks[0].layout);
       return std::span(reinterpret_cast<const char*>(rows), n * sinks[0].layout.bytes());
     }
     if (whole) {

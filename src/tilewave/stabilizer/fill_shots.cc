@@ -33,13 +33,13 @@ void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std
   StopFlag stop;
   const auto work = [&](int thread) {
     const StopFlag::Scope scope(stop);
-    std::vector<std::uint8_t> rows(block * stride + 64);
+    const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
     for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
          b += static_cast<std::uint64_t>(threads)) {
       if (stop.wanted()) break;
-      source.fill(seed, b, thread, rows.data());
+      source.fill(seed, b, thread, rows.get());
       const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
-      take({rows.data() + (from - b * block) * stride, from - first, to - from, thread});
+      take({rows.get() + (from - b * block) * stride, from - first, to - from, thread});
     }
   };
   try {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{50};  // for an interrupt, by who waits
 
 struct Slot {
-  std::vector<std::uint8_t> rows;
+  std::shared_ptr<std::uint8_t[]> rows;
   io::ByteBuffer buffer;
   std::span<const char> bytes;
   std::uint64_t num_shots = 0;
@@ -93,13 +93,13 @@ class Runner {
 
   void fill(Slot& slot, std::uint64_t b, int thread) {
     const std::uint64_t row = source_.row_stride(), begin = b * block_;
-    slot.rows.resize(block_ * row + 64);
-    source_.fill(seed_, b, thread, slot.rows.data());
+    if (!slot.rows) slot.rows = source_.row_memory(block_ * row + 64);
+    source_.fill(seed_, b, thread, slot.rows.get());
     const std::uint64_t from = std::max(first_, begin) - begin,
                         to = std::min(end_, begin + block_) - begin;
     slot.buffer.clear();
     slot.num_shots = to - from;
-    slot.bytes = pipeline_.format(slot.rows.data() + from * row, slot.num_shots, slot.buffer);
+    slot.bytes = pipeline_.format(slot.rows.get() + from * row, slot.num_shots, slot.buffer);
   }
 
   void write_ready(std::unique_lock<std::mutex>& lock) {
@@ -150,8 +150,9 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
   check_shot_numbers(options.first_shot, options.num_shots,
                      "use a smaller --first_shot or --shots");
   if (options.num_shots == 0) return 0;
-  return Runner(source, options, pipeline)
-      .run(std::max(source.devices(), runtime::wanted_num_threads(options.num_threads)));
+  const int threads =
+      std::min(runtime::wanted_num_threads(options.num_threads), source.most_threads());
+  return Runner(source, options, pipeline).run(std::max(source.devices(), threads));
 }
 
 }  // namespace tilewave::stabilizer

@@ -111,6 +111,23 @@ class GpuSource : public ShotSource {
   std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
   std::uint64_t row_stride() const override { return gpus_.front().run->row_stride(); }
   int devices() const override { return static_cast<int>(gpus_.size()); }
+  int most_threads() const override {
+    constexpr int kOfAGpu = 3;  // one waits for the device, one writes, one is ready
+    return is_packed_ ? kOfAGpu * devices() : ShotSource::most_threads();
+  }
+  std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes) override {
+    const std::scoped_lock lock(memory_mutex_);
+    for (const auto& memory : memory_) {
+      if (memory.use_count() == 1 && memory->num_bytes() >= num_bytes)
+        return {memory, memory->data()};
+    }
+    const auto& memory = memory_.emplace_back(std::make_shared<PinnedBuffer>(num_bytes));
+    return {memory, memory->data()};
+  }
+  bool pack(std::uint64_t num_bits) override {
+    for (Gpu& gpu : gpus_) gpu.run->pack(num_bits);
+    return is_packed_ = true;
+  }
   void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
     Gpu& gpu = gpus_[block % gpus_.size()];
     const std::scoped_lock lock(gpu.mutex);
@@ -151,6 +168,9 @@ class GpuSource : public ShotSource {
   };
   std::deque<Gpu> gpus_;
   std::uint64_t num_bits_, blocks_ = 1;
+  bool is_packed_ = false;
+  std::mutex memory_mutex_;
+  std::vector<std::shared_ptr<PinnedBuffer>> memory_;  // kept: to lock pages takes long
   std::string engine_, program_;
 };
 
@@ -168,6 +188,10 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
       describe(program));
 }
 }  // namespace
+
+std::shared_ptr<std::uint8_t[]> ShotSource::row_memory(std::size_t num_bytes) {
+  return std::make_shared_for_overwrite<std::uint8_t[]>(num_bytes);
+}
 
 std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus) {
   return sparse_source(std::move(program), {}, gpus);

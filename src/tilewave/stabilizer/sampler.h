@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,13 @@ class ShotSource {
   virtual std::uint64_t block_shots() const = 0;
   /// Blocks that the source can make at the same time, each for a thread of its own.
   virtual int devices() const { return 1; }
+  /// Threads that are of use where rows need no work but to be written.
+  virtual int most_threads() const { return std::numeric_limits<int>::max(); }
+  /// Memory for rows, to which the source writes fastest. Throws Error(kResources).
+  virtual std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes);
+  /// Asks for rows of the first `num_bits` bits alone, ceil(num_bits / 8) bytes each without gaps;
+  /// false where the source does not make them.
+  virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
   /// Adds whole blocks to a table of counts (see io::ShotSummary) where they are made; false where

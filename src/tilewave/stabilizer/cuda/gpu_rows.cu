@@ -84,15 +84,63 @@ GpuTimes GpuRows::run(
   return t;
 }
 
+namespace {
+
+// Thread w: the word w of rows of `row_bytes` bytes without gaps, from rows `stride` bytes apart.
+__global__ void pack_rows(const std::uint8_t* rows, std::uint64_t stride, std::uint32_t row_bytes,
+                          std::uint8_t last_byte, std::uint32_t* out, std::uint64_t num_words) {
+  const std::uint64_t w = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (w >= num_words) return;
+  const std::uint64_t row = 4 * w / row_bytes;
+  auto at = static_cast<std::uint32_t>(4 * w - row * row_bytes);
+  const std::uint8_t* from = rows + row * stride;
+  std::uint32_t word = 0;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    std::uint32_t byte = from[at];
+    if (++at == row_bytes) {
+      byte &= last_byte;
+      at = 0;
+      from += stride;
+    }
+    word |= byte << 8 * k;
+  }
+  out[w] = word;
+}
+
+}  // namespace
+
+void GpuRows::pack(std::uint64_t num_bits) {
+  TW_CHECK(num_bits > 0 && num_bits <= num_bits_, "there are fewer bits");
+  use_gpu(device_);
+  packed_bits_ = num_bits;
+  for (auto& p : packed_)  // 32 shots or more: whole words
+    p = DeviceBuffer<std::uint32_t>(to_copy_ * shots_ * packed_bytes() / 4);
+}
+
+void GpuRows::start_packing(std::uint64_t num_shots, int buffer, cudaStream_t stream) {
+  constexpr unsigned kThreads = 256;
+  const std::uint64_t num_words = num_shots * packed_bytes() / 4;
+  const auto last_byte =
+      static_cast<std::uint8_t>(packed_bits_ % 8 ? (1 << packed_bits_ % 8) - 1 : 255);
+  pack_rows<<<static_cast<unsigned>((num_words + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      reinterpret_cast<const std::uint8_t*>(rows_[buffer].get()), stride_,
+      static_cast<std::uint32_t>(packed_bytes()), last_byte, packed_[buffer].get(), num_words);
+  check_cuda(cudaGetLastError(), "starting to pack rows");
+}
+
 GpuTimes GpuRows::fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                        std::uint8_t* rows) {
   use_gpu(device_);
   return run(num_blocks, to_copy_,
              [&](std::uint64_t done, std::uint64_t n, int buffer, cudaStream_t stream) {
                launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
-               check_cuda(cudaMemcpyAsync(rows + done * shots_ * stride_, rows_[buffer].get(),
-                                          n * shots_ * stride_, cudaMemcpyDeviceToHost, stream),
-                          "copying shots");
+               if (packed_bits_) start_packing(n * shots_, buffer, stream);
+               const auto& made = packed_bits_ ? packed_[buffer] : rows_[buffer];
+               check_cuda(
+                   cudaMemcpyAsync(rows + done * shots_ * row_stride(), made.get(),
+                                   n * shots_ * row_stride(), cudaMemcpyDeviceToHost, stream),
+                   "copying shots");
              });
 }
 
@@ -194,7 +242,7 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
   return t;
 }
 
-PinnedBuffer::PinnedBuffer(std::size_t num_bytes) {
+PinnedBuffer::PinnedBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
   check_cuda(cudaMallocHost(reinterpret_cast<void**>(&data_), num_bytes),
              "allocating page-locked memory");
 }

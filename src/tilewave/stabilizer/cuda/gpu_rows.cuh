@@ -11,7 +11,8 @@ namespace tilewave::stabilizer {
 
 class GpuRows : public GpuRun {
  public:
-  std::uint64_t row_stride() const override { return stride_; }
+  std::uint64_t row_stride() const override { return packed_bits_ ? packed_bytes() : stride_; }
+  void pack(std::uint64_t num_bits) override;
   GpuTimes fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                 std::uint8_t* rows) override;
   GpuTimes count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
@@ -40,9 +41,13 @@ class GpuRows : public GpuRun {
   // Calls step(done, blocks, buffer, stream) for stretches of at most `at_once` blocks.
   GpuTimes run(std::uint64_t num_blocks, std::uint64_t at_once,
                const std::function<void(std::uint64_t, std::uint64_t, int, cudaStream_t)>& step);
+  std::uint64_t packed_bytes() const { return (packed_bits_ + 7) / 8; }
+  // Copies the rows in rows_[buffer] without gaps to packed_[buffer].
+  void start_packing(std::uint64_t num_shots, int buffer, cudaStream_t stream);
   int device_ = 0;
+  std::uint64_t packed_bits_ = 0;  // 0: rows are given as they are made
   std::uint64_t num_bits_ = 0, shots_ = 0, stride_ = 0, at_once_ = 0, to_copy_ = 0;
-  DeviceBuffer<std::uint32_t> rows_[2];
+  DeviceBuffer<std::uint32_t> rows_[2], packed_[2];
 };
 
 }  // namespace tilewave::stabilizer

@@ -25,8 +25,11 @@ class GpuRun {
   virtual ~GpuRun() = default;
   /// Shots of one block; runs work on whole blocks.
   virtual std::uint64_t block_shots() const = 0;
-  /// Bytes between rows, a multiple of 4.
+  /// Bytes between rows: a multiple of 4, or those of a packed row.
   virtual std::uint64_t row_stride() const = 0;
+  /// From now on fill() gives rows of the first `num_bits` bits, ceil(num_bits / 8) bytes each
+  /// without gaps.
+  virtual void pack(std::uint64_t num_bits) = 0;
   /// Rows of `num_blocks` blocks to host memory; copies and kernels overlap.
   virtual GpuTimes fill(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                         std::uint8_t* rows) = 0;
@@ -52,8 +55,10 @@ class PinnedBuffer {
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
   std::uint8_t* data() const { return data_; }
+  std::size_t num_bytes() const { return num_bytes_; }
 
  private:
+  std::size_t num_bytes_;
   std::uint8_t* data_ = nullptr;
 };
 

@@ -12,9 +12,9 @@
 namespace tilewave::statevec::tile {
 
 struct OpCosts {
-  double unhidden = 0.56;     ///< share of a pass without operations that is added to them
+  double unhidden = 0.56;    ///< share of a pass without operations that is added to them
   double lift_s = 1.45e-13;  ///< CostModel::lift_s of that device
-  double arrival = 0;         ///< more through shared memory than in registers
+  double arrival = 0;        ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
   double chunk = 0.55;    ///< another chunk
