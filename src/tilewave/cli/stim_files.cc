@@ -20,6 +20,7 @@
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
 #include "tilewave/stabilizer/fill_shots.h"
