@@ -9,6 +9,7 @@ measurements that a bench wrote, so no number is typed twice:
     h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
     doors                bench/baselines/cpu_doors.json, by bench/doors.py
     h200-first-run       bench/baselines/h200_first_run.json
+    h100                 bench/baselines/h100_bench.json, by `tilewave bench --json`
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
 With --check nothing is written and the exit code says whether every table is up to date.
@@ -146,6 +147,25 @@ def gpu_table(report):
             *table(titles, cells)]
 
 
+def bench_table(report):
+    """What `tilewave bench` measured: the first run of each circuit, repeated runs, and the plan's prediction of them."""
+    found = {}
+    for row in report["results"]:
+        found.setdefault(row["circuit"], {})[row["precision"], row["input"]] = row
+    cells = []
+    for name, rows in found.items():
+        row = [name, " / ".join(str(rows[p, "arbitrary"]["passes"]) for p in ("single", "double"))]
+        for precision in ("single", "double"):
+            arbitrary, zeros = rows[precision, "arbitrary"], rows[precision, "zeros"]
+            row += [digits(1e3 * arbitrary["first_s"]), f"**{ms(arbitrary)}**", digits(1e3 * zeros["first_s"]), ms(zeros),
+                    f"{arbitrary['predicted_s'] / arbitrary['median_s']:.2f}"]
+        cells.append(row)
+    titles = ["circuit", "passes FP32 / FP64",
+              *(f"{p}{what}" for p in ("FP32", "FP64") for what in (" first run", "", " from zeros, first run", " from zeros", " predicted"))]
+    return [f"{report['machine']}; {report['date']}. Milliseconds: the first run, medians of seven repeated runs, and the predicted time of a "
+            "repeated run over the measured one.", "", f"Repeat with `{report['command']}`.", "", *table(titles, cells)]
+
+
 def gpu_questions_table(report):
     found = {}
     for row in report["rows"]:
@@ -184,6 +204,7 @@ TABLES = {
     "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),
     "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
     "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),
+    "h100": lambda: bench_table(read(BASELINES / "h100_bench.json")),
     "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),
 }
 

@@ -20,6 +20,7 @@
 #include "tilewave/io/stim_text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
+#include "tilewave/runtime/write_pieces.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
@@ -203,6 +204,19 @@ std::string StimFile::read_all() {
 }
 
 void StimFile::write(const char* bytes, std::size_t count) {
+  constexpr std::size_t kManyBytes = std::size_t{8} << 20;
+  if (count >= kManyBytes) flush();  // then the position is that of the next byte
+  if (const auto at = count >= kManyBytes ? position() : std::nullopt;
+      at && runtime::takes_pieces(fileno(file_))) {
+    const runtime::WrittenPieces done = runtime::write_pieces(fileno(file_), *at, bytes, count);
+    fseeko(file_, static_cast<off_t>(*at + done.num_bytes), SEEK_SET);
+    if (done.error) {
+      cut(*at + done.num_bytes);
+      throw Error(ExitCode::kResources,
+                  "cannot write '" + name_ + "': " + why_not_written(done.error));
+    }
+    return;
+  }
   if (std::fwrite(bytes, 1, count, file_) != count) {
     throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
   }

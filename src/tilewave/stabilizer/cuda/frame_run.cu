@@ -168,7 +168,7 @@ class GpuFrame : public GpuRows {
               std::uint32_t* rows, int buffer, cudaStream_t stream) override {
     make_bits(seed, first_block, num_blocks, buffer, stream);
     transpose_bit_rows({bits_[buffer].get(), view_.num_rows, num_blocks * kUnits, flips_.get()},
-                       rows, row_stride() / 4, stream);
+                       rows, made_stride() / 4, stream);
   }
   bool launch_count(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                     std::uint64_t num_bits, unsigned long long* counts, int buffer,

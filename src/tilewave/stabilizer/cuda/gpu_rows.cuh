@@ -25,6 +25,8 @@ class GpuRows : public GpuRun {
   /// `blocks_to_copy` at a time, behind which the next are made (0: blocks_at_once).
   void reserve(std::uint64_t num_bits, std::uint64_t block_shots, std::uint64_t blocks_at_once,
                std::uint64_t blocks_to_copy = 0);
+  /// Bytes between rows on the device, a multiple of 4.
+  std::uint64_t made_stride() const { return stride_; }
   /// Writes the rows of blocks to device memory on a stream.
   virtual void launch(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
                       std::uint32_t* rows, int buffer, cudaStream_t stream) = 0;
