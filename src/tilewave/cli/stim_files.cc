@@ -320,6 +320,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       whole && sinks[0].format == io::ShotFormat::kB8 && !sinks[0].layout.observables_first;
   const bool is_packed =
       as_made && sinks[0].layout.bits() > 0 && source.pack(sinks[0].layout.bits());
+  if (!is_packed && !counting) source.shorten_blocks();
   const std::size_t stride = source.row_stride();
 
   // Several sinks: their bytes one after the other behind a header of lengths.

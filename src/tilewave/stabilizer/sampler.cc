@@ -104,8 +104,7 @@ class GpuSource : public ShotSource {
             std::string engine, std::string program)
       : num_bits_(num_bits), engine_(std::move(engine)), program_(std::move(program)) {
     for (int device : devices) gpus_.emplace_back().run = make(device);
-    const GpuRun& run = *gpus_.front().run;
-    blocks_ = std::max<std::uint64_t>(1, kGpuBytes / (run.block_shots() * run.row_stride()));
+    set_block(kGpuBytes);
   }
   std::uint64_t num_bits() const override { return num_bits_; }
   std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
@@ -124,6 +123,7 @@ class GpuSource : public ShotSource {
     const auto& memory = memory_.emplace_back(std::make_shared<PinnedBuffer>(num_bytes));
     return {memory, memory->data()};
   }
+  void shorten_blocks() override { set_block(kGpuWorkedBytes); }
   bool pack(std::uint64_t num_bits) override {
     for (Gpu& gpu : gpus_) gpu.run->pack(num_bits);
     return is_packed_ = true;
@@ -162,6 +162,11 @@ class GpuSource : public ShotSource {
   }
 
  private:
+  void set_block(std::uint64_t num_bytes) {
+    const GpuRun& run = *gpus_.front().run;
+    blocks_ = std::max<std::uint64_t>(1, num_bytes / (run.block_shots() * run.row_stride()));
+  }
+
   struct Gpu {
     std::unique_ptr<GpuRun> run;
     std::mutex mutex;

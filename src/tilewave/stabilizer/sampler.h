@@ -45,6 +45,9 @@ class ShotSource {
   virtual int most_threads() const { return std::numeric_limits<int>::max(); }
   /// Memory for rows, to which the source writes fastest. Throws Error(kResources).
   virtual std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes);
+  /// Asks for blocks that threads of the host share well, since they have work with every row, and
+  /// what they make of it may be eight times as long.
+  virtual void shorten_blocks() {}
   /// Asks for rows of the first `num_bits` bits alone, ceil(num_bits / 8) bytes each without gaps;
   /// false where the source does not make them.
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
