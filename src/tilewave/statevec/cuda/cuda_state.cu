@@ -155,12 +155,7 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
 
 template <class T>
 void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
-  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
-           "the plan is for another state");
-  TW_CHECK(plan.layout_before.flips == layout_.flips &&
-               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
-                          plan.layout_before.position.begin()),
-           "the plan is for another layout of the state");
+  check_plan(plan);
   use_device();
   forget_answers();
   const std::uint64_t key = fingerprint(plan);
