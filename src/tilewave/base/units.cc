@@ -25,6 +25,12 @@ std::string in_units(double value, const char* unit) {
   return in_digits(value) + (prefixed.empty() ? "" : " ") + prefixed;
 }
 
+std::string nine_digits(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
 std::string counted(std::uint64_t count, std::string_view what) {
   return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
 }

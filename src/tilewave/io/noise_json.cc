@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <initializer_list>
 #include <set>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
+#include "tilewave/io/noise_operations.h"
 #include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
@@ -21,12 +22,6 @@ using circuit::Matrix;
 using nlohmann::json;
 
 constexpr double kTolerance = 1e-8;  // of sums of probabilities and of K^dagger K
-
-std::string in_text(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
 
 // A value and where it stands.
 struct Node {
@@ -54,9 +49,9 @@ struct Node {
     if (!value.is_number()) fail("must be a number");
     const double x = value.get<double>();
     if (!(x >= low && x <= high)) {
-      fail("is " + in_text(x) + ": it must be " +
-           (std::isinf(high) ? "at least " + in_text(low)
-                             : "from " + in_text(low) + " to " + in_text(high)));
+      fail("is " + nine_digits(x) + ": it must be " +
+           (std::isinf(high) ? "at least " + nine_digits(low)
+                             : "from " + nine_digits(low) + " to " + nine_digits(high)));
     }
     return x;
   }
@@ -77,15 +72,21 @@ struct Node {
     }
     return value.get<std::uint32_t>();
   }
-  /// A key that means nothing is an error: a misspelled one would be no noise.
-  void check_keys(std::initializer_list<std::string_view> known) const {
+  /// A key that means nothing is an error: a misspelled one would be no noise. `others` are keys as
+  /// well, that the message does not list.
+  void check_keys(std::initializer_list<std::string_view> own, const char* called = "keys",
+                  std::span<const std::string_view> others = {}) const {
+    std::vector<std::string_view> known(own);
+    known.insert(known.end(), others.begin(), others.end());
     for (const auto& [key, ignored] : value.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      const std::vector<std::string_view> list(known);
-      std::string text;
-      for (const auto& k : list) text += (text.empty() ? "" : ", ") + std::string(k);
-      fail("has no key \"" + key + "\"" + did_you_mean(key, list) + " (keys: " + text + ")");
+      fail("has no key \"" + key + "\"" + did_you_mean(key, known) + " (" + called + ": " +
+           comma_list(own) + ")");
     }
+  }
+  /// Of a key that may be left out.
+  double probability_or(const char* key, double otherwise) const {
+    return has(key) ? at(key, "").probability() : otherwise;
   }
 };
 
@@ -95,15 +96,7 @@ constexpr std::string_view kRuleKeys[] = {"after",  "before",  "label",  "qubits
                                           "except", "acts_on", "channel"};
 
 void check_channel_keys(const Node& n, std::initializer_list<std::string_view> own) {
-  std::vector<std::string_view> keys(own);
-  keys.insert(keys.end(), std::begin(kRuleKeys), std::end(kRuleKeys));
-  for (const auto& [key, ignored] : n.value.items()) {
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    std::string text;
-    for (const auto& k : own) text += (text.empty() ? "" : ", ") + std::string(k);
-    n.fail("has no key \"" + key + "\"" + did_you_mean(key, keys) +
-           " (numbers of this channel: " + text + ")");
-  }
+  n.check_keys(own, "numbers of this channel", kRuleKeys);
 }
 
 Matrix read_matrix(const Node& n, int* num_qubits) {
@@ -179,7 +172,7 @@ Channel read_pauli(const Node& n) {
     const bool identity = std::ranges::all_of(e.letters, [](int code) { return code == 0; });
     if (!identity) errors.push_back(std::move(e));
   }
-  if (sum > 1 + kTolerance) all.fail("sum to " + in_text(sum) + ": they may sum to at most 1");
+  if (sum > 1 + kTolerance) all.fail("sum to " + nine_digits(sum) + ": they may sum to at most 1");
   return circuit::pauli_channel(static_cast<int>(size), errors);
 }
 
@@ -190,24 +183,18 @@ Channel read_relaxation(const Node& n) {
   const double time = n.at("time", "how long it lasts").number(0, INFINITY);
   if (!std::isfinite(time)) n.at("time", "").fail("must be finite");
   if (b > 2 * a * (1 + 1e-12)) {
-    t2.fail("is " + in_text(b) + ": it can be at most twice t1, which is " + in_text(a));
+    t2.fail("is " + nine_digits(b) + ": it can be at most twice t1, which is " + nine_digits(a));
   }
-  const double excited = n.has("excited") ? n.at("excited", "").probability() : 0;
+  const double excited = n.probability_or("excited", 0);
   return circuit::thermal_relaxation(a, std::min(b, 2 * a), time, excited);
 }
 
 Channel read_reset(const Node& n) {
   check_channel_keys(n, {"p0", "p1"});
   if (!n.has("p0") && !n.has("p1")) n.fail("needs \"p0\" or \"p1\": probabilities of a reset");
-  const double p0 = n.has("p0") ? n.at("p0", "").probability() : 0;
-  const double p1 = n.has("p1") ? n.at("p1", "").probability() : 0;
-  if (p0 + p1 > 1 + kTolerance) n.fail("p0 and p1 sum to " + in_text(p0 + p1) + ": at most 1");
+  const double p0 = n.probability_or("p0", 0), p1 = n.probability_or("p1", 0);
+  if (p0 + p1 > 1 + kTolerance) n.fail("p0 and p1 sum to " + nine_digits(p0 + p1) + ": at most 1");
   return circuit::reset_channel(p0, std::min(p1, 1 - p0));
-}
-
-const circuit::GateInfo* find_gate(const std::string& name) {
-  const auto* gate = circuit::find_gate(circuit::Language::kQasm, name);
-  return gate ? gate : circuit::find_gate(circuit::Language::kTilewave, name);
 }
 
 Channel read_mixture(const Node& n) {
@@ -229,7 +216,7 @@ Channel read_mixture(const Node& n) {
     }
     if (entry.has("gate")) {
       const Node name = entry.at("gate", "");
-      const auto* gate = find_gate(name.word());
+      const auto* gate = find_noise_gate(name.word());
       if (!gate || gate->num_targets == 0 || gate->num_controls > 0) {
         name.fail("'" + name.word() + "' is no gate without controls: give the matrix of another");
       }
@@ -256,13 +243,13 @@ Channel read_mixture(const Node& n) {
       u.push_back(read_matrix(matrix, &num_qubits));
       const double d = circuit::distance_from_trace_preserving({u.back()});
       if (!(d <= kTolerance)) {
-        matrix.fail("is not unitary: an entry of its product with its adjoint is " + in_text(d) +
-                    " off the identity");
+        matrix.fail("is not unitary: an entry of its product with its adjoint is " +
+                    nine_digits(d) + " off the identity");
       }
     }
   }
   if (std::abs(sum - 1) > kTolerance) {
-    list.fail("have probabilities that sum to " + in_text(sum) + ": they must sum to 1");
+    list.fail("have probabilities that sum to " + nine_digits(sum) + ": they must sum to 1");
   }
   return circuit::unitary_mixture(num_qubits, p, u);
 }
@@ -275,7 +262,7 @@ Channel read_kraus(const Node& n) {
   for (std::size_t k = 0; k < count; ++k) c.kraus.push_back(read_matrix(list[k], &c.num_qubits));
   const double d = circuit::distance_from_trace_preserving(c.kraus);
   if (!(d <= kTolerance)) {
-    list.fail("do not preserve the trace: an entry of the sum of K^dagger K is " + in_text(d) +
+    list.fail("do not preserve the trace: an entry of the sum of K^dagger K is " + nine_digits(d) +
               " off the identity");
   }
   return c;
@@ -334,10 +321,8 @@ Channel read_channel(const Node& n) {
     }
     names.push_back(reader.name);
   }
-  std::string all;
-  for (const auto& k : names) all += (all.empty() ? "" : ", ") + std::string(k);
   name.fail("there is no channel '" + word + "'" + did_you_mean(word, names) +
-            " (channels: " + all + ")");
+            " (channels: " + comma_list(names) + ")");
 }
 
 // ---- rules ----
@@ -361,45 +346,9 @@ std::vector<std::vector<circuit::Qubit>> read_qubits(const Node& n) {
   return lists;
 }
 
-int arity(circuit::GateId id) {
-  return circuit::gate_info(id).num_controls + circuit::gate_info(id).num_targets;
-}
-
 void read_operation(const Node& n, circuit::NoiseRule& rule) {
-  const std::string word = n.word();
-  if (word == "all") {
-    rule.all_gates = true;
-  } else if (word == "measure") {
-    rule.on_measure = true;
-  } else if (word == "reset") {
-    rule.on_reset = true;
-  } else if (word == "unitary") {
-    rule.on_matrices = true;
-  } else if (word == "delay") {
-    rule.on_delay = true;
-  } else if (word == "idle") {
-    if (rule.before) n.fail("idle noise has no before: use \"after\"");
-    if (rule.channel->num_qubits != 1) n.fail("idle noise takes a channel on one qubit");
-    rule.on_idle = true;
-  } else if (const auto* gate = find_gate(word)) {
-    const int needed =
-        rule.acts_on.empty() ? rule.channel->num_qubits : static_cast<int>(rule.acts_on.size());
-    const bool fits =
-        rule.acts_on.empty()
-            ? needed == 1 || needed == arity(gate->id)
-            : *std::max_element(rule.acts_on.begin(), rule.acts_on.end()) < arity(gate->id);
-    if (!fits || arity(gate->id) == 0) {
-      n.fail("gate '" + word + "' has " +
-             counted(static_cast<std::uint64_t>(arity(gate->id)), "qubit") + ", channel '" +
-             rule.channel->name + "' acts on " + std::to_string(needed));
-    }
-    rule.gates.push_back(gate->id);
-  } else {
-    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "delay", "idle"};
-    for (const circuit::GateInfo& g : circuit::gate_table()) names.push_back(g.name);
-    n.fail("there is no gate '" + word + "'" + did_you_mean(word, names) +
-           " (or one of: all, measure, reset, unitary, delay, idle)");
-  }
+  const std::string problem = add_operation(n.word(), rule);
+  if (!problem.empty()) n.fail(problem);
 }
 
 circuit::NoiseRule read_rule(const Node& n) {
@@ -473,7 +422,7 @@ circuit::ReadoutRule read_readout(const Node& n) {
       if (m[i].need_list("numbers") != 2) m[i].fail("must have 2 entries: P(read 0), P(read 1)");
       for (std::size_t j = 0; j < 2; ++j) p[i][j] = m[i][j].probability();
       if (std::abs(p[i][0] + p[i][1] - 1) > kTolerance) {
-        m[i].fail("sums to " + in_text(p[i][0] + p[i][1]) + ": it must sum to 1");
+        m[i].fail("sums to " + nine_digits(p[i][0] + p[i][1]) + ": it must sum to 1");
       }
     }
     rule.error = {p[0][1], p[1][0]};
@@ -482,14 +431,10 @@ circuit::ReadoutRule read_readout(const Node& n) {
   if (!n.has("p1_given_0") && !n.has("p0_given_1")) {
     n.fail("needs \"p1_given_0\" and \"p0_given_1\", or \"matrix\"");
   }
-  if (n.has("p1_given_0")) rule.error.p1_given_0 = n.at("p1_given_0", "").probability();
-  if (n.has("p0_given_1")) rule.error.p0_given_1 = n.at("p0_given_1", "").probability();
+  rule.error.p1_given_0 = n.probability_or("p1_given_0", 0);
+  rule.error.p0_given_1 = n.probability_or("p0_given_1", 0);
   return rule;
 }
-
-}  // namespace
-
-namespace {
 
 // The text as a tree. A key that an object has twice is an error: only one of them would count.
 json parse_json(std::string_view text, const std::string& name) {

@@ -153,7 +153,7 @@ class Parser {
     lexer_->expect(TokenKind::kArrow, "'->'");
     const Operand to = registers_.operand(*lexer_, false);
     semicolon();
-    const std::uint32_t count = from.whole ? from.reg->size : 1;
+    const std::uint32_t count = from.size();
     if (from.whole != to.whole) {
       const Operand &reg = from.whole ? from : to, &bit = from.whole ? to : from;
       lexer_->fail(to.at, concat({"measure takes two registers or two single bits: '", reg.text(),
@@ -174,7 +174,7 @@ class Parser {
   void reset() {
     const Operand what = registers_.operand(*lexer_, true);
     semicolon();
-    const std::uint32_t count = what.whole ? what.reg->size : 1;
+    const std::uint32_t count = what.size();
     charge(what.at, count);
     for (std::uint32_t k = 0; k < count && !never_; ++k) finish(circuit_.add_reset(what.bit(k)));
   }
@@ -227,7 +227,7 @@ class Parser {
   // ---- calls ----
   void call(const Token& name, const Callable& gate) {
     params_.clear();
-    if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+    if (opens_list()) {
       do {
         if (names_qubits(lexer_->token())) {
           lexer_->fail(name, gate_form(name.text, gate.num_params, gate.num_qubits));
@@ -250,7 +250,7 @@ class Parser {
       lexer_->fail(name, concat({"gate '", name.text,
                                  "' is opaque: give it a body with 'gate' before using it"}));
     }
-    const std::uint32_t count = broadcast_size(name);
+    const std::uint32_t count = broadcast_size(*lexer_, name, operands_);
     charge(name, saturating_multiply(count, cost_of(gate)));
     if (!has_library_) note_library(name, gate);
     if (never_) return;
@@ -262,6 +262,11 @@ class Parser {
                                    "' is not a finite number (division by zero or overflow)"}));
       }
     }
+  }
+
+  // ( and not ()
+  bool opens_list() {
+    return lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen);
   }
 
   bool names_qubits(const Token& word) const {
@@ -278,30 +283,6 @@ class Parser {
     };
     check(num_params, gate.num_params, "parameter");
     check(num_qubits, gate.num_qubits, "qubit");
-  }
-
-  // How often a call is repeated over whole registers; checks that its qubits are distinct.
-  std::uint32_t broadcast_size(const Token& name) const {
-    const Operand* whole = nullptr;
-    for (std::size_t a = 0; a < operands_.size(); ++a) {
-      const Operand& o = operands_[a];
-      for (std::size_t b = 0; b < a; ++b) {
-        const Operand& p = operands_[b];
-        if (o.reg == p.reg && (o.whole || p.whole || o.index == p.index)) {
-          lexer_->fail(o.at,
-                       concat({"gate '", name.text, "' names the qubit ",
-                               (p.whole ? o.text() : p.text()), " twice: use distinct qubits"}));
-        }
-      }
-      if (!o.whole) continue;
-      if (whole && whole->reg->size != o.reg->size) {
-        lexer_->fail(o.at, concat({"registers of different sizes in one call: ", whole->text(),
-                                   " has ", counted(whole->reg->size, "qubit"), ", ", o.text(),
-                                   " has ", std::to_string(o.reg->size)}));
-      }
-      whole = &o;
-    }
-    return whole ? whole->reg->size : 1;
   }
 
   void read_operands() {
@@ -392,7 +373,7 @@ class Parser {
         names.push_back(t.text);
       } while (lexer_->accept(TokenKind::kComma));
     };
-    if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+    if (opens_list()) {
       list(h.params, "a parameter");
       lexer_->expect(TokenKind::kRightParen, "',' or ')'");
     }
@@ -446,7 +427,7 @@ class Parser {
         lexer_->fail(word, concat({"gate '", word.text,
                                    "' is opaque: give it a body with 'gate' before using it"}));
       }
-      if (lexer_->accept(TokenKind::kLeftParen) && !lexer_->accept(TokenKind::kRightParen)) {
+      if (opens_list()) {
         do {
           const auto& qubits = h.qubits;
           if (std::find(qubits.begin(), qubits.end(), lexer_->token().text) != qubits.end()) {

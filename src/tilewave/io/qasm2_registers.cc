@@ -50,6 +50,29 @@ Operand RegisterScope::operand(Lexer& lexer, bool quantum) const {
   return o;
 }
 
+std::uint32_t broadcast_size(const Lexer& lexer, const Token& name,
+                             const std::vector<Operand>& operands) {
+  const Operand* whole = nullptr;
+  for (std::size_t a = 0; a < operands.size(); ++a) {
+    const Operand& o = operands[a];
+    for (std::size_t b = 0; b < a; ++b) {
+      const Operand& p = operands[b];
+      if (o.reg == p.reg && (o.whole || p.whole || o.index == p.index)) {
+        lexer.fail(o.at, concat({"gate '", name.text, "' names the qubit ",
+                                 (p.whole ? o.text() : p.text()), " twice: use distinct qubits"}));
+      }
+    }
+    if (!o.whole) continue;
+    if (whole && whole->reg->size != o.reg->size) {
+      lexer.fail(o.at, concat({"registers of different sizes in one call: ", whole->text(), " has ",
+                               counted(whole->reg->size, "qubit"), ", ", o.text(), " has ",
+                               std::to_string(o.reg->size)}));
+    }
+    whole = &o;
+  }
+  return whole ? whole->reg->size : 1;
+}
+
 std::uint64_t small_integer(std::string_view digits, std::uint64_t limit) {
   std::uint64_t value = 0;
   for (const char c : digits) {

@@ -48,6 +48,11 @@ class RegisterScope {
   std::unordered_map<std::string_view, RegisterInfo> registers_;
 };
 
+/// How often a call of a gate is repeated over whole registers; throws where two of its operands
+/// name one qubit, or their registers differ in size.
+std::uint32_t broadcast_size(const Lexer& lexer, const Token& name,
+                             const std::vector<Operand>& operands);
+
 /// A natural number up to `limit`; anything larger gives limit + 1.
 std::uint64_t small_integer(std::string_view digits, std::uint64_t limit);
 

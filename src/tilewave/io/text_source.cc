@@ -250,6 +250,12 @@ void check_is_text(const TextSource& source) {
   }
 }
 
+std::string comma_list(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
 std::string concat(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts) all += part;

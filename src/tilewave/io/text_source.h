@@ -59,6 +59,9 @@ void check_is_text(const TextSource& source);
 /// The parts one after the other.
 std::string concat(std::initializer_list<std::string_view> parts);
 
+/// "a, b, c".
+std::string comma_list(std::span<const std::string_view> words);
+
 /// Whether a list of words holds this one.
 inline bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

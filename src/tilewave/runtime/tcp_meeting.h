@@ -57,6 +57,13 @@ struct Word {
   }
 };
 
+inline Word word_of(std::uint64_t key, Word::Kind kind) {
+  Word word;
+  word.key = key;
+  word.kind = kind;
+  return word;
+}
+
 /// Who knocks at a listener. Each guest has a while to say who it is, many at the same time, so that
 /// connections which say nothing keep nobody out. Where very many knock, the rest wait in the
 /// listener's queue, and those let in have to speak sooner; whoever has spoken is never dropped.

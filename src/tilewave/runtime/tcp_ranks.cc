@@ -30,6 +30,7 @@
 #include "tilewave/base/read_double.h"
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
+#include "tilewave/runtime/tcp_rendezvous.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
@@ -58,8 +59,6 @@ std::uint64_t hash(std::string_view text) {
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ExitCode::kCommunication, message);
 }
-
-std::atomic<bool> root_is_missing = false;
 
 struct Head {
   std::uint32_t tag = 0, magic = static_cast<std::uint32_t>(kTcpMagic);
@@ -93,19 +92,14 @@ class TcpRanks final : public Ranks {
     const Timer timer;
     const double meet_s = seconds("TILEWAVE_MEET_S", kMeetS);
     key_ = me.key;
-    Socket listener;
     peers_.resize(static_cast<std::size_t>(size));
-    control_.resize(static_cast<std::size_t>(size));
-    members_.resize(static_cast<std::size_t>(size));
-    members_[static_cast<std::size_t>(rank)] = me;
-    if (rank == 0) {
-      receive_all(me, listener, meeting, timer, meet_s);
-    } else {
-      introduce(me, listener, meeting, timer, meet_s);
-    }
+    Gathered found =
+        rank == 0 ? receive_all(me, meeting, timer, meet_s) : introduce(me, meeting, timer, meet_s);
+    members_ = std::move(found.members);
+    control_ = std::move(found.control);
     try {
       if (rank > 0) watcher_ = start_thread([this] { watch(); });
-      connect_all(me, listener, meeting, timer, 2 * meet_s);
+      connect_all(me, found.listener, meeting, timer, 2 * meet_s);
       timeout_s_ = meet_s;
       meet();  // nobody goes on, and fails, before all are here
     } catch (const Error& e) {
@@ -175,7 +169,7 @@ class TcpRanks final : public Ranks {
   void wait_for(const std::function<bool()>& done) override { wait(done, 50); }
 
   std::string report_failure(const std::string& message) noexcept override {
-    Word word = word_of(waited_in_vain_ ? Word::kSilence : Word::kFailed);
+    Word word = word_of(key_, waited_in_vain_ ? Word::kSilence : Word::kFailed);
     word.code = static_cast<int>(ExitCode::kCommunication);
     std::strncpy(word.text.data(), message.c_str(), word.text.size() - 1);
     tell_root(word);
@@ -213,7 +207,7 @@ class TcpRanks final : public Ranks {
   Member& member(int r) { return members_[static_cast<std::size_t>(r)]; }
 
   void end_others(int code) noexcept {
-    Word word = word_of(Word::kEnd);
+    Word word = word_of(key_, Word::kEnd);
     word.code = code;
     for (Socket& s : control_) {
       if (rank_ == 0 && s.is_open()) (void)s.send_all(&word, sizeof word, 1);
@@ -224,109 +218,6 @@ class TcpRanks final : public Ranks {
     if (!watcher_.joinable()) return;
     control_[0].shut();
     watcher_.join();
-  }
-
-  // ---- meeting ----
-
-  // Rank 0: everyone comes, says who it is, and hears where the others are.
-  void receive_all(Member& me, Socket& listener, const Meeting& meeting, const Timer& timer,
-                   double meet_s) {
-    std::string problem;
-    const std::string found = Socket::address_of(meeting.host, &problem);
-    if (found.empty()) fail(problem + ": name the host of process 0 in TILEWAVE_ROOT=host:port");
-    const std::string address = listening_address(found, meeting.host);
-    Socket door = Socket::listen(address, meeting.port);
-    listener = Socket::listen(address, 0);
-    me.port = listener.port();
-    members_[0] = me;
-    Guests guests(door, me.key);
-    std::vector<Socket> strangers;
-    int missing = size_ - 1;
-    while (missing > 0 && problem.empty()) {
-      if (timer.elapsed_s() > meet_s) {
-        std::string who;
-        int named = 0;
-        for (int r = 1; r < size_; ++r) {
-          if (control_[static_cast<std::size_t>(r)].is_open() || ++named > 8) continue;
-          who += (who.empty() ? "" : ", ") + std::to_string(r);
-        }
-        if (named > 8) who += ", ...";
-        problem = (named > 1 ? "ranks " : "rank ") + who + " of " + std::to_string(size_) +
-                  " did not come to " + meeting.host + ":" + std::to_string(meeting.port) +
-                  " within " + std::to_string(static_cast<int>(meet_s)) +
-                  " s: see whether all were started and reach this host, or set TILEWAVE_MEET_S "
-                  "higher";
-        break;
-      }
-      Member m;
-      Socket guest = guests.next(0.2, m);
-      if (!guest.is_open()) continue;
-      if (m.size != size_ || m.rank <= 0 || m.rank >= size_) {
-        problem = "process " + std::to_string(m.process) + " on " + m.host.data() +
-                  " says it is rank " + std::to_string(m.rank) + " of " + std::to_string(m.size) +
-                  ", this is rank 0 of " + std::to_string(size_) +
-                  ": start all with the same number of processes";
-        strangers.push_back(std::move(guest));
-      } else if (control_[static_cast<std::size_t>(m.rank)].is_open()) {
-        problem = member(m.rank).name() + " and process " + std::to_string(m.process) + " on " +
-                  m.host.data() + " both say they are rank " + std::to_string(m.rank) +
-                  ": number the processes from 0";
-        strangers.push_back(std::move(guest));
-      } else {
-        const std::string from = guest.peer_address();
-        m.address = {};
-        if (!is_loopback(from)) std::strncpy(m.address.data(), from.c_str(), m.address.size() - 1);
-        member(m.rank) = m;
-        control_[static_cast<std::size_t>(m.rank)] = std::move(guest);
-        --missing;
-      }
-    }
-    Word word = word_of(problem.empty() ? Word::kAllThere : Word::kEnd);
-    if (!problem.empty()) word.code = static_cast<int>(ExitCode::kCommunication);
-    for (Socket& s : control_) {
-      if (!s.is_open() || !s.send_all(&word, sizeof word, 2) || !problem.empty()) continue;
-      (void)s.send_all(members_.data(), members_.size() * sizeof(Member), 5);
-    }
-    for (Socket& s : strangers) (void)s.send_all(&word, sizeof word, 2);
-    if (!problem.empty()) fail(problem);
-  }
-
-  void introduce(Member& me, Socket& listener, const Meeting& meeting, const Timer& timer,
-                 double meet_s) {
-    std::string problem;
-    Socket root;
-    while (!root.is_open()) {
-      root = Socket::connect(meeting.host, meeting.port, 2, &problem);
-      if (root.is_open()) break;
-      if (timer.elapsed_s() > meet_s) {
-        root_is_missing = true;
-        fail("rank 0 of " + std::to_string(size_) + " is not at " + meeting.host + ":" +
-             std::to_string(meeting.port) + " (" + problem + ", tried for " +
-             std::to_string(static_cast<int>(meet_s)) +
-             " s): see whether it was started and runs there, or name the place in "
-             "TILEWAVE_ROOT=host:port");
-      }
-      usleep(100'000);
-    }
-    listener = Socket::listen(listening_address(root.own_address(), meeting.host), 0);
-    me.port = listener.port();
-    Word word;
-    const bool came =
-        root.send_all(&me, sizeof me, 5) && root.receive_all(&word, sizeof word, meet_s + 10);
-    bool sound =
-        came && word.is_sound(key_) && (word.kind == Word::kAllThere || word.kind == Word::kEnd);
-    if (sound && word.kind == Word::kEnd && word.code) std::_Exit(word.code);  // rank 0 tells why
-    sound = sound && word.kind == Word::kAllThere &&
-            root.receive_all(members_.data(), members_.size() * sizeof(Member), 10);
-    for (int r = 0; r < size_ && sound; ++r)
-      sound = member(r).is_sound(key_) && member(r).rank == r && member(r).size == size_;
-    if (!sound) {
-      root_is_missing = true;
-      fail("what answers at " + meeting.host + ":" + std::to_string(meeting.port) +
-           " is not rank 0 of this run: it ended while the processes met, has another "
-           "TILEWAVE_KEY, or another program uses that port");
-    }
-    control_[0] = std::move(root);
   }
 
   // Each connects to those below and is connected to by those above.
@@ -452,7 +343,7 @@ class TcpRanks final : public Ranks {
   // Rank 0: somebody waited in vain, maybe for one who waits in turn. Whoever does not even answer
   // that it lives is named; `otherwise` is said where all do.
   [[noreturn]] void fail_of_silence(const std::string& otherwise) {
-    const Word ask = word_of(Word::kAsk);
+    const Word ask = word_of(key_, Word::kAsk);
     std::vector<bool> lives(static_cast<std::size_t>(size_));
     for (int r = 1; r < size_; ++r)
       (void)control_[static_cast<std::size_t>(r)].send_all(&ask, sizeof ask, 1);
@@ -480,12 +371,6 @@ class TcpRanks final : public Ranks {
   std::string silence_of(const std::string& who) const {
     return who + " said nothing for " + std::to_string(static_cast<int>(timeout_s_)) +
            " s: see whether it hangs, or set TILEWAVE_TIMEOUT_S higher";
-  }
-  Word word_of(Word::Kind kind) const {
-    Word word;
-    word.key = key_;
-    word.kind = kind;
-    return word;
   }
   void look_for_failures() {
     look_for_words();
@@ -546,7 +431,7 @@ class TcpRanks final : public Ranks {
     Word word;
     while (control_[0].receive_all(&word, sizeof word, -1) && word.is_sound(key_)) {
       if (word.kind == Word::kEnd && word.code) std::_Exit(word.code);
-      if (word.kind == Word::kAsk) tell_root(word_of(Word::kAnswer));
+      if (word.kind == Word::kAsk) tell_root(word_of(key_, Word::kAnswer));
     }
     root_is_gone_ = true;
   }
@@ -570,8 +455,6 @@ class TcpRanks final : public Ranks {
 std::unique_ptr<Ranks> meet_over_tcp(int rank, int size, const Meeting& meeting) {
   return std::make_unique<TcpRanks>(rank, size, meeting);
 }
-
-bool speaks_for_meeting(int rank) { return rank == (root_is_missing ? 1 : 0); }
 
 std::string first_host(std::string_view list) {
   const std::size_t open = list.find('['), comma = list.find(',');

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "tilewave/base/bits.h"
@@ -14,8 +13,8 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/channel_draw.h"
-#include "tilewave/simulate/classical_steps.h"
 #include "tilewave/simulate/snapshot.h"
+#include "tilewave/simulate/stretch.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -30,34 +29,8 @@ using statevec::State;
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
-constexpr std::size_t kMinSharedGates = 32;  // rather replayed than planned and run on their own
-constexpr std::size_t kManyShots = 10000;    // drawn by all threads
-constexpr double kLeastNorm = 1e-6;          // of a trajectory before it is scaled back to 1
+constexpr double kLeastNorm = 1e-6;  // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
-
-// What a block of measurements gave: bit j of value is the block's j-th qubit, bit j of misread its
-// j-th operation; or the operator of a channel.
-struct Outcome {
-  std::uint64_t event = 0;
-  std::uint64_t value = 0;
-  double scale = 1;  // keeps the norm as it was before the projection
-  std::uint64_t misread = 0;
-};
-
-// How far a branch has come.
-struct Position {
-  std::size_t op = 0;  // where to go on: in Program::ops
-  Bits bits;
-  std::size_t blocks_done = 0;  // of the path
-  std::uint64_t channels_done = 0;
-};
-
-struct Branch {
-  Position at;
-  std::vector<std::uint32_t> shots;
-  std::vector<Outcome> path;  // of every event so far, and of the next ones when it is replayed
-  std::shared_ptr<Snapshot> base;  // null: replay from the start
-};
 
 // Consecutive measurements, or consecutive resets, that are made at once.
 struct Block {
@@ -79,12 +52,8 @@ class Runner {
         result_(result),
         on_leaf_(on_leaf),
         state_(state),
-        session_(*options.session) {
-    if (!adds_gates()) return;
-    work_ = circuit_;
-    work_.take_ops();
-    for (const auto& channel : circuit_.channels()) draws_.emplace_back(*channel);
-  }
+        session_(*options.session),
+        stretches_(program, options.seed) {}
 
   void run() {
     Branch root;
@@ -111,136 +80,11 @@ class Runner {
  private:
   Bits no_bits() const { return Bits((circuit_.num_clbits() + 63) / 64); }
 
-  bool holds(const Op& op, const Bits& bits) const {
-    return op.condition < 0 ||
-           simulate::holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], bits);
-  }
-
-  // Operators of channels, and gates whose angles are computed, are written into `work_`.
-  bool adds_gates() const { return program_.has_channels || program_.has_runtime_gates; }
-
-  // Gates and the operators of channels that all shots of a branch have in common.
-  struct Stretch {
-    Position end;
-    std::vector<Op> ops;
-    std::vector<std::uint32_t> departed;  // shots that part from the others inside,
-    std::vector<std::uint32_t> together;  // and then these are the others
-    bool open_channel = false;            // ends at a channel for which the state must be asked
-  };
-
-  // The operations from branch.at.op up to the next measurement, reset or open channel, or up to
-  // where some shots part from the others so late that the way to there had better be shared.
-  Stretch find_stretch(const Branch& branch) {
-    Stretch s;
-    s.end = branch.at;
-    Position& at = s.end;
-    std::uint64_t steps = 0;
-    while (at.op < program_.ops.size()) {
-      const Op& op = program_.ops[at.op];
-      if (op.kind == OpKind::kMeasure || op.kind == OpKind::kReset) break;
-      const bool applies = holds(op, at.bits);
-      if (applies && op.kind == OpKind::kChannel) {
-        if (!add_channel(op, branch, s)) break;
-        continue;
-      }
-      ++at.op;
-      if (!applies) continue;
-      if (op.kind == OpKind::kJump) {
-        count_jump(steps);
-        at.op = op.first_param;
-      } else if (op.kind == OpKind::kAssign) {
-        assign(circuit_, op, at.bits);
-      } else if (op.kind == OpKind::kRuntimeGate) {
-        add_runtime_gate(op, s);
-      } else {
-        s.ops.push_back(op);
-      }
-    }
-    return s;
-  }
-
-  // Adds the operator most shots draw; false when the stretch ends before the channel.
-  bool add_channel(const Op& op, const Branch& branch, Stretch& s) {
-    Position& at = s.end;
-    const std::uint64_t event = event_of(at.op, at.channels_done);
-    const ChannelDraw& draw = draws_[op.first_param];
-    if (at.blocks_done < branch.path.size() && branch.path[at.blocks_done].event == event) {
-      const Outcome& known = branch.path[at.blocks_done++];
-      append_operator(op, static_cast<int>(known.value), known.scale, s.ops);
-    } else {
-      const auto& shots = s.departed.empty() ? branch.shots : s.together;
-      outcomes_.resize(shots.size());
-#pragma omp parallel for schedule(static) if (shots.size() > kManyShots)
-      for (std::size_t k = 0; k < shots.size(); ++k) {
-        outcomes_[k] = draw.fixed_outcome(random_uniform(options_.seed, shots[k], event));
-      }
-      bool same = true;
-      for (const int outcome : outcomes_) {
-        if (outcome == ChannelDraw::kOpen) {
-          s.open_channel = true;
-          return false;
-        }
-        same &= outcome == outcomes_.front();
-      }
-      const int common = same ? outcomes_.front() : most_frequent(outcomes_);
-      if (!same) {
-        const auto leaving = static_cast<std::size_t>(
-            std::count_if(outcomes_.begin(), outcomes_.end(), [&](int k) { return k != common; }));
-        if (leaving * s.ops.size() >= kMinSharedGates) return false;
-        if (s.departed.empty()) s.together = branch.shots;
-        std::size_t kept = 0;
-        for (std::size_t k = 0; k < outcomes_.size(); ++k) {
-          if (outcomes_[k] == common) {
-            s.together[kept++] = s.together[k];
-          } else {
-            s.departed.push_back(s.together[k]);
-          }
-        }
-        s.together.resize(kept);
-      }
-      append_operator(op, common, 1, s.ops);
-    }
-    ++at.op;
-    ++at.channels_done;
-    return true;
-  }
-
-  static int most_frequent(const std::vector<int>& outcomes) {
-    std::vector<std::size_t> counts;
-    for (const int k : outcomes) {
-      if (counts.size() <= static_cast<std::size_t>(k))
-        counts.resize(static_cast<std::size_t>(k) + 1);
-      ++counts[static_cast<std::size_t>(k)];
-    }
-    return static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-  }
-
-  void append_operator(const Op& op, int outcome, double scale, std::vector<Op>& ops) {
-    const std::uint64_t key = std::uint64_t{op.first_qubit} << 16 | static_cast<unsigned>(outcome);
-    auto found = scale == 1 ? operators_.find(key) : operators_.end();
-    if (found == operators_.end()) {
-      const auto span = work_.targets(op);
-      const std::vector<Qubit> targets(span.begin(), span.end());
-      const std::size_t first = work_.ops().size();
-      draws_[op.first_param].append(outcome, targets, scale, work_);
-      const std::pair range(first, work_.ops().size());
-      if (scale != 1) {
-        ops.insert(ops.end(), work_.ops().begin() + static_cast<std::ptrdiff_t>(range.first),
-                   work_.ops().end());
-        return;
-      }
-      found = operators_.emplace(key, range).first;
-    }
-    for (std::size_t k = found->second.first; k < found->second.second; ++k) {
-      ops.push_back(work_.ops()[k]);
-    }
-  }
-
   // Runs the gates from branch.at.op up to the next event. Shots that part on the way wait, and
   // most of them do: the few go first, so that few states wait at a time. True at an open channel.
   bool run_gates(Branch& branch) {
     std::shared_ptr<Snapshot> base;
-    Stretch s = find_stretch(branch);
+    Stretch s = stretches_.find(branch);
     while (!s.departed.empty()) {
       if (!base && num_alive_ + 1 < options_.max_states) {
         base = std::make_shared<Snapshot>(*state_, num_alive_, spares_);
@@ -248,7 +92,7 @@ class Runner {
       Branch other{branch.at, std::move(s.together), branch.path, base};
       waiting_.push_back(std::move(other));
       branch.shots = std::move(s.departed);
-      s = find_stretch(branch);
+      s = stretches_.find(branch);
     }
     const std::size_t first = branch.at.op;
     branch.at = std::move(s.end);
@@ -256,26 +100,12 @@ class Runner {
     return s.open_channel;
   }
 
-  // The gate at the angles it has now.
-  void add_runtime_gate(const Op& op, Stretch& s) {
-    const std::vector<double> angles = angles_at(circuit_, op, s.end.bits);
-    std::string key(reinterpret_cast<const char*>(angles.data()), angles.size() * sizeof(double));
-    key.append(reinterpret_cast<const char*>(&op.first_param), sizeof op.first_param);
-    auto found = at_angles_.find(key);
-    if (found == at_angles_.end()) {
-      const std::size_t first = work_.ops().size();
-      circuit_.append_with_angles(op, angles, work_);
-      found = at_angles_.emplace(std::move(key), first).first;
-    }
-    s.ops.push_back(work_.ops()[found->second]);
-  }
-
   void run_plan(std::span<const Op> ops, std::size_t first, bool last) {
     runtime::Timer timer;
     statevec::PlanOptions plan_options = state_->plan_options();
     plan_options.restore_layout = options_.in_order && last;
     plan_options.effort = options_.effort;
-    const Circuit& of = adds_gates() ? work_ : circuit_;
+    const Circuit& of = stretches_.circuit();
     // operators that were drawn are hardly ever drawn together again
     const bool is_kept = !program_.has_channels;
     PlanPtr stored;
@@ -316,7 +146,7 @@ class Runner {
           for (const circuit::Clbit b : written) depends |= b >= first && b < first + count;
         });
         if (depends) break;
-        if (!holds(op, branch.at.bits)) continue;
+        if (!holds(circuit_, op, branch.at.bits)) continue;
       }
       const bool is_reset = op.kind == OpKind::kReset;
       if (block.ops.empty()) block.is_reset = is_reset;
@@ -331,11 +161,6 @@ class Runner {
       if (!is_reset) written.push_back(op.clbit);
     }
     return block;
-  }
-
-  // In a loop one operation draws again and again.
-  std::uint64_t event_of(std::size_t op, std::uint64_t events_done) const {
-    return 1 + op + (program_.has_control_flow ? (events_done + 1) << 32 : 0);
   }
 
   // Bit j: whether the block's j-th measurement is read wrongly in a shot.
@@ -355,20 +180,20 @@ class Runner {
   // Draws the outcome of every shot of the branch at a block of measurements.
   void draw(const Block& block, std::size_t block_op, Branch& branch) {
     const std::vector<double> p = state_->joint_probabilities(block.qubits);
-    part(p, block_op, event_of(block.first, branch.at.blocks_done),
+    part(p, block_op, event_of(program_, block.first, branch.at.blocks_done),
          options_.readout.empty() || block.is_reset ? nullptr : &block, branch);
   }
 
   // The same at a channel whose operator depends on the state.
   void draw_channel(Branch& branch) {
     const Op& op = program_.ops[branch.at.op];
-    const ChannelDraw& channel = draws_[op.first_param];
+    const ChannelDraw& channel = stretches_.draw_of(op);
     const std::vector<double> answers =
         state_->expectations(channel.questions(circuit_.targets(op)));
     const double norm = answers[0];  // wanders from 1, for operators keep it only roughly
     const double scale = norm > kLeastNorm && norm * kLeastNorm < 1 ? 1 : 1 / std::sqrt(norm);
     part(channel.probabilities(answers), branch.at.op,
-         event_of(branch.at.op, branch.at.channels_done), nullptr, branch, scale);
+         event_of(program_, branch.at.op, branch.at.channels_done), nullptr, branch, scale);
   }
 
   // Draws one of the outcomes for every shot. The branch goes on with the first outcome; the others
@@ -495,12 +320,7 @@ class Runner {
   std::vector<Branch> waiting_;
   std::uint64_t num_alive_ = 0;  // snapshots
   Session& session_;
-  // of channels: what is drawn, the operators as operations of `work_`, and where each stands there
-  std::vector<ChannelDraw> draws_;
-  Circuit work_;
-  std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> operators_;
-  std::unordered_map<std::string, std::size_t> at_angles_;  // gates at angles, in `work_`
-  std::vector<int> outcomes_;
+  StretchFinder stretches_;
   std::set<std::size_t> explained_;  // stretches and blocks, by their first operation
 };
 

@@ -66,10 +66,7 @@ class Walker {
     while (path.op < program_.ops.size()) {
       check_interrupt();
       const Op& op = program_.ops[path.op++];
-      if (op.condition >= 0 &&
-          !holds(circuit_.conditions()[static_cast<std::size_t>(op.condition)], path.bits)) {
-        continue;
-      }
+      if (!holds(circuit_, op, path.bits)) continue;
       switch (op.kind) {
         case OpKind::kMeasure:
         case OpKind::kReset:

@@ -35,6 +35,13 @@ struct Program {
 /// True when the condition holds for these classical bits.
 bool holds(const circuit::Condition& condition, std::span<const std::uint64_t> bits);
 
+/// True when the operation has no condition, or it holds.
+inline bool holds(const circuit::Circuit& circuit, const circuit::Op& op,
+                  std::span<const std::uint64_t> bits) {
+  return op.condition < 0 ||
+         holds(circuit.conditions()[static_cast<std::size_t>(op.condition)], bits);
+}
+
 /// Calls f(first, count) for every run of classical bits the condition reads.
 template <class F>
 void for_each_read(const circuit::Condition& condition, F f) {

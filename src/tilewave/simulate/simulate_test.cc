@@ -65,15 +65,6 @@ constexpr const char* kTeleport =
     "h q[0]; measure q[0]->a[0]; measure q[1]->b[0]; if(b==1) x q[2]; if(a==1) z q[2];"
     "measure q[2]->out[0];";
 
-TEST(Prepare, DefersMeasurementsNothingDependsOn) {
-  const auto c =
-      qasm("qreg q[3]; creg c[3]; h q[0]; measure q[0]->c[2]; h q[1]; measure q[1]->c[0];");
-  const Program p = prepare(c);
-  EXPECT_FALSE(p.dynamic);
-  EXPECT_EQ(p.deferred.size(), 2u);
-  EXPECT_EQ(p.ops.size(), 2u);
-}
-
 // Where passes get small tiles: X that waits for the end of the circuit must stay with them.
 TEST(Simulate, shots_of_large_registers_have_the_marginals_of_the_state) {
   for (const auto precision : {statevec::Precision::kDouble, statevec::Precision::kSingle}) {
@@ -135,31 +126,6 @@ TEST(Branches, a_fourier_transform_that_measures_as_it_goes_has_the_same_distrib
                 6 * std::sqrt(p * (1 - p) / kShots) + 1e-3)
         << "qubit " << q;
   }
-}
-
-TEST(Prepare, KeepsWhatMatters) {
-  const auto reused =
-      qasm("qreg q[1]; creg c[2]; h q[0]; measure q[0]->c[0]; h q[0]; measure q[0]->c[1];");
-  EXPECT_TRUE(prepare(reused).dynamic);
-  const auto read = qasm("qreg q[2]; creg c[1]; h q[0]; measure q[0]->c[0]; if(c==1) x q[1];");
-  EXPECT_TRUE(prepare(read).dynamic);
-  const auto reset = qasm("qreg q[1]; h q[0]; reset q[0];");
-  EXPECT_TRUE(prepare(reset).dynamic);
-}
-
-TEST(Prepare, ResolvesWhatIsKnown) {
-  const auto c = qasm("qreg q[2]; creg c[2]; reset q[0]; if(c==1) x q[0]; if(c==0) x q[1];");
-  const Program p = prepare(c);
-  EXPECT_FALSE(p.dynamic);
-  ASSERT_EQ(p.ops.size(), 1u);
-  EXPECT_EQ(c.targets(p.ops[0])[0], 1u);
-}
-
-TEST(Prepare, DropsOverwrittenMeasurements) {
-  const auto c = qasm("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];");
-  EXPECT_EQ(prepare(c).deferred.size(), 1u);
-  EXPECT_EQ(run("qreg q[2]; creg c[1]; x q[0]; measure q[0]->c[0]; measure q[1]->c[0];", 10).counts,
-            (Counts{{"0", 10}}));
 }
 
 TEST(Simulate, BellPairAgrees) {
@@ -490,15 +456,6 @@ TEST(Refuses, QuestionsWithoutAnAnswer) {
   o.device = DeviceSet::cpu_and_cuda({0});
   EXPECT_EQ(code_of([&] { simulate(qasm("qreg q[2];"), o); }, "only rasters and maps"),
             ExitCode::kUsage);
-}
-
-TEST(DryRun, PlansWithoutAState) {
-  Options o;
-  o.dry_run = true;
-  const Result r = simulate(qasm("qreg q[40]; h q; cx q[0],q[39];"), o);
-  EXPECT_GT(r.plan.passes, 0u);
-  EXPECT_GT(r.memory_bytes, std::uint64_t{1} << 44);
-  EXPECT_FALSE(r.plan.text.empty());
 }
 
 // Measurements, resets and conditions in the middle: the ranks of a state change no shot and no

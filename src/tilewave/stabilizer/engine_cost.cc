@@ -71,4 +71,21 @@ std::string describe(const FrameWork& w) {
          " rows, predicted " + std::to_string(frame_seconds(w) * 1e9) + " ns\n";
 }
 
+std::string describe(const SparseProgram& program) {
+  std::string out;
+  const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
+  line("output bits " + std::to_string(program.num_bits));
+  line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
+  line("events a shot " + std::to_string(program.events_per_shot) + ", flipping " +
+       std::to_string(program.event_flips_per_shot) + " bits, from " +
+       std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
+       " tables, " + std::to_string(program.alias.size()) + " mechanisms");
+  line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
+       std::to_string(program.sites_per_shot) + " hits a shot, flipping " +
+       std::to_string(program.site_flips_per_shot) + " bits");
+  line("coins " + std::to_string(program.coins.size()) + ", " +
+       std::to_string(program.coin_flips_per_shot) + " flips a shot");
+  return out;
+}
+
 }  // namespace tilewave::stabilizer

@@ -24,5 +24,7 @@ double sparse_seconds(const SparseProgram& program);
 
 /// The work in a line, for --explain.
 std::string describe(const FrameWork& work);
+/// The same in a few lines.
+std::string describe(const SparseProgram& program);
 
 }  // namespace tilewave::stabilizer

@@ -10,6 +10,7 @@
 #include "tilewave/base/saturating.h"
 #include "tilewave/stabilizer/loop_period.h"
 #include "tilewave/stabilizer/pauli_channel.h"
+#include "tilewave/stabilizer/sparse_tables.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -258,24 +259,6 @@ class Builder : public SensitivityVisitor {
   std::uint64_t work_ = 0, most_work_ = ~std::uint64_t{0};  // symptoms
 };
 
-// P(N <= k) for a Poisson number of mean mu, over every k whose probability matters in double
-// precision.
-PoissonTable poisson_table(double mu) {
-  PoissonTable t;
-  const double reach = 12 * std::sqrt(mu) + 40;
-  t.first = static_cast<std::uint64_t>(std::max(0.0, std::floor(mu - reach)));
-  const auto last = static_cast<std::uint64_t>(std::ceil(mu + reach));
-  double sum = 0;
-  for (std::uint64_t k = t.first; k <= last; ++k) {
-    const auto n = static_cast<double>(k);
-    sum += std::exp(n * std::log(mu) - mu - std::lgamma(n + 1));
-    t.upto.push_back(sum);
-  }
-  for (double& u : t.upto) u /= sum;
-  t.upto.back() = 2;
-  return t;
-}
-
 constexpr std::size_t kTableMechanisms = 4096;  // of one group: tables of at most 100 kB
 
 // Runs the body until the sets at its end repeat, moved by the detectors of some iterations; those
@@ -366,27 +349,10 @@ std::uint32_t Builder::add_group(std::uint32_t width, bool fixed,
           {static_cast<std::uint32_t>(out_.far.size()), static_cast<std::uint32_t>(m->set.size())});
     for (Symptom s : m->set) (width ? out_.bits : out_.far).push_back(marked(s));
   }
-  // Alias table (Walker): each bucket keeps a share of its own mechanism and gives the rest to
-  // another.
   std::vector<double> share(n);
-  std::vector<std::uint32_t> small, large;
-  for (std::uint32_t k = 0; k < n; ++k) {
-    share[k] = members[k]->rate / g.rate * n;
-    (share[k] < 1 ? small : large).push_back(k);
-  }
-  out_.alias.resize(out_.alias.size() + n);
-  AliasEntry* alias = out_.alias.data() + g.first;
-  for (std::uint32_t k = 0; k < n; ++k) alias[k] = {~std::uint32_t{0}, k};
-  while (!small.empty() && !large.empty()) {
-    const std::uint32_t s = small.back(), l = large.back();
-    small.pop_back();
-    alias[s] = {static_cast<std::uint32_t>(std::min(4294967295.0, share[s] * 0x1p32)), l};
-    share[l] -= 1 - share[s];
-    if (share[l] < 1) {
-      large.pop_back();
-      small.push_back(l);
-    }
-  }
+  for (std::uint32_t k = 0; k < n; ++k) share[k] = members[k]->rate / g.rate * n;
+  const std::vector<AliasEntry> alias = alias_table(std::move(share));
+  out_.alias.insert(out_.alias.end(), alias.begin(), alias.end());
   out_.groups.push_back(g);
   return static_cast<std::uint32_t>(out_.groups.size() - 1);
 }
@@ -477,24 +443,7 @@ SparseProgram Builder::finish() {
   return std::move(out_);
 }
 
-std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
-  std::uint64_t total = 0;
-  for (const Prim& p : program.blocks[block]) {
-    if (p.kind == P::kPauli1) total += 3 * p.count;
-    if (p.kind == P::kPauli2) total += 15 * (p.count / 2);
-    if (p.kind == P::kRecordFlip || p.kind == P::kCorrelated) total += p.count;
-    if (p.kind == P::kHerald) total += 4 * p.count;
-    if (p.kind == P::kRepeat) {
-      total = saturating_add(total,
-                             saturating_multiply(program.repeats[p.b], branches_of(program, p.a)));
-    }
-  }
-  return total;
-}
-
 }  // namespace
-
-std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
 
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind) {
   return *build_sparse_within(program, kind, ~std::uint64_t{0});
@@ -527,23 +476,6 @@ SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64
     builder.single(e.probability, set);
   }
   return builder.finish();
-}
-
-std::string describe(const SparseProgram& program) {
-  std::string out;
-  const auto line = [&](const std::string& text) { out.append(text).append("\n"); };
-  line("output bits " + std::to_string(program.num_bits));
-  line("shots a unit " + std::to_string(std::uint64_t{1} << program.log2_unit));
-  line("events a shot " + std::to_string(program.events_per_shot) + ", flipping " +
-       std::to_string(program.event_flips_per_shot) + " bits, from " +
-       std::to_string(program.tiles.size()) + " tiles of " + std::to_string(program.groups.size()) +
-       " tables, " + std::to_string(program.alias.size()) + " mechanisms");
-  line("disjoint channels " + std::to_string(program.sites.size()) + " places, " +
-       std::to_string(program.sites_per_shot) + " hits a shot, flipping " +
-       std::to_string(program.site_flips_per_shot) + " bits");
-  line("coins " + std::to_string(program.coins.size()) + ", " +
-       std::to_string(program.coin_flips_per_shot) + " flips a shot");
-  return out;
 }
 
 }  // namespace tilewave::stabilizer

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "tilewave/stabilizer/sensitivity.h"
@@ -99,9 +99,6 @@ struct SparseProgram {
   std::uint64_t row_bytes() const { return (num_bits + 7) / 8; }
 };
 
-/// Estimated number of branches a build would walk through; grows with REPEAT counts.
-std::uint64_t count_branches(const StabProgram& program);
-
 SparseProgram build_sparse(const StabProgram& program, SymptomKind kind);
 /// The same; nothing where it takes more work (symptoms looked at) than this.
 std::optional<SparseProgram> build_sparse_within(const StabProgram& program, SymptomKind kind,
@@ -114,7 +111,5 @@ struct IndependentError {
 };
 SparseProgram build_sparse(std::span<const IndependentError> errors, std::uint64_t num_detectors,
                            std::uint64_t num_observables);
-
-std::string describe(const SparseProgram& program);
 
 }  // namespace tilewave::stabilizer

@@ -441,6 +441,21 @@ std::uint64_t check_lookbacks(const StabProgram& program, std::uint32_t block,
   return records;
 }
 
+std::uint64_t branches_of(const StabProgram& program, std::uint32_t block) {
+  std::uint64_t total = 0;
+  for (const Prim& p : program.blocks[block]) {
+    if (p.kind == P::kPauli1) total += 3 * p.count;
+    if (p.kind == P::kPauli2) total += 15 * (p.count / 2);
+    if (p.kind == P::kRecordFlip || p.kind == P::kCorrelated) total += p.count;
+    if (p.kind == P::kHerald) total += 4 * p.count;
+    if (p.kind == P::kRepeat) {
+      total = saturating_add(total,
+                             saturating_multiply(program.repeats[p.b], branches_of(program, p.a)));
+    }
+  }
+  return total;
+}
+
 }  // namespace
 
 std::string StabProgram::place(const Prim& p) const {
@@ -456,5 +471,7 @@ StabProgram lower(const StabilizerCircuit& circuit, std::string name) {
   check_lookbacks(out, 0, 0);
   return out;
 }
+
+std::uint64_t count_branches(const StabProgram& program) { return branches_of(program, 0); }
 
 }  // namespace tilewave::stabilizer

@@ -80,4 +80,7 @@ struct StabProgram {
 /// such as an anti-Hermitian product.
 StabProgram lower(const circuit::StabilizerCircuit& circuit, std::string name = "<circuit>");
 
+/// Branches of all noise channels, once a time that each runs: grows with REPEAT counts.
+std::uint64_t count_branches(const StabProgram& program);
+
 }  // namespace tilewave::stabilizer

@@ -39,6 +39,24 @@ std::unique_ptr<State> State::clone_into(std::unique_ptr<State> spare) const {
   return spare;
 }
 
+void State::check_plan(const Plan& plan) const {
+  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
+           "the plan is for another state");
+  TW_CHECK(plan.layout_before.flips == layout_.flips &&
+               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
+                          plan.layout_before.position.begin()),
+           "the plan is for another layout of the state");
+}
+
+void State::check_strings(const circuit::PauliSum& sum) const {
+  for (std::size_t k = 0; k < sum.size(); ++k) {
+    if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
+      throw Error(ExitCode::kUsage,
+                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
+    }
+  }
+}
+
 void State::restore_layout() {
   if (!layout_.is_identity(num_qubits_)) {
     PlanOptions options = plan_options();

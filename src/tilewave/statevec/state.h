@@ -218,6 +218,10 @@ class State {
   State(int num_qubits, Precision precision) : num_qubits_(num_qubits), precision_(precision) {
     layout_ = Layout::identity();
   }
+  /// Throws unless a plan is for a state of this size, precision and layout.
+  void check_plan(const Plan& plan) const;
+  /// Throws Error(kUsage) for a string on a qubit that the state does not have.
+  void check_strings(const circuit::PauliSum& sum) const;
   /// Norms and probabilities that are kept until the state changes.
   virtual void forget_answers() {}
   int num_qubits_;

@@ -3,20 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/units.h"
 #include "tilewave/circuit/channel.h"
 #include "tilewave/quest/core/session.h"
 
 namespace tilewave::quest {
 namespace {
-
-std::string text(double value) {
-  char out[40];
-  std::snprintf(out, sizeof out, "%.9g", value);
-  return out;
-}
 
 struct RoleWords {
   Words index, count, unique;
@@ -64,7 +58,8 @@ void check_qubit(const Register& r, int qubit, const char* name, Role role) {
 void check_outcome(int outcome) { check_range(outcome, 0, 1, "outcome", Words::kOutcome); }
 
 void check_finite(double value, const char* name) {
-  if (!std::isfinite(value)) fail(std::string(name) + " is " + text(value) + ": it must be finite");
+  if (!std::isfinite(value))
+    fail(std::string(name) + " is " + nine_digits(value) + ": it must be finite");
 }
 
 void check_density(const Register& r, const char* name) {
@@ -92,8 +87,9 @@ void check_same_size(const Register& a, const Register& b, const char* what) {
 
 void check_probability(double p, double most, const char* name, Words words) {
   if (!(p >= 0 && p <= most)) {
-    fail(std::string(name) + " is " + text(p) + ": it must be from 0 to " + text(most),
-         p >= 0 && p <= 1 ? words : Words::kProbability);
+    fail(
+        std::string(name) + " is " + nine_digits(p) + ": it must be from 0 to " + nine_digits(most),
+        p >= 0 && p <= 1 ? words : Words::kProbability);
   }
 }
 
@@ -145,7 +141,8 @@ void check_unitary(const Register& r, std::span<const cplx> m, const char* name,
   const double d = circuit::distance_from_trace_preserving({std::vector<cplx>(m.begin(), m.end())});
   if (!(d <= tolerance(r))) {
     fail(std::string(name) + " is not unitary: an element of its product with its adjoint is " +
-             text(d) + " off the identity, at most " + text(tolerance(r)) + " is allowed",
+             nine_digits(d) + " off the identity, at most " + nine_digits(tolerance(r)) +
+             " is allowed",
          words);
   }
 }
@@ -153,8 +150,8 @@ void check_unitary(const Register& r, std::span<const cplx> m, const char* name,
 void check_trace_preserving(const Register& r, const std::vector<std::vector<cplx>>& ops) {
   const double d = circuit::distance_from_trace_preserving(ops);
   if (!(d <= tolerance(r))) {
-    fail("ops do not preserve the trace: an element of the sum of K^dagger K is " + text(d) +
-             " off the identity, at most " + text(tolerance(r)) + " is allowed",
+    fail("ops do not preserve the trace: an element of the sum of K^dagger K is " + nine_digits(d) +
+             " off the identity, at most " + nine_digits(tolerance(r)) + " is allowed",
          Words::kNotTracePreserving);
   }
 }

@@ -170,34 +170,24 @@ std::vector<std::uint64_t> CpuState<T>::sample_sorted(std::span<const double> so
 
 template <class T>
 std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
+  check_strings(sum);
   materialize();
   std::vector<double> result(sum.size(), 0.0);
   std::map<std::uint64_t, std::vector<std::size_t>> by_flips;
-  for (std::size_t k = 0; k < sum.size(); ++k) {
-    if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
-      throw Error(ExitCode::kUsage,
-                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
-    }
-    by_flips[sum[k].x].push_back(k);
-  }
+  for (std::size_t k = 0; k < sum.size(); ++k) by_flips[sum[k].x].push_back(k);
   const int bits = std::min(num_qubits_, 10);
   const std::uint64_t chunks = num_amplitudes() >> bits;
   const std::uint64_t groups = std::min<std::uint64_t>(chunks, 64), each = chunks / groups;
-  const auto to_positions = [&](std::uint64_t qubits) {
-    std::uint64_t mask = 0;
-    for_each_bit(qubits, [&](int q) { mask |= bit(layout_.position[q]); });
-    return mask;
-  };
   // flips and signs are linear in the index, so they carry over to memory
   const auto to_memory_flips = [&](std::uint64_t qubits) {
-    return Address<T>::of(to_positions(qubits));
+    return Address<T>::of(layout_.positions(qubits));
   };
   const auto to_memory_signs = [&](std::uint64_t qubits) {
-    return Address<T>::transpose(to_positions(qubits)) & low_mask(num_qubits_);
+    return Address<T>::transpose(layout_.positions(qubits)) & low_mask(num_qubits_);
   };
   if (num_qubits_ < 6) {  // fewer than a row of amplitudes: directly
     for (std::size_t k = 0; k < sum.size(); ++k) {
-      const std::uint64_t x = to_positions(sum[k].x), z = to_positions(sum[k].z);
+      const std::uint64_t x = layout_.positions(sum[k].x), z = layout_.positions(sum[k].z);
       const int num_y = std::popcount(sum[k].x & sum[k].z);
       cplx total = 0;
       for (std::uint64_t i = 0; i < num_amplitudes(); ++i) {

@@ -163,12 +163,7 @@ void CpuState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 
 template <class T>
 void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
-  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
-           "the plan is for another state");
-  TW_CHECK(plan.layout_before.flips == layout_.flips &&
-               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
-                          plan.layout_before.position.begin()),
-           "the plan is for another layout of the state");
+  check_plan(plan);
   forget_answers();
   double done_s = 0;
   for (const Pass& pass : plan.passes) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -13,7 +12,6 @@
 #include "tilewave/statevec/cpu/pass_costs.h"
 #include "tilewave/statevec/cpu/pass_runner.h"
 #include "tilewave/statevec/cpu/row_moves.h"
-#include "tilewave/statevec/plan/kept_passes.h"
 #include "tilewave/statevec/testing/reference.h"
 
 namespace tilewave::statevec {
@@ -474,26 +472,6 @@ TEST_P(CpuState, random_projections_keep_what_is_known) {
       if (::testing::Test::HasFailure()) return;
     }
   }
-}
-
-// What is kept is found as what it is, within the room, which comes back at the end.
-TEST(KeptPasses, RoomAndTypes) {
-  const auto room = std::make_shared<std::atomic<std::int64_t>>(100);
-  {
-    KeptPasses kept(room);
-    kept.keep<int>(3, std::make_shared<int>(7), 60);
-    ASSERT_TRUE(kept.find<int>(3));
-    EXPECT_EQ(*kept.find<int>(3), 7);
-    EXPECT_FALSE(kept.find<float>(3));
-    EXPECT_FALSE(kept.find<int>(2));
-    EXPECT_FALSE(kept.find<int>(4));
-    kept.keep<float>(3, std::make_shared<float>(1.0f), 1);  // taken
-    EXPECT_EQ(*kept.find<int>(3), 7);
-    kept.keep<int>(0, std::make_shared<int>(8), 41);  // no room
-    EXPECT_FALSE(kept.find<int>(0));
-    EXPECT_EQ(*room, 40);
-  }
-  EXPECT_EQ(*room, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CpuState,

@@ -282,34 +282,23 @@ std::vector<std::uint64_t> CudaState<T>::sample_sorted(std::span<const double> s
 
 template <class T>
 std::vector<double> CudaState<T>::expectations(const circuit::PauliSum& sum) {
+  check_strings(sum);
   materialize();
   use_device();
   std::map<std::uint64_t, std::vector<std::size_t>> by_flips;
-  for (std::size_t k = 0; k < sum.size(); ++k) {
-    if ((sum[k].x | sum[k].z) & ~low_mask(num_qubits_)) {
-      throw Error(ExitCode::kUsage,
-                  "Pauli string " + std::to_string(k) + " acts on a qubit the state does not have");
-    }
-    by_flips[sum[k].x].push_back(k);
-  }
-  const auto to_positions = [&](std::uint64_t qubits) {
-    std::uint64_t mask = 0;
-    for_each_bit(qubits,
-                 [&](int q) { mask |= bit(layout_.position[static_cast<std::size_t>(q)]); });
-    return mask;
-  };
+  for (std::size_t k = 0; k < sum.size(); ++k) by_flips[sum[k].x].push_back(k);
   std::vector<StringGroup> groups;
   std::vector<StringMask> strings;
   std::vector<double> factors;
   std::vector<std::size_t> term_of;
   for (const auto& [flips, terms] : by_flips) {
-    const std::uint64_t x = to_positions(flips);
+    const std::uint64_t x = layout_.positions(flips);
     for (std::size_t t = 0; t < terms.size(); ++t) {
       if (t % kStringsAPass == 0)
         groups.push_back({x, static_cast<std::uint32_t>(strings.size()), 0});
       ++groups.back().count;
       const circuit::PauliTerm& term = sum[terms[t]];
-      const std::uint64_t z = to_positions(term.z);
+      const std::uint64_t z = layout_.positions(term.z);
       const int num_y = std::popcount(term.x & term.z);
       strings.push_back({z | (num_y & 1 ? std::uint64_t{1} << 63 : 0)});
       // conj(a_i) i^num_y (-1)^{z.(i^x)} a_{i^x}: i and i^x give the same real contribution

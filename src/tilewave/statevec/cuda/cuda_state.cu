@@ -1,17 +1,15 @@
 // The state on a CUDA device: memory, layout and the passes over it. Observations are in
-// cuda_observe.cu.
+// cuda_observe.cu, the
+// programs of passes in cuda_programs.cu.
 #include "tilewave/statevec/cuda/cuda_state.cuh"
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/device_costs.h"
-#include "tilewave/statevec/plan/side_by_side.h"
-#include "tilewave/statevec/tile/jit_source.h"
 
 namespace tilewave::statevec {
 
@@ -21,64 +19,12 @@ namespace rc = runtime::cuda;
 
 namespace {
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-
 std::string named(int num_qubits, Precision precision) {
   return "a state of " + std::to_string(num_qubits) + " qubits in " +
          (precision == Precision::kDouble ? "double" : "single") + " precision";
 }
 
-/// A fingerprint of everything a lowered plan depends on.
-class Fingerprint {
- public:
-  void add(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
-    state_ ^= state_ >> 29;
-  }
-  void add(double x) { add(std::bit_cast<std::uint64_t>(x)); }
-  std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0x6a09e667f3bcc908u;
-};
-
 }  // namespace
-
-std::uint64_t fingerprint(const Plan& plan) {
-  Fingerprint f;
-  f.add(static_cast<std::uint64_t>(plan.num_qubits) << 8 |
-        static_cast<std::uint64_t>(plan.precision));
-  for (const Pass& pass : plan.passes) {
-    for (std::size_t i = 0; i < pass.active.size(); ++i) {
-      f.add(static_cast<std::uint64_t>(pass.active[i]) << 8 | pass.dest[i]);
-    }
-    f.add(pass.store_flips);
-    f.add(pass.known_zero_before);
-    f.add(pass.known_zero_after);
-    f.add(pass.scale.real());
-    f.add(pass.scale.imag());
-    for (const Action& a : pass.actions) {
-      f.add(static_cast<std::uint64_t>(a.kind) << 32 |
-            static_cast<std::uint64_t>(a.num_targets) << 40 | a.count);
-      for (int t = 0; t < a.num_targets; ++t)
-        f.add(std::uint64_t{a.targets[static_cast<std::size_t>(t)]});
-      f.add(a.control_mask);
-      f.add(a.control_value);
-      for (double x : a.m) f.add(x);
-      f.add(a.pre_turns);
-      f.add(std::uint64_t{a.first});
-    }
-  }
-  for (const PhaseTerm& t : plan.terms) {
-    f.add(t.mask);
-    f.add(t.turns);
-  }
-  for (const cplx& z : plan.matrices) {
-    f.add(z.real());
-    f.add(z.imag());
-  }
-  return f.value();
-}
 
 template <class T>
 CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> workspace)
@@ -189,71 +135,6 @@ void CudaState<T>::set_amplitudes(std::span<const cplx> amplitudes) {
 }
 
 template <class T>
-bool CudaState<T>::may_compile(const Pass& pass) const {
-  // small circuits have the same bits every time
-  return JitCache::serves(pass.predicted_s) && num_qubits_ >= cost_.search_from_qubits &&
-         JitCache::of_process();
-}
-
-template <class T>
-CudaState<T>::Kernel CudaState<T>::kernel_of(const tile::TilePass& program, const Pass& pass) {
-  if (!may_compile(pass)) return {};
-  std::optional<tile::JitSource> source =
-      tile::jit_source(program, launcher_of(pass).blocks(program.frame.op_set));
-  if (!source) return {};
-  return {JitCache::of_process()->entry(source->text, info_), std::move(source->numbers)};
-}
-
-template <class T>
-LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_t pass,
-                                       Kernel kernel) {
-  const std::size_t size = aligned(program.code.size()) + aligned(program.tables.size());
-  LoweredPlan::Step step;
-  step.frame = program.frame;
-  step.pass = pass;
-  step.jit = std::move(kernel.entry);
-  step.numbers = std::move(kernel.numbers);
-  if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
-  TW_CHECK(step.kernel || !program.needs_kernel, "a program without the kernel it needs");
-  step.code = workspace_->place(size, stream_);
-  step.tables = step.code + aligned(program.code.size());
-  std::byte* staged = workspace_->staged(step.code);
-  std::memcpy(staged, program.code.data(), program.code.size());
-  std::memcpy(staged + (step.tables - step.code), program.tables.data(), program.tables.size());
-  rc::copy(workspace_->programs() + step.code, staged, size, stream_);
-  return step;
-}
-
-template <class T>
-void CudaState<T>::for_each_step(const ProgramStore::Plan& programs, const Plan& plan,
-                                 std::size_t pass,
-                                 const std::function<void(const LoweredPlan::Step&)>& f) {
-  const auto kernels_of = [&](const std::vector<tile::TilePass>& all) {
-    std::vector<Kernel> kernels;
-    for (const tile::TilePass& program : all)
-      kernels.push_back(kernel_of(program, plan.passes[pass]));
-    return kernels;
-  };
-  const std::vector<tile::TilePass>* steps = &programs.programs[pass];
-  std::vector<Kernel> kernels;
-  std::shared_ptr<JitCache::Entry> next;  // what is not made yet
-  if (pass < programs.compiled.size() && !programs.compiled[pass].empty()) {
-    kernels = kernels_of(programs.compiled[pass]);
-    for (const Kernel& kernel : kernels) {
-      if (kernel.entry && !JitCache::of_process()->function(*kernel.entry)) next = kernel.entry;
-    }
-    if (!next) steps = &programs.compiled[pass];
-  }
-  if (next || kernels.empty()) kernels = kernels_of(*steps);
-  for (std::size_t k = 0; k < steps->size(); ++k) {
-    LoweredPlan::Step step = upload((*steps)[k], pass, std::move(kernels[k]));
-    step.predicted_s = plan.passes[pass].predicted_s / static_cast<double>(steps->size());
-    if (next) step.jit = next;
-    f(step);
-  }
-}
-
-template <class T>
 bool CudaState<T>::has_new_kernels() const {
   JitCache* const cache = JitCache::of_process();
   return cache && std::any_of(lowered_.steps.begin(), lowered_.steps.end(),
@@ -273,117 +154,8 @@ void CudaState<T>::start(TileLauncher<T>& launcher, const LoweredPlan::Step& ste
 }
 
 template <class T>
-std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pass, int tries,
-                                                bool compiled) {
-  constexpr std::size_t kPadding = 512;  // of code and tables
-  const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
-  return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
-                            tile::chunk_limits(shape), tries, compiled);
-}
-
-namespace {
-
-std::size_t at_once() { return static_cast<std::size_t>(detail::num_side_by_side()); }
-
-}  // namespace
-
-template <class T>
-void CudaState<T>::lower_ahead(const Plan& plan, std::size_t first, std::size_t last,
-                               double spare_s, ProgramStore::Programs& to) {
-  to.resize(plan.passes.size());
-  detail::side_by_side(static_cast<int>(last - first), [&](int k) {
-    const std::size_t p = first + static_cast<std::size_t>(k);
-    to[p] = lower(plan, p, tile::tries_within(plan.passes[p], spare_s / slower_host_));
-  });
-}
-
-template <class T>
-void CudaState<T>::lower_well(const Plan& plan, std::size_t first, std::size_t last, int tries,
-                              ProgramStore::Plan& to) {
-  to.programs.resize(plan.passes.size());
-  to.compiled.resize(plan.passes.size());
-  detail::side_by_side(2 * static_cast<int>(last - first), [&](int k) {
-    const std::size_t p = first + static_cast<std::size_t>(k / 2);
-    if (k % 2 == 0) {
-      to.programs[p] = lower(plan, p, tile::kManyTries);
-    } else if (may_compile(plan.passes[p])) {
-      to.compiled[p] = lower(plan, p, tries, true);
-    }
-  });
-  for (std::size_t p = first; p < last; ++p) {
-    if (std::any_of(to.compiled[p].begin(), to.compiled[p].end(),
-                    [&](const tile::TilePass& program) {
-                      return !kernel_of(program, plan.passes[p]).entry;
-                    }))
-      to.compiled[p].clear();  // too long
-  }
-}
-
-template <class T>
-bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
-  ProgramStore& store = workspace_->store();
-  const auto kept = store.find(key);
-  std::size_t p = store.num_final(key);
-  if (!kept || p == plan.passes.size()) return false;
-  ProgramStore::Plan better = *kept;
-  const runtime::Timer timer;
-  const double most_s = 0.6 * plan.predicted_s;
-  const std::size_t first = p;
-  while (p < plan.passes.size()) {
-    const std::size_t last = std::min(p + at_once(), plan.passes.size());
-    double tries_s = 0;  // of the pass that takes longest
-    for (std::size_t k = p; k < last; ++k) {
-      const int ways = may_compile(plan.passes[k]) ? 3 : 1;  // see lower_pass()
-      tries_s = std::max(tries_s, ways * tile::kManyTries * tile::try_s(plan.passes[k]));
-    }
-    tries_s *= slower_host_;
-    if (timer.elapsed_s() + tries_s > (p == first ? 2 : 1) * most_s) {
-      if (p != first) break;  // in the next run
-      p = last;               // never fits: stays as it is
-      continue;
-    }
-    const runtime::Timer own;
-    lower_well(plan, p, last, tile::kManyTries, better);
-    slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
-    p = last;
-  }
-  store.keep(key, std::move(better), p);
-  return p > first;
-}
-
-template <class T>
-void CudaState<T>::prepare(const Plan& plan) {
-  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
-           "the plan is for another state");
-  use_device();
-  JitCache* const cache = JitCache::of_process();
-  {
-    Workspace::Lease lease(*workspace_, stream_);
-    ProgramStore::Plan programs;
-    for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
-      const std::size_t last = std::min(first + at_once(), plan.passes.size());
-      lower_well(plan, first, last, tile::kTriesAhead, programs);
-      for (std::size_t p = first; p < last; ++p) {
-        for (const tile::TilePass& program : programs.compiled[p]) {
-          const Kernel kernel = kernel_of(program, plan.passes[p]);
-          if (kernel.entry) cache->request(*kernel.entry);
-        }
-      }
-    }
-    workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
-    lowered_.key = 0;
-  }
-  if (cache) cache->wait();
-}
-
-template <class T>
 void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
-  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
-           "the plan is for another state");
-  TW_CHECK(plan.layout_before.flips == layout_.flips &&
-               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
-                          plan.layout_before.position.begin()),
-           "the plan is for another layout of the state");
+  check_plan(plan);
   use_device();
   forget_answers();
   const std::uint64_t key = fingerprint(plan);

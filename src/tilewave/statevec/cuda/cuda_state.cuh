@@ -1,10 +1,14 @@
-// CudaState with its kernels: included by the two files that implement it.
+// CudaState with its kernels: included by the files that implement it.
 #pragma once
 
 #include "tilewave/statevec/cuda/cuda_state.h"
 #include "tilewave/statevec/cuda/observe.cuh"
+#include "tilewave/statevec/plan/side_by_side.h"
 
 namespace tilewave::statevec::cuda {
+
+/// Passes that are written as programs side by side.
+inline std::size_t at_once() { return static_cast<std::size_t>(detail::num_side_by_side()); }
 
 template <class T>
 template <class V>

@@ -214,16 +214,13 @@ std::vector<std::uint64_t> DistributedState::sample_sorted(std::span<const doubl
 }
 
 std::vector<double> DistributedState::expectations(const circuit::PauliSum& terms) {
+  check_strings(terms);
   // strings as positions; those that flip no shard position are every shard's own
   std::map<std::uint64_t, std::vector<std::size_t>> by_flips;
   circuit::PauliSum at(terms.size());
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    if ((terms[t].x | terms[t].z) & ~low_mask(num_qubits_)) {
-      throw Error(ExitCode::kUsage,
-                  "Pauli string " + std::to_string(t) + " acts on a qubit the state does not have");
-    }
-    for_each_bit(terms[t].x, [&](int q) { at[t].x |= bit(layout_.position[q]); });
-    for_each_bit(terms[t].z, [&](int q) { at[t].z |= bit(layout_.position[q]); });
+    at[t].x = layout_.positions(terms[t].x);
+    at[t].z = layout_.positions(terms[t].z);
     by_flips[at[t].x & shard_positions() ? at[t].x : 0].push_back(t);
   }
   if (std::any_of(by_flips.begin(), by_flips.end(),

@@ -240,13 +240,8 @@ void DistributedState::run_sliced(const Plan& plan, const Exchange& step, const 
 }
 
 void DistributedState::run(const Plan& plan, const RunObserver& observer) {
-  TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_ &&
-               plan.shard_bits == shard_bits_,
-           "the plan is for another state");
-  TW_CHECK(plan.layout_before.flips == layout_.flips &&
-               std::equal(layout_.position.begin(), layout_.position.begin() + num_qubits_,
-                          plan.layout_before.position.begin()),
-           "the plan is for another layout of the state");
+  check_plan(plan);
+  TW_CHECK(plan.shard_bits == shard_bits_, "the plan is for another state");
   assume_shards();                                 // a question may have written the zeros of some
   if (observer.on_part) transport_->take_parts();  // of what was before
   double done_s = 0;

@@ -28,7 +28,4 @@ struct Lowered {
 Lowered lower(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
               std::uint64_t flips, std::uint64_t zero_wires, const CostModel& cost);
 
-/// Turns (2^64 = full circle) of an angle in radians.
-std::uint64_t turns_of(double angle);
-
 }  // namespace tilewave::statevec::detail

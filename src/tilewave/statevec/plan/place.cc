@@ -17,6 +17,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/statevec/plan/pass_price.h"
 #include "tilewave/statevec/plan/phase_state.h"
 #include "tilewave/statevec/plan/search.h"
 
@@ -248,7 +249,7 @@ class Placer {
     known_ = known;
     pass.known_zero_after = known;
     touched_ = 0;
-    price(pass);
+    price_pass(pass, plan_, options_.cost);
     plan_.passes.push_back(std::move(pass));
   }
 
@@ -273,7 +274,6 @@ class Placer {
   void bring_shards_home();
   void restore();
   void finish();
-  void price(Pass& pass) const;
 
   const Lowered& in_;
   const PlanOptions& options_;
@@ -451,48 +451,6 @@ void Placer::restore() {
       active |= bit(wire_at_[std::countr_zero(padding)]);
     choose_dest(Pass{}, active, 0, true);
   }
-}
-
-void Placer::price(Pass& pass) const {
-  const CostModel& cost = options_.cost;
-  std::uint64_t active = 0;
-  for (int p : pass.active) active |= bit(p);
-  const double loaded = std::ldexp(1, n_ - std::popcount(pass.known_zero_before));
-  const double worked = std::ldexp(1, n_ - std::popcount(pass.known_zero_before & ~active));
-  pass.bytes = static_cast<double>(amplitude_bytes(options_.precision)) * (loaded + worked);
-  double seconds = 0, flops = 0;
-  for (const Action& a : pass.actions) {
-    const double share = std::ldexp(1, -std::popcount(a.control_mask));
-    switch (a.kind) {
-      case ActionKind::kLift:
-        seconds += cost.lift_s + (a.pre_turns ? 0.5 * cost.multiply_s : 0);
-        flops += 4 + (a.pre_turns ? 3 : 0);
-        break;
-      case ActionKind::kFlip:
-        seconds += share * cost.flip_s;
-        break;
-      case ActionKind::kRotate:
-        seconds += share * cost.rotate_s;
-        flops += share * 6;
-        break;
-      case ActionKind::kMatrix:
-        seconds += share * cost.multiply_s * (1 << a.num_targets);
-        flops += share * 8 * (1 << a.num_targets);
-        break;
-      case ActionKind::kPhase:
-        seconds += cost.phase_s;
-        flops += 12;
-        break;
-    }
-  }
-  pass.flops = flops * worked;
-  const bool wide =
-      cost.mixed_tiles && static_cast<int>(pass.active.size()) == cost.wide_tile_qubits;
-  const double memory_s = pass.bytes / (wide ? cost.wide_bandwidth : cost.bandwidth);
-  pass.predicted_s =
-      std::max(memory_s, (wide ? cost.wide_exposed : cost.exposed) * memory_s + seconds * worked) +
-      cost.pass_overhead_s;
-  if (cost.price) pass.predicted_s = cost.price(plan_, pass, cost);
 }
 
 void Placer::finish() {

@@ -111,6 +111,8 @@ struct Layout {
   std::uint64_t physical(std::uint64_t index, int num_qubits) const;
   /// The basis state held at a physical index.
   std::uint64_t logical(std::uint64_t physical_index, int num_qubits) const;
+  /// Where the bits of these qubits are.
+  std::uint64_t positions(std::uint64_t qubits) const;
   bool is_identity(int num_qubits) const;
 };
 

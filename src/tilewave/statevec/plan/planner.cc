@@ -78,6 +78,12 @@ std::uint64_t Layout::logical(std::uint64_t physical_index, int num_qubits) cons
   return out ^ flips;
 }
 
+std::uint64_t Layout::positions(std::uint64_t qubits) const {
+  std::uint64_t mask = 0;
+  for_each_bit(qubits, [&](int q) { mask |= bit(position[static_cast<std::size_t>(q)]); });
+  return mask;
+}
+
 bool Layout::is_identity(int num_qubits) const {
   for (int q = 0; q < num_qubits; ++q) {
     if (position[q] != q) return false;

@@ -12,8 +12,6 @@
 namespace tilewave::statevec {
 namespace {
 
-using testing::Amplitudes;
-
 // Rows change places, nothing else.
 bool only_moves(const Plan& plan, const Pass& pass) {
   const auto is_of_rows = [&](const Action& a) {
@@ -56,31 +54,13 @@ void check_structure(const Plan& plan, int most_moved = 0) {
 // Every plan gives the state that the circuit gives gate by gate.
 void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_64& random,
            const char* what) {
-  const int n = static_cast<int>(c.num_qubits());
-  Amplitudes expected = testing::random_state(n, random);
-  if (options.from_zeros) {
-    std::fill(expected.begin(), expected.end(), cplx{});
-    expected[0] = 1;
-  }
-  Amplitudes physical(expected.size());
-  for (std::uint64_t x = 0; x < expected.size(); ++x)
-    physical[options.layout.physical(x, n)] = expected[x];
-  if (options.from_zeros) {  // undefined where known to be zero
-    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = NAN;
-  }
-  testing::apply_circuit(expected, c);
-  const Plan plan = make_plan(c, options);
-  check_structure(plan, options.cost.move_positions);
-  testing::run_plan(physical, plan);
-  if (plan.passes.empty() && options.from_zeros) {
-    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
-  }
-  EXPECT_LT(testing::max_difference(testing::in_order(physical, plan.layout_after, n), expected),
-            1e-11)
-      << what << "\n"
-      << explain(plan);
+  SCOPED_TRACE(what);
+  const auto ran = testing::run_planned(c, options, random, [&](const Plan& plan) {
+    check_structure(plan, options.cost.move_positions);
+  });
+  EXPECT_LT(ran.difference, 1e-11) << explain(ran.plan);
   if (options.restore_layout) {
-    EXPECT_TRUE(plan.layout_after.is_identity(n)) << what;
+    EXPECT_TRUE(ran.plan.layout_after.is_identity(static_cast<int>(c.num_qubits())));
   }
 }
 

@@ -11,15 +11,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <optional>
 #include <random>
-#include <span>
 #include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/statevec/plan/dependence_graph.h"
 #include "tilewave/statevec/plan/side_by_side.h"
 
 namespace tilewave::statevec::detail {
@@ -35,99 +33,10 @@ constexpr int kSlices = 8;    // of the cooling, after which the chains are look
 constexpr double kSlack = 3;  // temperatures by which a step may be too bad on the way
 constexpr double kInBetween = 0.1;
 
-std::size_t number_of_movers(const std::vector<Need>& needs) {
-  return static_cast<std::size_t>(
-      std::count_if(needs.begin(), needs.end(), [](const Need& a) { return a.x != 0; }));
-}
-
 // Whether there is something to move, and not more than the numbers of a chain hold.
-bool can_search(std::size_t movers, const std::vector<WirePass>& passes) {
+bool can_search(const std::vector<Need>& needs, const std::vector<WirePass>& passes) {
+  const std::size_t movers = number_of_movers(needs);
   return movers > 0 && movers <= kMostMovers && passes.size() <= kMostPasses;
-}
-
-// Lists of numbers side by side.
-class Lists {
- public:
-  explicit Lists(const std::vector<std::vector<std::uint16_t>>& lists) {
-    for (const auto& list : lists) {
-      first_.push_back(static_cast<std::uint32_t>(all_.size()));
-      all_.insert(all_.end(), list.begin(), list.end());
-    }
-    first_.push_back(static_cast<std::uint32_t>(all_.size()));
-  }
-  std::span<const std::uint16_t> operator[](std::size_t k) const {
-    return std::span(all_).subspan(first_[k], first_[k + 1] - first_[k]);
-  }
-
- private:
-  std::vector<std::uint32_t> first_;
-  std::vector<std::uint16_t> all_;
-};
-
-// Actions that change wires, and who has to wait for whom: always for one with a lower number.
-struct Graph {
-  std::vector<std::uint64_t> targets;
-  std::vector<float> weight;
-  float total = 0;
-  Lists before, after, on_wire;
-
-  static Graph of(const std::vector<Need>& needs, std::size_t movers);
-  std::size_t size() const { return targets.size(); }
-};
-
-Graph Graph::of(const std::vector<Need>& needs, std::size_t movers) {
-  std::vector<std::uint64_t> targets;
-  std::vector<float> weight;
-  std::vector<std::vector<std::uint16_t>> before, after, on_wire(64);
-  std::array<int, 64> changer;  // the last action that changes a wire
-  changer.fill(-1);
-  std::array<std::vector<int>, 64> before_change;     // what the next one waits for besides
-  std::vector<std::vector<std::uint64_t>> ancestors;  // bit sets
-  std::vector<int> waits_for;
-  const auto add_to = [](std::vector<int>& list, int m) {
-    if (m >= 0 && std::find(list.begin(), list.end(), m) == list.end()) list.push_back(m);
-  };
-  InterruptCounter now_and_then(1024);
-  for (const Need& need : needs) {
-    now_and_then.step();
-    waits_for.clear();
-    for_each_bit(need.x | need.z, [&](int w) { add_to(waits_for, changer[w]); });
-    if (!need.x) {
-      for_each_bit(need.z, [&](int w) {
-        for (int m : waits_for) add_to(before_change[w], m);
-      });
-      continue;
-    }
-    for_each_bit(need.x, [&](int w) {
-      for (int m : before_change[w]) add_to(waits_for, m);
-    });
-    const int self = static_cast<int>(targets.size());
-    targets.push_back(need.x);
-    weight.push_back(need.weight);
-    // only those that no other of them waits for
-    std::sort(waits_for.begin(), waits_for.end(), std::greater<>());
-    auto& earlier = ancestors.emplace_back((movers + 63) / 64);
-    before.emplace_back();
-    after.emplace_back();
-    for (int m : waits_for) {
-      if (earlier[m / 64] >> m % 64 & 1) continue;
-      for (std::size_t k = 0; k <= static_cast<std::size_t>(m) / 64; ++k) {
-        earlier[k] |= ancestors[m][k];
-      }
-      earlier[m / 64] |= std::uint64_t{1} << m % 64;
-      before[self].push_back(static_cast<std::uint16_t>(m));
-      after[m].push_back(static_cast<std::uint16_t>(self));
-    }
-    for_each_bit(need.x, [&](int w) {
-      changer[w] = self;
-      before_change[w].clear();
-      on_wire[w].push_back(static_cast<std::uint16_t>(self));
-    });
-    for_each_bit(need.z & ~need.x, [&](int w) { before_change[w].push_back(self); });
-  }
-  const float total = std::accumulate(weight.begin(), weight.end(), 0.0f);
-  return {std::move(targets), std::move(weight), total,
-          Lists(before),      Lists(after),      Lists(on_wire)};
 }
 
 // A schedule that changes step by step. Actions run in the first pass that has their wires and
@@ -136,8 +45,8 @@ Graph Graph::of(const std::vector<Need>& needs, std::size_t movers) {
 class Chain {
  public:
   // sizes: wires of each pass
-  Chain(const Graph& graph, const ScheduleOptions& options, std::vector<std::uint64_t> sets,
-        std::vector<int> sizes, std::uint64_t seed)
+  Chain(const DependenceGraph& graph, const ScheduleOptions& options,
+        std::vector<std::uint64_t> sets, std::vector<int> sizes, std::uint64_t seed)
       : graph_(&graph),
         options_(&options),
         all_(low_mask(options.num_wires) & options.wires),
@@ -365,7 +274,7 @@ class Chain {
     for (auto m = moved_.rbegin(); m != moved_.rend(); ++m) move(m->first, m->second);
   }
 
-  const Graph* graph_;
+  const DependenceGraph* graph_;
   const ScheduleOptions* options_;
   std::uint64_t all_;
   int row_;  // wires that a pass shares with the one before, at least
@@ -382,7 +291,7 @@ class Chain {
 };
 
 // No schedule has fewer passes: each brings in so many wires at most.
-std::size_t fewest_passes(const Graph& graph, const ScheduleOptions& options) {
+std::size_t fewest_passes(const DependenceGraph& graph, const ScheduleOptions& options) {
   std::uint64_t wires = options.first_row;
   for (std::uint64_t targets : graph.targets) wires |= targets;
   const int more = std::popcount(wires) - options.tile;
@@ -400,7 +309,7 @@ std::vector<std::uint64_t> sets_without(const std::vector<WirePass>& passes, std
 }
 
 // A chain that runs everything in a pass less, if one is found.
-std::optional<Chain> one_pass_less(const Graph& graph, const ScheduleOptions& options,
+std::optional<Chain> one_pass_less(const DependenceGraph& graph, const ScheduleOptions& options,
                                    const std::vector<WirePass>& passes, std::uint64_t& steps) {
   std::vector<Chain> chains;
   for (std::uint64_t c = 0; c < kChains; ++c) {
@@ -425,7 +334,7 @@ std::optional<Chain> one_pass_less(const Graph& graph, const ScheduleOptions& op
 }
 
 // A complete chain of which as many passes as can be have options.narrow_tile wires.
-Chain narrowed(const Graph& graph, const ScheduleOptions& options, Chain best) {
+Chain narrowed(const DependenceGraph& graph, const ScheduleOptions& options, Chain best) {
   const double mean = graph.total / static_cast<double>(graph.size());
   const std::uint64_t slice = options.search_steps / (kChains * kSlices);
   std::vector<int> failures(best.sets().size());
@@ -468,9 +377,8 @@ Shortened fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& op
                        std::vector<WirePass> passes) {
   Shortened result{std::move(passes), {}};
   std::uint64_t steps = options.search_steps;
-  const std::size_t movers = number_of_movers(needs);
-  if (steps < kChains * kFewestSteps || !can_search(movers, result.passes)) return result;
-  const Graph graph = Graph::of(needs, movers);
+  if (steps < kChains * kFewestSteps || !can_search(needs, result.passes)) return result;
+  const DependenceGraph graph = DependenceGraph::of(needs);
   const std::size_t fewest = fewest_passes(graph, options);
   while (result.passes.size() > fewest && steps >= kChains * kFewestSteps) {
     const auto found = one_pass_less(graph, options, result.passes, steps);
@@ -484,9 +392,8 @@ Shortened fewer_passes(const std::vector<Need>& needs, const ScheduleOptions& op
 std::vector<WirePass> narrower_passes(const std::vector<Need>& needs,
                                       const ScheduleOptions& options,
                                       std::vector<WirePass> passes) {
-  const std::size_t movers = number_of_movers(needs);
-  if (passes.size() < 2 || !can_search(movers, passes)) return passes;
-  const Graph graph = Graph::of(needs, movers);
+  if (passes.size() < 2 || !can_search(needs, passes)) return passes;
+  const DependenceGraph graph = DependenceGraph::of(needs);
   const Chain wide(graph, options, sets_without(passes, passes.size()),
                    std::vector<int>(passes.size(), options.tile), 1);
   return schedule_with(needs, options, narrowed(graph, options, wide).needed());

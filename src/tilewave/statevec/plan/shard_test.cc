@@ -15,8 +15,6 @@
 namespace tilewave::statevec {
 namespace {
 
-using testing::Amplitudes;
-
 void check_shares(const Plan& plan) {
   const int local = plan.num_qubits - plan.shard_bits;
   std::uint32_t before = 0;
@@ -46,30 +44,10 @@ void check_shares(const Plan& plan) {
 }
 
 void check(const circuit::Circuit& c, const PlanOptions& options, std::mt19937_64& random) {
-  const int n = static_cast<int>(c.num_qubits());
-  Amplitudes expected = testing::random_state(n, random);
-  if (options.from_zeros) {
-    std::fill(expected.begin(), expected.end(), cplx{});
-    expected[0] = 1;
-  }
-  Amplitudes physical(expected.size());
-  for (std::uint64_t x = 0; x < expected.size(); ++x)
-    physical[options.layout.physical(x, n)] = expected[x];
-  if (options.from_zeros) {
-    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = NAN;
-  }
-  testing::apply_circuit(expected, c);
-  const Plan plan = make_plan(c, options);
-  check_shares(plan);
-  testing::run_plan(physical, plan);
-  if (plan.passes.empty() && plan.exchanges.empty() && options.from_zeros) {
-    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
-  }
-  EXPECT_LT(testing::max_difference(testing::in_order(physical, plan.layout_after, n), expected),
-            1e-11)
-      << explain(plan);
+  const auto ran = testing::run_planned(c, options, random, check_shares);
+  EXPECT_LT(ran.difference, 1e-11) << explain(ran.plan);
   if (options.restore_layout) {
-    EXPECT_TRUE(plan.layout_after.is_identity(n));
+    EXPECT_TRUE(ran.plan.layout_after.is_identity(static_cast<int>(c.num_qubits())));
   }
 }
 

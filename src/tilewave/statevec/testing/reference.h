@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <random>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/statevec/plan/plan.h"
+#include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::statevec::testing {
 
@@ -189,6 +191,39 @@ inline Amplitudes random_state(int num_qubits, std::mt19937_64& random) {
   }
   for (cplx& x : a) x /= std::sqrt(norm);
   return a;
+}
+
+/// A circuit's plan, and how far the state that it gives is from the one of the gates one by one.
+struct Planned {
+  Plan plan;
+  double difference = 0;
+};
+
+/// On a random state, or on |0...0> where the options say so; `look` sees the plan before it runs.
+inline Planned run_planned(const circuit::Circuit& c, const PlanOptions& options,
+                           std::mt19937_64& random, const std::function<void(const Plan&)>& look) {
+  const int n = static_cast<int>(c.num_qubits());
+  Amplitudes expected = random_state(n, random);
+  if (options.from_zeros) {
+    std::fill(expected.begin(), expected.end(), cplx{});
+    expected[0] = 1;
+  }
+  Amplitudes physical(expected.size());
+  for (std::uint64_t x = 0; x < expected.size(); ++x)
+    physical[options.layout.physical(x, n)] = expected[x];
+  if (options.from_zeros) {  // undefined where known to be zero
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = NAN;
+  }
+  apply_circuit(expected, c);
+  Planned out{make_plan(c, options)};
+  const Plan& plan = out.plan;
+  look(plan);
+  run_plan(physical, plan);
+  if (plan.passes.empty() && plan.exchanges.empty() && options.from_zeros) {
+    for (std::uint64_t x = 1; x < physical.size(); ++x) physical[x] = 0;
+  }
+  out.difference = max_difference(in_order(physical, plan.layout_after, n), expected);
+  return out;
 }
 
 /// A circuit of `num_gates` gates drawn from the whole table, with further controls, user matrices

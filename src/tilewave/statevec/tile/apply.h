@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tilewave/statevec/tile/matrix_ops.h"
+#include "tilewave/statevec/tile/phase_ops.h"
 #include "tilewave/statevec/tile/turned_ops.h"
 
 // The compiler makes a tree of comparisons of a switch, and its levels, far apart in the code, cost

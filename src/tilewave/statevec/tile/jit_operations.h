@@ -48,6 +48,8 @@ class Operations {
     return value;
   }
 
+  std::size_t number_bytes() const { return amplitude_bytes(pass_.shape.precision) / 2; }
+
  private:
   const TilePass& pass_;
 };

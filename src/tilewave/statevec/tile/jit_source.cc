@@ -1,13 +1,14 @@
 #include "tilewave/statevec/tile/jit_source.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/statevec/tile/jit_blocks.h"
+#include "tilewave/statevec/tile/jit_numbers.h"
 #include "tilewave/statevec/tile/jit_operations.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
@@ -25,7 +26,8 @@ int most_code_bytes(const Shape& shape) {
 
 class Writer {
  public:
-  explicit Writer(const TilePass& pass) : pass_(pass), frame_(pass.frame) {
+  explicit Writer(const TilePass& pass)
+      : pass_(pass), frame_(pass.frame), number_bytes_(amplitude_bytes(pass.shape.precision) / 2) {
     const Operations operations(pass_);
     exchanges_.push_back(first_phase());
     std::vector<int> bytes;
@@ -119,10 +121,11 @@ class Writer {
     constant("int", "kMinBlocks", std::to_string(blocks));
     constant("bool", "kTakesTurns", takes_turns_ ? "true" : "false");
     write_frame();
-    std::vector<std::byte> chosen = choose_numbers(*shared_, numbers_, ops_);
+    const KernelArguments chosen = choose_arguments(*shared_, numbers_, number_bytes_);
+    write_lists(chosen);
     function("JitOp", "op", joined(ops_));
     function("JitList", "list", joined(lists_));
-    constant("int", "kNumbers", std::to_string(chosen.size() / number_bytes()));
+    constant("int", "kNumbers", std::to_string(std::max<std::size_t>(chosen.bits.size(), 1)));
     function("JitExchange", "exchange", joined(exchanges_));
     function("JitTurned", "turned", joined(turned_));
     function("JitTable", "table", joined(tables_));
@@ -141,16 +144,10 @@ class Writer {
         "#include \"tilewave/statevec/cuda/jit_kernel.cuh\"\n"
         "namespace tilewave::statevec::cuda {\n" +
             out_,
-        std::move(chosen)};
+        chosen.bytes(number_bytes_)};
   }
 
  private:
-  /// A number that an operation reads: its bits, and how many instructions need it.
-  struct Number {
-    std::uint64_t bits = 0;
-    int uses = 0;  ///< 0: each thread has its own, or there is none
-  };
-
   /// Adds to each operation whether a basic block ends before it.
   void end_basic_blocks(const std::vector<int>& bytes, const std::vector<bool>& is_exchange) {
     const bool is_double = pass_.shape.precision == Precision::kDouble;
@@ -169,137 +166,15 @@ class Writer {
     for (std::size_t k = 0; k < ops_.size(); ++k) ops_[k] += "," + text(ends[k]);
   }
 
-  std::size_t number_bytes() const { return amplitude_bytes(pass_.shape.precision) / 2; }
-
-  Number number(const Operations& operations, std::size_t at, int uses) const {
-    return {number_bytes() == 8 ? operations.read<std::uint64_t>(at)
-                                : operations.read<std::uint32_t>(at),
-            uses};
-  }
-
-  /// Numbers side by side, each needed so often.
-  std::vector<Number> numbers_at(const Operations& operations, std::size_t at,
-                                 const std::vector<int>& uses) const {
-    std::vector<Number> all;
-    for (const int each : uses) {
-      all.push_back(number(operations, at, each));
-      at += number_bytes();
+  /// Which arguments each operation has.
+  void write_lists(const KernelArguments& chosen) {
+    lists_.push_back("{}");
+    for (std::size_t k = 0; k < ops_.size(); ++k) {
+      const std::string entry = chosen.lists[k].empty() ? "{}" : "{" + list(chosen.lists[k]) + "}";
+      const auto known = std::find(lists_.begin(), lists_.end(), entry);
+      ops_[k] = "{" + ops_[k] + "," + text(static_cast<std::size_t>(known - lists_.begin())) + "}";
+      if (known == lists_.end()) lists_.push_back(entry);
     }
-    return all;
-  }
-
-  /// Of a phase on one register bit: W, g and s, and the factors of pairs, of which the one of bit
-  /// b is multiplied by once for each choice of the bits above.
-  std::vector<Number> numbers_of_phase(const Operations& operations, OpWord word,
-                                       std::size_t payload) const {
-    const std::uint32_t code = word.code();
-    const bool lifts = code >= kPhaseLift, is_constant = word.factor() == FactorClass::kConstant;
-    const std::uint32_t kind = code - (lifts ? kPhaseLift : kPhase) + kPhase;
-    std::vector<Number> own(2);
-    if (is_constant) own = numbers_at(operations, payload, {kLiftUses, kLiftUses});
-    if (lifts) {
-      append(own, numbers_at(operations, payload + 16, {is_constant ? 0 : 2, kLiftUses}));
-    } else {
-      own.resize(4);
-    }
-    if (kind < kPhaseUpper) return own;
-    const std::uint32_t lowest = kind < kPhasePairs ? kind - kPhaseUpper : 0;
-    std::vector<int> uses;
-    for (std::uint32_t b = 0; b + 1 < kMaxRegisterBits; ++b) {
-      const int each = b < lowest ? 0 : 2 << (kMaxRegisterBits - 2 - b);
-      uses.insert(uses.end(), 2, each);
-    }
-    append(own, numbers_at(operations, payload + 32, uses));
-    return own;
-  }
-  /// Of a ChoiceLift: threads have factors of their own where a sign chooses them.
-  std::vector<Number> numbers_of_choice(const Operations& operations, const ListedOp& op,
-                                        std::size_t payload) const {
-    constexpr int kPairs = 1 << (kMaxRegisterBits - 1);
-    const bool is_signed = static_cast<std::uint32_t>(op.word.factor()) & ChoiceLift::kSigned;
-    std::vector<int> uses(static_cast<std::size_t>(ChoiceLift::num_numbers(op.pairs, is_signed)));
-    uses[0] = kLiftUses;
-    for (int k = 0; k < kPairs && !is_signed; ++k) {
-      const std::size_t c = ChoiceLift::of_pair(op.pairs, k);
-      if (c == 0) {
-        uses[1] += 2;
-      } else {
-        uses[ChoiceLift::kFirstFactor + 2 * c] += 2;
-        uses[ChoiceLift::kFirstFactor + 2 * c + 1] += 2;
-      }
-    }
-    return numbers_at(operations, payload, uses);
-  }
-  static void append(std::vector<Number>& to, const std::vector<Number>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  }
-
-  /// The numbers that become arguments: of those that are the same whenever their instruction runs,
-  /// as many as there is room for, those most needed first. Writes the lists, and which of them
-  /// each operation has.
-  std::vector<std::byte> choose_numbers(const CodeBlocks& shared,
-                                        const std::vector<std::vector<Number>>& numbers,
-                                        std::vector<std::string>& ops) {
-    std::vector<std::vector<Number>> wanted(numbers.size());
-    for (const CodeBlocks::Step& step : shared.steps) {
-      const CodeBlocks::Block& block = shared.blocks[step.block];
-      for (std::size_t k = block.first; k < block.last; ++k) {
-        const std::vector<Number>& now = numbers[step.first + (k - block.first)];
-        if (step.first == block.first) wanted[k] = now;
-        TW_CHECK(now.size() == wanted[k].size(), "operations that share code have other numbers");
-        for (std::size_t n = 0; n < now.size(); ++n) {
-          if (now[n].bits != wanted[k][n].bits) wanted[k][n].uses = 0;
-        }
-      }
-    }
-    const std::size_t most = std::size_t{kJitNumberBytes} / number_bytes();
-    for (int least_uses = 1;; least_uses *= 2) {
-      const Arguments chosen = arguments(wanted, least_uses);
-      if (chosen.bits.size() > most) continue;
-      lists_.push_back("{}");
-      for (std::size_t k = 0; k < ops.size(); ++k) {
-        const std::string entry =
-            chosen.lists[k].empty() ? "{}" : "{" + list(chosen.lists[k]) + "}";
-        const auto known = std::find(lists_.begin(), lists_.end(), entry);
-        ops[k] = "{" + ops[k] + "," + text(static_cast<std::size_t>(known - lists_.begin())) + "}";
-        if (known == lists_.end()) lists_.push_back(entry);
-      }
-      std::vector<std::byte> bytes(std::max<std::size_t>(chosen.bits.size(), 1) * number_bytes());
-      for (std::size_t n = 0; n < chosen.bits.size(); ++n)
-        std::memcpy(bytes.data() + n * number_bytes(), &chosen.bits[n], number_bytes());
-      return bytes;
-    }
-  }
-
-  struct Arguments {
-    std::vector<std::uint64_t> bits;
-    std::vector<std::vector<std::uint32_t>> lists;  ///< JitList of each operation
-  };
-  /// Those that so many instructions of an operation need. Equal ones are one argument as long as
-  /// few others come between them: the assembler keeps an argument in a uniform register from its
-  /// first to its last use and, where those are too many, reads it again for every instruction.
-  Arguments arguments(const std::vector<std::vector<Number>>& wanted, int least_uses) const {
-    const std::size_t most_known = std::size_t{kJitKnownBytes} / number_bytes();
-    Arguments chosen;
-    std::map<std::uint64_t, std::uint32_t> known;  // to its place + 1
-    for (const std::vector<Number>& numbers : wanted) {
-      std::map<std::uint64_t, int> uses;
-      for (const Number& x : numbers) uses[x.bits] += x.uses;
-      std::size_t added = 0;
-      for (const auto& [bits, count] : uses) added += count >= least_uses && !known.contains(bits);
-      if (known.size() + added > most_known) known.clear();
-      std::vector<std::uint32_t>& list = chosen.lists.emplace_back();
-      for (const Number& x : numbers) {
-        list.push_back(0);
-        if (x.uses == 0 || uses[x.bits] < least_uses) continue;
-        const auto next = static_cast<std::uint32_t>(chosen.bits.size() + 1);
-        const auto [place, is_new] = known.try_emplace(x.bits, next);
-        if (is_new) chosen.bits.push_back(x.bits);
-        list.back() = place->second;
-      }
-      while (!list.empty() && list.back() == 0) list.pop_back();
-    }
-    return chosen;
   }
 
   /// Every run of a block finds operations of the same kinds, with numbers at the same distances.
@@ -540,8 +415,8 @@ class Writer {
     own.resize(2 * size);
     for (const std::uint32_t j : order) {
       const std::size_t from = first + same[j] * each, re = std::size_t{2} * same[j];
-      own[re].bits = number(operations, from, 0).bits;
-      own[re + 1].bits = number(operations, from + number_bytes(), 0).bits;
+      own[re].bits = number_at(operations, from, 0).bits;
+      own[re + 1].bits = number_at(operations, from + number_bytes_, 0).bits;
       own[re].uses += 2;
       own[re + 1].uses += 1;
     }
@@ -553,6 +428,7 @@ class Writer {
 
   const TilePass& pass_;
   const PassFrame& frame_;
+  const std::size_t number_bytes_;
   std::vector<int> kinds_;             ///< of each operation; equal ones have the same code
   std::vector<std::uint32_t> places_;  ///< of their numbers
   std::vector<std::string> ops_;
@@ -563,10 +439,6 @@ class Writer {
   std::vector<std::string> exchanges_, turned_, tables_, lists_;
   std::uint32_t from_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 /// In double precision such passes are slower compiled than interpreted: they spill registers in
 /// loops and exceed the instruction cache without.

@@ -1,5 +1,5 @@
 // The source of a kernel for one tile program: what of the program is the same for all numbers
-// (angles, factors) as constants of a struct `Program` (cuda/jit_kernel.cuh).
+// (angles, factors) as constants of a struct `Program` (cuda/jit_program.cuh).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr char kJitKernelName[] = "tile_pass";
 
 struct JitSource {
   std::string text;  ///< programs with equal texts run with the same kernel
-  /// What the kernel takes as its second argument (JitNumbers in cuda/jit_kernel.cuh): numbers of
+  /// What the kernel takes as its second argument (JitNumbers in cuda/jit_program.cuh): numbers of
   /// the program that are the same for all threads, those that most instructions need.
   std::vector<std::byte> numbers;
 };

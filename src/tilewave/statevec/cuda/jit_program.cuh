@@ -1,0 +1,69 @@
+// What a kernel compiled for one tile program knows of it.
+//
+// A program is a struct `Program` (jit_source.h) with
+//   Real, kBlockQubits, kBlockBits, kMinBlocks, kTakesTurns, kNumbers
+//   frame()      the frame of the pass, without its operations
+//   op(i)        JitOp
+//   exchange(k)  JitExchange, 0 for the first phase
+//   turned(k)    JitTurned
+//   table(k)     JitTable
+//   list(k)      JitList
+//   block(b)     JitBlock
+//   run_blocks<Compiled<Program>>(place)   runs the blocks in their order
+#pragma once
+
+#include "tilewave/statevec/tile/format.h"
+
+namespace tilewave::statevec::cuda {
+
+/// Numbers of operations that are an argument of the kernel, see JitList.
+template <class T, int N>
+struct JitNumbers {
+  T value[N];
+};
+
+/// An operation: its word and pairs (OpHead), which exchange, turned layer or table it is, whether
+/// a basic block ends before it (in the middle of an exchange), and which list says where its
+/// numbers are.
+struct JitOp {
+  std::uint32_t word, pairs, detail, ends, list;
+};
+
+/// Where number k of an operation is: 1 + its place among the JitNumbers, or 0 for the payload. In
+/// their order: of a lift up and down, of a rotation p and q, of a tau the tau, of a phase W, g and
+/// s (see kPhaseLift) and the factors of pairs, of a matrix row after row, of a table its entries
+/// (Complex), of each lift of a turned layer up, down and tau.
+struct JitList {
+  std::uint16_t at[2 << tile::kMaxRegisterBits];
+};
+
+/// Columns of an exchange, and the bits that can be 1 in the address of amplitude 0 before it
+/// (`from`) and after it (`to`).
+struct JitExchange {
+  std::uint32_t write[tile::kMaxRegisterBits], read[tile::kMaxRegisterBits];
+  std::uint32_t thread[tile::kMaxTileQubits];
+  std::uint32_t constant;      ///< XORed into every address read
+  std::uint32_t tile_columns;  ///< number of those, in the payload
+  std::uint32_t from, to;
+};
+
+/// What a turned layer has beside its numbers: OpHead::signs, and mask and ties of each lift in the
+/// order of the payload.
+struct JitTurned {
+  std::uint32_t signs, mask[tile::kMaxRegisterBits], ties[tile::kMaxRegisterBits];
+};
+
+/// A table of phases: amplitude order[k] takes entry same[order[k]], for k < count; the others stay
+/// as they are. Equal entries stand in for each other and come together.
+struct JitTable {
+  std::uint32_t count;
+  std::uint8_t order[1 << tile::kMaxRegisterBits], same[1 << tile::kMaxRegisterBits];
+};
+
+/// Operations [first, last), which run wherever the same ones come with other numbers; those lie
+/// Place::offset bytes behind the ones of the block.
+struct JitBlock {
+  std::uint32_t first, last;
+};
+
+}  // namespace tilewave::statevec::cuda
