@@ -4,8 +4,6 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/io/qasm2.h"
-#include "tilewave/io/qasm2_expression.h"
-#include "tilewave/io/qasm2_lexer.h"
 #include "tilewave/io/qasm_version.h"
 #include "tilewave/io/qsim_text.h"
 #include "tilewave/io/text_source.h"
@@ -63,16 +61,6 @@ circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                         "operations, look for loops, powers or definitions that multiply each "
                         "other"}));
   }
-}
-
-double parse_constant(std::string_view text, const std::string& name) {
-  const TextSource source{name, text};
-  qasm2::Lexer lexer(source);
-  const double value = qasm2::parse_constant(lexer);
-  if (lexer.token().kind != qasm2::TokenKind::kEnd) {
-    fail_at(source, lexer.token().offset, "the expression ends here");
-  }
-  return value;
 }
 
 }  // namespace tilewave::io

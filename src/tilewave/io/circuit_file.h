@@ -25,9 +25,4 @@ circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                std::vector<std::string>* included = nullptr,
                                Includes includes = Includes::kAllowed);
 
-/// A number written out or as OpenQASM 2 writes angles: pi, + - * / ^, parentheses, sin, cos, tan,
-/// exp, ln and sqrt in real arithmetic, so that 1/2 is one half. Throws Error(kInput), with `name`
-/// in the message.
-double parse_constant(std::string_view text, const std::string& name);
-
 }  // namespace tilewave::io

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
-#include "tilewave/io/text_source.h"
 
 namespace tilewave::io {
 namespace {

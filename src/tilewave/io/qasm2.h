@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/io/circuit_file.h"
+#include "tilewave/io/source_files.h"
 
 namespace tilewave::io {
 

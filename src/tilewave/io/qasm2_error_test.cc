@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tilewave/base/error.h"
+#include "tilewave/io/circuit_file.h"
 #include "tilewave/io/qasm2.h"
 #include "tilewave/io/text_source.h"
 

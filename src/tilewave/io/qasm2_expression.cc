@@ -208,6 +208,16 @@ Expression parse_expression(Lexer& lexer, std::span<const std::string_view> para
 
 double parse_constant(Lexer& lexer) { return ExpressionParser(lexer, {}).sum().value; }
 
+double parse_constant(std::string_view text, const std::string& name) {
+  const TextSource source{name, text};
+  Lexer lexer(source);
+  const double value = parse_constant(lexer);
+  if (lexer.token().kind != TokenKind::kEnd) {
+    fail_at(source, lexer.token().offset, "the expression ends here");
+  }
+  return value;
+}
+
 double evaluate(const Expression& expression, std::span<const double> parameters) {
   if (expression.code.empty()) return expression.constant;
   double stack[kMaxStack];

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +53,11 @@ Expression parse_expression(Lexer& lexer, std::span<const std::string_view> para
 
 /// Reads an expression without parameters: its value, finite.
 double parse_constant(Lexer& lexer);
+
+/// A number written out or as OpenQASM 2 writes angles: pi, + - * / ^, parentheses, sin, cos, tan,
+/// exp, ln and sqrt in real arithmetic, so that 1/2 is one half. Throws Error(kInput), with `name`
+/// in the message.
+double parse_constant(std::string_view text, const std::string& name);
 
 /// The value for these parameters; not finite when a division by zero or an overflow occurs.
 double evaluate(const Expression& expression, std::span<const double> parameters);

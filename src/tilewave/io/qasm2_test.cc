@@ -11,6 +11,7 @@
 #include "tilewave/circuit/families.h"
 #include "tilewave/circuit/inverse.h"
 #include "tilewave/circuit/random_circuit.h"
+#include "tilewave/io/circuit_file.h"
 
 namespace tilewave::io::qasm2_test {
 namespace {

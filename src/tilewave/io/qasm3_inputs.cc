@@ -6,7 +6,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
-#include "tilewave/io/circuit_file.h"
+#include "tilewave/io/qasm2_expression.h"
 #include "tilewave/io/qasm3_value.h"
 
 namespace tilewave::io::qasm3 {
@@ -15,7 +15,7 @@ namespace {
 // A number as OpenQASM 2 writes angles.
 double number(const std::string& text) {
   try {
-    return parse_constant(text, "input");
+    return qasm2::parse_constant(text, "input");
   } catch (const Error& error) {
     const std::string_view what = error.what();
     const std::size_t line = std::min(what.find('\n'), what.size());

@@ -250,12 +250,6 @@ void check_is_text(const TextSource& source) {
   }
 }
 
-std::string concat(std::initializer_list<std::string_view> parts) {
-  std::string all;
-  for (const std::string_view part : parts) all += part;
-  return all;
-}
-
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   if (name.size() > 64) return {};
   for (const std::string_view candidate : candidates) {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 
 namespace tilewave::io {
@@ -55,9 +55,6 @@ std::string_view without_byte_order_mark(std::string_view text);
 
 /// Throws where the text is empty or holds a NUL byte (a binary or UTF-16 file).
 void check_is_text(const TextSource& source);
-
-/// The parts one after the other.
-std::string concat(std::initializer_list<std::string_view> parts);
 
 /// Whether a list of words holds this one.
 inline bool contains(std::span<const std::string_view> words, std::string_view word) {
