@@ -22,7 +22,7 @@ ALLOWED = {
     ("runtime/threads.cc", "is_limited"): "whether a ThreadLimit stands, beside the number that OpenMP keeps for the thread",
     ("runtime/waiting.cc", "before"): "the last reading of a thread's clock",
     ("runtime/waiting.cc", "one"): "how OpenMP waits",
-    ("io/raster_tiff_tags.cc", "once"): "libtiff is told of tags once",
+    ("formats/raster/tiff_tags.cc", "once"): "libtiff is told of tags once",
     ("runtime/ranks.cc", "ranks"): "a process belongs to one run",
     ("statevec/cuda/tile_launch.cc", "mutex"): "guards `allowed`",
     ("statevec/cuda/tile_launch.cc", "allowed"): "kernels whose shared memory the driver was told of",

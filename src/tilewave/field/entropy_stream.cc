@@ -19,7 +19,7 @@ namespace {
 // says.
 class CodeBand {
  public:
-  CodeBand(const EntropyPlan& plan, io::RasterReader& in, const Quantiser& quantiser,
+  CodeBand(const EntropyPlan& plan, formats::RasterReader& in, const Quantiser& quantiser,
            std::int64_t most_rows)
       : plan_(plan),
         in_(in),
@@ -65,7 +65,7 @@ class CodeBand {
 
  private:
   const EntropyPlan& plan_;
-  io::RasterReader& in_;
+  formats::RasterReader& in_;
   const Quantiser& quantiser_;
   std::vector<std::byte> row_;
   std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>>
@@ -89,7 +89,7 @@ class OutputConverter {
     if (type_ == OutputType::kFloat32) return values;
     if (type_ == OutputType::kFloat16) {
       halves_.resize(n);
-      for (std::size_t i = 0; i < n; ++i) halves_[i] = io::to_half(values[i]);
+      for (std::size_t i = 0; i < n; ++i) halves_[i] = formats::to_half(values[i]);
       return halves_.data();
     }
     bytes_.resize(n);
@@ -103,7 +103,7 @@ class OutputConverter {
  private:
   OutputType type_;
   float scale_;
-  std::vector<io::Half> halves_;
+  std::vector<formats::Half> halves_;
   std::vector<std::uint8_t> bytes_;
 };
 
@@ -139,19 +139,20 @@ class PinnedWhile {
 
 }  // namespace
 
-io::SampleType sample_type(OutputType type) {
+formats::SampleType sample_type(OutputType type) {
   switch (type) {
     case OutputType::kFloat16:
-      return io::SampleType::kFloat16;
+      return formats::SampleType::kFloat16;
     case OutputType::kUint8:
-      return io::SampleType::kUint8;
+      return formats::SampleType::kUint8;
     default:
-      return io::SampleType::kFloat32;
+      return formats::SampleType::kFloat32;
   }
 }
 
-EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out) {
-  const io::RasterInfo& info = in.info();
+EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
+                           formats::RasterWriter& out) {
+  const formats::RasterInfo& info = in.info();
   const EntropyPlan plan(job.options, info.width, info.height);
   const Quantiser quantiser(job.quantisation, info);
   const std::int64_t band = std::clamp<std::int64_t>(

@@ -9,7 +9,7 @@
 
 #include "tilewave/field/entropy.h"
 #include "tilewave/field/quantise.h"
-#include "tilewave/io/raster.h"
+#include "tilewave/formats/raster/raster.h"
 #include "tilewave/settings/device.h"
 
 namespace tilewave::field {
@@ -37,8 +37,9 @@ struct EntropySummary {
 };
 
 /// Runs one image of one channel.
-EntropySummary run_entropy(const EntropyJob& job, io::RasterReader& in, io::RasterWriter& out);
+EntropySummary run_entropy(const EntropyJob& job, formats::RasterReader& in,
+                           formats::RasterWriter& out);
 
-io::SampleType sample_type(OutputType type);
+formats::SampleType sample_type(OutputType type);
 
 }  // namespace tilewave::field

@@ -32,7 +32,8 @@ bool is_exact(T sample, float as_float) {
 // A row's samples as floats. `missing` (null: none is) is set where a pixel holds no data.
 class FloatReader {
  public:
-  FloatReader(const MapJob& job, const io::RasterInfo& info) : info_(info), rounds_(job.rounds) {
+  FloatReader(const MapJob& job, const formats::RasterInfo& info)
+      : info_(info), rounds_(job.rounds) {
     if (job.nodata) nodata_ = as_sample(info.type, *job.nodata);
   }
 
@@ -45,8 +46,8 @@ class FloatReader {
       for (std::int64_t i = 0; i < n; ++i) {
         const T sample = samples[i];
         if (missing != nullptr) missing[i] = is_missing(sample) || (valid != nullptr && !valid[i]);
-        if constexpr (std::is_same_v<T, io::Half>) {
-          to[i] = io::to_float(sample);
+        if constexpr (std::is_same_v<T, formats::Half>) {
+          to[i] = formats::to_float(sample);
         } else {
           to[i] = static_cast<float>(sample);
         }
@@ -74,7 +75,7 @@ class FloatReader {
                                       "float32): round the input with --round, or scale it");
   }
 
-  io::RasterInfo info_;
+  formats::RasterInfo info_;
   bool rounds_;
   std::optional<double> nodata_;
 };
@@ -109,13 +110,13 @@ std::int64_t clear_missing(const std::vector<std::uint8_t>& missing, std::int64_
 }
 
 // As the output's samples. `keeps_255`: for pixels without a value.
-const void* from_floats(io::SampleType type, bool keeps_255, const std::vector<float>& values,
+const void* from_floats(formats::SampleType type, bool keeps_255, const std::vector<float>& values,
                         std::size_t n, std::vector<std::byte>& store) {
-  if (type == io::SampleType::kFloat32) return values.data();
-  store.resize(n * io::sample_bytes(type));
-  if (type == io::SampleType::kFloat16) {
-    auto* to = reinterpret_cast<io::Half*>(store.data());
-    for (std::size_t i = 0; i < n; ++i) to[i] = io::to_half(values[i]);
+  if (type == formats::SampleType::kFloat32) return values.data();
+  store.resize(n * formats::sample_bytes(type));
+  if (type == formats::SampleType::kFloat16) {
+    auto* to = reinterpret_cast<formats::Half*>(store.data());
+    for (std::size_t i = 0; i < n; ++i) to[i] = formats::to_half(values[i]);
   } else {
     auto* to = reinterpret_cast<std::uint8_t*>(store.data());
     const float most = keeps_255 ? 254 : 255;
@@ -128,8 +129,8 @@ const void* from_floats(io::SampleType type, bool keeps_255, const std::vector<f
 
 }  // namespace
 
-MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& out) {
-  const io::RasterInfo& info = in.info();
+MapSummary run_map(const MapJob& job, formats::RasterReader& in, formats::RasterWriter& out) {
+  const formats::RasterInfo& info = in.info();
   TW_CHECK(info.channels == 1, "a map takes one channel");
   const std::int64_t band =
       std::clamp<std::int64_t>(job.band_bytes / (4 * info.width), 1, info.height);

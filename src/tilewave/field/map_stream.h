@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tilewave/field/map.h"
-#include "tilewave/io/raster.h"
+#include "tilewave/formats/raster/raster.h"
 #include "tilewave/settings/device.h"
 
 namespace tilewave::field {
@@ -21,7 +21,7 @@ struct MapJob {
   bool rounds = false;           ///< values that 32-bit floats do not hold are rounded to them
   /// float32, float16 or uint8: rounded, clamped to 0..255; to 0..254 where the input may have
   /// missing pixels, which are 255.
-  io::SampleType output = io::SampleType::kFloat32;
+  formats::SampleType output = formats::SampleType::kFloat32;
   std::int64_t band_bytes = std::int64_t{64} << 20;
   std::function<void(double fraction, double remaining_s)> on_progress;
 };
@@ -36,12 +36,12 @@ struct MapSummary {
 };
 
 /// Whether pixels of such an input may hold no data.
-inline bool may_miss(const MapJob& job, const io::RasterInfo& input) {
+inline bool may_miss(const MapJob& job, const formats::RasterInfo& input) {
   return job.nodata.has_value() || input.masked;
 }
 
 /// Runs one image of one channel. Throws Error(kInput) for a value that is not exact as a 32-bit
 /// float, unless job.rounds.
-MapSummary run_map(const MapJob& job, io::RasterReader& in, io::RasterWriter& out);
+MapSummary run_map(const MapJob& job, formats::RasterReader& in, formats::RasterWriter& out);
 
 }  // namespace tilewave::field

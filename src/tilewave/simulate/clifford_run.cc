@@ -298,7 +298,7 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   std::vector<std::uint8_t> read;
   std::uint64_t done = 0;
   stabilizer::ShotPipeline pipeline;
-  pipeline.format = [&](std::uint8_t* data, std::size_t n, io::ByteBuffer&) {
+  pipeline.format = [&](std::uint8_t* data, std::size_t n, formats::ByteBuffer&) {
     return std::span(reinterpret_cast<const char*>(data), n * source->row_stride());
   };
   pipeline.write = [&](std::span<const char> data, std::size_t n) {

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};  // for an interrupt, by 
 
 struct Slot {
   std::shared_ptr<std::uint8_t[]> rows;
-  io::ByteBuffer buffer;
+  formats::ByteBuffer buffer;
   std::span<const char> bytes;
   std::uint64_t num_shots = 0;
   bool busy = false;

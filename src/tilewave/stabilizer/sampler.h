@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/io/byte_buffer.h"
+#include "tilewave/formats/shots/byte_buffer.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/stabilizer/sparse_program.h"
 #include "tilewave/stabilizer/stab_program.h"
@@ -50,7 +50,7 @@ class ShotSource {
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
-  /// Adds whole blocks to a table of counts (see io::ShotSummary) where they are made; false where
+  /// Adds whole blocks to a table of counts (see formats::ShotSummary) where they are made; false where
   /// the source has no such way and the rows must be asked for.
   virtual bool summarize(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
                          std::uint64_t /*num_blocks*/, bool /*pairs*/, std::uint64_t /*num_bits*/,
@@ -76,7 +76,7 @@ struct ShotPipeline {
   /// Called by any thread: turns rows (row_stride() apart) into bytes; may be slow. Returns the
   /// bytes, in `buffer` or in the rows themselves, which it may overwrite.
   std::function<std::span<const char>(std::uint8_t* rows, std::size_t num_shots,
-                                      io::ByteBuffer& buffer)>
+                                      formats::ByteBuffer& buffer)>
       format;
   /// Called in order, one at a time. Returns false to stop.
   std::function<bool(std::span<const char> bytes, std::size_t num_shots)> write;

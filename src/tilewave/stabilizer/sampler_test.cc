@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/stabilizer/error_analysis.h"
 #include "tilewave/stabilizer/fill_shots.h"
@@ -19,10 +19,10 @@ namespace tilewave::stabilizer {
 namespace {
 
 std::vector<std::uint8_t> rows(const std::string& text, SampleOptions options) {
-  const auto source = make_shot_source(lower(io::parse_stim(text)), options);
+  const auto source = make_shot_source(lower(language::parse_stim(text)), options);
   std::vector<std::uint8_t> out;
   ShotPipeline pipeline;
-  pipeline.format = [&](std::uint8_t* from, std::size_t n, io::ByteBuffer&) {
+  pipeline.format = [&](std::uint8_t* from, std::size_t n, formats::ByteBuffer&) {
     return std::span(reinterpret_cast<const char*>(from), n * source->row_bytes());
   };
   pipeline.write = [&](std::span<const char> bytes, std::size_t) {
@@ -40,7 +40,7 @@ TEST(Sampler, filled_shots_are_those_in_order) {
   options.output = ShotOutput::kRecords;
   options.seed = 11;
   options.num_threads = 2;
-  const auto source = make_shot_source(lower(io::parse_stim(text)), options);
+  const auto source = make_shot_source(lower(language::parse_stim(text)), options);
   options.num_shots = 3 * source->block_shots() + 5;
   const std::vector<std::uint8_t> all = rows(text, options);
   const std::uint64_t bytes = source->row_bytes(), block = source->block_shots();
@@ -196,7 +196,7 @@ TEST(Sampler, shots_do_not_depend_on_threads_or_where_a_range_starts) {
 TEST(Sampler, resumed_ranges_take_the_same_engine) {
   SampleOptions o;
   o.num_shots = 1;
-  const StabProgram p = lower(io::parse_stim(kNoisy));
+  const StabProgram p = lower(language::parse_stim(kNoisy));
   const std::string few = make_shot_source(p, o)->explain();
   o.num_shots = 1 << 30;
   EXPECT_EQ(make_shot_source(p, o)->explain(), few);
@@ -205,7 +205,8 @@ TEST(Sampler, resumed_ranges_take_the_same_engine) {
 // Rounded to single precision, 1 - 2e-8 would be 1, and 0.1 + 0.2 + 0.7 more than 1.
 TEST(Sampler, probabilities_keep_double_precision) {
   const double p = 1 - 2e-8;
-  const StabProgram program = lower(io::parse_stim("X_ERROR(0.99999998) 0\nM 0\nDETECTOR rec[-1]"));
+  const StabProgram program =
+      lower(language::parse_stim("X_ERROR(0.99999998) 0\nM 0\nDETECTOR rec[-1]"));
   const FrameProgram frames = compile_frames(program, FrameOutput::kDetectors);
   ASSERT_EQ(frames.channels.size(), 1u);
   EXPECT_EQ(frames.channels[0].probability, p);
@@ -234,7 +235,7 @@ TEST(Sampler, probabilities_keep_double_precision) {
 TEST(ReferenceSample, folds_loops_of_any_period) {
   // Qubit 0 counts modulo 2, so the state has period 2; then an odd tail.
   const auto bits = reference_sample(
-      lower(io::parse_stim("REPEAT 1000001 {\nX 0\nM 0\n}\nM 0\nCX rec[-2] 1\nM 1")));
+      lower(language::parse_stim("REPEAT 1000001 {\nX 0\nM 0\n}\nM 0\nCX rec[-2] 1\nM 1")));
   for (std::uint64_t r : {0, 1, 2, 999999, 1000000}) {
     EXPECT_EQ((bits[r / 64] >> (r % 64)) & 1, (r + 1) % 2) << r;
   }
@@ -275,8 +276,8 @@ TEST(ReferenceSample, does_not_depend_on_how_many_are_measured_together) {
       }
       together += "\n";
     }
-    EXPECT_TRUE(reference_sample(lower(io::parse_stim(together))) ==
-                reference_sample(lower(io::parse_stim(alone))))
+    EXPECT_TRUE(reference_sample(lower(language::parse_stim(together))) ==
+                reference_sample(lower(language::parse_stim(alone))))
         << n;
   }
 }
@@ -294,9 +295,9 @@ TEST(ReferenceSample, gates_behind_the_last_measurement_change_nothing) {
     for (const std::string& b : parts) {
       for (const std::string& c : behind) {
         const std::string text = a + "\n" + b + "\n" + c + "\n";
-        const StabProgram program = lower(io::parse_stim(text));
+        const StabProgram program = lower(language::parse_stim(text));
         const auto short_one = reference_sample(program);
-        const auto long_one = reference_sample(lower(io::parse_stim(text + more)));
+        const auto long_one = reference_sample(lower(language::parse_stim(text + more)));
         const std::uint64_t mask = (std::uint64_t{1} << program.counts.measurements) - 1;
         EXPECT_EQ(short_one[0], long_one[0] & mask) << text;
       }
@@ -311,15 +312,15 @@ TEST(ReferenceSample, one_wide_product_takes_little_memory) {
     text += std::string(q ? "*" : "") + "XYZ"[q % 3] + std::to_string(q);
   }
   const std::uint64_t before = runtime::peak_resident_bytes();
-  EXPECT_EQ(reference_sample(lower(io::parse_stim(text + "\n")))[0], 0u);
+  EXPECT_EQ(reference_sample(lower(language::parse_stim(text + "\n")))[0], 0u);
   EXPECT_LT(runtime::peak_resident_bytes() - before, std::uint64_t{256} << 20);
 }
 
 TEST(Lower, refuses_what_has_no_meaning) {
-  EXPECT_THROW(lower(io::parse_stim("MPP X0*Y0")), Error);
-  EXPECT_THROW(lower(io::parse_stim("M 0\nDETECTOR rec[-2]")), Error);
-  EXPECT_THROW(lower(io::parse_stim("REPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")), Error);
-  EXPECT_NO_THROW(lower(io::parse_stim("M 0\nREPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")));
+  EXPECT_THROW(lower(language::parse_stim("MPP X0*Y0")), Error);
+  EXPECT_THROW(lower(language::parse_stim("M 0\nDETECTOR rec[-2]")), Error);
+  EXPECT_THROW(lower(language::parse_stim("REPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")), Error);
+  EXPECT_NO_THROW(lower(language::parse_stim("M 0\nREPEAT 1000000000000 {\nCX rec[-1] 0\nM 0\n}")));
 }
 
 }  // namespace
