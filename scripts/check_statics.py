@@ -42,7 +42,7 @@ ALLOWED = {
     ("statevec/cpu/dense_kernels.cc", "scratch"): "scratch memory",
     ("statevec/cpu/block_kernels.cc", "way"): "the last way a thread stored rows",
     ("statevec/cpu/addressing.cc", "last_number"): "numbers of address tables",
-    ("stabilizer/sampler.cc", "scratch"): "scratch memory",
+    ("stabilizer/sample/sampler.cc", "scratch"): "scratch memory",
     ("base/interrupt.cc", "last_poll"): "when a thread asked",
     ("base/interrupt.cc", "of_thread"): "the loop a thread works for",
     # the C API of QuEST has handles and one random number generator a process

@@ -8,7 +8,7 @@
 
 #include "oracle/naive_simulator.h"
 #include "tilewave/language/stim/text.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {

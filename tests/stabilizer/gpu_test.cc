@@ -10,7 +10,7 @@
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/reference_sample.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {

@@ -12,7 +12,7 @@
 #include "tilewave/language/stim/dem_text.h"
 #include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {

@@ -9,8 +9,8 @@
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/fill_shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave {
 

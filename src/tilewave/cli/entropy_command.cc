@@ -15,7 +15,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/field/entropy_stream.h"
+#include "tilewave/field/run/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {

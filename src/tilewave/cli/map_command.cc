@@ -12,7 +12,7 @@
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/field/jit/map_cuda.h"
-#include "tilewave/field/map_stream.h"
+#include "tilewave/field/run/map_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {

@@ -23,7 +23,7 @@
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
-#include "tilewave/stabilizer/fill_shots.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::cli {
 namespace {

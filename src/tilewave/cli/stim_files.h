@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tilewave/formats/shots/shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace CLI {
 class App;

@@ -21,8 +21,8 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/fill_shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

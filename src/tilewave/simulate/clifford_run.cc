@@ -10,7 +10,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::simulate {
 namespace {

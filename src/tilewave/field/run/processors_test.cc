@@ -1,10 +1,10 @@
 // Which processors are chosen by the cost model, and how an image is cut.
-#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/run/entropy_runner.h"
 
 #include "gtest/gtest.h"
 #include "tilewave/base/error.h"
-#include "tilewave/field/map_runner.h"
-#include "tilewave/field/side_by_side.h"
+#include "tilewave/field/run/map_runner.h"
+#include "tilewave/field/run/side_by_side.h"
 
 namespace tilewave::field {
 namespace {

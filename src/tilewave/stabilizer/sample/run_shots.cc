@@ -11,8 +11,8 @@
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/runtime/threads.h"
-#include "tilewave/stabilizer/fill_shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {

@@ -1,4 +1,4 @@
-#include "tilewave/stabilizer/engine_cost.h"
+#include "tilewave/stabilizer/sample/engine_cost.h"
 
 #include <vector>
 

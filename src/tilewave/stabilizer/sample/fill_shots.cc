@@ -1,4 +1,4 @@
-#include "tilewave/stabilizer/fill_shots.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 #include <algorithm>
 #include <deque>
@@ -13,9 +13,9 @@
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
-#include "tilewave/stabilizer/engine_cost.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sample/engine_cost.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
 
 namespace tilewave::stabilizer {

@@ -1,20 +1,18 @@
-#include "tilewave/field/map_runner.h"
+#include "tilewave/field/run/map_runner.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/cuda_costs.h"
-#include "tilewave/field/entropy_runner.h"
-#include "tilewave/field/side_by_side.h"
+#include "tilewave/field/run/cuda_costs.h"
+#include "tilewave/field/run/entropy_runner.h"
+#include "tilewave/field/run/side_by_side.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
 
-constexpr double kWorthwhile = 0.85;     // a device must promise this to be taken
-constexpr double kNeverAsk = 0.02;       // seconds on the CPU below which no device is asked
 constexpr double kCompileSeconds = 0.3;  // NVRTC, a kernel
 
 // Seconds a pixel on all threads, from whole numbers 1..256.

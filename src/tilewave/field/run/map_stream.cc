@@ -1,4 +1,4 @@
-#include "tilewave/field/map_stream.h"
+#include "tilewave/field/run/map_stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/map_runner.h"
+#include "tilewave/field/run/map_runner.h"
 #include "tilewave/field/samples.h"
 #include "tilewave/runtime/timer.h"
 

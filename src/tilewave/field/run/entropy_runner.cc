@@ -1,4 +1,4 @@
-#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/run/entropy_runner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,18 +7,13 @@
 #include <utility>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/cuda_costs.h"
-#include "tilewave/field/side_by_side.h"
+#include "tilewave/field/run/cuda_costs.h"
+#include "tilewave/field/run/side_by_side.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {
 namespace {
-
-// A device must promise this much before `auto` leaves the CPU, or takes several.
-constexpr double kWorthwhile = 0.85;
-// Below this the CPU is done before a device could be asked.
-constexpr double kNeverAsk = 0.02;
 
 // Seconds a pixel of the plan on all threads, from a sample of random classes.
 double measure_cpu(const EntropyPlan& plan) {

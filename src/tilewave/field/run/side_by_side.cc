@@ -1,4 +1,4 @@
-#include "tilewave/field/side_by_side.h"
+#include "tilewave/field/run/side_by_side.h"
 
 #include "tilewave/runtime/threads.h"
 

@@ -1,4 +1,4 @@
-#include "tilewave/field/cuda_costs.h"
+#include "tilewave/field/run/cuda_costs.h"
 
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/cost_cache.h"

@@ -1,4 +1,4 @@
-#include "tilewave/field/entropy_stream.h"
+#include "tilewave/field/run/entropy_stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/field/samples.h"
 #include "tilewave/field/view.h"
 #include "tilewave/runtime/timer.h"

@@ -1,5 +1,5 @@
 // What both engines must do exactly: certain outcomes, traps of the language, sameness of shots.
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/fill_shots.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::stabilizer {
 namespace {

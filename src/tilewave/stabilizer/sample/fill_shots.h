@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 
