@@ -4,11 +4,12 @@
     [5]  api   cli   python   quest
     [4]  simulate
     [3]  statevec    stabilizer    field
-    [2]  io
+    [2]  language    formats
     [1]  settings   circuit   runtime
     [0]  base
 
-A room may include itself and rooms of lower levels; rooms of one level never see each other. Also:
+A room may include itself and rooms of lower levels; rooms of one level never see each other. Folders, those inside a
+room too, include each other in no circle (test files aside). Also:
 no `#if` for a back end outside runtime/ (and the few headers of host-device arithmetic), none for a processor
 outside cpu/ folders, no third party in headers
 (a *-inl.h belongs to source files that need it and may use Highway, intrinsics or nanobind; device headers may use CUDA), headers are
@@ -18,8 +19,8 @@ import re
 import sys
 from pathlib import Path
 
-LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "io": 2, "statevec": 3, "stabilizer": 3, "field": 3,
-          "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
+LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "language": 2, "formats": 2, "statevec": 3, "stabilizer": 3,
+          "field": 3, "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}
 BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")
@@ -37,6 +38,10 @@ CUDA_HEADER = re.compile(r"(cuda|curand|cub/|mma|cooperative_groups|nccl)")
 LOCALE_NUMBERS = re.compile(r"\b(?:strtod|strtof|strtold|atof|stod|stof|stold)\s*\(")
 C_HEADERS = {"sys/mman.h", "sys/stat.h", "sys/types.h", "sys/resource.h", "unistd.h", "fcntl.h", "omp.h",
              "stddef.h", "stdint.h", "complex.h", "stdbool.h", "math.h", "tgmath.h", "signal.h"}
+
+
+def is_test(path):
+    return path.stem.endswith("_test")
 
 
 def is_standard(name):
@@ -61,7 +66,7 @@ def check_file(path, inside):
         if (path.suffix in HEADERS and str(inside) not in NAMESPACE_EXEMPT
                 and re.match(r"using namespace\b", line)):
             yield number, "'using namespace' in a header"
-        if LOCALE_NUMBERS.search(line.split("//")[0]) and not path.stem.endswith("_test"):
+        if LOCALE_NUMBERS.search(line.split("//")[0]) and not is_test(path):
             yield number, "a number read as the locale says: use base/read_double.h"
         found = INCLUDE.match(line.strip())
         if not found:
@@ -89,6 +94,53 @@ def check_file(path, inside):
         yield 1, "header without #pragma once"
 
 
+def folder_includes(house):
+    """{folder: {other folder: [(file, line number, name that it includes)]}}, as the sources below `house` include each other."""
+    graph = {}
+    for path in sorted(house.rglob("*")):
+        if path.suffix not in SOURCES or is_test(path):
+            continue
+        here = str(path.parent.relative_to(house))
+        graph.setdefault(here, {})
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            found = INCLUDE.match(line.strip())
+            name = (found[1] or found[2]) if found else ""
+            if (path.parent / name).is_file() and '..' not in Path(name).parts:
+                target = str((path.parent / name).resolve().parent.relative_to(house.resolve()))
+            elif (house.parent / name).is_file():
+                target = str(Path(name).parent.relative_to("tilewave"))
+            else:
+                continue
+            if target != here:
+                graph[here].setdefault(target, []).append((path.relative_to(house), number, name))
+    return graph
+
+
+def circles(graph):
+    """Groups of folders each of which includes, through others or not, every other one of its group."""
+    reached = {}
+    for start in graph:
+        seen, todo = set(), [start]
+        while todo:
+            for other in graph.get(todo.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        reached[start] = seen
+    groups = {frozenset(b for b in graph if b in reached[a] and a in reached[b]) for a in graph}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def circle_problems(house):
+    """(file, line number, problem) of every include between two folders of one circle."""
+    graph = folder_includes(house)
+    for group in circles(graph):
+        for here in group:
+            for target in sorted(set(graph[here]) & set(group)):
+                for file, number, name in graph[here][target]:
+                    yield file, number, f"'{name}' is part of a circle of folders: {', '.join(group)}"
+
+
 def check(root):
     house = root / "src" / "tilewave"
     problems = []
@@ -98,6 +150,8 @@ def check(root):
             count += 1
             for number, problem in check_file(path, path.relative_to(house)):
                 problems.append(f"{path.relative_to(root)}:{number}: {problem}")
+    for file, number, problem in circle_problems(house):
+        problems.append(f"{(house / file).relative_to(root)}:{number}: {problem}")
     return count, problems
 
 

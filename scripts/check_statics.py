@@ -22,7 +22,7 @@ ALLOWED = {
     ("runtime/threads.cc", "is_limited"): "whether a ThreadLimit stands, beside the number that OpenMP keeps for the thread",
     ("runtime/waiting.cc", "before"): "the last reading of a thread's clock",
     ("runtime/waiting.cc", "one"): "how OpenMP waits",
-    ("io/raster_tiff_tags.cc", "once"): "libtiff is told of tags once",
+    ("formats/raster/tiff_tags.cc", "once"): "libtiff is told of tags once",
     ("runtime/ranks.cc", "ranks"): "a process belongs to one run",
     ("statevec/cuda/tile_launch.cc", "mutex"): "guards `allowed`",
     ("statevec/cuda/tile_launch.cc", "allowed"): "kernels whose shared memory the driver was told of",
@@ -42,7 +42,7 @@ ALLOWED = {
     ("statevec/cpu/dense_kernels.cc", "scratch"): "scratch memory",
     ("statevec/cpu/block_kernels.cc", "way"): "the last way a thread stored rows",
     ("statevec/cpu/addressing.cc", "last_number"): "numbers of address tables",
-    ("stabilizer/sampler.cc", "scratch"): "scratch memory",
+    ("stabilizer/sample/sampler.cc", "scratch"): "scratch memory",
     ("base/interrupt.cc", "last_poll"): "when a thread asked",
     ("base/interrupt.cc", "of_thread"): "the loop a thread works for",
     # the C API of QuEST has handles and one random number generator a process

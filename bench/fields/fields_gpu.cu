@@ -25,8 +25,8 @@
 #include <cub/device/device_transform.cuh>
 
 #include "tilewave/base/error.h"
-#include "tilewave/field/entropy_runner.h"
 #include "tilewave/field/jit/map_cuda.h"
+#include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/runtime/cost_cache.h"
 
 namespace {

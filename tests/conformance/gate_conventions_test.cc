@@ -6,8 +6,8 @@
 #include <string>
 
 #include "oracle/naive_simulator.h"
-#include "tilewave/io/qasm2.h"
-#include "tilewave/io/qsim_text.h"
+#include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/language/qsim/text.h"
 
 namespace tilewave {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using oracle::State;
 
 State run(const std::string& body, std::uint64_t seed) {
-  const auto c = io::parse_qasm2("include \"qelib1.inc\"; qreg q[5];" + body, "identity");
+  const auto c = language::parse_qasm2("include \"qelib1.inc\"; qreg q[5];" + body, "identity");
   return oracle::simulate(c, oracle::random_state(5, seed));
 }
 
@@ -136,8 +136,8 @@ TEST(GateConventions, qsim_text_agrees_with_openqasm) {
   };
   for (const Identity& identity : identities) {
     std::string left = "qreg q[3];", right = "3\n";
-    const auto a = io::parse_qasm2(left += identity.left, "left");
-    const auto b = io::parse_qsim_text(right += identity.right, "right");
+    const auto a = language::parse_qasm2(left += identity.left, "left");
+    const auto b = language::parse_qsim_text(right += identity.right, "right");
     const State start = oracle::random_state(3, 5);
     EXPECT_LT(oracle::max_difference(oracle::simulate(a, start), oracle::simulate(b, start)), 1e-14)
         << identity.right;

@@ -7,7 +7,7 @@
 
 #include "oracle/naive_simulator.h"
 #include "tilewave/base/error.h"
-#include "tilewave/io/qasm3.h"
+#include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave {
@@ -171,8 +171,8 @@ TEST(Qasm3Dynamic, programs_mean_what_they_say_and_the_engine_agrees) {
   };
   constexpr std::uint64_t kShots = 40000;
   for (const Case& t : cases) {
-    const circuit::Circuit c =
-        io::parse_qasm3(std::string("OPENQASM 3.0; include \"stdgates.inc\";") + t.program, t.name);
+    const circuit::Circuit c = language::parse_qasm3(
+        std::string("OPENQASM 3.0; include \"stdgates.inc\";") + t.program, t.name);
     std::uint32_t bits = 0;
     for (const auto& r : c.cregs()) bits = std::max(bits, r.first + r.size);
     const bool fits = c.num_clbits() <= 64;  // the reference simulator
@@ -219,7 +219,8 @@ TEST(Qasm3Dynamic, an_index_out_of_range_is_an_error_where_it_is_reached) {
        "line 5: a classical expression divides by zero"},
   };
   for (const auto& t : cases) {
-    const circuit::Circuit c = io::parse_qasm3(std::string("OPENQASM 3.0;") + t.program, "test");
+    const circuit::Circuit c =
+        language::parse_qasm3(std::string("OPENQASM 3.0;") + t.program, "test");
     simulate::Options options;
     options.shots = 10;
     try {

@@ -10,7 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
-#include "tilewave/io/circuit_file.h"
+#include "tilewave/language/circuit_file.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave {
@@ -29,8 +29,9 @@ std::string row(Bits u, int n) {
 std::string head() { return "OPENQASM 3.0; include \"stdgates.inc\";"; }
 
 // What a program without randomness leaves in its registers, the last declared first.
-std::string outcome(const std::string& program, const io::ProgramInputs& inputs = {}) {
-  const circuit::Circuit c = io::parse_circuit(head() + program + "bit last = 1;", "test", inputs);
+std::string outcome(const std::string& program, const language::ProgramInputs& inputs = {}) {
+  const circuit::Circuit c =
+      language::parse_circuit(head() + program + "bit last = 1;", "test", inputs);
   simulate::Options options;
   options.shots = 1;
   options.seed = 1;
@@ -38,7 +39,7 @@ std::string outcome(const std::string& program, const io::ProgramInputs& inputs 
   return all.substr(std::min<std::size_t>(2, all.size()));
 }
 
-std::string error_of(const std::string& program, const io::ProgramInputs& inputs = {}) {
+std::string error_of(const std::string& program, const language::ProgramInputs& inputs = {}) {
   try {
     outcome(program, inputs);
   } catch (const Error& error) {
@@ -52,7 +53,7 @@ std::string error_of(const std::string& program, const io::ProgramInputs& inputs
 // The notes that reading a program leaves.
 std::string notes(const std::string& program) {
   std::string all;
-  const circuit::Circuit c = io::parse_circuit(program, "test");
+  const circuit::Circuit c = language::parse_circuit(program, "test");
   for (const std::string& note : c.notes()) all += note + '\n';
   return all;
 }
@@ -220,7 +221,7 @@ TEST(Qasm3Values, an_angle_with_a_size_is_one_of_radians_in_gates_and_functions)
         "gate g(a) x { ry(a) x; } angle[3] t = \"101\"; g(t) q;",
         "def f(angle[3] a, qubit x) { ry(a) x; } f(5 * pi / 4, q);",
         "array[angle[3], 2] t = {pi, 5 * pi / 4}; ry(t[1]) q;"}) {
-    const circuit::Circuit c = io::parse_circuit(head() + "qubit q; " + program, "test");
+    const circuit::Circuit c = language::parse_circuit(head() + "qubit q; " + program, "test");
     simulate::Options options;
     options.amplitudes = {{0, 2}};
     const auto result = simulate::simulate(c, options);
@@ -373,7 +374,7 @@ TEST(Qasm3Values, a_condition_guards_what_stands_under_it) {
   constexpr std::uint64_t kShots = 4000;
   for (const auto& c : cases) {
     const circuit::Circuit circuit =
-        io::parse_circuit(head() + "qubit[2] q; h q;" + c.program, "test");
+        language::parse_circuit(head() + "qubit[2] q; h q;" + c.program, "test");
     simulate::Options options;
     options.shots = kShots;
     options.seed = 3;
@@ -534,7 +535,7 @@ std::vector<cplx> specified_u(double theta, double phi, double lambda) {
 }
 
 std::vector<cplx> column(const std::string& program, int num_qubits) {
-  const circuit::Circuit c = io::parse_circuit(head() + program, "test");
+  const circuit::Circuit c = language::parse_circuit(head() + program, "test");
   simulate::Options options;
   options.amplitudes = {{0, Bits{1} << num_qubits}};
   options.shots = c.is_unitary() ? 0 : 1;
@@ -645,7 +646,7 @@ TEST(Qasm3Notes, what_is_read_but_not_meant_leaves_one_note) {
   simulate::Options options;
   options.shots = 1;
   const auto result =
-      simulate::simulate(io::parse_circuit(v3 + "qubit q; rx(3/5) q;", "test"), options);
+      simulate::simulate(language::parse_circuit(v3 + "qubit q; rx(3/5) q;", "test"), options);
   ASSERT_EQ(result.warnings.size(), 1u);
 }
 

@@ -16,8 +16,8 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
-#include "tilewave/io/circuit_file.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/circuit_file.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/state.h"
 
@@ -201,9 +201,9 @@ int main(int argc, char** argv) {
           continue;
         }
         if (const std::size_t plus = name.find('+'); plus != std::string::npos) {
-          const auto c = io::read_circuit_file(name.substr(0, plus));
+          const auto c = language::read_circuit_file(name.substr(0, plus));
           circuit::PauliSum sum;
-          for (const auto& term : io::read_pauli_file(
+          for (const auto& term : language::read_pauli_file(
                    name.substr(plus + 1), circuit::PauliOrder::kFirstIsQubit0, c.num_qubits())) {
             sum.push_back(circuit::narrow(term));
           }
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
           continue;
         }
         const bool file = name.find('.') != std::string::npos;
-        const circuit::Circuit c = file ? io::read_circuit_file(name)
+        const circuit::Circuit c = file ? language::read_circuit_file(name)
                                         : circuit::make_family(name, static_cast<std::uint32_t>(n));
         if (static_cast<int>(c.num_qubits()) != n) continue;
         if (!c.is_unitary()) throw Error(ExitCode::kInput, name + " is not unitary");

@@ -21,7 +21,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
-#include "tilewave/io/circuit_file.h"
+#include "tilewave/language/circuit_file.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/runtime/timer.h"
@@ -216,7 +216,7 @@ void time_circuits(int n, int num_devices, int repetitions, bool overlap,
   const auto state = make(n, Precision::kDouble, num_devices, overlap ? -1 : kNever);
   for (const std::string& name : names) {
     const bool file = name.find('.') != std::string::npos;
-    const circuit::Circuit c = file ? io::read_circuit_file(name)
+    const circuit::Circuit c = file ? language::read_circuit_file(name)
                                     : circuit::make_family(name, static_cast<std::uint32_t>(n));
     if (static_cast<int>(c.num_qubits()) != n) continue;
     std::vector<double> total;

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "oracle/naive_simulator.h"
-#include "tilewave/io/stim_text.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -362,7 +362,7 @@ const char* const kCircuits[] = {
 TEST(Enumeration, both_engines_draw_from_the_exact_distribution) {
   constexpr std::uint64_t kShots = 1 << 20;
   for (const char* text : kCircuits) {
-    const StabilizerCircuit circuit = io::parse_stim(text);
+    const StabilizerCircuit circuit = language::parse_stim(text);
     const auto exact = Enumerator(circuit).distribution();
     double total = 0;
     for (const auto& [records, p] : exact) total += p;
@@ -379,7 +379,7 @@ TEST(Enumeration, both_engines_draw_from_the_exact_distribution) {
       std::map<std::string, std::uint64_t> counts;
       ShotPipeline pipeline;
       std::string key(source->num_bits(), '0');
-      pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer&) {
+      pipeline.format = [&](std::uint8_t* rows, std::size_t n, formats::ByteBuffer&) {
         for (std::size_t s = 0; s < n; ++s) {
           const std::uint8_t* row = rows + s * source->row_stride();
           for (std::size_t b = 0; b < key.size(); ++b)

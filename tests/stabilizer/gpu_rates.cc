@@ -9,7 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace {
 

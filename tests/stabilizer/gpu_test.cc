@@ -3,14 +3,14 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
-#include "tilewave/io/shots.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/formats/shots/shots.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/cuda/gpu_run.h"
 #include "tilewave/stabilizer/reference_sample.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -89,10 +89,11 @@ std::vector<std::string> circuits() {
                                many_single_places(9000),
                                large_circuit()};
   o.rounds = 4, o.distance = 3;
-  out.push_back(io::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
-  out.push_back(io::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));
+  out.push_back(language::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
+  out.push_back(language::print_stim(circuit::code_circuit("color_code", "memory_xyz", o)));
   o.distance = 11;
-  out.push_back(io::print_stim(circuit::code_circuit("surface_code", "unrotated_memory_x", o)));
+  out.push_back(
+      language::print_stim(circuit::code_circuit("surface_code", "unrotated_memory_x", o)));
   return out;
 }
 
@@ -155,7 +156,7 @@ std::unique_ptr<GpuRun> gpu_or_null(const Program& p, const Extra&... extra) {
 
 TEST(Gpu, frames_have_the_bits_of_the_cpu) {
   for (const std::string& text : circuits()) {
-    const StabProgram program = lower(io::parse_stim(text));
+    const StabProgram program = lower(language::parse_stim(text));
     for (FrameOutput output : {FrameOutput::kDetectors, FrameOutput::kRecords}) {
       const FrameProgram frames = compile_frames(program, output);
       const bool records = output == FrameOutput::kRecords;
@@ -179,7 +180,8 @@ TEST(Gpu, frames_have_the_bits_of_the_cpu) {
 
 TEST(Gpu, sparse_has_the_bits_of_the_cpu) {
   for (const std::string& text : circuits()) {
-    const SparseProgram sparse = build_sparse(lower(io::parse_stim(text)), SymptomKind::kDetectors);
+    const SparseProgram sparse =
+        build_sparse(lower(language::parse_stim(text)), SymptomKind::kDetectors);
     const auto gpu = gpu_or_null(sparse);
     if (!gpu) GTEST_SKIP();
     const std::uint64_t unit = std::uint64_t{1} << sparse.log2_unit;
@@ -194,7 +196,7 @@ TEST(Gpu, sparse_has_the_bits_of_the_cpu) {
 // The same shots whoever makes them: the CPU, one GPU, and all GPUs there are (at least two for the
 // last part).
 TEST(Gpu, several_devices_give_the_bits_of_one) {
-  const StabProgram program = lower(io::parse_stim(circuits().back()));
+  const StabProgram program = lower(language::parse_stim(circuits().back()));
   for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
     SampleOptions o;
     o.engine = engine;
@@ -208,9 +210,9 @@ TEST(Gpu, several_devices_give_the_bits_of_one) {
       std::vector<char> bytes;
       ShotPipeline pipeline;
       const std::size_t stride = source->row_stride();
-      const io::ShotLayout layout{0, program.counts.detectors, program.counts.observables};
-      pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer&) {
-        io::pack_rows(rows, stride, n, layout);
+      const formats::ShotLayout layout{0, program.counts.detectors, program.counts.observables};
+      pipeline.format = [&](std::uint8_t* rows, std::size_t n, formats::ByteBuffer&) {
+        formats::pack_rows(rows, stride, n, layout);
         return std::span(reinterpret_cast<const char*>(rows), n * layout.bytes());
       };
       pipeline.write = [&](std::span<const char> part, std::size_t) {

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "tilewave/circuit/clifford.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -144,7 +144,7 @@ void expect_parts(const circuit::ErrorModel& got, const circuit::ErrorModel& wan
     }
     ASSERT_NE(it, left.end())
         << what << ": lacks\n"
-        << io::print_dem([&] {
+        << language::print_dem([&] {
              circuit::ErrorModel one;
              auto& e = one.instructions.emplace_back();
              e.args = {p};
@@ -165,8 +165,8 @@ void expect_parts(const circuit::ErrorModel& got, const circuit::ErrorModel& wan
 TEST(Oracle, splits_of_codes_are_stims) {
   for (const char* name : {"surface_code_rot", "repetition_code", "transversal_cnot"}) {
     const std::string path = kData + "/" + name;
-    const StabProgram program = lower(io::parse_stim(read(path + ".stim")));
-    const circuit::ErrorModel want = io::parse_dem(read(path + ".split.dem"));
+    const StabProgram program = lower(language::parse_stim(read(path + ".stim")));
+    const circuit::ErrorModel want = language::parse_dem(read(path + ".split.dem"));
     for (bool fold : {false, true}) {
       AnalysisOptions options;
       options.decompose_errors = true;
@@ -186,7 +186,8 @@ TEST(Oracle, splits_of_random_circuits_are_stims) {
     AnalysisOptions options;
     options.decompose_errors = true;
     options.approximate_disjoint_errors = 1;
-    expect_parts(analyze_errors(lower(io::parse_stim(text)), options), io::parse_dem(model), text);
+    expect_parts(analyze_errors(lower(language::parse_stim(text)), options),
+                 language::parse_dem(model), text);
     at = end + 3;
   }
   EXPECT_EQ(count, 40u);
@@ -216,12 +217,12 @@ std::string target_by_target(const std::string& text) {
 class OracleCircuit : public testing::TestWithParam<const char*> {
  protected:
   StabProgram program() const {
-    return lower(io::parse_stim(read(kData + "/" + GetParam() + ".stim")));
+    return lower(language::parse_stim(read(kData + "/" + GetParam() + ".stim")));
   }
 };
 
 TEST_P(OracleCircuit, error_model_equals_stims) {
-  const auto want = merged(io::parse_dem(read(kData + "/" + GetParam() + ".dem")));
+  const auto want = merged(language::parse_dem(read(kData + "/" + GetParam() + ".dem")));
   for (bool fold : {false, true}) {
     AnalysisOptions options;
     options.approximate_disjoint_errors = 1;
@@ -245,7 +246,7 @@ TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
   in >> oracle_shots >> bits;
   const StabProgram whole = program();
   const StabProgram single =
-      lower(io::parse_stim(target_by_target(read(kData + "/" + GetParam() + ".stim"))));
+      lower(language::parse_stim(target_by_target(read(kData + "/" + GetParam() + ".stim"))));
   for (const auto& [engine, target] :
        {std::pair{Engine::kFrame, &whole}, {Engine::kFrame, &single}, {Engine::kSparse, &whole}}) {
     const StabProgram& p = *target;
@@ -258,7 +259,7 @@ TEST_P(OracleCircuit, both_engines_have_stims_rates_and_correlations) {
     ASSERT_EQ(source->num_bits(), bits);
     std::vector<std::uint32_t> pairs(bits * bits);
     ShotPipeline pipeline;
-    pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer&) {
+    pipeline.format = [&](std::uint8_t* rows, std::size_t n, formats::ByteBuffer&) {
       for (std::size_t s = 0; s < n; ++s) {
         std::vector<std::size_t> ones;
         for (std::size_t b = 0; b < bits; ++b) {

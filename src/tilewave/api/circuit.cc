@@ -6,8 +6,8 @@
 
 #include "tilewave/api/access.h"
 #include "tilewave/circuit/gate_table.h"
-#include "tilewave/io/circuit_file.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/circuit_file.h"
+#include "tilewave/language/text/source.h"
 
 namespace tilewave {
 
@@ -19,12 +19,12 @@ const circuit::GateInfo& find_named(std::string_view name) {
   }
   std::vector<std::string_view> known;
   for (const circuit::GateInfo& g : circuit::gate_table()) known.push_back(g.name);
-  throw Error(ExitCode::kInput,
-              "there is no gate '" + std::string(name) + "'" + io::did_you_mean_gate(name, known));
+  throw Error(ExitCode::kInput, "there is no gate '" + std::string(name) + "'" +
+                                    language::did_you_mean_gate(name, known));
 }
 
-io::Includes includes(bool allowed) {
-  return allowed ? io::Includes::kAllowed : io::Includes::kRefused;
+language::Includes includes(bool allowed) {
+  return allowed ? language::Includes::kAllowed : language::Includes::kRefused;
 }
 
 }  // namespace
@@ -43,12 +43,12 @@ Circuit::~Circuit() = default;
 
 Circuit Circuit::from_text(std::string_view text, bool include) {
   return Circuit(std::make_unique<Data>(
-      Data{io::parse_circuit(text, "<text>", {}, nullptr, includes(include))}));
+      Data{language::parse_circuit(text, "<text>", {}, nullptr, includes(include))}));
 }
 
 Circuit Circuit::from_file(const std::string& path, bool include) {
-  return Circuit(
-      std::make_unique<Data>(Data{io::read_circuit_file(path, {}, nullptr, includes(include))}));
+  return Circuit(std::make_unique<Data>(
+      Data{language::read_circuit_file(path, {}, nullptr, includes(include))}));
 }
 
 std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }

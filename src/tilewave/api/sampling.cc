@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "tilewave/base/random_seed.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/fill_shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave {
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kManyShots = std::uint64_t{1} << 20;  // for the choice of the engine
 
 stabilizer::StabProgram lower_text(std::string_view text) {
-  return stabilizer::lower(io::parse_stim(text));
+  return stabilizer::lower(language::parse_stim(text));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::string detector_error_model(std::string_view stim_circuit, bool decompose_e
   options.decompose_errors = decompose_errors;
   options.fold_loops = true;
   std::string text;
-  io::DemWriter writer([&](std::string_view piece) { text += piece; });
+  language::DemWriter writer([&](std::string_view piece) { text += piece; });
   stabilizer::analyze_errors(lower_text(stim_circuit), options, writer);
   writer.flush();
   return text;

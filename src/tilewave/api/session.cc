@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tilewave/api/access.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/runtime/memory.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/simulate/run_checks.h"
@@ -48,8 +48,8 @@ simulate::Options with_questions(simulate::Options options, const Questions& ask
   options.probability_qubits = asked.joint;
   for (const std::uint64_t index : asked.amplitudes) options.amplitudes.push_back({index, 1});
   if (!asked.observable.empty()) {
-    options.observables = io::parse_pauli_sum(asked.observable, "observable",
-                                              circuit::PauliOrder::kLastIsQubit0, num_qubits);
+    options.observables = language::parse_pauli_sum(asked.observable, "observable",
+                                                    circuit::PauliOrder::kLastIsQubit0, num_qubits);
   }
   return options;
 }

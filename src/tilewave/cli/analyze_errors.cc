@@ -6,7 +6,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
-#include "tilewave/io/dem_text.h"
+#include "tilewave/language/stim/dem_text.h"
 #include "tilewave/stabilizer/error_analysis.h"
 
 namespace tilewave::cli {
@@ -44,7 +44,7 @@ void add_analyze_errors_command(CLI::App& app) {
     const stabilizer::StabProgram program = read_program(f->in);
     StimFile out(f->out, "wb");
     bool written = false;
-    io::DemWriter writer([&](std::string_view text) {
+    language::DemWriter writer([&](std::string_view text) {
       out.write(text.data(), text.size());
       written |= !text.empty();
     });

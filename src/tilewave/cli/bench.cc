@@ -19,8 +19,8 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/io/circuit_file.h"
-#include "tilewave/io/qasm2.h"
+#include "tilewave/language/circuit_file.h"
+#include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
@@ -55,12 +55,13 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   if (names.empty()) {
     for (const auto name : circuit::family_names()) names.emplace_back(name);
   }
-  const auto includes = flags.no_include ? io::Includes::kRefused : io::Includes::kAllowed;
+  const auto includes =
+      flags.no_include ? language::Includes::kRefused : language::Includes::kAllowed;
   std::vector<Subject> subjects;
   for (const auto& name : names) {
     if (is_file(name)) {
       std::vector<std::string> files = {name};
-      circuit::Circuit circuit = io::read_circuit_file(name, {}, &files, includes);
+      circuit::Circuit circuit = language::read_circuit_file(name, {}, &files, includes);
       subjects.push_back({std::filesystem::path(name).stem().string(), std::move(circuit), files});
     } else {
       subjects.push_back({name + "_" + std::to_string(n), circuit::make_family(name, n)});
@@ -81,7 +82,7 @@ void write_circuits(const std::vector<Subject>& subjects, const std::string& fol
     const std::string path = folder + "/" + s.name + ".qasm";
     need_no_input(subjects, {"--write", path});
     need_writable({"--write", path});
-    write_whole_file(path, io::to_qasm2(s.circuit));
+    write_whole_file(path, language::to_qasm2(s.circuit));
     std::printf("%s\n", path.c_str());
   }
 }

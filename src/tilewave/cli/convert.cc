@@ -8,8 +8,8 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 
 namespace tilewave::cli {
 
@@ -22,23 +22,24 @@ struct ConvertFlags {
 };
 
 // The bits of a shot, from the numbers given, a circuit or an error model.
-io::ShotLayout layout_of(const ConvertFlags& f) {
-  io::ShotLayout layout;
+formats::ShotLayout layout_of(const ConvertFlags& f) {
+  formats::ShotLayout layout;
   layout.measurements = f.measurements + f.bits;
   layout.detectors = f.detectors;
   layout.observables = f.observables;
   if (!f.circuit.empty() && !f.dem.empty())
     throw Error(ExitCode::kUsage, "use one of --circuit and --dem");
-  io::ShotLayout known;  // all there are
+  formats::ShotLayout known;  // all there are
   if (!f.circuit.empty()) {
     StimFile file(f.circuit, "rb");
-    const circuit::StabCounts counts = io::parse_stim(file.read_all(), file.name()).counts();
+    const circuit::StabCounts counts = language::parse_stim(file.read_all(), file.name()).counts();
     known = {counts.measurements, counts.detectors, counts.observables};
     if (f.types.empty())
       throw Error(ExitCode::kUsage, "--circuit needs --types, for example --types DL");
   } else if (!f.dem.empty()) {
     StimFile file(f.dem, "rb");
-    const circuit::ModelSize size = circuit::size_of(io::parse_dem(file.read_all(), file.name()));
+    const circuit::ModelSize size =
+        circuit::size_of(language::parse_dem(file.read_all(), file.name()));
     known = {0, size.detectors, size.observables};
   } else if (!f.types.empty()) {
     throw Error(ExitCode::kUsage, "--types chooses among the bits of --circuit or --dem");
@@ -83,7 +84,7 @@ void add_convert_command(CLI::App& app) {
                       "which bits of the circuit or model a shot holds: letters of MDL");
   const auto size = [&](const char* name, std::uint64_t& to, const char* help) {
     add_number_flag(
-        *command, name, [&to](std::uint64_t v) { to = v; }, help, 0, io::kMostShotBits);
+        *command, name, [&to](std::uint64_t v) { to = v; }, help, 0, formats::kMostShotBits);
   };
   size("--num_measurements", f->measurements, "measurements a shot");
   size("--num_detectors", f->detectors, "detectors a shot");
@@ -94,32 +95,33 @@ void add_convert_command(CLI::App& app) {
   command->callback([f] {
     need_distinct_files({f->circuit, f->dem, f->in},
                         {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    const io::ShotFormat to = io::parse_shot_format(f->out_format),
-                         obs_to = io::parse_shot_format(f->obs_out_format);
-    const io::ShotLayout layout = layout_of(*f);
-    if (f->bits > 0 && (to == io::ShotFormat::kDets || obs_to == io::ShotFormat::kDets)) {
+    const formats::ShotFormat to = formats::parse_shot_format(f->out_format),
+                              obs_to = formats::parse_shot_format(f->obs_out_format);
+    const formats::ShotLayout layout = layout_of(*f);
+    if (f->bits > 0 && (to == formats::ShotFormat::kDets || obs_to == formats::ShotFormat::kDets)) {
       throw Error(ExitCode::kUsage,
                   "dets says of every bit what it is, and --bits_per_shot does not: use "
                   "--num_measurements, --num_detectors and --num_observables, --circuit or --dem");
     }
     StimFile in(f->in, "rb"), out(f->out, "wb");
-    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), layout);
-    io::ShotLayout most = layout, observables;  // what goes to --out and to --obs_out
+    formats::ShotReader reader(in.get(), in.name(), formats::parse_shot_format(f->in_format),
+                               layout);
+    formats::ShotLayout most = layout, observables;  // what goes to --out and to --obs_out
     std::unique_ptr<StimFile> obs;
     if (!f->obs_out.empty()) {
-      if (io::is_summary(to) || io::is_summary(obs_to))
+      if (formats::is_summary(to) || formats::is_summary(obs_to))
         throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
       observables.observables = layout.observables;
       most.observables = 0;
       obs = std::make_unique<StimFile>(f->obs_out, "wb");
     }
-    const io::ShotFormatter format(to, most), obs_format(obs_to, observables);
-    std::unique_ptr<io::ShotSummary> summary;
-    if (io::is_summary(to)) summary = std::make_unique<io::ShotSummary>(to, layout);
+    const formats::ShotFormatter format(to, most), obs_format(obs_to, observables);
+    std::unique_ptr<formats::ShotSummary> summary;
+    if (formats::is_summary(to)) summary = std::make_unique<formats::ShotSummary>(to, layout);
     const std::size_t at_once =
-        io::shots_at_once(layout, {io::parse_shot_format(f->in_format), to, obs_to});
+        formats::shots_at_once(layout, {formats::parse_shot_format(f->in_format), to, obs_to});
     std::vector<std::uint8_t> rows, part;
-    io::ByteBuffer bytes;
+    formats::ByteBuffer bytes;
     while (true) {
       rows.clear(), bytes.clear();
       const std::size_t n = reader.read(at_once, rows);
@@ -128,9 +130,9 @@ void add_convert_command(CLI::App& app) {
         summary->add(rows.data(), layout.bytes(), n);
         continue;
       }
-      const auto write = [&](StimFile& file, const io::ShotFormatter& formatter,
-                             std::uint64_t first, const io::ShotLayout& bits) {
-        io::cut_rows(rows.data(), layout.bytes(), n, first, bits.bits(), part);
+      const auto write = [&](StimFile& file, const formats::ShotFormatter& formatter,
+                             std::uint64_t first, const formats::ShotLayout& bits) {
+        formats::cut_rows(rows.data(), layout.bytes(), n, first, bits.bits(), part);
         bytes.clear();
         formatter.append(part.data(), bits.bytes(), n, bytes);
         file.write(bytes.data(), bytes.size());

@@ -38,14 +38,14 @@ void add_detect_command(CLI::App& app) {
     ShotSinkSpec detectors;
     detectors.layout.detectors = program.counts.detectors;
     detectors.file = &out;
-    detectors.format = io::parse_shot_format(f->out_format);
+    detectors.format = formats::parse_shot_format(f->out_format);
     ShotSinkSpec others = detectors;
     others.layout = {};
     others.layout.observables = program.counts.observables;
     others.first_bit = program.counts.detectors;
     // Stim writes the observables of dets in front when it is not told where they go.
     const bool first =
-        f->prepend || (detectors.format == io::ShotFormat::kDets && f->obs_out.empty());
+        f->prepend || (detectors.format == formats::ShotFormat::kDets && f->obs_out.empty());
     if (f->append || first) {
       detectors.layout.observables = program.counts.observables;
       detectors.layout.observables_first = !f->append;
@@ -54,7 +54,7 @@ void add_detect_command(CLI::App& app) {
     if (f->obs_out.empty()) return write_shots(*source, options, {detectors}, f->quiet);
     StimFile obs(f->obs_out, "wb");
     others.file = &obs;
-    others.format = io::parse_shot_format(f->obs_out_format);
+    others.format = formats::parse_shot_format(f->obs_out_format);
     write_shots(*source, options, {detectors, others}, f->quiet);
   });
 }

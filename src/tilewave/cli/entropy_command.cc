@@ -15,7 +15,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/field/entropy_stream.h"
+#include "tilewave/field/run/entropy_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {
@@ -43,9 +43,9 @@ field::Footprint to_window(const EntropyFlags& f) {
   if (!f.window.empty()) usage_error("--window is for squares: a picture has its own size");
   if (f.shape.find('.') == std::string::npos)
     usage_error("--shape " + f.shape + ": use square, disk, or a picture (.png .pgm .tif .npy)");
-  const auto reader = io::open_raster(f.shape);
-  const io::RasterInfo& info = reader->info();
-  if (info.channels != 1 || info.type != io::SampleType::kUint8 || info.width > 4096 ||
+  const auto reader = formats::open_raster(f.shape);
+  const formats::RasterInfo& info = reader->info();
+  if (info.channels != 1 || info.type != formats::SampleType::kUint8 || info.width > 4096 ||
       info.height > 4096) {
     throw Error(
         ExitCode::kInput,
@@ -118,7 +118,7 @@ field::EntropyAlgorithm to_algorithm(const std::string& name) {
 }
 
 // "low:high", "auto" (all values), or percentages "2%:98%".
-void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJob& job) {
+void set_range(const EntropyFlags& f, const formats::RasterInfo* raw, field::EntropyJob& job) {
   const std::size_t colon = f.range.find(':');
   if (f.range != "auto" && colon == std::string::npos)
     usage_error("--range " + f.range + ": write low:high, 2%:98% or auto");
@@ -149,7 +149,7 @@ void set_range(const EntropyFlags& f, const io::RasterInfo* raw, field::EntropyJ
 // Before anything is computed.
 void check_view(const EntropyFlags& f) {
   if (f.view.empty()) return;
-  if (io::raster_format_of(f.view) != io::RasterFormat::kPng)
+  if (formats::raster_format_of(f.view) != formats::RasterFormat::kPng)
     usage_error("--view " + f.view + ": a view is written as .png");
   std::error_code ignored;
   const auto folder = std::filesystem::path(f.view).parent_path();
@@ -205,7 +205,8 @@ void run_container(const EntropyFlags& f, const InterruptFlag& interrupt, field:
     usage_error(f.in + ": results are written as .csv, and not read: a container of images is a " +
                 ".bin file");
   }
-  if (io::raster_format_of(f.out) != io::RasterFormat::kStudy || f.out.ends_with(".bin")) {
+  if (formats::raster_format_of(f.out) != formats::RasterFormat::kStudy ||
+      f.out.ends_with(".bin")) {
     usage_error(f.out + ": a .bin container is answered by a .csv file");
   }
   if (!f.range.empty() && f.range.find('%') != std::string::npos)
@@ -215,8 +216,8 @@ void run_container(const EntropyFlags& f, const InterruptFlag& interrupt, field:
   if (!f.view.empty())
     usage_error("--view needs a single image, " + f.in + " is a container of several");
   if (f.channel > 0) usage_error("--channel: the images of a container have one channel");
-  io::StudyReader in(f.in);
-  io::StudyWriter out(f.out);
+  formats::StudyReader in(f.in);
+  formats::StudyWriter out(f.out);
   while (const auto record = in.next()) {
     const auto writer = out.begin(record->info().width, record->info().height);
     const field::EntropySummary summary = field::run_entropy(job, *record, *writer);
@@ -261,7 +262,7 @@ void run(const EntropyFlags& f) {
     bar.update(fraction, remaining_s);
   };
 
-  if (io::raster_format_of(f.in, true) == io::RasterFormat::kStudy) {
+  if (formats::raster_format_of(f.in, true) == formats::RasterFormat::kStudy) {
     if (!f.range.empty()) set_range(f, nullptr, job);
     return run_container(f, interrupt, job);
   }
@@ -270,10 +271,10 @@ void run(const EntropyFlags& f) {
   report_pages(f, reader->info());
   if (!job.quantisation.nodata) job.quantisation.nodata = reader->info().nodata;
   if (!f.range.empty()) set_range(f, raw.get(), job);
-  io::RasterInfo info = reader->info();
+  formats::RasterInfo info = reader->info();
   info.type = field::sample_type(job.output);
-  io::describe_new_values(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
-  const auto writer = io::create_raster(f.out, info);
+  formats::describe_new_values(info, job.output == field::OutputType::kUint8 ? "255" : "nan");
+  const auto writer = formats::create_raster(f.out, info);
   const field::EntropySummary summary = field::run_entropy(job, *reader, *writer);
   interrupt.check();
   writer->close();

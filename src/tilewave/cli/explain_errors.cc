@@ -6,8 +6,8 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/explain.h"
 
 namespace tilewave::cli {
@@ -29,14 +29,14 @@ void add_explain_errors_command(CLI::App& app) {
   command->callback([f] {
     need_distinct_files({f->in, f->dem_filter}, {{"--out", f->out}});
     StimFile in(f->in, "rb");
-    const circuit::StabilizerCircuit circuit = io::parse_stim(in.read_all(), in.name());
+    const circuit::StabilizerCircuit circuit = language::parse_stim(in.read_all(), in.name());
     circuit::ErrorModel filter;
     stabilizer::ExplainOptions options;
     options.single = f->single;
     options.name = in.name();
     if (!f->dem_filter.empty()) {
       StimFile file(f->dem_filter, "rb");
-      filter = io::parse_dem(file.read_all(), file.name());
+      filter = language::parse_dem(file.read_all(), file.name());
       options.filter = &filter;
     }
     StimFile out(f->out, "wb");

@@ -15,8 +15,8 @@
 namespace tilewave::cli {
 namespace {
 
-io::SampleType to_sample_type(const std::string& name) {
-  using T = io::SampleType;
+formats::SampleType to_sample_type(const std::string& name) {
+  using T = formats::SampleType;
   struct Row {
     const char* name;
     T type;
@@ -83,8 +83,9 @@ double to_number(const char* flag, const std::string& text) {
   return *value;
 }
 
-std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::RasterInfo* raw) {
-  auto reader = io::open_raster(f.in, raw, f.channel);
+std::unique_ptr<formats::RasterReader> open_input(const FieldFlags& f,
+                                                  const formats::RasterInfo* raw) {
+  auto reader = formats::open_raster(f.in, raw, f.channel);
   const int channels = reader->info().channels;
   if (channels == 1) return reader;
   throw Error(ExitCode::kInput, f.in + ": the image has " + std::to_string(channels) +
@@ -92,7 +93,7 @@ std::unique_ptr<io::RasterReader> open_input(const FieldFlags& f, const io::Rast
                                     std::to_string(channels - 1));
 }
 
-void report_pages(const FieldFlags& f, const io::RasterInfo& info) {
+void report_pages(const FieldFlags& f, const formats::RasterInfo& info) {
   if (info.pages > 1 && !f.quiet && !f.json)
     std::printf("%s holds %d pages, the first is taken\n", f.in.c_str(), info.pages);
 }
@@ -106,14 +107,14 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
   return {w, h};
 }
 
-std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& f) {
-  if (io::raster_format_of(f.in, true) != io::RasterFormat::kRaw) {
+std::unique_ptr<formats::RasterInfo> raw_info(const FieldFlags& f) {
+  if (formats::raster_format_of(f.in, true) != formats::RasterFormat::kRaw) {
     if (!f.size.empty()) usage_error("--size is for .raw files: " + f.in + " says its own size");
     return nullptr;
   }
   if (f.size.empty())
     usage_error(f.in + ": bare numbers do not say their size: give --size WxH, and --type");
-  auto raw = std::make_unique<io::RasterInfo>();
+  auto raw = std::make_unique<formats::RasterInfo>();
   std::tie(raw->width, raw->height) = to_size("--size", f.size);
   raw->type = to_sample_type(f.type);
   constexpr std::int64_t kMostPixels = std::int64_t{1} << 58;

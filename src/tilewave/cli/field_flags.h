@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/io/raster_file.h"
+#include "tilewave/formats/raster/file.h"
 #include "tilewave/settings/device.h"
 
 namespace CLI {
@@ -34,16 +34,17 @@ std::pair<std::int64_t, std::int64_t> to_size(const char* flag, const std::strin
 
 /// A .raw file's size and samples from the flags; nothing for other files, whose headers say it.
 /// Throws Error(kUsage) where a flag is missing or has no meaning.
-std::unique_ptr<io::RasterInfo> raw_info(const FieldFlags& flags);
+std::unique_ptr<formats::RasterInfo> raw_info(const FieldFlags& flags);
 
 /// A number after a flag, whole.
 double to_number(const char* flag, const std::string& text);
 
 /// Opens IN, or its --channel. Throws Error(kInput) where it has several and none is chosen.
-std::unique_ptr<io::RasterReader> open_input(const FieldFlags& flags, const io::RasterInfo* raw);
+std::unique_ptr<formats::RasterReader> open_input(const FieldFlags& flags,
+                                                  const formats::RasterInfo* raw);
 
 /// Says that a file holds more images than the one taken, unless --quiet or --json.
-void report_pages(const FieldFlags& flags, const io::RasterInfo& info);
+void report_pages(const FieldFlags& flags, const formats::RasterInfo& info);
 
 /// While it lives, the first SIGINT or SIGTERM stops computations within a tenth of a second by an
 /// exception, so that unfinished files are removed; check() throws it elsewhere. A second signal

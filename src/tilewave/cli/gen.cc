@@ -8,7 +8,7 @@
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/stim_files.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/text.h"
 
 namespace tilewave::cli {
 
@@ -48,7 +48,7 @@ void add_gen_command(CLI::App& app) {
     }
     const auto circuit = circuit::code_circuit(f->code, f->task, f->options);
     StimFile out(f->out, "wb");
-    const auto number = [](double p) { return io::shortest_number(p); };
+    const auto number = [](double p) { return language::shortest_number(p); };
     const circuit::CodeOptions& g = f->options;
     out.write(
         "# Generated " + f->code + " circuit.\n# task: " + f->task +
@@ -57,7 +57,7 @@ void add_gen_command(CLI::App& app) {
         "\n# before_measure_flip_probability: " + number(g.before_measure_flip_probability) +
         "\n# after_reset_flip_probability: " + number(g.after_reset_flip_probability) +
         "\n# after_clifford_depolarization: " + number(g.after_clifford_depolarization) + "\n");
-    out.write(io::print_stim(circuit));
+    out.write(language::print_stim(circuit));
     out.flush();
   });
 }

@@ -42,37 +42,40 @@ void add_m2d_command(CLI::App& app) {
     const stabilizer::DetectionConverter converter(program, !f->skip_reference_sample,
                                                    !f->ran_without_feedback);
     for (const std::string& name : {f->out_format, f->obs_out_format}) {
-      if (io::is_summary(io::parse_shot_format(name))) {
+      if (formats::is_summary(formats::parse_shot_format(name))) {
         throw Error(ExitCode::kUsage,
                     "m2d writes shots only: use another format, then tilewave convert");
       }
     }
     StimFile in(f->in, "rb"), out(f->out, "wb");
-    io::ShotLayout measured, sweep, detectors, observables;
+    formats::ShotLayout measured, sweep, detectors, observables;
     measured.measurements = program.counts.measurements;
     sweep.measurements = program.counts.sweep_bits;
     detectors.detectors = program.counts.detectors;
     observables.observables = program.counts.observables;
     if (f->append) detectors.observables = program.counts.observables;
-    io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f->in_format), measured);
+    formats::ShotReader reader(in.get(), in.name(), formats::parse_shot_format(f->in_format),
+                               measured);
     std::unique_ptr<StimFile> sweep_file, obs_file;
-    std::unique_ptr<io::ShotReader> sweep_reader;
+    std::unique_ptr<formats::ShotReader> sweep_reader;
     if (!f->sweep.empty()) {
       sweep_file = std::make_unique<StimFile>(f->sweep, "rb");
-      sweep_reader = std::make_unique<io::ShotReader>(
-          sweep_file->get(), sweep_file->name(), io::parse_shot_format(f->sweep_format), sweep);
+      sweep_reader =
+          std::make_unique<formats::ShotReader>(sweep_file->get(), sweep_file->name(),
+                                                formats::parse_shot_format(f->sweep_format), sweep);
     }
     if (!f->obs_out.empty()) obs_file = std::make_unique<StimFile>(f->obs_out, "wb");
-    const io::ShotFormatter format(io::parse_shot_format(f->out_format), detectors);
-    const io::ShotFormatter obs_format(io::parse_shot_format(f->obs_out_format), observables);
-    const auto formats = {io::parse_shot_format(f->in_format), io::parse_shot_format(f->out_format),
-                          io::parse_shot_format(f->obs_out_format),
-                          io::parse_shot_format(f->sweep_format)};
-    const std::size_t at_once =
-        std::min({io::shots_at_once(measured, formats), io::shots_at_once(detectors, formats),
-                  io::shots_at_once(sweep, formats)});
+    const formats::ShotFormatter format(formats::parse_shot_format(f->out_format), detectors);
+    const formats::ShotFormatter obs_format(formats::parse_shot_format(f->obs_out_format),
+                                            observables);
+    const auto formats = {
+        formats::parse_shot_format(f->in_format), formats::parse_shot_format(f->out_format),
+        formats::parse_shot_format(f->obs_out_format), formats::parse_shot_format(f->sweep_format)};
+    const std::size_t at_once = std::min({formats::shots_at_once(measured, formats),
+                                          formats::shots_at_once(detectors, formats),
+                                          formats::shots_at_once(sweep, formats)});
     std::vector<std::uint8_t> rows, sweeps, events, obs_rows;
-    io::ByteBuffer bytes;
+    formats::ByteBuffer bytes;
     while (true) {
       rows.clear(), sweeps.clear(), bytes.clear();
       const std::size_t n = reader.read(at_once, rows);
@@ -87,8 +90,8 @@ void add_m2d_command(CLI::App& app) {
       format.append(events.data(), converter.row_bytes(), n, bytes);
       out.write(bytes.data(), bytes.size());
       if (!obs_file) continue;
-      io::cut_rows(events.data(), converter.row_bytes(), n, program.counts.detectors,
-                   program.counts.observables, obs_rows);
+      formats::cut_rows(events.data(), converter.row_bytes(), n, program.counts.detectors,
+                        program.counts.observables, obs_rows);
       bytes.clear();
       obs_format.append(obs_rows.data(), observables.bytes(), n, bytes);
       obs_file->write(bytes.data(), bytes.size());

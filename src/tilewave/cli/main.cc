@@ -23,7 +23,7 @@
 #include "tilewave/cli/older_flags.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/usage_errors.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/text/source.h"
 #include "tilewave/runtime/ranks.h"
 
 namespace {
@@ -61,7 +61,7 @@ std::string for_terminal(const std::string& message) {
   std::string out;
   for (std::size_t at = 0; at <= message.size();) {
     const std::size_t end = std::min(message.find('\n', at), message.size());
-    out += tilewave::io::without_controls(std::string_view(message).substr(at, end - at));
+    out += tilewave::language::without_controls(std::string_view(message).substr(at, end - at));
     if (end < message.size()) out += '\n';
     at = end + 1;
   }

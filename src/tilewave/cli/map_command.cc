@@ -12,7 +12,7 @@
 #include "tilewave/cli/field_flags.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/field/jit/map_cuda.h"
-#include "tilewave/field/map_stream.h"
+#include "tilewave/field/run/map_stream.h"
 #include "tilewave/runtime/progress.h"
 
 namespace tilewave::cli {
@@ -78,9 +78,9 @@ void run(const MapFlags& f) {
                           : f.precision == "lut" ? field::MapPrecision::kLut
                                                  : field::MapPrecision::kPrecise;
   job.verify = f.verify;
-  job.output = f.dtype == "f16"  ? io::SampleType::kFloat16
-               : f.dtype == "u8" ? io::SampleType::kUint8
-                                 : io::SampleType::kFloat32;
+  job.output = f.dtype == "f16"  ? formats::SampleType::kFloat16
+               : f.dtype == "u8" ? formats::SampleType::kUint8
+                                 : formats::SampleType::kFloat32;
   job.devices = DeviceSet::parse(f.device);
   job.rounds = f.rounds;
   need_distinct_files({f.in, f.in + ".msk"}, {{"--output", f.out}});
@@ -98,13 +98,13 @@ void run(const MapFlags& f) {
                                       job.options.repeat == 1)
                    .source.c_str(),
                stdout);
-  io::RasterInfo info = reader->info();
+  formats::RasterInfo info = reader->info();
   info.nodata = job.nodata;
   const bool misses = field::may_miss(job, info);
-  const bool bytes = job.output == io::SampleType::kUint8;
+  const bool bytes = job.output == formats::SampleType::kUint8;
   info.type = job.output;
-  io::describe_new_values(info, !bytes ? "nan" : misses ? "255" : "");
-  const auto writer = io::create_raster(f.out, info);
+  formats::describe_new_values(info, !bytes ? "nan" : misses ? "255" : "");
+  const auto writer = formats::create_raster(f.out, info);
   runtime::ProgressBar bar(stderr, !f.quiet && runtime::wants_progress(stderr));
   job.on_progress = [&](double fraction, double remaining_s) {
     interrupt.check();

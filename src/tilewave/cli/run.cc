@@ -15,9 +15,9 @@
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
-#include "tilewave/io/circuit_file.h"
-#include "tilewave/io/noise_json.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/circuit_file.h"
+#include "tilewave/language/noise/json.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/runtime/bandwidth.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/threads.h"
@@ -46,10 +46,10 @@ circuit::WidePauliSum read_observables(const RunFlags& flags, circuit::PauliOrde
                                        std::uint32_t num_qubits) {
   std::error_code ignored;
   if (std::filesystem::exists(flags.expect, ignored)) {
-    return io::read_pauli_file(flags.expect, order, num_qubits);
+    return language::read_pauli_file(flags.expect, order, num_qubits);
   }
   try {
-    return io::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
+    return language::parse_pauli_sum(flags.expect, "--expect", order, num_qubits);
   } catch (const Error&) {
     const std::size_t point = flags.expect.rfind('.');
     const bool has_ending = point != std::string::npos && point + 1 < flags.expect.size() &&
@@ -61,8 +61,8 @@ circuit::WidePauliSum read_observables(const RunFlags& flags, circuit::PauliOrde
   throw Error(ExitCode::kInput, "--expect " + flags.expect + ": there is no such file");
 }
 
-io::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
-  io::ProgramInputs inputs;
+language::ProgramInputs read_inputs(const std::vector<std::string>& texts) {
+  language::ProgramInputs inputs;
   for (const std::string& text : texts) {
     const std::size_t equal = text.find('=');
     if (equal == 0 || equal == std::string::npos || equal + 1 == text.size()) {
@@ -136,9 +136,9 @@ void run(RunFlags& flags) {
   if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   std::vector<std::string> included;
-  const circuit::Circuit circuit =
-      io::read_circuit_file(flags.file, read_inputs(flags.inputs), &included,
-                            flags.no_include ? io::Includes::kRefused : io::Includes::kAllowed);
+  const circuit::Circuit circuit = language::read_circuit_file(
+      flags.file, read_inputs(flags.inputs), &included,
+      flags.no_include ? language::Includes::kRefused : language::Includes::kAllowed);
   need_distinct_files(included, {state, page}, "a file that the program includes");
   if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
     auto& count = options.amplitudes.front().count;  // as many as there are
@@ -148,7 +148,7 @@ void run(RunFlags& flags) {
     options.observables = read_observables(flags, flags.report.pauli_order, circuit.num_qubits());
   }
   if (!flags.noise.empty()) {
-    options.noise = std::make_shared<circuit::NoiseModel>(io::read_noise_model(flags.noise));
+    options.noise = std::make_shared<circuit::NoiseModel>(language::read_noise_model(flags.noise));
   }
   const double parse_s = timer.elapsed_s();
 

@@ -6,7 +6,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/whole_file.h"
 #include "tilewave/cli/run_report.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/simulate/report_page.h"
 
 namespace tilewave::cli {
@@ -138,7 +138,7 @@ void write_run_page(const simulate::Result& r, const simulate::Options& asked,
   json.update(run_json(r, asked, report));
   json["seed"] = std::to_string(r.seed);  // a script's numbers have 53 bits
   for (const circuit::WidePauliTerm& term : asked.observables) {
-    json["observables"].push_back(io::to_text(term, report.pauli_order, r.num_qubits));
+    json["observables"].push_back(language::to_text(term, report.pauli_order, r.num_qubits));
   }
   const std::string page =
       simulate::report_page(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));

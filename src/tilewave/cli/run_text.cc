@@ -6,7 +6,7 @@
 
 #include "tilewave/base/units.h"
 #include "tilewave/cli/run_report.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/runtime/memory.h"
 
 namespace tilewave::cli {
@@ -90,7 +90,7 @@ void print_expectations(const simulate::Result& r, const simulate::Options& aske
   const std::size_t shown = std::min(r.expectations.size(), kMostRows);
   for (std::size_t k = 0; k < shown; ++k) {
     std::printf("<%s> = %.12g%s\n",
-                io::to_text(asked.observables[k], report.pauli_order, r.num_qubits).c_str(),
+                language::to_text(asked.observables[k], report.pauli_order, r.num_qubits).c_str(),
                 r.expectations[k], error_text(r.expectation_errors, k).c_str());
   }
   if (r.expectations.size() > shown) {

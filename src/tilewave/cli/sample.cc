@@ -33,7 +33,7 @@ void add_sample_command(CLI::App& app) {
     ShotSinkSpec sink;
     sink.layout.measurements = program.counts.measurements;
     sink.file = &out;
-    sink.format = io::parse_shot_format(f->out_format);
+    sink.format = formats::parse_shot_format(f->out_format);
     write_shots(*source, options, {sink}, f->quiet);
   });
 }

@@ -10,7 +10,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/stim_files.h"
-#include "tilewave/io/dem_text.h"
+#include "tilewave/language/stim/dem_text.h"
 
 namespace tilewave::cli {
 namespace {
@@ -33,7 +33,7 @@ Model read_model(const Flags& f) {
   StimFile in(f.in, "rb");
   constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;  // of the sparse engine
   Model m;
-  m.flat = circuit::flatten(io::parse_dem(in.read_all(), in.name()));
+  m.flat = circuit::flatten(language::parse_dem(in.read_all(), in.name()));
   m.with_errors = !f.err_out.empty();
   const std::uint64_t bits =
       saturating_add(saturating_add(m.flat.num_detectors, m.flat.num_observables),
@@ -58,18 +58,19 @@ Model read_model(const Flags& f) {
 
 // The shots whose errors a file tells.
 void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sinks) {
-  io::ShotLayout errors;
+  formats::ShotLayout errors;
   errors.measurements = m.errors.size();
   StimFile in(f.replay, "rb");
-  io::ShotReader reader(in.get(), in.name(), io::parse_shot_format(f.replay_format), errors);
-  std::vector<io::ShotFormatter> formatters;
+  formats::ShotReader reader(in.get(), in.name(), formats::parse_shot_format(f.replay_format),
+                             errors);
+  std::vector<formats::ShotFormatter> formatters;
   for (const ShotSinkSpec& s : sinks) formatters.emplace_back(s.format, s.layout);
   const std::uint64_t bits = m.first_error() + (m.with_errors ? m.errors.size() : 0),
                       bytes = (bits + 7) / 8;
   std::vector<std::uint8_t> drawn, rows, part;
-  io::ByteBuffer text;
-  const std::size_t at_once = io::shots_at_once(
-      errors, {io::parse_shot_format(f.replay_format), sinks.front().format,
+  formats::ByteBuffer text;
+  const std::size_t at_once = formats::shots_at_once(
+      errors, {formats::parse_shot_format(f.replay_format), sinks.front().format,
                sinks[sinks.size() / 2].format, sinks.back().format});  // at most three
   for (std::uint64_t done = 0; done < f.shots;) {
     drawn.clear();
@@ -89,7 +90,7 @@ void replay(const Flags& f, const Model& m, const std::vector<ShotSinkSpec>& sin
       }
     }
     for (std::size_t k = 0; k < sinks.size(); ++k) {
-      io::cut_rows(rows.data(), bytes, used, sinks[k].first_bit, sinks[k].layout.bits(), part);
+      formats::cut_rows(rows.data(), bytes, used, sinks[k].first_bit, sinks[k].layout.bits(), part);
       text.clear();
       formatters[k].append(part.data(), sinks[k].layout.bytes(), used, text);
       sinks[k].file->write(text.data(), text.size());
@@ -110,10 +111,10 @@ void sample_dem(const Flags& f) {
   sinks[0].layout.detectors = m.flat.num_detectors;
   if (f.append) sinks[0].layout.observables = m.flat.num_observables;
   sinks[0].file = &out;
-  sinks[0].format = io::parse_shot_format(f.out_format);
+  sinks[0].format = formats::parse_shot_format(f.out_format);
   const auto also = [&](const std::string& path, const std::string& format) -> ShotSinkSpec& {
     ShotSinkSpec& s = sinks.emplace_back();
-    s.format = io::parse_shot_format(format);
+    s.format = formats::parse_shot_format(format);
     files.push_back(std::make_unique<StimFile>(path, "wb"));
     s.file = files.back().get();
     return s;
@@ -129,7 +130,7 @@ void sample_dem(const Flags& f) {
     s.first_bit = m.first_error();
   }
   for (const ShotSinkSpec& s : sinks) {
-    if (io::is_summary(s.format) && (sinks.size() > 1 || !f.replay.empty())) {
+    if (formats::is_summary(s.format) && (sinks.size() > 1 || !f.replay.empty())) {
       throw Error(ExitCode::kUsage,
                   "counts and pairs cannot be combined with other files of shots");
     }

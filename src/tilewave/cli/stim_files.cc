@@ -17,14 +17,14 @@
 #include "tilewave/base/random_seed.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/output_files.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/runtime/progress.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/runtime/write_pieces.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/engine.h"
 #include "tilewave/settings/words.h"
-#include "tilewave/stabilizer/fill_shots.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::cli {
 namespace {
@@ -148,7 +148,7 @@ class ShotProgress {
 // Whole blocks are counted where they are made, the shots before and behind them as rows. False
 // where the source cannot.
 bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
-               const stabilizer::ShotPipeline& pipeline, io::ShotSummary& summary,
+               const stabilizer::ShotPipeline& pipeline, formats::ShotSummary& summary,
                std::uint64_t num_bits, ShotProgress& progress, std::uint64_t& done) {
   constexpr std::uint64_t kBlocks = 64;  // between looks for an interrupt
   if (!source.summarize(options.seed, 0, 0, summary.pairs(), num_bits, summary.table()))
@@ -293,7 +293,7 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   stabilizer::check_shot_numbers(o.first_shot, o.num_shots,
                                  "use a smaller --first_shot or --shots");
   o.gpus = stabilizer::shot_gpus(f.device);
-  if (io::parse_shot_format(f.out_format) == io::ShotFormat::kPtb64 &&
+  if (formats::parse_shot_format(f.out_format) == formats::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,
                 "ptb64 holds 64 shots at a time: use multiples of 64 for --shots and --first_shot");
@@ -303,21 +303,21 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
 
 void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                  const std::vector<ShotSinkSpec>& sinks, bool quiet) {
-  std::vector<io::ShotFormatter> formatters;
+  std::vector<formats::ShotFormatter> formatters;
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
     formatters.emplace_back(s.format, s.layout);
-    counting |= io::is_summary(s.format);
+    counting |= formats::is_summary(s.format);
   }
   if (counting && sinks.size() > 1)
     throw Error(ExitCode::kUsage, "counts and pairs cannot be combined with --obs_out");
-  std::unique_ptr<io::ShotSummary> summary;
-  if (counting) summary = std::make_unique<io::ShotSummary>(sinks[0].format, sinks[0].layout);
+  std::unique_ptr<formats::ShotSummary> summary;
+  if (counting) summary = std::make_unique<formats::ShotSummary>(sinks[0].format, sinks[0].layout);
   const bool whole =
       sinks.size() == 1 && sinks[0].first_bit == 0 && sinks[0].layout.bits() <= source.num_bits();
 
   const bool as_made =
-      whole && sinks[0].format == io::ShotFormat::kB8 && !sinks[0].layout.observables_first;
+      whole && sinks[0].format == formats::ShotFormat::kB8 && !sinks[0].layout.observables_first;
   const bool is_packed =
       as_made && sinks[0].layout.bits() > 0 && source.pack(sinks[0].layout.bits());
   if (!is_packed && !counting) source.shorten_blocks();
@@ -325,10 +325,10 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
   // Several sinks: their bytes one after the other behind a header of lengths.
   stabilizer::ShotPipeline pipeline;
-  pipeline.format = [&](std::uint8_t* rows, std::size_t n, io::ByteBuffer& bytes) {
+  pipeline.format = [&](std::uint8_t* rows, std::size_t n, formats::ByteBuffer& bytes) {
     if (counting) return std::span(reinterpret_cast<const char*>(rows), n * stride);
     if (as_made) {
-      if (!is_packed) io::pack_rows(rows, stride, n, sinks[0].layout);
+      if (!is_packed) formats::pack_rows(rows, stride, n, sinks[0].layout);
       return std::span(reinterpret_cast<const char*>(rows), n * sinks[0].layout.bytes());
     }
     if (whole) {
@@ -339,7 +339,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
     std::vector<std::uint8_t> part;
     for (std::size_t k = 0; k < sinks.size(); ++k) {
       const ShotSinkSpec& s = sinks[k];
-      io::cut_rows(rows, stride, n, s.first_bit, s.layout.bits(), part);
+      formats::cut_rows(rows, stride, n, s.first_bit, s.layout.bits(), part);
       const std::size_t before = bytes.size();
       formatters[k].append(part.data(), s.layout.bytes(), n, bytes);
       const std::uint64_t length = bytes.size() - before;
@@ -376,9 +376,9 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       if (!starts[k] || !end || *end < *starts[k]) continue;
       std::uint64_t kept = 0;
       if (whole) {
-        const io::WholeShots w =
-            io::whole_shots(sinks[0].format, sinks[0].layout,
-                            bytes.first(std::min(*end - *starts[0], bytes.size())));
+        const formats::WholeShots w =
+            formats::whole_shots(sinks[0].format, sinks[0].layout,
+                                 bytes.first(std::min(*end - *starts[0], bytes.size())));
         kept = w.bytes;
         done += w.shots;
       }
@@ -432,7 +432,7 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 
 stabilizer::StabProgram read_program(const std::string& path) {
   StimFile in(path, "rb");
-  return stabilizer::lower(io::parse_stim(in.read_all(), in.name()), in.name());
+  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name());
 }
 
 }  // namespace tilewave::cli

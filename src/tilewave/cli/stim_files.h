@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tilewave/io/shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/formats/shots/shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace CLI {
 class App;
@@ -60,10 +60,10 @@ stabilizer::SampleOptions sample_options(const SampleFlags& flags, stabilizer::S
 
 /// Where a part of each row goes.
 struct ShotSinkSpec {
-  io::ShotLayout layout;
+  formats::ShotLayout layout;
   std::uint64_t first_bit = 0;  ///< of the row
   StimFile* file = nullptr;
-  io::ShotFormat format = io::ShotFormat::k01;
+  formats::ShotFormat format = formats::ShotFormat::k01;
 };
 /// Samples into one or two files, with a progress line unless `quiet`. Says where it stopped when
 /// interrupted (exit code 130).

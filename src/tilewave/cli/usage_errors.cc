@@ -7,17 +7,17 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/text/source.h"
 
 namespace tilewave::cli {
 namespace {
 
-std::string in_quotes(std::string_view word) { return io::concat({"'", word, "'"}); }
+std::string in_quotes(std::string_view word) { return concat({"'", word, "'"}); }
 
 // " (did you mean 'x'?)", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string_view nearest = io::nearest_name(word, views);
+  const std::string_view nearest = language::nearest_name(word, views);
   return nearest.empty() ? "" : " (did you mean " + in_quotes(nearest) + "?)";
 }
 

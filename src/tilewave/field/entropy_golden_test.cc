@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "tilewave/field/entropy.h"
-#include "tilewave/io/npy.h"
+#include "tilewave/formats/npy/npy.h"
 
 namespace tilewave::field {
 namespace {
@@ -24,11 +24,11 @@ TEST(EntropyGolden, WholeImagesOfRankEntropy) {
                       {"disk6", Footprint::disk(6)}};
   for (const int levels : {16, 256}) {
     const std::string stem = kData + "k" + std::to_string(levels);
-    const io::NpyArray image = io::read_npy(stem + ".npy");
+    const formats::NpyArray image = formats::read_npy(stem + ".npy");
     const auto height = static_cast<std::int64_t>(image.header.shape[0]),
                width = static_cast<std::int64_t>(image.header.shape[1]);
     for (const Row& row : rows) {
-      const io::NpyArray golden = io::read_npy(stem + "_" + row.name + ".npy");
+      const formats::NpyArray golden = formats::read_npy(stem + "_" + row.name + ".npy");
       const auto* want = reinterpret_cast<const float*>(golden.bytes.data());
       EntropyOptions o;
       o.window = row.window;

@@ -28,7 +28,8 @@ std::size_t table_index(T v) {
 
 }  // namespace
 
-Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info) : how_(how), info_(info) {
+Quantiser::Quantiser(const Quantisation& how, const formats::RasterInfo& info)
+    : how_(how), info_(info) {
   TW_CHECK(info.channels == 1, "classes are made of one channel");
   if (how.kind == Quantisation::Kind::kRange) {
     const std::string range = "the range " + number(how.low) + ":" + number(how.high);
@@ -46,7 +47,7 @@ Quantiser::Quantiser(const Quantisation& how, const io::RasterInfo& info) : how_
     if (!is_new && at->second != index) {
       throw Error(ExitCode::kInput, "the table of classes lists " + number(value) + ", which is " +
                                         number(sample) + " in the image's " +
-                                        io::sample_name(info.type) +
+                                        formats::sample_name(info.type) +
                                         ", as another value of another class: keep one of them");
     }
   }
@@ -138,9 +139,9 @@ template std::int64_t Quantiser::convert(const void*, const std::uint8_t*, std::
 template std::int64_t Quantiser::convert(const void*, const std::uint8_t*, std::int64_t,
                                          std::uint32_t*) const;
 
-ValueRange find_range(io::RasterReader& reader, std::optional<double> nodata, double percent_low,
-                      double percent_high) {
-  const io::RasterInfo& info = reader.info();
+ValueRange find_range(formats::RasterReader& reader, std::optional<double> nodata,
+                      double percent_low, double percent_high) {
+  const formats::RasterInfo& info = reader.info();
   TW_CHECK(info.channels == 1, "a range is found in one channel");
   if (nodata) nodata = as_sample(info.type, *nodata);
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 22;

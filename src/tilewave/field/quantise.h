@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tilewave/field/class_table.h"
-#include "tilewave/io/raster.h"
+#include "tilewave/formats/raster/raster.h"
 
 namespace tilewave::field {
 
@@ -30,7 +30,7 @@ struct Quantisation {
 class Quantiser {
  public:
   /// For an image of one channel. Throws Error(kUsage) for a range or a table that it cannot hold.
-  Quantiser(const Quantisation& how, const io::RasterInfo& info);
+  Quantiser(const Quantisation& how, const formats::RasterInfo& info);
 
   /// One row to 8, 16 or 32-bit codes, and the number of its values that lie outside of kRange's
   /// range. `valid`: a byte a pixel, 0 for no data; null: all hold data. Throws Error(kInput) with
@@ -45,7 +45,7 @@ class Quantiser {
 
   static constexpr int kNone = -1, kOutside = 1 << 20;
   Quantisation how_;
-  io::RasterInfo info_;
+  formats::RasterInfo info_;
   std::map<double, int> classes_;    ///< as samples of the file
   std::vector<std::int32_t> table_;  ///< codes of all 8- or 16-bit values
 };
@@ -56,7 +56,7 @@ class Quantiser {
 struct ValueRange {
   double low = 0, high = 0;
 };
-ValueRange find_range(io::RasterReader& reader, std::optional<double> nodata, double percent_low,
-                      double percent_high);
+ValueRange find_range(formats::RasterReader& reader, std::optional<double> nodata,
+                      double percent_low, double percent_high);
 
 }  // namespace tilewave::field

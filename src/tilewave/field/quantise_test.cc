@@ -31,10 +31,10 @@ std::string error_of(const std::function<void()>& run, ExitCode code = ExitCode:
 }
 
 template <class T>
-std::vector<std::uint32_t> codes_of(const Quantisation& how, io::SampleType type,
+std::vector<std::uint32_t> codes_of(const Quantisation& how, formats::SampleType type,
                                     const std::vector<T>& row,
                                     const std::uint8_t* valid = nullptr) {
-  io::RasterInfo info;
+  formats::RasterInfo info;
   info.width = static_cast<std::int64_t>(row.size());
   info.height = 1;
   info.type = type;
@@ -78,39 +78,40 @@ TEST(Quantiser, ClassesOfAnyNumberAreCodesInARow) {
   how.kind = Quantisation::Kind::kClasses;
   how.classes = table_of("10,10\n20,200\n30,30\n40,10\n50,nodata\n");
   how.levels = 3;
-  EXPECT_EQ(codes_of<std::uint8_t>(how, io::SampleType::kUint8, {10, 20, 30, 40, 50}),
+  EXPECT_EQ(codes_of<std::uint8_t>(how, formats::SampleType::kUint8, {10, 20, 30, 40, 50}),
             (Codes{0, 2, 1, 0, 3}));
-  EXPECT_EQ(codes_of<std::int64_t>(how, io::SampleType::kInt64, {10, 20, 30, 40, 50}),
+  EXPECT_EQ(codes_of<std::int64_t>(how, formats::SampleType::kInt64, {10, 20, 30, 40, 50}),
             (Codes{0, 2, 1, 0, 3}));
   EXPECT_NE(error_of([&] {
-              codes_of<std::uint8_t>(how, io::SampleType::kUint8, {10, 7});
+              codes_of<std::uint8_t>(how, formats::SampleType::kUint8, {10, 7});
             }).find("pixel (1, 0) holds 7"),
             std::string::npos);
   // two values of the table that the samples cannot tell apart
   how.classes = table_of("0.1,1\n0.1000000001,2\n");
   EXPECT_NE(error_of([&] {
-              codes_of<float>(how, io::SampleType::kFloat32, {0.1f});
+              codes_of<float>(how, formats::SampleType::kFloat32, {0.1f});
             }).find("another value of another class"),
             std::string::npos);
-  EXPECT_EQ(codes_of<double>(how, io::SampleType::kFloat64, {0.1, 0.1000000001}), (Codes{0, 1}));
+  EXPECT_EQ(codes_of<double>(how, formats::SampleType::kFloat64, {0.1, 0.1000000001}),
+            (Codes{0, 1}));
 }
 
 TEST(Quantiser, WhatHoldsNoDataNeedsNoClass) {
   Quantisation how;
   how.nodata = -9223372036854775808.0;
   const std::uint8_t valid[] = {1, 1, 0, 1};
-  EXPECT_EQ(codes_of<std::int64_t>(how, io::SampleType::kInt64,
+  EXPECT_EQ(codes_of<std::int64_t>(how, formats::SampleType::kInt64,
                                    {3, std::numeric_limits<std::int64_t>::min(), 1000, 15}, valid),
             (Codes{3, 16, 16, 15}));
   how.nodata = 18446744073709551615.0;
-  EXPECT_EQ(codes_of<std::uint64_t>(how, io::SampleType::kUint64,
+  EXPECT_EQ(codes_of<std::uint64_t>(how, formats::SampleType::kUint64,
                                     {3, 18446744073709551615u, 1u << 31, 15}, valid),
             (Codes{3, 16, 16, 15}));
   how.nodata = -128;
-  EXPECT_EQ(codes_of<std::int8_t>(how, io::SampleType::kInt8, {3, -128, -5, 15}, valid),
+  EXPECT_EQ(codes_of<std::int8_t>(how, formats::SampleType::kInt8, {3, -128, -5, 15}, valid),
             (Codes{3, 16, 16, 15}));
   EXPECT_NE(error_of([&] {
-              codes_of<std::int8_t>(how, io::SampleType::kInt8, {3, -128, -5, 15});
+              codes_of<std::int8_t>(how, formats::SampleType::kInt8, {3, -128, -5, 15});
             }).find("pixel (2, 0) holds -5"),
             std::string::npos);
 }
@@ -120,10 +121,10 @@ TEST(Quantiser, CountsWhatLiesOutsideOfARange) {
   how.kind = Quantisation::Kind::kRange;
   how.low = 2;
   how.high = 98;
-  io::RasterInfo info;
+  formats::RasterInfo info;
   info.width = 5;
   info.height = 1;
-  info.type = io::SampleType::kFloat32;
+  info.type = formats::SampleType::kFloat32;
   std::uint8_t codes[5];
   const float values[] = {-3, 2, 98, 98.5f, NAN};
   EXPECT_EQ(Quantiser(how, info).convert(values, nullptr, 0, codes), 2);
@@ -131,7 +132,7 @@ TEST(Quantiser, CountsWhatLiesOutsideOfARange) {
   EXPECT_EQ(codes[2], 15);
   EXPECT_EQ(codes[3], 15);
   EXPECT_EQ(codes[4], 16);
-  info.type = io::SampleType::kUint8;
+  info.type = formats::SampleType::kUint8;
   const std::uint8_t bytes[] = {0, 1, 2, 98, 255};
   EXPECT_EQ(Quantiser(how, info).convert(bytes, nullptr, 0, codes), 3);
 }

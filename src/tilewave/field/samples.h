@@ -6,26 +6,28 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tilewave/io/half.h"
-#include "tilewave/io/raster.h"
-#include "tilewave/io/sample_types.h"
+#include "tilewave/formats/raster/half.h"
+#include "tilewave/formats/raster/raster.h"
+#include "tilewave/formats/raster/sample_types.h"
 
 namespace tilewave::field {
 
-inline double as_double(io::Half h) { return static_cast<double>(io::to_float(h)); }
+inline double as_double(formats::Half h) { return static_cast<double>(formats::to_float(h)); }
 template <class T>
 double as_double(T v) {
   return static_cast<double>(v);
 }
 
-using io::with_type;
+using formats::with_type;
 
 /// The value as a sample of the type holds it: -9999.9 in 32-bit floats is -9999.900390625. What
 /// would become infinite stays, and is no sample.
-inline double as_sample(io::SampleType type, double value) {
+inline double as_sample(formats::SampleType type, double value) {
   double rounded = value;
-  if (type == io::SampleType::kFloat16) rounded = as_double(io::to_half(static_cast<float>(value)));
-  if (type == io::SampleType::kFloat32) rounded = static_cast<double>(static_cast<float>(value));
+  if (type == formats::SampleType::kFloat16)
+    rounded = as_double(formats::to_half(static_cast<float>(value)));
+  if (type == formats::SampleType::kFloat32)
+    rounded = static_cast<double>(static_cast<float>(value));
   return std::isfinite(rounded) ? rounded : value;
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/raster.h"
+#include "tilewave/formats/raster/raster.h"
 
 namespace tilewave::field {
 namespace {
@@ -64,7 +64,7 @@ void ViewBuilder::add_rows(const float* values, std::int64_t y, std::int64_t row
 }
 
 void ViewBuilder::write(const std::string& path) const {
-  if (io::raster_format_of(path) != io::RasterFormat::kPng) {
+  if (formats::raster_format_of(path) != formats::RasterFormat::kPng) {
     throw Error(ExitCode::kUsage, path + ": a view is written as .png");
   }
   const std::int64_t width = std::max<std::int64_t>(view_width_, 160);  // room for the scale
@@ -102,11 +102,11 @@ void ViewBuilder::write(const std::string& path) const {
   write_number(low_, 0);
   write_number((low_ + high_) / 2, 1);
   write_number(high_, 2);
-  io::RasterInfo info;
+  formats::RasterInfo info;
   info.width = width;
   info.height = height;
   info.channels = 3;
-  const auto writer = io::create_raster(path, info);
+  const auto writer = formats::create_raster(path, info);
   writer->write_rows(pixels.data(), height);
   writer->close();
 }

@@ -18,10 +18,10 @@
 #include "tilewave/base/units.h"
 #include "tilewave/circuit/from_stabilizer.h"
 #include "tilewave/circuit/inverse.h"
-#include "tilewave/io/circuit_file.h"
-#include "tilewave/io/qasm2.h"
-#include "tilewave/io/stim_text.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/circuit_file.h"
+#include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/language/stim/text.h"
+#include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -65,7 +65,7 @@ const GateInfo& find_named(const std::string& name) {
     std::vector<std::string_view> known;
     for (const GateInfo& g : circuit::gate_table()) known.push_back(g.name);
     throw Error(ExitCode::kInput,
-                "there is no gate '" + name + "'" + io::did_you_mean_gate(name, known));
+                "there is no gate '" + name + "'" + language::did_you_mean_gate(name, known));
   }
   return *info;
 }
@@ -333,11 +333,12 @@ void bind_circuit(nb::module_& m) {
       nb::sig("def __init__(self, num_qubits: int = 0, num_clbits: int = 0) -> None"));
   c.def_static(
       "_from_text",
-      [](const std::string& text, const std::string& name, const io::ProgramInputs& inputs,
+      [](const std::string& text, const std::string& name, const language::ProgramInputs& inputs,
          bool include) {
         const nb::gil_scoped_release release;
-        const auto includes = include ? io::Includes::kAllowed : io::Includes::kRefused;
-        return std::make_unique<PyCircuit>(io::parse_circuit(text, name, inputs, nullptr, includes))
+        const auto includes = include ? language::Includes::kAllowed : language::Includes::kRefused;
+        return std::make_unique<PyCircuit>(
+                   language::parse_circuit(text, name, inputs, nullptr, includes))
             .release();
       },
       "text"_a, "name"_a, "inputs"_a, "include"_a, nb::rv_policy::take_ownership);
@@ -345,7 +346,8 @@ void bind_circuit(nb::module_& m) {
       "_from_stim_text",
       [](const std::string& text, const std::string& name) {
         const nb::gil_scoped_release release;
-        return std::make_unique<PyCircuit>(circuit::from_stabilizer(io::parse_stim(text, name)))
+        return std::make_unique<PyCircuit>(
+                   circuit::from_stabilizer(language::parse_stim(text, name)))
             .release();
       },
       "text"_a, "name"_a, nb::rv_policy::take_ownership);
@@ -358,7 +360,7 @@ void bind_circuit(nb::module_& m) {
       "inverse", [](const PyCircuit& self) { return new PyCircuit(circuit::inverse(self.get())); },
       nb::rv_policy::take_ownership, "The circuit that undoes this one, which must be unitary.");
   c.def(
-      "to_qasm", [](const PyCircuit& self) { return io::to_qasm2(self.get()); },
+      "to_qasm", [](const PyCircuit& self) { return language::to_qasm2(self.get()); },
       "The circuit as OpenQASM 2.");
   c.def_prop_ro("num_qubits", [](const PyCircuit& self) { return self.get().num_qubits(); });
   c.def_prop_ro("num_clbits", [](const PyCircuit& self) { return self.get().num_clbits(); });

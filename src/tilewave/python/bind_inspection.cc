@@ -19,8 +19,8 @@
 #include "tilewave/base/units.h"
 #include "tilewave/circuit/append_circuit.h"
 #include "tilewave/circuit/listing.h"
-#include "tilewave/io/circuit_bytes.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/formats/circuit_bytes.h"
+#include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -74,19 +74,20 @@ Listed list_operation(const PyCircuit& self, std::size_t k) {
 
 void bind_bytes(Class& c) {
   c.def("_to_bytes", [](const PyCircuit& self) {
-    const std::string bytes = io::circuit_to_bytes(self.get());
+    const std::string bytes = formats::circuit_to_bytes(self.get());
     return nb::bytes(bytes.data(), bytes.size());
   });
   c.def_static(
       "_from_bytes",
       [](const nb::bytes& bytes) {
-        return new PyCircuit(io::circuit_from_bytes({bytes.c_str(), bytes.size()}));
+        return new PyCircuit(formats::circuit_from_bytes({bytes.c_str(), bytes.size()}));
       },
       "bytes"_a, nb::rv_policy::take_ownership);
   c.def(
       "_equals",
       [](const PyCircuit& self, const PyCircuit& other) {
-        return self.share() == other.share() || io::has_same_operations(self.get(), other.get());
+        return self.share() == other.share() ||
+               formats::has_same_operations(self.get(), other.get());
       },
       "other"_a);
 }

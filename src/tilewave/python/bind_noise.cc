@@ -2,7 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "tilewave/io/noise_json.h"
+#include "tilewave/language/noise/json.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
 
@@ -16,7 +16,7 @@ void bind_noise(nb::module_& m) {
   c.def(
       "__init__",
       [](PyNoise* self, const std::string& text, const std::string& name) {
-        auto model = std::make_shared<circuit::NoiseModel>(io::parse_noise_model(text, name));
+        auto model = std::make_shared<circuit::NoiseModel>(language::parse_noise_model(text, name));
         new (self) PyNoise{std::move(model)};
       },
       "text"_a, "name"_a = "noise");

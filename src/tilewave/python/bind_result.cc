@@ -12,7 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/units.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/text/source.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/rooms-inl.h"
 #include "tilewave/simulate/simulate.h"

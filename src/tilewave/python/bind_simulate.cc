@@ -10,7 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/io/pauli_text.h"
+#include "tilewave/language/pauli/text.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -171,11 +171,12 @@ void bind_simulate(nb::module_& m) {
   m.def(
       "_parse_pauli_sum",
       [](const std::string& text, const std::string& order, std::uint32_t num_qubits) {
-        return to_arrays(io::parse_pauli_sum(text, "observable",
-                                             order == "first" ? circuit::PauliOrder::kFirstIsQubit0
-                                                              : circuit::PauliOrder::kLastIsQubit0,
-                                             num_qubits),
-                         num_qubits);
+        return to_arrays(
+            language::parse_pauli_sum(text, "observable",
+                                      order == "first" ? circuit::PauliOrder::kFirstIsQubit0
+                                                       : circuit::PauliOrder::kLastIsQubit0,
+                                      num_qubits),
+            num_qubits);
       },
       "text"_a, "order"_a, "num_qubits"_a);
 }

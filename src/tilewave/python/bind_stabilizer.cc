@@ -11,9 +11,9 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/random_seed.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/shots.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/formats/shots/shots.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
 #include "tilewave/python/rooms-inl.h"
@@ -21,8 +21,8 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/stabilizer/detections.h"
 #include "tilewave/stabilizer/error_analysis.h"
-#include "tilewave/stabilizer/fill_shots.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/fill_shots.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -36,7 +36,7 @@ using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 
 stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
-  return stabilizer::lower(io::parse_stim(text, name), name);
+  return stabilizer::lower(language::parse_stim(text, name), name);
 }
 
 // Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
@@ -168,7 +168,7 @@ class PySampler {
                         std::uint8_t* out) {
     const std::uint8_t* from = rows + sink.first / 8;
     if (sink.first % 8) {
-      io::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
+      formats::cut_rows(rows, stride, n, sink.first, sink.bits, cut);
       cut.resize(cut.size() + 64);  // which may be read
       from = cut.data(), stride = (sink.bits + 7) / 8;
     }
@@ -220,8 +220,8 @@ class PyConverter {
   /// Packed measurements (and sweep bits) to packed rows of detectors, then observables.
   Array<std::uint8_t> convert(const ConstArray<std::uint8_t>& measurements,
                               const std::optional<ConstArray<std::uint8_t>>& sweep) const {
-    const std::size_t stride = io::ShotLayout{num_measurements_}.bytes(),
-                      sweep_stride = io::ShotLayout{num_sweep_bits_}.bytes();
+    const std::size_t stride = formats::ShotLayout{num_measurements_}.bytes(),
+                      sweep_stride = formats::ShotLayout{num_sweep_bits_}.bytes();
     if (measurements.ndim() != 2 || measurements.shape(1) != stride) {
       throw Error(ExitCode::kUsage, "measurements must have " + std::to_string(num_measurements_) +
                                         " bits a shot: an array [shots, " + std::to_string(stride) +
@@ -272,18 +272,19 @@ void bind_stabilizer(nb::module_& m) {
       "_format_shots",
       [](const ConstArray<std::uint8_t>& rows, std::uint64_t measurements, std::uint64_t detectors,
          std::uint64_t observables, const std::string& format, bool observables_first) {
-        const io::ShotLayout layout{measurements, detectors, observables, observables_first};
-        const io::ShotFormat parsed = io::parse_shot_format(format);
-        if (io::is_summary(parsed)) {
+        const formats::ShotLayout layout{measurements, detectors, observables, observables_first};
+        const formats::ShotFormat parsed = formats::parse_shot_format(format);
+        if (formats::is_summary(parsed)) {
           throw Error(ExitCode::kUsage, format + " is no format of shots: sum the array instead");
         }
-        if (parsed == io::ShotFormat::kPtb64 && rows.shape(0) % 64) {
+        if (parsed == formats::ShotFormat::kPtb64 && rows.shape(0) % 64) {
           throw Error(ExitCode::kUsage,
                       "ptb64 holds 64 shots at a time: use multiples of 64 for shots");
         }
         TW_CHECK(rows.ndim() == 2 && rows.shape(1) >= layout.bytes(), "rows are too short");
-        io::ByteBuffer out;
-        io::ShotFormatter(parsed, layout).append(rows.data(), rows.shape(1), rows.shape(0), out);
+        formats::ByteBuffer out;
+        formats::ShotFormatter(parsed, layout)
+            .append(rows.data(), rows.shape(1), rows.shape(0), out);
         return nb::bytes(out.data(), out.size());
       },
       "rows"_a, "measurements"_a, "detectors"_a, "observables"_a, "format"_a,
@@ -301,7 +302,7 @@ void bind_stabilizer(nb::module_& m) {
         options.ignore_decomposition_failures = ignore_failures;
         options.block_remnant_edges = block_remnant;
         std::string out;
-        io::DemWriter writer([&](std::string_view piece) { out += piece; });
+        language::DemWriter writer([&](std::string_view piece) { out += piece; });
         stabilizer::analyze_errors(lower_text(text, name), options, writer);
         writer.flush();
         return out;

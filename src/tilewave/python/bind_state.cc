@@ -15,7 +15,7 @@
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
-#include "tilewave/io/text_source.h"
+#include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "tilewave/io/shots.h"
+#include "tilewave/formats/shots/shots.h"
 #include "tilewave/runtime/line_stores.h"
 
 namespace tilewave::python {
@@ -86,7 +86,7 @@ void stream_rows(const std::uint8_t* rows, std::size_t stride, std::size_t num_r
       runtime::pack_rows(rows + s * stride, stride, now, bytes, lines.room());
       if (form.bits % 8) clear_ends(now, form.bits, lines.room());
     } else {
-      io::unpack_rows(rows + s * stride, stride, now, form.bits, lines.room());
+      formats::unpack_rows(rows + s * stride, stride, now, form.bits, lines.room());
     }
     lines.add(now * bytes);
   }

@@ -10,7 +10,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
-#include "tilewave/stabilizer/sampler.h"
+#include "tilewave/stabilizer/sample/sampler.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -298,7 +298,7 @@ void run_clifford(const Program& program, const CliffordProgram& clifford, const
   std::vector<std::uint8_t> read;
   std::uint64_t done = 0;
   stabilizer::ShotPipeline pipeline;
-  pipeline.format = [&](std::uint8_t* data, std::size_t n, io::ByteBuffer&) {
+  pipeline.format = [&](std::uint8_t* data, std::size_t n, formats::ByteBuffer&) {
     return std::span(reinterpret_cast<const char*>(data), n * source->row_stride());
   };
   pipeline.write = [&](std::span<const char> data, std::size_t n) {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/noise_json.h"
-#include "tilewave/io/qasm2.h"
+#include "tilewave/language/noise/json.h"
+#include "tilewave/language/qasm2/qasm2.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -18,8 +18,9 @@ Result run(const std::string& body, const std::string& engine, std::uint64_t sho
   options.shots = shots;
   options.seed = 5;
   options.device = DeviceSet::cpu();
-  return simulate(io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
-                  options);
+  return simulate(
+      language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
+      options);
 }
 
 const char* const kCircuits[] = {
@@ -82,9 +83,11 @@ Result noisy(const std::string& body, const std::string& model, const std::strin
   options.engine = parse_engine(engine);
   options.shots = shots;
   options.seed = 9;
-  options.noise = std::make_shared<const circuit::NoiseModel>(io::parse_noise_model(model, "m"));
-  return simulate(io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
-                  options);
+  options.noise =
+      std::make_shared<const circuit::NoiseModel>(language::parse_noise_model(model, "m"));
+  return simulate(
+      language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test.qasm"),
+      options);
 }
 
 TEST(CliffordRun, pauli_noise_has_the_distribution_of_the_density_matrix) {

@@ -9,7 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
-#include "tilewave/io/npy.h"
+#include "tilewave/formats/npy/npy.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/sort_uniform.h"
 
@@ -23,7 +23,7 @@ using statevec::State;
 // Returns why not; "" where all went well.
 std::string write_state(State& state, const std::string& path, bool is_root) {
   const bool is_double = state.precision() == Precision::kDouble;
-  std::unique_ptr<io::NpyWriter> writer;
+  std::unique_ptr<formats::NpyWriter> writer;
   std::string error;
   const auto guarded = [&](auto&& step) {
     if (!is_root || !error.empty()) return;
@@ -36,9 +36,10 @@ std::string write_state(State& state, const std::string& path, bool is_root) {
     }
   };
   guarded([&] {
-    writer = std::make_unique<io::NpyWriter>(
-        path, io::NpyHeader{is_double ? io::NpyType::kComplex128 : io::NpyType::kComplex64,
-                            {state.num_amplitudes()}});
+    writer = std::make_unique<formats::NpyWriter>(
+        path,
+        formats::NpyHeader{is_double ? formats::NpyType::kComplex128 : formats::NpyType::kComplex64,
+                           {state.num_amplitudes()}});
   });
   std::vector<std::complex<float>> narrow;
   state.for_each_block([&](std::uint64_t, std::span<const cplx> block) {

@@ -5,7 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/from_stabilizer.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -129,7 +129,7 @@ TEST(ControlFlow, expressions_may_only_read_bits_that_exist) {
 }
 
 TEST(FromStabilizer, measures_products_and_feeds_back) {
-  const auto stim = io::parse_stim(
+  const auto stim = language::parse_stim(
       "H 0\nCX 0 1\nMPP X0*X1 !Z0*Z1 Y0*Y1\nM 0\nCX rec[-1] 1\nM 1\nMX 2\nMX !2\nMPAD 1 0\n"
       "RY 3\nMY 3\nSPP Z3\nSPP_DAG Z3\nMRY !3\nMYY 3 4\n");
   const Circuit c = circuit::from_stabilizer(stim);
@@ -146,8 +146,9 @@ TEST(FromStabilizer, measures_products_and_feeds_back) {
     EXPECT_FALSE(bit(9));  // Y after a reset in Y
     EXPECT_TRUE(bit(10));  // inverted
   }
-  EXPECT_THROW(circuit::from_stabilizer(io::parse_stim("X_ERROR(0.1) 0\n")), Error);
-  EXPECT_THROW(circuit::from_stabilizer(io::parse_stim("REPEAT 1000000000 {\n H 0\n}\n")), Error);
+  EXPECT_THROW(circuit::from_stabilizer(language::parse_stim("X_ERROR(0.1) 0\n")), Error);
+  EXPECT_THROW(circuit::from_stabilizer(language::parse_stim("REPEAT 1000000000 {\n H 0\n}\n")),
+               Error);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tilewave/io/qasm2.h"
+#include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
@@ -14,8 +14,8 @@ TEST(DryRun, PlansWithoutAState) {
   Options o;
   o.dry_run = true;
   const Result r = simulate(
-      io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[40]; h q; cx q[0],q[39];",
-                      "test"),
+      language::parse_qasm2(
+          "OPENQASM 2.0;\ninclude \"qelib1.inc\";\nqreg q[40]; h q; cx q[0],q[39];", "test"),
       o);
   EXPECT_GT(r.plan.passes, 0u);
   EXPECT_GT(r.memory_bytes, std::uint64_t{1} << 44);

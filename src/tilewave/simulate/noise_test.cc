@@ -9,7 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/noise_model.h"
-#include "tilewave/io/noise_json.h"
+#include "tilewave/language/noise/json.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -26,7 +26,7 @@ constexpr std::uint32_t kQubits = 3;
 constexpr std::size_t kDim = std::size_t{1} << kQubits;
 
 std::shared_ptr<const circuit::NoiseModel> noise(const std::string& text) {
-  return std::make_shared<circuit::NoiseModel>(io::parse_noise_model(text, "test"));
+  return std::make_shared<circuit::NoiseModel>(language::parse_noise_model(text, "test"));
 }
 
 const std::string kAfterAll = R"("after": "all", "channel": )";

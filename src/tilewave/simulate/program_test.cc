@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tilewave/io/qasm2.h"
+#include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {
 namespace {
 
 circuit::Circuit circuit_of(const std::string& body) {
-  return io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
+  return language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
 }
 
 TEST(Prepare, DefersMeasurementsNothingDependsOn) {

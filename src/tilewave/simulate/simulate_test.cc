@@ -10,7 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
-#include "tilewave/io/qasm2.h"
+#include "tilewave/language/qasm2/qasm2.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/program.h"
@@ -22,7 +22,7 @@ namespace {
 using Counts = std::map<std::string, std::uint64_t>;
 
 circuit::Circuit qasm(const std::string& body) {
-  return io::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
+  return language::parse_qasm2("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n" + body, "test");
 }
 
 Result run(const std::string& body, std::uint64_t shots, std::uint64_t seed = 1,

@@ -9,15 +9,15 @@
 #include <set>
 
 #include "tilewave/base/error.h"
-#include "tilewave/io/dem_text.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/dem_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/pauli_channel.h"
 
 namespace tilewave::stabilizer {
 namespace {
 
 std::string model(const std::string& circuit, const AnalysisOptions& options = {}) {
-  return io::print_dem(analyze_errors(lower(io::parse_stim(circuit)), options));
+  return language::print_dem(analyze_errors(lower(language::parse_stim(circuit)), options));
 }
 AnalysisOptions splitting() {
   AnalysisOptions o;
@@ -176,7 +176,7 @@ TEST(Fold, after_any_period) {
               folding());
     // The error happens to qubit 0 in every iteration, and is there at the end in one of a period.
     std::uint64_t errors = 0;
-    for (const auto& op : io::parse_dem(text).instructions) {
+    for (const auto& op : language::parse_dem(text).instructions) {
       if (op.kind == circuit::DemKind::kError) ++errors;
       if (op.kind == circuit::DemKind::kRepeat)
         errors += op.count * static_cast<std::uint64_t>(op.body.size());
@@ -207,13 +207,13 @@ TEST(Fold, chains_across_iterations) {
            " {\nELSE_CORRELATED_ERROR(0.5) X1\nMR 0 1\nDETECTOR rec[-1]\nDETECTOR rec[-2]\n"
            "E(0.125) X0\n}\nM 0\nDETECTOR rec[-1]\n";
   };
-  const auto unrolled = circuit::flatten(io::parse_dem(model(circuit(50), o)));
+  const auto unrolled = circuit::flatten(language::parse_dem(model(circuit(50), o)));
   o.fold_loops = true;
   const std::string text = model(circuit(50), o);
   EXPECT_NE(text.find("repeat 4"), std::string::npos) << text;
   std::map<std::vector<std::uint64_t>, double> want, got;
   for (const auto& e : unrolled.errors) want[e.detectors] = e.probability;
-  for (const auto& e : circuit::flatten(io::parse_dem(text)).errors)
+  for (const auto& e : circuit::flatten(language::parse_dem(text)).errors)
     got[e.detectors] = e.probability;
   EXPECT_EQ(got, want);
 }

@@ -5,7 +5,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
-#include "tilewave/io/stim_text.h"
+#include "tilewave/language/stim/text.h"
 #include "tilewave/stabilizer/sensitivity.h"
 #include "tilewave/stabilizer/sparse_program.h"
 
@@ -311,7 +311,7 @@ class Explainer : public SensitivityVisitor {
     out += "[coords ";
     for (std::size_t k = 0; k < c.size(); ++k) {
       if (k) out += ',';
-      out += io::shortest_number(c[k]);
+      out += language::shortest_number(c[k]);
     }
     out += ']';
   }
@@ -384,10 +384,10 @@ class Explainer : public SensitivityVisitor {
           .append(std::to_string(end));
     }
     out.append(" of the instruction\n            resolving to ").append(s.block->name(*s.op));
-    if (!tag.empty()) out.append("[").append(io::escape_tag(tag)).append("]");
+    if (!tag.empty()) out.append("[").append(language::escape_tag(tag)).append("]");
     const auto args = s.block->args(*s.op);
     for (std::size_t k = 0; k < args.size(); ++k)
-      out.append(k ? ", " : "(").append(io::shortest_number(args[k]));
+      out.append(k ? ", " : "(").append(language::shortest_number(args[k]));
     if (!args.empty()) out += ')';
     bool glue = false;
     for (const StabTarget& t : targets_of(l)) {

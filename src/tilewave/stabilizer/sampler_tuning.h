@@ -7,7 +7,7 @@
 
 namespace tilewave::stabilizer {
 
-// Of a shot of the frame engine (engine_cost.h).
+// Of a shot of the frame engine (sample/engine_cost.h).
 constexpr double kFrameShotSeconds = 8e-9;
 constexpr double kFrameTargetSeconds = 0.004e-9;
 constexpr double kFrameStreamSeconds = 4e-9;

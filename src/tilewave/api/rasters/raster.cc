@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "tilewave/field/entropy_runner.h"
-#include "tilewave/field/map_runner.h"
+#include "tilewave/field/run/entropy_runner.h"
+#include "tilewave/field/run/map_runner.h"
 #include "tilewave/settings/device.h"
 
 namespace tilewave {

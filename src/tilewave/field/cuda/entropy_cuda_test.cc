@@ -9,7 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/entropy.h"
-#include "tilewave/field/entropy_runner.h"
+#include "tilewave/field/run/entropy_runner.h"
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::field {

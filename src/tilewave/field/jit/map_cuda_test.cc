@@ -12,7 +12,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/jit/recent.h"
-#include "tilewave/field/map_runner.h"
+#include "tilewave/field/run/map_runner.h"
 #include "tilewave/runtime/timer.h"
 
 namespace tilewave::field {

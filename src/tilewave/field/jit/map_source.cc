@@ -7,16 +7,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"
-
 #include "tilewave/field/jit/map_cuda.h"
-
-#include "tilewave/io/text_source.h"
 
 namespace tilewave::field {
 namespace {
-
-using io::concat;
 
 std::string number(double x, bool integer) {
   if (integer) return concat({"(", std::to_string(static_cast<long long>(x)), "LL)"});

@@ -12,6 +12,7 @@
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
+#include "tilewave/statevec/tile/price.h"
 #include "tilewave/statevec/tile/probe_pass.h"
 
 namespace tilewave::statevec {
@@ -168,7 +169,7 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   cost.multiply_s = rates.multiply_s;
   cost.pass_overhead_s = 4e-6;
   cost.late_phases = true;
-  cost.tile_programs = true;
+  cost.programs = &tile::kProgramPrices;
   return cost;
 }
 

@@ -15,8 +15,6 @@
 #include "tilewave/statevec/plan/shard.h"
 #include "tilewave/statevec/plan/side_by_side.h"
 #include "tilewave/statevec/plan/verify.h"
-#include "tilewave/statevec/tile/price.h"
-#include "tilewave/statevec/tile/program.h"
 
 namespace tilewave::statevec {
 
@@ -48,10 +46,10 @@ bool pays_at_once(const Plan& greedy, const PlanOptions& options) {
 
 // Ways to write each pass, at most `most`, for the price of a plan: as much time of one core as
 // several runs take. 0: not even one.
-int price_tries(const Plan& plan, int most) {
+int price_tries(const Plan& plan, const ProgramPrices& prices, int most) {
   constexpr double kRuns = 4;
   double one_s = 0;
-  for (const Pass& pass : plan.passes) one_s += tile::try_s(pass);
+  for (const Pass& pass : plan.passes) one_s += prices.try_s(pass);
   return static_cast<int>(std::min<double>(most, kRuns * plan.predicted_s / one_s));
 }
 constexpr int kFewTries = 6;  // for a first price
@@ -264,11 +262,12 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     keep({});
     return planner.verified(std::move(greedy), searching);
   }
-  const bool by_programs = searching && options.cost.tile_programs && options.cost.shard_bits == 0;
-  const int few = by_programs ? price_tries(greedy, kFewTries) : 0;
-  const int many = by_programs ? price_tries(greedy, tile::kManyTries) : 0;
+  const ProgramPrices* const programs =
+      searching && options.cost.shard_bits == 0 ? options.cost.programs : nullptr;
+  const int few = programs ? price_tries(greedy, *programs, kFewTries) : 0;
+  const int many = programs ? price_tries(greedy, *programs, programs->most_tries) : 0;
   const auto price = [&](const Plan& plan) {
-    return few > 0 ? tile::programs_s(plan, options.cost, few) : plan.predicted_s;
+    return few > 0 ? programs->plan_s(plan, options.cost, few) : plan.predicted_s;
   };
   ways.insert(ways.begin(), Way{});
   ways = chosen_ways(ways, options.rewrites);
@@ -289,7 +288,7 @@ Plan make_plan(const circuit::Circuit& circuit, std::span<const circuit::Op> ops
     detail::side_by_side(static_cast<int>(ways.size()), [&](int number) {
       const auto k = static_cast<std::size_t>(number);
       if (seconds[k] > most) return;
-      seconds[k] = tile::programs_s(plans[k], options.cost, many);
+      seconds[k] = programs->plan_s(plans[k], options.cost, many);
     });
   }
   std::size_t best = 0;

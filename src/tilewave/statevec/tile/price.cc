@@ -34,4 +34,6 @@ double programs_s(const Plan& plan, const CostModel& cost, int tries) {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
+const ProgramPrices kProgramPrices{programs_s, try_s, kManyTries};
+
 }  // namespace tilewave::statevec::tile

@@ -12,4 +12,7 @@ namespace tilewave::statevec::tile {
 /// millisecond of a few cores a try.
 double programs_s(const Plan& plan, const CostModel& cost, int tries);
 
+/// For CostModel::programs of devices whose passes run as tile programs.
+extern const ProgramPrices kProgramPrices;
+
 }  // namespace tilewave::statevec::tile

@@ -1,0 +1,431 @@
+// TIFF and BigTIFF in strips or tiles, channels together or in planes, 1 to 64 bits, whole numbers
+// and floats.
+//
+// A plane (all channels together, or one of several planes) has a handle of its own, which the
+// library decodes row after row. Blocks that the file leaves out hold no data. The sizes that the
+// library states are compared with ours before anything is read: colours it hands out packed or
+// subsampled would otherwise be taken for pixels.
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "tilewave/base/error.h"
+#include "tilewave/formats/raster/file.h"
+#include "tilewave/formats/raster/half.h"
+#include "tilewave/formats/raster/sample_types.h"
+#include "tilewave/formats/raster/tiff.h"
+
+namespace tilewave::formats::detail {
+namespace {
+
+// What a directory says of its pixels.
+struct TiffShape {
+  std::uint32_t width = 0, height = 0;
+  std::uint16_t channels = 1, bits = 1, format = SAMPLEFORMAT_UINT, compression = COMPRESSION_NONE,
+                photometric = PHOTOMETRIC_MINISBLACK;
+  bool in_planes = false;
+
+  explicit TiffShape(TIFF* t) {
+    std::uint16_t planar = PLANARCONFIG_CONTIG;
+    TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(t, TIFFTAG_IMAGELENGTH, &height);
+    TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLESPERPIXEL, &channels);
+    TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
+    TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
+    TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
+    TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric);
+    in_planes = planar != PLANARCONFIG_CONTIG && channels > 1;
+  }
+  int plane_channels() const { return in_planes ? 1 : channels; }
+};
+
+SampleType sample_type(const std::string& path, unsigned bits, unsigned format) {
+  struct Row {
+    unsigned format, bits;
+    SampleType type;
+  };
+  constexpr Row kRows[] = {{SAMPLEFORMAT_UINT, 8, SampleType::kUint8},
+                           {SAMPLEFORMAT_INT, 8, SampleType::kInt8},
+                           {SAMPLEFORMAT_UINT, 16, SampleType::kUint16},
+                           {SAMPLEFORMAT_INT, 16, SampleType::kInt16},
+                           {SAMPLEFORMAT_UINT, 32, SampleType::kUint32},
+                           {SAMPLEFORMAT_INT, 32, SampleType::kInt32},
+                           {SAMPLEFORMAT_UINT, 64, SampleType::kUint64},
+                           {SAMPLEFORMAT_INT, 64, SampleType::kInt64},
+                           {SAMPLEFORMAT_IEEEFP, 16, SampleType::kFloat16},
+                           {SAMPLEFORMAT_IEEEFP, 32, SampleType::kFloat32},
+                           {SAMPLEFORMAT_IEEEFP, 64, SampleType::kFloat64}};
+  if (format == SAMPLEFORMAT_UINT && bits > 0 && bits < 16 && bits != 8)  // packed
+    return bits < 8 ? SampleType::kUint8 : SampleType::kUint16;
+  for (const Row& row : kRows) {
+    if (row.bits == bits && row.format == format) return row.type;
+  }
+  raster_input_error(path, std::to_string(bits) + "-bit samples of TIFF format " +
+                               std::to_string(format) +
+                               " are not read: convert it (gdal_translate -ot Float32 IN OUT.tif)");
+}
+
+// `value` as one sample, at the nearest end where it is beyond the type's range.
+template <class T>
+T to_sample(double value) {
+  using Limits = std::numeric_limits<T>;
+  const auto least = static_cast<double>(Limits::lowest());
+  const auto most = static_cast<double>(Limits::max());
+  if constexpr (Limits::is_integer) {
+    if (std::isnan(value)) return 0;
+    return value <= least  ? Limits::lowest()
+           : value >= most ? Limits::max()
+                           : static_cast<T>(std::nearbyint(value));
+  } else {
+    return static_cast<T>(std::isfinite(value) ? std::clamp(value, least, most) : value);
+  }
+}
+template <>
+Half to_sample<Half>(double value) {
+  return to_half(to_sample<float>(value));
+}
+
+// A pixel of a block that the file leaves out: what it declares as no data, or 0.
+std::vector<unsigned char> absent_sample(SampleType type, std::optional<double> nodata) {
+  std::vector<unsigned char> bytes(sample_bytes(type));
+  with_type(type, nullptr, [&](const auto* of_type) {
+    const auto sample = to_sample<std::remove_cvref_t<decltype(*of_type)>>(nodata.value_or(0));
+    std::memcpy(bytes.data(), &sample, sizeof sample);
+  });
+  return bytes;
+}
+
+// How many bytes a stored one can become, at most. Those of the later codecs have no bound; so many
+// are enough for any real block.
+std::int64_t most_expansion(unsigned compression) {
+  switch (compression) {
+    case COMPRESSION_NONE:
+      return 1;
+    case COMPRESSION_LZW:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_JPEG:
+      return 1500;
+    default:
+      return 1 << 20;
+  }
+}
+
+// The rows of one plane.
+class TiffPlane {
+ public:
+  TiffPlane(const std::string& path, tdir_t directory, int sample, std::optional<double> nodata)
+      : path_(path), sample_(static_cast<std::uint16_t>(sample)) {
+    tiff_ = open_tiff_handle(path, "r", report_.get());
+    if (!tiff_ || TIFFSetDirectory(tiff_.get(), directory) != 1) fail("it is no TIFF file");
+    const TiffShape shape(tiff_.get());
+    channels_ = shape.plane_channels();
+    width_ = shape.width;
+    bits_ = shape.bits;
+    type_ = sample_type(path, shape.bits, shape.format);
+    absent_ = absent_sample(type_, nodata);
+    take_colours_as_they_are(shape);
+    check_sizes(shape);
+  }
+
+  /// The next row, bytes of whole samples.
+  void read_row(unsigned char* to) {
+    const auto row = static_cast<std::uint32_t>(next_++);
+    if (tile_height_ > 0) return read_row_of_tiles(row, to);
+    if (row % rows_per_strip_ == 0)
+      is_strip_absent_ = is_absent(TIFFComputeStrip(tiff_.get(), row, sample_));
+    if (is_strip_absent_) return fill(to, width_);
+    unsigned char* const stored = is_packed() ? held_.data() : to;
+    if (TIFFReadScanline(tiff_.get(), stored, row, sample_) < 0) fail("it is damaged or truncated");
+    if (is_packed()) unpack(stored, width_ * channels_, to);
+  }
+
+ private:
+  // JPEG hands out luma and chroma unless it is asked for colours.
+  void take_colours_as_they_are(const TiffShape& shape) {
+    if (shape.photometric == PHOTOMETRIC_LOGL || shape.photometric == PHOTOMETRIC_LOGLUV)
+      refuse_colours("in SGI's logarithmic encoding");
+    if (shape.photometric == PHOTOMETRIC_SEPARATED) refuse_colours("amounts of ink (CMYK)");
+    if (shape.photometric == PHOTOMETRIC_CIELAB || shape.photometric == PHOTOMETRIC_ICCLAB ||
+        shape.photometric == PHOTOMETRIC_ITULAB)
+      refuse_colours("lightness and two axes of colour (L*a*b*)");
+    if (shape.photometric != PHOTOMETRIC_YCBCR) return;
+    if (shape.compression != COMPRESSION_JPEG || shape.in_planes)
+      refuse_colours("luma and chroma (YCbCr) without JPEG, or in planes");
+    TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+  }
+  [[noreturn]] void refuse_colours(const std::string& what) const {
+    raster_input_error(path_, "its colours are " + what +
+                                  ", which are not read: convert it to red, green and blue "
+                                  "(gdal_translate -expand rgb, or an image program)");
+  }
+
+  // Bytes of n pixels as the library hands them out.
+  std::int64_t packed(std::int64_t n) const { return (n * channels_ * bits_ + 7) / 8; }
+
+  void check_sizes(const TiffShape& shape) {
+    TIFF* const t = tiff_.get();
+    std::int64_t got = 0, wanted = 0;
+    if (TIFFIsTiled(t)) {
+      TIFFGetField(t, TIFFTAG_TILEWIDTH, &tile_width_);
+      TIFFGetField(t, TIFFTAG_TILELENGTH, &tile_height_);
+      if (tile_width_ == 0 || tile_height_ == 0) fail("its tiles are empty");
+      got = TIFFTileSize(t);
+      wanted = packed(tile_width_) * tile_height_;
+      tiles_.resize(static_cast<std::size_t>((width_ + tile_width_ - 1) / tile_width_));
+    } else {
+      TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &rows_per_strip_);
+      if (rows_per_strip_ == 0) fail("its strips are empty");
+      got = TIFFScanlineSize(t);
+      wanted = packed(width_);
+      held_.resize(is_packed() ? static_cast<std::size_t>(wanted) : 0);
+    }
+    if (got != wanted) {
+      raster_input_error(path_,
+                         "its blocks have an unexpected size (packed or subsampled colours): "
+                         "convert it (gdal_translate IN OUT.tif)");
+    }
+    check_blocks(shape, wanted);
+  }
+
+  // Every block must lie in the file, and hold enough for a tile, or for a row of a strip.
+  void check_blocks(const TiffShape& shape, std::int64_t wanted) const {
+    TIFF* const t = tiff_.get();
+    const FileHandle file = open_for_reading(path_);
+    const std::int64_t size = bytes_left(file.get());
+    if (size < 0) return;
+    const std::uint32_t all = tile_height_ > 0 ? TIFFNumberOfTiles(t) : TIFFNumberOfStrips(t);
+    const std::uint32_t in_plane = shape.in_planes ? all / shape.channels : all;
+    const auto held = static_cast<std::uint64_t>(size);
+    const auto least = static_cast<std::uint64_t>(wanted / most_expansion(shape.compression));
+    for (std::uint32_t k = sample_ * in_plane; k < (sample_ + 1) * in_plane; ++k) {
+      if (is_absent(k)) continue;
+      const std::uint64_t offset = TIFFGetStrileOffset(t, k);
+      const std::uint64_t bytes =
+          offset < held ? std::min(TIFFGetStrileByteCount(t, k), held - offset) : 0;
+      if (bytes > 0 && bytes + 1024 >= least) continue;
+      raster_input_error(path_, "it is truncated or damaged: block " + std::to_string(k) + " of " +
+                                    std::to_string(width_) + " x " + std::to_string(shape.height) +
+                                    " pixels has " + std::to_string(bytes) + " bytes");
+    }
+  }
+
+  bool is_absent(std::uint32_t block) const {
+    return TIFFGetStrileByteCount(tiff_.get(), block) == 0;
+  }
+  void fill(unsigned char* to, std::int64_t pixels) const {
+    for (std::int64_t k = 0; k < pixels * channels_; ++k)
+      std::memcpy(to + static_cast<std::size_t>(k) * absent_.size(), absent_.data(),
+                  absent_.size());
+  }
+
+  // Samples that are no whole bytes lie bit after bit, the first in the highest ones.
+  bool is_packed() const { return bits_ % 8 != 0; }
+  void unpack(const unsigned char* from, std::int64_t samples, unsigned char* to) const {
+    unsigned held = 0;
+    int num_held = 0;
+    for (std::int64_t k = 0; k < samples; ++k) {
+      for (; num_held < bits_; num_held += 8) held = held << 8 | *from++;
+      num_held -= bits_;
+      const auto sample = static_cast<std::uint16_t>(held >> num_held & ((1u << bits_) - 1));
+      if (bits_ < 8) {
+        to[k] = static_cast<unsigned char>(sample);
+      } else {
+        std::memcpy(to + 2 * k, &sample, sizeof sample);
+      }
+    }
+  }
+
+  void read_row_of_tiles(std::uint32_t row, unsigned char* to) {
+    const std::uint32_t y = row % tile_height_;
+    if (y == 0) read_tiles(row);
+    const std::int64_t stored_row = packed(tile_width_);
+    std::int64_t left = width_;
+    for (const std::vector<unsigned char>& tile : tiles_) {
+      const std::int64_t columns = std::min<std::int64_t>(tile_width_, left);
+      const auto bytes = static_cast<std::size_t>(columns * channels_) * absent_.size();
+      const unsigned char* const from = tile.data() + y * stored_row;
+      if (tile.empty()) {
+        fill(to, columns);
+      } else if (is_packed()) {
+        unpack(from, columns * channels_, to);
+      } else {
+        std::memcpy(to, from, bytes);
+      }
+      to += bytes;
+      left -= columns;
+    }
+  }
+
+  // The tiles of a row; absent ones stay empty.
+  void read_tiles(std::uint32_t row) {
+    for (std::size_t k = 0; k < tiles_.size(); ++k) {
+      const auto x = static_cast<std::uint32_t>(k) * tile_width_;
+      if (is_absent(TIFFComputeTile(tiff_.get(), x, row, 0, sample_))) {
+        tiles_[k].clear();
+        continue;
+      }
+      tiles_[k].resize(static_cast<std::size_t>(packed(tile_width_) * tile_height_));
+      if (TIFFReadTile(tiff_.get(), tiles_[k].data(), x, row, 0, sample_) < 0)
+        fail("it is damaged or truncated");
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    raster_input_error(path_,
+                       what + (report_->message.empty() ? "" : " (" + report_->message + ")"));
+  }
+
+  std::string path_;
+  std::unique_ptr<TiffReport> report_ = std::make_unique<TiffReport>();  // stays where it is
+  TiffHandle tiff_;
+  std::uint16_t sample_;
+  int channels_ = 1, bits_ = 8;
+  SampleType type_ = SampleType::kUint8;
+  std::int64_t width_ = 0, next_ = 0;
+  std::uint32_t tile_width_ = 0, tile_height_ = 0;  // 0: strips
+  std::uint32_t rows_per_strip_ = 1;
+  bool is_strip_absent_ = false;
+  std::vector<unsigned char> absent_, held_;
+  std::vector<std::vector<unsigned char>> tiles_;
+};
+
+// The rows of a directory, channels together.
+class TiffRows {
+ public:
+  TiffRows(const std::string& path, tdir_t directory, const TiffShape& shape,
+           std::optional<double> nodata)
+      : path_(path), directory_(directory), nodata_(nodata) {
+    const SampleType type = sample_type(path, shape.bits, shape.format);
+    sample_ = sample_bytes(type);
+    width_ = shape.width;
+    channels_ = shape.channels;
+    in_planes_ = shape.in_planes;
+    for (int c = 0; c < channels_; ++c) wanted_.push_back(c);
+    if (!in_planes_) open_planes({0});
+  }
+
+  void want(const std::vector<int>& channels) { wanted_ = channels; }
+
+  void read_row(unsigned char* to) {
+    if (planes_.empty()) open_planes(wanted_);
+    if (!in_planes_) return planes_[0].second->read_row(to);
+    for (const auto& [c, plane] : planes_) {
+      plane->read_row(row_.data());
+      for (std::int64_t x = 0; x < width_; ++x) {
+        std::memcpy(to + static_cast<std::size_t>(x * channels_ + c) * sample_,
+                    row_.data() + static_cast<std::size_t>(x) * sample_, sample_);
+      }
+    }
+  }
+
+ private:
+  void open_planes(const std::vector<int>& planes) {
+    for (const int c : planes)
+      planes_.emplace_back(c, std::make_unique<TiffPlane>(path_, directory_, c, nodata_));
+    row_.resize(in_planes_ ? static_cast<std::size_t>(width_) * sample_ : 0);
+  }
+
+  std::string path_;
+  tdir_t directory_;
+  std::optional<double> nodata_;
+  std::vector<int> wanted_;  // of planes
+  std::size_t sample_;
+  std::int64_t width_;
+  int channels_;
+  bool in_planes_;
+  std::vector<std::pair<int, std::unique_ptr<TiffPlane>>> planes_;
+  std::vector<unsigned char> row_;
+};
+
+class TiffReader final : public RasterReader {
+ public:
+  explicit TiffReader(const std::string& path) : path_(path) {
+    {
+      FileHandle probe = open_for_reading(path);
+      if (std::fgetc(probe.get()) == EOF) raster_input_error(path, "the file is empty");
+    }
+    TiffReport report;
+    const TiffHandle tiff = open_tiff_handle(path, "r", &report);
+    if (!tiff) {
+      raster_input_error(
+          path, "it is no TIFF file" + (report.message.empty() ? "" : " (" + report.message + ")"));
+    }
+    const TiffShape shape(tiff.get());
+    info_.width = shape.width;
+    info_.height = shape.height;
+    info_.channels = shape.channels;
+    info_.type = sample_type(path, shape.bits, shape.format);
+    if (info_.width == 0 || info_.height == 0) return;  // refused by whoever opens it
+    find_alpha(tiff.get(), shape);
+    read_place_tags(tiff.get(), info_);
+    rows_ = std::make_unique<TiffRows>(path, 0, shape, info_.nodata);
+    look_at_pages(tiff.get());
+  }
+
+  void read_rows(void* to, std::int64_t rows) override {
+    auto* out = static_cast<unsigned char*>(to);
+    const auto width = static_cast<std::size_t>(info_.width);
+    if (mask_) valid_.assign(width * static_cast<std::size_t>(rows), 1);
+    for (std::int64_t y = 0; y < rows; ++y, out += info_.row_bytes()) {
+      rows_->read_row(out);
+      if (!mask_) continue;
+      mask_->read_row(mask_row_.data());
+      hide_zeros(reinterpret_cast<const std::byte*>(mask_row_.data()), mask_row_.size() / width,
+                 width, valid_.data() + static_cast<std::size_t>(y) * width);
+    }
+  }
+  const std::uint8_t* valid() const override { return mask_ ? valid_.data() : nullptr; }
+  void want(const std::vector<int>& channels) override { rows_->want(channels); }
+
+ private:
+  void find_alpha(TIFF* tiff, const TiffShape& shape) {
+    std::uint16_t count = 0;
+    const std::uint16_t* kinds = nullptr;
+    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) != 1 || kinds == nullptr) return;
+    for (int k = 0; k < count; ++k) {
+      if (kinds[k] == EXTRASAMPLE_ASSOCALPHA || kinds[k] == EXTRASAMPLE_UNASSALPHA)
+        info_.alpha = shape.channels - count + k;
+    }
+  }
+
+  // Counts the images; overviews and masks of the first one are none. The first mask of the full
+  // size is the first image's.
+  void look_at_pages(TIFF* tiff) {
+    while (TIFFReadDirectory(tiff) == 1) {
+      std::uint32_t kind = 0;
+      TIFFGetFieldDefaulted(tiff, TIFFTAG_SUBFILETYPE, &kind);
+      if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0) {
+        ++info_.pages;
+        continue;
+      }
+      const TiffShape shape(tiff);
+      if (mask_ || (kind & FILETYPE_REDUCEDIMAGE) != 0 || shape.channels != 1 ||
+          shape.width != info_.width || shape.height != info_.height)
+        continue;
+      mask_ = std::make_unique<TiffRows>(path_, TIFFCurrentDirectory(tiff), shape, std::nullopt);
+      mask_row_.resize(shape.width * sample_bytes(sample_type(path_, shape.bits, shape.format)));
+      info_.masked = true;
+    }
+  }
+
+  std::string path_;
+  std::unique_ptr<TiffRows> rows_, mask_;
+  std::vector<unsigned char> mask_row_;
+  std::vector<std::uint8_t> valid_;
+};
+
+}  // namespace
+
+std::unique_ptr<RasterReader> open_tiff(const std::string& path) {
+  return std::make_unique<TiffReader>(path);
+}
+
+}  // namespace tilewave::formats::detail

@@ -1,0 +1,66 @@
+#include "tilewave/language/circuit_file.h"
+
+#include <new>
+
+#include "tilewave/base/error.h"
+#include "tilewave/language/qasm/version.h"
+#include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/language/qsim/text.h"
+#include "tilewave/language/text/source.h"
+
+namespace tilewave::language {
+namespace {
+
+void need_no_inputs(const std::string& name, const ProgramInputs& inputs) {
+  if (inputs.empty()) return;
+  throw Error(ExitCode::kInput,
+              printable(concat({name, ": only programs in OpenQASM 3 have inputs: '",
+                                inputs.begin()->first, "' is not one"})));
+}
+
+circuit::Circuit parse(std::string_view text, const std::string& name, const ProgramInputs& inputs,
+                       std::vector<std::string>* included, Includes includes) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] >= '0' && text[first] <= '9') {
+    need_no_inputs(name, inputs);
+    return parse_qsim_text(text, name);
+  }
+  if (is_qasm3(text)) return parse_qasm3(text, name, inputs, included, includes);
+  const auto may_be_version_3 = [&] {
+    return version_line(text) == QasmVersion::kUnknown &&
+           guess_version(text, true) == QasmVersion::k3;
+  };
+  if (!inputs.empty() && may_be_version_3())
+    return parse_qasm3(text, name, inputs, included, includes);
+  need_no_inputs(name, inputs);
+  try {
+    return parse_qasm2(text, name, included, includes);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kInput || !may_be_version_3()) throw;
+  }
+  return parse_qasm3(text, name, inputs, included, includes);
+}
+
+}  // namespace
+
+circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs,
+                                   std::vector<std::string>* included, Includes includes) {
+  return parse_circuit(read_text_file(path), path == "-" ? "<stdin>" : path, inputs, included,
+                       includes);
+}
+
+circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
+                               const ProgramInputs& inputs, std::vector<std::string>* included,
+                               Includes includes) {
+  try {
+    return parse(without_byte_order_mark(text), name, inputs, included, includes);
+  } catch (const std::bad_alloc&) {
+    throw Error(ExitCode::kResources,
+                concat({without_controls(name),
+                        ": the circuit does not fit this machine's memory: it expands to too many "
+                        "operations, look for loops, powers or definitions that multiply each "
+                        "other"}));
+  }
+}
+
+}  // namespace tilewave::language

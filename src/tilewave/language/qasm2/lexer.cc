@@ -1,0 +1,98 @@
+#include "tilewave/language/qasm2/lexer.h"
+
+namespace tilewave::language::qasm2 {
+namespace {
+
+TokenKind punctuation(char c) {
+  switch (c) {
+    case ';':
+      return TokenKind::kSemicolon;
+    case ',':
+      return TokenKind::kComma;
+    case '(':
+      return TokenKind::kLeftParen;
+    case ')':
+      return TokenKind::kRightParen;
+    case '[':
+      return TokenKind::kLeftBracket;
+    case ']':
+      return TokenKind::kRightBracket;
+    case '{':
+      return TokenKind::kLeftBrace;
+    case '}':
+      return TokenKind::kRightBrace;
+    case '+':
+      return TokenKind::kPlus;
+    case '-':
+      return TokenKind::kMinus;
+    case '*':
+      return TokenKind::kStar;
+    case '/':
+      return TokenKind::kSlash;
+    case '^':
+      return TokenKind::kCaret;
+    default:
+      return TokenKind::kEnd;
+  }
+}
+
+std::string describe(const Token& t) {
+  if (t.kind == TokenKind::kEnd) return "the end of the file";
+  if (t.kind == TokenKind::kString) return "a string";
+  return concat({"'", t.text.substr(0, 40), "'"});
+}
+
+}  // namespace
+
+void Lexer::advance() {
+  cursor_.skip_blanks();
+  token_.offset = cursor_.offset();
+  token_.line = cursor_.line();
+  if (cursor_.at_end()) {
+    token_.kind = TokenKind::kEnd;
+    token_.text = {};
+    return;
+  }
+  if (cursor_.at_letter()) {
+    token_.kind = TokenKind::kIdentifier;
+    token_.text = cursor_.take_name();
+    return;
+  }
+  const char c = cursor_.peek();
+  if (cursor_.at_digit() || c == '.') {
+    bool is_real = false;
+    token_.text = cursor_.take_number(is_real);
+    token_.kind = is_real ? TokenKind::kReal : TokenKind::kInteger;
+    if (cursor_.at_letter()) {
+      fail_at(source(), cursor_.offset(), "a letter directly after a number");
+    }
+    return;
+  }
+  if (c == '"' || c == '\'') {
+    token_.kind = TokenKind::kString;
+    token_.text = cursor_.take_string();
+    return;
+  }
+  std::size_t length = 1;
+  if (c == '-' && cursor_.peek(1) == '>') {
+    token_.kind = TokenKind::kArrow, length = 2;
+  } else if (c == '=' && cursor_.peek(1) == '=') {
+    token_.kind = TokenKind::kEqual, length = 2;
+  } else {
+    token_.kind = punctuation(c);
+    if (token_.kind == TokenKind::kEnd) {
+      const bool printable = c >= 0x21 && c <= 0x7E;
+      const std::string problem =
+          printable ? concat({"the character '", std::string_view(&c, 1), "' has no meaning here"})
+                    : "a byte that OpenQASM allows only in comments";
+      fail_at(source(), cursor_.offset(), problem);
+    }
+  }
+  token_.text = cursor_.take(length);
+}
+
+void Lexer::fail_expected(const char* what) const {
+  fail_at(source(), token_.offset, concat({"expected ", what, ", found ", describe(token_)}));
+}
+
+}  // namespace tilewave::language::qasm2

@@ -1,0 +1,196 @@
+// Circuits as OpenQASM 2 text. Angles are the shortest decimals that read back to the same number.
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/language/qasm2/gates.h"
+#include "tilewave/language/qasm2/qasm2.h"
+#include "tilewave/language/text/source.h"
+
+namespace tilewave::language {
+namespace {
+
+using circuit::Circuit;
+using circuit::GateInfo;
+using circuit::Op;
+using circuit::OpKind;
+using circuit::Register;
+
+// True when the registers can be declared as they are: all bits in order, usable distinct names.
+bool can_declare(std::span<const Register> registers, std::uint32_t total,
+                 std::set<std::string>& names) {
+  std::uint32_t next = 0;
+  for (const Register& r : registers) {
+    if (r.first != next || !qasm2::is_free_name(r.name) || !names.insert(r.name).second) {
+      return false;
+    }
+    next += r.size;
+  }
+  return next == total;
+}
+
+// Natural number from words, lowest first.
+std::string decimal(std::vector<std::uint64_t> words) {
+  std::string digits;
+  while (!words.empty()) {
+    std::uint64_t rest = 0;
+    for (auto w = words.rbegin(); w != words.rend(); ++w) {
+      __extension__ using Wide = unsigned __int128;
+      const Wide value = (static_cast<Wide>(rest) << 64) | *w;
+      *w = static_cast<std::uint64_t>(value / 10);
+      rest = static_cast<std::uint64_t>(value % 10);
+    }
+    digits += static_cast<char>('0' + rest);
+    while (!words.empty() && words.back() == 0) words.pop_back();
+  }
+  std::reverse(digits.begin(), digits.end());
+  return digits.empty() ? "0" : digits;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Circuit& c) : circuit_(c) {
+    std::set<std::string> names;
+    if (can_declare(c.qregs(), c.num_qubits(), names)) {
+      qregs_.assign(c.qregs().begin(), c.qregs().end());
+    } else {
+      names = {"q"};
+      qregs_ = {{"q", 0, c.num_qubits()}};
+    }
+    if (can_declare(c.cregs(), c.num_clbits(), names)) {
+      cregs_.assign(c.cregs().begin(), c.cregs().end());
+    } else {
+      std::string name = "c";
+      const auto taken = [&](const Register& r) { return r.name == name; };
+      while (std::any_of(qregs_.begin(), qregs_.end(), taken)) name += '_';
+      cregs_ = {{name, 0, c.num_clbits()}};
+    }
+  }
+
+  std::string print() {
+    out_ = "OPENQASM 2.0;\ninclude \"qelib1.inc\";\n";
+    for (const Register& r : qregs_) declare("qreg ", r);
+    for (const Register& r : cregs_) declare("creg ", r);
+    InterruptCounter now_and_then(1024);
+    for (const Op& op : circuit_.ops()) {
+      now_and_then.step();
+      switch (op.kind) {
+        case OpKind::kGate:
+          gate(op);
+          break;
+        case OpKind::kRuntimeGate:
+          fail(op, "its angles are computed while the circuit runs");
+        case OpKind::kMatrix:
+          fail(op, "a matrix has no text in OpenQASM 2");
+        case OpKind::kMeasure:
+          condition(op);
+          out_ += "measure ";
+          bit(qregs_, circuit_.targets(op)[0]);
+          out_ += " -> ";
+          bit(cregs_, op.clbit);
+          out_ += ";\n";
+          break;
+        case OpKind::kReset:
+          condition(op);
+          out_ += "reset ";
+          bit(qregs_, circuit_.targets(op)[0]);
+          out_ += ";\n";
+          break;
+        case OpKind::kChannel:
+          fail(op, "the language has no noise");
+        case OpKind::kJump:
+        case OpKind::kAssign:
+          fail(op, "the language has no control flow");
+        case OpKind::kBarrier:
+          out_ += "barrier ";
+          for (const Register& r : qregs_) (out_ += r.name) += &r == &qregs_.back() ? ";\n" : ",";
+          break;
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void declare(const char* word, const Register& r) {
+    if (r.size > 0) out_ += concat({word, r.name, "[", std::to_string(r.size), "];\n"});
+  }
+
+  [[noreturn]] void fail(const Op& op, std::string_view why) const {
+    const auto index = &op - circuit_.ops().data();
+    throw Error(ExitCode::kInput, concat({"operation ", std::to_string(index),
+                                          " cannot be written as OpenQASM 2: ", why}));
+  }
+
+  void bit(const std::vector<Register>& registers, std::uint32_t index) {
+    const auto after =
+        std::upper_bound(registers.begin(), registers.end(), index,
+                         [](std::uint32_t i, const Register& r) { return i < r.first; });
+    const Register& r = *(after - 1);
+    out_ += concat({r.name, "[", std::to_string(index - r.first), "]"});
+  }
+
+  void condition(const Op& op) {
+    if (op.condition < 0) return;
+    const circuit::Condition& c = circuit_.conditions()[static_cast<std::size_t>(op.condition)];
+    if (!c.expr.empty()) fail(op, "its condition is an expression");
+    const auto r = std::find_if(cregs_.begin(), cregs_.end(), [&](const Register& reg) {
+      return reg.first == c.first && reg.size == c.size;
+    });
+    if (r == cregs_.end()) fail(op, "its condition is not on one whole classical register");
+    std::vector<std::uint64_t> value = c.value;
+    while (!value.empty() && value.back() == 0) value.pop_back();
+    out_ += concat({"if(", r->name, "==", decimal(std::move(value)), ") "});
+  }
+
+  // Further controls become a gate of the table that has them; those on 0 stand between two x.
+  void gate(const Op& op) {
+    const GateInfo& base = circuit::gate_info(op.gate);
+    const int extra = op.num_controls - base.num_controls;
+    const GateInfo* info = circuit::find_controlled(op.gate, extra);
+    if (!info) {
+      fail(op, concat({"no gate is '", base.name, "' under ", std::to_string(extra), " controls"}));
+    }
+    const std::uint64_t zeros = ~op.control_values & low_mask(op.num_controls);
+    flip(op, zeros);
+    condition(op);
+    out_ += info->qasm.substr(0, info->qasm.find(' '));
+    const auto params = circuit_.params(op);
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      char text[32];
+      const auto end = std::to_chars(text, text + sizeof text, params[k]).ptr;
+      out_ += k == 0 ? '(' : ',';
+      out_.append(text, end);
+    }
+    if (!params.empty()) out_ += ')';
+    char separator = ' ';
+    for (const circuit::Qubit q : circuit_.qubits(op)) {
+      out_ += separator;
+      bit(qregs_, q);
+      separator = ',';
+    }
+    out_ += ";\n";
+    flip(op, zeros);
+  }
+
+  void flip(const Op& op, std::uint64_t which) {
+    for_each_bit(which, [&](int k) {
+      condition(op);
+      out_ += "x ";
+      bit(qregs_, circuit_.controls(op)[static_cast<std::size_t>(k)]);
+      out_ += ";\n";
+    });
+  }
+
+  const Circuit& circuit_;
+  std::vector<Register> qregs_, cregs_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_qasm2(const Circuit& circuit) { return Printer(circuit).print(); }
+
+}  // namespace tilewave::language

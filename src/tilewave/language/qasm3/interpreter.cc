@@ -1,0 +1,441 @@
+// Statements of OpenQASM 3 become operations at once; see qasm3.h.
+#include "tilewave/language/qasm3/interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/base/units.h"
+
+namespace tilewave::language {
+namespace qasm3 {
+
+circuit::Circuit Interpreter::run(TextSource source) {
+  const TextSource& kept = files_.start(std::move(source));
+  program(kept);
+  for (const auto& [name, value] : inputs_) {
+    if (!used_inputs_.count(name)) {
+      throw Error(ExitCode::kInput,
+                  printable(concat({kept.name, ": the program has no input '", name, "'"})));
+    }
+  }
+  const std::size_t end = circuit_.ops().size();
+  write_phase();
+  for (const std::size_t jump : ends_) circuit_.set_jump_target(jump, end);
+  if (circuit_.num_qubits() == 0) {
+    fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
+  }
+  return std::move(circuit_);
+}
+
+Interpreter::Flow Interpreter::program(const TextSource& source) {
+  Lexer lexer(source);
+  Parser parser(lexer);
+  parser.version();
+  // Definitions keep their statements; every other one is forgotten.
+  while (!parser.at_end()) {
+    if (plain_statement(lexer)) continue;
+    if (execute(parser.statement()) == Flow::kEnd) return Flow::kEnd;
+  }
+  return Flow::kNext;
+}
+
+void Interpreter::fail_expansion(const Token& at) const {
+  fail_at(files_.of(at.text), at.offset, expansion_.problem(), expansion_.code());
+}
+
+void Interpreter::note(const Token& at, const char* kind, const std::string& text) {
+  if (!notes_.insert(kind).second) return;
+  circuit_.add_note(printable(concat({"line ", std::to_string(at.line), ": ", text})));
+}
+
+void Interpreter::note_lost_fraction() {
+  if (lost_) note(lost_->at, "fraction", lost_->text);
+}
+
+Interpreter::Flow Interpreter::execute(const Stmt& s) {
+  charge(s.at, 1);
+  if (in_gate_ && s.kind != StmtKind::kCall && s.kind != StmtKind::kBarrier &&
+      s.kind != StmtKind::kDelay && s.kind != StmtKind::kEmpty && s.kind != StmtKind::kFor &&
+      s.kind != StmtKind::kIf && s.kind != StmtKind::kBlock) {
+    fail(s.at, concat({"'", s.at.text, "' cannot stand in a gate definition"}));
+  }
+  switch (s.kind) {
+    case StmtKind::kInclude:
+      return include(s);
+    case StmtKind::kDeclare:
+      declare(s);
+      return Flow::kNext;
+    case StmtKind::kAlias:
+      alias(s);
+      return Flow::kNext;
+    case StmtKind::kCall:
+      call(s);
+      return Flow::kNext;
+    case StmtKind::kAssign:
+      assign(s);
+      return Flow::kNext;
+    case StmtKind::kMeasure: {
+      const Expr& from = *s.operands[0];
+      const Expr& target = s.args.empty() ? from : *s.args[0];
+      if (!s.args.empty() && !is_bits(target)) {  // a bit of an integer or an angle
+        Expr result;
+        result.kind = ExprKind::kMeasure, result.at = s.at, result.args = {s.operands[0]};
+        store(target, evaluate(result), s.at.line);
+        return Flow::kNext;
+      }
+      for_each_case({&from, &target}, s.at.line, [&] {
+        Wires to = wires(target);
+        if (s.args.empty()) {
+          try {
+            to.ids = memory_.hidden_bits(qubits(from).ids.size());
+          } catch (const ValueError& error) {
+            fail(s.at, error.problem);
+          }
+          to.quantum = false;
+        }
+        if (to.quantum) fail(target.at, "this is a qubit, a classical bit is needed");
+        measure(s.at, from, to);
+      });
+      return Flow::kNext;
+    }
+    case StmtKind::kReset: {
+      for (const ExprPtr& e : s.operands) {
+        for_each_case({e.get()}, s.at.line, [&] {
+          const std::size_t first = circuit_.ops().size();
+          for (const auto q : qubits(*e).ids) circuit_.add_reset(q);
+          finish_from(first, s.at.line);
+        });
+      }
+      return Flow::kNext;
+    }
+    case StmtKind::kBarrier:
+    case StmtKind::kDelay:
+      if (s.kind == StmtKind::kDelay && s.value) check_time(*s.value);
+      for (const ExprPtr& e : s.operands) {
+        for_each_case({e.get()}, s.at.line, [&] { qubits(*e); });
+      }
+      if (s.kind == StmtKind::kBarrier) out_->add_barrier();
+      return Flow::kNext;
+    case StmtKind::kIf:
+      return conditional(s);
+    case StmtKind::kFor:
+      return for_loop(s);
+    case StmtKind::kWhile:
+      return while_loop(s);
+    case StmtKind::kSwitch:
+      return switch_statement(s);
+    case StmtKind::kBreak:
+    case StmtKind::kContinue:
+      return leave(s);
+    case StmtKind::kReturn:
+      return return_statement(s);
+    case StmtKind::kEnd:
+      return end();
+    case StmtKind::kGate:
+    case StmtKind::kDef:
+      define(s);
+      return Flow::kNext;
+    case StmtKind::kBlock:
+      if (s.value) check_time(*s.value);
+      return block(s.body);
+    case StmtKind::kEmpty:
+      return Flow::kNext;
+  }
+  return Flow::kNext;
+}
+
+// Nothing waits, but what is asked for must be a time.
+void Interpreter::check_time(const Expr& e) {
+  const Value v = known(e, "a time");
+  if (v.base != Base::kDuration) fail(e.at, "this needs a time such as 100ns");
+  if (v.cells[0].d < 0) fail(e.at, "a time to wait cannot be negative");
+}
+
+Interpreter::Flow Interpreter::block(const Block& body) {
+  memory_.push_scope();
+  const Flow flow = statements(body);
+  memory_.pop_scope();
+  return flow;
+}
+
+Interpreter::Flow Interpreter::statements(const Block& body) {
+  Flow flow = Flow::kNext;
+  int seen = changes();
+  bool pushed = false;
+  for (const auto& s : body) {
+    check_interrupt_once_in<1024>();
+    if (changes() != seen) {
+      // a break, continue or return above left under a condition: the rest happens where it did not
+      if (std::exchange(pushed, false)) memory_.pop();
+      seen = changes();
+      bool never = false;
+      std::optional<Term> rest = still_here(never);
+      if (never) break;
+      if (rest) memory_.push(std::move(*rest)), pushed = true;
+    }
+    const std::size_t assumed_before = assumed_.size();
+    flow = execute(*s);
+    assumed_.resize(assumed_before, {nullptr, 0, 0});
+    if (flow != Flow::kNext) break;
+  }
+  if (pushed) memory_.pop();
+  return flow;
+}
+
+Interpreter::Flow Interpreter::return_statement(const Stmt& s) {
+  if (!in_subroutine_) fail(s.at, "'return' stands in a subroutine");
+  const bool under_loop = running_loops_ > call_.running_loops;
+  if (memory_.terms().size() == call_.terms && !under_loop) {
+    if (s.value) call_.result = evaluate(*s.value);
+    return Flow::kReturn;
+  }
+  Variable* result = memory_.find(kReturned);
+  TW_CHECK(result, "a return under a condition has its bit");
+  try {
+    if (s.value) {
+      const Value value = evaluate(*s.value);
+      if (Variable* v = memory_.find(kReturnValue)) memory_.assign(*v, value, s.at.line);
+    }
+    memory_.write({static_cast<std::uint32_t>(call_.returned)}, Value::boolean(true), s.at.line);
+  } catch (const ValueError& error) {
+    fail(s.value ? s.value->at : s.at, error.problem);
+  }
+  ++call_.changes;
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::include(const Stmt& s) {
+  if (!memory_.is_global()) fail(s.at, "'include' stands outside of blocks");
+  const std::string_view name = s.name.text;
+  has_library_ |= files_.is_library(name);
+  const TextSource* source = files_.include(files_.of(name), s.name.offset, name);
+  if (!source) return Flow::kNext;
+  const Flow flow = program(*source);
+  files_.leave();
+  return flow;
+}
+
+void Interpreter::measure(const Token& at, const Expr& from, const Wires& to) {
+  for_each_case({&from}, at.line, [&] {
+    const Wires q = qubits(from);
+    if (q.ids.size() != to.ids.size()) {
+      if (in_a_case()) return add_trap(at.line);
+      fail(at, concat({"measure needs as many bits as qubits: ", counted(q.ids.size(), "qubit"),
+                       " into ", counted(to.ids.size(), "bit"),
+                       " (declare them with one size, or index the longer side)"}));
+    }
+    charge_operations(at, q.ids.size());
+    try {
+      for (std::size_t k = 0; k < q.ids.size(); ++k) memory_.measure(q.ids[k], to.ids[k], at.line);
+    } catch (const ValueError& error) {
+      fail(at, error.problem);
+    }
+  });
+}
+
+void Interpreter::assign(const Stmt& s) {
+  const Expr& target = *s.args[0];
+  if (s.value->kind == ExprKind::kMeasure && s.op == "=" && is_bits(target)) {
+    return for_each_case({&target}, s.at.line, [&] {
+      const Wires to = wires(target);
+      if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+      measure(s.value->at, *s.value->args[0], to);
+    });
+  }
+  if (const ArrayPart part = array_part(target); part.array) {
+    check_is_variable(*part.array, target);
+    if (part.is_array) {
+      if (s.op != "=") fail(target.at, "an array is assigned as a whole by '=' only");
+      return fill_array(*array_view(target), *s.value, s.at.line);
+    }
+  }
+  lost_.reset();
+  Value value = evaluate(*s.value);
+  if (s.op != "=") {
+    Token op = s.value->at;
+    op.text = s.op.substr(0, s.op.size() - 1);
+    value = operate(op, evaluate(target), value);
+  }
+  const Variable* v = target.kind == ExprKind::kName ? memory_.find(target.op) : nullptr;
+  if (v && v->kind == Variable::Kind::kValue && v->value.is_real()) note_lost_fraction();
+  store(target, value, s.at.line);
+}
+
+void Interpreter::check_is_variable(const Variable& v, const Expr& target) const {
+  const Expr* root = &target;
+  while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+  if (v.is_const) fail(root->at, concat({"'", root->op, "' is constant"}));
+}
+
+void Interpreter::store(const Expr& target, const Value& given_value, std::uint32_t line) {
+  Value value = given_value;
+  const Memory::Keep keep(memory_, value);
+  try {
+    const ArrayPart part = array_part(target);
+    if (part.array) check_is_variable(*part.array, target);
+    if (part.array && part.indices.size() == part.array->dims.size()) {
+      return store_element(part, value, line);
+    }
+    if (is_bits(target)) {
+      return for_each_case({&target}, line, [&] {
+        const Wires to = wires(target);
+        if (to.quantum) fail(target.at, "a qubit cannot be assigned to");
+        const auto n = static_cast<int>(to.ids.size());
+        if (n > 64) fail(target.at, "at most 64 bits can be assigned at once");
+        if (value.base == Base::kBit && value.width != n) {
+          fail(target.at, concat({"the sizes differ: ", counted(to.ids.size(), "bit"), " and ",
+                                  std::to_string(value.width)}));
+        }
+        memory_.write(to.ids, cast(value, Base::kBit, n), line);
+      });
+    }
+    const Expr* root = &target;
+    while (root->kind == ExprKind::kIndex) root = root->args[0].get();
+    Variable* v = memory_.find(root->op);
+    if (!v) fail_unknown(root->at, "name");
+    check_is_variable(*v, target);
+    if (root == &target) return memory_.assign(*v, value, line);
+    // some bits of an integer, of an angle[n] or of a bit parameter
+    std::size_t outer = 1;
+    if (part.array) {
+      outer = part.array->dims.size() + 1;
+      v = known_element(part);
+      if (!v)
+        fail(target.at,
+             "bits of an element are assigned at an index known before the circuit runs");
+    }
+    std::size_t depth = 0;
+    for (const Expr* e = &target; e != root; e = e->args[0].get()) ++depth;
+    if (v->value.is_real() || depth != outer) fail(target.at, "this cannot be assigned to");
+    const auto size = static_cast<std::size_t>(v->width);
+    std::vector<Value> places;
+    if (const auto index = dependent_index(*target.args[1])) {
+      places.push_back(place(*index, size, target.at));
+    } else {
+      bool is_array = false;
+      for (const std::size_t k : indices(*target.args[1], size, is_array)) {
+        places.push_back(Value::integer(static_cast<std::int64_t>(k)));
+      }
+    }
+    if (value.base == Base::kBit && static_cast<std::size_t>(value.width) != places.size()) {
+      fail(target.at, concat({"the sizes differ: ", counted(places.size(), "bit"), " and ",
+                              std::to_string(value.width)}));
+    }
+    Value bits = raw_bits(v->value);
+    const Value given = raw_bits(value);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const Value& at = places[k];
+      const Value one = cast(
+          binary("&", binary(">>", given, Value::integer(static_cast<int>(k))), Value::integer(1)),
+          Base::kUint, 64);
+      const Value hole = unary("~", binary("<<", cast(Value::integer(1), Base::kUint, 64), at));
+      bits = binary("|", binary("&", cast(bits, Base::kUint, 64), hole), binary("<<", one, at));
+    }
+    memory_.assign(*v, relabel(cast(bits, Base::kUint, v->width), Base::kBit), line);
+  } catch (const ValueError& error) {
+    fail(target.at, error.problem);
+  }
+}
+
+// The arms of if ... else if ... else: each under its own condition and those before it turned
+// around, which are joined to one where a table holds them.
+Interpreter::Flow Interpreter::conditional(const Stmt& s) {
+  std::size_t pushed = 0;
+  const auto leave = [&](Flow flow) {
+    for (; pushed > 0; --pushed) memory_.pop();
+    return flow;
+  };
+  for (const Case& arm : s.cases) {
+    const Expr& when = *arm.values[0];
+    bool value = false;
+    std::optional<Term> term = condition(when, value);
+    if (!term && value) return leave(block(arm.body));
+    if (!term) continue;
+    if (in_gate_) fail(when.at, "a gate cannot depend on a measurement");
+    try {
+      memory_.push(std::move(*term));
+      const Flow flow = block(arm.body);
+      Term other = memory_.pop();
+      if (flow != Flow::kNext) return leave(flow);
+      Memory::negate(other);
+      const bool joins = pushed > 0 && memory_.join(other);
+      if (!joins) memory_.push(std::move(other)), ++pushed;
+    } catch (const ValueError& error) {
+      fail(when.at, error.problem);
+    }
+  }
+  return leave(block(s.otherwise));
+}
+
+Interpreter::Flow Interpreter::switch_statement(const Stmt& s) {
+  Value subject = evaluate(*s.value);
+  if (subject.is_real() || subject.is_turns()) fail(s.value->at, "switch needs an integer");
+  if (s.cases.empty() || s.cases[0].values.empty()) fail(s.at, "a switch needs a case");
+  std::unordered_set<std::int64_t> labels;
+  Value taken = Value::boolean(false);  // by a case so far
+  const Memory::Keep keep_subject(memory_, subject), keep_taken(memory_, taken);
+  for (const Case& c : s.cases) {
+    try {
+      Value match = Value::boolean(c.values.empty());
+      for (const ExprPtr& e : c.values) {
+        const Value v = known(*e, "a case");
+        if (v.is_real() || v.is_turns()) fail(e->at, "a case must be an integer");
+        if (!labels.insert(v.cells[0].i).second) {
+          fail(e->at, concat({"the case ", std::to_string(v.cells[0].i), " stands twice"}));
+        }
+        match = binary("||", match, binary("==", subject, v));
+      }
+      match = binary("&&", match, unary("!", taken));
+      taken = binary("||", taken, match);
+      const bool always = match.is_same() && match.cells[0].i != 0;
+      if (match.is_same() && !always) continue;
+      if (!always) memory_.push(Memory::term_of(match));
+      const Flow flow = block(c.body);
+      if (!always) memory_.pop();
+      if (flow != Flow::kNext) return flow;
+    } catch (const ValueError& error) {
+      fail(s.value->at, error.problem);
+    }
+  }
+  return Flow::kNext;
+}
+
+void Interpreter::define(const Stmt& s) {
+  if (!memory_.is_global()) {
+    fail(s.at, concat({"'", s.at.text, "' stands outside of blocks"}));
+  }
+  const Definition& d = *s.definition;
+  check_name(d.name, s.kind == StmtKind::kGate);
+  if (s.kind == StmtKind::kDef) {
+    d.least_steps = least_steps(d.body);
+    subroutines_.emplace(d.name.text, s.definition);
+    return;
+  }
+  for (const auto& inner : d.body) {
+    if (inner->kind != StmtKind::kCall) continue;
+    if (inner->name.text == d.name.text) {
+      fail(inner->name,
+           concat({"gate '", d.name.text, "' calls itself: definitions may not be recursive"}));
+    }
+    find_gate(inner->name);
+  }
+  d.least_steps = least_steps(d.body);
+  gates_.emplace(d.name.text, Gate{nullptr, s.definition, d.params.size(), d.qubits.size()});
+}
+
+}  // namespace qasm3
+
+circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
+                             const ProgramInputs& inputs, std::vector<std::string>* included,
+                             Includes includes) {
+  qasm3::Interpreter interpreter(inputs, includes);
+  circuit::Circuit circuit = interpreter.run({file_name, text});
+  const auto& files = interpreter.included();
+  if (included) included->insert(included->end(), files.begin(), files.end());
+  return circuit;
+}
+
+}  // namespace tilewave::language

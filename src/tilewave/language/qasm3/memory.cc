@@ -1,0 +1,421 @@
+#include "tilewave/language/qasm3/memory.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilewave::language::qasm3 {
+namespace {
+
+constexpr std::uint64_t kMaxClassicalBits = 1 << 20;
+constexpr std::size_t kMaxNodes = 256;  // of a value that is not yet in bits of its own
+
+// Classical bits that hold a value.
+int bits_of(const Value& v) { return v.is_real() ? 64 : v.base == Base::kBool ? 1 : v.width; }
+
+// True when the value is what lies in the bits from `first` on.
+bool is_storage(const Value& v, std::uint32_t first) {
+  return v.is_expr() && v.expr->nodes.size() == 1 &&
+         v.expr->nodes[0].op == circuit::ClassicalOp::kBits && v.expr->nodes[0].value == first;
+}
+
+bool reads(const std::vector<circuit::Clbit>& bits, std::uint32_t wire) {
+  return std::find(bits.begin(), bits.end(), wire) != bits.end();
+}
+
+}  // namespace
+
+std::size_t Memory::push_frame() {
+  const std::size_t before = frame_;
+  frame_ = scopes_.size();
+  scopes_.emplace_back();
+  return before;
+}
+
+void Memory::pop_frame(std::size_t frame) {
+  scopes_.pop_back();
+  frame_ = frame;
+}
+
+Variable& Memory::declare(std::string_view name, Variable v) {
+  v.depth = terms_.size();
+  any_dependent_ |= !v.value.is_known();
+  return scopes_.back().insert_or_assign(name, std::move(v)).first->second;
+}
+
+Variable* Memory::find(std::string_view name) {
+  for (std::size_t k = scopes_.size(); k-- > frame_;) {
+    const auto it = scopes_[k].find(name);
+    if (it != scopes_[k].end()) return &it->second;
+  }
+  if (frame_ == 0) return nullptr;
+  const auto it = scopes_[0].find(name);
+  return it != scopes_[0].end() && it->second.is_const ? &it->second : nullptr;
+}
+
+std::vector<std::string_view> Memory::names() const {
+  std::vector<std::string_view> out;
+  for (std::size_t k = frame_; k < scopes_.size(); ++k) {
+    for (const auto& [name, variable] : scopes_[k]) out.push_back(name);
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> Memory::hidden_bits(std::size_t count) {
+  if (circuit_.num_clbits() + count > kMaxClassicalBits) {
+    throw ValueError{"the program needs more than 1048576 classical bits"};
+  }
+  std::vector<std::uint32_t> wires;
+  for (std::size_t k = 0; k < count; ++k) {
+    wires.push_back(circuit_.num_clbits() + static_cast<std::uint32_t>(k));
+  }
+  circuit_.add_clbits(static_cast<std::uint32_t>(count));
+  grow();
+  if (running_ > 0) {  // a turn before this one may have left something
+    for (std::size_t k = 0; k < count; k += 64) {
+      const int size = static_cast<int>(std::min<std::size_t>(64, count - k));
+      circuit::ClassicalExpr zero;
+      zero.constant(circuit::ClassicalType::kUint, size, 0);
+      assign_bits(wires[k], size, std::move(zero), 0, -1);
+    }
+  }
+  return wires;
+}
+
+Value Memory::read(const std::vector<std::uint32_t>& wires) const {
+  std::vector<int> known;
+  for (const auto w : wires) known.push_back(known_[w]);
+  return Value::bits(wires, known);
+}
+
+void Memory::push(Term term) {
+  terms_.push_back(std::move(term));
+  stale_ = true;
+}
+
+Term Memory::pop() {
+  Term term = std::move(terms_.back());
+  terms_.pop_back();
+  stale_ = true;
+  return term;
+}
+
+bool Memory::join(const Term& term) {
+  Term& last = terms_.back();
+  if (!last.has_value || !term.has_value || !fit_a_table(last.value, term.value)) return false;
+  last = term_of(binary("&&", last.value, term.value));
+  stale_ = true;
+  return true;
+}
+
+Term Memory::term_of(Value holds) {
+  Term term;
+  term.test = to_test(holds);
+  term.has_value = !holds.is_expr();
+  term.value = std::move(holds);
+  return term;
+}
+
+void Memory::negate(Term& term) {
+  if (term.has_value) {
+    term = term_of(unary("!", term.value));
+  } else {
+    term.test.negated = !term.test.negated;
+  }
+}
+
+std::int32_t Memory::index_of(Test test) {
+  if (last_index_ < 0 || !(last_test_ == test)) {
+    last_index_ = circuit_.add_condition(to_condition(test));
+    last_test_ = std::move(test);
+  }
+  return last_index_;
+}
+
+std::int32_t Memory::condition_index() {
+  if (terms_.size() == base_) return -1;
+  if (!stale_) return index_;
+  std::vector<Test> parts;
+  Value together = Value::boolean(true);
+  for (std::size_t k = base_; k < terms_.size(); ++k) {
+    const Term& t = terms_[k];
+    if (t.has_value && fit_a_table(together, t.value)) {
+      together = binary("&&", together, t.value);
+    } else {
+      parts.push_back(t.test);
+    }
+  }
+  if (!together.is_known()) parts.insert(parts.begin(), to_test(together));
+  Test all = std::move(parts.front());
+  all.also.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
+  index_ = index_of(std::move(all));
+  stale_ = false;
+  return index_;
+}
+
+Reach Memory::reach() const {
+  Reach out;
+  for (const Term& t : terms_) {
+    out.is_conditional = true;
+    if (t.has_value && fit_a_table(out.holds, t.value)) {
+      out.holds = binary("&&", std::move(out.holds), t.value);
+    }
+  }
+  return out;
+}
+
+void Memory::assign_bits(std::uint32_t first, int size, circuit::ClassicalExpr value,
+                         std::uint32_t line, std::int32_t condition) {
+  circuit::Op& op =
+      circuit_.add_assign({first, static_cast<std::uint32_t>(size), std::move(value)});
+  op.condition = condition;
+  op.line = line;
+}
+
+void Memory::assign_bit(std::uint32_t wire, bool value, std::uint32_t line,
+                        std::int32_t condition) {
+  circuit::ClassicalExpr one;
+  one.constant(circuit::ClassicalType::kUint, 1, value);
+  assign_bits(wire, 1, std::move(one), line, condition);
+}
+
+// Moves a value into hidden bits.
+void Memory::keep(Value& v, std::uint32_t line) {
+  const int size = bits_of(v);
+  const std::uint32_t first = hidden_bits(static_cast<std::size_t>(size))[0];
+  assign_bits(first, size, to_expr(v), line, -1);
+  for (int k = 0; k < size; ++k) known_[first + static_cast<std::uint32_t>(k)] = -1;
+  v = stored(v.base, v.width, first);
+}
+
+// Puts the condition into a hidden bit.
+void Memory::materialise(Term& term, std::uint32_t line) {
+  const std::uint32_t hidden = hidden_bits(1)[0];
+  assign_bit(hidden, true, line, index_of(term.test));
+  known_[hidden] = -1;
+  term = term_of(cast(read({hidden}), Base::kBool, 1));
+  stale_ = true;
+}
+
+// Whatever still refers to the bit gets a copy.
+void Memory::before_write(std::uint32_t wire, std::uint32_t line) {
+  for (Term& t : terms_) {
+    if (reads(bits_read(t.test), wire)) materialise(t, line);
+  }
+  if (known_[wire] >= 0) return;  // no value refers to a bit that is a constant
+  std::vector<Value*> dependent;
+  const auto look = [&](Value& v) {
+    const bool is_new = std::find(dependent.begin(), dependent.end(), &v) == dependent.end();
+    if (is_new && reads(v.deps, wire)) dependent.push_back(&v);
+  };
+  for (Value* v : kept_) look(*v);
+  if (any_dependent_) {
+    for (Scope& scope : scopes_) {
+      for (auto& [name, variable] : scope) {
+        look(variable.value);
+        if (!variable.elements) continue;
+        for (const auto& element : *variable.elements) look(element->value);
+      }
+    }
+  }
+  std::vector<std::shared_ptr<const circuit::ClassicalExpr>> held;
+  std::map<const circuit::ClassicalExpr*, Value> moved;  // values that share an expression
+  std::int64_t copy = -1;
+  for (Value* v : dependent) {
+    if (v->is_expr()) {
+      const auto expr = v->expr;
+      const auto it = moved.find(expr.get());
+      if (it != moved.end() && it->second.base == v->base && it->second.width == v->width) {
+        *v = it->second;
+        continue;
+      }
+      held.push_back(expr);  // a key stays alive
+      keep(*v, line);
+      moved.insert_or_assign(expr.get(), *v);
+      continue;
+    }
+    if (copy < 0) {
+      copy = hidden_bits(1)[0];
+      const auto hidden = static_cast<std::uint32_t>(copy);
+      assign_bit(hidden, true, line, index_of({wire, 1, {1}, false, {}, {}, {}, {}}));
+      known_[hidden] = -1;
+    }
+    rename_bit(*v, wire, static_cast<std::uint32_t>(copy));
+  }
+}
+
+void Memory::measure(std::uint32_t qubit, std::uint32_t wire, std::uint32_t line) {
+  before_write(wire, line);
+  circuit::Op& op = circuit_.add_measure(qubit, wire);
+  op.line = line;
+  op.condition = condition_index();
+  known_[wire] = -1;
+}
+
+void Memory::write(const std::vector<std::uint32_t>& wires, const Value& value,
+                   std::uint32_t line) {
+  Value kept = value;
+  const Keep keep_it(*this, kept);
+  bool neighbours = true;
+  for (std::size_t k = 0; k < wires.size(); ++k) neighbours &= wires[k] == wires[0] + k;
+  if (kept.is_expr() && neighbours) {
+    for (const std::uint32_t wire : wires) before_write(wire, line);
+    assign_bits(wires[0], static_cast<int>(wires.size()), to_expr(kept), line, condition_index());
+    for (const std::uint32_t wire : wires) known_[wire] = -1;
+    return;
+  }
+  for (std::size_t k = 0; k < wires.size(); ++k) {
+    const std::uint32_t wire = wires[k];
+    before_write(wire, line);
+    const Value one = cast(
+        binary("&", binary(">>", kept, Value::integer(static_cast<int>(k))), Value::integer(1)),
+        Base::kBool, 1);
+    if (one.is_expr()) {
+      assign_bits(wire, 1, to_expr(one), line, condition_index());
+      known_[wire] = -1;
+      continue;
+    }
+    if (one.is_same()) {
+      const int bit = one.cells[0].i != 0;
+      if (known_[wire] == bit) continue;
+      assign_bit(wire, bit, line, condition_index());
+      known_[wire] = terms_.size() == base_ ? bit : -1;
+      continue;
+    }
+    for (const bool side : {true, false}) {
+      push(term_of(side ? one : unary("!", one)));
+      assign_bit(wire, side, line, condition_index());
+      pop();
+    }
+    known_[wire] = -1;
+  }
+}
+
+void Memory::check(circuit::ClassicalExpr expr, std::uint32_t line) {
+  assign_bits(0, 0, std::move(expr), line, condition_index());
+}
+
+void Memory::clear(std::uint32_t wire, std::uint32_t line) {
+  if (known_[wire] == 0) return;
+  before_write(wire, line);
+  assign_bit(wire, false, line, -1);
+  known_[wire] = 0;
+}
+
+// Into the bits of the variable, which it then is.
+void Memory::store(Variable& v, const Value& value, std::uint32_t line, std::int32_t condition) {
+  const int size = bits_of(value);
+  circuit::ClassicalExpr expr = to_expr(value);
+  const auto first = static_cast<std::uint32_t>(v.storage);
+  v.value = Value::integer(0);  // what it was is needed no more
+  for (int k = 0; k < size; ++k) before_write(first + static_cast<std::uint32_t>(k), line);
+  assign_bits(first, size, std::move(expr), line, condition);
+  for (int k = 0; k < size; ++k) known_[first + static_cast<std::uint32_t>(k)] = -1;
+  v.value = stored(v.base, v.width, first);
+  any_dependent_ = true;
+}
+
+void Memory::assign(Variable& v, const Value& value, std::uint32_t line) {
+  Value result = cast(value, v.base, v.width, [this] { return reach(); });
+  if (result.is_expr() && result.expr->nodes.size() > kMaxNodes) keep(result, line);
+  const std::size_t outer = std::max(v.depth, base_);
+  if (terms_.size() > outer) {
+    Value condition = Value::boolean(true);
+    bool table = true;
+    for (std::size_t k = outer; k < terms_.size() && table; ++k) {
+      if (!terms_[k].has_value && !terms_[k].test.expr) materialise(terms_[k], line);
+      table = terms_[k].has_value && fit_a_table(condition, terms_[k].value);
+      if (table) condition = binary("&&", condition, terms_[k].value);
+    }
+    table = table && fit_a_table(result, v.value) && fit_a_table(condition, result) &&
+            fit_a_table(condition, v.value);
+    if (table) {
+      const Value both = binary("||", truth(result), truth(v.value));  // of all their bits
+      table = fit_a_table(condition, both);
+    }
+    if (!table) return assign_running(v, std::move(result), line);
+    result = select(condition, result, v.value);
+  }
+  v.value = std::move(result);
+  any_dependent_ |= !v.value.is_known();
+}
+
+// Under conditions, in the running circuit: what the variable was, then what it becomes.
+void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
+  if (v.storage < 0) {
+    v.storage = hidden_bits(static_cast<std::size_t>(bits_of(result)))[0];
+  }
+  if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
+    const Keep keep_it(*this, result);
+    store(v, v.value, line, -1);
+  }
+  store(v, result, line, condition_index());
+}
+
+void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint32_t line) {
+  for (const std::string_view name : written) {
+    Variable* v = find(name);
+    if (v && !v->is_const) enter_loop(*v, line);
+  }
+}
+
+void Memory::enter_loop(Variable& v, std::uint32_t line) {
+  switch (v.kind) {
+    case Variable::Kind::kQubits:
+      return;
+    case Variable::Kind::kBits:
+      for (const std::uint32_t wire : v.wires) {
+        before_write(wire, line);
+        known_[wire] = -1;
+      }
+      return;
+    case Variable::Kind::kArray:
+      for (const auto& element : *v.elements) enter_loop(*element, line);
+      return;
+    case Variable::Kind::kValue:
+      if (v.storage < 0) {
+        v.storage = hidden_bits(static_cast<std::size_t>(bits_of(v.value)))[0];
+      }
+      return store(v, v.value, line, -1);
+  }
+}
+
+std::size_t Memory::enter_body() {
+  const std::size_t before = base_;
+  base_ = terms_.size();
+  ++running_;
+  stale_ = true;
+  return before;
+}
+
+void Memory::leave_body(std::size_t before) {
+  base_ = before;
+  --running_;
+  stale_ = true;
+}
+
+void Memory::close_turn(const std::vector<std::string_view>& written, std::uint32_t line) {
+  for (const std::string_view name : written) {
+    Variable* v = find(name);
+    if (v && !v->is_const) close_turn(*v, line);
+  }
+}
+
+void Memory::close_turn(Variable& v, std::uint32_t line) {
+  switch (v.kind) {
+    case Variable::Kind::kQubits:
+      return;
+    case Variable::Kind::kBits:
+      for (const std::uint32_t wire : v.wires) known_[wire] = -1;
+      return;
+    case Variable::Kind::kArray:
+      for (const auto& element : *v.elements) close_turn(*element, line);
+      return;
+    case Variable::Kind::kValue:
+      if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
+        store(v, v.value, line, -1);
+      }
+      return;
+  }
+}
+
+}  // namespace tilewave::language::qasm3

@@ -1,0 +1,147 @@
+#include "tilewave/language/stim/scanner.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "tilewave/base/read_double.h"
+
+namespace tilewave::language {
+namespace {
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+}  // namespace
+
+std::uint32_t StimScanner::line_of(std::size_t position) const {
+  if (position < line_pos_) line_pos_ = 0, line_ = 1;
+  line_ += static_cast<std::uint32_t>(
+      std::count(text_.begin() + line_pos_, text_.begin() + position, '\n'));
+  line_pos_ = position;
+  return line_;
+}
+
+void StimScanner::skip(bool lines) {
+  while (!at_end()) {
+    const char c = text_[pos_];
+    if (c == '#') {
+      while (!at_line_end()) ++pos_;
+    } else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
+      ++pos_;
+    } else {
+      break;
+    }
+  }
+}
+
+bool StimScanner::accept(char c) {
+  if (at_end() || text_[pos_] != c) return false;
+  ++pos_;
+  return true;
+}
+
+bool StimScanner::accept_word(std::string_view word) {
+  if (text_.substr(pos_, word.size()) != word) return false;
+  pos_ += word.size();
+  return true;
+}
+
+void StimScanner::expect(char c, std::string_view where) {
+  if (!accept(c)) fail(std::string("expected '") + c + "' " + std::string(where));
+}
+
+std::string StimScanner::read_name() {
+  const std::size_t first = pos_;
+  while (!at_end() && is_name_char(text_[pos_])) ++pos_;
+  std::string name(text_.substr(first, pos_ - first));
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+std::string StimScanner::read_tag() {
+  std::string tag;
+  if (!accept('[')) return tag;
+  const std::size_t first = pos_ - 1;
+  while (true) {
+    if (at_line_end()) fail_at(first, "the tag is not closed on its line: add ']'");
+    char c = take();
+    if (c == ']') return tag;
+    if (c == '\\') {
+      const char e = at_end() ? '\0' : take();
+      if (e == 'n')
+        c = '\n';
+      else if (e == 'r')
+        c = '\r';
+      else if (e == 'B')
+        c = '\\';
+      else if (e == 'C')
+        c = ']';
+      else
+        fail_at(pos_ - 1,
+                "unknown escape in a tag: use \\n, \\r, \\B (backslash) or \\C (closing bracket)");
+    }
+    tag += c;
+  }
+}
+
+std::vector<double> StimScanner::read_args() {
+  std::vector<double> args;
+  if (!accept('(')) return args;
+  while (true) {
+    skip(false);
+    if (args.empty() && accept(')')) return args;
+    const std::size_t first = pos_ + (text_.substr(pos_).starts_with('+') ? 1 : 0);
+    const ReadNumber number = read_double(text_.substr(first));
+    if (number.is_too_large) fail("the number is too large");
+    if (number.size == 0) fail("expected a number");
+    pos_ = first + number.size;
+    args.push_back(number.value);
+    skip(false);
+    if (accept(')')) return args;
+    if (!accept(',')) fail("expected ',' or ')' after an argument");
+  }
+}
+
+std::uint64_t StimScanner::read_uint(std::uint64_t max, std::string_view what) {
+  const std::size_t first = pos_;
+  std::uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
+  if (error == std::errc::invalid_argument) fail("expected " + std::string(what));
+  if (error != std::errc{} || value > max) {
+    fail_at(first, std::string(what) + " is too large: the largest is " + std::to_string(max));
+  }
+  pos_ = static_cast<std::size_t>(end - text_.data());
+  return value;
+}
+
+bool StimScanner::next_instruction(int depth, std::size_t opened) {
+  skip(true);
+  if (at_end()) {
+    if (depth) fail_at(opened, "the block is not closed: add '}'");
+    return false;
+  }
+  if (peek() != '}') return true;
+  if (!depth) fail("'}' closes no block");
+  take();
+  return false;
+}
+
+StimScanner::Repeat StimScanner::read_repeat(int depth) {
+  Repeat r;
+  skip(false);
+  r.count_at = pos_;
+  r.count = read_uint(~std::uint64_t{0}, "the number of repetitions");
+  skip(false);
+  r.brace = pos_;
+  expect('{', "after the number of repetitions");
+  if (depth >= kMaxNesting) fail_at(r.brace, "blocks are nested too deeply");
+  return r;
+}
+
+void StimScanner::fail_at(std::size_t position, const std::string& message) const {
+  language::fail_at(source_, std::min(position, text_.size()), message);
+}
+
+}  // namespace tilewave::language

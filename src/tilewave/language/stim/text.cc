@@ -1,0 +1,212 @@
+#include "tilewave/language/stim/text.h"
+
+#include <charconv>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
+#include "tilewave/language/stim/scanner.h"
+#include "tilewave/language/text/source.h"
+
+namespace tilewave::language {
+namespace {
+
+using circuit::Pauli;
+using circuit::StabilizerCircuit;
+using circuit::StabInstruction;
+using circuit::StabKind;
+using circuit::StabTarget;
+
+constexpr std::uint32_t kMaxIndex = (1u << 24) - 1;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+StabTarget read_target(StimScanner& in) {
+  using TK = StabTarget::Kind;
+  StabTarget t;
+  if (in.accept('*')) {
+    t.kind = TK::kCombiner;
+    return t;
+  }
+  const std::size_t first = in.position();
+  t.inverted = in.accept('!');
+  const auto index = [&](std::string_view what) {
+    return static_cast<std::uint32_t>(in.read_uint(kMaxIndex, what));
+  };
+  const char c = in.peek();
+  if (is_digit(c)) {
+    t.value = index("a qubit index");
+  } else if (in.accept_word("rec[-")) {
+    t.kind = TK::kRecord;
+    t.value = index("how far back the record lies");
+    if (t.value == 0) in.fail_at(first, "rec[-0] is no record: rec[-1] is the last one");
+    in.expect(']', "after the record's offset");
+  } else if (in.accept_word("sweep[")) {
+    t.kind = TK::kSweep;
+    t.value = index("a sweep index");
+    in.expect(']', "after the sweep index");
+  } else if (c == 'X' || c == 'Y' || c == 'Z' || c == 'x' || c == 'y' || c == 'z') {
+    in.take();
+    t.kind = TK::kPauli;
+    t.pauli = (c | 32) == 'x' ? Pauli::kX : (c | 32) == 'y' ? Pauli::kY : Pauli::kZ;
+    t.value = index("a qubit index after the Pauli");
+  } else {
+    in.fail("expected a target: a qubit such as 5, !5, X5, rec[-1] or sweep[0]");
+  }
+  if (t.inverted && (t.kind == TK::kRecord || t.kind == TK::kSweep)) {
+    in.fail_at(first, "a classical bit cannot be inverted");
+  }
+  return t;
+}
+
+[[noreturn]] void fail_unknown(StimScanner& in, std::size_t at, const std::string& name) {
+  const std::vector<std::string_view> known = circuit::stabilizer_names();
+  in.fail_at(at, "unknown instruction '" + name + "'" + did_you_mean(name, known));
+}
+
+// `records`: those measured so far, of loops in their first iteration.
+void read_block(StimScanner& in, StabilizerCircuit& out, int depth, std::size_t opened,
+                std::uint64_t& records) {
+  while (in.next_instruction(depth, opened)) {
+    const std::size_t first = in.position();
+    const std::string name = in.read_name();
+    if (name.empty()) in.fail("expected an instruction name");
+    const circuit::StabName found = circuit::find_stabilizer_op(name);
+    if (!found.found) fail_unknown(in, first, name);
+    const std::string tag = in.read_tag();
+    const std::uint32_t line = in.line_of(first);
+    if (found.kind == StabKind::kRepeat) {
+      const StimScanner::Repeat repeat = in.read_repeat(depth);
+      if (repeat.count == 0) in.fail_at(repeat.count_at, "REPEAT needs at least one iteration");
+      StabilizerCircuit body;
+      const std::uint64_t before = records;
+      read_block(in, body, depth + 1, repeat.brace, records);
+      records = saturating_add(before, saturating_multiply(records - before, repeat.count));
+      out.append_repeat(repeat.count, std::move(body), tag, line);
+      continue;
+    }
+    const std::vector<double> args = in.read_args();
+    std::vector<StabTarget> targets;
+    while (true) {
+      const std::size_t before = in.position();
+      in.skip(false);
+      if (in.at_line_end()) break;
+      if (in.peek() == '{') in.fail("only REPEAT takes a block");
+      if (in.peek() == '}') in.fail("'}' must stand on its own line");
+      const bool glued = in.position() == before;
+      const bool product = in.peek() == '*' ||
+                           (!targets.empty() && targets.back().kind == StabTarget::Kind::kCombiner);
+      if (glued && !product) in.fail("expected a space before the target");
+      const std::size_t at = in.position();
+      targets.push_back(read_target(in));
+      const StabTarget& t = targets.back();
+      if (t.kind == StabTarget::Kind::kRecord && t.value > records) {
+        in.fail_at(at, "rec[-" + std::to_string(t.value) +
+                           "] looks back past the first record: only " + std::to_string(records) +
+                           (records == 1 ? " record precedes it" : " records precede it"));
+      }
+    }
+    try {
+      out.append(found.kind, found.gate, targets, args, tag, line);
+    } catch (const Error& e) {
+      in.fail_at(first, e.what());
+    }
+    records = saturating_add(records, circuit::count_measurements(found.kind, targets));
+  }
+}
+
+void print_target(const StabTarget& t, std::string& out) {
+  if (t.inverted) out += '!';
+  switch (t.kind) {
+    case StabTarget::Kind::kQubit:
+      out += std::to_string(t.value);
+      break;
+    case StabTarget::Kind::kPauli:
+      out += "IXYZ"[static_cast<int>(t.pauli)];
+      out += std::to_string(t.value);
+      break;
+    case StabTarget::Kind::kRecord:
+      out.append("rec[-").append(std::to_string(t.value)) += ']';
+      break;
+    case StabTarget::Kind::kSweep:
+      out.append("sweep[").append(std::to_string(t.value)) += ']';
+      break;
+    case StabTarget::Kind::kCombiner:
+      out += '*';
+      break;
+  }
+}
+
+void print_block(const StabilizerCircuit& c, int indent, std::string& out) {
+  for (const StabInstruction& op : c.instructions()) {
+    out.append(static_cast<std::size_t>(indent) * 4, ' ');
+    out += c.name(op);
+    if (!c.tag(op).empty()) out.append("[").append(escape_tag(c.tag(op))) += ']';
+    if (op.kind == StabKind::kRepeat) {
+      out.append(" ").append(std::to_string(op.repeat)).append(" {\n");
+      print_block(c.block(op), indent + 1, out);
+      out.append(static_cast<std::size_t>(indent) * 4, ' ');
+      out += "}\n";
+      continue;
+    }
+    const auto args = c.args(op);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      out += i ? ", " : "(";
+      out += shortest_number(args[i]);
+    }
+    if (!args.empty()) out += ')';
+    bool glue = false;
+    for (const StabTarget& t : c.targets(op)) {
+      const bool combiner = t.kind == StabTarget::Kind::kCombiner;
+      if (!glue && !combiner) out += ' ';
+      print_target(t, out);
+      glue = combiner;
+    }
+    out += '\n';
+  }
+}
+
+}  // namespace
+
+StabilizerCircuit parse_stim(std::string_view text, std::string_view file) {
+  StimScanner in(text, file);
+  StabilizerCircuit out;
+  std::uint64_t records = 0;
+  read_block(in, out, 0, 0, records);
+  return out;
+}
+
+std::string print_stim(const StabilizerCircuit& circuit) {
+  std::string out;
+  print_block(circuit, 0, out);
+  return out;
+}
+
+std::string shortest_number(double value) {
+  char buffer[64];
+  if (value == 0) return "0";
+  const double magnitude = value < 0 ? -value : value;
+  const bool plain = magnitude >= 1e-5 && magnitude < 1e15;
+  const auto end =
+      plain ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
+            : std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, end.ptr};
+}
+
+std::string escape_tag(std::string_view tag) {
+  std::string out;
+  for (char c : tag) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\\')
+      out += "\\B";
+    else if (c == ']')
+      out += "\\C";
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace tilewave::language

@@ -1,0 +1,139 @@
+#include "tilewave/language/stim/text.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/language/stim/dem_text.h"
+
+namespace tilewave::language {
+namespace {
+
+TEST(StimText, prints_what_it_reads) {
+  const std::string text =
+      "QUBIT_COORDS(1.5, -2) 0\nR 0 1 2\nH[a tag\\C] 0\nM 2\nCX 0 1 rec[-1] 2 sweep[3] "
+      "2\nMPP(0.125) "
+      "!X0*Z1 Y2\n"
+      "SPP X0*!Y1\nE(0.1) X0 Z1\nELSE_CORRELATED_ERROR(0.2) Y2\nREPEAT 1000000000000 {\n    TICK\n "
+      "   REPEAT[in] 2 {\n"
+      "        M(0.001) !0 1\n    }\n    SHIFT_COORDS(0, 0, 1)\n}\nDETECTOR(1, 2.5) rec[-1] "
+      "rec[-2]\nDETECTOR\n"
+      "OBSERVABLE_INCLUDE(3) rec[-1] X2\nMPAD 0 1\nMXX 0 !1\n"
+      "PAULI_CHANNEL_2(0.01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5) 0 1\nI_ERROR(0.1, 0.2) "
+      "0\n";
+  EXPECT_EQ(print_stim(parse_stim(text)), text);
+}
+
+TEST(StimText, reads_aliases_cases_comments_and_fuses) {
+  EXPECT_EQ(print_stim(parse_stim("cnot 0 1 # hello\r\n\n\tzcx 2 3\nMZ 0\nh_xz 1\nH 2\n"
+                                  "CORRELATED_ERROR(.5) X1 # x\nSQRT_Z 0")),
+            "CX 0 1 2 3\nM 0\nH 1 2\nE(0.5) X1\nS 0\n");
+}
+
+TEST(StimText, reads_files_of_other_editors_and_suggests_names) {
+  EXPECT_EQ(print_stim(parse_stim("\xEF\xBB\xBFH 0\r\nM 0\r\n")), "H 0\nM 0\n");
+  EXPECT_EQ(parse_dem("\xEF\xBB\xBF"
+                      "error(0.1) D0\r\n",
+                      "f")
+                .instructions.size(),
+            1u);
+  const auto error_of = [](const char* text) -> std::string {
+    try {
+      parse_stim(text, "f");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(error_of("CNOTT 0 1")
+                  .starts_with("f:1:1: unknown instruction 'CNOTT': did you mean "
+                               "'CNOT'?"));
+  EXPECT_TRUE(error_of("DEPOLARIZE 0")
+                  .starts_with("f:1:1: unknown instruction 'DEPOLARIZE': did "
+                               "you mean 'DEPOLARIZE1'?"));
+  EXPECT_TRUE(error_of("X_ERROR(1.5) 0").starts_with("f:1:1: X_ERROR: argument 1.5 is not"));
+  EXPECT_TRUE(error_of("X_ERROR 0").starts_with("f:1:1: X_ERROR takes 1 argument, not 0"));
+}
+
+TEST(StimText, every_instruction_has_a_name_that_reads_back) {
+  int count = 0;
+  for (const auto& op : circuit::stabilizer_ops()) {
+    if (op.name.empty()) continue;
+    EXPECT_TRUE(circuit::find_stabilizer_op(op.name).found) << op.name;
+    ++count;
+  }
+  for (const auto& gate : circuit::gate_table()) {
+    if (!gate.stim.empty()) ++count;
+  }
+  EXPECT_EQ(count, 81);
+}
+
+struct Bad {
+  const char* text;
+  const char* where;
+};
+constexpr Bad kBad[] = {
+    {"H 0\nFOO 1", "2:1"},
+    {"H 0 x", "1:6"},
+    {"M 0\nM rec[-1]", "2:1"},
+    {"DETECTOR rec[-0]", "1:10"},
+    {"DETECTOR rec[1]", "1:10"},
+    {"REPEAT 3 {\nH 0\n", "1:10"},
+    {"REPEAT 0 {\n}", "1:8"},
+    {"}", "1:1"},
+    {"H 0 {", "1:5"},
+    {"X_ERROR(1.5) 0", "1:1"},
+    {"X_ERROR(0.1 0", "1:13"},
+    {"X_ERROR 0", "1:1"},
+    {"CX 0", "1:1"},
+    {"CX 1 1", "1:1"},
+    {"M 0\nCX 0 rec[-1]", "2:1"},
+    {"M 0,1", "1:4"},
+    {"H[tag 0", "1:2"},
+    {"MPP X0*", "1:1"},
+    {"MPP *X0", "1:1"},
+    {"H 99999999999", "1:3"},
+    {"MPAD 2", "1:1"},
+    {"PAULI_CHANNEL_1(0.5,0.5,0.5) 0", "1:1"},
+    {"M 0\nOBSERVABLE_INCLUDE(0.5) rec[-1]", "2:1"},
+    {"CX !0 1", "1:1"},
+    {"M 0\nDETECTOR rec[-1] rec[-2]", "2:18"},
+    {"REPEAT 2 {\nDETECTOR rec[-1]\nM 0\n}", "2:10"},
+    {"CX rec[-1] 0", "1:4"},
+    {"H 0\nMPP X0*X1 X0*Y0", "2:1"},
+    {"SPP X0*Y1*Z0", "1:1"},
+};
+
+TEST(StimText, errors_say_where) {
+  for (const Bad& bad : kBad) {
+    try {
+      parse_stim(bad.text, "f");
+      ADD_FAILURE() << bad.text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kInput);
+      EXPECT_EQ(std::string(e.what()).rfind("f:" + std::string(bad.where) + ":", 0), 0u)
+          << bad.text << " -> " << e.what();
+      EXPECT_NE(std::string(e.what()).find('^'), std::string::npos);
+    }
+  }
+}
+
+TEST(DemText, prints_what_it_reads) {
+  const std::string text =
+      "error(0.125) D0 D1 ^ D2 L0\nerror[t](0.1)\ndetector(1, 2) D5\nlogical_observable "
+      "L3\nshift_detectors(0, 1) 4\n"
+      "repeat 1000000000000 {\n    error(0.5) D0\n    shift_detectors 1\n}\n";
+  EXPECT_EQ(print_dem(parse_dem(text)), text);
+  EXPECT_THROW(parse_dem("error(2) D0"), Error);
+  EXPECT_THROW(parse_dem("detector L0"), Error);
+  EXPECT_THROW(parse_dem("repeat 2 {"), Error);
+  for (const char* wrong :
+       {"detector", "detector D1 D2", "logical_observable", "logical_observable L0 L1",
+        "logical_observable(1) L0", "error(0.1) ^", "error(0.1) ^ D0", "error(0.1) D0 ^",
+        "error(0.1) D0 ^ ^ D1", "error(0.1) D0L1", "error(0.1) D0^D1", "error(0.1)D0",
+        "shift_detectors 1 D0"}) {
+    EXPECT_THROW(parse_dem(wrong), Error) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::language

@@ -1,0 +1,255 @@
+#include "tilewave/stabilizer/sample/sampler.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/saturating.h"
+#include "tilewave/runtime/threads.h"
+#include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/sparse_run.h"
+#include "tilewave/stabilizer/cuda/gpu_run.h"
+#include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/reference_sample.h"
+#include "tilewave/stabilizer/sample/engine_cost.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+class SparseSource : public ShotSource {
+ public:
+  SparseSource(SparseProgram program, std::vector<std::uint64_t> reference)
+      : program_(std::move(program)), reference_(std::move(reference)) {}
+  std::uint64_t num_bits() const override { return program_.num_bits; }
+  std::uint64_t block_shots() const override { return std::uint64_t{1} << program_.log2_unit; }
+  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
+    thread_local std::vector<std::uint64_t> scratch;
+    run_sparse_unit(program_, seed, block, rows, scratch);
+    if (reference_.empty()) return;
+    const auto* bits = reinterpret_cast<const std::uint8_t*>(reference_.data());
+    const std::uint64_t bytes = row_bytes();
+    for (std::uint64_t s = 0; s < block_shots(); ++s) {
+      for (std::uint64_t k = 0; k < bytes; ++k) rows[s * bytes + k] ^= bits[k];
+    }
+  }
+  std::string engine() const override { return "sparse"; }
+  std::string explain() const override { return "engine sparse\n" + describe(program_); }
+
+ private:
+  SparseProgram program_;
+  std::vector<std::uint64_t> reference_;
+};
+
+class FrameSource : public ShotSource {
+ public:
+  FrameSource(FrameProgram program, std::uint64_t num_bits, std::vector<std::uint64_t> reference,
+              int num_threads)
+      : program_(std::move(program)),
+        num_bits_(num_bits),
+        reference_(std::move(reference)),
+        batches_(static_cast<std::size_t>(num_threads)) {
+    // As many shots as keep the frames in the second-level cache, and everything within memory.
+    std::uint64_t shots = kLargestBatch;
+    while (shots > 512 && FrameBatch::bytes_for(program_, shots) > kBatchBytes) shots /= 2;
+    block_shots_ = shots;
+    const std::uint64_t bytes = FrameBatch::bytes_for(program_, shots);
+    if (bytes > kLargestBytes) {
+      throw Error(ExitCode::kResources,
+                  "512 shots of this circuit take " + std::to_string(bytes >> 30) +
+                      " GiB of records: shorten its REPEAT blocks or ask for detectors");
+    }
+  }
+  std::uint64_t num_bits() const override { return num_bits_; }
+  std::uint64_t block_shots() const override { return block_shots_; }
+  void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
+    auto& batch = batches_[static_cast<std::size_t>(thread)];
+    if (!batch)
+      batch = std::make_unique<FrameBatch>(program_, static_cast<std::uint32_t>(block_shots_));
+    batch->run(seed, block * (block_shots_ / 32));
+    const std::size_t words = batch->row_words();
+    if (!reference_.empty()) {
+      for (std::uint64_t r = 0; r < num_bits_; ++r) {
+        if (!((reference_[r / 64] >> (r % 64)) & 1)) continue;
+        std::uint64_t* row = batch->output() + r * words;
+        for (std::size_t w = 0; w < words; ++w) row[w] = ~row[w];
+      }
+    }
+    transpose_rows(batch->output(), num_bits_, words, block_shots_, rows, row_bytes());
+  }
+  std::string engine() const override { return "frame"; }
+  std::string explain() const override {
+    return "engine frame\nshots a batch " + std::to_string(block_shots_) + "\n" +
+           describe(work_of(program_)) + describe(program_);
+  }
+
+ private:
+  FrameProgram program_;
+  std::uint64_t num_bits_, block_shots_ = 512;
+  std::vector<std::uint64_t> reference_;
+  std::vector<std::unique_ptr<FrameBatch>> batches_;
+};
+
+// Either engine on GPUs, which take the blocks in turns: which shots a block has does not depend on
+// who makes it. One thread drives a device at a time.
+class GpuSource : public ShotSource {
+ public:
+  /// `make(device)` readies a device.
+  GpuSource(const std::vector<int>& devices,
+            const std::function<std::unique_ptr<GpuRun>(int)>& make, std::uint64_t num_bits,
+            std::string engine, std::string program)
+      : num_bits_(num_bits), engine_(std::move(engine)), program_(std::move(program)) {
+    for (int device : devices) gpus_.emplace_back().run = make(device);
+    set_block(kGpuBytes);
+  }
+  std::uint64_t num_bits() const override { return num_bits_; }
+  std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
+  std::uint64_t row_stride() const override { return gpus_.front().run->row_stride(); }
+  int devices() const override { return static_cast<int>(gpus_.size()); }
+  int most_threads() const override {
+    constexpr int kOfAGpu = 3;  // one waits for the device, one writes, one is ready
+    return is_packed_ ? kOfAGpu * devices() : ShotSource::most_threads();
+  }
+  std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes) override {
+    const std::scoped_lock lock(memory_mutex_);
+    for (const auto& memory : memory_) {
+      if (memory.use_count() == 1 && memory->num_bytes() >= num_bytes)
+        return {memory, memory->data()};
+    }
+    const auto& memory = memory_.emplace_back(std::make_shared<PinnedBuffer>(num_bytes));
+    return {memory, memory->data()};
+  }
+  void shorten_blocks() override { set_block(kGpuWorkedBytes); }
+  bool pack(std::uint64_t num_bits) override {
+    for (Gpu& gpu : gpus_) gpu.run->pack(num_bits);
+    return is_packed_ = true;
+  }
+  void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
+    Gpu& gpu = gpus_[block % gpus_.size()];
+    const std::scoped_lock lock(gpu.mutex);
+    gpu.run->fill(seed, block * blocks_, blocks_, rows);
+  }
+  bool summarize(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
+                 bool pairs, std::uint64_t num_bits, std::vector<std::uint64_t>& table) override {
+    // Every device counts a stretch; the tables add up to the same in any order.
+    const std::uint64_t first = first_block * blocks_, count = num_blocks * blocks_,
+                        num = gpus_.size();
+    std::vector<std::vector<std::uint64_t>> tables(num);
+    runtime::run_on_threads(static_cast<int>(num), [&](int device) {
+      const auto k = static_cast<std::uint64_t>(device);
+      const std::uint64_t begin = count * k / num, end = count * (k + 1) / num;
+      const std::scoped_lock lock(gpus_[k].mutex);
+      if (pairs) {
+        gpus_[k].run->pairs(seed, first + begin, end - begin, num_bits, tables[k]);
+      } else {
+        gpus_[k].run->count(seed, first + begin, end - begin, num_bits, tables[k]);
+      }
+    });
+    for (const auto& part : tables) {
+      table.resize(part.size());
+      for (std::size_t k = 0; k < part.size(); ++k) table[k] += part[k];
+    }
+    return true;
+  }
+  std::string engine() const override { return engine_; }
+  std::string explain() const override {
+    return "device gpu" + (gpus_.size() > 1 ? " x" + std::to_string(gpus_.size()) : "") +
+           "\nengine " + engine_ + "\n" + program_;
+  }
+
+ private:
+  void set_block(std::uint64_t num_bytes) {
+    const GpuRun& run = *gpus_.front().run;
+    blocks_ = std::max<std::uint64_t>(1, num_bytes / (run.block_shots() * run.row_stride()));
+  }
+
+  struct Gpu {
+    std::unique_ptr<GpuRun> run;
+    std::mutex mutex;
+  };
+  std::deque<Gpu> gpus_;
+  std::uint64_t num_bits_, blocks_ = 1;
+  bool is_packed_ = false;
+  std::mutex memory_mutex_;
+  std::vector<std::shared_ptr<PinnedBuffer>> memory_;  // kept: to lock pages takes long
+  std::string engine_, program_;
+};
+
+std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
+                                          std::vector<std::uint64_t> reference,
+                                          const std::vector<int>& gpus) {
+  if (gpus.empty()) return std::make_unique<SparseSource>(std::move(program), std::move(reference));
+  // The reference is a flip of every shot.
+  for (std::uint64_t r = 0; r < program.num_bits && !reference.empty(); ++r) {
+    if ((reference[r / 64] >> (r % 64)) & 1)
+      program.always.push_back(static_cast<std::uint32_t>(r));
+  }
+  return std::make_unique<GpuSource>(
+      gpus, [&](int device) { return make_gpu_run(program, device); }, program.num_bits, "sparse",
+      describe(program));
+}
+}  // namespace
+
+std::shared_ptr<std::uint8_t[]> ShotSource::row_memory(std::size_t num_bytes) {
+  return std::make_shared_for_overwrite<std::uint8_t[]>(num_bytes);
+}
+
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus) {
+  return sparse_source(std::move(program), {}, gpus);
+}
+
+std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
+                                             const SampleOptions& options) {
+  const bool records = options.output == ShotOutput::kRecords;
+  std::vector<std::uint64_t> reference;
+  if (records && options.reference) reference = reference_sample(program);
+  const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
+  const std::uint64_t num_bits =
+      records ? program.counts.measurements
+              : saturating_add(program.counts.detectors,
+                               kind == SymptomKind::kDetectors ? program.counts.observables : 0);
+  Engine engine = options.engine;
+  std::optional<FrameProgram> compiled;  // once: for its cost and to be run
+  const auto frames = [&]() -> FrameProgram& {
+    if (!compiled)
+      compiled = compile_frames(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+    return *compiled;
+  };
+  if (engine == Engine::kAuto) {
+    // Records depend on every earlier error: their sets grow with the circuit, frames do not.
+    engine = Engine::kFrame;
+    if (!records && num_bits < (std::uint64_t{1} << 31)) {
+      // A build that takes long must be worth it for the shots asked for. Those before first_shot
+      // count as well: the rest of an interrupted run takes the same engine.
+      const double shots = std::min(
+          kMostShots, static_cast<double>(saturating_add(options.first_shot, options.num_shots)));
+      const double frame_s = frame_seconds(work_of(frames()));
+      const double most_work = std::max(kFreeBuildSeconds, shots * frame_s / 2) / kWorkSeconds;
+      const bool folds = !program.repeats.empty();
+      const double least_work =
+          folds ? 0 : kBranchWork * static_cast<double>(count_branches(program));
+      if (least_work < most_work) {
+        auto sparse = build_sparse_within(program, kind,
+                                          static_cast<std::uint64_t>(std::min(1e18, most_work)));
+        if (sparse && sparse_seconds(*sparse) < frame_s)
+          return sparse_source(std::move(*sparse), std::move(reference), options.gpus);
+      }
+    }
+  }
+  if (engine == Engine::kSparse) {
+    return sparse_source(build_sparse(program, kind), std::move(reference), options.gpus);
+  }
+  if (!options.gpus.empty()) {
+    return std::make_unique<GpuSource>(
+        options.gpus, [&](int device) { return make_gpu_run(frames(), reference, device); },
+        num_bits, "frame", describe(frames()));
+  }
+  return std::make_unique<FrameSource>(std::move(frames()), num_bits, std::move(reference),
+                                       runtime::wanted_num_threads(options.num_threads));
+}
+
+}  // namespace tilewave::stabilizer

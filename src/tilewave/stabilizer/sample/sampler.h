@@ -1,0 +1,93 @@
+// Sampling shots of a circuit: the choice between the two engines, and shots in order from any
+// number of threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewave/formats/shots/byte_buffer.h"
+#include "tilewave/settings/engine.h"
+#include "tilewave/stabilizer/sparse_program.h"
+#include "tilewave/stabilizer/stab_program.h"
+
+namespace tilewave::stabilizer {
+
+using Engine = SamplingEngine;
+/// kDetectors: detectors, then observables.
+enum class ShotOutput : std::uint8_t { kRecords, kDetectors };
+
+struct SampleOptions {
+  ShotOutput output = ShotOutput::kDetectors;
+  Engine engine = Engine::kAuto;
+  std::uint64_t num_shots = 1;
+  std::uint64_t seed = 0;
+  std::uint64_t first_shot = 0;  ///< of the seed's endless sequence
+  int num_threads = 0;           ///< 0: as many as the machine offers
+  std::vector<int> gpus;         ///< the same shots, made on these GPUs; none: on the CPU
+  bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
+};
+
+/// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
+class ShotSource {
+ public:
+  virtual ~ShotSource() = default;
+  virtual std::uint64_t num_bits() const = 0;
+  /// Shots of a block: block b holds shots [b * block_shots(), ...).
+  virtual std::uint64_t block_shots() const = 0;
+  /// Blocks that the source can make at the same time, each for a thread of its own.
+  virtual int devices() const { return 1; }
+  /// Threads that are of use where rows need no work but to be written.
+  virtual int most_threads() const { return std::numeric_limits<int>::max(); }
+  /// Memory for rows, to which the source writes fastest. Throws Error(kResources).
+  virtual std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes);
+  /// Asks for blocks that threads of the host share well, since they have work with every row, and
+  /// what they make of it may be eight times as long.
+  virtual void shorten_blocks() {}
+  /// Asks for rows of the first `num_bits` bits alone, ceil(num_bits / 8) bytes each without gaps;
+  /// false where the source does not make them.
+  virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
+  /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
+  virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  /// Adds whole blocks to a table of counts (see formats::ShotSummary) where they are made; false where
+  /// the source has no such way and the rows must be asked for.
+  virtual bool summarize(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
+                         std::uint64_t /*num_blocks*/, bool /*pairs*/, std::uint64_t /*num_bits*/,
+                         std::vector<std::uint64_t>& /*table*/) {
+    return false;
+  }
+  /// "frame" or "sparse".
+  virtual std::string engine() const = 0;
+  virtual std::string explain() const = 0;
+  std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
+  virtual std::uint64_t row_stride() const { return row_bytes(); }
+};
+
+/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kResources) where the
+/// circuit is too large for the engine.
+std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
+                                             const SampleOptions& options);
+/// The sparse engine over a ready program (an error model).
+std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus = {});
+
+/// Receives shots in order: `bytes` is what `format` made of the rows.
+struct ShotPipeline {
+  /// Called by any thread: turns rows (row_stride() apart) into bytes; may be slow. Returns the
+  /// bytes, in `buffer` or in the rows themselves, which it may overwrite.
+  std::function<std::span<const char>(std::uint8_t* rows, std::size_t num_shots,
+                                      formats::ByteBuffer& buffer)>
+      format;
+  /// Called in order, one at a time. Returns false to stop.
+  std::function<bool(std::span<const char> bytes, std::size_t num_shots)> write;
+};
+
+/// Runs the shots [first_shot, first_shot + num_shots) through the pipeline. Returns how many were
+/// written.
+std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
+                        const ShotPipeline& pipeline);
+
+}  // namespace tilewave::stabilizer
