@@ -250,6 +250,12 @@ void check_is_text(const TextSource& source) {
   }
 }
 
+std::string comma_list(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   if (name.size() > 64) return {};
   for (const std::string_view candidate : candidates) {

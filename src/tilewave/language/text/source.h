@@ -56,6 +56,9 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// Throws where the text is empty or holds a NUL byte (a binary or UTF-16 file).
 void check_is_text(const TextSource& source);
 
+/// "a, b, c".
+std::string comma_list(std::span<const std::string_view> words);
+
 /// Whether a list of words holds this one.
 inline bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
