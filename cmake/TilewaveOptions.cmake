@@ -22,6 +22,12 @@ if(TW_SANITIZE)
   target_compile_options(tw_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)  # checked loops are not vectorised, whatever OpenMP asks
+  foreach(name ADDRESS THREAD)  # as GCC says it
+    string(TOLOWER ${name} word)
+    if(TW_SANITIZE MATCHES ${word})
+      target_compile_definitions(tw_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:__SANITIZE_${name}__=1>)
+    endif()
+  endforeach()
   target_link_options(tw_options INTERFACE -fsanitize=${TW_SANITIZE})
 endif()
 
