@@ -12,14 +12,22 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option>)  # rooms silence some warnings that only GCC has
 if(TW_UNITY)  # large sources: collecting the compiler's garbage takes a twentieth of its time
   target_compile_options(tw_options INTERFACE
     "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>")
 endif()
 if(TW_SANITIZE)
   target_compile_options(tw_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)  # checked loops are not vectorised, whatever OpenMP asks
+  foreach(name ADDRESS THREAD)  # as GCC says it
+    string(TOLOWER ${name} word)
+    if(TW_SANITIZE MATCHES ${word})
+      target_compile_definitions(tw_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:__SANITIZE_${name}__=1>)
+    endif()
+  endforeach()
   target_link_options(tw_options INTERFACE -fsanitize=${TW_SANITIZE})
 endif()
 

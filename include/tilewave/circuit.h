@@ -13,60 +13,90 @@
 
 namespace tilewave {
 
+/// The index of a qubit, counted from 0. Qubit k is bit k of the index of a basis state.
 using Qubit = std::uint32_t;
+/// The index of a classical bit, counted from 0.
 using Clbit = std::uint32_t;
 
-/// Qubit 0 is the lowest bit of a basis state. Every call that adds something returns the circuit,
-/// so that calls can follow each other; each throws Error(kInput) for qubits that do not exist or
-/// are named twice, a wrong number of angles, and numbers that are not finite.
+/// A list of operations on qubits and classical bits; a value, which can be copied. Qubit 0 is the
+/// lowest bit of a basis state. Every call that adds something returns the circuit, so that calls
+/// can follow each other; each throws Error(kInput) for qubits that do not exist or are named
+/// twice, a wrong number of angles, and numbers that are not finite.
 class Circuit {
  public:
-  /// Of so many qubits in |0...0> and so many classical bits, all 0.
+  /// An empty circuit of `num_qubits` qubits in |0...0> and `num_clbits` classical bits, all 0.
   explicit Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits = 0);
-  /// OpenQASM 2 or 3 or qsim's text format, told apart by content. Throws Error(kInput) with
-  /// line and column. Without `include`, programs that include files are refused.
+  /// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content. Throws Error(kInput) with
+  /// line and column for a text that cannot be read. Without `include`, programs that include files
+  /// are refused.
   static Circuit from_text(std::string_view text, bool include = true);
+  /// Reads a file as from_text() reads its text. Throws Error(kInput) for a file that cannot be
+  /// read too. Included files are looked for beside it.
   static Circuit from_file(const std::string& path, bool include = true);
 
+  /// A copy with operations of its own.
   Circuit(const Circuit& other);
+  /// Takes the operations of `other`, which then may only be assigned to or destroyed.
   Circuit(Circuit&& other) noexcept;
+  /// Becomes a copy of `other`.
   Circuit& operator=(const Circuit& other);
+  /// Takes the operations of `other`, which then may only be assigned to or destroyed.
   Circuit& operator=(Circuit&& other) noexcept;
+  /// Forgets the operations.
   ~Circuit();
 
+  /// The number of qubits.
   std::uint32_t num_qubits() const;
+  /// The number of classical bits.
   std::uint32_t num_clbits() const;
-  /// Gates, matrices, measurements, resets and what else there is.
+  /// The number of gates, matrices, measurements, resets and what else there is.
   std::size_t num_operations() const;
 
-  /// A gate by its OpenQASM name: the table's controls, then its targets; angles in radians.
-  /// Further controls act on 1. `tilewave help gates` lists all names.
+  /// Adds a gate by its OpenQASM name, on its controls and then its targets, with angles in
+  /// radians. `tilewave help gates` lists all names. Throws Error(kInput) for other names.
   Circuit& gate(std::string_view name, std::initializer_list<Qubit> qubits,
                 std::initializer_list<double> angles = {});
+  /// The same with any number of further controls, under which the gate acts where all are 1.
   Circuit& gate(std::string_view name, const std::vector<Qubit>& qubits,
                 const std::vector<double>& angles = {}, const std::vector<Qubit>& controls = {});
-  /// A matrix on k = targets.size() <= 8 qubits: 4^k entries, row-major; bit j of an index is
-  /// targets[j]. It need not be unitary: nothing is rescaled then.
+  /// Adds a matrix on k = targets.size() <= 8 qubits: 4^k entries, row-major; bit j of an index is
+  /// targets[j]. It acts where all of `controls` are 1. It need not be unitary: nothing is rescaled
+  /// then. Throws Error(kInput) for another number of entries.
   Circuit& matrix(const std::vector<std::complex<double>>& entries,
                   const std::vector<Qubit>& targets, const std::vector<Qubit>& controls = {});
+  /// The Hadamard gate.
   Circuit& h(Qubit q) { return gate("h", {q}); }
+  /// Pauli X: exchanges |0> and |1>.
   Circuit& x(Qubit q) { return gate("x", {q}); }
+  /// Pauli Y.
   Circuit& y(Qubit q) { return gate("y", {q}); }
+  /// Pauli Z: multiplies |1> by -1.
   Circuit& z(Qubit q) { return gate("z", {q}); }
+  /// Multiplies |1> by i.
   Circuit& s(Qubit q) { return gate("s", {q}); }
+  /// Multiplies |1> by e^(i pi/4).
   Circuit& t(Qubit q) { return gate("t", {q}); }
+  /// exp(-i angle/2 X), the angle in radians.
   Circuit& rx(double angle, Qubit q) { return gate("rx", {q}, {angle}); }
+  /// exp(-i angle/2 Y), the angle in radians.
   Circuit& ry(double angle, Qubit q) { return gate("ry", {q}, {angle}); }
+  /// exp(-i angle/2 Z), the angle in radians.
   Circuit& rz(double angle, Qubit q) { return gate("rz", {q}, {angle}); }
+  /// X on the target where the control is 1.
   Circuit& cx(Qubit control, Qubit target) { return gate("cx", {control, target}); }
+  /// Multiplies the states where both qubits are 1 by -1.
   Circuit& cz(Qubit a, Qubit b) { return gate("cz", {a, b}); }
+  /// Multiplies the states where both qubits are 1 by e^(i angle), the angle in radians.
   Circuit& cp(double angle, Qubit a, Qubit b) { return gate("cp", {a, b}, {angle}); }
+  /// Exchanges two qubits.
   Circuit& swap(Qubit a, Qubit b) { return gate("swap", {a, b}); }
 
-  /// In the Z basis, into a classical bit.
+  /// Measures a qubit in the Z basis, into a classical bit. Throws Error(kInput) where one of them
+  /// does not exist.
   Circuit& measure(Qubit qubit, Clbit clbit);
-  /// Qubit k into classical bit k; adds the bits that are missing.
+  /// Measures every qubit k into classical bit k; adds the bits that are missing.
   Circuit& measure_all();
+  /// Brings a qubit to |0>, whatever its state and what it is entangled with.
   Circuit& reset(Qubit qubit);
 
  private:

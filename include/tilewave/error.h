@@ -6,9 +6,9 @@
 
 namespace tilewave {
 
-/// What kind of problem it is: the exit codes of the command line.
+/// What kind of problem an Error reports. The values are the exit codes of the command line.
 enum class ExitCode : int {
-  kOk = 0,
+  kOk = 0,             ///< no problem; no Error has it
   kInternal = 1,       ///< a defect in this library
   kUsage = 2,          ///< arguments
   kResources = 3,      ///< memory, devices, disk
@@ -17,10 +17,13 @@ enum class ExitCode : int {
   kCommunication = 6,  ///< another process or device failed
 };
 
-/// what() is one line: what is wrong (why it matters): what to do.
+/// What every call of this library throws when it cannot do what it was asked. what() is one line
+/// of text: what is wrong (why it matters): what to do.
 class Error : public std::runtime_error {
  public:
+  /// An error of this kind, whose what() is `message`.
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// The kind of problem.
   ExitCode code() const { return code_; }
 
  private:

@@ -13,46 +13,60 @@
 
 namespace tilewave {
 
+/// What a row of shots holds.
 enum class ShotContent : std::uint8_t {
   kMeasurements,  ///< all measurement results, in order
   kDetectors,     ///< detectors, then observables
 };
 
+/// What a Sampler draws, and where.
 struct SamplerOptions {
-  ShotContent content = ShotContent::kDetectors;
-  std::optional<std::uint64_t> seed;  ///< drawn where it is not given
-  SamplingEngine engine = SamplingEngine::kAuto;
-  std::string device = "cpu";  ///< as in SessionOptions
-  int threads = 0;             ///< 0: all cores
+  ShotContent content = ShotContent::kDetectors;  ///< what a row holds
+  std::optional<std::uint64_t> seed;              ///< drawn where it is not given
+  SamplingEngine engine = SamplingEngine::kAuto;  ///< how shots are drawn
+  std::string device = "cpu";                     ///< as in SessionOptions
+  int threads = 0;                                ///< 0: all cores
 };
 
-/// Rows of bits, eight a byte, the lowest first.
+/// Shots as rows of bits, eight a byte, the lowest first; the bits above the last are 0.
 struct ShotTable {
-  std::uint64_t num_shots = 0, num_bits = 0;
-  std::uint64_t row_bytes = 0;  ///< (num_bits + 7) / 8
-  std::vector<std::uint8_t> bytes;
+  std::uint64_t num_shots = 0;      ///< rows
+  std::uint64_t num_bits = 0;       ///< in a row
+  std::uint64_t row_bytes = 0;      ///< (num_bits + 7) / 8
+  std::vector<std::uint8_t> bytes;  ///< num_shots * row_bytes, row after row
 
+  /// A bit of a shot, both counted from 0. The indices are not checked.
   bool bit(std::uint64_t shot, std::uint64_t index) const {
     return bytes[shot * row_bytes + index / 8] >> (index % 8) & 1;
   }
 };
 
-/// The same seed gives the same shots on every device, with any number of threads, in any number of
-/// calls.
+/// Draws shots of an error-correction circuit, one call after the other. The same seed gives the
+/// same shots on every device, with any number of threads, in any number of calls. One thread at a
+/// time may call it.
 class Sampler {
  public:
-  /// Throws Error(kInput) with line and column.
+  /// Prepares a circuit in Stim's language. Throws Error(kInput) with line and column for a text
+  /// that cannot be read, Error(kUsage) for options that do not fit, and Error(kResources) for a
+  /// device that is not there or too little memory.
   explicit Sampler(std::string_view stim_circuit, const SamplerOptions& options = {});
+  /// Takes the circuit of another sampler, which then may only be assigned to or destroyed.
   Sampler(Sampler&&) noexcept;
+  /// Takes the circuit of another sampler, which then may only be assigned to or destroyed.
   Sampler& operator=(Sampler&&) noexcept;
+  /// Gives the memory back.
   ~Sampler();
 
+  /// The number of bits of a shot: of measurements, or of detectors and observables.
   std::uint64_t num_bits() const;
+  /// The number of detectors of the circuit.
   std::uint64_t num_detectors() const;
+  /// The number of logical observables of the circuit.
   std::uint64_t num_observables() const;
-  /// The next shots of the sequence.
+  /// The next `num_shots` shots of the sequence that the seed begins. Throws Error(kResources) where
+  /// they do not fit into memory.
   ShotTable sample(std::uint64_t num_shots);
-  /// The chosen engine and its program.
+  /// The chosen engine and its program, as a text to read.
   std::string explain() const;
 
  private:
@@ -60,7 +74,10 @@ class Sampler {
   std::unique_ptr<Data> data_;
 };
 
-/// The error model of a circuit, in Stim's detector error model format.
+/// The error model of a circuit in Stim's language, in Stim's detector error model format. With
+/// `decompose_errors`, errors that flip more than two detectors are written as parts that flip at
+/// most two. Throws Error(kInput) with line and column for a text that cannot be read, and for
+/// circuits that have no such model (detectors whose value is random).
 std::string detector_error_model(std::string_view stim_circuit, bool decompose_errors = false);
 
 }  // namespace tilewave

@@ -21,43 +21,51 @@ namespace tilewave {
 
 /// Where and how the circuits of a session run.
 struct SessionOptions {
-  /// auto, cpu, cuda, cuda:<index>, cuda:<first>-<last> or cuda:<index>,<index>
+  /// `auto`, `cpu`, `cuda`, `cuda:<index>`, `cuda:<first>-<last>` or `cuda:<index>,<index>`.
   std::string device = "auto";
-  Precision precision = Precision::kDouble;
-  int threads = 0;  ///< on the CPU; 0: OMP_NUM_THREADS, or all cores
+  Precision precision = Precision::kDouble;  ///< of the amplitudes
+  int threads = 0;                           ///< on the CPU; 0: OMP_NUM_THREADS, or all cores
 };
 
 /// What a circuit is asked. Whatever is left out is not computed.
 struct Questions {
-  std::uint64_t shots = 0;
+  std::uint64_t shots = 0;                ///< how often the circuit is measured, for counts
   std::optional<std::uint64_t> seed;      ///< of the shots; drawn where it is not given
   bool probabilities = false;             ///< P(qubit = 1) of every qubit
-  std::vector<Qubit> joint;               ///< and of all outcomes of these, at most 20
+  std::vector<Qubit> joint;               ///< P of every joint outcome of these, at most 20
   std::vector<std::uint64_t> amplitudes;  ///< of these basis states
   /// Pauli strings with coefficients, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on
   /// qubit 0, or sparse. Empty: none.
   std::string observable;
-  Engine engine = Engine::kAuto;
-  bool explain = false;  ///< fill Result::plan_text
+  Engine engine = Engine::kAuto;  ///< what computes the answers
+  bool explain = false;           ///< fill Result::plan_text
 };
 
+/// The answers to Questions, and how they were found. What was not asked for is empty.
 struct Result {
-  /// Classical registers (all qubits where nothing is measured), the highest bit leftmost.
+  /// How many shots had each outcome. An outcome is the classical registers (all qubits where
+  /// nothing is measured), the highest bit leftmost.
   std::map<std::string, std::uint64_t> counts;
+  /// P(qubit = 1) of every qubit, or of those of Questions::joint where it is given.
   std::vector<double> probabilities;
-  std::vector<double> joint_probabilities;  ///< bit j of an index is joint[j]
+  /// P of the 2^joint.size() outcomes; bit j of an index is the outcome of Questions::joint[j].
+  std::vector<double> joint_probabilities;
+  /// The basis states that were asked for, in that order, each with its amplitude.
   std::vector<std::pair<std::uint64_t, std::complex<double>>> amplitudes;
-  std::vector<double> expectations;  ///< coefficient times <P>, for each term
-  double expectation = 0;            ///< their sum
-  double norm = 0;                   ///< sum of |amplitude|^2 as found
-  std::uint64_t seed = 0;
-  std::string engine, device;
-  std::uint64_t passes = 0;  ///< over the state
-  std::string plan_text;     ///< the plans that ran, as explain() prints them; only when asked for
-  Effort effort = Effort::kOnce;
-  double plan_s = 0, execute_s = 0, observe_s = 0;
-  std::uint64_t memory_bytes = 0;
-  std::vector<std::string> warnings;
+  std::vector<double> expectations;   ///< coefficient times the expectation of each Pauli string
+  double expectation = 0;             ///< their sum
+  double norm = 0;                    ///< sum of |amplitude|^2 as found
+  std::uint64_t seed = 0;             ///< that was used, given or drawn
+  std::string engine;                 ///< that ran: statevector, stabilizer, density, trajectories
+  std::string device;                 ///< where it ran
+  std::uint64_t passes = 0;           ///< over the state
+  std::string plan_text;              ///< the plans that ran, as explain() prints them
+  Effort effort = Effort::kOnce;      ///< the most that any plan of the run had
+  double plan_s = 0;                  ///< seconds for planning
+  double execute_s = 0;               ///< seconds for the gates
+  double observe_s = 0;               ///< seconds for the answers
+  std::uint64_t memory_bytes = 0;     ///< of the state and what the run needs beside it
+  std::vector<std::string> warnings;  ///< each a sentence
 };
 
 class Session;
@@ -66,14 +74,19 @@ class Session;
 /// their runs has a state of its own.
 class Executable {
  public:
+  /// Takes the circuit of another executable, which then may only be assigned to or destroyed.
   Executable(Executable&&) noexcept;
+  /// Takes the circuit of another executable, which then may only be assigned to or destroyed.
   Executable& operator=(Executable&&) noexcept;
+  /// Forgets the circuit; its plan stays in the session.
   ~Executable();
 
   /// The passes that run() makes, as a table, with bytes, operations and predicted time.
   std::string explain();
-  /// Throws Error(kUsage) for questions that the circuit cannot answer, Error(kResources) where the
-  /// state does not fit, Error(kVerification) where a result fails its check.
+  /// Runs the circuit from |0...0> and answers the questions. Throws Error(kUsage) for questions
+  /// that the circuit cannot answer, Error(kInput) for an observable that cannot be read,
+  /// Error(kResources) where the state does not fit, Error(kVerification) where a result fails its
+  /// check.
   Result run(const Questions& questions = {});
   /// All 2^n amplitudes at the end, in order of basis states; of a circuit that measures in the
   /// middle, those of one shot. Throws Error(kResources) where they do not fit into memory.
@@ -89,16 +102,22 @@ class Executable {
 /// Plans circuits and remembers what it planned. Safe to use from several threads.
 class Session {
  public:
+  /// A session without plans. Throws Error(kUsage) for a device of no known form and for threads
+  /// out of 0 to 4096.
   explicit Session(const SessionOptions& options = {});
+  /// Takes the plans of another session, which then may only be assigned to or destroyed.
   Session(Session&&) noexcept;
+  /// Takes the plans of another session, which then may only be assigned to or destroyed.
   Session& operator=(Session&&) noexcept;
+  /// Ends the session; its executables keep what they need.
   ~Session();
 
   /// Plans the circuit now. kAuto searches for fewer passes, as for a circuit that will run again.
   /// Throws Error(kUsage), Error(kInput) or Error(kResources) for a circuit that no device of this
   /// kind can run; whether there is memory for its state shows when it runs.
   Executable compile(const Circuit& circuit, Effort effort = Effort::kAuto);
-  /// Compiles and runs once.
+  /// Plans the circuit, unless its plan is remembered, and runs it once. Throws what compile() and
+  /// Executable::run() throw.
   Result run(const Circuit& circuit, const Questions& questions = {});
   /// Forgets all plans.
   void clear();

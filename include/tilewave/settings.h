@@ -5,23 +5,26 @@
 
 namespace tilewave {
 
-/// Of amplitudes.
-enum class Precision : std::uint8_t { kSingle, kDouble };
+/// The floating-point format of amplitudes: each has a real and an imaginary part.
+enum class Precision : std::uint8_t {
+  kSingle,  ///< 32-bit numbers: 8 bytes an amplitude
+  kDouble,  ///< 64-bit numbers: 16 bytes an amplitude
+};
 
 /// What computes the answers of a circuit.
 enum class Engine : std::uint8_t {
-  kAuto,          ///< by predicted time
-  kStatevector,   ///< 2^n amplitudes
-  kStabilizer,    ///< Clifford circuits: counts and shots
-  kDensity,       ///< noisy circuits, exact: a state of 2n qubits
-  kTrajectories,  ///< noisy circuits: a state vector for each history of the noise
+  kAuto,          ///< the one with the shortest predicted time
+  kStatevector,   ///< the 2^n amplitudes of n qubits
+  kStabilizer,    ///< for Clifford circuits: counts of shots, with thousands of qubits
+  kDensity,       ///< for noisy circuits: the exact density matrix, a state of 2n qubits
+  kTrajectories,  ///< for noisy circuits: a state vector for each history of the noise
 };
 
 /// What draws shots of an error-correction circuit.
 enum class SamplingEngine : std::uint8_t {
-  kAuto,    ///< by predicted time
-  kFrame,   ///< Pauli frames, gate by gate
-  kSparse,  ///< what each error flips, error by error
+  kAuto,    ///< the one with the shortest predicted time
+  kFrame,   ///< moves Pauli frames through the circuit, gate by gate
+  kSparse,  ///< draws the errors that happen and flips what each of them flips
 };
 
 /// How much planning a run is worth.

@@ -7,3 +7,6 @@
 #include "tilewave/sampling.h"
 #include "tilewave/session.h"
 #include "tilewave/settings.h"
+
+/// Everything that Tilewave offers to C++ programs.
+namespace tilewave {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """site_test.py SOURCE BUILD: MkDocs builds the site without a warning, and every link of its pages leads somewhere.
 
-MkDocs is looked for in BUILD/../docs (the environment that CONTRIBUTING.md makes) and on the path; without it the test is skipped
-(exit 77) and says how to get it.
+MkDocs is looked for in BUILD/../docs (the environment that CONTRIBUTING.md makes) and on the path; without it, or without Doxygen, which
+reads the C++ reference, the test is skipped (exit 77) and says how to get them.
 """
 import re
 import shutil
@@ -61,6 +61,9 @@ def main():
     if not mkdocs:
         print("SKIPPED: MkDocs is not installed, so the site was not built. Install it with\n"
               f"  python3 -m venv {build.parent}/docs && {build.parent}/docs/bin/pip install -r {source}/docs/requirements.txt")
+        return 77
+    if not shutil.which("doxygen"):
+        print("SKIPPED: Doxygen is not installed, so the site was not built. Install it with apt-get install doxygen")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder).resolve() / "site"

@@ -111,6 +111,25 @@ void take_permissions(int fd, const struct stat& from) {
   (void)::fchmod(fd, from.st_mode & 0777u);
 }
 
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+// Whether a path leads to a file that is not at its target. Another writer may put a new file there
+// between two looks: then the looks begin anew.
+bool is_nameless(const std::string& path, const std::string& target) {
+  struct stat before {
+  }, there{}, after{};
+  bool is_there = false;
+  do {
+    if (::stat(path.c_str(), &before) != 0) return false;
+    is_there = ::stat(target.c_str(), &there) == 0;
+    if (::stat(path.c_str(), &after) != 0) return false;
+  } while (!is_same(before, after) || before.st_ctim.tv_sec != after.st_ctim.tv_sec ||
+           before.st_ctim.tv_nsec != after.st_ctim.tv_nsec);
+  return !is_there || !is_same(before, there);
+}
+
 [[noreturn]] void fail_at(const std::string& path, const std::string& why) {
   throw Error(ExitCode::kResources, path + ": cannot write: " + why);
 }
@@ -141,9 +160,7 @@ WholeFile::WholeFile(std::string path, std::uint64_t num_bytes)
     return;
   }
   target_ = std::move(target.path);
-  struct stat there {};
-  if (exists && (::stat(target_.c_str(), &there) != 0 || there.st_ino != info.st_ino ||
-                 there.st_dev != info.st_dev))
+  if (exists && is_nameless(path_, target_))
     fail("it leads to a file that another process has open, without a name: name a file");
   if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
   open_part(exists ? &info : nullptr);

@@ -101,13 +101,13 @@ std::int64_t Quantiser::convert(const void* row, const std::uint8_t* valid, std:
   with_type(info_.type, row, [&](const auto* samples) {
     using T = std::remove_cv_t<std::remove_reference_t<decltype(*samples)>>;
     // by value: codes of a byte may lie anywhere, for all the compiler knows
-    const auto code_of_sample = [this, table = table_.data()](T sample) {
+    const auto code_of_sample = [&] {
       if constexpr (kTabled<T>) {
-        return table[table_index(sample)];
+        return [table = table_.data()](T sample) { return table[table_index(sample)]; };
       } else {
-        return code_of(as_double(sample));
+        return [this](T sample) { return code_of(as_double(sample)); };
       }
-    };
+    }();
     const std::int64_t width = info_.width;
     const int levels = how_.levels;
     int seen = 0;  // the bits of all codes: one pass while all is well

@@ -47,7 +47,7 @@ const std::uint8_t* glyph(char c) {
 }  // namespace
 
 ViewBuilder::ViewBuilder(std::int64_t width, std::int64_t height, double low, double high)
-    : width_(width), height_(height), low_(low), high_(high) {
+    : width_(width), low_(low), high_(high) {
   step_ = std::max<std::int64_t>(1, (std::max(width, height) + kMostPixels - 1) / kMostPixels);
   view_width_ = (width + step_ - 1) / step_;
   view_height_ = (height + step_ - 1) / step_;

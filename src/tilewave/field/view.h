@@ -21,7 +21,7 @@ class ViewBuilder {
   void write(const std::string& path) const;
 
  private:
-  std::int64_t width_, height_, step_, view_width_, view_height_;
+  std::int64_t width_, step_, view_width_, view_height_;
   double low_, high_;
   std::vector<float> samples_;
 };

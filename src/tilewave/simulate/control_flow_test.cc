@@ -134,7 +134,8 @@ TEST(FromStabilizer, measures_products_and_feeds_back) {
       "RY 3\nMY 3\nSPP Z3\nSPP_DAG Z3\nMRY !3\nMYY 3 4\n");
   const Circuit c = circuit::from_stabilizer(stim);
   const Result r = run(c, 400);
-  for (const auto& [key, count] : r.counts) {
+  for (const auto& entry : r.counts) {
+    const std::string& key = entry.first;
     const auto bit = [&](std::size_t k) { return key[key.size() - 1 - k] == '1'; };
     EXPECT_FALSE(bit(0));       // XX of a Bell pair
     EXPECT_TRUE(bit(1));        // ZZ, inverted

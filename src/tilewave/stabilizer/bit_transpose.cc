@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "tilewave/base/cpu_dispatch.h"
 
@@ -34,22 +35,24 @@ template <int Width>
   exchange<1>(block);
 }
 
+// rows[i] lane j <-> rows[i + kWidth] lane j - kWidth, where i has not the bit kWidth and j has it.
+template <int kWidth, int... kLane>
+[[gnu::always_inline]] inline void exchange_words(Vec* r, std::integer_sequence<int, kLane...>) {
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    if (i & kWidth) continue;
+    const Vec a = r[i], b = r[i + kWidth];  // lanes 0 to 7 and 8 to 15
+    r[i] = __builtin_shufflevector(a, b, (kLane & kWidth ? kLane - kWidth + 8 : kLane)...);
+    r[i + kWidth] = __builtin_shufflevector(a, b, (kLane & kWidth ? kLane + 8 : kLane + kWidth)...);
+  }
+}
+
 // rows[i] lane j <-> rows[j] lane i.
 [[gnu::always_inline]] inline void transpose_words(Vec* r) {
-  constexpr Vec kStage[3][2] = {{{0, 8, 2, 10, 4, 12, 6, 14}, {1, 9, 3, 11, 5, 13, 7, 15}},
-                                {{0, 1, 8, 9, 4, 5, 12, 13}, {2, 3, 10, 11, 6, 7, 14, 15}},
-                                {{0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15}}};
-#pragma GCC unroll 3
-  for (int stage = 0; stage < 3; ++stage) {
-    const int width = 1 << stage;
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-      if (i & width) continue;
-      const Vec a = r[i], b = r[i + width];
-      r[i] = __builtin_shuffle(a, b, kStage[stage][0]);
-      r[i + width] = __builtin_shuffle(a, b, kStage[stage][1]);
-    }
-  }
+  constexpr std::make_integer_sequence<int, 8> kLanes;
+  exchange_words<1>(r, kLanes);
+  exchange_words<2>(r, kLanes);
+  exchange_words<4>(r, kLanes);
 }
 
 // Copies n <= 64 bytes by two pieces that may overlap.

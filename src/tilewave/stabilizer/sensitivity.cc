@@ -8,7 +8,9 @@
 
 namespace tilewave::stabilizer {
 
+namespace {
 using P = PrimKind;
+}  // namespace
 
 void throw_random_symptoms(const SymptomSet& set, const std::string& place, bool collapse,
                            std::uint32_t qubit) {

@@ -73,7 +73,10 @@ struct StabProgram {
   std::span<const std::uint32_t> list(const Prim& p) const {
     return {lists.data() + p.first, p.count};
   }
-  const double* probabilities(const Prim& p) const { return params.data() + p.param; }
+  /// Null where a primitive has none.
+  const double* probabilities(const Prim& p) const {
+    return p.param < params.size() ? params.data() + p.param : nullptr;
+  }
 };
 
 /// Lowers a circuit; `name` is that of its source. Throws Error(kInput) for what has no meaning,

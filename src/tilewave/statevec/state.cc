@@ -29,8 +29,9 @@ double State::probability(circuit::Qubit qubit, int value) {
 }
 
 std::unique_ptr<State> State::clone_into(std::unique_ptr<State> spare) const {
-  const bool alike = spare && typeid(*spare) == typeid(*this) &&
-                     spare->num_qubits_ == num_qubits_ && spare->precision_ == precision_;
+  const State* const there = spare.get();
+  const bool alike = there && typeid(*there) == typeid(*this) &&
+                     there->num_qubits_ == num_qubits_ && there->precision_ == precision_;
   if (!alike) {
     spare.reset();
     return clone();

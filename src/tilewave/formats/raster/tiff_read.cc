@@ -251,7 +251,7 @@ class TiffPlane {
     for (const std::vector<unsigned char>& tile : tiles_) {
       const std::int64_t columns = std::min<std::int64_t>(tile_width_, left);
       const auto bytes = static_cast<std::size_t>(columns * channels_) * absent_.size();
-      const unsigned char* const from = tile.data() + y * stored_row;
+      const unsigned char* const from = tile.empty() ? nullptr : tile.data() + y * stored_row;
       if (tile.empty()) {
         fill(to, columns);
       } else if (is_packed()) {

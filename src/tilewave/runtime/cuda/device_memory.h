@@ -17,7 +17,7 @@ class DeviceMemory {
   void* data() const { return data_; }
 
  private:
-  int device_ = 0;
+  [[maybe_unused]] int device_ = 0;  // the stub has no device
   void* data_ = nullptr;
 };
 

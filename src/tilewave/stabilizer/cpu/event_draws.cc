@@ -83,7 +83,7 @@ namespace {
 
 // noise.h's log_unit of k_plus_one - 1, eight a vector; N chains hide the latencies.
 template <int N>
-TW_TARGET_AVX512 [[gnu::always_inline]] inline void log_unit_lanes(const __m512i (&k_plus_one)[N],
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void log_unit_lanes(const __m512i (&k_plus_one)[N],
                                                                    __m512d (&out)[N]) {
   __m512i exponent[N];
   __m512d s[N], s2[N], sum[N];
@@ -125,7 +125,7 @@ struct ItemDraws {
   __m512d logs[2 * kGroups];
 };
 template <class Streams>
-TW_TARGET_AVX512 [[gnu::always_inline]] inline void draw_items(const Streams& s, std::uint32_t draw,
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void draw_items(const Streams& s, std::uint32_t draw,
                                                                const std::uint32_t* unit,
                                                                const std::uint32_t* stream,
                                                                ItemDraws& out) {
@@ -217,7 +217,7 @@ struct SiteLanes {
   __m256i first, count;  // of the items' streams, in the program
   __m512d total;
 };
-TW_TARGET_AVX512 [[gnu::always_inline]] inline __mmask8 next_site_lanes(const SiteStreams& s,
+[[gnu::always_inline]] TW_TARGET_AVX512 inline __mmask8 next_site_lanes(const SiteStreams& s,
                                                                         const SiteLanes& of,
                                                                         __mmask8 mask, __m512d gap,
                                                                         __m512d& at, __m256i& site,

@@ -16,7 +16,7 @@ struct PhiloxLanes {
 
 /// Ten rounds on N sets; two or more hide the multiplier's latency.
 template <int N>
-TW_TARGET_AVX512 [[gnu::always_inline]] inline void philox_lanes(PhiloxLanes (&c)[N],
+[[gnu::always_inline]] TW_TARGET_AVX512 inline void philox_lanes(PhiloxLanes (&c)[N],
                                                                  std::uint32_t key0,
                                                                  std::uint32_t key1) {
   const __m512i m0 = _mm512_set1_epi64(0xD2511F53ll), m1 = _mm512_set1_epi64(0xCD9E8D57ll);

@@ -243,7 +243,8 @@ std::vector<double> CpuState<T>::expectations(const circuit::PauliSum& sum) {
     count += f.strings.size();
     by_tiles[{tiles, batch}].push_back(std::move(f));
   }
-  for (const auto& [key, masks] : by_tiles) {
+  for (const auto& entry : by_tiles) {
+    const auto& masks = entry.second;
     std::size_t m = 0;
     for (const Flips& f : masks) m += f.strings.size();
     std::vector<double> partial(groups * m, 0.0);

@@ -27,7 +27,7 @@ namespace {
 // out = s in, two runs that are apart or the same.
 template <class T>
 [[gnu::always_inline]] inline void scale(const T* in, T* out, std::size_t count, T s) {
-#pragma GCC ivdep
+#pragma omp simd
   for (std::size_t k = 0; k < count; ++k) out[k] = in[k] * s;
 }
 TW_MULTIVERSION void scale_run(const float* in, float* out, std::size_t count, float s) {

@@ -230,7 +230,9 @@ std::vector<double> DistributedState::expectations(const circuit::PauliSum& term
     });
   }
   std::vector<double> result(terms.size(), 0.0);
-  for (const auto& [x, list] : by_flips) {
+  for (const auto& entry : by_flips) {
+    const std::uint64_t x = entry.first;
+    const auto& list = entry.second;
     circuit::PauliSum group;
     for (const std::size_t t : list) group.push_back(at[t]);
     std::vector<double> values;

@@ -145,7 +145,9 @@ void DistributedState::add_strings(State& other, std::span<const StringTerm> ter
     moved = high;
     if (by) o.transport_->swap_shards(o.shards_, [&](int rank) { return rank ^ by; });
   };
-  for (const auto& [high, list] : by_shard) {
+  for (const auto& entry : by_shard) {
+    const auto& list = entry.second;
+    const std::uint64_t high = entry.first;
     if (!is_in_one_process()) move_to(high);
     transport_->for_each_shard([&](int k) {
       const std::uint64_t shard = begin_of(k) >> local_qubits_;

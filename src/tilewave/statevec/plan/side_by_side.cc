@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 
@@ -29,14 +30,15 @@ void side_by_side(int count, const std::function<void(int)>& f) {
       if (!problem) problem = std::current_exception();
     }
   };
+  const auto num = static_cast<std::uint64_t>(count);
   if (omp_in_parallel()) {
 #pragma omp taskloop grainsize(1) default(shared)
-    for (int k = 0; k < count; ++k) run(k);
+    for (std::uint64_t k = 0; k < num; ++k) run(static_cast<int>(k));
   } else {
 #pragma omp parallel num_threads(num_side_by_side()) if (count > 1)
 #pragma omp single
 #pragma omp taskloop grainsize(1) default(shared)
-    for (int k = 0; k < count; ++k) run(k);
+    for (std::uint64_t k = 0; k < num; ++k) run(static_cast<int>(k));
   }
   stop.rethrow();
   if (problem) std::rethrow_exception(problem);

@@ -210,8 +210,8 @@ TW_TARGET_VBMI2 char* runs_vbmi2(const std::uint16_t* ones, std::size_t count, s
     const auto used = static_cast<__mmask16>((1u << n) - 1);
     if (__builtin_expect(_mm512_mask_cmpge_epu32_mask(used, zeros, _mm512_set1_epi32(4 * 255)) != 0,
                          0)) {
-      for (std::size_t j = k; j < k + n; ++j)
-        to = run_of(ones[j] - (ones[j - 1] == end ? 0u : ones[j - 1] + 1u), to);
+      for (const std::uint16_t* o = ones + k; o < ones + k + n; ++o)
+        to = run_of(*o - (o[-1] == end ? 0u : o[-1] + 1u), to);
       continue;
     }
     const __m512i full = _mm512_srli_epi32(

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""habits.py STEP SOURCE: what continuous integration does beside the tests, each a step of its own.
+
+  clang       builds the library and the tests of its rooms with clang, warnings as errors, into build/clang (preset clang)
+  sanitizers  runs these tests with the address and undefined-behaviour sanitizers of that build; any report fails
+  coverage    prints which share of each room's lines they ran
+  cuda        compiles a few files of the CUDA back end for one architecture
+
+77 means skipped: the tool is not installed.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+STEP, SOURCE = sys.argv[1], Path(sys.argv[2]).resolve()
+BUILD = SOURCE / "build/clang"
+PROFILES = BUILD / "profiles"
+JOBS = int(os.environ.get("TW_JOBS", os.cpu_count()))
+TOOLS = ["clang++-14", "llvm-symbolizer-14", "llvm-profdata-14", "llvm-cov-14"]
+PACKAGES = "apt-get install clang-14 llvm-14 libclang-rt-14-dev libomp-14-dev"
+# Rooms that run circuits and images: many minutes without an optimiser. The tests of other rooms are run, new ones too, but these.
+NOT_RUN = {"test_api", "test_field", "test_simulate"}
+LEFT_OUT = ["*CpuState.*", "BlockKernels.*", "Distributed.*", "Instructions.*", "JitSource.*", "Layers.*", "PlanGuard.*", "Planner.*gate*",
+            "Planner.searched_plans_are_right", "Qasm3Limits.*", "ReferenceSample.does_not_depend_on_how_many_are_measured_together",
+            "Search.*", "Stages.*", "TileProgramOfCircuits.*"]
+CUDA_FILES = ["device_bandwidth.cu", "frame_run.cu", "cuda_sweep.cu"]  # of three rooms; all of them take many minutes
+
+
+def skip(reason):
+    print(f"SKIPPED: {reason}")
+    sys.exit(77)
+
+
+def run(*command, **options):
+    """Output of a command; ends the step with it where the command fails."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode:
+        lines = done.stdout.splitlines()
+        sys.exit("\n".join([*lines[-200:], f"{' '.join(map(str, command))}: exit {done.returncode}"]))
+    return done.stdout
+
+
+def build_with_clang():
+    run("cmake", "--preset", "clang", cwd=SOURCE)
+    run("ninja", "-C", BUILD, f"-j{JOBS}")
+    print(f"clang: {len(test_programs())} test programs and their rooms compile without a warning")
+
+
+def test_programs():
+    """The test programs of the rooms."""
+    listed = json.loads(run("ctest", "--test-dir", BUILD, "--show-only=json-v1"))
+    return sorted({Path(test["command"][0]) for test in listed["tests"] if Path(test["command"][0]).parent.is_relative_to(BUILD)})
+
+
+def run_sanitized():
+    shutil.rmtree(PROFILES, ignore_errors=True)
+
+    def one(program):
+        begin = time.monotonic()
+        environment = {
+            **os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "LLVM_PROFILE_FILE": f"{PROFILES}/{program.name}.profraw",
+            "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "print_stacktrace=1",
+            "ASAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-14")}
+        output = run(program, "--gtest_filter=-" + ":".join(LEFT_OUT), "--gtest_brief=1", cwd=program.parent, env=environment)
+        passed = re.findall(r"\[  PASSED  \] (\d+) test", output)
+        if not passed or int(passed[0]) == 0:
+            sys.exit(f"{program.name}: no test ran")
+        return f"{program.name}: {passed[0]} tests, {time.monotonic() - begin:.1f} s, no report"
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        for line in pool.map(one, [p for p in test_programs() if p.name not in NOT_RUN]):
+            print(line, flush=True)
+
+
+def print_coverage():
+    merged = PROFILES / "all.profdata"
+    profiles = sorted(PROFILES.glob("*.profraw"))
+    if not profiles:
+        sys.exit("there are no profiles: run the test habits_sanitizers first")
+    run("llvm-profdata-14", "merge", "-sparse", *profiles, "-o", merged)
+    programs = [p for p in test_programs() if p.name not in NOT_RUN]
+    objects = [word for program in programs[1:] for word in ("-object", program)]
+    exported = run("llvm-cov-14", "export", "-summary-only", f"-instr-profile={merged}", programs[0], *objects)
+    rooms = {}  # lines that ran, lines
+    for file in json.loads(exported)["data"][0]["files"]:
+        found = re.search(r"/(?:src/tilewave/(\w+)|(include)/tilewave)/", file["filename"])
+        if found and not file["filename"].endswith("_test.cc"):
+            covered, count = rooms.get(found[1] or found[2], (0, 0))
+            lines = file["summary"]["lines"]
+            rooms[found[1] or found[2]] = covered + lines["covered"], count + lines["count"]
+    rooms["all"] = tuple(map(sum, zip(*rooms.values())))
+    print(f"{'room':<12} {'lines':>7} {'ran':>7}")
+    for room, (covered, count) in rooms.items():
+        print(f"{room:<12} {count:>7} {100 * covered / count:>6.1f}%")
+
+
+def compile_cuda():
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if not nvcc:
+        skip("nvcc is not installed, so no CUDA was compiled")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in CUDA_FILES:
+            begin = time.monotonic()
+            (file,) = (SOURCE / "src").rglob(name)
+            run(nvcc, "-std=c++20", "-arch=sm_90", "-Xptxas=-O1", "--expt-relaxed-constexpr", "-Xcompiler=-Wall", "-Werror=all-warnings",
+                f"-I{SOURCE}/src", f"-I{SOURCE}/include", "-c", file, "-o", f"{folder}/{name}.o")
+            print(f"{file.relative_to(SOURCE)}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+for tool in TOOLS if STEP != "cuda" else []:
+    if not shutil.which(tool):
+        skip(f"{tool} is not installed: {PACKAGES}")
+{"clang": build_with_clang, "sanitizers": run_sanitized, "coverage": print_coverage, "cuda": compile_cuda}[STEP]()
