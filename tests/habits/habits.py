@@ -90,7 +90,7 @@ def print_coverage():
     objects = [word for program in programs[1:] for word in ("-object", program)]
     exported = run("llvm-cov-14", "export", "-summary-only", f"-instr-profile={merged}", programs[0], *objects)
     rooms = {}  # lines that ran, lines
-    for file in json.loads(exported)["data"][0]["files"]:
+    for file in json.JSONDecoder().raw_decode(exported, exported.index("{"))[0]["data"][0]["files"]:
         found = re.search(r"/(?:src/tilewave/(\w+)|(include)/tilewave)/", file["filename"])
         if found and not file["filename"].endswith("_test.cc"):
             covered, count = rooms.get(found[1] or found[2], (0, 0))
