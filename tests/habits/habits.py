@@ -29,7 +29,8 @@ PACKAGES = "apt-get install clang-14 llvm-14 libclang-rt-14-dev libomp-14-dev"
 NOT_RUN = {"test_api", "test_field", "test_simulate"}
 LEFT_OUT = ["*CpuState.*", "BlockKernels.*", "Distributed.*", "Instructions.*", "JitSource.*", "Layers.*", "PlanGuard.*", "Planner.*gate*",
             "Planner.searched_plans_are_right", "Qasm3Limits.*", "ReferenceSample.does_not_depend_on_how_many_are_measured_together",
-            "Search.*", "Stages.*", "TileProgramOfCircuits.*"]
+            "Rewrites.*", "Search.*",
+            "ShotLists.are_those_of_plain_writers", "Stages.*", "TileProgramOfCircuits.*"]
 CUDA_FILES = ["device_bandwidth.cu", "frame_run.cu", "cuda_sweep.cu"]  # of three rooms; all of them take many minutes
 
 
@@ -89,7 +90,7 @@ def print_coverage():
     objects = [word for program in programs[1:] for word in ("-object", program)]
     exported = run("llvm-cov-14", "export", "-summary-only", f"-instr-profile={merged}", programs[0], *objects)
     rooms = {}  # lines that ran, lines
-    for file in json.loads(exported)["data"][0]["files"]:
+    for file in json.JSONDecoder().raw_decode(exported, exported.index("{"))[0]["data"][0]["files"]:
         found = re.search(r"/(?:src/tilewave/(\w+)|(include)/tilewave)/", file["filename"])
         if found and not file["filename"].endswith("_test.cc"):
             covered, count = rooms.get(found[1] or found[2], (0, 0))

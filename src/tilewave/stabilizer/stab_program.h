@@ -70,7 +70,9 @@ struct StabProgram {
   const StabSource& source(const Prim& p) const { return sources[p.source]; }
   /// "file:line: " where the line is known, else nothing.
   std::string place(const Prim& p) const;
+  /// Empty where a primitive has none.
   std::span<const std::uint32_t> list(const Prim& p) const {
+    if (p.first >= lists.size()) return {};
     return {lists.data() + p.first, p.count};
   }
   /// Null where a primitive has none.
