@@ -23,6 +23,23 @@ void on_error(png_structp png, png_const_charp message) {
 }
 void on_warning(png_structp, png_const_charp) {}
 
+// What libpng allocates; a member of its own, since a constructor that throws runs no destructor.
+template <bool kReads>
+struct Structs {
+  Structs() = default;
+  Structs(const Structs&) = delete;
+  Structs& operator=(const Structs&) = delete;
+  ~Structs() {
+    if constexpr (kReads) {
+      png_destroy_read_struct(&png, &info, nullptr);
+    } else {
+      png_destroy_write_struct(&png, &info);
+    }
+  }
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+};
+
 class PngReader final : public RasterReader {
  public:
   explicit PngReader(const std::string& path) : path_(path), file_(open_for_reading(path)) {
@@ -46,7 +63,6 @@ class PngReader final : public RasterReader {
       if (!read_whole()) fail();
     }
   }
-  ~PngReader() override { png_destroy_read_struct(&png_, &png_info_, nullptr); }
 
   void read_rows(void* to, std::int64_t rows) override {
     auto* out = static_cast<unsigned char*>(to);
@@ -158,8 +174,9 @@ class PngReader final : public RasterReader {
   std::string path_;
   FileHandle file_;
   Report report_;
-  png_structp png_ = nullptr;
-  png_infop png_info_ = nullptr;
+  Structs<true> structs_;
+  png_structp& png_ = structs_.png;
+  png_infop& png_info_ = structs_.info;
   std::vector<unsigned char> whole_;
   std::vector<png_bytep> rows_;
   std::int64_t next_ = 0;
@@ -178,7 +195,6 @@ class PngWriter final : public RasterWriter {
     png_info_ = png_create_info_struct(png_);
     if (!start(info)) fail();
   }
-  ~PngWriter() override { png_destroy_write_struct(&png_, &png_info_); }
 
   void write_rows(const void* from, std::int64_t rows) override {
     if (!write_some(static_cast<const unsigned char*>(from), rows)) fail();
@@ -226,8 +242,9 @@ class PngWriter final : public RasterWriter {
   int error_ = 0;  // of the system
   std::int64_t row_bytes_;
   Report report_;
-  png_structp png_ = nullptr;
-  png_infop png_info_ = nullptr;
+  Structs<false> structs_;
+  png_structp& png_ = structs_.png;
+  png_infop& png_info_ = structs_.info;
 };
 
 }  // namespace
