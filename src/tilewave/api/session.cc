@@ -106,10 +106,11 @@ std::vector<std::complex<double>> Executable::statevector(std::optional<std::uin
   simulate::Options options = data_->session->options(data_->effort);
   options.seed = seed;
   const circuit::Circuit& circuit = Access::inside(data_->circuit);
-  simulate::FinalState final = simulate::final_state(circuit, options, true);
+  // before the run, which then finds what is left for its state
   simulate::check_memory(circuit.num_qubits(), Precision::kDouble, 1,
                          runtime::available_host_bytes());
   std::vector<std::complex<double>> amplitudes(std::size_t{1} << circuit.num_qubits());
+  simulate::FinalState final = simulate::final_state(circuit, options, true);
   simulate::copy_amplitudes(final, amplitudes);
   return amplitudes;
 }

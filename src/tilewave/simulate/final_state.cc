@@ -1,5 +1,4 @@
 // States that outlive their run: see simulate.h.
-#include <algorithm>
 #include <complex>
 #include <memory>
 #include <span>
@@ -85,7 +84,6 @@ void spread_amplitudes(FinalState& final, Amplitude* to) {
 }  // namespace
 
 void copy_amplitudes(FinalState& final, std::span<std::complex<double>> to) {
-  std::ranges::fill(to, 0.0);
   spread_amplitudes(final, to.data());
 }
 

@@ -173,7 +173,8 @@ struct FinalState {
 /// simulate() does, and Error(kUsage) for a circuit with noise channels.
 FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole = false);
 
-/// Writes the amplitudes of the whole register to `to`, which has 2^n.
+/// Writes the amplitudes of the whole register to `to`, which has 2^n zeros: those of qubits that
+/// no gate touched stay.
 void copy_amplitudes(FinalState& final, std::span<std::complex<double>> to);
 
 /// Gives away the amplitudes of the whole register; the state can answer nothing more. Throws

@@ -28,8 +28,9 @@ void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std
   const std::uint64_t block = source.block_shots(), stride = source.row_stride();
   const std::uint64_t end = first + count;
   const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
-  const auto threads = static_cast<int>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(num_threads), end_block - first_block));
+  const auto threads = static_cast<int>(std::min<std::uint64_t>(
+      static_cast<std::uint64_t>(std::min(num_threads, source.most_threads())),
+      end_block - first_block));
   StopFlag stop;
   const auto work = [&](int thread) {
     const StopFlag::Scope scope(stop);

@@ -112,7 +112,9 @@ class GpuSource : public ShotSource {
   int devices() const override { return static_cast<int>(gpus_.size()); }
   int most_threads() const override {
     constexpr int kOfAGpu = 3;  // one waits for the device, one writes, one is ready
-    return is_packed_ ? kOfAGpu * devices() : ShotSource::most_threads();
+    if (is_packed_) return kOfAGpu * devices();
+    const std::uint64_t fitting = kGpuMostLockedBytes / (2 * block_shots() * row_stride());
+    return std::max(devices(), static_cast<int>(fitting));
   }
   std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes) override {
     const std::scoped_lock lock(memory_mutex_);

@@ -41,7 +41,7 @@ class ShotSource {
   virtual std::uint64_t block_shots() const = 0;
   /// Blocks that the source can make at the same time, each for a thread of its own.
   virtual int devices() const { return 1; }
-  /// Threads that are of use where rows need no work but to be written.
+  /// Threads that are of use, and whose blocks together take a bounded part of the memory.
   virtual int most_threads() const { return std::numeric_limits<int>::max(); }
   /// Memory for rows, to which the source writes fastest. Throws Error(kResources).
   virtual std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes);
