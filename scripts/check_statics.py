@@ -31,6 +31,7 @@ ALLOWED = {
     ("statevec/cuda/nccl_transport.cu", "joined"): "communicators of NCCL",
     # compiled kernels and device memory, which belong to a CUDA context and so to the process
     ("statevec/cuda/jit_cache.cc", "value"): "what TILEWAVE_JIT says",
+    ("statevec/cuda/jit_cache.cc", "cache"): "the same where somebody has asked for them",
     ("statevec/cuda/jit_cache.cc", "owned"): "compiled kernels; its threads end with the process",
     ("statevec/cuda/workspace.cc", "mutex"): "guards `all` and `kept`",
     ("statevec/cuda/workspace.cc", "all"): "working memory that states of a device share",

@@ -33,7 +33,8 @@ enum class Effort : std::uint8_t {
               ///< circuit comes again
   kOnce,      ///< a greedy plan, in a few milliseconds
   kRepeated,  ///< a plan that was searched for, about as long as a few passes take
-  kBest,      ///< the same, and seconds for what makes later runs faster (kernels of their own)
+  kBest,      ///< the same, and on one GPU seconds for what makes later runs faster (kernels of
+              ///< their own)
 };
 
 }  // namespace tilewave

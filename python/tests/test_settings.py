@@ -69,3 +69,19 @@ def test_what_is_compiled_is_what_runs():
         circuit_before = executable.run().plan["gates"]
         circuit.x(0)
         assert executable.run().plan["gates"] == circuit_before
+
+
+def test_a_circuit_that_only_shots_can_be_asked_of_is_planned_for_them():
+    ghz = tw.Circuit(100)
+    ghz.h(0)
+    for q in range(1, 100):
+        ghz.cx(0, q)
+    ghz.measure_all()
+    executable = tw.compile(ghz, device="cpu")
+    assert executable.explain()
+    assert set(executable.sample(50, seed=1)) <= {"0" * 100, "1" * 100}
+    t = tw.Circuit(100)
+    for q in range(100):
+        t.rx(0.3, q)
+    with pytest.raises((ValueError, MemoryError), match="100 qubits"):
+        tw.compile(t, device="cpu")

@@ -268,7 +268,7 @@ class Executable:
 def compile(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
             effort: Effort = "repeated") -> Executable:
     """Plans a circuit that will run often: a plan of fewer passes is searched for at once, about as long as a few passes
-    take. With ``effort="best"`` its first run on a GPU also compiles kernels for it, some seconds."""
+    take. With ``effort="best"`` its first run on one GPU also compiles kernels for it, some seconds."""
     return Executable(circuit, {"precision": precision, "device": device, "threads": threads, "effort": effort})
 
 

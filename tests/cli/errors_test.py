@@ -48,6 +48,16 @@ fails(USAGE, "twice", "run", BELL, "--probabilities", "1,1")
 fails(USAGE, "--probabilities q0: not all or a list of qubits", "run", BELL, "--probabilities", "q0")
 fails(USAGE, "has a value already", "run", BELL, "--input", "a=1", "--input", "a=2")
 fails(INPUT, "/dev/null: the file is empty", "run", BELL, "--noise", "/dev/null")
+# a machine that is not here, also where the stabilizer engine would answer
+MACHINE = Path(tempfile.mkdtemp(), "machine.txt")
+MACHINE.write_text("pass 1000\nlevel node 8 100\n")
+GHZ = EXAMPLES / "ghz_24.qasm"
+fails(USAGE, "--topology describes a machine that is not here: add --dry-run", "run", GHZ, "--shots", "5", "--topology", MACHINE)
+fails(USAGE, "the stabilizer engine holds no state to spread over ranks", "run", GHZ, "--shots", "5", "--topology", MACHINE,
+      "--dry-run", "--engine", "stabilizer")
+for shots in ("0", "5"):
+    planned = tilewave("run", GHZ, "--shots", shots, "--topology", MACHINE, "--dry-run")
+    c.check(planned.code == 0 and f"8 ranks of {MACHINE}" in planned.out + planned.err, f"planned for its ranks: {planned.out} {planned.err}")
 # the words of settings: the same text from every command, QuEST's variables (tests/quest) and Python (python/tests)
 EMPTY = Path(tempfile.mkdtemp(), "empty")
 EMPTY.write_text("")

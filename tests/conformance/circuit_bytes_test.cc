@@ -61,6 +61,7 @@ TEST(CircuitBytes, a_circuit_that_cannot_be_appended_changes_nothing) {
   const std::vector<cplx> matrix{0, 1, 1, 0};
   from.add_matrix({}, 0, std::vector<circuit::Qubit>{0}, matrix);
   from.set_label(from.ops().size() - 1, from.add_label("mine"));
+  from.set_label(0, from.add_label("first"));  // in front of what cannot be appended
   std::vector<circuit::Clbit> rows(from.num_clbits()), reversed(rows.size());
   for (std::uint32_t k = 0; k < rows.size(); ++k) {
     rows[k] = k;
@@ -73,6 +74,7 @@ TEST(CircuitBytes, a_circuit_that_cannot_be_appended_changes_nothing) {
   to.add_label("yours");
   to.add_note("what was there");
   const std::string before = circuit_to_bytes(to);
+  Circuit once = to;
   EXPECT_THROW(append_circuit(to, from, places, reversed), Error);
   EXPECT_TRUE(circuit_to_bytes(to) == before);
   EXPECT_THROW(append_circuit(to, from, absent, rows), Error);
@@ -80,7 +82,11 @@ TEST(CircuitBytes, a_circuit_that_cannot_be_appended_changes_nothing) {
   EXPECT_THROW(append_controlled(to, from, places, {}, 0), Error);
   EXPECT_TRUE(circuit_to_bytes(to) == before);
   EXPECT_FALSE(to.has_control_flow());
-  Circuit once = to;
+  for (const char* label : {"other", "first", "yours"}) {  // numbers as if nothing had failed
+    Circuit a = to, b = once;
+    EXPECT_EQ(a.add_label(label), b.add_label(label)) << label;
+    EXPECT_EQ(a.add_label("another"), b.add_label("another")) << label;
+  }
   append_circuit(to, from, places, rows);  // works as if nothing had failed before
   append_circuit(once, from, places, rows);
   EXPECT_TRUE(circuit_to_bytes(to) == circuit_to_bytes(once));

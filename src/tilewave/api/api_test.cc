@@ -166,6 +166,14 @@ TEST(Api, refusals_name_what_is_wrong) {
   EXPECT_NE(error_of([] { Circuit(2).cx(0, 2); }).find("2"), std::string::npos);
   Session session({.device = "cpu"});
   EXPECT_NE(error_of([&] { session.compile(layers(100)); }).find("100"), std::string::npos);
+  Circuit ghz(100);  // only shots can be asked of it
+  ghz.h(0);
+  for (Qubit q = 1; q < 100; ++q) ghz.cx(0, q);
+  Executable large = session.compile(ghz.measure_all());
+  EXPECT_NE(large.explain(), "");
+  Questions shots;
+  shots.shots = 50;
+  EXPECT_EQ(large.run(shots).counts.size(), 2u);
   EXPECT_NE(error_of([&] { session.compile(Circuit(0)); }).find("no qubits"), std::string::npos);
   Questions asked;
   asked.observable = "Z7";

@@ -297,30 +297,14 @@ std::uint16_t Circuit::add_label(const std::string& label) {
   return label_numbers_[label] = static_cast<std::uint16_t>(labels_.size());
 }
 
-Circuit::Sizes Circuit::sizes() const {
-  return {num_clbits_,        ops_.size(),         qubit_pool_.size(), param_pool_.size(),
-          angles_.size(),     matrices_.size(),    channels_.size(),   cregs_.size(),
-          conditions_.size(), assignments_.size(), notes_.size(),      labels_.size(),
-          has_control_flow_};
-}
-
 void Circuit::shrink_to(const Sizes& before) {
-  const auto shrink = [](auto& list, std::size_t size) {
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(size), list.end());
-  };
   num_clbits_ = before.num_clbits;
-  shrink(ops_, before.ops);
-  shrink(qubit_pool_, before.qubits);
-  shrink(param_pool_, before.params);
-  shrink(angles_, before.angles);
-  shrink(matrices_, before.matrices);
-  shrink(channels_, before.channels);
-  shrink(cregs_, before.cregs);
-  shrink(conditions_, before.conditions);
-  shrink(assignments_, before.assignments);
-  shrink(notes_, before.notes);
-  shrink(labels_, before.labels);
   has_control_flow_ = before.has_control_flow;
+  std::size_t k = 0;
+  for_each_list(*this, [&](auto& list) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(before.lists[k++]), list.end());
+  });
+  std::erase_if(label_numbers_, [&](const auto& label) { return label.second > labels_.size(); });
 }
 
 void Circuit::add_replaced(std::string name) {

@@ -166,8 +166,8 @@ class Circuit {
   std::span<const std::string> replaced() const { return replaced_; }
   void add_replaced(std::string name);
 
-  /// Calls f(), which adds operations, classical registers and bits; where it throws, the circuit is
-  /// again what it was.
+  /// Calls f(), which adds operations, classical registers and bits, notes and labels; where it
+  /// throws, the circuit is again what it was. Names of what was replaced are added last, outside.
   template <class F>
   void all_or_nothing(F f) {
     const Sizes before = sizes();
@@ -189,8 +189,8 @@ class Circuit {
   /// Qubit kept[j] becomes qubit j, and there are no others; no operation that stays may name one.
   void keep_only(std::span<const Qubit> kept);
 
-  /// A label for set_label, the same for the same text (at most 65535 of them differ), and the one an
-  /// operation carries (empty: none).
+  /// A label for set_label, the same for the same text (at most 65535 of them differ), and the one
+  /// an operation carries (empty: none).
   std::uint16_t add_label(const std::string& label);
   void set_label(std::size_t op, std::uint16_t label) { ops_[op].label = label; }
   const std::string& label(const Op& op) const;
@@ -208,14 +208,23 @@ class Circuit {
                   std::span<const Qubit> qubits, std::size_t num_params);
   void check_qubits(std::span<const Qubit> a, std::span<const Qubit> b, const char* what) const;
 
-  // Of all that operations, classical registers and bits add to.
+  // Calls f for every list that operations, classical registers and bits add to at its end.
+  template <class Self, class F>
+  static void for_each_list(Self& self, F f) {
+    f(self.ops_), f(self.qubit_pool_), f(self.param_pool_), f(self.angles_), f(self.matrices_);
+    f(self.channels_), f(self.cregs_), f(self.conditions_), f(self.assignments_), f(self.notes_);
+    f(self.labels_);
+  }
   struct Sizes {
     std::uint32_t num_clbits;
-    std::size_t ops, qubits, params, angles, matrices, channels, cregs, conditions, assignments,
-        notes, labels;
     bool has_control_flow;
+    std::vector<std::size_t> lists;
   };
-  Sizes sizes() const;
+  Sizes sizes() const {
+    Sizes now{num_clbits_, has_control_flow_, {}};
+    for_each_list(*this, [&](const auto& list) { now.lists.push_back(list.size()); });
+    return now;
+  }
   void shrink_to(const Sizes& before);
 
   std::uint32_t num_qubits_, num_clbits_;

@@ -228,7 +228,7 @@ void add_run_command(CLI::App& app) {
                 "cuda:<index>,<index>");
   c->add_option("--effort", flags->effort,
                 "how much planning the run is worth: auto (default), once, repeated (a plan that "
-                "is searched for) or best (and kernels of its own, on a GPU)");
+                "is searched for) or best (and kernels of its own, on one GPU)");
   c->add_option("--repeat", flags->repeat,
                 "run so often and print the times of each; answers are those of the last run");
   c->add_option("--engine", flags->engine,

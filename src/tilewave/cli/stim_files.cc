@@ -150,7 +150,7 @@ class ShotProgress {
 bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& options,
                const stabilizer::ShotPipeline& pipeline, formats::ShotSummary& summary,
                std::uint64_t num_bits, ShotProgress& progress, std::uint64_t& done) {
-  constexpr std::uint64_t kBlocks = 64;  // between looks for an interrupt
+  constexpr std::uint64_t kBlocks = 512;  // between looks for an interrupt
   if (!source.summarize(options.seed, 0, 0, summary.pairs(), num_bits, summary.table()))
     return false;
   const std::uint64_t block = source.block_shots(), end = options.first_shot + options.num_shots;
@@ -205,21 +205,22 @@ std::string StimFile::read_all() {
 
 void StimFile::write(const char* bytes, std::size_t count) {
   constexpr std::size_t kManyBytes = std::size_t{8} << 20;
-  if (count >= kManyBytes) flush();  // then the position is that of the next byte
-  if (const auto at = count >= kManyBytes ? position() : std::nullopt;
-      at && runtime::takes_pieces(fileno(file_))) {
-    const runtime::WrittenPieces done = runtime::write_pieces(fileno(file_), *at, bytes, count);
-    fseeko(file_, static_cast<off_t>(*at + done.num_bytes), SEEK_SET);
-    if (done.error) {
-      cut(*at + done.num_bytes);
-      throw Error(ExitCode::kResources,
-                  "cannot write '" + name_ + "': " + why_not_written(done.error));
-    }
-    return;
+  if (count >= kManyBytes && runtime::takes_pieces(fileno(file_))) {
+    flush();  // then the position is that of the next byte
+    if (const auto at = position()) return write_pieces(*at, bytes, count);
   }
   if (std::fwrite(bytes, 1, count, file_) != count) {
     throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(errno));
   }
+}
+
+void StimFile::write_pieces(std::uint64_t at, const char* bytes, std::size_t count) {
+  const runtime::WrittenPieces done = runtime::write_pieces(fileno(file_), at, bytes, count);
+  const bool moved = fseeko(file_, static_cast<off_t>(at + done.num_bytes), SEEK_SET) == 0;
+  if (!done.error && moved) return;
+  const int error = done.error ? done.error : errno;
+  cut(at + done.num_bytes);
+  throw Error(ExitCode::kResources, "cannot write '" + name_ + "': " + why_not_written(error));
 }
 
 void StimFile::flush() {
@@ -320,7 +321,6 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
       whole && sinks[0].format == formats::ShotFormat::kB8 && !sinks[0].layout.observables_first;
   const bool is_packed =
       as_made && sinks[0].layout.bits() > 0 && source.pack(sinks[0].layout.bits());
-  if (!is_packed && !counting) source.shorten_blocks();
   const std::size_t stride = source.row_stride();
 
   // Several sinks: their bytes one after the other behind a header of lengths.

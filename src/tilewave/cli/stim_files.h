@@ -39,6 +39,8 @@ class StimFile {
   void cut(std::uint64_t position);
 
  private:
+  void write_pieces(std::uint64_t at, const char* bytes, std::size_t count);
+
   std::FILE* file_;
   std::string name_;
   bool owned_;

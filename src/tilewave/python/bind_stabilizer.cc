@@ -151,7 +151,8 @@ class PySampler {
   // Every thread into its own part of the arrays.
   void fill(std::uint64_t shots, const std::vector<PartSink>& sinks, bool bit_packed) {
     const std::uint64_t stride = source_->row_stride();
-    std::vector<std::vector<std::uint8_t>> cut(static_cast<std::size_t>(num_threads_));
+    std::vector<std::vector<std::uint8_t>> cut(
+        static_cast<std::size_t>(stabilizer::threads_for(*source_, num_threads_)));
     stabilizer::fill_shots(*source_, options_.seed, options_.first_shot, shots, num_threads_,
                            [&](const stabilizer::FilledRows& part) {
                              for (const PartSink& sink : sinks) {

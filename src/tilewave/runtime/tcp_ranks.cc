@@ -26,8 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "tilewave/base/environment.h"
 #include "tilewave/base/error.h"
-#include "tilewave/base/read_double.h"
 #include "tilewave/runtime/socket.h"
 #include "tilewave/runtime/tcp_meeting.h"
 #include "tilewave/runtime/tcp_rendezvous.h"
@@ -43,12 +43,6 @@ constexpr double kLookS = 0.25;    // between looks for processes that are gone
 constexpr double kFarewellS = 20;  // a failed process waits for rank 0 to end the run
 constexpr double kAnswerS = 2;     // for a process to say that it lives
 constexpr std::uint32_t kSwapTag = 16;  // and the slot; collectives are below
-
-double seconds(const char* variable, double fallback) {
-  const char* text = std::getenv(variable);
-  const double value = text ? read_double(text).value : 0;
-  return value > 0 ? value : fallback;
-}
 
 std::uint64_t hash(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325;
@@ -90,7 +84,7 @@ class TcpRanks final : public Ranks {
     me.rank = rank, me.size = size;
     gethostname(me.host.data(), me.host.size() - 1);
     const Timer timer;
-    const double meet_s = seconds("TILEWAVE_MEET_S", kMeetS);
+    const double meet_s = seconds_from("TILEWAVE_MEET_S", kMeetS);
     key_ = me.key;
     peers_.resize(static_cast<std::size_t>(size));
     Gathered found =
@@ -113,7 +107,7 @@ class TcpRanks final : public Ranks {
       ++on_host_;
       rank_on_host_ += m.rank < rank;
     }
-    timeout_s_ = seconds("TILEWAVE_TIMEOUT_S", kTimeoutS);
+    timeout_s_ = seconds_from("TILEWAVE_TIMEOUT_S", kTimeoutS);
   }
   ~TcpRanks() override { leave(); }
 

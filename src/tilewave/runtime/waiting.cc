@@ -63,12 +63,13 @@ class Waiting {
     if (loses && !has_no_threads_) start();
   }
 
-  // A child has none of these threads, but may have room for them.
   void before_fork() {
     mutex_.lock();
     if (is_brief_) stop();
   }
-  void after_fork() {
+  void after_fork() { mutex_.unlock(); }
+  // A child has none of these threads, but may have room for them.
+  void after_fork_in_child() {
     has_no_threads_ = false;
     mutex_.unlock();
   }
@@ -134,7 +135,7 @@ class Waiting {
 Waiting& waiting() {
   static Waiting* const one = [] {
     pthread_atfork([] { waiting().before_fork(); }, [] { waiting().after_fork(); },
-                   [] { waiting().after_fork(); });
+                   [] { waiting().after_fork_in_child(); });
     return new Waiting;
   }();
   return *one;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tilewave/base/error.h"
 #include "tilewave/runtime/threads.h"
 
 namespace tilewave::runtime {
@@ -50,10 +51,14 @@ WrittenPieces write_pieces(int descriptor, std::uint64_t offset, const char* byt
   std::vector<WrittenPieces> pieces(count);
   const auto begin = [&](std::size_t k) { return num_bytes / count * k; };
   const auto end = [&](std::size_t k) { return k + 1 == count ? num_bytes : begin(k + 1); };
-  run_on_threads(static_cast<int>(count), [&](int t) {
-    const auto k = static_cast<std::size_t>(t);
-    pieces[k] = write_all(descriptor, offset + begin(k), bytes + begin(k), end(k) - begin(k));
-  });
+  try {
+    run_on_threads(static_cast<int>(count), [&](int t) {
+      const auto k = static_cast<std::size_t>(t);
+      pieces[k] = write_all(descriptor, offset + begin(k), bytes + begin(k), end(k) - begin(k));
+    });
+  } catch (const Error&) {  // no threads are to be had, and none has written
+    return write_all(descriptor, offset, bytes, num_bytes);
+  }
   WrittenPieces all;
   for (const WrittenPieces& piece : pieces) {
     all.num_bytes += piece.num_bytes;

@@ -2,7 +2,6 @@
 #include "tilewave/simulate/branches.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -117,8 +116,7 @@ class Runner {
       own = statevec::make_plan(of, ops, plan_options);
     }
     const statevec::Plan& plan = stored ? stored->plan : own;
-    if (stored && options_.effort == Effort::kBest && !stored->is_prepared.exchange(true))
-      state_->prepare(plan);
+    if (stored && options_.effort == Effort::kBest) state_->prepare(plan);
     result_.timings.plan_s += timer.elapsed_s();
     timer.reset();
     statevec::RunObserver observer = observer_;

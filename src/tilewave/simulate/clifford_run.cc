@@ -11,6 +11,7 @@
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/stabilizer/sample/sampler.h"
+#include "tilewave/statevec/plan/plan.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -249,8 +250,10 @@ double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots) {
                                        kMisread_s * static_cast<double>(clifford.misread.size()));
 }
 
-bool asks_only_shots(const Options& options) {
-  return options.shots > 0 && options.amplitudes.empty() && !options.probabilities &&
+bool asks_only_shots(const Options& options, std::uint32_t num_qubits) {
+  // A plan without questions is one for shots where nothing else could be answered.
+  const bool shots = options.shots > 0 || (options.dry_run && num_qubits > statevec::kMaxQubits);
+  return shots && options.amplitudes.empty() && !options.probabilities &&
          options.observables.empty() && options.state_path.empty();
 }
 

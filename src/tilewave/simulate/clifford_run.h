@@ -40,7 +40,7 @@ std::optional<CliffordProgram> to_clifford(const Program& program,
 double predict_clifford(const CliffordProgram& clifford, std::uint64_t shots);
 
 /// True when the engine's answer is all that is asked: counts and shots.
-bool asks_only_shots(const Options& options);
+bool asks_only_shots(const Options& options, std::uint32_t num_qubits);
 
 /// Fills the counts, the shots where they are wanted, the plan, the device and the times of
 /// `result`, whose seed is set.

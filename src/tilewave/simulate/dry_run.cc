@@ -156,10 +156,6 @@ void dry_run(const Program& program, const Options& options, Result& result) {
   const std::uint32_t n = program.circuit->num_qubits();
   const int num_threads = runtime::resolve_num_threads(options.num_threads);
   if (!options.topology_path.empty()) {
-    if (!options.dry_run) {
-      throw Error(ExitCode::kUsage,
-                  "--topology describes a machine that is not here: add --dry-run");
-    }
     const Topology topology = read_topology(options.topology_path);
     if (n > statevec::kMaxQubits) {
       throw Error(ExitCode::kUsage,

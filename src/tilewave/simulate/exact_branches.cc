@@ -2,7 +2,6 @@
 #include "tilewave/simulate/exact_branches.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -104,7 +103,7 @@ class Walker {
 
   void run_gates(State& state) {
     if (work_.ops().empty()) return;
-    options_.used_session().run(state, work_, work_.ops());
+    options_.used_session().run(state, work_, work_.ops(), options_.effort);
     if (program_.has_runtime_gates) work_ = circuit_;  // their angles were written into it
     work_.take_ops();
   }
@@ -149,7 +148,7 @@ class Walker {
   void flip(State& state, Qubit qubit) const {
     Circuit x(circuit_.num_qubits());
     x.add_gate(circuit::GateId::kX, {qubit});
-    state.apply(x, x.ops());
+    options_.used_session().run(state, x, x.ops());
   }
 
   const Program& program_;

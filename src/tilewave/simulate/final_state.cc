@@ -73,11 +73,12 @@ namespace {
 
 template <class Amplitude>
 void spread_amplitudes(FinalState& final, Amplitude* to) {
-  std::uint64_t kept = final.qubits.is_identity() ? ~std::uint64_t{0} : 0;
+  std::uint64_t kept = 0;
   for (const circuit::Qubit q : final.qubits.kept()) kept |= bit(static_cast<int>(q));
+  const bool is_whole = final.qubits.is_identity();
   final.state->for_each_block([&](std::uint64_t first, std::span<const cplx> block) {
     for (std::size_t k = 0; k < block.size(); ++k)
-      to[deposit_bits(first + k, kept)] = Amplitude(block[k]);
+      to[is_whole ? first + k : deposit_bits(first + k, kept)] = Amplitude(block[k]);
   });
 }
 

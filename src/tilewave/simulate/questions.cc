@@ -25,6 +25,8 @@ void check_questions(const Program& program, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
   const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
   check_has_qubits(*program.circuit);
+  if (!options.topology_path.empty() && !options.dry_run)
+    fail("--topology describes a machine that is not here: add --dry-run");
   if (options.shots > kMaxShots) fail("at most 100000000 shots in one run: split them by seed");
   for (const auto& range : options.amplitudes) {
     const std::uint64_t size = n >= 64 ? ~std::uint64_t{0} : bit(static_cast<int>(n));

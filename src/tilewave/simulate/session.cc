@@ -100,7 +100,9 @@ const std::shared_ptr<Session>& Session::of_process() {
 PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::Op> ops,
                       statevec::PlanOptions options, bool runs) {
   options.memory = &memory_;
-  options.learns = runs;
+  // a look is no run, after which the next one would be searched for; one that is told to search may
+  // as well be remembered
+  options.learns = runs || options.effort != Effort::kAuto;
   auto made = std::make_shared<StoredPlan>();
   made->plan = statevec::make_plan(circuit, ops, options);
   made->tables = std::make_unique<statevec::KeptPasses>(table_room_);
@@ -108,8 +110,11 @@ PlanPtr Session::make(const circuit::Circuit& circuit, std::span<const circuit::
 }
 
 void Session::run(statevec::State& state, const circuit::Circuit& circuit,
-                  std::span<const circuit::Op> ops) {
-  const PlanPtr stored = plan(circuit, ops, state.plan_options());
+                  std::span<const circuit::Op> ops, Effort effort) {
+  statevec::PlanOptions options = state.plan_options();
+  options.effort = effort;
+  const PlanPtr stored = plan(circuit, ops, options);
+  if (effort == Effort::kBest) state.prepare(stored->plan);
   statevec::RunObserver observer;
   observer.tables = stored->tables.get();
   state.run(stored->plan, observer);

@@ -1,10 +1,9 @@
-// What outlives a run: plans, what planning remembers of circuits, tables that engines make for
-// small states, and the memory of a state. All caches of that kind are here, bounded, safe to use from several threads, found
-// by what they hold, and emptied by clear(). Every front end uses one: the one of the process, or
-// its own.
+// What outlives a run: plans, what planning remembers of circuits, tables that engines make of them,
+// and the memory of a state. All caches of that kind are here, bounded, safe to use from several
+// threads, found by what they hold, and emptied by clear(). Every front end uses one: the one of the
+// process, or its own.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -31,7 +30,6 @@ namespace tilewave::simulate {
 struct StoredPlan {
   statevec::Plan plan;
   std::unique_ptr<statevec::KeptPasses> tables;
-  mutable std::atomic<bool> is_prepared{false};  ///< State::prepare was called for it
 };
 using PlanPtr = std::shared_ptr<const StoredPlan>;
 
@@ -56,7 +54,7 @@ class Session {
 
   /// Plans the operations for the state as it is now, and runs them.
   void run(statevec::State& state, const circuit::Circuit& circuit,
-           std::span<const circuit::Op> ops);
+           std::span<const circuit::Op> ops, Effort effort = Effort::kAuto);
 
   /// As make_state(); a state that was given back serves again, so that its memory need not be
   /// touched anew.

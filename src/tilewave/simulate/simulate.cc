@@ -5,7 +5,6 @@
 #include <bit>
 #include <optional>
 
-#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/base/units.h"
@@ -44,12 +43,12 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
                                                  std::span<const circuit::ReadoutError> readout) {
   const std::uint32_t n = program.circuit->num_qubits();
   const bool forced = options.engine == Engine::kStabilizer;
-  if (!forced &&
-      (options.engine != Engine::kAuto || (n <= kMostSmallQubits && !program.has_channels) ||
-       options.distribution.num_ranks() != 1)) {
+  const bool has_ranks = options.distribution.num_ranks() != 1 || !options.topology_path.empty();
+  if (!forced && (options.engine != Engine::kAuto ||
+                  (n <= kMostSmallQubits && !program.has_channels) || has_ranks)) {
     return std::nullopt;
   }
-  if (!asks_only_shots(options)) {
+  if (!asks_only_shots(options, n)) {
     if (forced) {
       throw Error(
           ExitCode::kUsage,
@@ -58,7 +57,7 @@ std::optional<CliffordProgram> choose_stabilizer(const Program& program, const O
     }
     return std::nullopt;
   }
-  if (options.distribution.num_ranks() != 1) {
+  if (has_ranks) {
     throw Error(ExitCode::kUsage,
                 "the stabilizer engine holds no state to spread over ranks: run it in one process, "
                 "whose threads or --device share the shots");
@@ -180,7 +179,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   const std::uint32_t n = program.circuit->num_qubits();
   result.num_ranks = count_ranks(n, options.precision, options.device, options.distribution);
 
-  if (options.dry_run || !options.topology_path.empty()) {
+  if (options.dry_run) {
     dry_run(program, options, result);
     return result;
   }
@@ -270,7 +269,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
 Result simulate(const circuit::Circuit& circuit, const Options& options) {
   Result result = simulate_circuit(circuit, options);
   result.warnings.insert(result.warnings.begin(), circuit.notes().begin(), circuit.notes().end());
-  const bool on_gpu = result.device.find("cuda") != std::string::npos;
+  const bool on_gpu = !options.dry_run && result.device.find("cuda") != std::string::npos;
   if (std::string refused = on_gpu ? statevec::refused_passes() : ""; !refused.empty())
     result.warnings.push_back(std::move(refused));
   return result;

@@ -104,7 +104,8 @@ class State {
   /// Runs a plan made for this state's layout, known zeros and precision.
   virtual void run(const Plan& plan, const RunObserver& observer = {}) = 0;
   /// For a plan that will run many times: makes now, in some seconds, what makes its later runs
-  /// faster and is otherwise made beside them (better programs and kernels of its own).
+  /// faster and is otherwise made beside them (better programs and kernels of its own). Does nothing
+  /// on a CPU, nor where several devices or ranks share the state, and nothing a second time.
   virtual void prepare(const Plan& /*plan*/) {}
   /// Plans a unitary part of a circuit for this state as it is now, and runs it.
   void apply(const circuit::Circuit& circuit, std::span<const circuit::Op> ops);

@@ -46,8 +46,8 @@ const Settings& settings() {
     if (const char* device = std::getenv("TILEWAVE_DEVICE"); device && *device)
       s.device = read_device(device);
     if (!messages_in_quest_words()) {
-      throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") +
-                                        std::getenv("TILEWAVE_MESSAGES") +
+      const char* text = std::getenv("TILEWAVE_MESSAGES");
+      throw Error(ExitCode::kUsage, std::string("TILEWAVE_MESSAGES is '") + (text ? text : "") +
                                         "': use tilewave, or quest for error messages in the words "
                                         "of QuEST 3");
     }

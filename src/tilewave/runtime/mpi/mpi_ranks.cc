@@ -16,8 +16,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tilewave/base/environment.h"
 #include "tilewave/base/error.h"
-#include "tilewave/base/read_double.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/runtime/timer.h"
 
@@ -56,10 +56,7 @@ class MpiRanks final : public Ranks {
     MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(data_, &rank_);
     MPI_Comm_size(data_, &size_);
-    if (const char* text = std::getenv("TILEWAVE_TIMEOUT_S")) {
-      const double value = read_double(text).value;
-      if (value > 0) timeout_s_ = value;
-    }
+    timeout_s_ = seconds_from("TILEWAVE_TIMEOUT_S", timeout_s_);
     for (auto& slot : slots_) slot = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     Process me;
     me.id = getpid();

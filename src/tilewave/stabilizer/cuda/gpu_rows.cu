@@ -242,7 +242,8 @@ GpuTimes GpuRows::pairs(std::uint64_t seed, std::uint64_t first_block, std::uint
   return t;
 }
 
-PinnedBuffer::PinnedBuffer(std::size_t num_bytes) : num_bytes_(num_bytes) {
+PinnedBuffer::PinnedBuffer(int device, std::size_t num_bytes) : num_bytes_(num_bytes) {
+  use_gpu(device);
   check_cuda(cudaMallocHost(reinterpret_cast<void**>(&data_), num_bytes),
              "allocating page-locked memory");
 }

@@ -47,10 +47,10 @@ std::unique_ptr<GpuRun> make_gpu_run(const FrameProgram& program,
                                      const std::vector<std::uint64_t>& flips, int device = 0);
 std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program, int device = 0);
 
-/// Page-locked host memory, which the GPU copies to at full speed.
+/// Page-locked host memory, which GPUs copy to at full speed. `device`: whose context it is made in.
 class PinnedBuffer {
  public:
-  explicit PinnedBuffer(std::size_t num_bytes);
+  PinnedBuffer(int device, std::size_t num_bytes);
   ~PinnedBuffer();
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;

@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/sample/fill_shots.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
@@ -29,18 +30,22 @@ void fill_shots(ShotSource& source, std::uint64_t seed, std::uint64_t first, std
   const std::uint64_t end = first + count;
   const std::uint64_t first_block = first / block, end_block = (end - 1) / block + 1;
   const auto threads = static_cast<int>(std::min<std::uint64_t>(
-      static_cast<std::uint64_t>(std::min(num_threads, source.most_threads())),
-      end_block - first_block));
+      static_cast<std::uint64_t>(threads_for(source, num_threads)), end_block - first_block));
+  std::atomic<std::uint64_t> next = first_block;
+  std::atomic<bool> has_failed = false;
   StopFlag stop;
   const auto work = [&](int thread) {
     const StopFlag::Scope scope(stop);
-    const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
-    for (std::uint64_t b = first_block + static_cast<std::uint64_t>(thread); b < end_block;
-         b += static_cast<std::uint64_t>(threads)) {
-      if (stop.wanted()) break;
-      source.fill(seed, b, thread, rows.get());
-      const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
-      take({rows.get() + (from - b * block) * stride, from - first, to - from, thread});
+    try {
+      const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
+      for (std::uint64_t b = next++; b < end_block && !has_failed && !stop.wanted(); b = next++) {
+        source.fill(seed, b, thread, rows.get());
+        const std::uint64_t from = std::max(first, b * block), to = std::min(end, (b + 1) * block);
+        take({rows.get() + (from - b * block) * stride, from - first, to - from, thread});
+      }
+    } catch (...) {
+      has_failed = true;  // the others need not go on
+      throw;
     }
   };
   try {

@@ -34,7 +34,7 @@ class Runner {
         pipeline_(pipeline),
         seed_(options.seed),
         first_(options.first_shot),
-        end_(saturating_add(options.first_shot, options.num_shots)),
+        end_(options.first_shot + options.num_shots),
         block_(source.block_shots()),
         next_(first_ / block_),
         end_block_((end_ - 1) / block_ + 1),
@@ -150,9 +150,7 @@ std::uint64_t run_shots(ShotSource& source, const SampleOptions& options,
   check_shot_numbers(options.first_shot, options.num_shots,
                      "use a smaller --first_shot or --shots");
   if (options.num_shots == 0) return 0;
-  const int threads =
-      std::min(runtime::wanted_num_threads(options.num_threads), source.most_threads());
-  return Runner(source, options, pipeline).run(std::max(source.devices(), threads));
+  return Runner(source, options, pipeline).run(threads_for(source, options.num_threads));
 }
 
 }  // namespace tilewave::stabilizer

@@ -104,7 +104,8 @@ class GpuSource : public ShotSource {
             std::string engine, std::string program)
       : num_bits_(num_bits), engine_(std::move(engine)), program_(std::move(program)) {
     for (int device : devices) gpus_.emplace_back().run = make(device);
-    set_block(kGpuBytes);
+    first_device_ = devices.front();
+    set_block(kGpuWorkedBytes);
   }
   std::uint64_t num_bits() const override { return num_bits_; }
   std::uint64_t block_shots() const override { return blocks_ * gpus_.front().run->block_shots(); }
@@ -122,12 +123,13 @@ class GpuSource : public ShotSource {
       if (memory.use_count() == 1 && memory->num_bytes() >= num_bytes)
         return {memory, memory->data()};
     }
-    const auto& memory = memory_.emplace_back(std::make_shared<PinnedBuffer>(num_bytes));
+    const auto& memory =
+        memory_.emplace_back(std::make_shared<PinnedBuffer>(first_device_, num_bytes));
     return {memory, memory->data()};
   }
-  void shorten_blocks() override { set_block(kGpuWorkedBytes); }
   bool pack(std::uint64_t num_bits) override {
     for (Gpu& gpu : gpus_) gpu.run->pack(num_bits);
+    set_block(kGpuBytes);
     return is_packed_ = true;
   }
   void fill(std::uint64_t seed, std::uint64_t block, int, std::uint8_t* rows) override {
@@ -176,6 +178,7 @@ class GpuSource : public ShotSource {
   std::deque<Gpu> gpus_;
   std::uint64_t num_bits_, blocks_ = 1;
   bool is_packed_ = false;
+  int first_device_ = 0;
   std::mutex memory_mutex_;
   std::vector<std::shared_ptr<PinnedBuffer>> memory_;  // kept: to lock pages takes long
   std::string engine_, program_;
@@ -196,6 +199,11 @@ std::unique_ptr<ShotSource> sparse_source(SparseProgram program,
 }
 }  // namespace
 
+int threads_for(const ShotSource& source, int requested) {
+  const int threads = std::min(runtime::wanted_num_threads(requested), source.most_threads());
+  return std::max(source.devices(), threads);
+}
+
 std::shared_ptr<std::uint8_t[]> ShotSource::row_memory(std::size_t num_bytes) {
   return std::make_shared_for_overwrite<std::uint8_t[]>(num_bytes);
 }
@@ -212,8 +220,7 @@ std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
   const auto kind = records ? SymptomKind::kRecords : SymptomKind::kDetectors;
   const std::uint64_t num_bits =
       records ? program.counts.measurements
-              : saturating_add(program.counts.detectors,
-                               kind == SymptomKind::kDetectors ? program.counts.observables : 0);
+              : saturating_add(program.counts.detectors, program.counts.observables);
   Engine engine = options.engine;
   std::optional<FrameProgram> compiled;  // once: for its cost and to be run
   const auto frames = [&]() -> FrameProgram& {

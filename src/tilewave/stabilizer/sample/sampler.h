@@ -45,11 +45,9 @@ class ShotSource {
   virtual int most_threads() const { return std::numeric_limits<int>::max(); }
   /// Memory for rows, to which the source writes fastest. Throws Error(kResources).
   virtual std::shared_ptr<std::uint8_t[]> row_memory(std::size_t num_bytes);
-  /// Asks for blocks that threads of the host share well, since they have work with every row, and
-  /// what they make of it may be eight times as long.
-  virtual void shorten_blocks() {}
-  /// Asks for rows of the first `num_bits` bits alone, ceil(num_bits / 8) bytes each without gaps;
-  /// false where the source does not make them.
+  /// Asks for rows of the first `num_bits` bits alone, ceil(num_bits / 8) bytes each without gaps,
+  /// in blocks as long as suits rows that leave as they are; false where the source does not make
+  /// them. Otherwise blocks are short: threads share the work with their rows.
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
@@ -71,6 +69,8 @@ class ShotSource {
 /// circuit is too large for the engine.
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);
+/// The threads that fill blocks of a source where a caller asks for so many; 0: all.
+int threads_for(const ShotSource& source, int requested);
 /// The sparse engine over a ready program (an error model).
 std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<int> gpus = {});
 

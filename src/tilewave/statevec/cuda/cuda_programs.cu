@@ -1,10 +1,10 @@
 // The programs of a plan on a CUDA device: what stands for them, how passes are written as programs
 // and written better while the device is busy, and their place on the device.
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
 #include "tilewave/statevec/tile/jit_source.h"
@@ -17,22 +17,9 @@ namespace {
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// A fingerprint of everything a lowered plan depends on.
-class Fingerprint {
- public:
-  void add(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
-    state_ ^= state_ >> 29;
-  }
-  void add(double x) { add(std::bit_cast<std::uint64_t>(x)); }
-  std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0x6a09e667f3bcc908u;
-};
-
 }  // namespace
 
+// Of everything that a lowered plan depends on.
 std::uint64_t fingerprint(const Plan& plan) {
   Fingerprint f;
   f.add(static_cast<std::uint64_t>(plan.num_qubits) << 8 |
@@ -185,26 +172,31 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
   const runtime::Timer timer;
   const double most_s = 0.6 * plan.predicted_s;
   const std::size_t first = p;
+  bool any = false;
   while (p < plan.passes.size()) {
-    const std::size_t last = std::min(p + at_once(), plan.passes.size());
-    double tries_s = 0;  // of the pass that takes longest
-    for (std::size_t k = p; k < last; ++k) {
-      const int ways = may_compile(plan.passes[k]) ? 3 : 1;  // see lower_pass()
-      tries_s = std::max(tries_s, ways * tile::kManyTries * tile::try_s(plan.passes[k]));
+    // As many passes at once as fit, by the one that takes longest.
+    const double left_s = (p == first ? 2 : 1) * most_s - timer.elapsed_s();
+    std::size_t last = p;
+    double tries_s = 0;
+    for (; last < plan.passes.size() && last - p < at_once(); ++last) {
+      const int ways = may_compile(plan.passes[last]) ? 3 : 1;  // see lower_pass()
+      const double own_s = ways * tile::kManyTries * tile::try_s(plan.passes[last]) * slower_host_;
+      if (own_s > left_s) break;
+      tries_s = std::max(tries_s, own_s);
     }
-    tries_s *= slower_host_;
-    if (timer.elapsed_s() + tries_s > (p == first ? 2 : 1) * most_s) {
+    if (last == p) {
       if (p != first) break;  // in the next run
-      p = last;               // never fits: stays as it is
+      ++p;                    // never fits: stays as it is
       continue;
     }
     const runtime::Timer own;
     lower_well(plan, p, last, tile::kManyTries, better);
     slower_host_ = std::max(slower_host_ * own.elapsed_s() / tries_s, 1.0);
+    any = true;
     p = last;
   }
   store.keep(key, std::move(better), p);
-  return p > first;
+  return any;
 }
 
 template <class T>
@@ -215,6 +207,8 @@ void CudaState<T>::prepare(const Plan& plan) {
   JitCache* const cache = JitCache::of_process();
   {
     Workspace::Lease lease(*workspace_, stream_);
+    const std::uint64_t key = fingerprint(plan);
+    if (workspace_->store().is_prepared(key)) return;
     ProgramStore::Plan programs;
     for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
       const std::size_t last = std::min(first + at_once(), plan.passes.size());
@@ -226,7 +220,7 @@ void CudaState<T>::prepare(const Plan& plan) {
         }
       }
     }
-    workspace_->store().keep(fingerprint(plan), std::move(programs), plan.passes.size());
+    workspace_->store().keep(key, std::move(programs), plan.passes.size(), true);
     lowered_.key = 0;
   }
   if (cache) cache->wait();

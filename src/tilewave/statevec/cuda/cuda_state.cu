@@ -1,6 +1,5 @@
 // The state on a CUDA device: memory, layout and the passes over it. Observations are in
-// cuda_observe.cu, the
-// programs of passes in cuda_programs.cu.
+// cuda_observe.cu, the programs of passes in cuda_programs.cu.
 #include "tilewave/statevec/cuda/cuda_state.cuh"
 
 #include <algorithm>

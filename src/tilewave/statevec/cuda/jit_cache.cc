@@ -109,11 +109,17 @@ bool JitCache::serves(double pass_s) {
 
 namespace {
 
-std::atomic<JitCache*> made{nullptr};
+std::atomic<JitCache*>& made_cache() {
+  static std::atomic<JitCache*> cache{nullptr};
+  return cache;
+}
 
 }  // namespace
 
-JitCache* JitCache::if_made() { return made.load(std::memory_order_acquire); }
+JitCache* JitCache::if_made() {
+  JitCache* const cache = made_cache().load(std::memory_order_acquire);
+  return cache && cache->process_ == getpid() ? cache : nullptr;  // a fork may not take its lock
+}
 
 JitCache* JitCache::of_process(std::string* why) {
   if (use() == Use::kOff) {
@@ -128,7 +134,7 @@ JitCache* JitCache::of_process(std::string* why) {
     std::string reason;
     Owned() {
       if (rc::Nvrtc::load(&reason)) cache = new JitCache;
-      made.store(cache, std::memory_order_release);
+      made_cache().store(cache, std::memory_order_release);
     }
     ~Owned() {
       if (cache && getpid() == process) cache->finish();

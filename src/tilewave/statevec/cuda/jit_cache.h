@@ -15,6 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tilewave/runtime/machine.h"
 
 namespace tilewave::statevec::cuda {
@@ -91,6 +93,7 @@ class JitCache {
   void work();
   void make(Entry& entry);
 
+  const int process_ = getpid();
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string_view, std::shared_ptr<Entry>> entries_;  // by their texts

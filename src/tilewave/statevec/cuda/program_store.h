@@ -48,9 +48,14 @@ class ProgramStore {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? 0 : found->second->num_final;
   }
+  /// Whether they were kept as prepared: all final, their kernels compiled.
+  bool is_prepared(std::uint64_t key) const {
+    const auto found = by_key_.find(key);
+    return found != by_key_.end() && found->second->is_prepared;
+  }
   /// Without those for compiled kernels where both are too much; does nothing where the others
   /// alone are.
-  void keep(std::uint64_t key, Plan plan, std::size_t num_final = 0) {
+  void keep(std::uint64_t key, Plan plan, std::size_t num_final = 0, bool is_prepared = false) {
     std::size_t bytes = sizeof(Entry) + bytes_of(plan.programs);
     if (bytes + bytes_of(plan.compiled) > most_bytes_) plan.compiled.clear();
     bytes += bytes_of(plan.compiled);
@@ -58,7 +63,8 @@ class ProgramStore {
     if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
     while (bytes_ + bytes > most_bytes_) drop(std::prev(entries_.end()));
     bytes_ += bytes;
-    entries_.push_front({key, bytes, std::make_shared<const Plan>(std::move(plan)), num_final});
+    entries_.push_front(
+        {key, bytes, std::make_shared<const Plan>(std::move(plan)), num_final, is_prepared});
     by_key_[key] = entries_.begin();
   }
   void clear() {
@@ -75,6 +81,7 @@ class ProgramStore {
     std::size_t bytes = 0;
     std::shared_ptr<const Plan> plan;
     std::size_t num_final = 0;
+    bool is_prepared = false;
   };
   using Place = std::list<Entry>::iterator;
   void drop(Place entry) {

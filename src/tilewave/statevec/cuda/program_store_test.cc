@@ -35,6 +35,13 @@ TEST(ProgramStore, KeepsWhatWasUsedLast) {
   EXPECT_EQ(store.num_final(4), 0u);
   store.keep(4, programs(10), 1);
   EXPECT_EQ(store.num_final(4), 1u);
+  EXPECT_FALSE(store.is_prepared(4) || store.is_prepared(7));
+  store.keep(4, programs(10), 1, true);
+  EXPECT_TRUE(store.is_prepared(4));
+  store.keep(6, programs(2 * each));
+  store.keep(7, programs(each));  // 4 goes, and is to be prepared again
+  EXPECT_FALSE(store.is_prepared(4));
+  store.keep(4, programs(10), 1);
   store.clear();
   EXPECT_EQ(store.num_final(4), 0u);
   EXPECT_EQ(store.num_bytes(), 0u);

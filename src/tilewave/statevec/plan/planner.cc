@@ -1,5 +1,4 @@
 #include "tilewave/statevec/plan/planner.h"
-#include "tilewave/statevec/plan/cost_words.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,6 +6,7 @@
 #include <optional>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/statevec/plan/cost_words.h"
 #include "tilewave/statevec/plan/lower.h"
 #include "tilewave/statevec/plan/move_passes.h"
 #include "tilewave/statevec/plan/place.h"

@@ -92,7 +92,7 @@ struct PlanOptions {
   /// the circuit from before; plans for several ranks are searched for at once.
   Effort effort = Effort::kAuto;
   PlanMemory* memory = nullptr;  ///< null: every plan is the first of its circuit
-  bool learns = true;            ///< false: what `memory` knows is used, and not changed
+  bool learns = true;            ///< false: `memory` does not count this as a time it was planned
   RewriteChoice rewrites;        ///< for tests: what is decided before any prediction
   /// End with the identity layout and no flips, at the price of further passes.
   bool restore_layout = false;
