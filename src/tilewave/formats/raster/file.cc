@@ -54,7 +54,11 @@ class ReplacingWriter final : public RasterWriter {
     writer_->close();
     for (const char* ending : {".aux.xml", ".ovr", ".msk"}) {
       const std::string old = path_ + ending;
-      if (::unlink(old.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) continue;
+      // Of a name that is too long there is no file, or none that a reader of `path_` could open.
+      if (::unlink(old.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR ||
+          errno == ENAMETOOLONG) {
+        continue;
+      }
       throw Error(ExitCode::kResources, old + ": cannot be removed, it belongs to an older " +
                                             path_ + ": " + std::strerror(errno));
     }

@@ -49,13 +49,13 @@ class PngReader final : public RasterReader {
     if (got < sizeof signature || png_sig_cmp(signature, 0, sizeof signature) != 0) {
       raster_input_error(path, "it is no PNG file (wrong signature)");
     }
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
-    png_info_ = png_create_info_struct(png_);
+    structs_.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
+    structs_.info = png_create_info_struct(structs_.png);
     if (!read_header()) fail();
     check_size();
     if (!start()) fail();
     if (info_.masked) find_transparent();
-    if (png_get_interlace_type(png_, png_info_) != PNG_INTERLACE_NONE) {
+    if (png_get_interlace_type(structs_.png, structs_.info) != PNG_INTERLACE_NONE) {
       whole_.resize(static_cast<std::size_t>(info_.row_bytes() * info_.height));
       rows_.resize(static_cast<std::size_t>(info_.height));
       for (std::int64_t y = 0; y < info_.height; ++y)
@@ -88,7 +88,7 @@ class PngReader final : public RasterReader {
   void check_size() const {
     const std::int64_t held = bytes_left(file_.get());
     const double bits = static_cast<double>(info_.width) * static_cast<double>(info_.height) *
-                        info_.channels * png_get_bit_depth(png_, png_info_);
+                        info_.channels * png_get_bit_depth(structs_.png, structs_.info);
     if (held < 0 || bits / 8 / 1032 <= static_cast<double>(held) + 64) return;
     raster_input_error(path_, "it is truncated: " + std::to_string(info_.width) + " x " +
                                   std::to_string(info_.height) + " pixels cannot come from " +
@@ -100,8 +100,8 @@ class PngReader final : public RasterReader {
     png_bytep alphas = nullptr;
     int count = 0;
     png_color_16p colour = nullptr;
-    png_get_tRNS(png_, png_info_, &alphas, &count, &colour);
-    if (png_get_color_type(png_, png_info_) == PNG_COLOR_TYPE_PALETTE) {
+    png_get_tRNS(structs_.png, structs_.info, &alphas, &count, &colour);
+    if (png_get_color_type(structs_.png, structs_.info) == PNG_COLOR_TYPE_PALETTE) {
       hidden_.resize(256);
       for (int k = 0; k < count; ++k) hidden_[static_cast<std::size_t>(k)] = alphas[k] == 0;
       info_.masked = std::find(hidden_.begin(), hidden_.end(), true) != hidden_.end();
@@ -133,38 +133,38 @@ class PngReader final : public RasterReader {
 
   // The functions with setjmp own nothing that needs a destructor.
   bool read_header() {
-    if (setjmp(png_jmpbuf(png_))) return false;
-    png_init_io(png_, file_.get());
-    png_set_sig_bytes(png_, 8);
-    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_size() knows better
-    png_read_info(png_, png_info_);
-    info_.masked = png_get_valid(png_, png_info_, PNG_INFO_tRNS) != 0;
-    info_.width = png_get_image_width(png_, png_info_);
-    info_.height = png_get_image_height(png_, png_info_);
-    info_.channels = png_get_channels(png_, png_info_);
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    png_init_io(structs_.png, file_.get());
+    png_set_sig_bytes(structs_.png, 8);
+    png_set_user_limits(structs_.png, 0x7fffffff, 0x7fffffff);  // check_size() knows better
+    png_read_info(structs_.png, structs_.info);
+    info_.masked = png_get_valid(structs_.png, structs_.info, PNG_INFO_tRNS) != 0;
+    info_.width = png_get_image_width(structs_.png, structs_.info);
+    info_.height = png_get_image_height(structs_.png, structs_.info);
+    info_.channels = png_get_channels(structs_.png, structs_.info);
     return true;
   }
   bool start() {  // takes memory for a row
-    if (setjmp(png_jmpbuf(png_))) return false;
-    const int depth = png_get_bit_depth(png_, png_info_);
-    if (depth < 8) png_set_packing(png_);  // one byte a pixel, values as they are
-    if (depth == 16) png_set_swap(png_);
-    png_set_interlace_handling(png_);
-    png_read_update_info(png_, png_info_);
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    const int depth = png_get_bit_depth(structs_.png, structs_.info);
+    if (depth < 8) png_set_packing(structs_.png);  // one byte a pixel, values as they are
+    if (depth == 16) png_set_swap(structs_.png);
+    png_set_interlace_handling(structs_.png);
+    png_read_update_info(structs_.png, structs_.info);
     info_.type = depth == 16 ? SampleType::kUint16 : SampleType::kUint8;
-    if ((png_get_color_type(png_, png_info_) & PNG_COLOR_MASK_ALPHA) != 0)
+    if ((png_get_color_type(structs_.png, structs_.info) & PNG_COLOR_MASK_ALPHA) != 0)
       info_.alpha = info_.channels - 1;
     return true;
   }
   bool read_some(unsigned char* out, std::int64_t rows) {
-    if (setjmp(png_jmpbuf(png_))) return false;
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
     for (std::int64_t y = 0; y < rows; ++y)
-      png_read_row(png_, out + y * info_.row_bytes(), nullptr);
+      png_read_row(structs_.png, out + y * info_.row_bytes(), nullptr);
     return true;
   }
   bool read_whole() {
-    if (setjmp(png_jmpbuf(png_))) return false;
-    png_read_image(png_, rows_.data());
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    png_read_image(structs_.png, rows_.data());
     return true;
   }
   [[noreturn]] void fail() const {
@@ -175,8 +175,6 @@ class PngReader final : public RasterReader {
   FileHandle file_;
   Report report_;
   Structs<true> structs_;
-  png_structp& png_ = structs_.png;
-  png_infop& png_info_ = structs_.info;
   std::vector<unsigned char> whole_;
   std::vector<png_bytep> rows_;
   std::int64_t next_ = 0;
@@ -191,8 +189,8 @@ class PngWriter final : public RasterWriter {
       : file_(path), row_bytes_(info.row_bytes()) {
     if (info.width > 0x7fffffff || info.height > 0x7fffffff)
       file_.fail("PNG holds at most 2^31 - 1 rows and columns");
-    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
-    png_info_ = png_create_info_struct(png_);
+    structs_.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &report_, on_error, on_warning);
+    structs_.info = png_create_info_struct(structs_.png);
     if (!start(info)) fail();
   }
 
@@ -206,26 +204,26 @@ class PngWriter final : public RasterWriter {
 
  private:
   bool start(const RasterInfo& info) {
-    if (setjmp(png_jmpbuf(png_))) return false;
-    png_set_write_fn(png_, this, write_bytes, nullptr);
-    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);
-    png_set_compression_level(png_, 3);
-    png_set_IHDR(png_, png_info_, static_cast<png_uint_32>(info.width),
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    png_set_write_fn(structs_.png, this, write_bytes, nullptr);
+    png_set_user_limits(structs_.png, 0x7fffffff, 0x7fffffff);
+    png_set_compression_level(structs_.png, 3);
+    png_set_IHDR(structs_.png, structs_.info, static_cast<png_uint_32>(info.width),
                  static_cast<png_uint_32>(info.height), info.type == SampleType::kUint16 ? 16 : 8,
                  info.channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(png_, png_info_);
-    if (info.type == SampleType::kUint16) png_set_swap(png_);
+    png_write_info(structs_.png, structs_.info);
+    if (info.type == SampleType::kUint16) png_set_swap(structs_.png);
     return true;
   }
   bool write_some(const unsigned char* from, std::int64_t rows) {
-    if (setjmp(png_jmpbuf(png_))) return false;
-    for (std::int64_t y = 0; y < rows; ++y) png_write_row(png_, from + y * row_bytes_);
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    for (std::int64_t y = 0; y < rows; ++y) png_write_row(structs_.png, from + y * row_bytes_);
     return true;
   }
   bool finish() {
-    if (setjmp(png_jmpbuf(png_))) return false;
-    png_write_end(png_, nullptr);
+    if (setjmp(png_jmpbuf(structs_.png))) return false;
+    png_write_end(structs_.png, nullptr);
     return true;
   }
   static void write_bytes(png_structp png, png_bytep bytes, png_size_t count) {
@@ -243,8 +241,6 @@ class PngWriter final : public RasterWriter {
   std::int64_t row_bytes_;
   Report report_;
   Structs<false> structs_;
-  png_structp& png_ = structs_.png;
-  png_infop& png_info_ = structs_.info;
 };
 
 }  // namespace

@@ -252,6 +252,25 @@ TEST(Raster, WhatLiesBesideAReplacedFileGoes) {
   }
 }
 
+TEST(Raster, NamesMayBeAsLongAsTheSystemAllows) {
+  RasterInfo info;
+  info.width = info.height = 4;
+  for (const char* ending : {".tif", ".npy", ".png", ".pgm", ".raw"}) {
+    for (const std::size_t size :
+         {247u, 248u, 249u, 251u, 252u, 255u}) {  // 8 of .aux.xml, 4 of .msk
+      const std::string path = path_of(std::string(size - std::strlen(ending), 'n').append(ending));
+      const std::vector<unsigned char> pixels(16, 7);
+      auto writer = create_raster(path, info);
+      writer->write_rows(pixels.data(), 4);
+      writer->close();
+      std::vector<unsigned char> back(16);
+      open_raster(path, &info)->read_rows(back.data(), 4);
+      EXPECT_EQ(back, pixels) << size << ending;
+      std::filesystem::remove(path);
+    }
+  }
+}
+
 // A PNG by the library: `more` sets what it declares beside its pixels.
 std::string write_png(const std::string& name, int width, int height, int depth, int colour_type,
                       const std::vector<std::vector<unsigned char>>& rows,
