@@ -39,9 +39,15 @@ ReadNumber read_double(std::string_view text) {
   return out;
 }
 
+ReadNumber read_signed_double(std::string_view text) {
+  const bool has_plus = text.starts_with('+') && !text.starts_with("+-");
+  ReadNumber out = read_double(text.substr(has_plus ? 1 : 0));
+  if (has_plus && out.size > 0) ++out.size;
+  return out;
+}
+
 std::optional<double> whole_double(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  const ReadNumber number = read_double(text);
+  const ReadNumber number = read_signed_double(text);
   if (text.empty() || number.size != text.size()) return std::nullopt;
   return number.value;
 }

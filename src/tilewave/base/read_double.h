@@ -20,6 +20,9 @@ struct ReadNumber {
 /// front, neither blanks nor a plus.
 ReadNumber read_double(std::string_view text);
 
+/// The same where a plus, which counts in the size, may stand in front, but no plus and a minus.
+ReadNumber read_signed_double(std::string_view text);
+
 /// The number that the whole text is; a plus may stand in front.
 std::optional<double> whole_double(std::string_view text);
 

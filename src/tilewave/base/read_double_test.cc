@@ -64,6 +64,17 @@ TEST(ReadDouble, reads_what_strtod_reads_in_the_c_locale) {
     EXPECT_EQ(read_double(text).size, 0u) << text;
 }
 
+TEST(ReadDouble, a_plus_may_stand_in_front_where_it_is_asked_for) {
+  for (const char* text : {"1,", "+1,", "+1e0,", "+.1e1,"}) {
+    const ReadNumber got = read_signed_double(text);
+    EXPECT_EQ(got.value, 1) << text;
+    EXPECT_EQ(got.size, std::string(text).size() - 1) << text;
+  }
+  EXPECT_EQ(read_signed_double("-1").value, -1);
+  for (const char* text : {"", "+", "+-1", "++1", "-+1", "+ 1", "+x"})
+    EXPECT_EQ(read_signed_double(text).size, 0u) << text;
+}
+
 TEST(ReadDouble, whole_texts) {
   for (const char* text : {"1", "+1", "1.0", "1e0"}) EXPECT_EQ(whole_double(text), 1.0) << text;
   for (const char* text : {"", "+", "1 ", " 1", "1,5", "++1", "+-1", "1x", "0x10"})

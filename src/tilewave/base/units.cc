@@ -1,6 +1,6 @@
 #include "tilewave/base/units.h"
 
-#include <cstdio>
+#include "tilewave/base/read_double.h"
 
 namespace tilewave {
 namespace {
@@ -10,9 +10,8 @@ constexpr double kMost = 1e6;  // beyond, digits say nothing
 // Three digits, and all of those before the point: 1.23, 12.3, 1023; up to a million.
 std::string in_digits(double value) {
   if (!(value <= kMost)) return "more than 1000000";
-  char text[32];
-  std::snprintf(text, sizeof text, value < 999.5 ? "%.3g" : "%.0f", value);
-  return text;
+  return value < 999.5 ? write_double(value, std::chars_format::general, 3)
+                       : write_double(value, std::chars_format::fixed, 0);
 }
 
 }  // namespace
@@ -25,11 +24,7 @@ std::string in_units(double value, const char* unit) {
   return in_digits(value) + (prefixed.empty() ? "" : " ") + prefixed;
 }
 
-std::string nine_digits(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string nine_digits(double value) { return write_double(value, std::chars_format::general, 9); }
 
 std::string counted(std::uint64_t count, std::string_view what) {
   return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");

@@ -13,6 +13,13 @@ TEST(Units, counts_things) {
   EXPECT_EQ(counted(2, "qubit"), "2 qubits");
 }
 
+TEST(Units, nine_digits_are_as_many_as_there_are) {
+  EXPECT_EQ(nine_digits(0.1), "0.1");
+  EXPECT_EQ(nine_digits(1e-9), "1e-09");
+  EXPECT_EQ(nine_digits(-2.0 / 3), "-0.666666667");
+  EXPECT_EQ(nine_digits(1234567890), "1.23456789e+09");
+}
+
 TEST(Units, numbers_have_three_digits_and_no_exponent) {
   EXPECT_EQ(in_time(0), "0 us");
   EXPECT_EQ(in_time(1.234e-5), "12.3 us");

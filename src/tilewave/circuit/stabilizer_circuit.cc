@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <unordered_map>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/base/saturating.h"
 
 namespace tilewave::circuit {
@@ -111,15 +111,14 @@ void check_args(const StabOpInfo& info, std::string_view name, std::span<const d
   for (double a : args) {
     if (!std::isfinite(a)) fail(std::string(name) + ": an argument is not a finite number");
     if (info.probabilities && (a < 0 || a > 1)) {
-      char value[32];
-      std::snprintf(value, sizeof value, "%.6g", a);
+      const std::string value = write_double(a, std::chars_format::general, 6);
       fail(std::string(name) + ": argument " + value + " is not a probability in [0, 1]");
     }
     sum += a;
   }
   if (info.probabilities && sum > 1.0000001) {
-    fail(std::string(name) + ": the probabilities add up to " + std::to_string(sum) +
-         ", more than 1");
+    fail(std::string(name) + ": the probabilities add up to " +
+         write_double(sum, std::chars_format::fixed, 6) + ", more than 1");
   }
   if (info.kind == K::kObservableInclude) {
     if (args[0] < 0 || args[0] != std::floor(args[0]))

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/base/read_double.h"
 #include "tilewave/base/units.h"
 #include "tilewave/cli/run_report.h"
 #include "tilewave/language/pauli/text.h"
@@ -55,19 +56,22 @@ void print_counts(const simulate::Result& r) {
   print_bars(std::move(rows), "outcomes");
 }
 
+std::string twelve_digits(double value) {
+  return write_double(value, std::chars_format::general, 12);
+}
+
 // " +- 0.0012" where a number is a mean over trajectories.
 std::string error_text(const std::vector<double>& errors, std::size_t k) {
   if (errors.empty()) return "";
-  char text[40];
-  std::snprintf(text, sizeof text, " +- %.2g", errors[k]);
-  return text;
+  return " +- " + write_double(errors[k], std::chars_format::general, 2);
 }
 
 void print_probabilities(const simulate::Result& r, const simulate::Options& asked) {
   const auto& chosen = asked.probability_qubits;
   for (std::size_t k = 0; k < r.probabilities.size(); ++k) {
-    std::printf("P(q%zu = 1) = %.12g%s\n", chosen.empty() ? k : static_cast<std::size_t>(chosen[k]),
-                r.probabilities[k], error_text(r.probability_errors, k).c_str());
+    std::printf("P(q%zu = 1) = %s%s\n", chosen.empty() ? k : static_cast<std::size_t>(chosen[k]),
+                twelve_digits(r.probabilities[k]).c_str(),
+                error_text(r.probability_errors, k).c_str());
   }
   if (r.joint_probabilities.empty()) return;
   std::string order;
@@ -78,9 +82,7 @@ void print_probabilities(const simulate::Result& r, const simulate::Options& ask
     if (r.joint_probabilities[x] < 1e-12) continue;
     std::string label;
     for (std::size_t j = chosen.size(); j-- > 0;) label.push_back(x >> j & 1 ? '1' : '0');
-    char value[32];
-    std::snprintf(value, sizeof value, "%.9g", r.joint_probabilities[x]);
-    rows.push_back({label, r.joint_probabilities[x], value});
+    rows.push_back({label, r.joint_probabilities[x], nine_digits(r.joint_probabilities[x])});
   }
   print_bars(std::move(rows), "outcomes");
 }
@@ -89,14 +91,15 @@ void print_expectations(const simulate::Result& r, const simulate::Options& aske
                         const ReportOptions& report) {
   const std::size_t shown = std::min(r.expectations.size(), kMostRows);
   for (std::size_t k = 0; k < shown; ++k) {
-    std::printf("<%s> = %.12g%s\n",
+    std::printf("<%s> = %s%s\n",
                 language::to_text(asked.observables[k], report.pauli_order, r.num_qubits).c_str(),
-                r.expectations[k], error_text(r.expectation_errors, k).c_str());
+                twelve_digits(r.expectations[k]).c_str(),
+                error_text(r.expectation_errors, k).c_str());
   }
   if (r.expectations.size() > shown) {
     std::printf("... and %zu more terms (--json prints all)\n", r.expectations.size() - shown);
   }
-  std::printf("expectation sum = %.12g%s\n", r.expectation_sum,
+  std::printf("expectation sum = %s%s\n", twelve_digits(r.expectation_sum).c_str(),
               r.expectation_errors.empty() ? "" : error_text({r.expectation_sum_error}, 0).c_str());
 }
 

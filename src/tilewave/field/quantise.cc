@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <type_traits>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/field/samples.h"
 
 namespace tilewave::field {
 namespace {
 
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
-}
+std::string number(double value) { return write_double(value, std::chars_format::general, 10); }
 
 // Index of a value in a table of all values of its type; only for 8 and 16-bit integers.
 template <class T>

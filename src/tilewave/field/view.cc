@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/formats/raster/raster.h"
 
 namespace tilewave::field {
@@ -87,8 +87,8 @@ void ViewBuilder::write(const std::string& path) const {
     }
   }
   const auto write_number = [&](double value, int place) {  // place 0: left, 1: middle, 2: right
-    char text[24];
-    const int n = std::snprintf(text, sizeof text, "%.4g", value);
+    const std::string text = write_double(value, std::chars_format::general, 4);
+    const int n = static_cast<int>(text.size());
     const std::int64_t start = kMargin + place * (bar_width - n * kGlyphWidth) / 2;
     for (int k = 0; k < n; ++k) {
       for (int y = 0; y < kGlyphHeight; ++y) {

@@ -2,7 +2,6 @@
 // they lie.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -10,7 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "tilewave/base/error.h"
-#include "tilewave/base/read_double.h"
+#include "tilewave/base/units.h"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/jit/map_cuda.h"
 #include "tilewave/field/run/entropy_runner.h"
@@ -168,8 +167,7 @@ void check_alignment(const float* values) {
 // Pixels without a result, which are NaN, become `fill`.
 void fill_gaps(float* values, std::size_t size, double fill, int device) {
   check_alignment(values);
-  const std::string text =
-      "v == v ? v : (" + write_double(fill, std::chars_format::general, 9) + ")";
+  const std::string text = "v == v ? v : (" + nine_digits(fill) + ")";
   const auto count = static_cast<std::int64_t>(size);
   field::MapCuda map(field::MapExpression::parse(text), {}, count, device);
   map.run_on_device(0, count, values, nullptr);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 #include "tilewave/field/run/map_runner.h"
 #include "tilewave/field/samples.h"
 #include "tilewave/runtime/timer.h"
@@ -67,8 +67,7 @@ class FloatReader {
     return value == *nodata_ || (std::isnan(value) && std::isnan(*nodata_));
   }
   [[noreturn]] void refuse(double value, std::int64_t pixel) const {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", value);
+    const std::string text = write_double(value, std::chars_format::general, 17);
     throw Error(ExitCode::kInput, "pixel (" + std::to_string(pixel % info_.width) + ", " +
                                       std::to_string(pixel / info_.width) + ") holds " + text +
                                       ", which is not exact as a 32-bit float (maps work in "

@@ -10,7 +10,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdlib>
 #include <mutex>
 
 #include "tilewave/base/read_double.h"
@@ -141,8 +140,7 @@ void read_place_tags(TIFF* handle, RasterInfo& info) {
         std::string_view word = tag.text;
         while (!word.empty() && std::isspace(static_cast<unsigned char>(word[0])) != 0)
           word.remove_prefix(1);
-        if (word.starts_with('+')) word.remove_prefix(1);
-        if (const ReadNumber number = read_double(word); number.size > 0)
+        if (const ReadNumber number = read_signed_double(word); number.size > 0)
           info.nodata = number.value;
       }
     } else {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <type_traits>
 
@@ -188,6 +187,8 @@ TEST(Tiff, BlocksLeftOutHoldWhatIsDeclared) {
         Row{8, SAMPLEFORMAT_UINT, "nan", 0},
         Row{8, SAMPLEFORMAT_UINT, "6.7", 7},
         Row{8, SAMPLEFORMAT_INT, "-128", -128},
+        Row{8, SAMPLEFORMAT_INT, " +7", 7},
+        Row{8, SAMPLEFORMAT_INT, "+-7", 0},
         Row{8, SAMPLEFORMAT_INT, "200", 127},
         Row{16, SAMPLEFORMAT_UINT, "65535", 65535},
         Row{16, SAMPLEFORMAT_UINT, "1e5", 65535},

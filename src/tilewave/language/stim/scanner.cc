@@ -91,11 +91,10 @@ std::vector<double> StimScanner::read_args() {
   while (true) {
     skip(false);
     if (args.empty() && accept(')')) return args;
-    const std::size_t first = pos_ + (text_.substr(pos_).starts_with('+') ? 1 : 0);
-    const ReadNumber number = read_double(text_.substr(first));
+    const ReadNumber number = read_signed_double(text_.substr(pos_));
     if (number.is_too_large) fail("the number is too large");
     if (number.size == 0) fail("expected a number");
-    pos_ = first + number.size;
+    pos_ += number.size;
     args.push_back(number.value);
     skip(false);
     if (accept(')')) return args;
