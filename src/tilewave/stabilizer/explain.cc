@@ -84,7 +84,7 @@ class Explainer : public SensitivityVisitor {
   }
 
   void noise(const Prim& p, const SensitivityWalk& walk) override {
-    const double* probability = program_.probabilities(p);
+    const auto probability = program_.probabilities(p);
     const auto list = program_.list(p);
     constexpr Pauli kPaulis[4] = {Pauli::kI, Pauli::kX, Pauli::kY, Pauli::kZ};
     switch (p.kind) {

@@ -147,16 +147,15 @@ class Compiler {
       FrameOp& op =
           layers_.alone(C::kCorrelated, static_cast<std::uint32_t>(operands.size()), operands);
       op.sub = p.flag;
-      op.channel = channel({in_.probabilities(p), 1});
+      op.channel = channel(in_.probabilities(p));
       op.ticks = 1;
     }
     if (as_site) layers_.add_site(SiteKind::kProduct, branches, operands, slots);
   }
 
   // Noise of `count` targets with `width` qubits each.
-  void noise(const Prim& p, FrameCode code, SiteKind kind, std::size_t branches,
-             std::uint32_t width) {
-    const std::span probabilities(in_.probabilities(p), branches);
+  void noise(const Prim& p, FrameCode code, SiteKind kind, std::uint32_t width) {
+    const auto probabilities = in_.probabilities(p);
     const auto list = in_.list(p);
     std::vector<std::uint32_t> operands;
     for (std::uint32_t q : list) operands.push_back(axes(q));
@@ -220,7 +219,7 @@ class Compiler {
         break;
       }
       case P::kRecordFlip: {
-        const std::span probability(in_.probabilities(p), 1);
+        const auto probability = in_.probabilities(p);
         if (is_few(probability, p.count)) {
           for (std::uint32_t back = p.count; back > 0; --back)
             layers_.add_site(SiteKind::kRecord, probability, {}, {}, back);
@@ -235,13 +234,13 @@ class Compiler {
         layers_.add(C::kPad, 0, {});
         break;
       case P::kPauli1:
-        noise(p, C::kPauli1, SiteKind::kPauli1, 3, 1);
+        noise(p, C::kPauli1, SiteKind::kPauli1, 1);
         break;
       case P::kPauli2:
-        noise(p, C::kPauli2, SiteKind::kPauli2, 15, 2);
+        noise(p, C::kPauli2, SiteKind::kPauli2, 2);
         break;
       case P::kHerald:
-        noise(p, C::kHerald, SiteKind::kHerald, 4, 1);
+        noise(p, C::kHerald, SiteKind::kHerald, 1);
         break;
       case P::kCorrelated:
         break;  // chain()

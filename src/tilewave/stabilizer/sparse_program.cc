@@ -38,7 +38,7 @@ class Builder : public SensitivityVisitor {
   }
 
   void noise(const Prim& p, const SensitivityWalk& walk) override {
-    const double* probability = program_->probabilities(p);
+    const auto probability = program_->probabilities(p);
     const auto list = program_->list(p);
     switch (p.kind) {
       case P::kPauli1: {

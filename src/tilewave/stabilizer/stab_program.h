@@ -5,6 +5,7 @@
 // are fixed-size records, their longer operands live in two pools.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,6 +40,23 @@ enum class PrimKind : std::uint8_t {
   kRepeat,           ///< block a, repeats[b] times
 };
 
+/// How many probabilities a primitive of this kind has.
+constexpr std::size_t num_probabilities(PrimKind kind) {
+  switch (kind) {
+    case PrimKind::kRecordFlip:
+    case PrimKind::kCorrelated:
+      return 1;
+    case PrimKind::kPauli1:
+      return 3;
+    case PrimKind::kHerald:
+      return 4;
+    case PrimKind::kPauli2:
+      return 15;
+    default:
+      return 0;
+  }
+}
+
 struct Prim {
   PrimKind kind;
   Pauli p = Pauli::kI, q = Pauli::kI;
@@ -70,14 +88,16 @@ struct StabProgram {
   const StabSource& source(const Prim& p) const { return sources[p.source]; }
   /// "file:line: " where the line is known, else nothing.
   std::string place(const Prim& p) const;
-  /// Empty where a primitive has none.
+  /// Empty where a primitive has none; the `count` of a kRecordFlip is one of records.
   std::span<const std::uint32_t> list(const Prim& p) const {
-    if (p.first >= lists.size()) return {};
+    if (p.count == 0 || p.kind == PrimKind::kRecordFlip) return {};
     return {lists.data() + p.first, p.count};
   }
-  /// Null where a primitive has none.
-  const double* probabilities(const Prim& p) const {
-    return p.param < params.size() ? params.data() + p.param : nullptr;
+  /// As many as its kind has, which noise alone does; empty for the others.
+  std::span<const double> probabilities(const Prim& p) const {
+    const std::size_t count = num_probabilities(p.kind);
+    if (count == 0) return {};
+    return {params.data() + p.param, count};
   }
 };
 
