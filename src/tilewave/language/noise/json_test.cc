@@ -108,7 +108,10 @@ TEST(NoiseJson, BadModelsGetOneErrorWithTheirPlace) {
       {channel_error(R"("channel": "bit_flip", "p": 0.1)"),
        "channels[0]: needs either \"after\" or \"before\""},
       {channel_error(R"("after": "cy2", "channel": "bit_flip", "p": 0.1)"),
-       "channels[0].after: there is no gate 'cy2'"},
+       "channels[0].after: there is no gate 'cy2': did you mean 'cy'? (or one of: all, measure, "
+       "reset, unitary, delay, idle)"},
+      {channel_error(R"("after": "mesure", "channel": "bit_flip", "p": 0.1)"),
+       "there is no gate 'mesure': did you mean 'measure'?"},
       {channel_error(R"("after": ["x", "h"], "channel": "depolarizing2", "p": 0.1)"),
        "channels[0].after[0]: gate 'x' has 1 qubit, channel 'depolarizing2' acts on 2"},
       {channel_error(after + R"("channel": "pauli", "probabilities": {"X": 0.8, "Z": 0.3})"),

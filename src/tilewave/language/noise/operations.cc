@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,16 @@
 
 namespace tilewave::language {
 namespace {
+
+// The words that are no gates, and what of a rule they set.
+constexpr struct {
+  std::string_view name;
+  bool circuit::NoiseRule::*applies;
+} kWords[] = {
+    {"all", &circuit::NoiseRule::all_gates},  {"measure", &circuit::NoiseRule::on_measure},
+    {"reset", &circuit::NoiseRule::on_reset}, {"unitary", &circuit::NoiseRule::on_matrices},
+    {"delay", &circuit::NoiseRule::on_delay}, {"idle", &circuit::NoiseRule::on_idle},
+};
 
 int arity(circuit::GateId id) {
   return circuit::gate_info(id).num_controls + circuit::gate_info(id).num_targets;
@@ -23,20 +34,14 @@ const circuit::GateInfo* find_noise_gate(const std::string& name) {
 }
 
 std::string add_operation(const std::string& word, circuit::NoiseRule& rule) {
-  if (word == "all") {
-    rule.all_gates = true;
-  } else if (word == "measure") {
-    rule.on_measure = true;
-  } else if (word == "reset") {
-    rule.on_reset = true;
-  } else if (word == "unitary") {
-    rule.on_matrices = true;
-  } else if (word == "delay") {
-    rule.on_delay = true;
-  } else if (word == "idle") {
-    if (rule.before) return "idle noise has no before: use \"after\"";
-    if (rule.channel->num_qubits != 1) return "idle noise takes a channel on one qubit";
-    rule.on_idle = true;
+  const auto* const known = std::find_if(std::begin(kWords), std::end(kWords),
+                                         [&](const auto& w) { return w.name == word; });
+  if (known != std::end(kWords)) {
+    if (known->applies == &circuit::NoiseRule::on_idle) {
+      if (rule.before) return "idle noise has no before: use \"after\"";
+      if (rule.channel->num_qubits != 1) return "idle noise takes a channel on one qubit";
+    }
+    rule.*known->applies = true;
   } else if (const auto* gate = find_noise_gate(word)) {
     const int needed =
         rule.acts_on.empty() ? rule.channel->num_qubits : static_cast<int>(rule.acts_on.size());
@@ -51,10 +56,12 @@ std::string add_operation(const std::string& word, circuit::NoiseRule& rule) {
     }
     rule.gates.push_back(gate->id);
   } else {
-    std::vector<std::string_view> names = {"all", "measure", "reset", "unitary", "delay", "idle"};
+    std::vector<std::string_view> names;
+    for (const auto& w : kWords) names.push_back(w.name);
+    const std::string words = comma_list(names);
     for (const circuit::GateInfo& g : circuit::gate_table()) names.push_back(g.name);
-    return ("there is no gate '" + word + "'" + did_you_mean(word, names) +
-            " (or one of: all, measure, reset, unitary, delay, idle)");
+    return "there is no gate '" + word + "'" + did_you_mean(word, names) + " (or one of: " + words +
+           ")";
   }
   return "";
 }
