@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewave/circuit/density.h"
+#include "tilewave/circuit/listing.h"
 
 namespace tilewave::circuit {
 namespace {
@@ -11,25 +12,8 @@ namespace {
 std::string listing(const Circuit& c) {
   std::string out;
   for (const Op& op : c.ops()) {
-    switch (op.kind) {
-      case OpKind::kGate:
-        out += gate_info(op.gate).name;
-        break;
-      case OpKind::kChannel:
-        out += c.channel(op).name;
-        break;
-      case OpKind::kMeasure:
-        out += "measure";
-        break;
-      case OpKind::kReset:
-        out += "reset";
-        break;
-      case OpKind::kJump:
-        out += "jump>" + std::to_string(op.first_param);
-        break;
-      default:
-        out += "other";
-    }
+    out += op.kind == OpKind::kChannel ? c.channel(op).name : operation_name(c, op);
+    if (op.kind == OpKind::kJump) out += ">" + std::to_string(op.first_param);
     for (const Qubit q : c.qubits(op)) out += " " + std::to_string(q);
     if (op.condition >= 0) out += " if";
     out += "; ";
@@ -75,7 +59,7 @@ TEST(NoiseModel, RulesFindTheirOperations) {
             "h 0; all 0; "
             "cx 0 1; all 0; all 1; pair 0 1; "
             "cx 1 0; all 1; all 0; target 0; "
-            "x 2 1; all 1; pair 2 1; "
+            "cx 2 1; all 1; pair 2 1; "
             "read 0; measure 0; x 1 if; all 1 if; reset 0; cleared 0; ");
 }
 

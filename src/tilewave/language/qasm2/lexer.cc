@@ -1,5 +1,7 @@
 #include "tilewave/language/qasm2/lexer.h"
 
+#include "tilewave/base/concat.h"
+
 namespace tilewave::language::qasm2 {
 namespace {
 
@@ -36,23 +38,10 @@ TokenKind punctuation(char c) {
   }
 }
 
-std::string describe(const Token& t) {
-  if (t.kind == TokenKind::kEnd) return "the end of the file";
-  if (t.kind == TokenKind::kString) return "a string";
-  return concat({"'", t.text.substr(0, 40), "'"});
-}
-
 }  // namespace
 
 void Lexer::advance() {
-  cursor_.skip_blanks();
-  token_.offset = cursor_.offset();
-  token_.line = cursor_.line();
-  if (cursor_.at_end()) {
-    token_.kind = TokenKind::kEnd;
-    token_.text = {};
-    return;
-  }
+  if (!cursor_.begin(token_)) return;
   if (cursor_.at_letter()) {
     token_.kind = TokenKind::kIdentifier;
     token_.text = cursor_.take_name();

@@ -10,6 +10,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/families.h"
 #include "tilewave/circuit/inverse.h"
+#include "tilewave/circuit/listing.h"
 #include "tilewave/circuit/random_circuit.h"
 #include "tilewave/language/circuit_file.h"
 
@@ -28,31 +29,7 @@ Circuit parse(const std::string& body) { return parse_qasm2(body, "test.qasm"); 
 std::string listing(const Circuit& c) {
   std::string out;
   for (const Op& op : c.ops()) {
-    switch (op.kind) {
-      case OpKind::kGate:
-        out += circuit::gate_info(op.gate).name;
-        break;
-      case OpKind::kMatrix:
-        out += "matrix";
-        break;
-      case OpKind::kMeasure:
-        out += "measure";
-        break;
-      case OpKind::kReset:
-        out += "reset";
-        break;
-      case OpKind::kChannel:
-        out += "channel";
-        break;
-      case OpKind::kRuntimeGate:
-      case OpKind::kJump:
-      case OpKind::kAssign:
-        out += "control flow";
-        break;
-      case OpKind::kBarrier:
-        out += "barrier";
-        break;
-    }
+    out += circuit::operation_name(c, op);
     char separator = '(';
     for (const double p : c.params(op)) {
       char text[32];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tilewave/base/concat.h"
+
 namespace tilewave::language::qasm3 {
 namespace {
 
@@ -86,14 +88,7 @@ void Lexer::number() {
 }
 
 void Lexer::advance() {
-  cursor_.skip_blanks();
-  token_.offset = cursor_.offset();
-  token_.line = cursor_.line();
-  if (cursor_.at_end()) {
-    token_.kind = TokenKind::kEnd;
-    token_.text = {};
-    return;
-  }
+  if (!cursor_.begin(token_)) return;
   const char c = cursor_.peek();
   if (cursor_.at_letter() || c == '$') {
     token_.kind = TokenKind::kIdentifier;
@@ -126,10 +121,7 @@ Token Lexer::expect_identifier(const char* what) {
 }
 
 void Lexer::fail_expected(const std::string& what) const {
-  std::string found = concat({"'", token_.text.substr(0, 40), "'"});
-  if (token_.kind == TokenKind::kEnd) found = "the end of the file";
-  if (token_.kind == TokenKind::kString) found = "a string";
-  fail_at(source(), token_.offset, concat({"expected ", what, ", found ", found}));
+  fail_at(source(), token_.offset, concat({"expected ", what, ", found ", describe(token_)}));
 }
 
 }  // namespace tilewave::language::qasm3

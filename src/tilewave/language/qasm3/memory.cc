@@ -351,32 +351,36 @@ void Memory::assign_running(Variable& v, Value result, std::uint32_t line) {
   store(v, result, line, condition_index());
 }
 
-void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint32_t line) {
-  for (const std::string_view name : written) {
+// Calls f(variable) for every variable of these names that a loop may change, and for the elements
+// of arrays instead of them.
+template <class F>
+void Memory::for_each_written(const std::vector<std::string_view>& names, F f) {
+  for (const std::string_view name : names) {
     Variable* v = find(name);
-    if (v && !v->is_const) enter_loop(*v, line);
+    if (!v || v->is_const) continue;
+    if (v->kind != Variable::Kind::kArray) {
+      f(*v);
+      continue;
+    }
+    for (const auto& element : *v->elements) f(*element);
   }
 }
 
-void Memory::enter_loop(Variable& v, std::uint32_t line) {
-  switch (v.kind) {
-    case Variable::Kind::kQubits:
-      return;
-    case Variable::Kind::kBits:
+void Memory::enter_loop(const std::vector<std::string_view>& written, std::uint32_t line) {
+  for_each_written(written, [&](Variable& v) {
+    if (v.kind == Variable::Kind::kBits) {
       for (const std::uint32_t wire : v.wires) {
         before_write(wire, line);
         known_[wire] = -1;
       }
-      return;
-    case Variable::Kind::kArray:
-      for (const auto& element : *v.elements) enter_loop(*element, line);
-      return;
-    case Variable::Kind::kValue:
+    }
+    if (v.kind == Variable::Kind::kValue) {
       if (v.storage < 0) {
         v.storage = hidden_bits(static_cast<std::size_t>(bits_of(v.value)))[0];
       }
-      return store(v, v.value, line, -1);
-  }
+      store(v, v.value, line, -1);
+    }
+  });
 }
 
 std::size_t Memory::enter_body() {
@@ -394,28 +398,15 @@ void Memory::leave_body(std::size_t before) {
 }
 
 void Memory::close_turn(const std::vector<std::string_view>& written, std::uint32_t line) {
-  for (const std::string_view name : written) {
-    Variable* v = find(name);
-    if (v && !v->is_const) close_turn(*v, line);
-  }
-}
-
-void Memory::close_turn(Variable& v, std::uint32_t line) {
-  switch (v.kind) {
-    case Variable::Kind::kQubits:
-      return;
-    case Variable::Kind::kBits:
+  for_each_written(written, [&](Variable& v) {
+    if (v.kind == Variable::Kind::kBits) {
       for (const std::uint32_t wire : v.wires) known_[wire] = -1;
-      return;
-    case Variable::Kind::kArray:
-      for (const auto& element : *v.elements) close_turn(*element, line);
-      return;
-    case Variable::Kind::kValue:
-      if (!is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
-        store(v, v.value, line, -1);
-      }
-      return;
-  }
+    }
+    if (v.kind == Variable::Kind::kValue &&
+        !is_storage(v.value, static_cast<std::uint32_t>(v.storage))) {
+      store(v, v.value, line, -1);
+    }
+  });
 }
 
 }  // namespace tilewave::language::qasm3

@@ -124,8 +124,8 @@ class Memory {
   void keep(Value& v, std::uint32_t line);
   void assign_running(Variable& v, Value result, std::uint32_t line);
   void materialise(Term& term, std::uint32_t line);
-  void enter_loop(Variable& v, std::uint32_t line);
-  void close_turn(Variable& v, std::uint32_t line);
+  template <class F>
+  void for_each_written(const std::vector<std::string_view>& names, F f);
   std::int32_t index_of(Test test);
 
   circuit::Circuit& circuit_;

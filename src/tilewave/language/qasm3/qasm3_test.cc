@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/philox.h"
+#include "tilewave/circuit/listing.h"
 #include "tilewave/circuit/random_circuit.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"
@@ -34,14 +35,12 @@ bool holds(const circuit::Condition& c, const std::vector<std::uint64_t>& bits) 
   return true;
 }
 
-// The operations, one a line: "rz(0.5) 0", "x 1 if 0=1", "measure 1>0".
+// The operations, one a line: "rz(0.5) 0", "x 1 if 1 3" (numbers that the classical bits make),
+// "measure 1>0", "cch +0,-1,2" (added controls and the values they act on).
 std::string listing(const Circuit& c) {
   std::string out;
   for (const Op& op : c.ops()) {
-    const char* names[] = {"",        "computed", "matrix", "measure", "reset",
-                           "channel", "jump",     "assign", "barrier"};
-    out += op.kind == OpKind::kGate ? std::string(circuit::gate_info(op.gate).name)
-                                    : names[static_cast<int>(op.kind)];
+    out += circuit::operation_name(c, op);
     char separator = '(';
     for (const double p : c.params(op)) {
       char text[32];
@@ -195,14 +194,14 @@ TEST(Qasm3, one_listing_for_each_construct) {
       {"qubit[3] q; ctrl @ x q[0],q[1]; ctrl(2) @ x q[0],q[1],q[2]; ctrl @ cx q[2],q[1],q[0];",
        "cx 0,1\nccx 0,1,2\nccx 2,1,0\n"},
       {"qubit[3] q; negctrl @ x q[0],q[1]; ctrl @ negctrl @ h q[0],q[1],q[2];",
-       "x -0,1\nh +0,-1,2\n"},
+       "cx -0,1\ncch +0,-1,2\n"},
       {"qubit q; inv @ s q; inv @ rx(0.5) q; inv @ inv @ t q; pow(2) @ t q; pow(-2) @ t q;",
        "sdg 0\nrx(-0.5) 0\nt 0\nt 0\nt 0\ntdg 0\ntdg 0\n"},
       {"qubit[2] q; ctrl @ gphase(0.5) q[0]; gphase(0.25); ctrl @ ctrl @ gphase(1) q[0],q[1];",
        "p(0.5) 0\ngphase(0.25)\ncp(1) 0,1\n"},
       {"qubit[2] q; ctrl @ U(1,2,3) q[0],q[1];", "cu3(1,2,3) 0,1\np(0.5) 0\n"},
       {"qubit[2] q; gate g(a) x { rx(a) x; t x; } inv @ g(0.5) q[0]; ctrl @ g(0.5) q[0],q[1];",
-       "tdg 0\nrx(-0.5) 0\ncrx(0.5) 0,1\nt +0,1\n"},
+       "tdg 0\nrx(-0.5) 0\ncrx(0.5) 0,1\nct +0,1\n"},
       {"qubit[4] q; ctrl @ x q[0:1],q[2:3];", "cx 0,2\ncx 1,3\n"},
       // measurement
       {"qubit[2] q; bit[2] c = measure q; bit b = measure q[0]; measure q[1] -> c[0];",

@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/text/source.h"
 
 namespace tilewave::language {
@@ -64,6 +66,19 @@ class TextCursor {
     return detail::class_of(peek(ahead)) == detail::kDigit;
   }
 
+  /// Skips to the next token and writes into it where that begins. False: none is left, and the
+  /// token is the end of the text.
+  template <class Token>
+  bool begin(Token& token) {
+    skip_blanks();
+    token.offset = next_;
+    token.line = line_;
+    if (!at_end()) return true;
+    token.kind = decltype(token.kind)::kEnd;
+    token.text = {};
+    return false;
+  }
+
   /// Skips blanks and comments.
   void skip_blanks() {
     while (next_ < source_->text.size()) {
@@ -112,5 +127,14 @@ class TextCursor {
   std::size_t next_ = 0;
   std::uint32_t line_ = 1;
 };
+
+/// What a token is called in a message: the end of the file, a string, or its text.
+template <class Token>
+std::string describe(const Token& token) {
+  using Kind = decltype(token.kind);
+  if (token.kind == Kind::kEnd) return "the end of the file";
+  if (token.kind == Kind::kString) return "a string";
+  return concat({"'", token.text.substr(0, 40), "'"});
+}
 
 }  // namespace tilewave::language
