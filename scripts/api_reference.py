@@ -65,6 +65,18 @@ def code(text):
     return re.sub(r"(?<=\w)=(?=[\w{\"-])", " = ", text)
 
 
+def arguments(text):
+    """The arguments between the parentheses of a declaration: split at its commas outside of all others and of <>, [] and {}."""
+    found, depth = [""], 0
+    for c in text:
+        depth += (c in "(<[{") - (c in ")>]}")
+        if c == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += c
+    return [argument.strip() for argument in found]
+
+
 def declaration(member):
     """A function or a type as it is declared, without what its class says, an argument a line where it is long."""
     name = member.findtext("name")
@@ -74,8 +86,10 @@ def declaration(member):
     words += ["explicit"] if member.get("explicit") == "yes" else []
     words += [plain(member.find("type")), name + member.findtext("argsstring")]
     text = code(" ".join(w for w in words if w) + ";")
-    indent = " " * (text.index("(") + 1)
-    return text if len(text) <= 90 else re.sub(r", (?=std::|const |bool |Image)", f",\n{indent}", text)
+    if len(text) <= 90:
+        return text
+    begin, end = text.index("(") + 1, text.rindex(")")
+    return text[:begin] + (",\n" + " " * begin).join(arguments(text[begin:end])) + text[end:]
 
 
 def table(head, rows):
@@ -116,7 +130,8 @@ def reference(root):
                 text = compound(symbol)
             else:
                 text = [f"```cpp\n{declaration(symbol)}\n```", *comment(symbol)]
-            sections.setdefault(Path(place.get("file")).name, []).append((int(place.get("line")), name, text))
+            header = Path(root, place.get("file")).relative_to(root / "include/tilewave").as_posix()
+            sections.setdefault(header, []).append((int(place.get("line")), name, text))
     if not sections:
         raise Problem("Doxygen found no public symbol in include/tilewave")
     page, num_symbols = [], 0
