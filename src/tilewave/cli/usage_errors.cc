@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/text/source.h"
 
 namespace tilewave::cli {

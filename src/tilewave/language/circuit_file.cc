@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/qasm/version.h"
 #include "tilewave/language/qasm2/qasm2.h"

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"

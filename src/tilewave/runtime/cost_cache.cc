@@ -1,7 +1,6 @@
 #include "tilewave/runtime/cost_cache.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

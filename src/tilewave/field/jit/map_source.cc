@@ -5,7 +5,6 @@
 // knows the function of each of the four values of its 16-byte access: no tests, no divergence.
 // Otherwise it works the place of the first one out.
 #include <cmath>
-#include <cstdio>
 
 #include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"

@@ -1,6 +1,5 @@
 #include "tilewave/field/run/map_runner.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "tilewave/base/error.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"
 
 #include "tilewave/base/units.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/runtime/memory.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm/gate_libraries.h"

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/qasm2/qasm2.h"

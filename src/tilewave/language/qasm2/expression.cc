@@ -1,13 +1,12 @@
 #include "tilewave/language/qasm2/expression.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <numbers>
 #include <string>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/read_double.h"
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/language/qasm2/gates.h"

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/base/units.h"

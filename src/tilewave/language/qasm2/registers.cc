@@ -1,4 +1,5 @@
 #include "tilewave/language/qasm2/registers.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 
 #include <algorithm>

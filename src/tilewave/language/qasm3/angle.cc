@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm3/value.h"
 

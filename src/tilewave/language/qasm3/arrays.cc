@@ -6,6 +6,7 @@
 #include <deque>
 #include <numeric>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

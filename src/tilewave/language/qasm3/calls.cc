@@ -4,6 +4,7 @@
 #include <numbers>
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/saturating.h"
 #include "tilewave/base/units.h"

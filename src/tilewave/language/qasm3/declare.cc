@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/qasm2/registers.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

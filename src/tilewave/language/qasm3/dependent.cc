@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/qasm2/registers.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

@@ -6,6 +6,7 @@
 
 #include "tilewave/base/read_double.h"
 
+#include "tilewave/base/concat.h"
 #include "tilewave/language/qasm3/syntax.h"
 
 namespace tilewave::language::qasm3 {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm3/value.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm2/expression.h"

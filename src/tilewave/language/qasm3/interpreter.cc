@@ -1,10 +1,9 @@
 // Statements of OpenQASM 3 become operations at once; see qasm3.h.
 #include "tilewave/language/qasm3/interpreter.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <deque>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

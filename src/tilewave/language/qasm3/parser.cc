@@ -3,6 +3,8 @@
 
 #include "tilewave/language/qasm3/syntax.h"
 
+#include "tilewave/base/concat.h"
+
 namespace tilewave::language::qasm3 {
 namespace {
 

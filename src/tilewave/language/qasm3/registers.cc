@@ -1,6 +1,7 @@
 // Registers and their parts: which qubits or classical bits an expression names, and its indices.
 #include <algorithm>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm2/registers.h"
 #include "tilewave/language/qasm3/interpreter.h"

@@ -8,6 +8,8 @@
 
 #include "tilewave/language/qasm3/value.h"
 
+#include "tilewave/base/concat.h"
+
 namespace tilewave::language::qasm3 {
 namespace {
 

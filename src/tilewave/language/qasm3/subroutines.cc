@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/qasm3/interpreter.h"
 

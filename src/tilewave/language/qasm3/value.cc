@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 
 namespace tilewave::language::qasm3 {

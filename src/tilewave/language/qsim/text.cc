@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tilewave/base/bits.h"
+#include "tilewave/base/concat.h"
 #include "tilewave/base/read_double.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"

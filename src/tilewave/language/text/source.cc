@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "tilewave/base/concat.h"
 #include "tilewave/base/units.h"
 #include "tilewave/runtime/memory.h"
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "tilewave/base/concat.h"
 #include "tilewave/base/error.h"
 
 namespace tilewave::language {

@@ -1,15 +1,14 @@
 // Matrices, Hamiltonians and diagonal operators: plain memory that belongs to the program.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "tilewave/base/read_double.h"
-
 #include "tilewave/quest/api/call.h"
 #include "tilewave/quest/api/hamil.h"
 #include "tilewave/runtime/memory.h"
