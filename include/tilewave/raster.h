@@ -30,8 +30,8 @@ struct LocalEntropyOptions {
 };
 
 /// The Shannon entropy of the classes in a window around each pixel, width * height values in the
-/// order of the pixels: in nats, or in the unit of the chosen base. The window shrinks at the edges;
-/// where it holds no class, the value is NaN. The bits are the same on every machine. Throws
+/// order of the pixels: in nats, or in the unit of the chosen base. The window shrinks at the
+/// edges; where it holds no class, the value is NaN. The bits are the same on every machine. Throws
 /// Error(kUsage) for a size that is not that of the pixels or options out of range, and
 /// Error(kResources) for a device that is not there.
 std::vector<float> local_entropy(Image<std::uint8_t> image,

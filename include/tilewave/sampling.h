@@ -63,8 +63,8 @@ class Sampler {
   std::uint64_t num_detectors() const;
   /// The number of logical observables of the circuit.
   std::uint64_t num_observables() const;
-  /// The next `num_shots` shots of the sequence that the seed begins. Throws Error(kResources) where
-  /// they do not fit into memory.
+  /// The next `num_shots` shots of the sequence that the seed begins. Throws Error(kResources)
+  /// where they do not fit into memory.
   ShotTable sample(std::uint64_t num_shots);
   /// The chosen engine and its program, as a text to read.
   std::string explain() const;

@@ -10,8 +10,8 @@
 
 namespace tilewave {
 
-/// What a build without the CUDA back end throws where a device is asked for: kResources, and how to
-/// get one with it.
+/// What a build without the CUDA back end throws where a device is asked for: kResources, and how
+/// to get one with it.
 class NoCudaError : public Error {
  public:
   NoCudaError();

@@ -63,8 +63,9 @@ class StopFlag {
   StopFlag& operator=(const StopFlag&) = delete;
   /// To be asked in every iteration; iterations take at least some hundred nanoseconds.
   bool wanted() noexcept { return detail::interrupt_poll.load(std::memory_order_relaxed) && ask(); }
-  /// For every one of a team of so many threads, once, behind its share of a loop without a barrier:
-  /// the owner asks on until the others are done, which may take much longer than its own share.
+  /// For every one of a team of so many threads, once, behind its share of a loop without a
+  /// barrier: the owner asks on until the others are done, which may take much longer than its own
+  /// share.
   void meet(int team);
   /// Behind the loop.
   void rethrow();

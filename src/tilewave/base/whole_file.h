@@ -5,8 +5,8 @@
 //
 // - A symbolic link is followed once, when the file is opened: its target is replaced, in the
 //   target's folder.
-// - The new file has the permissions of the one it replaces, which has to be writable, and its owner
-//   and group where the process may give them.
+// - The new file has the permissions of the one it replaces, which has to be writable, and its
+//   owner and group where the process may give them.
 // - What is no regular file (a pipe, a device) is written directly. So is a descriptor of this
 //   process (/dev/stdout, /dev/fd/3), from where it stands: what a shell has put before stays.
 // - A file that is not committed is removed: by the destructor, and where a program calls
@@ -69,9 +69,9 @@ class WholeFile {
 /// The whole of a small file. Throws as WholeFile does.
 void write_whole_file(const std::string& path, std::string_view text);
 
-/// Throws Error(kResources) where `path` cannot be created, or where its disk or the process's limit
-/// of file sizes (ulimit -f) has no room for `num_bytes`. Leaves nothing behind; pipes and devices
-/// are not opened.
+/// Throws Error(kResources) where `path` cannot be created, or where its disk or the process's
+/// limit of file sizes (ulimit -f) has no room for `num_bytes`. Leaves nothing behind; pipes and
+/// devices are not opened.
 void check_writable(const std::string& path, std::uint64_t num_bytes);
 
 /// Removes every file of this process that is not committed. Safe in a signal's handler; the

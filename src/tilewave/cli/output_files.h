@@ -23,8 +23,8 @@ void need_distinct_files(const std::vector<std::string>& inputs,
 /// Throws Error(kResources) where the path cannot be written; creates and changes nothing.
 void need_writable(const OutputFile& output);
 
-/// Why the system did not write to a file or stream: the text of errno; for a stream that was closed
-/// before the program began, that.
+/// Why the system did not write to a file or stream: the text of errno; for a stream that was
+/// closed before the program began, that.
 std::string why_not_written(int error);
 
 /// Throws Error(kUsage) where the name says that the file holds something else than `ending`, such

@@ -8,8 +8,8 @@
 namespace tilewave::runtime {
 
 struct GroupLimits {
-  /// Bytes that may still be allocated: of all groups the least of limit - use, where files that the
-  /// system keeps in memory and may drop do not count as used.
+  /// Bytes that may still be allocated: of all groups the least of limit - use, where files that
+  /// the system keeps in memory and may drop do not count as used.
   std::uint64_t memory_bytes = ~std::uint64_t{0};
   /// The least quota of processor time, in processors; 0: none.
   double cpus = 0;

@@ -64,8 +64,8 @@ inline Word word_of(std::uint64_t key, Word::Kind kind) {
   return word;
 }
 
-/// Who knocks at a listener. Each guest has a while to say who it is, many at the same time, so that
-/// connections which say nothing keep nobody out. Where very many knock, the rest wait in the
+/// Who knocks at a listener. Each guest has a while to say who it is, many at the same time, so
+/// that connections which say nothing keep nobody out. Where very many knock, the rest wait in the
 /// listener's queue, and those let in have to speak sooner; whoever has spoken is never dropped.
 class Guests {
  public:
@@ -91,8 +91,8 @@ class Guests {
 
 bool is_loopback(const std::string& address);
 
-/// Where to listen, given the address by which this host meets rank 0; "" for everywhere. A name may
-/// mean a loopback address on its own host and another one elsewhere.
+/// Where to listen, given the address by which this host meets rank 0; "" for everywhere. A name
+/// may mean a loopback address on its own host and another one elsewhere.
 std::string listening_address(const std::string& address, const std::string& root_host);
 
 }  // namespace tilewave::runtime

@@ -27,7 +27,7 @@ struct Gathered {
 /// Throws Error(kCommunication) where that takes longer than `meet_s` on the timer.
 Gathered receive_all(Member& me, const Meeting& meeting, const Timer& timer, double meet_s);
 
-/// The same of the other ranks. Ends the process where rank 0 ends the run, and says why.
+/// The same of the other ranks. Ends the process where rank 0, which says why, ends the run.
 Gathered introduce(Member& me, const Meeting& meeting, const Timer& timer, double meet_s);
 
 }  // namespace tilewave::runtime

@@ -1,6 +1,7 @@
 // The number of CPU threads a run uses, and threads of our own. OpenMP's own variables
 // (OMP_NUM_THREADS, OMP_PLACES) are respected. A process may fork between two computations:
-// sleeping threads are ended before, for the child has none of them and would wait for them for ever.
+// sleeping threads are ended before, for the child has none of them and would wait for them for
+// ever.
 #pragma once
 
 #include <functional>

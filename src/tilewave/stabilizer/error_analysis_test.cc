@@ -134,8 +134,8 @@ TEST(Split, what_has_no_parts_is_refused_or_kept) {
             std::string::npos);
 }
 
-// Two certain errors of the same kind are none: the detectors they would flip are declared, and what
-// they would flip is no part of others. As stim 1.16 has it.
+// Two certain errors of the same kind are none: the detectors they would flip are declared, and
+// what they would flip is no part of others. As stim 1.16 has it.
 TEST(Split, errors_that_cancel_are_no_errors) {
   const std::string end = "M 0\nDETECTOR rec[-1]\n", twice = "X_ERROR(1) 0\nX_ERROR(1) 0\n";
   for (const auto& [circuit, want] : std::vector<std::pair<std::string, std::string>>{

@@ -35,8 +35,8 @@ constexpr std::size_t kTables = (kBlock + kTableBits - 1) / kTableBits;
 constexpr std::size_t kPatterns = std::size_t{1} << kTableBits;
 constexpr std::size_t kChunkRows = 512;
 
-// The tableau by columns: chunk c of x and of z has kChunkRows rows of all columns, in memory of its
-// own, which is given back as soon as the chunk is read back into rows.
+// The tableau by columns: chunk c of x and of z has kChunkRows rows of all columns, in memory of
+// its own, which is given back as soon as the chunk is read back into rows.
 struct Columns {
   std::size_t n;  // a multiple of 256
   std::size_t rows, chunks;

@@ -19,8 +19,8 @@
 namespace tilewave::language {
 
 /// Reads a program. `file_name` stands in messages; further includes are looked up beside it,
-/// and their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`, the
-/// line and a caret.
+/// and their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`,
+/// the line and a caret.
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
                              std::vector<std::string>* included = nullptr,
                              Includes includes = Includes::kAllowed);

@@ -1,7 +1,8 @@
 // The rare events of one noise operation for a whole batch of shots: noise.h's streams, drawn side
 // by side in vectors instead of one after the other. An item is a stream of a unit; every pass
 // makes two draws for each item that is not at its end, so a pass yields at most two events an item
-// and the last one none. The events are exactly those of RareEvents and RareSites, in another order.
+// and the last one none. The events are exactly those of RareEvents and RareSites, in another
+// order.
 #pragma once
 
 #include <cstddef>
