@@ -1,10 +1,14 @@
 // Rates of both engines on one GPU: shots a second delivered to page-locked host memory, and
-// counted on the device, for rotated surface codes with rounds = distance and p = 0.001. With
-// several GPUs, the rate of both counting together follows. Usage: gpu_rates [distance...]
+// counted on the device, for rotated surface codes with rounds = distance; without a probability
+// p = 0.001. With several GPUs, the rate of both counting together follows.
+// Usage: gpu_rates [distance[:p]...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
@@ -20,11 +24,12 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void rates(const char* name, std::uint32_t distance, std::uint64_t num_bits, GpuRun& gpu) {
+void rates(const char* name, std::uint32_t distance, double p, std::uint64_t num_bits,
+           GpuRun& gpu) {
   const std::uint64_t bytes = std::uint64_t{2} << 30;
   const std::uint64_t blocks =
       std::max<std::uint64_t>(1, bytes / (gpu.row_stride() * gpu.block_shots()));
-  const PinnedBuffer rows(blocks * gpu.block_shots() * gpu.row_stride());
+  const PinnedBuffer rows(0, blocks * gpu.block_shots() * gpu.row_stride());
   const double shots = static_cast<double>(blocks * gpu.block_shots());
   std::vector<double> delivered, counted;
   std::vector<std::uint64_t> counts;
@@ -36,8 +41,8 @@ void rates(const char* name, std::uint32_t distance, std::uint64_t num_bits, Gpu
     if (k > 0) delivered.push_back(a), counted.push_back(b);
   }
   std::printf(
-      "d=%-3u %-7s delivered %10.4g shots/s (%.1f GB/s)  counted on device %10.4g shots/s\n",
-      distance, name, shots / median(delivered),
+      "d=%-3u p=%-6g %-7s delivered %10.4g shots/s (%.1f GB/s)  counted on device %10.4g shots/s\n",
+      distance, p, name, shots / median(delivered),
       shots * static_cast<double>(gpu.row_stride()) / median(delivered) * 1e-9,
       shots / median(counted));
   std::fflush(stdout);
@@ -79,21 +84,25 @@ void rate_together(std::uint32_t distance, const StabProgram& program, Engine en
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::uint32_t> distances;
-  for (int k = 1; k < argc; ++k)
-    distances.push_back(static_cast<std::uint32_t>(std::atoi(argv[k])));
-  if (distances.empty()) distances = {11, 25, 31};
+  std::vector<std::pair<std::uint32_t, double>> codes;
+  for (int k = 1; k < argc; ++k) {
+    const char* p = std::strchr(argv[k], ':');
+    codes.emplace_back(static_cast<std::uint32_t>(std::atoi(argv[k])),
+                       p ? std::atof(p + 1) : 0.001);
+  }
+  if (codes.empty()) codes = {{11, 0.001}, {25, 0.001}, {31, 0.001}};
   try {
-    for (std::uint32_t d : distances) {
+    for (const auto& [d, p] : codes) {
       tilewave::circuit::CodeOptions o;
       o.distance = d, o.rounds = d;
-      o.after_clifford_depolarization = o.before_measure_flip_probability = 0.001;
-      o.after_reset_flip_probability = o.before_round_data_depolarization = 0.001;
+      o.after_clifford_depolarization = o.before_measure_flip_probability = p;
+      o.after_reset_flip_probability = o.before_round_data_depolarization = p;
       const StabProgram program =
           lower(tilewave::circuit::code_circuit("surface_code", "rotated_memory_z", o));
       const std::uint64_t bits = program.counts.detectors + program.counts.observables;
-      rates("sparse", d, bits, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
-      rates("frame", d, bits, *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
+      rates("sparse", d, p, bits, *make_gpu_run(build_sparse(program, SymptomKind::kDetectors)));
+      rates("frame", d, p, bits,
+            *make_gpu_run(compile_frames(program, FrameOutput::kDetectors), {}));
       rate_together(d, program, Engine::kSparse);
       rate_together(d, program, Engine::kFrame);
     }

@@ -94,6 +94,8 @@ std::vector<std::string> circuits() {
   o.distance = 11;
   out.push_back(
       language::print_stim(circuit::code_circuit("surface_code", "unrotated_memory_x", o)));
+  o.distance = 15, o.rounds = 60;  // a window of the sparse engine moves along its rows
+  out.push_back(language::print_stim(circuit::code_circuit("surface_code", "rotated_memory_z", o)));
   return out;
 }
 

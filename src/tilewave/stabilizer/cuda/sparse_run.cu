@@ -1,16 +1,18 @@
-// The sparse engine on the GPU: a block of threads a unit of shots. The threads take the events of
-// a tile in turn, each a Philox word, an alias look-up and a few 32-bit exclusive ors into the
-// unit's rows, which are atomic because two events may meet in a word. The bits are those of
-// cpu/sparse_run.cc.
+// The sparse engine on the GPU: a block of threads a unit of shots, or a part of one. The threads take
+// the events of a tile in turn, each a Philox word, an alias look-up and a few 32-bit exclusive ors
+// into the shots' rows, which are atomic because two events may meet in a word. The bits are those
+// of cpu/sparse_run.cc.
 //
-// The rows of the blocks at work must stay in the second-level cache, or every event reads and
-// writes a sector of memory: tiles come in the order of their output bits, so a block works on one
-// stretch of its rows at a time, and few large blocks keep the stretches together small.
+// The rows are in the block's shared memory, a window of them at a time (sparse_windows.h). Where
+// no window is wide enough they are in device memory; then they must stay in the second-level
+// cache, or every event reads and writes a sector of memory: tiles come in the order of their
+// output bits, so a block works on one stretch of its rows at a time.
 #include <algorithm>
 
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
 #include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/sparse_streams.h"
+#include "tilewave/stabilizer/sparse_windows.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -18,7 +20,8 @@ namespace {
 constexpr int kThreads = 1024;  // one block a multiprocessor: 25 to 30% over blocks of 256
 
 struct View {
-  const SparseTile* tiles;
+  const WindowTile* tiles;
+  const WindowStep* steps;
   const SparseGroup* groups;
   const double* poisson;            // the tables one after the other
   const std::uint32_t* poisson_at;  // where each starts; the last entry is the end
@@ -32,19 +35,65 @@ struct View {
   const SparseBranch* branches;
   const SparseList* coins;
   const std::uint32_t* always;
-  std::uint32_t num_tiles, num_site_groups, num_coins, num_always, log2_unit;
-  std::uint64_t stride_words;
+  std::uint32_t num_steps, num_site_groups, num_coins, num_always, log2_unit;
+  std::uint32_t log2_parts, window_words, first_fixed, fixed_words;
+  std::uint32_t stride_words;
 };
 
-__device__ void toggle_bit(std::uint32_t* row, std::uint32_t b) {
-  atomicXor(row + (b >> 5), 1u << (b & 31));
-}
+// The rows of a block in device memory.
+struct DeviceRows {
+  std::uint32_t* rows;
+  std::uint32_t stride_words;
+  __device__ void flip(std::uint32_t shot, std::uint32_t b) const {
+    atomicXor(rows + std::uint64_t{shot} * stride_words + (b >> 5), 1u << (b & 31));
+  }
+};
 
-__device__ std::uint64_t events_of(const View& v, UnitStream s, std::uint32_t tile) {
-  s.tick = kCountStream + tile;
+// The window of a block's rows in shared memory: its words from `first_word` on are a ring that
+// starts at `start`; the fixed words follow it.
+struct WindowRows {
+  std::uint32_t* rows;
+  std::uint32_t words, fixed_words, first_fixed;
+  std::uint32_t first_word = 0, start = 0;
+  __device__ std::uint32_t* row(std::uint32_t shot) const {
+    return rows + shot * (words + fixed_words);
+  }
+  __device__ std::uint32_t place(std::uint32_t word) const {
+    if (word >= first_fixed) return words + word - first_fixed;
+    const std::uint32_t at = start + word - first_word;
+    return at < words ? at : at - words;
+  }
+  __device__ void flip(std::uint32_t shot, std::uint32_t b) const {
+    atomicXor(row(shot) + place(b >> 5), 1u << (b & 31));
+  }
+  /// Writes the words before `word` to device memory, clears them and moves the window to `word`.
+  __device__ void move_to(std::uint32_t word, std::uint32_t shots, std::uint32_t* out,
+                          std::uint32_t stride_words) {
+    const std::uint32_t count = word - first_word;
+    if (count == 0) return;
+    // As many lanes a shot as it has words, rounded up to a power of two.
+    const std::uint32_t lanes = count >= 32 ? 32 : 1u << (32 - __clz(static_cast<int>(count - 1)));
+    for (std::uint32_t shot = threadIdx.x / lanes; shot < shots; shot += kThreads / lanes) {
+      for (std::uint32_t k = threadIdx.x % lanes; k < count; k += lanes) {
+        std::uint32_t value = 0;  // beyond the window nothing has been flipped
+        if (k < words) {
+          std::uint32_t& place_of = row(shot)[place(first_word + k)];
+          value = place_of;
+          place_of = 0;
+        }
+        out[std::uint64_t{shot} * stride_words + first_word + k] = value;
+      }
+    }
+    if (words) start = (start + count) % words;
+    first_word = word;
+  }
+};
+
+__device__ std::uint64_t events_of(const View& v, UnitStream s, const WindowTile& tile) {
+  s.tick = kCountStream + tile.stream;
   const Philox4x32 r = s.block(0);
   const double u = static_cast<double>(((std::uint64_t{r.v[1]} << 32) | r.v[0]) >> 11) * 0x1p-53;
-  const std::uint32_t table = v.groups[v.tiles[tile].group].poisson;
+  const std::uint32_t table = v.groups[tile.group].poisson;
   std::uint32_t low = v.poisson_at[table], high = v.poisson_at[table + 1];
   const std::uint32_t first = low;
   while (low < high) {  // the first entry above u
@@ -57,55 +106,63 @@ __device__ std::uint64_t events_of(const View& v, UnitStream s, std::uint32_t ti
   return v.poisson_first[table] + (low - first);
 }
 
-__global__ void __launch_bounds__(kThreads, 1)
-    sparse_units(View v, std::uint64_t seed, std::uint64_t first_unit, std::uint32_t* rows) {
-  __shared__ std::uint32_t counts[kThreads];
-  const std::uint32_t shots = 1u << v.log2_unit;
-  const std::uint64_t unit = first_unit + blockIdx.x;
-  std::uint32_t* out = rows + std::uint64_t{blockIdx.x} * shots * v.stride_words;
-  for (std::uint64_t k = threadIdx.x; k < shots * v.stride_words; k += kThreads) out[k] = 0;
-  UnitStream s{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), unit, 0};
-  for (std::uint32_t first = 0; first < v.num_tiles; first += kThreads) {
-    __syncthreads();
-    if (first + threadIdx.x < v.num_tiles)
-      counts[threadIdx.x] = static_cast<std::uint32_t>(events_of(v, s, first + threadIdx.x));
-    __syncthreads();
-    // A tile has fewer events than the block has threads: its warps take turns.
-    std::uint32_t turn = threadIdx.x;
-    const std::uint32_t tiles = min(static_cast<std::uint32_t>(kThreads), v.num_tiles - first);
-    for (std::uint32_t t = 0; t < tiles; ++t) {
-      const SparseTile tile = v.tiles[first + t];
-      const SparseGroup g = v.groups[tile.group];
-      s.tick = kEventStream + first + t;
-      const std::uint32_t pairs = (counts[t] + 1) / 2;
-      const std::uint32_t start = turn;
-      turn = (turn + kThreads - pairs % kThreads / 32 * 32) % kThreads;
-      for (std::uint32_t p = start; p < pairs; p += kThreads) {
-        const Philox4x32 r = s.block(p);
+// The shots of a unit that a block makes.
+struct Part {
+  std::uint32_t unit_shots, log2_shots, index;
+  __device__ bool has(std::uint32_t shot) const { return shot >> log2_shots == index; }
+  __device__ std::uint32_t num_shots() const { return 1u << log2_shots; }
+  __device__ std::uint32_t within(std::uint32_t shot) const { return shot & (num_shots() - 1); }
+};
+
+// The events of a step of at most kThreads tiles; `counts`: shared memory for as many numbers.
+template <class Rows>
+__device__ void draw_step(const View& v, UnitStream s, const WindowStep& step, const Part& part,
+                          std::uint32_t* counts, const Rows& rows) {
+  if (threadIdx.x < step.count)
+    counts[threadIdx.x] =
+        static_cast<std::uint32_t>(events_of(v, s, v.tiles[step.first + threadIdx.x]));
+  __syncthreads();
+  // A tile has fewer events than the block has threads: its warps take turns.
+  std::uint32_t turn = threadIdx.x;
+  for (std::uint32_t t = 0; t < step.count; ++t) {
+    const std::uint32_t pairs = (counts[t] + 1) / 2;
+    const std::uint32_t start = turn;
+    turn = (turn + kThreads - pairs % kThreads / 32 * 32) % kThreads;
+    if (start >= pairs) continue;
+    const WindowTile tile = v.tiles[step.first + t];
+    const SparseGroup g = v.groups[tile.group];
+    s.tick = kEventStream + tile.stream;
+    for (std::uint32_t p = start; p < pairs; p += kThreads) {
+      const Philox4x32 r = s.block(p);
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          if (2 * p + half >= counts[t]) break;
-          const std::uint64_t word = (std::uint64_t{r.v[2 * half + 1]} << 32) | r.v[2 * half];
-          const auto bucket = static_cast<std::uint32_t>(__umul64hi(word, g.count));
-          const auto share = static_cast<std::uint32_t>((word * g.count) >> 32);
-          const AliasEntry entry = v.alias[g.first + bucket];
-          const std::uint32_t m = share < entry.threshold ? bucket : entry.alias;
-          std::uint32_t* row = out + (word & (shots - 1)) * v.stride_words;
-          const std::uint32_t* bits = v.bits + g.first_bit + std::uint64_t{m} * g.width;
-          std::uint32_t width = g.width;
-          if (width == 0) {
-            const SparseList l = v.lists[g.first_bit + m];
-            bits = v.far + l.first;
-            width = l.count;
-          }
-          for (std::uint32_t k = 0; k < width; ++k) {
-            const std::uint32_t b = bits[k];
-            toggle_bit(row, b & kFixedBit ? b & ~kFixedBit : b - tile.shift);
-          }
+      for (int half = 0; half < 2; ++half) {
+        if (2 * p + half >= counts[t]) break;
+        const std::uint64_t word = (std::uint64_t{r.v[2 * half + 1]} << 32) | r.v[2 * half];
+        const std::uint32_t shot = static_cast<std::uint32_t>(word) & (part.unit_shots - 1);
+        if (!part.has(shot)) continue;
+        const auto bucket = static_cast<std::uint32_t>(__umul64hi(word, g.count));
+        const auto share = static_cast<std::uint32_t>((word * g.count) >> 32);
+        const AliasEntry entry = v.alias[g.first + bucket];
+        const std::uint32_t m = share < entry.threshold ? bucket : entry.alias;
+        const std::uint32_t* bits = v.bits + g.first_bit + std::uint64_t{m} * g.width;
+        std::uint32_t width = g.width;
+        if (width == 0) {
+          const SparseList l = v.lists[g.first_bit + m];
+          bits = v.far + l.first;
+          width = l.count;
+        }
+        for (std::uint32_t k = 0; k < width; ++k) {
+          const std::uint32_t b = bits[k];
+          rows.flip(part.within(shot), b & kFixedBit ? b & ~kFixedBit : b - tile.shift);
         }
       }
     }
   }
+  __syncthreads();
+}
+
+// What is no event of a tile, on rows in device memory.
+__device__ void draw_rest(const View& v, UnitStream s, const Part& part, const DeviceRows& rows) {
   // Disjoint channels: a chain of gaps each, one thread a chain.
   for (std::uint32_t index = threadIdx.x; index < v.num_site_groups; index += kThreads) {
     const SparseSiteGroup g = v.site_groups[index];
@@ -114,34 +171,98 @@ __global__ void __launch_bounds__(kThreads, 1)
     std::uint64_t trial;
     std::uint32_t chosen;
     while (hits.next(&trial, &chosen)) {
+      const std::uint32_t shot = static_cast<std::uint32_t>(trial) & (part.unit_shots - 1);
+      if (!part.has(shot)) continue;
       const SparseSite site = v.sites[g.first_site + (trial >> v.log2_unit)];
       const SparseBranch* branch = v.branches + site.first_branch;
       while (chosen >= branch->upto) ++branch;
-      std::uint32_t* row = out + (trial & (shots - 1)) * v.stride_words;
-      for (std::uint32_t k = 0; k < branch->count; ++k) toggle_bit(row, v.far[branch->first + k]);
+      for (std::uint32_t k = 0; k < branch->count; ++k)
+        rows.flip(part.within(shot), v.far[branch->first + k]);
     }
   }
   for (std::uint32_t index = 0; index < v.num_coins; ++index) {
     s.tick = kCoinStream + index;
     const SparseList l = v.coins[index];
-    for (std::uint32_t shot = threadIdx.x; shot < shots; shot += kThreads) {
+    for (std::uint32_t k = threadIdx.x; k < part.num_shots(); k += kThreads) {
+      const std::uint32_t shot = part.index * part.num_shots() + k;
       const Philox4x32 r = s.block(shot / 128);
       if (!((r.v[(shot / 32) % 4] >> (shot % 32)) & 1)) continue;
-      for (std::uint32_t k = 0; k < l.count; ++k)
-        toggle_bit(out + shot * v.stride_words, v.far[l.first + k]);
+      for (std::uint32_t j = 0; j < l.count; ++j) rows.flip(k, v.far[l.first + j]);
     }
   }
-  for (std::uint32_t shot = threadIdx.x; shot < shots; shot += kThreads) {
-    for (std::uint32_t k = 0; k < v.num_always; ++k)
-      toggle_bit(out + shot * v.stride_words, v.always[k]);
+  for (std::uint32_t shot = threadIdx.x; shot < part.num_shots(); shot += kThreads) {
+    for (std::uint32_t k = 0; k < v.num_always; ++k) rows.flip(shot, v.always[k]);
   }
+}
+
+template <bool kWindow>
+__global__ void __launch_bounds__(kThreads, 1)
+    sparse_units(View v, std::uint64_t seed, std::uint64_t first_unit, std::uint32_t* rows) {
+  extern __shared__ std::uint32_t window_memory[];
+  __shared__ std::uint32_t counts[kThreads];
+  const Part part{1u << v.log2_unit, v.log2_unit - v.log2_parts,
+                  blockIdx.x & ((1u << v.log2_parts) - 1)};
+  const std::uint64_t unit = first_unit + (blockIdx.x >> v.log2_parts);
+  const DeviceRows out{rows + std::uint64_t{blockIdx.x} * part.num_shots() * v.stride_words,
+                       v.stride_words};
+  const UnitStream s{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), unit,
+                     0};
+  if constexpr (kWindow) {
+    WindowRows window{window_memory, v.window_words, v.fixed_words, v.first_fixed};
+    for (std::uint32_t k = threadIdx.x; k < part.num_shots() * (v.window_words + v.fixed_words);
+         k += kThreads)
+      window_memory[k] = 0;
+    for (std::uint32_t k = 0; k < v.num_steps; ++k) {
+      const WindowStep step = v.steps[k];
+      __syncthreads();
+      window.move_to(step.first_word, part.num_shots(), out.rows, v.stride_words);
+      draw_step(v, s, step, part, counts, window);  // its first barrier ends the move
+    }
+    __syncthreads();
+    window.move_to(v.first_fixed, part.num_shots(), out.rows, v.stride_words);
+    for (std::uint32_t shot = threadIdx.x; shot < part.num_shots(); shot += kThreads) {
+      for (std::uint32_t k = 0; k < v.fixed_words; ++k)
+        out.rows[std::uint64_t{shot} * v.stride_words + v.first_fixed + k] =
+            window.row(shot)[v.window_words + k];
+    }
+  } else {
+    for (std::uint64_t k = threadIdx.x; k < std::uint64_t{part.num_shots()} * v.stride_words;
+         k += kThreads)
+      out.rows[k] = 0;
+    __syncthreads();
+    for (std::uint32_t k = 0; k < v.num_steps; ++k) draw_step(v, s, v.steps[k], part, counts, out);
+  }
+  __syncthreads();
+  draw_rest(v, s, part, out);
+}
+
+// Windows for the device, or steps of all its rows at once.
+SparseWindows windows_for(const SparseProgram& p, std::uint64_t bytes) {
+  if (auto windows = sparse_windows(p, bytes, kThreads)) return *std::move(windows);
+  SparseWindows all;
+  for (std::uint32_t k = 0; k < p.tiles.size(); ++k) {
+    if (k % kThreads == 0) all.steps.push_back({k, 0, 0});
+    ++all.steps.back().count;
+    all.tiles.push_back({k, p.tiles[k].group, p.tiles[k].shift});
+  }
+  return all;
+}
+
+// What a block can have beside its static memory and what the runtime keeps.
+std::uint64_t window_bytes() {
+  int device = 0, bytes = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the device");
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+             "asking for shared memory");
+  return static_cast<std::uint64_t>(bytes) - kThreads * sizeof(std::uint32_t);
 }
 
 class GpuSparse : public GpuRows {
  public:
-  explicit GpuSparse(const SparseProgram& p)
+  GpuSparse(const SparseProgram& p, const SparseWindows& w)
       : log2_unit_(p.log2_unit),
-        tiles_(p.tiles),
+        tiles_(w.tiles),
+        steps_(w.steps),
         groups_(p.groups),
         alias_(p.alias),
         bits_(p.bits),
@@ -167,7 +288,18 @@ class GpuSparse : public GpuRows {
     const std::uint64_t unit_bytes = stride << p.log2_unit;
     reserve(p.num_bits, std::uint64_t{1} << p.log2_unit,
             std::max<std::uint64_t>(1, (std::uint64_t{512} << 20) / unit_bytes));
+    const auto row_words = static_cast<std::uint32_t>((p.num_bits + 31) / 32);
+    const std::uint32_t shots = 1u << (p.log2_unit - w.log2_parts);
+    has_window_ = w.words + w.fixed_words > 0;
+    window_bytes_ = sizeof(std::uint32_t) * shots * (w.words + w.fixed_words);
+    if (has_window_) {
+      check_cuda(
+          cudaFuncSetAttribute(sparse_units<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(window_bytes_)),
+          "asking for shared memory");
+    }
     view_ = {tiles_.get(),
+             steps_.get(),
              groups_.get(),
              poisson_.get(),
              poisson_at_.get(),
@@ -181,25 +313,37 @@ class GpuSparse : public GpuRows {
              branches_.get(),
              coins_.get(),
              always_.get(),
-             static_cast<std::uint32_t>(p.tiles.size()),
+             static_cast<std::uint32_t>(w.steps.size()),
              static_cast<std::uint32_t>(p.site_groups.size()),
              static_cast<std::uint32_t>(p.coins.size()),
              static_cast<std::uint32_t>(p.always.size()),
              p.log2_unit,
-             stride / 4};
+             w.log2_parts,
+             w.words,
+             row_words - w.fixed_words,
+             w.fixed_words,
+             static_cast<std::uint32_t>(stride / 4)};
   }
   std::uint64_t block_shots() const override { return std::uint64_t{1} << log2_unit_; }
 
  protected:
   void launch(std::uint64_t seed, std::uint64_t first_block, std::uint64_t num_blocks,
               std::uint32_t* rows, int, cudaStream_t stream) override {
-    sparse_units<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(view_, seed,
-                                                                             first_block, rows);
+    const auto blocks = static_cast<unsigned>(num_blocks << view_.log2_parts);
+    if (has_window_) {
+      sparse_units<true>
+          <<<blocks, kThreads, window_bytes_, stream>>>(view_, seed, first_block, rows);
+    } else {
+      sparse_units<false><<<blocks, kThreads, 0, stream>>>(view_, seed, first_block, rows);
+    }
   }
 
  private:
   std::uint32_t log2_unit_;
-  DeviceBuffer<SparseTile> tiles_;
+  bool has_window_ = false;
+  std::size_t window_bytes_ = 0;
+  DeviceBuffer<WindowTile> tiles_;
+  DeviceBuffer<WindowStep> steps_;
   DeviceBuffer<SparseGroup> groups_;
   DeviceBuffer<AliasEntry> alias_;
   DeviceBuffer<std::uint32_t> bits_;
@@ -220,7 +364,7 @@ class GpuSparse : public GpuRows {
 
 std::unique_ptr<GpuRun> make_gpu_run(const SparseProgram& program, int device) {
   use_gpu(device);
-  return std::make_unique<GpuSparse>(program);
+  return std::make_unique<GpuSparse>(program, windows_for(program, window_bytes()));
 }
 
 }  // namespace tilewave::stabilizer
