@@ -16,40 +16,70 @@ struct Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
-constexpr int kCountShots = 1024;  // shots a block of the count kernel goes through
+// Counters of 32 columns bit by bit: plane k has bit k of each. Sixteen rows are added by fifteen full
+// adders of three words, of which the last carries into the planes above.
+constexpr int kCountShots = 512;  // shots a thread of the count kernel goes through
+constexpr int kPlanes = 10;       // of numbers up to kCountShots
+static_assert(kCountShots < 1 << kPlanes && kCountShots % 16 == 0);
 
-// Thread x: one u32 of the rows; adds the ones of its 32 columns over kCountShots rows. Columns are
-// added bit-sliced: five planes hold up to 31, then they are emptied into counters.
-__global__ void count_rows(const std::uint32_t* rows, std::uint64_t stride_words,
+struct Added {
+  std::uint32_t sum, carry;
+};
+__device__ Added add(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return {a ^ b ^ c, (a & b) | (c & (a | b))};
+}
+// Adds the words, of the weight of plane k, to the planes k to 3; what the last of them carries.
+template <int kPlane>
+__device__ std::uint32_t add_words(const std::uint32_t* words, std::uint32_t* plane) {
+  if constexpr (kPlane == 3) {
+    const Added r = add(plane[3], words[0], words[1]);
+    plane[3] = r.sum;
+    return r.carry;
+  } else {
+    constexpr int kPairs = 8 >> kPlane;
+    std::uint32_t carries[kPairs];
+#pragma unroll
+    for (int k = 0; k < kPairs; ++k) {
+      const Added r = add(plane[kPlane], words[2 * k], words[2 * k + 1]);
+      plane[kPlane] = r.sum;
+      carries[k] = r.carry;
+    }
+    return add_words<kPlane + 1>(carries, plane);
+  }
+}
+
+// A thread: one u32 of kCountShots rows; adds the ones of its 32 columns to `counts`.
+__global__ void count_rows(const std::uint32_t* rows, std::uint32_t stride_words,
                            std::uint64_t num_shots, std::uint64_t num_bits,
                            unsigned long long* counts) {
-  const std::uint64_t word = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (word >= stride_words) return;
-  const std::uint64_t first = std::uint64_t{blockIdx.y} * kCountShots;
-  const std::uint64_t last = min(num_shots, first + kCountShots);
-  std::uint32_t total[32] = {};
-  for (std::uint64_t s = first; s < last;) {
-    std::uint32_t plane[5] = {};
-    const std::uint64_t end = min(last, s + 31);
-    for (; s < end; ++s) {
-      std::uint32_t carry = rows[s * stride_words + word];
+  const std::uint64_t index = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t first = index / stride_words * kCountShots;
+  const auto word = static_cast<std::uint32_t>(index % stride_words);
+  if (first >= num_shots) return;
+  const std::uint32_t* from = rows + first * stride_words + word;
+  const auto shots =
+      static_cast<std::uint32_t>(min(num_shots - first, static_cast<std::uint64_t>(kCountShots)));
+  std::uint32_t plane[kPlanes] = {};
+  for (std::uint32_t s = 0; s < shots; s += 16) {
+    std::uint32_t words[16];
 #pragma unroll
-      for (int k = 0; k < 5; ++k) {
-        const std::uint32_t next = plane[k] & carry;
-        plane[k] ^= carry;
-        carry = next;
-      }
-    }
+    for (std::uint32_t k = 0; k < 16; ++k)
+      words[k] = s + k < shots ? from[std::uint64_t{s + k} * stride_words] : 0;
+    std::uint32_t carry = add_words<0>(words, plane);
 #pragma unroll
-    for (int b = 0; b < 32; ++b) {
-#pragma unroll
-      for (int k = 0; k < 5; ++k) total[b] += ((plane[k] >> b) & 1u) << k;
+    for (int k = 4; k < kPlanes; ++k) {
+      const std::uint32_t next = plane[k] & carry;
+      plane[k] ^= carry;
+      carry = next;
     }
   }
 #pragma unroll
-  for (int b = 0; b < 32; ++b) {
-    if (total[b] && word * 32 + b < num_bits)
-      atomicAdd(counts + word * 32 + b, static_cast<unsigned long long>(total[b]));
+  for (std::uint32_t b = 0; b < 32; ++b) {
+    std::uint32_t total = 0;
+#pragma unroll
+    for (int k = 0; k < kPlanes; ++k) total |= ((plane[k] >> b) & 1u) << k;
+    if (total && std::uint64_t{word} * 32 + b < num_bits)
+      atomicAdd(counts + word * 32 + b, static_cast<unsigned long long>(total));
   }
 }
 
@@ -210,11 +240,12 @@ GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint
         if (launch_count(seed, first_block + done, n, num_bits, table.device.get(), buffer, stream))
           return;
         launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
+        constexpr unsigned kThreads = 128;
         const std::uint64_t words = stride_ / 4, shots = n * shots_;
-        const dim3 grid(static_cast<unsigned>((words + 63) / 64),
-                        static_cast<unsigned>((shots + kCountShots - 1) / kCountShots));
-        count_rows<<<grid, 64, 0, stream>>>(rows_[buffer].get(), words, shots, num_bits,
-                                            table.device.get());
+        const std::uint64_t threads = (shots + kCountShots - 1) / kCountShots * words;
+        count_rows<<<static_cast<unsigned>((threads + kThreads - 1) / kThreads), kThreads, 0,
+                     stream>>>(rows_[buffer].get(), static_cast<std::uint32_t>(words), shots,
+                               num_bits, table.device.get());
         check_cuda(cudaGetLastError(), "starting a count");
       });
   table.add_to(counts);
