@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""Times Tilewave and NVIDIA's simulators on one GPU in one run: CUDA-Q for state vectors, cuStabilizer for shots.
+
+    bench/peers/gpu.py --qubits 30 --json bench/baselines/gpu_peers.json && bench/report.py
+    bench/peers/gpu.py --without cudaq --codes 11:0.001 31:0.01
+
+Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `cupy-cuda13x`, `stim`), and one that
+cannot be imported is left out and named. Before anything is timed, results are compared: amplitudes of every family on
+a small circuit, up to one phase, and of every code how often each detector fires.
+
+State vectors, from |0...0>. Tilewave: `tilewave bench`, medians, once before and once after the peer; both are in the
+JSON, the table has the slower. CUDA-Q: target nvidia, `get_state` of a kernel that has run before, less what the same
+gates take on 14 qubits, which is the time of its host code; the median of the rounds.
+
+Shots, left on the device. Tilewave: `tilewave detect --out_format counts`, whole commands of two sizes; their difference
+leaves start-up out. cuStabilizer: FrameSimulator.apply and DEMSampler.sample, synchronised, the median of the rounds, at the
+best of several batch sizes.
+"""
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+from circuits import read_qasm, today  # noqa: E402
+from run import geometric_mean  # noqa: E402
+
+FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
+CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
+CHECK_QUBITS, HOST_QUBITS, CHECK_SHOTS = 8, 14, 1 << 17
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("families", nargs="*", help=f"default: {' '.join(FAMILIES)}")
+    parser.add_argument("--qubits", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default 7)")
+    parser.add_argument("--precision", choices=["single", "double"], nargs="*", default=["single", "double"])
+    parser.add_argument("--codes", nargs="*", default=CODES, help="distance:p, rotated surface codes")
+    parser.add_argument("--tilewave", default=str(ROOT / "build" / "cuda" / "tilewave"))
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out: cudaq custabilizer")
+    parser.add_argument("--json", help="write every number to this file (bench/report.py prints the tables)")
+    return parser.parse_args()
+
+
+def output_of(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+# -- state vectors -----------------------------------------------------------------------------------------------------
+
+class CudaQ:
+    def __init__(self):
+        import cudaq
+        self.cudaq = cudaq
+
+    def use(self, precision):
+        self.cudaq.set_target("nvidia", option="fp32" if precision == "single" else "fp64")
+
+    def kernel(self, size, gates):
+        kernel = self.cudaq.make_kernel()
+        register = kernel.qalloc(size)
+        at = [register[size - 1 - k] for k in range(size)]  # its index has the first qubit at the top
+        for name, qubits, parameters in gates:
+            targets = [at[k] for k in qubits]
+            if name == "cp":
+                kernel.cr1(parameters[0], *targets)
+            else:
+                getattr(kernel, name)(*parameters, *targets)
+        return kernel
+
+    def amplitudes(self, size, gates):
+        state = self.cudaq.get_state(self.kernel(size, gates))
+        return [complex(state[k]) for k in range(1 << size)]
+
+    def seconds(self, kernel, rounds):
+        self.cudaq.get_state(kernel)  # compiled here
+        times = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            state = self.cudaq.get_state(kernel)
+            times.append(time.perf_counter() - start)
+            del state
+        return times
+
+
+def tilewave_states(arguments, family):
+    text = output_of([arguments.tilewave, "bench", family, "--qubits", arguments.qubits, "--device", arguments.device,
+                      "--input", "zeros", "--repeats", arguments.rounds, "--no-limit", "--json", "-"])
+    return {r["precision"]: r for r in json.loads(text)["results"]}
+
+
+def same_up_to_phase(want, got):
+    k = max(range(len(want)), key=lambda i: abs(want[i]))
+    phase = got[k] / want[k]
+    return abs(abs(phase) - 1) < 1e-4 and max(abs(g - phase * w) for g, w in zip(got, want)) < 1e-4
+
+
+def compare_states(arguments, peer, family, folder):
+    path = Path(folder) / f"{family}_{CHECK_QUBITS}.qasm"
+    output_of([arguments.tilewave, "bench", family, "--qubits", CHECK_QUBITS, "--write", folder])
+    ours = json.loads(output_of([arguments.tilewave, "run", path, "--device", arguments.device, "--amplitudes",
+                                 f"first:{1 << CHECK_QUBITS}", "--json"]))
+    if not same_up_to_phase([complex(a["re"], a["im"]) for a in ours["amplitudes"]], peer.amplitudes(*read_qasm(path))):
+        sys.exit(f"error: CUDA-Q and Tilewave disagree on {path.name}")
+
+
+def measure_states(arguments, peer, folder):
+    rows = []
+    for family in arguments.families or FAMILIES:
+        row = {"circuit": f"{family}_{arguments.qubits}", "times": {}}
+        before = tilewave_states(arguments, family)
+        for precision in arguments.precision:
+            times = row["times"][precision] = {}
+            if peer:
+                peer.use(precision)
+                compare_states(arguments, peer, family, folder)
+                output_of([arguments.tilewave, "bench", family, "--qubits", arguments.qubits, "--write", folder])
+                size, gates = read_qasm(Path(folder) / f"{family}_{arguments.qubits}.qasm")
+                small = [(name, [k % HOST_QUBITS for k in at], p) for name, at, p in gates
+                         if len({k % HOST_QUBITS for k in at}) == len(at)]
+                whole = peer.seconds(peer.kernel(size, gates), arguments.rounds)
+                host = peer.seconds(peer.kernel(HOST_QUBITS, small), arguments.rounds)
+                times["cudaq"] = {"median_s": statistics.median(whole) - statistics.median(host), "times_s": whole,
+                                  "host_s": host}
+        after = tilewave_states(arguments, family)
+        for precision in arguments.precision:
+            both = [before[precision]["median_s"], after[precision]["median_s"]]
+            times = row["times"][precision]
+            times["tilewave"] = {"median_s": max(both), "before_and_after_s": both,
+                                 "passes": after[precision]["passes"]}
+            if peer:
+                times["ratio"] = times["cudaq"]["median_s"] / times["tilewave"]["median_s"]
+        print(row["circuit"], {p: {k: round(v["median_s"] * 1e3, 2) if isinstance(v, dict) else round(v, 1)
+                                   for k, v in t.items()} for p, t in row["times"].items()}, flush=True)
+        rows.append(row)
+    return rows
+
+
+# -- shots -------------------------------------------------------------------------------------------------------------
+
+class CuStabilizer:
+    engines = ("frames", "dem")
+
+    def __init__(self):
+        import cupy
+        import stim
+        from cuquantum import stabilizer
+        self.cupy, self.stim, self.stabilizer = cupy, stim, stabilizer
+
+    def simulator(self, engine, text, shots):
+        """sample(seed), and what counts how often each detector fired in the last sample."""
+        circuit = self.stim.Circuit(text)
+        if engine == "dem":
+            sampler = self.stabilizer.DEMSampler(circuit.detector_error_model(), shots, package="cupy")
+
+            def count():
+                bits = sampler.get_outcomes(bit_packed=False)
+                return self.cupy.asnumpy(bits.sum(axis=0, dtype=self.cupy.int64))[:circuit.num_detectors]
+
+            return lambda seed: sampler.sample(shots, seed=seed), count
+        plain = self.stim.Circuit()
+        for instruction in circuit.flattened():  # coordinates are not in its language
+            if instruction.name == "DETECTOR":
+                plain.append("DETECTOR", instruction.targets_copy())
+            elif instruction.name not in ("QUBIT_COORDS", "SHIFT_COORDS", "TICK"):
+                plain.append(instruction)
+        program = self.stabilizer.Circuit(plain)
+        simulator = self.stabilizer.FrameSimulator.from_circuit(program, shots, package="cupy")
+        first = program.num_measurements
+
+        def count():
+            # Detectors are rows behind the measurements, 32 shots a word.
+            bits = simulator.get_measurement_bits(bit_packed=False)
+            rows = bits[first:first + circuit.num_detectors]
+            if rows.shape[0] == circuit.num_detectors:
+                return self.cupy.asnumpy(rows.sum(axis=1, dtype=self.cupy.int64))
+            return None
+
+        return lambda seed: simulator.apply(program, seed=seed), count
+
+    def rate(self, engine, text, rounds, row_bytes):
+        best = {"shots_per_s": 0}
+        for shots in (1 << 16, 1 << 18, 1 << 20, 1 << 22):
+            if shots * row_bytes > 12 << 30:
+                continue
+            try:
+                sample, _ = self.simulator(engine, text, shots)
+                sample(1)
+                times = []
+                for k in range(rounds):
+                    self.cupy.cuda.Device().synchronize()
+                    start = time.perf_counter()
+                    sample(k + 2)
+                    self.cupy.cuda.Device().synchronize()
+                    times.append(time.perf_counter() - start)
+            except (MemoryError, self.cupy.cuda.memory.OutOfMemoryError):
+                break
+            rate = shots / statistics.median(times)
+            if rate > best["shots_per_s"]:
+                best = {"shots_per_s": rate, "batch": shots, "times_s": times}
+        return best
+
+
+def tilewave_counts(arguments, path, shots, seed=1):
+    start = time.perf_counter()
+    text = output_of([arguments.tilewave, "detect", "--in", path, "--shots", shots, "--seed", seed, "--out_format",
+                      "counts", "--device", arguments.device, "--quiet"])
+    taken_s = time.perf_counter() - start
+    counts = [int(line.split()[1]) for line in text.splitlines() if line.startswith("D")]
+    return taken_s, counts
+
+
+def tilewave_shots(arguments, path, rounds):
+    # As many shots as take about a second more.
+    tilewave_counts(arguments, path, 1 << 20)
+    shots = 1 << 22
+    start_s = statistics.median(tilewave_counts(arguments, path, 1 << 16)[0] for _ in range(3))
+    while (taken_s := tilewave_counts(arguments, path, shots)[0]) < start_s + 0.25:
+        shots *= 4
+    shots = int(shots / (taken_s - start_s))
+    rates = []
+    for k in range(rounds):
+        short_s = tilewave_counts(arguments, path, shots // 4, k)[0]
+        long_s = tilewave_counts(arguments, path, shots, k)[0]
+        rates.append((shots - shots // 4) / (long_s - short_s))
+    return {"shots_per_s": statistics.median(rates), "rates": rates, "shots": shots}
+
+
+def compare_counts(arguments, peer, engine, path, text):
+    sample, count = peer.simulator(engine, text, CHECK_SHOTS)
+    sample(7)
+    theirs = count()
+    if theirs is None:
+        return "not compared: its detectors are not in the table of measurements"
+    ours = tilewave_counts(arguments, path, CHECK_SHOTS, 3)[1]
+    for d, (a, b) in enumerate(zip(ours, theirs)):
+        if abs(a - b) > 6 * math.sqrt(a + b + 1):
+            sys.exit(f"error: cuStabilizer ({engine}) and Tilewave disagree on {path.name}: detector {d} fires {b} and {a} "
+                     f"times in {CHECK_SHOTS} shots")
+    return "compared"
+
+
+def measure_shots(arguments, peer, folder):
+    rows = []
+    for code in arguments.codes:
+        distance, p = code.split(":")
+        path = Path(folder) / f"surface_{distance}_{p}.stim"
+        noise = [word for name in ("after_clifford_depolarization", "before_round_data_depolarization",
+                                   "before_measure_flip_probability", "after_reset_flip_probability")
+                 for word in (f"--{name}", p)]
+        output_of([arguments.tilewave, "gen", "--code", "surface_code", "--task", "rotated_memory_z", "--distance", distance,
+                   "--rounds", distance, *noise, "--out", path])
+        text = path.read_text()
+        row = {"distance": int(distance), "p": float(p),
+               "times": {"tilewave": tilewave_shots(arguments, path, min(3, arguments.rounds))}}
+        if peer:
+            row_bytes = tilewave_counts(arguments, path, 1)[1].__len__() / 4
+            for engine in peer.engines:
+                try:
+                    checked = compare_counts(arguments, peer, engine, path, text)
+                    row["times"][engine] = peer.rate(engine, text, arguments.rounds, row_bytes) | {"check": checked}
+                except Exception as problem:  # a peer that cannot do this circuit is said, not hidden
+                    row["times"][engine] = {"problem": str(problem)[:300]}
+            rates = [t["shots_per_s"] for e, t in row["times"].items() if e in peer.engines and "shots_per_s" in t]
+            if rates:
+                row["ratio"] = row["times"]["tilewave"]["shots_per_s"] / max(rates)
+        print(f"d={distance} p={p}", {e: t.get("problem") or f"{t['shots_per_s']:.4g} {t.get('check', '')}".strip()
+                                      for e, t in row["times"].items()}, f"ratio {row.get('ratio', 0):.2f}", flush=True)
+        rows.append(row)
+    return rows
+
+
+def peer_or_none(name, make, arguments, report):
+    if name in arguments.without:
+        return None
+    try:
+        peer = make()
+    except Exception as problem:
+        print(f"{name} is left out: {problem}", file=sys.stderr)
+        report.setdefault("left_out", {})[name] = str(problem)
+        return None
+    return peer
+
+
+def versions():
+    from importlib.metadata import PackageNotFoundError, version
+    found = {}
+    for package in ("cuda-quantum-cu13", "custatevec-cu13", "custabilizer-cu13", "cuquantum-python-cu13"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            pass
+    return found
+
+
+def main():
+    arguments = parse_arguments()
+    if not Path(arguments.tilewave).exists():
+        sys.exit(f"error: {arguments.tilewave} is not there: build it with cmake --preset cuda")
+    name = output_of(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()[0]
+    report = {"machine": name, "date": today(), "versions": versions(),
+              "command": f"bench/peers/gpu.py --qubits {arguments.qubits} --rounds {arguments.rounds}"}
+    print(name, report["versions"], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        states = peer_or_none("cudaq", CudaQ, arguments, report)
+        report["circuits"] = measure_states(arguments, states, folder)
+        means = {}
+        for precision in arguments.precision if states else []:
+            means[precision] = geometric_mean([r["times"][precision]["ratio"] for r in report["circuits"]])
+        report["geometric_means"] = means
+        if means:
+            print("geometric means:", {p: round(m, 2) for p, m in means.items()}, flush=True)
+        if arguments.codes:
+            shots = peer_or_none("custabilizer", CuStabilizer, arguments, report)
+            report["codes"] = measure_shots(arguments, shots, folder)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
