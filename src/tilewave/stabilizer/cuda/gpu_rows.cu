@@ -60,11 +60,7 @@ __global__ void count_rows(const std::uint32_t* rows, std::uint32_t stride_words
   const auto shots =
       static_cast<std::uint32_t>(min(num_shots - first, static_cast<std::uint64_t>(kCountShots)));
   std::uint32_t plane[kPlanes] = {};
-  for (std::uint32_t s = 0; s < shots; s += 16) {
-    std::uint32_t words[16];
-#pragma unroll
-    for (std::uint32_t k = 0; k < 16; ++k)
-      words[k] = s + k < shots ? from[std::uint64_t{s + k} * stride_words] : 0;
+  const auto add_sixteen = [&](const std::uint32_t* words) {
     std::uint32_t carry = add_words<0>(words, plane);
 #pragma unroll
     for (int k = 4; k < kPlanes; ++k) {
@@ -72,6 +68,19 @@ __global__ void count_rows(const std::uint32_t* rows, std::uint32_t stride_words
       plane[k] ^= carry;
       carry = next;
     }
+  };
+  std::uint32_t words[16];
+  std::uint32_t s = 0;
+  for (; s + 16 <= shots; s += 16) {
+#pragma unroll
+    for (int k = 0; k < 16; ++k, from += stride_words) words[k] = *from;
+    add_sixteen(words);
+  }
+  if (s < shots) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < 16; ++k, from += stride_words)
+      words[k] = s + k < shots ? *from : 0;
+    add_sixteen(words);
   }
 #pragma unroll
   for (std::uint32_t b = 0; b < 32; ++b) {

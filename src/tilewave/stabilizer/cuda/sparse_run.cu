@@ -71,17 +71,24 @@ struct WindowRows {
                           std::uint32_t stride_words) {
     const std::uint32_t count = word - first_word;
     if (count == 0) return;
-    // As many lanes a shot as it has words, rounded up to a power of two.
+    // As many lanes a shot as it has words, rounded up to a power of two; a thread has the same word
+    // of every shot it comes to.
     const std::uint32_t lanes = count >= 32 ? 32 : 1u << (32 - __clz(static_cast<int>(count - 1)));
-    for (std::uint32_t shot = threadIdx.x / lanes; shot < shots; shot += kThreads / lanes) {
-      for (std::uint32_t k = threadIdx.x % lanes; k < count; k += lanes) {
-        std::uint32_t value = 0;  // beyond the window nothing has been flipped
-        if (k < words) {
-          std::uint32_t& place_of = row(shot)[place(first_word + k)];
-          value = place_of;
-          place_of = 0;
+    const std::uint32_t shot = threadIdx.x / lanes, step = kThreads / lanes;
+    for (std::uint32_t k = threadIdx.x % lanes; k < count; k += lanes) {
+      std::uint32_t* to = out + std::uint64_t{shot} * stride_words + first_word + k;
+      const std::uint64_t to_step = std::uint64_t{step} * stride_words;
+      if (k < words) {
+        std::uint32_t* from = row(shot) + place(first_word + k);
+        const std::uint32_t from_step = step * (words + fixed_words);
+        for (std::uint32_t done = shot; done < shots; done += step) {
+          *to = *from;
+          *from = 0;
+          to += to_step;
+          from += from_step;
         }
-        out[std::uint64_t{shot} * stride_words + first_word + k] = value;
+      } else {  // beyond the window nothing has been flipped
+        for (std::uint32_t done = shot; done < shots; done += step, to += to_step) *to = 0;
       }
     }
     if (words) start = (start + count) % words;
@@ -114,6 +121,46 @@ struct Part {
   __device__ std::uint32_t within(std::uint32_t shot) const { return shot & (num_shots() - 1); }
 };
 
+struct Event {
+  std::uint32_t shot, mechanism;
+};
+
+// The upper half of `word` times the size of the group is the bucket, what follows the share. The
+// table is not read for shots that are not of the part.
+__device__ Event event_of(const View& v, const SparseGroup& g, const Part& part, std::uint32_t low,
+                          std::uint32_t high) {
+  Event e{low & (part.unit_shots - 1), 0};
+  if (!part.has(e.shot)) return e;
+  const std::uint64_t product =
+      std::uint64_t{high} * g.count + ((std::uint64_t{low} * g.count) >> 32);
+  const auto bucket = static_cast<std::uint32_t>(product >> 32);
+  const AliasEntry entry = v.alias[g.first + bucket];
+  e.mechanism = static_cast<std::uint32_t>(product) < entry.threshold ? bucket : entry.alias;
+  return e;
+}
+
+// All bits of a narrow mechanism are asked for before the first of them is flipped.
+template <class Rows>
+__device__ void flip_event(const View& v, const SparseGroup& g, std::uint32_t shift,
+                           std::uint32_t mechanism, std::uint32_t shot, const Rows& rows) {
+  const auto flip = [&](std::uint32_t b) {
+    rows.flip(shot, b & kFixedBit ? b & ~kFixedBit : b - shift);
+  };
+  if (g.width == 0) {
+    const SparseList l = v.lists[g.first_bit + mechanism];
+    for (std::uint32_t k = 0; k < l.count; ++k) flip(v.far[l.first + k]);
+    return;
+  }
+  const std::uint32_t* bits = v.bits + (g.first_bit + mechanism * g.width);
+  std::uint32_t b[4];
+#pragma unroll
+  for (std::uint32_t k = 0; k < 4; ++k) b[k] = k < g.width ? bits[k] : 0;
+#pragma unroll
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    if (k < g.width) flip(b[k]);
+  }
+}
+
 // The events of a step of at most kThreads tiles; `counts`: shared memory for as many numbers.
 template <class Rows>
 __device__ void draw_step(const View& v, UnitStream s, const WindowStep& step, const Part& part,
@@ -134,27 +181,13 @@ __device__ void draw_step(const View& v, UnitStream s, const WindowStep& step, c
     s.tick = kEventStream + tile.stream;
     for (std::uint32_t p = start; p < pairs; p += kThreads) {
       const Philox4x32 r = s.block(p);
+      const Event events[2] = {event_of(v, g, part, r.v[0], r.v[1]),
+                               event_of(v, g, part, r.v[2], r.v[3])};
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        if (2 * p + half >= counts[t]) break;
-        const std::uint64_t word = (std::uint64_t{r.v[2 * half + 1]} << 32) | r.v[2 * half];
-        const std::uint32_t shot = static_cast<std::uint32_t>(word) & (part.unit_shots - 1);
-        if (!part.has(shot)) continue;
-        const auto bucket = static_cast<std::uint32_t>(__umul64hi(word, g.count));
-        const auto share = static_cast<std::uint32_t>((word * g.count) >> 32);
-        const AliasEntry entry = v.alias[g.first + bucket];
-        const std::uint32_t m = share < entry.threshold ? bucket : entry.alias;
-        const std::uint32_t* bits = v.bits + g.first_bit + std::uint64_t{m} * g.width;
-        std::uint32_t width = g.width;
-        if (width == 0) {
-          const SparseList l = v.lists[g.first_bit + m];
-          bits = v.far + l.first;
-          width = l.count;
-        }
-        for (std::uint32_t k = 0; k < width; ++k) {
-          const std::uint32_t b = bits[k];
-          rows.flip(part.within(shot), b & kFixedBit ? b & ~kFixedBit : b - tile.shift);
-        }
+      for (std::uint32_t half = 0; half < 2; ++half) {
+        if (2 * p + half < counts[t] && part.has(events[half].shot))
+          flip_event(v, g, tile.shift, events[half].mechanism, part.within(events[half].shot),
+                     rows);
       }
     }
   }
