@@ -24,7 +24,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--distances", type=int, nargs="*", default=[3, 5, 11, 21, 31])
     parser.add_argument("--p", type=float, nargs="*", default=[0.0003, 0.001, 0.003, 0.01, 0.02])
-    parser.add_argument("--seconds", type=float, default=0.4, help="of a measurement (default 0.4)")
+    parser.add_argument("--seconds", type=float, default=1, help="of a measurement (default 1; start-up varies)")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 
@@ -51,13 +51,11 @@ def main():
 
             rates = {}
             for engine in ("frame", "sparse"):
-                start_s = min(detect(engine, 1)[0] for _ in range(2))
+                start_s = min(detect(engine, 1)[0] for _ in range(3))
                 shots = 1 << 14
-                while (taken_s := detect(engine, shots)[0] - start_s) < a.seconds / 4:
-                    shots *= 8 if taken_s < a.seconds / 32 else 2
-                shots = max(1, int(shots * a.seconds / taken_s))
-                times = [detect(engine, shots)[0] - start_s for _ in range(2)]
-                rates[engine] = shots / min(times)
+                while (taken_s := min(detect(engine, shots)[0] for _ in range(2)) - start_s) < a.seconds:
+                    shots = int(shots * min(16, 1.2 * a.seconds / max(taken_s, a.seconds / 32) + 1))
+                rates[engine] = shots / taken_s
             chosen = detect("auto", 10**9, "--explain")[1].split("engine ")[1].split()[0]
             loss = max(rates.values()) / rates[chosen]
             worst = max(worst, loss)
@@ -66,7 +64,7 @@ def main():
             print(f"{code} d={distance} rounds={rounds} p={p}: frame {rates['frame']:.4g} sparse {rates['sparse']:.4g}, "
                   f"{chosen} chosen{'' if loss < 1.1 else f', {loss:.2f} times slower than the other'}", flush=True)
     print(f"worst choice: {worst:.2f} times the better engine's time; "
-          f"geometric mean {statistics.geometric_mean(r['loss'] for r in rows):.3f}")
+          f"geometric mean {statistics.geometric_mean([r['loss'] for r in rows]):.3f}")
     if a.json:
         a.json.write_text(json.dumps({"device": a.device, "rows": rows}, indent=1) + "\n")
 

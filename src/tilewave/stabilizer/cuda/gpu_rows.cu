@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
@@ -48,17 +49,9 @@ __device__ std::uint32_t add_words(const std::uint32_t* words, std::uint32_t* pl
   }
 }
 
-// A thread: one u32 of kCountShots rows; adds the ones of its 32 columns to `counts`.
-__global__ void count_rows(const std::uint32_t* rows, std::uint32_t stride_words,
-                           std::uint64_t num_shots, std::uint64_t num_bits,
-                           unsigned long long* counts) {
-  const std::uint64_t index = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::uint64_t first = index / stride_words * kCountShots;
-  const auto word = static_cast<std::uint32_t>(index % stride_words);
-  if (first >= num_shots) return;
-  const std::uint32_t* from = rows + first * stride_words + word;
-  const auto shots =
-      static_cast<std::uint32_t>(min(num_shots - first, static_cast<std::uint64_t>(kCountShots)));
+// Adds the ones of column b of `shots` words `stride_words` apart to totals[b * step].
+__device__ void count_words(const std::uint32_t* from, std::uint32_t stride_words,
+                            std::uint32_t shots, std::uint32_t* totals, std::uint32_t step) {
   std::uint32_t plane[kPlanes] = {};
   const auto add_sixteen = [&](const std::uint32_t* words) {
     std::uint32_t carry = add_words<0>(words, plane);
@@ -87,8 +80,33 @@ __global__ void count_rows(const std::uint32_t* rows, std::uint32_t stride_words
     std::uint32_t total = 0;
 #pragma unroll
     for (int k = 0; k < kPlanes; ++k) total |= ((plane[k] >> b) & 1u) << k;
-    if (total && std::uint64_t{word} * 32 + b < num_bits)
-      atomicAdd(counts + word * 32 + b, static_cast<unsigned long long>(total));
+    if (total) atomicAdd(totals + b * step, total);
+  }
+}
+
+constexpr unsigned kCountThreads = 256, kCountWords = 32;
+
+// A thread: one u32 of kCountShots rows. The threads of a block that have the same word (those of one
+// threadIdx.x) add up what they counted before it goes to `counts`: many additions to one place of
+// device memory would wait for each other.
+__global__ void __launch_bounds__(kCountThreads)
+    count_rows(const std::uint32_t* rows, std::uint32_t stride_words, std::uint64_t num_shots,
+               std::uint64_t num_bits, unsigned long long* counts) {
+  __shared__ std::uint32_t totals[32 * kCountWords];  // of bit b of the block's word x at [b][x]
+  const std::uint32_t thread = threadIdx.y * blockDim.x + threadIdx.x;
+  for (std::uint32_t k = thread; k < 32 * blockDim.x; k += kCountThreads) totals[k] = 0;
+  __syncthreads();
+  const std::uint32_t first_word = blockIdx.x * blockDim.x, word = first_word + threadIdx.x;
+  const std::uint64_t first = (std::uint64_t{blockIdx.y} * blockDim.y + threadIdx.y) * kCountShots;
+  if (word < stride_words && first < num_shots)
+    count_words(rows + first * stride_words + word, stride_words,
+                static_cast<std::uint32_t>(min(num_shots - first, std::uint64_t{kCountShots})),
+                totals + threadIdx.x, blockDim.x);
+  __syncthreads();
+  for (std::uint32_t k = thread; k < 32 * blockDim.x; k += kCountThreads) {
+    const std::uint64_t b = std::uint64_t{first_word + k % blockDim.x} * 32 + k / blockDim.x;
+    if (totals[k] && b < num_bits)
+      atomicAdd(counts + b, static_cast<unsigned long long>(totals[k]));
   }
 }
 
@@ -249,12 +267,16 @@ GpuTimes GpuRows::count(std::uint64_t seed, std::uint64_t first_block, std::uint
         if (launch_count(seed, first_block + done, n, num_bits, table.device.get(), buffer, stream))
           return;
         launch(seed, first_block + done, n, rows_[buffer].get(), buffer, stream);
-        constexpr unsigned kThreads = 128;
         const std::uint64_t words = stride_ / 4, shots = n * shots_;
-        const std::uint64_t threads = (shots + kCountShots - 1) / kCountShots * words;
-        count_rows<<<static_cast<unsigned>((threads + kThreads - 1) / kThreads), kThreads, 0,
-                     stream>>>(rows_[buffer].get(), static_cast<std::uint32_t>(words), shots,
-                               num_bits, table.device.get());
+        const auto across =
+            static_cast<unsigned>(std::min<std::uint64_t>(kCountWords, std::bit_ceil(words)));
+        const dim3 block(across, kCountThreads / across);
+        const std::uint64_t block_shots = std::uint64_t{kCountShots} * block.y;
+        const dim3 grid(static_cast<unsigned>((words + across - 1) / across),
+                        static_cast<unsigned>((shots + block_shots - 1) / block_shots));
+        count_rows<<<grid, block, 0, stream>>>(rows_[buffer].get(),
+                                               static_cast<std::uint32_t>(words), shots, num_bits,
+                                               table.device.get());
         check_cuda(cudaGetLastError(), "starting a count");
       });
   table.add_to(counts);
