@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -12,7 +11,6 @@
 #include <system_error>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -27,7 +25,6 @@
 #include "tilewave/cli/usage_errors.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/runtime/ranks.h"
-#include "tilewave/statevec/device_costs.h"
 
 namespace {
 
@@ -93,16 +90,6 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-// Ends the process as returning from main does, but for the CUDA driver: it takes a tenth of a second
-// to give back what the system takes back from a process that has ended.
-int end(int code) {
-  if (tilewave::runtime::joined_ranks() || !dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD))
-    return code;
-  tilewave::statevec::finish_compiling();
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Tilewave: quantum circuits and fused array kernels as fast as memory allows.",
                "tilewave"};
@@ -138,8 +125,15 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-// What run() does; everything that can be thrown becomes a line and an exit code.
-int run_guarded(int argc, char** argv) {
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_standard_streams();
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write fails with a message and cleans up
+  is_silent = tilewave::runtime::launch().rank > 0;
+  if (is_silent && !std::freopen("/dev/null", "w", stdout)) return 1;
   try {
     return run(argc, argv);
   } catch (const tilewave::Error& e) {
@@ -161,16 +155,4 @@ int run_guarded(int argc, char** argv) {
   } catch (const std::exception& e) {
     return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  keep_standard_streams();
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  std::signal(SIGXFSZ, SIG_IGN);  // the write fails with a message and cleans up
-  is_silent = tilewave::runtime::launch().rank > 0;
-  if (is_silent && !std::freopen("/dev/null", "w", stdout)) return 1;
-  return end(run_guarded(argc, argv));
 }

@@ -22,10 +22,6 @@ std::string compiled_passes();
 /// A warning where the compiler refused the kernel of a pass in this process; otherwise empty.
 std::string refused_passes();
 
-/// Waits for the kernels that are being compiled, so that a later process finds them; from then on
-/// this process compiles none.
-void finish_compiling();
-
 /// The machine of the shipped rates and the day they were found.
 std::string shipped_costs_origin();
 

@@ -14,7 +14,6 @@ CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, Cos
 
 std::string compiled_passes() { return "none: this build has no CUDA back end"; }
 std::string refused_passes() { return ""; }
-void finish_compiling() {}
 
 std::string shipped_costs_origin() { return "no device"; }
 

@@ -149,6 +149,7 @@ JitCache* JitCache::of_process(std::string* why) {
   return owned.cache;
 }
 
+/// Waits for what is being compiled and takes nothing more.
 void JitCache::finish() {
   {
     const std::lock_guard lock(mutex_);
@@ -157,7 +158,6 @@ void JitCache::finish() {
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
 }
 
 std::shared_ptr<JitCache::Entry> JitCache::entry(std::string_view source,
@@ -313,10 +313,6 @@ std::string compiled_passes() {
   std::string why;
   const cuda::JitCache* const cache = cuda::JitCache::of_process(&why);
   return cache ? cache->description() : "none: " + why;
-}
-
-void finish_compiling() {
-  if (cuda::JitCache* const cache = cuda::JitCache::if_made()) cache->finish();
 }
 
 std::string refused_passes() {

@@ -83,14 +83,13 @@ class JitCache {
   std::string refusal() const;
   /// Until nothing is left to compile.
   void wait();
-  /// Waits for what is being compiled and takes nothing more.
-  void finish();
 
   /// "NVRTC 13.0, kernels in /home/ada/.cache/tilewave/kernels"
   std::string description() const;
 
  private:
   JitCache() = default;
+  void finish();
   void work();
   void make(Entry& entry);
 
