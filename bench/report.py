@@ -10,6 +10,8 @@ measurements that a bench wrote, so no number is typed twice:
     doors                bench/baselines/cpu_doors.json, by bench/doors.py
     h200-first-run       bench/baselines/h200_first_run.json
     h100                 bench/baselines/h100_bench.json, by `tilewave bench --json`
+    gpu-peers, gpu-peers-shots
+                         bench/baselines/h100_peers.json, by bench/peers/gpu.py
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
 With --check nothing is written and the exit code says whether every table is up to date.
@@ -183,6 +185,32 @@ def gpu_first_run_table(report):
     return [f"{report['machine']}; {report['date']}. Milliseconds.", "", *table(titles, cells)]
 
 
+def gpu_peers_head(report):
+    versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
+    return [f"{report['machine']}; {report['date']}; {versions}.", "", f"Repeat with `{report['command']}`.", ""]
+
+
+def gpu_peers_table(report):
+    """Tilewave beside CUDA-Q from |0...0>."""
+    cells = [[row["circuit"], *(cell for p in ("single", "double") for times in [row["times"][p]] for cell in
+                                (f"**{ms(times['tilewave'])}**", ms(times["cudaq"]), f"{times['ratio']:.1f}x"))]
+             for row in report["circuits"]]
+    means = report["geometric_means"]
+    cells.append(["geometric mean", "", "", f"**{means['single']:.1f}x**", "", "", f"**{means['double']:.1f}x**"])
+    titles = ["circuit", "FP32 ms", "CUDA-Q FP32", "times slower", "FP64 ms", "CUDA-Q FP64", "times slower"]
+    return [*gpu_peers_head(report), *table(titles, cells)]
+
+
+def gpu_shots_table(report):
+    """Tilewave beside both samplers of cuStabilizer, shots that stay on the device."""
+    millions = lambda entry: digits(entry["shots_per_s"] / 1e6) if "shots_per_s" in entry else "-"
+    cells = [[str(row["distance"]), f"{row['p']:g}", f"**{millions(row['times']['tilewave'])}**",
+              millions(row["times"]["frames"]), millions(row["times"]["dem"]), f"{row['ratio']:.1f}x"]
+             for row in report["codes"]]
+    titles = ["distance", "p", "Tilewave", "cuStabilizer, frames", "cuStabilizer, error model", "over the faster"]
+    return [*gpu_peers_head(report), *table(titles, cells)]
+
+
 def two_gpus_table(report):
     cells = [[title_of(r), str(r["exchanges"]), digits(r["one_ms"]), digits(r["two_ms"]),
               f"{r['one_ms'] / r['two_ms']:.2f}x"] for r in report["rows"]]
@@ -205,6 +233,8 @@ TABLES = {
     "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
     "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),
     "h100": lambda: bench_table(read(BASELINES / "h100_bench.json")),
+    "gpu-peers": lambda: gpu_peers_table(read(BASELINES / "h100_peers.json")),
+    "gpu-peers-shots": lambda: gpu_shots_table(read(BASELINES / "h100_peers.json")),
     "h200x2": lambda: two_gpus_table(read(BASELINES / "h200x2_statevec.json")),
 }
 

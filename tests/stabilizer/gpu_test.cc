@@ -1,6 +1,9 @@
 // The GPU against the CPU, bit for bit, for both engines. Skipped where there is no device.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/code_circuits.h"
 #include "tilewave/formats/shots/shots.h"
@@ -193,6 +196,26 @@ TEST(Gpu, sparse_has_the_bits_of_the_cpu) {
       run_sparse_unit(sparse, 17, 5 + k, want.data() + k * unit * sparse.row_bytes(), scratch);
     expect_rows(*gpu, sparse.num_bits, 5, want, "sparse " + text.substr(0, 60));
   }
+}
+
+// Rows of one word by the hundred million, more than a grid of one thread a row has room for.
+TEST(Gpu, counts_of_many_small_rows_add_up) {
+  const SparseProgram sparse = build_sparse(
+      lower(language::parse_stim("X_ERROR(0.01) 0 1\nM 0 1\nDETECTOR rec[-1]\nDETECTOR rec[-2]\n")),
+      SymptomKind::kDetectors);
+  const auto gpu = gpu_or_null(sparse);
+  if (!gpu) GTEST_SKIP();
+  const std::uint64_t blocks = (std::uint64_t{1} << 28) / gpu->block_shots();
+  std::vector<std::uint64_t> all, sum(2), part;
+  gpu->count(3, 0, blocks, 2, all);
+  for (std::uint64_t first = 0; first < blocks; first += blocks / 8) {
+    gpu->count(3, first, blocks / 8, 2, part);
+    for (std::size_t k = 0; k < 2; ++k) sum[k] += std::exchange(part[k], 0);
+  }
+  EXPECT_EQ(all, sum);
+  const double shots = static_cast<double>(blocks * gpu->block_shots());
+  for (const std::uint64_t ones : all)
+    EXPECT_NEAR(static_cast<double>(ones), 0.01 * shots, 6 * std::sqrt(0.01 * shots));
 }
 
 // The same shots whoever makes them: the CPU, one GPU, and all GPUs there are (at least two for the
