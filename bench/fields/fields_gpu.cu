@@ -174,15 +174,15 @@ void end_to_end(std::int64_t side, const EntropyOptions& o, const std::vector<st
   const EntropyPlan plan(o, side, side);
   const CodeRows<std::uint8_t> rows{codes.data, side, side, side, 0, side};
   for (const std::string& text : sets) {
-    const DeviceSet set = parse_device_set("set", text);
-    if (set.on_cuda() && set.cuda.back() >= num_cuda_devices()) continue;
+    const DeviceSet set = DeviceSet::parse(text);
+    if (set.has_cuda() && set.cuda().back() >= num_cuda_devices()) continue;
     EntropyRunner runner(plan, set);
     const Region all{0, side, 0, side};
     std::fill_n(out.data, n, -1.0f);
     runner.run(rows, all, out.data, side);
     compare(plan, rows, out.data, text);
     std::string how = "end to end, " + text;
-    if (set.cpu && set.on_cuda()) {
+    if (set.has_cpu() && set.has_cuda()) {
       const std::string why = runner.explain();
       how += why.substr(why.rfind(", "));
     }

@@ -31,7 +31,10 @@ NOT_RUN = {"test_api", "test_field", "test_simulate", "test_statevec"}
 # Of the programs that are run, these tests are left out (patterns of --gtest_filter), since each takes minutes with sanitizers.
 LEFT_OUT = ["Qasm3Limits.*", "Qasm3.one_message_for_each_mistake", "ReferenceSample.does_not_depend_on_how_many_are_measured_together",
             "ShotLists.are_those_of_plain_writers"]
-CUDA_FILES = ["device_bandwidth.cu", "frame_run.cu", "cuda_sweep.cu"]  # of three rooms; all of them take many minutes
+# Of three rooms, since all of them take many minutes, and what no test runs.
+CUDA_FILES = ["src/tilewave/runtime/cuda/device_bandwidth.cu", "src/tilewave/stabilizer/cuda/frame_run.cu",
+              "src/tilewave/statevec/cuda/cuda_sweep.cu", "bench/fields/fields_gpu.cu"]
+TIMING_PROGRAMS = ["tests/gpu/gpu_bench.cc", "tests/gpu/multi_gpu.cc", "tests/gpu/tile_timing.cc", "tests/stabilizer/gpu_rates.cc"]
 
 
 def skip(reason):
@@ -133,10 +136,13 @@ def compile_cuda():
     with tempfile.TemporaryDirectory() as folder:
         for name in CUDA_FILES:
             begin = time.monotonic()
-            (file,) = (SOURCE / "src").rglob(name)
             run(nvcc, "-std=c++20", "-arch=sm_90", "-Xptxas=-O1", "--expt-relaxed-constexpr", "-Xcompiler=-Wall", "-Werror=all-warnings",
-                f"-I{SOURCE}/src", f"-I{SOURCE}/include", "-c", file, "-o", f"{folder}/{name}.o")
-            print(f"{file.relative_to(SOURCE)}: {time.monotonic() - begin:.1f} s", flush=True)
+                f"-I{SOURCE}/src", f"-I{SOURCE}/include", "-c", SOURCE / name, "-o", f"{folder}/object.o")
+            print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
+    for name in TIMING_PROGRAMS:
+        run("g++", "-std=c++20", "-fsyntax-only", "-Wall", f"-I{SOURCE}/src", f"-I{SOURCE}/include",
+            f"-I{Path(nvcc).resolve().parent.parent}/include", SOURCE / name)
+    print(f"{len(TIMING_PROGRAMS)} timing programs: read")
 
 
 for tool in TOOLS if STEP != "cuda" else []:
