@@ -3,7 +3,10 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 namespace tilewave {
@@ -32,5 +35,23 @@ class Fingerprint {
  private:
   std::uint64_t value_ = 1;
 };
+
+/// Of many bytes, at the speed of memory: four chains of words take turns.
+inline std::uint64_t fingerprint_of(std::span<const std::byte> bytes) {
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  const auto word = [&](std::size_t at) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, bytes.data() + at, bytes.size() - at < sizeof w ? bytes.size() - at : sizeof w);
+    return w;
+  };
+  std::size_t at = 0;
+  for (; at + 32 <= bytes.size(); at += 32) {
+    for (std::size_t k = 0; k < 4; ++k) lanes[k] = mix(lanes[k], word(at + 8 * k));
+  }
+  std::uint64_t h = bytes.size();
+  for (; at < bytes.size(); at += 8) h = mix(h, word(at));
+  for (const std::uint64_t lane : lanes) h = mix(h, lane);
+  return h;
+}
 
 }  // namespace tilewave

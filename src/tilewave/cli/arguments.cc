@@ -2,11 +2,15 @@
 #include "tilewave/cli/arguments.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "tilewave/base/error.h"
+#include "tilewave/base/read_double.h"
 
 namespace tilewave::cli {
 namespace {
@@ -58,6 +62,20 @@ CLI::Option* add_number_flag(CLI::App& command, const std::string& flag, std::ui
                              const std::string& help) {
   return add_number_flag(
       command, flag, [&value](std::uint64_t v) { value = v; }, help);
+}
+
+double parse_duration(const std::string& flag, const std::string& text) {
+  double unit_s = 1;
+  std::string_view digits = text;
+  if (!digits.empty() && std::string_view("smh").find(digits.back()) != std::string_view::npos) {
+    unit_s = digits.back() == 's' ? 1 : digits.back() == 'm' ? 60 : 3600;
+    digits.remove_suffix(1);
+  }
+  const std::optional<double> value = whole_double(digits);
+  if (!value || !(*value > 0) || !std::isfinite(*value * unit_s)) {
+    fail(flag, text, "a time such as 90s, 10m or 1.5h");
+  }
+  return *value * unit_s;
 }
 
 double parse_share(const std::string& flag, const std::string& text) {

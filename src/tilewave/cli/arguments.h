@@ -32,6 +32,9 @@ CLI::Option* add_number_flag(CLI::App& command, const std::string& flag, std::ui
 /// A number in (0, 1].
 double parse_share(const std::string& flag, const std::string& text);
 
+/// Seconds: a number with the unit s, m or h, or without one, as in 90, 10m or 1.5h; positive.
+double parse_duration(const std::string& flag, const std::string& text);
+
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t count = 1;

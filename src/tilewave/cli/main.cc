@@ -25,6 +25,7 @@
 #include "tilewave/cli/usage_errors.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/runtime/ranks.h"
+#include "tilewave/simulate/checkpoint/keeper.h"
 
 namespace {
 
@@ -136,6 +137,10 @@ int main(int argc, char** argv) {
   if (is_silent && !std::freopen("/dev/null", "w", stdout)) return 1;
   try {
     return run(argc, argv);
+  } catch (const tilewave::simulate::Stopped& stopped) {
+    if (!is_silent) std::fprintf(stderr, "%s\n", for_terminal(stopped.what()).c_str());
+    if (const auto ranks = tilewave::runtime::joined_ranks()) ranks->finish();
+    return 128 + SIGTERM;  // as where the signal ends a program
   } catch (const tilewave::Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::system_error& e) {

@@ -15,6 +15,7 @@
 #include "tilewave/cli/distribution.h"
 #include "tilewave/cli/output_files.h"
 #include "tilewave/cli/run_report.h"
+#include "tilewave/cli/stop_signals.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/noise/json.h"
 #include "tilewave/language/pauli/text.h"
@@ -37,6 +38,7 @@ struct RunFlags {
                                  engine = "auto", effort = "auto", repeat, memory_limit,
                                  memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
+  std::string checkpoint, checkpoint_every, resume;
   std::vector<std::string> inputs;
   bool json = false, no_include = false;
   ReportOptions report;
@@ -112,10 +114,31 @@ simulate::Options to_options(const RunFlags& flags) {
   return options;
 }
 
+void set_checkpoints(const RunFlags& flags, simulate::Options& options) {
+  simulate::CheckpointOptions& to = options.checkpoint;
+  to.folder = flags.checkpoint;
+  to.resume = flags.resume;
+  const auto fail = [](const std::string& message) { throw Error(ExitCode::kUsage, message); };
+  if (!flags.checkpoint_every.empty()) {
+    if (to.folder.empty()) fail("--checkpoint-every needs --checkpoint FOLDER");
+    to.every_s = parse_duration("--checkpoint-every", flags.checkpoint_every);
+  }
+  if (to.folder.empty() && to.resume.empty()) return;
+  if (options.dry_run) fail("--dry-run has no run to keep: leave out --checkpoint and --resume");
+  if (!flags.repeat.empty()) fail("--repeat runs again and again: leave out --checkpoint and --resume");
+  if (options.engine == Engine::kStabilizer) {
+    fail("the stabilizer engine keeps no checkpoints: its shots are independent, split them by seed");
+  }
+  if (to.folder.empty()) return;
+  to.asked = asked_by_signal;
+  watch_for_checkpoints();
+}
+
 void run(RunFlags& flags) {
   simulate::Options options = to_options(flags);
   options.distribution = read_distribution(flags.ranks);
   options.topology_path = flags.topology;
+  set_checkpoints(flags, options);
   if (!flags.memory_limit.empty()) {
     options.distribution.device_bytes =
         parse_number("--memory-limit", flags.memory_limit, 1, std::uint64_t{1} << 20) << 20;
@@ -176,6 +199,7 @@ void run(RunFlags& flags) {
   }
   bar.clear();
   result.timings.parse_s = parse_s;
+  const std::shared_ptr<simulate::Keeper> keeper = std::move(result.keeper);
   if (!options.distribution.is_root()) return;
   if (wants_page) {
     flags.report.title = std::filesystem::path(flags.file).filename().string();
@@ -188,7 +212,7 @@ void run(RunFlags& flags) {
   const std::string plan = result.plan.text;
   if (wants_page && !flags.report.explain) result.plan.text.clear();
   (flags.json ? print_run_json : print_run_text)(result, options, flags.report);
-  std::fflush(stdout);
+  const bool is_printed = std::fflush(stdout) == 0 && !std::ferror(stdout);
   result.plan.text = plan;
   std::string problem = result.state_error;
   if (wants_page) {
@@ -200,6 +224,7 @@ void run(RunFlags& flags) {
     }
   }
   if (!problem.empty()) throw Error(ExitCode::kResources, problem);
+  if (keeper && is_printed) keeper->remove();  // nothing is left to go on with
 }
 
 }  // namespace
@@ -252,6 +277,14 @@ void add_run_command(CLI::App& app) {
                 "which character of a string such as ZZI is qubit 0: last (default) or first")
       ->check(CLI::IsMember({"last", "first"}));
   c->add_option("--state", flags->state, "write the final state to this .npy file");
+  c->add_option("--checkpoint", flags->checkpoint,
+                "keep the run in this folder, to go on with it after a crash or the end of a job");
+  c->add_option("--checkpoint-every", flags->checkpoint_every,
+                "how often, as in 90s, 10m (default) or 1.5h; SIGUSR1 asks for one, SIGTERM for one "
+                "and the end");
+  c->add_option("--resume", flags->resume,
+                "go on with the run of this folder, on any number of ranks and devices; with "
+                "--checkpoint of the same name also start it");
   c->add_option("--report", flags->report.page_path,
                 "write an HTML page with the results and the plan as a time line");
   c->add_flag("--json", flags->json, "print JSON");

@@ -5,13 +5,16 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/ranks.h"
+#include "tilewave/simulate/branch.h"
+#include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
 
 namespace {
 
+constexpr std::size_t kMachine = 2;
 constexpr std::array<const char*, 6> kNames = {"version of tilewave",         "circuit",
-                                               "precision, device or engine", "noise model",
+                                               "precision, device, engine or checkpoint", "noise model",
                                                "number of shots or seed",     "list of questions"};
 using Words = std::array<std::uint64_t, kNames.size()>;
 
@@ -43,6 +46,8 @@ Words words_of(const circuit::Circuit& circuit, const Options& options) {
   machine.add(static_cast<std::uint64_t>(options.precision))
       .add(std::string_view(options.device.text()));
   machine.add(static_cast<std::uint64_t>(options.engine));
+  machine.add(static_cast<std::uint64_t>(!options.checkpoint.folder.empty()) << 1 |
+              static_cast<std::uint64_t>(!options.checkpoint.resume.empty()));
   draws.add(options.shots).add(static_cast<std::uint64_t>(options.seed.has_value()));
   draws.add(options.seed.value_or(0));
   return {version.value(), circuit.fingerprint(), machine.value(), of_noise(circuit, options),
@@ -50,6 +55,26 @@ Words words_of(const circuit::Circuit& circuit, const Options& options) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> asked_of(const circuit::Circuit& circuit, const Options& options) {
+  Words words = words_of(circuit, options);
+  Fingerprint precision;
+  precision.add(static_cast<std::uint64_t>(options.precision));
+  precision.add(static_cast<std::uint64_t>(options.engine));
+  words[kMachine] = precision.value();
+  for (const std::size_t size : {sizeof(statevec::CostModel), sizeof(statevec::Action), sizeof(Outcome)})
+    words[0] = mix(words[0], size);  // as the record has them
+  return {words.begin(), words.end()};
+}
+
+std::string difference_of(const std::vector<std::uint64_t>& was,
+                          const std::vector<std::uint64_t>& is) {
+  for (std::size_t k = 0; k < kNames.size(); ++k) {
+    if (k < was.size() && was[k] == is[k]) continue;
+    return k == kMachine ? "precision or engine" : kNames[k];
+  }
+  return {};
+}
 
 void check_agreement(const circuit::Circuit& circuit, const Options& options) {
   const auto& processes = options.distribution.processes;

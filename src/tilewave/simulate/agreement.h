@@ -3,6 +3,10 @@
 // would be mixed to one wrong answer.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "tilewave/circuit/circuit.h"
 #include "tilewave/simulate/simulate.h"
 
@@ -12,5 +16,11 @@ namespace tilewave::simulate {
 /// has another version, circuit, precision, device, engine, noise, number of shots, seed or list of
 /// questions than the root; it names the rank and what differs. Does nothing in one process.
 void check_agreement(const circuit::Circuit& circuit, const Options& options);
+
+/// What a run is asked, as numbers that a checkpoint keeps: as above, but on any device.
+std::vector<std::uint64_t> asked_of(const circuit::Circuit& circuit, const Options& options);
+/// The first thing that differs, in words; empty: nothing.
+std::string difference_of(const std::vector<std::uint64_t>& was,
+                          const std::vector<std::uint64_t>& is);
 
 }  // namespace tilewave::simulate

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tilewave/simulate/channel_draw.h"
 #include "tilewave/simulate/snapshot.h"
 #include "tilewave/simulate/stretch.h"
+#include "tilewave/statevec/plan/pieces.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -28,6 +30,7 @@ using statevec::State;
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
+constexpr double kPiece_s = 0.2;    // of a plan, between two looks whether a checkpoint is due
 constexpr double kLeastNorm = 1e-6;  // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 
@@ -55,13 +58,7 @@ class Runner {
         stretches_(program, options.seed) {}
 
   void run() {
-    Branch root;
-    root.at.bits = no_bits();
-    root.shots.resize(options_.shots);
-    for (std::size_t s = 0; s < root.shots.size(); ++s) {
-      root.shots[s] = static_cast<std::uint32_t>(s);
-    }
-    advance(std::move(root));
+    advance(options_.saved ? resume() : whole_run());
     while (!waiting_.empty()) {
       Branch branch = std::move(waiting_.back());
       waiting_.pop_back();
@@ -79,9 +76,51 @@ class Runner {
  private:
   Bits no_bits() const { return Bits((circuit_.num_clbits() + 63) / 64); }
 
+  // Of all shots.
+  Branch whole_run() const {
+    Branch root;
+    root.at.bits = no_bits();
+    root.shots.resize(options_.shots);
+    for (std::size_t s = 0; s < root.shots.size(); ++s) {
+      root.shots[s] = static_cast<std::uint32_t>(s);
+    }
+    return root;
+  }
+
+  // The walk of a checkpoint, where it was: the branch that ran.
+  Branch resume() {
+    const SavedWalk& walk = options_.walk;
+    waiting_ = restore_walk(*options_.saved, walk, *state_, options_.max_states, num_alive_, spares_);
+    const statevec::CostModel here = state_->cost_model();
+    fits_ = fits(walk, *state_);
+    if (fits_) {
+      cost_ = walk.cost;
+      cost_->price = here.price;
+      cost_->programs = here.programs;
+    }
+    resumed_ = walk.in_run;
+    return walk.current;
+  }
+
+  // Writes a checkpoint; `branch` is at the end of the stretch that runs.
+  void keep(Asked why, const Branch& branch, PlanInRun in_run) {
+    const runtime::Timer timer;
+    ByteWriter out;
+    options_.save(out);
+    const CollectedWalk collected = collect_walk(
+        *state_, cost_ ? *cost_ : state_->cost_model(), waiting_, branch, std::move(in_run));
+    put_walk(out, collected.walk);
+    options_.keeper->write(out.bytes(), collected.states, why);
+    result_.profile["checkpoint"].add(timer.elapsed_s(), 0, 0);
+  }
+
   // Runs the gates from branch.at.op up to the next event. Shots that part on the way wait, and
   // most of them do: the few go first, so that few states wait at a time. True at an open channel.
   bool run_gates(Branch& branch) {
+    if (const auto in_run = std::exchange(resumed_, std::nullopt)) {
+      if (in_run->plan) finish_plan(*in_run, branch);
+      return in_run->open_channel;
+    }
     std::shared_ptr<Snapshot> base;
     Stretch s = stretches_.find(branch);
     while (!s.departed.empty()) {
@@ -95,15 +134,20 @@ class Runner {
     }
     const std::size_t first = branch.at.op;
     branch.at = std::move(s.end);
-    if (!s.ops.empty()) run_plan(s.ops, first, branch.at.op == program_.ops.size());
+    if (!s.ops.empty()) run_plan(s.ops, first, s.open_channel, branch);
     return s.open_channel;
   }
 
-  void run_plan(std::span<const Op> ops, std::size_t first, bool last) {
+  void run_plan(std::span<const Op> ops, std::size_t first, bool open_channel,
+                const Branch& branch) {
     runtime::Timer timer;
     statevec::PlanOptions plan_options = state_->plan_options();
-    plan_options.restore_layout = options_.in_order && last;
+    plan_options.restore_layout = options_.in_order && branch.at.op == program_.ops.size();
     plan_options.effort = options_.effort;
+    if (cost_) plan_options.cost = *cost_;
+    // with checkpoints a plan does not depend on what ran before
+    if (options_.keeper && program_.dynamic && plan_options.effort == Effort::kAuto)
+      plan_options.effort = Effort::kOnce;
     const Circuit& of = stretches_.circuit();
     // operators that were drawn are hardly ever drawn together again
     const bool is_kept = !program_.has_channels;
@@ -121,12 +165,77 @@ class Runner {
     timer.reset();
     statevec::RunObserver observer = observer_;
     if (stored) observer.tables = stored->tables.get();
-    state_->run(plan, observer);
-    result_.timings.execute_s += timer.elapsed_s();
     result_.plan.add(plan);
+    if (options_.keeper) {
+      run_in_pieces(plan, 0, open_channel, branch, observer.tables);
+    } else {
+      state_->run(plan, observer);
+    }
+    result_.timings.execute_s += timer.elapsed_s();
     if (stored) result_.plan.effort = std::max(result_.plan.effort, stored->plan.effort);
     if (options_.explain && explained_.insert(first).second)
       result_.plan.text += statevec::explain(plan);
+  }
+
+  // From the pass `next` on, with looks in between whether a checkpoint is due.
+  void run_in_pieces(const statevec::Plan& plan, std::size_t next, bool open_channel,
+                     const Branch& branch, statevec::KeptPasses* tables) {
+    if (!options_.keeper->has_written()) keep(Asked::kKeep, branch, {plan, next, open_channel});
+    const std::size_t count = plan.passes.size();
+    double done_s = 0;
+    for (const std::size_t cut : statevec::cuts_of(plan, kPiece_s)) {
+      const bool ends = cut == count;
+      if (cut <= next && !ends) continue;
+      statevec::RunObserver observer = observer_;
+      if (!ends) observer.makes_norm = observer.makes_marginals = false;
+      if (next == 0 && ends) {
+        observer.tables = tables;
+        state_->run(plan, observer);
+      } else {
+        if (observer_.on_progress) {
+          observer.on_progress = [&](double piece_done_s, double) {
+            observer_.on_progress(done_s + piece_done_s, plan.predicted_s);
+          };
+        }
+        const statevec::Plan piece = statevec::piece_of(plan, next, cut);
+        state_->run(piece, observer);
+        done_s += piece.predicted_s;
+      }
+      next = cut;
+      const Asked why = options_.keeper->due();
+      if (why == Asked::kNothing) continue;
+      if (ends) {
+        keep(why, branch, {std::nullopt, 0, open_channel});
+      } else {
+        keep(why, branch, {plan, next, open_channel});
+      }
+    }
+  }
+
+  // The rest of a plan that a checkpoint was inside of.
+  void finish_plan(const PlanInRun& in_run, const Branch& branch) {
+    runtime::Timer timer;
+    statevec::Plan plan = *in_run.plan;
+    std::size_t next = in_run.next_pass;
+    if (!fits_) {  // planned anew for this machine: its qubits are the positions of the other plan
+      const statevec::RestOfPlan rest = statevec::rest_of(plan, next);
+      state_->assume(statevec::Layout::identity(), state_->known_zero());
+      statevec::PlanOptions plan_options = state_->plan_options();
+      plan_options.effort = Effort::kOnce;
+      statevec::Plan anew = statevec::make_plan(rest.circuit, rest.circuit.ops(), plan_options);
+      anew.layout_after = statevec::layout_of_rest(plan, rest, anew.layout_after);
+      plan = std::move(anew);
+      next = 0;
+    }
+    result_.timings.plan_s += timer.elapsed_s();
+    timer.reset();
+    if (options_.explain) result_.plan.text += statevec::explain(plan);
+    if (options_.keeper) {
+      run_in_pieces(plan, next, in_run.open_channel, branch, nullptr);
+    } else {
+      state_->run(statevec::piece_of(plan, next, plan.passes.size()), observer_);
+    }
+    result_.timings.execute_s += timer.elapsed_s();
   }
 
   // Takes the measurements (or resets) from branch.at.op on that can be made together.
@@ -319,6 +428,9 @@ class Runner {
   std::uint64_t num_alive_ = 0;  // snapshots
   Session& session_;
   StretchFinder stretches_;
+  std::optional<PlanInRun> resumed_;         // where a checkpoint was
+  bool fits_ = true;                         // its plans run on this machine
+  std::optional<statevec::CostModel> cost_;  // of the machine that plans are made for; else this one's
   std::set<std::size_t> explained_;  // stretches and blocks, by their first operation
 };
 

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "tilewave/circuit/noise_model.h"
+#include "tilewave/simulate/checkpoint/keeper.h"
+#include "tilewave/simulate/checkpoint/walk.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/session.h"
@@ -47,6 +49,12 @@ struct BranchOptions {
   Effort effort = Effort::kAuto;
   bool explain = false;  ///< fill Result::plan.text with what runs, the first time that it does
   Session* session = Session::of_process().get();  ///< whose plans are used
+  /// Keeps checkpoints between steps; null: none. `save` adds the answers so far.
+  Keeper* keeper = nullptr;
+  std::function<void(ByteWriter&)> save;
+  /// Goes on with a walk of this checkpoint instead of beginning one; null: begins.
+  const SavedRun* saved = nullptr;
+  SavedWalk walk;
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.

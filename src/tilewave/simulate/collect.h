@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/run_checks.h"
@@ -32,6 +33,9 @@ class Collector {
   /// Room for every shot, before the first leaf.
   void prepare_shots();
   void finish();
+  /// The answers so far, for a checkpoint, and from one.
+  void save(ByteWriter& out) const;
+  void load(ByteReader& in);
   double fraction_done() const {
     return num_shots_ ? static_cast<double>(shots_done_) / static_cast<double>(num_shots_) : 1;
   }

@@ -26,6 +26,8 @@ class Counter {
   /// Quicker where outcomes arrive in ascending order.
   void add(const Bits& bits, std::uint64_t count);
 
+  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
+  void set(std::map<std::string, std::uint64_t> counts) { counts_ = std::move(counts); }
   std::map<std::string, std::uint64_t> take() { return std::move(counts_); }
 
  private:

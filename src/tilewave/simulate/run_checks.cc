@@ -87,6 +87,16 @@ void ShotCheck::add(std::span<const double> marginals, std::span<const std::uint
   num_shots_ += drawn.size();
 }
 
+void ShotCheck::save(ByteWriter& out) const {
+  out.put_list(qubits_);
+  out.put(num_shots_);
+}
+
+void ShotCheck::load(ByteReader& in) {
+  qubits_ = in.get_list<Sums>();
+  num_shots_ = in.get<std::uint64_t>();
+}
+
 double ShotCheck::worst_deviation() const {
   double worst = 0;
   for (const Sums& q : qubits_)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/statevec/plan/precision.h"
 
 namespace tilewave::simulate {
@@ -33,6 +34,9 @@ class ShotCheck {
   double worst_deviation() const;
   /// Throws Error(kVerification), which names the qubit.
   void check() const;
+  /// For checkpoints.
+  void save(ByteWriter& out) const;
+  void load(ByteReader& in);
 
  private:
   struct Sums {

@@ -14,6 +14,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/agreement.h"
 #include "tilewave/simulate/branches.h"
+#include "tilewave/simulate/checkpoint/resumed.h"
 #include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/dry_run.h"
@@ -123,15 +124,21 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   result.precision = options.precision;
   result.shots = options.shots;
   result.seed = options.seed ? *options.seed : options.distribution.agreed(draw_seed());
+  const std::unique_ptr<ResumedRun> resumed = open_resumed(clean, options);
+  if (resumed) result.seed = resumed->header.seed;
 
   const std::vector<circuit::ReadoutError> readout =
       options.noise ? circuit::readout_errors(*options.noise, result.num_qubits)
                     : std::vector<circuit::ReadoutError>{};
   DensityProgram density;
   std::optional<NoisyChoice> choice;
-  const auto clifford = choose_stabilizer(asked, options, readout);
+  const bool keeps = !options.checkpoint.folder.empty();
+  const auto clifford =
+      resumed || keeps ? std::nullopt : choose_stabilizer(asked, options, readout);
   circuit::Circuit of_touched;
-  keep_only(asked, find_touched(asked, options), of_touched);
+  const std::vector<circuit::Qubit> kept =
+      resumed ? resumed->header.kept : find_touched(asked, options);
+  keep_only(asked, kept, of_touched);
   if (clifford) {
     bool wins = true;
     if (asked.has_channels) {
@@ -159,9 +166,11 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   if (asked.has_channels || options.engine == Engine::kDensity) {
     if (num_shots == 0 && !asked.dynamic) num_shots = kDefaultTrajectories;
     if (!choice) {
-      choice = choose_noisy_engine(asked, options, std::max<std::uint64_t>(num_shots, 1), density);
+      Options wanted = options;
+      if (resumed) wanted.engine = parse_engine(resumed->header.engine);
+      choice = choose_noisy_engine(asked, wanted, std::max<std::uint64_t>(num_shots, 1), density);
     }
-    result.engine_choice = choice->reason;
+    result.engine_choice = resumed ? resumed->header.engine_choice : choice->reason;
     result.engine = choice->engine == NoisyEngine::kDensity ? "density" : "trajectories";
   }
   const bool is_density = result.engine == "density";
@@ -184,6 +193,10 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     return result;
   }
 
+  if (keeps) {
+    result.keeper = std::make_shared<Keeper>(options.checkpoint, options.distribution.processes,
+                                             resumed ? &resumed->saved : nullptr);
+  }
   const bool parts = program.dynamic || program.has_channels;
   const std::uint64_t available =
       parts ? options.distribution.agreed(runtime::available_host_bytes()) : 0;
@@ -249,8 +262,27 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.session = &session;
   branch_options.effort = options.effort;
   branch_options.explain = options.explain;
+  RunHeader header{asked_of(clean, options), result.seed, num_shots, branch_options.max_states,
+                   result.engine, result.engine_choice, n, kept};
+  if (resumed) {
+    header.max_states = resumed->header.max_states;
+    branch_options.max_states = std::min(branch_options.max_states, header.max_states);
+    if (resumed->header.num_qubits != n || resumed->header.shots != num_shots) resumed->rest.fail();
+    collect.load(resumed->rest);
+    branch_options.walk = get_walk(resumed->rest);
+    branch_options.saved = &resumed->saved;
+  }
+  if (keeps) {
+    branch_options.keeper = result.keeper.get();
+    branch_options.save = [&](ByteWriter& out) {
+      put_header(out, header);
+      collect.save(out);
+    };
+  }
   run_branches(program, state, branch_options, observer, result, std::ref(collect));
   collect.finish();
+  if (keeps && !result.keeper->warning().empty())
+    result.warnings.push_back(result.keeper->warning());
   if (options.explain && asked.has_channels) {
     const auto channels =
         std::count_if(program.ops.begin(), program.ops.end(),

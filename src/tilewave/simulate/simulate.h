@@ -21,6 +21,7 @@
 #include "tilewave/settings/device.h"
 #include "tilewave/settings/effort.h"
 #include "tilewave/settings/engine.h"
+#include "tilewave/simulate/checkpoint/keeper.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/qubit_map.h"
 #include "tilewave/simulate/session.h"
@@ -56,6 +57,7 @@ struct Options {
   std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run
   bool record_shots = false;  ///< fill Result::shot_bits
   bool record_steps = false;  ///< fill Result::steps; those of a dry run are predicted
+  CheckpointOptions checkpoint;
   /// How much planning the run is worth.
   Effort effort = Effort::kAuto;
   std::shared_ptr<Session> session;  ///< null: that of the process
@@ -154,11 +156,13 @@ struct Result {
   /// Why the file of Options::state_path was not written, for whoever has shown the rest; empty
   /// where it was.
   std::string state_error;
+  /// Of a run that kept checkpoints: to be removed when its answer is safe.
+  std::shared_ptr<Keeper> keeper;
 };
 
 /// Runs the circuit. Throws Error(kResources) when the state does not fit (before any allocation),
 /// Error(kUsage) for questions the circuit has no answer to, Error(kVerification) when the state
-/// turns out not to be finite.
+/// turns out not to be finite, Stopped where options.checkpoint.asked said so.
 Result simulate(const circuit::Circuit& circuit, const Options& options);
 
 /// The state of the touched qubits of a register; `qubits` answers about the register.

@@ -35,9 +35,19 @@ class Snapshot {
       large_ = state.clone_into(std::move(spare));
     }
   }
+  /// What a checkpoint has kept of one: the numbers of a small state, or a state.
+  Snapshot(std::vector<cplx> small, std::unique_ptr<statevec::State> large,
+           std::uint64_t& num_alive, Spares& spares)
+      : num_alive_(num_alive), spares_(spares), small_(std::move(small)), large_(std::move(large)) {
+    ++num_alive_;
+  }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
   ~Snapshot() { --num_alive_; }
+
+  /// Empty where large() is a state.
+  const std::vector<cplx>& small() const { return small_; }
+  statevec::State* large() const { return large_.get(); }
 
   /// Puts the content into `state`; the last user takes it without a copy.
   void restore(std::unique_ptr<statevec::State>& state, bool last_user) {

@@ -118,6 +118,14 @@ class DensityState final : public State {
     state_->write_runs(firsts, run_bits, from);
     changed();
   }
+  void save_physical(int slice_bits, const SliceOut& f) override {
+    state_->save_physical(slice_bits, f);
+  }
+  void load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
+                     const SliceIn& f) override {
+    state_->load_physical(layout, known_zero, slice_bits, f);
+    changed();
+  }
   std::uint64_t memory_bytes() const override { return state_->memory_bytes(); }
 
  private:

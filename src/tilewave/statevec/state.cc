@@ -1,6 +1,7 @@
 #include "tilewave/statevec/state.h"
 
 #include <algorithm>
+#include <cstring>
 #include <typeinfo>
 
 #include "tilewave/base/bits.h"
@@ -125,6 +126,47 @@ void State::save_runs(std::span<const std::uint64_t> firsts, const RunShape& sha
                 static_cast<char*>(to[k]) + offset * amplitude_bytes(precision_));
     });
   }
+}
+
+namespace {
+
+// f(first index) of every slice that holds what may not be zero.
+template <class F>
+void for_each_slice(int num_qubits, int slice_bits, std::uint64_t known_zero, F f) {
+  for (std::uint64_t first = 0; first < bit(num_qubits); first += bit(slice_bits)) {
+    if (!(first & known_zero)) f(first);
+  }
+}
+
+void clear_known_zeros(std::span<std::byte> slice, std::size_t bytes_each,
+                       std::uint64_t known_zero) {
+  for (std::uint64_t k = 0; known_zero && k < slice.size() / bytes_each; ++k) {
+    if (k & known_zero) std::memset(slice.data() + k * bytes_each, 0, bytes_each);
+  }
+}
+
+}  // namespace
+
+void State::save_physical(int slice_bits, const SliceOut& f) {
+  const int bits = std::min(slice_bits, num_qubits_);
+  const std::size_t bytes_each = amplitude_bytes(precision_);
+  std::vector<std::byte> slice(bytes_each << bits);
+  for_each_slice(num_qubits_, bits, known_zero_, [&](std::uint64_t first) {
+    read_runs({&first, 1}, bits, slice.data());
+    clear_known_zeros(slice, bytes_each, known_zero_ & low_mask(bits));
+    f(first, slice);
+  });
+}
+
+void State::load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
+                          const SliceIn& f) {
+  const int bits = std::min(slice_bits, num_qubits_);
+  std::vector<std::byte> slice(amplitude_bytes(precision_) << bits);
+  for_each_slice(num_qubits_, bits, known_zero, [&](std::uint64_t first) {
+    f(first, slice);
+    write_runs({&first, 1}, bits, slice.data());
+  });
+  assume(layout, known_zero);
 }
 
 std::vector<std::uint64_t> sample(State& state, std::uint64_t shots, std::uint64_t seed) {

@@ -170,6 +170,16 @@ class State {
   virtual void save_runs(std::span<const std::uint64_t> firsts, const RunShape& shape,
                          std::span<void* const> to) const;
 
+  /// For checkpoints: every slice of at most 2^slice_bits physical amplitudes that this process holds,
+  /// but for those that are known to be zero, in this state's precision: f(index of the first,
+  /// bytes). What is known to be zero inside a slice is written as zero. Moves nothing.
+  using SliceOut = std::function<void(std::uint64_t first, std::span<const std::byte>)>;
+  virtual void save_physical(int slice_bits, const SliceOut& f);
+  /// The reverse: f fills the slices of a state of this layout and these known zeros.
+  using SliceIn = std::function<void(std::uint64_t first, std::span<std::byte>)>;
+  virtual void load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
+                             const SliceIn& f);
+
   /// Brings in, or out, all amplitudes but those of `known_zero`, to or from where they lie in a
   /// larger memory. False where this kind of state cannot, and nothing has happened.
   virtual bool gather(const BlockMap& /*from*/, std::uint64_t /*known_zero*/) { return false; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <exception>
+#include <mutex>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/complex.h"
@@ -359,6 +361,49 @@ std::unique_ptr<State> DistributedState::clone() const {
 std::uint64_t DistributedState::memory_bytes() const {
   return num_ranks() / num_local() *
          (shards_.size() * shards_[0]->memory_bytes() + transport_->ring_bytes());
+}
+
+void DistributedState::for_each_busy_shard(const std::function<void(int)>& f) {
+  std::vector<std::exception_ptr> failures(shards_.size());
+  transport_->for_each_shard([&](int k) {
+    if (is_idle_local(k)) return;
+    try {
+      f(k);
+    } catch (...) {
+      failures[k] = std::current_exception();
+    }
+  });
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+void DistributedState::save_physical(int slice_bits, const SliceOut& f) {
+  assume_shards();   // a question may have written the zeros of some
+  std::mutex alone;  // shards of several devices take turns
+  for_each_busy_shard([&](int k) {
+    shards_[k]->save_physical(
+        slice_bits, [&](std::uint64_t first, std::span<const std::byte> bytes) {
+          const std::lock_guard lock(alone);
+          f(begin_of(k) | first, bytes);
+        });
+  });
+}
+
+void DistributedState::load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
+                                     const SliceIn& f) {
+  reset_names();
+  known_zero_ = known_zero;
+  std::mutex alone;
+  for_each_busy_shard([&](int k) {
+    shards_[k]->load_physical(Layout::identity(), known_zero & low_mask(local_qubits_), slice_bits,
+                              [&](std::uint64_t first, std::span<std::byte> bytes) {
+                                const std::lock_guard lock(alone);
+                                f(begin_of(k) | first, bytes);
+                              });
+  });
+  layout_ = layout;
+  assume_shards();
 }
 
 // A distributed state is nobody's part.

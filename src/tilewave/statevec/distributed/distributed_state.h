@@ -45,6 +45,9 @@ class DistributedState final : public State {
   void update_blocks(const std::function<void(std::uint64_t, std::span<cplx>)>& f) override;
   void read_runs(std::span<const std::uint64_t> firsts, int run_bits, void* to) const override;
   void write_runs(std::span<const std::uint64_t> firsts, int run_bits, const void* from) override;
+  void save_physical(int slice_bits, const SliceOut& f) override;
+  void load_physical(const Layout& layout, std::uint64_t known_zero, int slice_bits,
+                     const SliceIn& f) override;
   std::uint64_t memory_bytes() const override;
   void keep_shared_memory() const override {
     for (const auto& shard : shards_) shard->keep_shared_memory();
@@ -88,6 +91,8 @@ class DistributedState final : public State {
   void swap_known_zeros(const Exchange& step);
   void run_sliced(const Plan& plan, const Exchange& step, const Around& around);
   void run_passes(const Plan& plan, std::size_t first, std::size_t last);
+  /// f(k) for every local shard that is not idle; what one throws is thrown when all are done.
+  void for_each_busy_shard(const std::function<void(int)>& f);
   /// f(k, values) fills `each` numbers of every local shard that is not idle; the result holds
   /// those of all shards, in order of shard positions, zero for idle ones.
   std::vector<double> collect(std::size_t each,

@@ -1,0 +1,383 @@
+#include "tilewave/simulate/checkpoint/folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/base/fingerprint.h"
+#include "tilewave/base/whole_file.h"
+#include "tilewave/runtime/write_pieces.h"
+#include "tilewave/simulate/checkpoint/bytes.h"
+
+namespace tilewave::simulate {
+
+namespace fs = std::filesystem;
+using statevec::State;
+
+namespace {
+
+constexpr std::string_view kMagic = "tilewave checkpoint 1\n";
+constexpr char kName[] = "checkpoint", kPrefix[] = "checkpoint-", kNewName[] = "new";
+constexpr int kSliceBytesLog2 = 24;
+constexpr std::uint64_t kFooterMagic = 0x31656c6966777401;
+
+struct Footer {
+  std::uint64_t num_slices = 0, index_offset = 0, index_hash = 0, magic = kFooterMagic;
+};
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+int slice_bits(const State& state) {
+  return kSliceBytesLog2 - (statevec::amplitude_bytes(state.precision()) == 16 ? 4 : 3);
+}
+
+std::string random_id() {
+  std::uint64_t number = 0;
+  TW_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number, "the system gives random bytes");
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+bool is_id(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// So that a name is on the disk, not only what it names.
+int sync_folder(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const int error = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;  // EINVAL: nothing to sync there
+  ::close(fd);
+  return error;
+}
+
+bool read_at(int fd, std::uint64_t offset, void* to, std::size_t num_bytes) {
+  auto* out = static_cast<char*>(to);
+  while (num_bytes > 0) {
+    const ssize_t n = ::pread(fd, out, num_bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    out += n, offset += static_cast<std::uint64_t>(n), num_bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// The bytes of a small file; false where it cannot be read.
+bool read_text(const std::string& path, std::string& text) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info {};
+  bool good = fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (good) {
+    text.resize(static_cast<std::size_t>(info.st_size));
+    good = read_at(fd, 0, text.data(), text.size());
+  }
+  if (fd >= 0) ::close(fd);
+  return good;
+}
+
+}  // namespace
+
+// ---- reading ----
+
+SavedRun::SavedRun(const std::string& folder) : folder_(folder) {
+  const std::string path = folder + "/" + kName;
+  std::string text;
+  if (!read_text(path, text)) {
+    throw Error(ExitCode::kInput, folder + ": there is no checkpoint (" +
+                                      (errno ? std::strerror(errno) : "it is no file") + ")");
+  }
+  std::uint64_t hash = 0;
+  if (!text.starts_with(kMagic) || text.size() < kMagic.size() + sizeof hash)
+    fail(path, "it is no checkpoint of this version");
+  std::memcpy(&hash, text.data() + text.size() - sizeof hash, sizeof hash);
+  text.resize(text.size() - sizeof hash);
+  if (fingerprint_of(bytes_of(text)) != hash) fail(path, "its checksum is wrong");
+  ByteReader in(std::string_view(text).substr(kMagic.size()), path);
+  id_ = in.get_text();
+  if (!is_id(id_)) in.fail();
+  const auto sizes = in.get_list<std::array<std::uint64_t, 2>>();
+  record_ = in.get_text();
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    open_file(static_cast<std::uint32_t>(k), sizes[k][0], sizes[k][1]);
+  std::sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
+    return std::tie(a.slot, a.first) < std::tie(b.slot, b.first);
+  });
+}
+
+SavedRun::OpenFile::~OpenFile() { ::close(fd); }
+SavedRun::~SavedRun() = default;
+
+void SavedRun::fail(const std::string& file, const std::string& why) const {
+  throw Error(ExitCode::kInput, file + ": " + why + " (the checkpoint is damaged): start the run anew");
+}
+
+std::string SavedRun::path_of(std::uint32_t number) const {
+  return folder_ + "/" + kPrefix + id_ + "/rank-" + std::to_string(number);
+}
+
+void SavedRun::open_file(std::uint32_t number, std::uint64_t size, std::uint64_t index_hash) {
+  const std::string path = path_of(number);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail(path, std::string("it cannot be read: ") + std::strerror(errno));
+  files_.push_back(std::make_unique<OpenFile>(fd));
+  struct stat info {};
+  Footer footer;
+  if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) != size ||
+      size < sizeof footer || !read_at(fd, size - sizeof footer, &footer, sizeof footer))
+    fail(path, "it has another size than was written");
+  const std::uint64_t room = size - sizeof footer;
+  if (footer.magic != kFooterMagic || footer.index_hash != index_hash ||
+      footer.index_offset > room ||
+      footer.num_slices != (room - footer.index_offset) / sizeof(Slice))
+    fail(path, "its end is not what was written");
+  std::vector<Slice> slices(footer.num_slices);
+  if (!read_at(fd, footer.index_offset, slices.data(), slices.size() * sizeof(Slice)) ||
+      fingerprint_of(std::as_bytes(std::span(slices))) != index_hash)
+    fail(path, "its table has a wrong checksum");
+  for (Slice& s : slices) s.file = number;
+  slices_.insert(slices_.end(), slices.begin(), slices.end());
+}
+
+void SavedRun::fill(std::uint32_t slot, std::size_t amplitude_bytes, std::uint64_t first,
+                    std::span<std::byte> to) const {
+  const std::uint64_t end = first + to.size() / amplitude_bytes;
+  std::memset(to.data(), 0, to.size());  // what no slice holds is known to be zero
+  auto s = std::upper_bound(slices_.begin(), slices_.end(), std::pair(slot, first),
+                            [](const auto& at, const Slice& slice) {
+                              return at < std::pair(slice.slot, slice.first);
+                            });
+  if (s != slices_.begin()) --s;
+  std::vector<std::byte> bytes;
+  for (; s != slices_.end() && s->slot <= slot && (s->slot < slot || s->first < end); ++s) {
+    if (s->slot < slot || s->first + s->count <= first) continue;
+    bytes.resize(s->count * amplitude_bytes);
+    const std::string path = path_of(s->file);
+    if (!read_at(files_[s->file]->fd, s->offset, bytes.data(), bytes.size()))
+      fail(path, "it cannot be read");
+    if (fingerprint_of(bytes) != s->hash) fail(path, "a slice of it has a wrong checksum");
+    const std::uint64_t from = std::max(first, s->first), until = std::min(end, s->first + s->count);
+    std::memcpy(to.data() + (from - first) * amplitude_bytes,
+                bytes.data() + (from - s->first) * amplitude_bytes, (until - from) * amplitude_bytes);
+  }
+}
+
+void SavedRun::load(std::uint32_t slot, const statevec::Layout& layout, std::uint64_t known_zero,
+                    State& state) const {
+  const std::size_t each = statevec::amplitude_bytes(state.precision());
+  state.load_physical(layout, known_zero, slice_bits(state),
+                      [&](std::uint64_t first, std::span<std::byte> to) { fill(slot, each, first, to); });
+}
+
+// ---- writing ----
+
+struct CheckpointFolder::Part {
+  std::uint64_t size = 0, index_hash = 0;
+  std::int32_t failed = 0, code = 0;  // an ExitCode
+  char why[256] = "";
+
+  void fail(ExitCode exit_code, const char* text) {
+    failed = 1;
+    code = static_cast<std::int32_t>(exit_code);
+    std::snprintf(why, sizeof why, "%s", text);
+  }
+  // What f() throws.
+  template <class F>
+  void guard(F f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      fail(e.code(), e.what());
+    } catch (const std::bad_alloc&) {
+      fail(ExitCode::kResources, "out of memory for a slice of the checkpoint");
+    }
+  }
+};
+
+CheckpointFolder::CheckpointFolder(std::string folder, std::shared_ptr<runtime::Ranks> processes,
+                                   const SavedRun* resumed)
+    : folder_(std::move(folder)), processes_(std::move(processes)) {
+  if (resumed) id_ = resumed->id();
+  Part part;
+  if (is_root()) part.guard([&] { lock(resumed); });
+  check_parts(gathered(part), "");
+  if (is_root()) remove_leftovers(id_);
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void CheckpointFolder::lock(const SavedRun* resumed) {
+  const auto fail = [&](int error) {
+    throw Error(ExitCode::kResources,
+                folder_ + ": cannot keep checkpoints there: " + std::strerror(error));
+  };
+  if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
+  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) fail(errno);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ExitCode::kUsage,
+                folder_ + ": another run keeps its checkpoints there: name another folder");
+  }  // a file system without locks has none
+  if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) fail(errno);
+  struct stat info {};
+  if (!resumed && ::stat((folder_ + "/" + kName).c_str(), &info) == 0) {
+    throw Error(ExitCode::kUsage, folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
+                                      folder_ + ", remove it, or name another folder");
+  }
+}
+
+std::string CheckpointFolder::folder_of(const std::string& id) const {
+  return folder_ + "/" + kPrefix + id;
+}
+
+void CheckpointFolder::remove_leftovers(const std::string& kept) noexcept {
+  std::error_code ignored;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string id = name.substr(sizeof kPrefix - 1);
+    if (is_id(id) && id != kept) old.push_back(entry->path());
+  }
+  for (const fs::path& path : old) fs::remove_all(path, ignored);
+}
+
+std::vector<CheckpointFolder::Part> CheckpointFolder::gathered(const Part& mine) const {
+  std::vector<Part> parts(processes_ ? static_cast<std::size_t>(processes_->size()) : 1);
+  if (processes_) {
+    processes_->gather(&mine, parts.data(), sizeof mine);
+  } else {
+    parts[0] = mine;
+  }
+  return parts;
+}
+
+void CheckpointFolder::check_parts(const std::vector<Part>& parts, const std::string& id) {
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    if (!parts[rank].failed) continue;
+    if (is_root() && !id.empty()) {
+      std::error_code ignored;
+      fs::remove_all(folder_of(id), ignored);
+    }
+    throw Error(static_cast<ExitCode>(parts[rank].code),
+                (rank ? "rank " + std::to_string(rank) + ": " : std::string()) + parts[rank].why);
+  }
+}
+
+CheckpointFolder::Part CheckpointFolder::write_file(const std::string& id,
+                                                    std::span<State* const> states) const {
+  Part part;
+  const int rank = processes_ ? processes_->rank() : 0;
+  part.guard([&] {
+    WholeFile file(folder_of(id) + "/rank-" + std::to_string(rank));
+    std::vector<Slice> slices;
+    std::uint64_t offset = 0;
+    const auto append = [&](std::span<const std::byte> bytes) {
+      const auto done = runtime::write_pieces(file.descriptor(), offset,
+                                              reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      if (done.error) file.fail(done.error);
+      offset += bytes.size();
+    };
+    for (std::size_t slot = 0; slot < states.size(); ++slot) {
+      if (!states[slot]) continue;  // its few amplitudes are in the record
+      State& state = *states[slot];
+      const std::size_t each = statevec::amplitude_bytes(state.precision());
+      state.save_physical(slice_bits(state), [&](std::uint64_t first, std::span<const std::byte> bytes) {
+        slices.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(rank), first,
+                          bytes.size() / each, offset, fingerprint_of(bytes)});
+        append(bytes);
+      });
+    }
+    for (Slice& s : slices) s.file = 0;  // where it is read it is known
+    Footer footer;
+    footer.num_slices = slices.size();
+    footer.index_offset = offset;
+    footer.index_hash = fingerprint_of(std::as_bytes(std::span(slices)));
+    append(std::as_bytes(std::span(slices)));
+    append(std::as_bytes(std::span(&footer, 1)));
+    part.size = offset;
+    part.index_hash = footer.index_hash;
+    file.commit(WholeFile::Sync::kYes);
+  });
+  return part;
+}
+
+CheckpointFolder::Part CheckpointFolder::commit(const std::string& id, const std::string& record,
+                                                const std::vector<Part>& parts) {
+  Part done;
+  done.guard([&] {
+    ByteWriter out;
+    out.put_text(id);
+    std::vector<std::array<std::uint64_t, 2>> sizes;
+    for (const Part& part : parts) sizes.push_back({part.size, part.index_hash});
+    out.put_list(sizes);
+    out.put_text(record);
+    std::string text(kMagic);
+    text += out.bytes();
+    const std::uint64_t hash = fingerprint_of(bytes_of(text));
+    text.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+    const std::string made = folder_of(id) + "/" + kNewName, name = folder_ + "/" + kName;
+    WholeFile file(made);
+    file.write(text);
+    file.commit(WholeFile::Sync::kYes);
+    int error = sync_folder(folder_of(id));
+    if (!error) error = sync_folder(folder_);
+    if (!error && std::rename(made.c_str(), name.c_str()) != 0) error = errno;
+    if (!error) error = sync_folder(folder_);
+    if (error) file.fail(error);
+  });
+  return done;
+}
+
+void CheckpointFolder::write(const std::string& record, std::span<State* const> states) {
+  Part made;
+  std::string id(16, ' ');
+  if (is_root()) {
+    id = random_id();
+    made.guard([&] {
+      if (::mkdir(folder_of(id).c_str(), 0777) != 0) {
+        throw Error(ExitCode::kResources,
+                    folder_of(id) + ": cannot write the checkpoint: " + std::strerror(errno));
+      }
+    });
+  }
+  check_parts(gathered(made), "");
+  if (processes_) processes_->broadcast(id.data(), id.size(), 0);
+  const std::vector<Part> parts = gathered(write_file(id, states));
+  check_parts(parts, id);
+  Part committed;
+  if (is_root()) committed = commit(id, record, parts);
+  check_parts(gathered(committed), id);
+  if (is_root() && !id_.empty()) {
+    std::error_code ignored;
+    fs::remove_all(folder_of(id_), ignored);
+  }
+  id_ = id;
+}
+
+void CheckpointFolder::remove() noexcept {
+  if (!is_root() || id_.empty()) return;
+  std::error_code ignored;
+  fs::remove(folder_ + "/" + kName, ignored);  // first: without it there is no checkpoint
+  fs::remove_all(folder_of(id_), ignored);
+  id_.clear();
+}
+
+}  // namespace tilewave::simulate
