@@ -38,7 +38,7 @@ struct RunFlags {
                                  engine = "auto", effort = "auto", repeat, memory_limit,
                                  memory_fraction, noise;
   std::string amplitudes, probabilities, expect, pauli_order = "last", state;
-  std::string checkpoint, checkpoint_every, resume;
+  std::string checkpoint, checkpoint_every, resume, initial_state;
   std::vector<std::string> inputs;
   bool json = false, no_include = false;
   ReportOptions report;
@@ -84,6 +84,7 @@ simulate::Options to_options(const RunFlags& flags) {
   options.engine = parse_engine(flags.engine);
   options.effort = parse_effort(flags.effort);
   options.state_path = flags.state;
+  options.initial_state_path = flags.initial_state;
   options.explain = flags.report.explain;
   options.dry_run = flags.report.dry_run;
   if (!flags.seed.empty()) options.seed = parse_number("--seed", flags.seed, 0, ~std::uint64_t{0});
@@ -125,9 +126,12 @@ void set_checkpoints(const RunFlags& flags, simulate::Options& options) {
   }
   if (to.folder.empty() && to.resume.empty()) return;
   if (options.dry_run) fail("--dry-run has no run to keep: leave out --checkpoint and --resume");
-  if (!flags.repeat.empty()) fail("--repeat runs again and again: leave out --checkpoint and --resume");
+  if (!flags.repeat.empty())
+    fail("--repeat runs again and again: leave out --checkpoint and --resume");
   if (options.engine == Engine::kStabilizer) {
-    fail("the stabilizer engine keeps no checkpoints: its shots are independent, split them by seed");
+    fail(
+        "the stabilizer engine keeps no checkpoints: its shots are independent, split them by "
+        "seed");
   }
   if (to.folder.empty()) return;
   to.asked = asked_by_signal;
@@ -149,7 +153,8 @@ void run(RunFlags& flags) {
   flags.report.pauli_order = flags.pauli_order == "first" ? circuit::PauliOrder::kFirstIsQubit0
                                                           : circuit::PauliOrder::kLastIsQubit0;
   const OutputFile state{"--state", flags.state}, page{"--report", flags.report.page_path};
-  need_distinct_files({flags.file, flags.expect, flags.noise, flags.topology}, {state, page});
+  need_distinct_files({flags.file, flags.expect, flags.noise, flags.topology, flags.initial_state},
+                      {state, page});
   need_ending(state, ".npy");
   for (const OutputFile& file : {state, page}) {
     if (file.path == "-") {
@@ -277,11 +282,15 @@ void add_run_command(CLI::App& app) {
                 "which character of a string such as ZZI is qubit 0: last (default) or first")
       ->check(CLI::IsMember({"last", "first"}));
   c->add_option("--state", flags->state, "write the final state to this .npy file");
+  c->add_option("--initial-state", flags->initial_state,
+                "start from the state of this .npy file, as --state writes it: number x is the "
+                "amplitude of the basis state whose qubit k is bit k of x (default: |0...0>)");
   c->add_option("--checkpoint", flags->checkpoint,
                 "keep the run in this folder, to go on with it after a crash or the end of a job");
-  c->add_option("--checkpoint-every", flags->checkpoint_every,
-                "how often, as in 90s, 10m (default) or 1.5h; SIGUSR1 asks for one, SIGTERM for one "
-                "and the end");
+  c->add_option(
+      "--checkpoint-every", flags->checkpoint_every,
+      "how often, as in 90s, 10m (default) or 1.5h; SIGUSR1 asks for one, SIGTERM for one "
+      "and the end");
   c->add_option("--resume", flags->resume,
                 "go on with the run of this folder, on any number of ranks and devices; with "
                 "--checkpoint of the same name also start it");

@@ -6,6 +6,7 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/ranks.h"
 #include "tilewave/simulate/branch.h"
+#include "tilewave/simulate/initial_state.h"
 #include "tilewave/statevec/plan/planner.h"
 
 namespace tilewave::simulate {
@@ -13,9 +14,12 @@ namespace tilewave::simulate {
 namespace {
 
 constexpr std::size_t kMachine = 2;
-constexpr std::array<const char*, 6> kNames = {"version of tilewave",         "circuit",
-                                               "precision, device, engine or checkpoint", "noise model",
-                                               "number of shots or seed",     "list of questions"};
+constexpr std::array<const char*, 6> kNames = {"version of tilewave",
+                                               "circuit",
+                                               "precision, device, engine or checkpoint",
+                                               "noise model",
+                                               "number of shots or seed",
+                                               "initial state or list of questions"};
 using Words = std::array<std::uint64_t, kNames.size()>;
 
 std::uint64_t of_noise(const circuit::Circuit& circuit, const Options& options) {
@@ -35,6 +39,7 @@ std::uint64_t of_questions(const Options& options) {
     }
   }
   f.add(static_cast<std::uint64_t>(!options.state_path.empty()));
+  f.add(fingerprint_of_file(options.initial_state_path));
   f.add(static_cast<std::uint64_t>(options.dry_run));
   f.add(static_cast<std::uint64_t>(options.record_shots));
   return f.value();
@@ -62,7 +67,8 @@ std::vector<std::uint64_t> asked_of(const circuit::Circuit& circuit, const Optio
   precision.add(static_cast<std::uint64_t>(options.precision));
   precision.add(static_cast<std::uint64_t>(options.engine));
   words[kMachine] = precision.value();
-  for (const std::size_t size : {sizeof(statevec::CostModel), sizeof(statevec::Action), sizeof(Outcome)})
+  for (const std::size_t size :
+       {sizeof(statevec::CostModel), sizeof(statevec::Action), sizeof(Outcome)})
     words[0] = mix(words[0], size);  // as the record has them
   return {words.begin(), words.end()};
 }

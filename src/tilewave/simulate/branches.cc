@@ -30,7 +30,7 @@ using statevec::State;
 constexpr std::size_t kMaxBlockQubits = 16;  // measured together; their joint table is 2^16 numbers
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 constexpr std::size_t kMaxBlockOps = 64;
-constexpr double kPiece_s = 0.2;    // of a plan, between two looks whether a checkpoint is due
+constexpr double kPiece_s = 0.2;     // of a plan, between two looks whether a checkpoint is due
 constexpr double kLeastNorm = 1e-6;  // of a trajectory before it is scaled back to 1
 constexpr std::uint64_t kMisreadEvents = std::uint64_t{1} << 63;
 
@@ -66,7 +66,7 @@ class Runner {
         branch.base->restore(state_, branch.base.use_count() == 1);
         branch.base.reset();
       } else {
-        state_->set_zero_state();
+        options_.start ? options_.start(*state_) : state_->set_zero_state();
         branch.at = {.bits = no_bits()};
       }
       advance(std::move(branch));
@@ -90,7 +90,8 @@ class Runner {
   // The walk of a checkpoint, where it was: the branch that ran.
   Branch resume() {
     const SavedWalk& walk = options_.walk;
-    waiting_ = restore_walk(*options_.saved, walk, *state_, options_.max_states, num_alive_, spares_);
+    waiting_ =
+        restore_walk(*options_.saved, walk, *state_, options_.max_states, num_alive_, spares_);
     const statevec::CostModel here = state_->cost_model();
     fits_ = fits(walk, *state_);
     if (fits_) {
@@ -107,8 +108,8 @@ class Runner {
     const runtime::Timer timer;
     ByteWriter out;
     options_.save(out);
-    const CollectedWalk collected = collect_walk(
-        *state_, cost_ ? *cost_ : state_->cost_model(), waiting_, branch, std::move(in_run));
+    const CollectedWalk collected = collect_walk(*state_, cost_ ? *cost_ : state_->cost_model(),
+                                                 waiting_, branch, std::move(in_run));
     put_walk(out, collected.walk);
     options_.keeper->write(out.bytes(), collected.states, why);
     result_.profile["checkpoint"].add(timer.elapsed_s(), 0, 0);
@@ -428,9 +429,10 @@ class Runner {
   std::uint64_t num_alive_ = 0;  // snapshots
   Session& session_;
   StretchFinder stretches_;
-  std::optional<PlanInRun> resumed_;         // where a checkpoint was
-  bool fits_ = true;                         // its plans run on this machine
-  std::optional<statevec::CostModel> cost_;  // of the machine that plans are made for; else this one's
+  std::optional<PlanInRun> resumed_;  // where a checkpoint was
+  bool fits_ = true;                  // its plans run on this machine
+  std::optional<statevec::CostModel>
+      cost_;                         // of the machine that plans are made for; else this one's
   std::set<std::size_t> explained_;  // stretches and blocks, by their first operation
 };
 

@@ -23,9 +23,9 @@
 
 #include "tilewave/circuit/noise_model.h"
 #include "tilewave/simulate/checkpoint/keeper.h"
-#include "tilewave/simulate/checkpoint/walk.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/session.h"
 #include "tilewave/simulate/simulate.h"
 #include "tilewave/statevec/state.h"
@@ -49,12 +49,14 @@ struct BranchOptions {
   Effort effort = Effort::kAuto;
   bool explain = false;  ///< fill Result::plan.text with what runs, the first time that it does
   Session* session = Session::of_process().get();  ///< whose plans are used
+  /// Puts a state back to where the run starts; null: |0...0>.
+  std::function<void(statevec::State&)> start = {};
   /// Keeps checkpoints between steps; null: none. `save` adds the answers so far.
   Keeper* keeper = nullptr;
-  std::function<void(ByteWriter&)> save;
+  std::function<void(ByteWriter&)> save = {};
   /// Goes on with a walk of this checkpoint instead of beginning one; null: begins.
   const SavedRun* saved = nullptr;
-  SavedWalk walk;
+  SavedWalk walk = {};
 };
 
 /// Uniform numbers of the draw at a leaf: one for each shot.
@@ -64,7 +66,7 @@ double leaf_draw(std::uint64_t seed, std::uint64_t shot);
 bool is_misread(const circuit::ReadoutError& error, bool value, std::uint64_t seed,
                 std::uint64_t shot, std::uint64_t bit);
 
-/// Runs the program on `state` (in |0...0>; it may be replaced by another of its kind) and calls
+/// Runs the program on `state` (where the run starts; it may be replaced by another of its kind) and calls
 /// `on_leaf` for every distinct history of outcomes. Adds plans, times and passes to `result`.
 void run_branches(const Program& program, std::unique_ptr<statevec::State>& state,
                   const BranchOptions& options, const statevec::RunObserver& observer,

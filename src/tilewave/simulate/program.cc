@@ -44,8 +44,8 @@ struct NumberedOp {
   std::size_t index;  // in the circuit
 };
 
-std::vector<NumberedOp> resolve_forward(const Circuit& circuit, std::size_t head) {
-  std::vector<bool> touched(circuit.num_qubits()), written(circuit.num_clbits());
+std::vector<NumberedOp> resolve_forward(const Circuit& circuit, std::size_t head, bool from_zeros) {
+  std::vector<bool> touched(circuit.num_qubits(), !from_zeros), written(circuit.num_clbits());
   const std::vector<std::uint64_t> zeros((circuit.num_clbits() + 63) / 64);
   std::vector<NumberedOp> ops;
   ops.reserve(circuit.ops().size());
@@ -99,14 +99,14 @@ bool holds(const circuit::Condition& c, std::span<const std::uint64_t> bits) {
   return true;
 }
 
-Program prepare(const Circuit& circuit) {
+Program prepare(const Circuit& circuit, bool from_zeros) {
   Program program;
   program.circuit = &circuit;
   program.qubits = QubitMap(circuit.num_qubits());
   program.has_control_flow = circuit.has_control_flow();
   const Straight straight =
       program.has_control_flow ? find_straight(circuit) : Straight{circuit.ops().size(), 0};
-  const std::vector<NumberedOp> ops = resolve_forward(circuit, straight.head);
+  const std::vector<NumberedOp> ops = resolve_forward(circuit, straight.head, from_zeros);
   std::vector<bool> used(circuit.num_qubits());  // by a later operation that stays
   std::vector<bool> read(circuit.num_clbits());
   enum : std::uint8_t { kNotWritten, kMaybeWritten, kWritten };

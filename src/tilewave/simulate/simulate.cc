@@ -14,14 +14,15 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/agreement.h"
 #include "tilewave/simulate/branches.h"
-#include "tilewave/simulate/checkpoint/resumed.h"
 #include "tilewave/simulate/clifford_run.h"
 #include "tilewave/simulate/collect.h"
 #include "tilewave/simulate/dry_run.h"
+#include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/questions.h"
+#include "tilewave/simulate/resumed_run.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
@@ -80,7 +81,7 @@ std::vector<circuit::Qubit> find_touched(const Program& program, const Options& 
   const int ranks = count_ranks(n, options.precision, options.device, options.distribution);
   std::uint32_t least = 1;
   if (ranks > 1) least = kLeastLocalQubits + std::bit_width(static_cast<unsigned>(ranks)) - 1;
-  if (!options.state_path.empty()) least = n;
+  if (!options.state_path.empty() || !options.initial_state_path.empty()) least = n;
   return touched_qubits(program, least);
 }
 
@@ -117,7 +118,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
   const circuit::Circuit& circuit = options.noise ? noisy : clean;
-  Program asked = prepare(circuit);
+  const bool from_zeros = options.initial_state_path.empty();
+  Program asked = prepare(circuit, from_zeros);
   check_questions(asked, options);
   Result result;
   result.num_qubits = circuit.num_qubits();
@@ -134,7 +136,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
   const auto clifford =
-      resumed || keeps ? std::nullopt : choose_stabilizer(asked, options, readout);
+      resumed || keeps || !from_zeros ? std::nullopt : choose_stabilizer(asked, options, readout);
   circuit::Circuit of_touched;
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);
@@ -193,6 +195,8 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     return result;
   }
 
+  std::optional<InitialState> initial;
+  if (!from_zeros) initial.emplace(options.initial_state_path, result.num_qubits);
   if (keeps) {
     result.keeper = std::make_shared<Keeper>(options.checkpoint, options.distribution.processes,
                                              resumed ? &resumed->saved : nullptr);
@@ -262,8 +266,9 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.session = &session;
   branch_options.effort = options.effort;
   branch_options.explain = options.explain;
-  RunHeader header{asked_of(clean, options), result.seed, num_shots, branch_options.max_states,
-                   result.engine, result.engine_choice, n, kept};
+  RunHeader header{
+      asked_of(clean, options), result.seed, num_shots, branch_options.max_states, result.engine,
+      result.engine_choice,     n,           kept};
   if (resumed) {
     header.max_states = resumed->header.max_states;
     branch_options.max_states = std::min(branch_options.max_states, header.max_states);
@@ -271,6 +276,13 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     collect.load(resumed->rest);
     branch_options.walk = get_walk(resumed->rest);
     branch_options.saved = &resumed->saved;
+  }
+  if (initial) {
+    branch_options.start = [&](State& s) { initial->put_into(s, is_density); };
+    if (!resumed) {
+      branch_options.start(*state);
+      initial->check_norm(state->norm());
+    }
   }
   if (keeps) {
     branch_options.keeper = result.keeper.get();

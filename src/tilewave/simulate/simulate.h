@@ -52,6 +52,8 @@ struct Options {
   circuit::WidePauliSum observables;
   std::string state_path;  ///< .npy file for the final state; empty: none
 
+  std::string initial_state_path;  ///< .npy file of the state to start from; empty: |0...0>
+
   bool explain = false;       ///< fill Result::plan.text
   bool dry_run = false;       ///< stop after planning
   std::string topology_path;  ///< plan for the machine of this file (topology.h); needs dry_run

@@ -122,6 +122,7 @@ NpyReader::NpyReader(const std::string& path) : path_(path) {
     std::string text(length, '\0');
     read_bytes(std::as_writable_bytes(std::span(text)));
     parse_header(text);
+    begin_ = before + length;
     remaining_ = header_.num_bytes();
     if (S_ISREG(info.st_mode) &&
         static_cast<std::uint64_t>(info.st_size) - before - length < remaining_) {
@@ -144,6 +145,25 @@ void NpyReader::fail(const std::string& why) const {
 void NpyReader::read(std::span<std::byte> bytes) {
   TW_CHECK(bytes.size() % npy_element_bytes(header_.type) == 0, path_ + ": half a number is read");
   read_bytes(bytes);
+  if (big_endian_) swap_bytes(bytes, header_.type);
+}
+
+void NpyReader::read_at(std::uint64_t first, std::span<std::byte> bytes) const {
+  const std::size_t each = npy_element_bytes(header_.type);
+  TW_CHECK(bytes.size() % each == 0 && bytes.size() <= header_.num_bytes() &&
+               first <= (header_.num_bytes() - bytes.size()) / each,
+           path_ + ": read beyond the end of the array");
+  std::uint64_t at = begin_ + first * each;
+  std::span<std::byte> left = bytes;
+  while (!left.empty()) {
+    const ssize_t got =
+        ::pread(fd_, left.data(), std::min(left.size(), kChunkBytes), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(std::strerror(errno));
+    if (got == 0) fail("it is truncated");
+    left = left.subspan(static_cast<std::size_t>(got));
+    at += static_cast<std::uint64_t>(got);
+  }
   if (big_endian_) swap_bytes(bytes, header_.type);
 }
 

@@ -77,6 +77,9 @@ class NpyReader {
 
   const NpyHeader& header() const { return header_; }
 
+  /// Fills `bytes`, whole elements, from element `first` on; several threads may call it.
+  void read_at(std::uint64_t first, std::span<std::byte> bytes) const;
+
   /// Fills `bytes`, whole elements, with the next of the array.
   void read(std::span<std::byte> bytes);
 
@@ -87,7 +90,7 @@ class NpyReader {
 
   std::string path_;
   NpyHeader header_;
-  std::uint64_t remaining_ = 0;
+  std::uint64_t remaining_ = 0, begin_ = 0;  // bytes that are left, and before the elements
   bool big_endian_ = false;
   int fd_ = -1;
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -48,7 +50,8 @@ int slice_bits(const State& state) {
 
 std::string random_id() {
   std::uint64_t number = 0;
-  TW_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number, "the system gives random bytes");
+  TW_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number,
+           "the system gives random bytes");
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
   return text;
@@ -62,7 +65,8 @@ bool is_id(std::string_view text) {
 int sync_folder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno;
-  const int error = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;  // EINVAL: nothing to sync there
+  const int error =
+      ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;  // EINVAL: nothing to sync there
   ::close(fd);
   return error;
 }
@@ -124,7 +128,8 @@ SavedRun::OpenFile::~OpenFile() { ::close(fd); }
 SavedRun::~SavedRun() = default;
 
 void SavedRun::fail(const std::string& file, const std::string& why) const {
-  throw Error(ExitCode::kInput, file + ": " + why + " (the checkpoint is damaged): start the run anew");
+  throw Error(ExitCode::kInput,
+              file + ": " + why + " (the checkpoint is damaged): start the run anew");
 }
 
 std::string SavedRun::path_of(std::uint32_t number) const {
@@ -158,10 +163,9 @@ void SavedRun::fill(std::uint32_t slot, std::size_t amplitude_bytes, std::uint64
                     std::span<std::byte> to) const {
   const std::uint64_t end = first + to.size() / amplitude_bytes;
   std::memset(to.data(), 0, to.size());  // what no slice holds is known to be zero
-  auto s = std::upper_bound(slices_.begin(), slices_.end(), std::pair(slot, first),
-                            [](const auto& at, const Slice& slice) {
-                              return at < std::pair(slice.slot, slice.first);
-                            });
+  auto s = std::upper_bound(
+      slices_.begin(), slices_.end(), std::pair(slot, first),
+      [](const auto& at, const Slice& slice) { return at < std::pair(slice.slot, slice.first); });
   if (s != slices_.begin()) --s;
   std::vector<std::byte> bytes;
   for (; s != slices_.end() && s->slot <= slot && (s->slot < slot || s->first < end); ++s) {
@@ -171,17 +175,20 @@ void SavedRun::fill(std::uint32_t slot, std::size_t amplitude_bytes, std::uint64
     if (!read_at(files_[s->file]->fd, s->offset, bytes.data(), bytes.size()))
       fail(path, "it cannot be read");
     if (fingerprint_of(bytes) != s->hash) fail(path, "a slice of it has a wrong checksum");
-    const std::uint64_t from = std::max(first, s->first), until = std::min(end, s->first + s->count);
+    const std::uint64_t from = std::max(first, s->first),
+                        until = std::min(end, s->first + s->count);
     std::memcpy(to.data() + (from - first) * amplitude_bytes,
-                bytes.data() + (from - s->first) * amplitude_bytes, (until - from) * amplitude_bytes);
+                bytes.data() + (from - s->first) * amplitude_bytes,
+                (until - from) * amplitude_bytes);
   }
 }
 
 void SavedRun::load(std::uint32_t slot, const statevec::Layout& layout, std::uint64_t known_zero,
                     State& state) const {
   const std::size_t each = statevec::amplitude_bytes(state.precision());
-  state.load_physical(layout, known_zero, slice_bits(state),
-                      [&](std::uint64_t first, std::span<std::byte> to) { fill(slot, each, first, to); });
+  state.load_physical(
+      layout, known_zero, slice_bits(state),
+      [&](std::uint64_t first, std::span<std::byte> to) { fill(slot, each, first, to); });
 }
 
 // ---- writing ----
@@ -231,15 +238,25 @@ void CheckpointFolder::lock(const SavedRun* resumed) {
   if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
   lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) fail(errno);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  // a run that was killed may hold it for a moment yet
+  constexpr int kTries = 50;
+  constexpr std::chrono::milliseconds kPause{100};
+  int error = 0;
+  for (int k = 0; k < kTries; ++k) {
+    error = ::flock(lock_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error != EWOULDBLOCK) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  if (error == EWOULDBLOCK) {
     throw Error(ExitCode::kUsage,
                 folder_ + ": another run keeps its checkpoints there: name another folder");
   }  // a file system without locks has none
   if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) fail(errno);
   struct stat info {};
   if (!resumed && ::stat((folder_ + "/" + kName).c_str(), &info) == 0) {
-    throw Error(ExitCode::kUsage, folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
-                                      folder_ + ", remove it, or name another folder");
+    throw Error(ExitCode::kUsage,
+                folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
+                    folder_ + ", remove it, or name another folder");
   }
 }
 
@@ -250,7 +267,8 @@ std::string CheckpointFolder::folder_of(const std::string& id) const {
 void CheckpointFolder::remove_leftovers(const std::string& kept) noexcept {
   std::error_code ignored;
   std::vector<fs::path> old;
-  for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
+  for (fs::directory_iterator entry(folder_, ignored), end; entry != end;
+       entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(kPrefix)) continue;
     const std::string id = name.substr(sizeof kPrefix - 1);
@@ -290,8 +308,8 @@ CheckpointFolder::Part CheckpointFolder::write_file(const std::string& id,
     std::vector<Slice> slices;
     std::uint64_t offset = 0;
     const auto append = [&](std::span<const std::byte> bytes) {
-      const auto done = runtime::write_pieces(file.descriptor(), offset,
-                                              reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      const auto done = runtime::write_pieces(
+          file.descriptor(), offset, reinterpret_cast<const char*>(bytes.data()), bytes.size());
       if (done.error) file.fail(done.error);
       offset += bytes.size();
     };
@@ -299,11 +317,12 @@ CheckpointFolder::Part CheckpointFolder::write_file(const std::string& id,
       if (!states[slot]) continue;  // its few amplitudes are in the record
       State& state = *states[slot];
       const std::size_t each = statevec::amplitude_bytes(state.precision());
-      state.save_physical(slice_bits(state), [&](std::uint64_t first, std::span<const std::byte> bytes) {
-        slices.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(rank), first,
-                          bytes.size() / each, offset, fingerprint_of(bytes)});
-        append(bytes);
-      });
+      state.save_physical(
+          slice_bits(state), [&](std::uint64_t first, std::span<const std::byte> bytes) {
+            slices.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(rank),
+                              first, bytes.size() / each, offset, fingerprint_of(bytes)});
+            append(bytes);
+          });
     }
     for (Slice& s : slices) s.file = 0;  // where it is read it is known
     Footer footer;

@@ -15,9 +15,9 @@ namespace tilewave::simulate {
 enum class Asked : std::uint8_t { kNothing, kKeep, kKeepAndStop };
 
 struct CheckpointOptions {
-  std::string folder;     ///< empty: nothing is kept
-  double every_s = 600;   ///< between the end of a checkpoint and the next
-  std::string resume;     ///< folder of the checkpoint to go on with; empty: from the start
+  std::string folder;    ///< empty: nothing is kept
+  double every_s = 600;  ///< between the end of a checkpoint and the next
+  std::string resume;    ///< folder of the checkpoint to go on with; empty: from the start
   /// Asked between steps of a run, also while nothing is due.
   std::function<Asked()> asked;
 };
@@ -26,7 +26,8 @@ struct CheckpointOptions {
 class Stopped : public std::exception {
  public:
   explicit Stopped(const std::string& folder)
-      : message_("stopped by a signal: " + folder + " has the run, go on with --resume " + folder) {}
+      : message_("stopped by a signal: " + folder + " has the run, go on with --resume " + folder) {
+  }
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:

@@ -382,11 +382,11 @@ void DistributedState::save_physical(int slice_bits, const SliceOut& f) {
   assume_shards();   // a question may have written the zeros of some
   std::mutex alone;  // shards of several devices take turns
   for_each_busy_shard([&](int k) {
-    shards_[k]->save_physical(
-        slice_bits, [&](std::uint64_t first, std::span<const std::byte> bytes) {
-          const std::lock_guard lock(alone);
-          f(begin_of(k) | first, bytes);
-        });
+    shards_[k]->save_physical(slice_bits,
+                              [&](std::uint64_t first, std::span<const std::byte> bytes) {
+                                const std::lock_guard lock(alone);
+                                f(begin_of(k) | first, bytes);
+                              });
   });
 }
 

@@ -47,7 +47,8 @@ Plan piece_of(const Plan& plan, std::size_t first, std::size_t last) {
       } else if (a.kind == ActionKind::kMatrix) {
         const auto from = plan.matrices.begin() + a.first;
         a.first = static_cast<std::uint32_t>(out.matrices.size());
-        out.matrices.insert(out.matrices.end(), from, from + (std::ptrdiff_t{1} << 2 * a.num_targets));
+        out.matrices.insert(out.matrices.end(), from,
+                            from + (std::ptrdiff_t{1} << 2 * a.num_targets));
       }
     }
     out.predicted_s += pass.predicted_s;
@@ -109,8 +110,9 @@ class Rest {
     }
     const Qubit last = qubits.back();
     qubits.pop_back();
-    out_.circuit.add_controlled_gate(circuit::GateId::kP, qubits, low_mask(static_cast<int>(qubits.size())),
-                                     {&last, 1}, {&angle, 1});
+    out_.circuit.add_controlled_gate(circuit::GateId::kP, qubits,
+                                     low_mask(static_cast<int>(qubits.size())), {&last, 1},
+                                     {&angle, 1});
   }
 
   void action(const Action& a) {
@@ -134,8 +136,8 @@ class Rest {
       m.assign(from, from + (std::ptrdiff_t{1} << 2 * a.num_targets));
     } else {
       const double t = a.m[0], size = std::sqrt(1 + t * t);
-      const cplx pre = std::polar(
-          1.0, static_cast<double>(static_cast<std::int64_t>(a.pre_turns)) * 0x1p-63 * std::numbers::pi);
+      const cplx pre = std::polar(1.0, static_cast<double>(static_cast<std::int64_t>(a.pre_turns)) *
+                                           0x1p-63 * std::numbers::pi);
       m = {1 / size, -t * pre / size, t / size, pre / size};
       factor_ *= size;
     }
@@ -146,7 +148,8 @@ class Rest {
     for (const Action& a : pass.actions) action(a);
     factor_ *= pass.scale;
     std::vector<Qubit> moved = qubit_at_;
-    for (std::size_t k = 0; k < pass.active.size(); ++k) moved[pass.dest[k]] = qubit_at_[pass.active[k]];
+    for (std::size_t k = 0; k < pass.active.size(); ++k)
+      moved[pass.dest[k]] = qubit_at_[pass.active[k]];
     qubit_at_ = std::move(moved);
     flip(pass.store_flips);
   }

@@ -1,4 +1,4 @@
-#include "tilewave/simulate/checkpoint/resumed.h"
+#include "tilewave/simulate/resumed_run.h"
 
 #include <filesystem>
 #include <vector>
@@ -25,9 +25,10 @@ std::unique_ptr<ResumedRun> open_resumed(const circuit::Circuit& circuit, const 
   }
   const std::string difference = difference_of(run->header.asked, asked_of(circuit, options));
   if (!difference.empty()) {
-    throw Error(ExitCode::kUsage,
-                folder + ": the checkpoint is of another " + difference +
-                    " (what is left of its run would not fit): start it with the same files and flags");
+    throw Error(
+        ExitCode::kUsage,
+        folder + ": the checkpoint is of another " + difference +
+            " (what is left of its run would not fit): start it with the same files and flags");
   }
   return run;
 }

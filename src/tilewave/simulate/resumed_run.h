@@ -5,7 +5,7 @@
 
 #include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/checkpoint/folder.h"
-#include "tilewave/simulate/checkpoint/walk.h"
+#include "tilewave/simulate/saved_walk.h"
 #include "tilewave/simulate/simulate.h"
 
 namespace tilewave::simulate {

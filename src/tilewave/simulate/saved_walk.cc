@@ -1,4 +1,4 @@
-#include "tilewave/simulate/checkpoint/walk.h"
+#include "tilewave/simulate/saved_walk.h"
 
 #include <map>
 #include <memory>

@@ -29,7 +29,7 @@ struct SavedState {
 };
 
 struct SavedBranch {
-  Branch branch;            // without its base,
+  Branch branch;           // without its base,
   std::uint32_t base = 0;  // which is this slot; 0: none
 };
 
@@ -41,7 +41,7 @@ struct PlanInRun {
 };
 
 struct SavedWalk {
-  bool on_gpu = false;        // the states were
+  bool on_gpu = false;       // the states were
   statevec::CostModel cost;  // what was known of the machine, without its functions
   std::vector<SavedState> states;
   std::vector<SavedBranch> waiting;

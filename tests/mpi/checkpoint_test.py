@@ -1,0 +1,121 @@
+"""Runs that are killed go on from their checkpoint: the same bits on as many ranks, the same shots on others."""
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from launch import HEAD, MPIEXEC, TILEWAVE, check, end, finish, start, start_by_variables
+
+RANKS = [int(word) for word in sys.argv[3].split(",")]
+KILLS = int(sys.argv[4])  # of each number of ranks
+SEED = random.randrange(10**6) if len(sys.argv) < 6 else int(sys.argv[5])
+r = random.Random(SEED)
+print("seed", SEED)
+
+
+def layered_circuit(qubits, layers, seed):
+    draw = random.Random(seed)
+    lines = [f"qreg q[{qubits}];", f"creg c[{qubits}];"]
+    for _ in range(layers):
+        lines += [f"u3({draw.uniform(0, 3)},{draw.uniform(0, 3)},{draw.uniform(0, 3)}) q[{q}];" for q in range(qubits)]
+        for _ in range(qubits // 2):
+            a, b = draw.sample(range(qubits), 2)
+            lines.append(f"cx q[{a}],q[{b}];")
+    return HEAD + "\n".join(lines) + "\nmeasure q -> c;\n"
+
+
+def start_ranks(ranks, *words):
+    """The processes of a run, in order of ranks: one alone, or several as the script was told."""
+    if ranks == 1:
+        return [start([TILEWAVE, *map(str, words)], {"OMP_NUM_THREADS": "2"})]
+    if MPIEXEC == "tcp":
+        return start_by_variables(ranks, *words)
+    return [start([MPIEXEC, "-np", str(ranks), TILEWAVE, *map(str, words)])]
+
+
+def run(ranks, *words):
+    done = [finish(p) for p in start_ranks(ranks, *words)]
+    return max(code for code, _, _ in done), done[0][1], "".join(err for _, _, err in done)
+
+
+def children_of(pid):
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it is gone
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def kill(processes):
+    """Of processes without a launcher all, in any order; of a launcher's one, and the launcher ends the others."""
+    if MPIEXEC != "tcp" and len(processes) == 1 and (ranks := children_of(processes[0].pid)):
+        os.kill(r.choice(ranks), signal.SIGKILL)
+        processes[0].communicate(timeout=30)
+        return
+    victims = processes[:]
+    r.shuffle(victims)
+    for process in victims:
+        process.kill()
+    for process in victims:
+        process.communicate()
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    circuit = folder / "c.qasm"
+    circuit.write_text(layered_circuit(20, 400, 7))
+    words = ["run", circuit, "--shots", 2000, "--seed", 5, "--quiet"]
+    code, counts, err = run(1, *words)
+    check(code == 0, f"undisturbed: {err}")
+    for ranks in RANKS:
+        # the first checkpoint holds the plan: both runs start from it
+        begin, states = folder / f"begin{ranks}", [folder / f"{k}{ranks}.npy" for k in "ab"]
+        processes = start_ranks(ranks, *words, "--checkpoint", begin, "--checkpoint-every", "1h",
+                                "--state", states[0])
+        limit = time.monotonic() + 60
+        while not (begin / "checkpoint").exists() and time.monotonic() < limit:
+            time.sleep(0.002)
+        kill(processes)
+        begun = time.monotonic()
+        code, out, err = run(ranks, *words, "--resume", begin, "--state", states[0])
+        took_s = time.monotonic() - begun
+        check(code == 0 and out == counts, f"{ranks} ranks, from the first checkpoint: {code} {err}")
+        killed, going, halves = 0, None, folder / "halves"
+        while killed < KILLS:
+            if going is None:
+                going = folder / f"going{ranks}"
+                shutil.rmtree(going, ignore_errors=True)
+                shutil.copytree(begin, going)
+            words_now = [*words, "--resume", going, "--checkpoint", going, "--checkpoint-every", "0.05s",
+                         "--state", states[1]]
+            processes = start_ranks(ranks, *words_now)
+            time.sleep(r.uniform(0.2, took_s))
+            if all(p.poll() is None for p in processes):
+                kill(processes)
+                killed += 1
+                check((going / "checkpoint").exists(), f"{ranks} ranks: a checkpoint is there after a kill")
+                if killed == KILLS:
+                    shutil.copytree(going, halves)
+                continue
+            done = [finish(p) for p in processes]
+            check(done[0][0] == 0 and done[0][1] == counts, f"{ranks} ranks, resumed: {done}")
+            check(states[0].read_bytes() == states[1].read_bytes(), f"{ranks} ranks: the same bits (seed {SEED})")
+            check(not any(going.iterdir()), f"{ranks} ranks: nothing stays behind: {list(going.iterdir())}")
+            going = None
+        if going:
+            code, out, err = run(ranks, *words, "--resume", going, "--state", states[1])
+            check(code == 0 and out == counts, f"{ranks} ranks, killed {killed} times: {code} {err}")
+            check(states[0].read_bytes() == states[1].read_bytes(), f"{ranks} ranks: the same bits (seed {SEED})")
+        for others in {max(1, ranks // 2), 2 * ranks}:
+            code, out, err = run(others, *words, "--resume", halves, "--state", states[1])
+            check(code == 0 and out == counts, f"{ranks} ranks, resumed on {others}: {code} {err}")
+        shutil.rmtree(halves, ignore_errors=True)
+end()
