@@ -61,9 +61,9 @@ Topology read_topology(const std::string& path) {
       t.levels.push_back({name, std::countr_zero(static_cast<unsigned>(ranks)), 1e9 * rate});
       t.cost.shard_bits += t.levels.back().bits;
     } else {
-      fail("'" + kind + "' is none of pass, tile, hidden and level");
+      fail("the first word is none of pass, tile, hidden and level");
     }
-    if (words >> rest) fail("'" + rest + "' is too much");
+    if (words >> rest) fail("there is more than " + kind + " takes");
   }
   if (t.levels.empty()) throw Error(ExitCode::kInput, path + ": no line describes a level");
   if (t.cost.shard_bits > 20) throw Error(ExitCode::kInput, path + ": more than 2^20 ranks");

@@ -453,18 +453,29 @@ json parse_json(std::string_view text, const std::string& name) {
 }  // namespace
 
 circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& name) {
-  check_is_text({name, text});
+  TextSource source{name, text};
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (!name.starts_with('<') && first != std::string_view::npos && text[first] != '{')
+    source.unlike = "a noise model in JSON";
+  check_is_text(source);
   json root;
   try {
     root = parse_json(text, name);
   } catch (const json::parse_error& error) {
     const std::size_t at = std::min(error.byte ? error.byte - 1 : 0, text.size());
-    fail_at({name, text}, at, "this is no JSON");
+    fail_at(source, at, "this is no JSON");
   } catch (const json::out_of_range&) {
     throw Error(ExitCode::kInput, without_controls(name) + ": a number is too large for a double");
   }
   const Node top{root, name};
   top.need_object();
+  constexpr std::string_view kKeys[] = {"channels", "readout", "absent_qubits"};
+  const auto is_near = [&](const auto& entry) {
+    return contains(kKeys, entry.key()) || !nearest_name(entry.key(), kKeys).empty();
+  };
+  const auto entries = root.items();
+  if (!root.empty() && std::none_of(entries.begin(), entries.end(), is_near))
+    top.fail("is no noise model: it has none of the keys channels, readout and absent_qubits");
   top.check_keys({"channels", "readout", "absent_qubits"});
   const auto inside = [&](const char* key) -> Node { return {root[key], name + ": " + key}; };
   circuit::NoiseModel model;

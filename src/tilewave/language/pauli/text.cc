@@ -188,11 +188,30 @@ circuit::WidePauliSum parse_pauli_sum(std::string_view text, const std::string& 
   return PauliParser({name, without_byte_order_mark(text)}, order, num_qubits).parse();
 }
 
+namespace {
+
+// Whether the first line with more than a comment is made of characters that sums are made of.
+bool starts_like_sum(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    line = line.substr(0, line.find('#'));
+    at = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    return line.find_first_not_of("IXYZixyz0123456789.+-*eE \t\r") == std::string_view::npos;
+  }
+  return true;
+}
+
+}  // namespace
+
 circuit::WidePauliSum read_pauli_file(const std::string& path, PauliOrder order,
                                       std::uint32_t num_qubits) {
   const std::string text = read_text_file(path);
-  check_is_text({path, text});
-  return parse_pauli_sum(text, path, order, num_qubits);
+  TextSource source{path, text};
+  if (path != "-" && !starts_like_sum(text)) source.unlike = "a sum of Pauli strings";
+  check_is_text(source);
+  return PauliParser(source, order, num_qubits).parse();
 }
 
 std::string to_text(const WidePauliTerm& term, PauliOrder order, std::uint32_t num_qubits) {

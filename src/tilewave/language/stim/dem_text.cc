@@ -169,6 +169,9 @@ void DemWriter::flush() {
 
 circuit::ErrorModel parse_dem(std::string_view text, std::string_view file) {
   StimScanner in(text, file);
+  constexpr std::string_view kInstructions[] = {"ERROR", "DETECTOR", "LOGICAL_OBSERVABLE",
+                                                "SHIFT_DETECTORS", "REPEAT"};
+  in.hide_unless_like("a detector error model", kInstructions);
   circuit::ErrorModel model;
   read_block(in, model.instructions, 0, 0);
   return model;

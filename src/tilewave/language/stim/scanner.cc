@@ -33,6 +33,29 @@ void StimScanner::skip(bool lines) {
   }
 }
 
+void StimScanner::hide_unless_like(std::string_view kind, std::span<const std::string_view> names) {
+  if (source_.name.starts_with('<')) return;  // who typed it reads the message
+  const std::size_t begin = pos_;
+  skip(true);
+  const std::string name = read_name();
+  bool is_like = !name.empty() || at_end() || peek() == '}';
+  if (!name.empty() && !contains(names, name)) is_like &= !nearest_name(name, names).empty();
+  char closing = 0;  // of a tag or of arguments, which may hold more
+  for (; is_like && !at_line_end() && peek() != '#'; ++pos_) {
+    const char c = peek();
+    if (closing) {
+      if (c == closing) closing = 0;
+    } else if (c == '[' || c == '(') {
+      closing = c == '[' ? ']' : ')';
+    } else {
+      constexpr std::string_view kOfTargets = "0123456789XYZxyz!*-^,DLdlrecswp \t\r{}";
+      is_like = kOfTargets.find(c) != std::string_view::npos;
+    }
+  }
+  pos_ = begin;
+  if (!is_like) source_.unlike = kind;
+}
+
 bool StimScanner::accept(char c) {
   if (at_end() || text_[pos_] != c) return false;
   ++pos_;

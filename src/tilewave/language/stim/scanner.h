@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,10 @@ class StimScanner {
  public:
   StimScanner(std::string_view text, std::string_view file)
       : source_{std::string(file), without_byte_order_mark(text)}, text_(source_.text) {}
+
+  /// Of a file whose first instruction has not the form of one, or a name that is none of `names`
+  /// and near none, messages will show nothing: it is no `kind`.
+  void hide_unless_like(std::string_view kind, std::span<const std::string_view> names);
 
   bool at_end() const { return pos_ >= text_.size(); }
   char peek() const { return at_end() ? '\0' : text_[pos_]; }

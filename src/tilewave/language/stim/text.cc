@@ -169,6 +169,7 @@ void print_block(const StabilizerCircuit& c, int indent, std::string& out) {
 
 StabilizerCircuit parse_stim(std::string_view text, std::string_view file) {
   StimScanner in(text, file);
+  in.hide_unless_like("a circuit in Stim's language", circuit::stabilizer_names());
   StabilizerCircuit out;
   std::uint64_t records = 0;
   read_block(in, out, 0, 0, records);

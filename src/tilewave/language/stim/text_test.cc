@@ -105,6 +105,39 @@ constexpr Bad kBad[] = {
     {"SPP X0*Y1*Z0", "1:1"},
 };
 
+// Files that were named by mistake, or are another's, are refused without a word of them.
+TEST(StimText, other_files_are_not_shown) {
+  const auto message_of = [](auto parse, const char* text, const char* name) {
+    try {
+      parse(text, name);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kInput);
+      return std::string(e.what());
+    }
+    ADD_FAILURE() << text;
+    return std::string();
+  };
+  for (const char* text :
+       {"secret:x:0:0::/root:/bin/sh\n", "password secret\n", "{\"key\": \"secret\"}",
+        "-----BEGIN secret KEY-----\n", "M secret", "# note\n\nsecret = 5"}) {
+    for (const std::string& message :
+         {message_of([](auto t, auto n) { parse_stim(t, n); }, text, "f"),
+          message_of([](auto t, auto n) { parse_dem(t, n); }, text, "f")}) {
+      EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+      EXPECT_NE(message.find("does not start like"), std::string::npos) << message;
+    }
+    // who typed it may see it
+    EXPECT_NE(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "<circuit>").find('^'),
+              std::string::npos);
+  }
+  // mistakes in files that are what they should be are shown
+  for (const char* text : {"HH 0", "M 0,1", "DETECTOR(1) rec[-1", "}"}) {
+    EXPECT_NE(message_of([](auto t, auto n) { parse_stim(t, n); }, text, "f").find('^'),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(StimText, errors_say_where) {
   for (const Bad& bad : kBad) {
     try {
