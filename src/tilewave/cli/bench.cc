@@ -55,13 +55,13 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   if (names.empty()) {
     for (const auto name : circuit::family_names()) names.emplace_back(name);
   }
-  const auto includes =
-      flags.no_include ? language::Includes::kRefused : language::Includes::kAllowed;
+  language::Reading reading;
+  if (flags.no_include) reading.includes = language::Includes::kRefused;
   std::vector<Subject> subjects;
   for (const auto& name : names) {
     if (is_file(name)) {
       std::vector<std::string> files = {name};
-      circuit::Circuit circuit = language::read_circuit_file(name, {}, &files, includes);
+      circuit::Circuit circuit = language::read_circuit_file(name, {}, &files, reading);
       subjects.push_back({std::filesystem::path(name).stem().string(), std::move(circuit), files});
     } else {
       subjects.push_back({name + "_" + std::to_string(n), circuit::make_family(name, n)});

@@ -1,6 +1,10 @@
 // The commands, in the order of the overview; see commands.h.
 #include "tilewave/cli/commands.h"
 
+#include <CLI/CLI.hpp>
+
+#include "tilewave/cli/resource_limits.h"
+
 namespace tilewave::cli {
 
 void add_all_commands(CLI::App& app) {
@@ -17,6 +21,7 @@ void add_all_commands(CLI::App& app) {
   add_sample_dem_command(app);
   add_convert_command(app);
   add_info_command(app);
+  for (CLI::App* command : app.get_subcommands({})) add_limit_flags(*command);
   add_help_command(app);
 }
 

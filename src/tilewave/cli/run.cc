@@ -41,6 +41,7 @@ struct RunFlags {
   std::string checkpoint, checkpoint_every, resume, initial_state;
   std::vector<std::string> inputs;
   bool json = false, no_include = false;
+  std::uint64_t most_operations = language::Reading::kMostSteps;
   ReportOptions report;
 };
 
@@ -164,9 +165,11 @@ void run(RunFlags& flags) {
   if (options.distribution.is_root()) need_writable(page);  // the state opens its file first
   runtime::Timer timer;
   std::vector<std::string> included;
-  const circuit::Circuit circuit = language::read_circuit_file(
-      flags.file, read_inputs(flags.inputs), &included,
-      flags.no_include ? language::Includes::kRefused : language::Includes::kAllowed);
+  language::Reading reading;
+  if (flags.no_include) reading.includes = language::Includes::kRefused;
+  reading.most_steps = flags.most_operations;
+  const circuit::Circuit circuit =
+      language::read_circuit_file(flags.file, read_inputs(flags.inputs), &included, reading);
   need_distinct_files(included, {state, page}, "a file that the program includes");
   if (flags.amplitudes.starts_with("first:") && circuit.num_qubits() < 64) {
     auto& count = options.amplitudes.front().count;  // as many as there are
@@ -249,6 +252,10 @@ void add_run_command(CLI::App& app) {
       ->allow_extra_args(false);
   c->add_flag("--no-include", flags->no_include,
               "refuse a program that includes files; the libraries of gates are built in");
+  add_number_flag(
+      *c, "--max-operations", [flags](std::uint64_t n) { flags->most_operations = n; },
+      "refuse a program that expands to more steps and operations (default: 2^27)", 1,
+      language::Reading::kMostSteps);
   c->add_option("--shots", flags->shots, "how often to measure (1000 when nothing else is asked)");
   c->add_option("--seed", flags->seed, "of the shots; drawn and printed when not given");
   c->add_option("--precision", flags->precision, "double (default) or single");

@@ -27,6 +27,7 @@
 #include "tilewave/stabilizer/sample/fill_shots.h"
 
 namespace tilewave::cli {
+
 namespace {
 
 // An interrupt while shots are made. The first signal asks for an end behind the block at hand. If
@@ -63,10 +64,7 @@ void say(const char* text, std::size_t size) {
 
 void end_where_it_is(int) {
   if (const Growing* const g = growing) {
-    for (const GrowingFile& file : g->files) {
-      if (const std::int64_t whole = file.whole; whole >= 0) [[maybe_unused]]
-        const int cut = ftruncate(file.descriptor, whole);
-    }
+    cut_growing_files();
     char digits[24], *end = digits + sizeof digits, *at = end;
     std::uint64_t n = g->next_shot;
     do {
@@ -178,6 +176,15 @@ bool summarize(stabilizer::ShotSource& source, const stabilizer::SampleOptions& 
 }
 
 }  // namespace
+
+void cut_growing_files() noexcept {
+  const Growing* const g = growing;
+  if (!g) return;
+  for (const GrowingFile& file : g->files) {
+    if (const std::int64_t whole = file.whole; whole >= 0) [[maybe_unused]]
+      const int cut = ftruncate(file.descriptor, whole);
+  }
+}
 
 StimFile::StimFile(const std::string& path, const char* mode) {
   const bool reading = mode[0] == 'r';

@@ -75,4 +75,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
 /// Reads and lowers a circuit from a file or the standard input.
 stabilizer::StabProgram read_program(const std::string& path);
 
+/// Takes what is behind their last whole shot off files that are being written. For signal handlers
+/// of a process that is about to end.
+void cut_growing_files() noexcept;
+
 }  // namespace tilewave::cli

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -68,6 +69,28 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
   return *this;
 }
 
+namespace {
+
+// What the limits of the process (ulimit -v and -d, --max-memory) leave of its address space and data.
+std::uint64_t left_of_limits() {
+  std::uint64_t left = ~std::uint64_t{0};
+  std::uint64_t pages[6] = {};  // size, resident, shared, text, unused, data
+  std::ifstream statm("/proc/self/statm");
+  for (std::uint64_t& count : pages) statm >> count;
+  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto look = [&](auto kind, std::uint64_t used_pages) {
+    struct rlimit limit {};
+    if (::getrlimit(kind, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    const std::uint64_t used = used_pages * page_bytes;
+    left = std::min<std::uint64_t>(left, limit.rlim_cur > used ? limit.rlim_cur - used : 0);
+  };
+  look(RLIMIT_AS, pages[0]);
+  look(RLIMIT_DATA, pages[5]);
+  return left;
+}
+
+}  // namespace
+
 std::uint64_t available_host_bytes() {
   std::uint64_t available = ~std::uint64_t{0};
   std::ifstream meminfo("/proc/meminfo");
@@ -77,7 +100,7 @@ std::uint64_t available_host_bytes() {
   while (meminfo >> key >> kib && std::getline(meminfo, unit)) {
     if (key == "MemAvailable:") available = kib * 1024;
   }
-  return std::min(available, read_group_limits().memory_bytes);
+  return std::min({available, read_group_limits().memory_bytes, left_of_limits()});
 }
 
 std::uint64_t peak_resident_bytes() {

@@ -18,7 +18,7 @@ constexpr std::uint64_t kBytesPerOperation = 200;
 
 bool Expansion::refuse_steps() {
   code_ = ExitCode::kInput;
-  problem_ = concat({"the program expands to more than ", std::to_string(kMost),
+  problem_ = concat({"the program expands to more than ", std::to_string(most_),
                      " steps: look for loops, powers or definitions that multiply each other"});
   return false;
 }

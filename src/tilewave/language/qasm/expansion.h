@@ -11,11 +11,12 @@ namespace tilewave::language {
 
 class Expansion {
  public:
-  static constexpr std::uint64_t kMost = 1ull << 27;  ///< steps of a whole program
+  /// At most so many steps of a whole program.
+  explicit Expansion(std::uint64_t most_steps) : most_(most_steps) {}
 
   /// Whether so many further steps are allowed; problem() says why they are not.
   bool allows(std::uint64_t steps) {
-    if (steps <= kMost - steps_) return true;
+    if (steps <= most_ - steps_) return true;
     return refuse_steps();
   }
   /// Counts steps that are about to be done. False where they are not allowed.
@@ -40,7 +41,7 @@ class Expansion {
   bool refuse_steps();
   bool has_memory_for(std::uint64_t count);
 
-  std::uint64_t steps_ = 0, operations_ = 0, next_look_ = kLook;
+  std::uint64_t most_, steps_ = 0, operations_ = 0, next_look_ = kLook;
   ExitCode code_ = ExitCode::kOk;
   std::string problem_;
 };

@@ -10,12 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewave/language/qasm/reading.h"
 #include "tilewave/language/text/source.h"
 
 namespace tilewave::language {
-
-/// Whether a program may read other files. The libraries of gates are built in and always there.
-enum class Includes : std::uint8_t { kAllowed, kRefused };
 
 class SourceFiles {
  public:

@@ -37,7 +37,8 @@ constexpr std::string_view kQelib1[] = {
 
 class Parser {
  public:
-  explicit Parser(Includes includes) : expander_(circuit_), files_(includes, kLibraries) {}
+  explicit Parser(const Reading& reading)
+      : expander_(circuit_), files_(reading.includes, kLibraries), expansion_(reading.most_steps) {}
 
   circuit::Circuit parse(TextSource source) {
     const TextSource& kept = files_.start(std::move(source));
@@ -484,8 +485,8 @@ class Parser {
 }  // namespace qasm2
 
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
-                             std::vector<std::string>* included, Includes includes) {
-  qasm2::Parser parser(includes);
+                             std::vector<std::string>* included, const Reading& reading) {
+  qasm2::Parser parser(reading);
   circuit::Circuit circuit = parser.parse({file_name, text});
   const auto& files = parser.included();
   if (included) included->insert(included->end(), files.begin(), files.end());

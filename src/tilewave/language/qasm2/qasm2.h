@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/language/qasm/source_files.h"
+#include "tilewave/language/qasm/reading.h"
 
 namespace tilewave::language {
 
@@ -23,7 +23,7 @@ namespace tilewave::language {
 /// the line and a caret.
 circuit::Circuit parse_qasm2(std::string_view text, const std::string& file_name,
                              std::vector<std::string>* included = nullptr,
-                             Includes includes = Includes::kAllowed);
+                             const Reading& reading = {});
 
 /// Prints a circuit as OpenQASM 2; reading it gives the same operations and printing those the same
 /// text. Angles are the shortest text that reads back to the same number. Throws Error(kInput) for

@@ -429,8 +429,8 @@ void Interpreter::define(const Stmt& s) {
 
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs, std::vector<std::string>* included,
-                             Includes includes) {
-  qasm3::Interpreter interpreter(inputs, includes);
+                             const Reading& reading) {
+  qasm3::Interpreter interpreter(inputs, reading);
   circuit::Circuit circuit = interpreter.run({file_name, text});
   const auto& files = interpreter.included();
   if (included) included->insert(included->end(), files.begin(), files.end());

@@ -22,8 +22,11 @@ namespace tilewave::language::qasm3 {
 
 class Interpreter {
  public:
-  Interpreter(const ProgramInputs& inputs, Includes includes)
-      : inputs_(inputs), memory_(circuit_), files_(includes, kLibraries) {}
+  Interpreter(const ProgramInputs& inputs, const Reading& reading)
+      : inputs_(inputs),
+        memory_(circuit_),
+        files_(reading.includes, kLibraries),
+        expansion_(reading.most_steps) {}
 
   circuit::Circuit run(TextSource source);
   const std::vector<std::string>& included() const { return files_.included(); }

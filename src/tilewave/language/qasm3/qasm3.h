@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "tilewave/circuit/circuit.h"
-#include "tilewave/language/qasm/source_files.h"
+#include "tilewave/language/qasm/reading.h"
 
 namespace tilewave::language {
 
@@ -40,6 +40,6 @@ using ProgramInputs = std::map<std::string, std::string>;
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs = {},
                              std::vector<std::string>* included = nullptr,
-                             Includes includes = Includes::kAllowed);
+                             const Reading& reading = {});
 
 }  // namespace tilewave::language

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Limits for circuits of strangers: what is too long, too large or too slow ends with one line and its exit code."""
+import os
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+
+from program import EXAMPLES, HEAD, TILEWAVE, Checker, tilewave
+
+USAGE, RESOURCES, INPUT = 2, 3, 4
+c = Checker()
+SANITIZED = bool(os.environ.get("TILEWAVE_SANITIZED"))
+
+
+def ends(done, code, reason, limit_s=10, what=""):
+    lines = done.err.strip().splitlines()
+    c.check(done.code == code and reason in done.err and lines and lines[0].startswith("error:") and len(lines) <= 4
+            and done.seconds < limit_s, f"{what or reason}: {done.code} after {done.seconds:.1f} s: {done.err[-400:]}")
+
+
+LOOP = "OPENQASM 3.0; qubit q; for int i in [1:1000] x q;"
+ends(tilewave("run", "FILE", "--max-operations", 500, text=LOOP), INPUT, "500")
+done = tilewave("run", "FILE", "--max-operations", 5000, text=LOOP)
+c.check(done.code == 0, f"within the limit: {done.err}")
+nested = "".join(f"gate g{k + 1} a {{ g{k} a; g{k} a; }}\n" for k in range(30))
+ends(tilewave("run", "FILE", "--max-operations", 1000000, text=HEAD + "gate g0 a { h a; }\n" + nested + "qreg q[1]; g30 q[0];"),
+     INPUT, "1000000")
+ends(tilewave("run", "FILE", "--max-operations", 2, text="1\n0 h 0\n1 h 0\n2 h 0\n"), INPUT, "2 operations")
+ends(tilewave("run", EXAMPLES / "bell.qasm", "--max-operations", 0), USAGE, "--max-operations")
+
+if not SANITIZED:  # a sanitizer's shadow is memory too
+    big = HEAD + "qreg q[27]; h q; rx(0.3) q; cx q[0],q[26];"
+    ends(tilewave("run", "FILE", "--max-memory", 500, "--probabilities", 0, text=big), RESOURCES, "27 qubits")
+    ends(tilewave("run", "FILE", "--max-memory", 300, "--shots", 1,
+                  text="OPENQASM 3.0; qubit q; bit c; for int i in [1:3000] { for int j in [1:10000] { rx(0.1*i*j) q; } }"), RESOURCES, "memory", 60)
+    ends(tilewave("sample", "--in", "/dev/zero", "--shots", 1, "--max-memory", 200), RESOURCES, "memory")
+    ends(tilewave("run", "FILE", "--max-memory", 100, text=HEAD + "qreg q[3]; h q;" + "x q[0];" * 3000000), RESOURCES, "memory")
+    done = tilewave("run", EXAMPLES / "bell.qasm", "--max-memory", 4000)
+    c.check(done.code == 0, f"enough memory: {done.err}")
+
+    # ulimit -v is seen before anything is allocated
+    def less_address_space():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "big.qasm"
+        path.write_text(big)
+        done = subprocess.run([TILEWAVE, "run", path, "--threads", "1"], capture_output=True, text=True,
+                              preexec_fn=less_address_space)
+        c.check(done.returncode == RESOURCES and "available" in done.stderr, f"ulimit -v: {done}")
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    endless = "OPENQASM 3.0; qubit[16] q; bit c; c = measure q[0]; while (!c || c) { for int i in [0:15] h q[i]; c = measure q[0]; }"
+    ends(tilewave("run", "FILE", "--max-seconds", "0.5", "--shots", 1, "--state", folder / "s.npy", text=endless), RESOURCES, "max-seconds", 5)
+    loop = folder / "loop.stim"
+    loop.write_text("REPEAT 1000000000000 {\nREPEAT 1000000 {\nH 0\n}\n}\nM 0\n")
+    ends(tilewave("sample", "--in", loop, "--shots", 1, "--max-seconds", "0.5", "--out", folder / "shots"), RESOURCES, "max-seconds", 5)
+    left = [p.name for p in folder.iterdir() if p.name not in ("loop.stim", "shots")]
+    c.check(not left, f"nothing half-written stays: {left}")
+    for bad in ("0", "-1", "soon", "1e30"):
+        ends(tilewave("run", EXAMPLES / "bell.qasm", "--max-seconds", bad), USAGE, "--max-seconds")
+    done = tilewave("run", EXAMPLES / "bell.qasm", "--max-seconds", "1.5h")
+    c.check(done.code == 0, f"enough time: {done.err}")
+c.finish()
