@@ -174,3 +174,19 @@ def test_plots():
                   lambda: tw.plot_entropy(np.zeros(3)), lambda: tw.plot_probabilities(np.zeros((2, 2)))):
         with pytest.raises(ValueError):
             wrong()
+
+
+def test_a_page_appears_whole_or_not_at_all(tmp_path):
+    circuit, page = tw.Circuit(2).h(0).cx(0, 1).measure_all(), tmp_path / "run.html"
+    page.write_text("old")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "run.html.part").symlink_to(victim)
+    tw.report(circuit, page, 10, seed=1)
+    assert page.read_text().rstrip().endswith("</html>") and victim.read_text() == "precious"
+    before = page.read_text()
+    for place in (tmp_path / "no" / "folder.html", "/dev/full"):
+        with pytest.raises(MemoryError, match="cannot write"):
+            tw.report(circuit, place, 10, seed=1)
+    assert page.read_text() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.html", "run.html.part", "victim"]

@@ -23,7 +23,7 @@ def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = N
     """Runs a circuit and writes what it found and what it cost to the HTML file `path`: counts, marginals, expectations,
     and the plan as a time line (bytes and rate of every pass against the machine's limit, predicted and measured).
     ``probabilities`` are those of `run`; by default all marginals, where a state is simulated: the stabilizer engine has
-    none. ``noise`` and ``engine`` are those of `run`. Returns the run's Result."""
+    none. ``noise`` and ``engine`` are those of `run`. The page appears when it is whole. Returns the run's Result."""
     circuit, core = noisy(circuit, noise)
     terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
     asked = (circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads))
@@ -40,9 +40,7 @@ def report(circuit: AnyCircuit, path: Path, shots: int = 1024, *, seed: Seed = N
         data["probability_qubits"] = chosen
     if result.device == "cpu":
         data["limit_bytes_per_s"] = _core._bandwidth(threads)
-    page = _core._report_page(json.dumps(data))
-    with open(os.fspath(path), "w", encoding="utf-8") as file:
-        file.write(page)
+    _core._write_report(json.dumps(data), os.fspath(path))
     return result
 
 

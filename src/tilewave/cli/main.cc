@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -55,6 +56,42 @@ void on_interrupt(int signal) {
   tilewave::remove_unfinished_files();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
+}
+
+// An exception that nothing can catch: of a thread of OpenMP, or while another one is on its way.
+// Nearly always the memory is at its end, so nothing is allocated here.
+[[noreturn]] void on_terminate() {
+  constexpr char kMemory[] = "error: out of memory: this machine has too little for it\n";
+  constexpr char kOther[] = "error: internal error: an exception in a place that has no way out\n";
+  bool is_memory = false;
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    is_memory = true;
+  } catch (const tilewave::Error& e) {
+    is_memory = e.code() == ExitCode::kResources;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+  }
+  if (!is_silent) {
+    [[maybe_unused]] const auto written = is_memory
+                                              ? write(STDERR_FILENO, kMemory, sizeof kMemory - 1)
+                                              : write(STDERR_FILENO, kOther, sizeof kOther - 1);
+  }
+  tilewave::remove_unfinished_files();
+  if (!is_memory) std::abort();
+  _exit(static_cast<int>(ExitCode::kResources));
+}
+
+// The library of OpenMP ends the process where it gets no memory or no threads: with a line that
+// says so and a code of its own, which becomes that of missing resources.
+bool is_main_over = false;
+void on_exit_of_library(int code, void*) {
+  if (is_main_over || code != EXIT_FAILURE) return;
+  tilewave::remove_unfinished_files();
+  std::fflush(stderr);
+  _exit(static_cast<int>(ExitCode::kResources));
 }
 
 // File names and texts of others may hold anything; lines stay.
@@ -126,10 +163,7 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  keep_standard_streams();
+int guarded_main(int argc, char** argv) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // the write fails with a message and cleans up
@@ -160,4 +194,15 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     return fail(ExitCode::kInternal, std::string("internal error: ") + e.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_standard_streams();
+  std::set_terminate(on_terminate);
+  on_exit(on_exit_of_library, nullptr);
+  const int code = guarded_main(argc, argv);
+  is_main_over = true;
+  return code;
 }

@@ -10,6 +10,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
+#include "tilewave/base/whole_file.h"
 #include "tilewave/language/pauli/text.h"
 #include "tilewave/python/arguments-inl.h"
 #include "tilewave/python/arrays-inl.h"
@@ -159,7 +160,12 @@ void bind_simulate(nb::module_& m) {
                                      runtime::available_host_bytes());
       },
       "precision"_a, "Of a state that fits this machine's memory now.");
-  m.def("_report_page", &simulate::report_page, "json"_a);
+  m.def(
+      "_write_report",
+      [](const std::string& json, const std::string& path) {
+        write_whole_file(path, simulate::report_page(json));
+      },
+      "json"_a, "path"_a);
   m.def(
       "_bandwidth",
       [](int threads) {

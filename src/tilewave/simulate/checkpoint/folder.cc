@@ -264,7 +264,7 @@ std::string CheckpointFolder::folder_of(const std::string& id) const {
   return folder_ + "/" + kPrefix + id;
 }
 
-void CheckpointFolder::remove_leftovers(const std::string& kept) noexcept {
+void CheckpointFolder::remove_leftovers(const std::string& kept) {
   std::error_code ignored;
   std::vector<fs::path> old;
   for (fs::directory_iterator entry(folder_, ignored), end; entry != end;
@@ -393,10 +393,13 @@ void CheckpointFolder::write(const std::string& record, std::span<State* const> 
 
 void CheckpointFolder::remove() noexcept {
   if (!is_root() || id_.empty()) return;
-  std::error_code ignored;
-  fs::remove(folder_ + "/" + kName, ignored);  // first: without it there is no checkpoint
-  fs::remove_all(folder_of(id_), ignored);
-  id_.clear();
+  try {
+    std::error_code ignored;
+    fs::remove(folder_ + "/" + kName, ignored);  // first: without it there is no checkpoint
+    fs::remove_all(folder_of(id_), ignored);
+    id_.clear();
+  } catch (...) {  // no memory: what stays is removed by the next run there
+  }
 }
 
 }  // namespace tilewave::simulate

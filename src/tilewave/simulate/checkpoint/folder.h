@@ -95,7 +95,7 @@ class CheckpointFolder {
   Part write_file(const std::string& id, std::span<statevec::State* const> states) const;
   Part commit(const std::string& id, const std::string& record, const std::vector<Part>& parts);
   void lock(const SavedRun* resumed);
-  void remove_leftovers(const std::string& kept) noexcept;
+  void remove_leftovers(const std::string& kept);
 
   std::string folder_, id_;  // of the checkpoint that is there; empty: none
   std::shared_ptr<runtime::Ranks> processes_;
