@@ -61,6 +61,7 @@ void shots(Bytes bytes) {
   if (rows.size() % stride) found("half a shot");
   std::size_t count = rows.size() / stride;
   if (format == formats::ShotFormat::kPtb64) count -= count % 64;
+  formats::pack_rows(rows.data(), stride, count, layout);  // b8 may have more bits than the shot
   formats::ByteBuffer out;
   formats::ShotFormatter(format, layout).append(rows.data(), stride, count, out);
   const auto written = out.bytes();

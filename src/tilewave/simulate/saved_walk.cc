@@ -120,7 +120,7 @@ void put_walk(ByteWriter& out, const SavedWalk& walk) {
 
 SavedWalk get_walk(ByteReader& in) {
   SavedWalk walk;
-  walk.on_gpu = in.get<bool>();
+  walk.on_gpu = in.get_flag();
   walk.cost = get_cost(in);
   walk.states.resize(in.get_count(sizeof(statevec::Layout)));
   for (SavedState& state : walk.states) {
@@ -135,9 +135,9 @@ SavedWalk get_walk(ByteReader& in) {
     if (waiting.base >= walk.states.size()) in.fail();
   }
   walk.current = get_branch(in);
-  if (in.get<bool>()) walk.in_run.plan = get_plan(in);
+  if (in.get_flag()) walk.in_run.plan = get_plan(in);
   walk.in_run.next_pass = in.get<std::uint64_t>();
-  walk.in_run.open_channel = in.get<bool>();
+  walk.in_run.open_channel = in.get_flag();
   if (walk.states.empty() ||
       (walk.in_run.plan && walk.in_run.next_pass > walk.in_run.plan->passes.size()))
     in.fail();

@@ -42,9 +42,10 @@ class ByteReader {
   /// `name` of the file, for messages.
   ByteReader(std::string_view bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
 
+  /// Of a bool take get_flag(): not every byte is one.
   template <class T>
   T get() {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
     T value;
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
@@ -57,6 +58,7 @@ class ByteReader {
                   list.size() * sizeof(T));
     return list;
   }
+  bool get_flag() { return get<std::uint8_t>() != 0; }
   std::string get_text() {
     const std::size_t size = get_count(1);
     return std::string(take(size), size);
