@@ -336,3 +336,46 @@ TEST(ArraysDeathTest, NoMemoryIsOneMessage) {
       testing::ExitedWithCode(3), "stateVec: no memory for the arrays of a register");
 }
 #endif
+
+// A register comes back from a folder as it was, in the middle of what waits, and over an older one.
+TEST(Folders, KeepRegisters) {
+  const std::string folder = temporary("kept_register");
+  for (const bool is_density : {false, true}) {
+    const int n = is_density ? 4 : 8;
+    const auto make = [&] {
+      return is_density ? createDensityQureg(n, environment()) : createQureg(n, environment());
+    };
+    const auto work = [&](Qureg q, int from, int to) {
+      for (int k = from; k < to; ++k) {
+        hadamard(q, k % n);
+        rotateX(q, (k * 3 + 1) % n, static_cast<qreal>(0.1 * k));
+        controlledNot(q, k % n, (k + 1) % n);
+        if (is_density) mixDamping(q, k % n, static_cast<qreal>(0.01));
+      }
+    };
+    Qureg one = make(), other = make();
+    for (const int at : {0, 5, 20}) {
+      initZeroState(one);
+      work(one, 0, at);
+      tilewave_saveQureg(one, folder.c_str());
+      work(one, at, 30);
+      initDebugState(other);
+      tilewave_loadQureg(other, folder.c_str());
+      work(other, at, 30);
+      copyStateFromGPU(one);
+      copyStateFromGPU(other);
+      for (long long k = 0; k < one.numAmpsTotal; ++k) {
+        ASSERT_NEAR(one.stateVec.real[k], other.stateVec.real[k], 100 * REAL_EPS) << at << " " << k;
+        ASSERT_NEAR(one.stateVec.imag[k], other.stateVec.imag[k], 100 * REAL_EPS) << at << " " << k;
+      }
+    }
+    const Qureg smaller = createQureg(n - 1, environment());
+    EXPECT_ANY_THROW(tilewave_loadQureg(smaller, folder.c_str()));
+    EXPECT_ANY_THROW(tilewave_loadQureg(other, "/nowhere"));
+    EXPECT_ANY_THROW(tilewave_saveQureg(one, "/proc/nowhere"));
+    EXPECT_ANY_THROW(tilewave_saveQureg(one, nullptr));
+    destroyQureg(smaller, environment());
+    destroyQureg(one, environment());
+    destroyQureg(other, environment());
+  }
+}

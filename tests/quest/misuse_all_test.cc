@@ -276,6 +276,8 @@ Calls<OnRegister> on_register(Fixture& s) {
          writeRecordedQASMToFile(q, name);
        }},
       {"reportState", [](Qureg q) { reportState(q); }},
+      {"tilewave_saveQureg", [](Qureg q) { tilewave_saveQureg(q, "/tmp/none"); }},
+      {"tilewave_loadQureg", [](Qureg q) { tilewave_loadQureg(q, "/tmp/none"); }},
       {"reportStateToScreen", [](Qureg q) { reportStateToScreen(q, environment(), 0); }},
       {"reportQuregParams", [](Qureg q) { reportQuregParams(q); }},
       {"copyStateToGPU", [](Qureg q) { copyStateToGPU(q); }},

@@ -555,6 +555,15 @@ void copyStateFromGPU(Qureg qureg);
 /* The same for amplitudes [startInd, startInd + numAmps). */
 void copySubstateFromGPU(Qureg qureg, long long int startInd, long long int numAmps);
 
+/* ---- of Tilewave, not of QuEST ---- */
+
+/* Keeps the state of a register in a folder, which is made where it is missing: written whole, with
+ * checksums, before what was there goes. All processes write at once and see one folder. */
+void tilewave_saveQureg(Qureg qureg, const char* folder);
+/* Makes the state what tilewave_saveQureg kept of a register of as many qubits, the same kind and the
+ * same precision, on any number of processes and devices. */
+void tilewave_loadQureg(Qureg qureg, const char* folder);
+
 #ifdef __cplusplus
 }
 #endif

@@ -217,11 +217,11 @@ struct CheckpointFolder::Part {
 };
 
 CheckpointFolder::CheckpointFolder(std::string folder, std::shared_ptr<runtime::Ranks> processes,
-                                   const SavedRun* resumed)
+                                   const SavedRun* resumed, Old old)
     : folder_(std::move(folder)), processes_(std::move(processes)) {
   if (resumed) id_ = resumed->id();
   Part part;
-  if (is_root()) part.guard([&] { lock(resumed); });
+  if (is_root()) part.guard([&] { lock(resumed || old == Old::kReplaced); });
   check_parts(gathered(part), "");
   if (is_root()) remove_leftovers(id_);
 }
@@ -230,7 +230,7 @@ CheckpointFolder::~CheckpointFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-void CheckpointFolder::lock(const SavedRun* resumed) {
+void CheckpointFolder::lock(bool replaces) {
   const auto fail = [&](int error) {
     throw Error(ExitCode::kResources,
                 folder_ + ": cannot keep checkpoints there: " + std::strerror(error));
@@ -253,7 +253,7 @@ void CheckpointFolder::lock(const SavedRun* resumed) {
   }  // a file system without locks has none
   if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) fail(errno);
   struct stat info {};
-  if (!resumed && ::stat((folder_ + "/" + kName).c_str(), &info) == 0) {
+  if (!replaces && ::stat((folder_ + "/" + kName).c_str(), &info) == 0) {
     throw Error(ExitCode::kUsage,
                 folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
                     folder_ + ", remove it, or name another folder");

@@ -72,11 +72,13 @@ class SavedRun {
 /// Writes checkpoints; all processes of a run have one and make the same calls.
 class CheckpointFolder {
  public:
+  /// What becomes of a checkpoint that is there.
+  enum class Old : std::uint8_t { kRefused, kReplaced };
   /// Makes the folder where it is missing and locks it. Throws Error(kUsage) where another run
-  /// writes there, or where it holds a checkpoint that is not `resumed` (null: none may be there),
+  /// writes there, or where it holds a checkpoint that is to be refused and is not `resumed`,
   /// Error(kResources) where it cannot be written. `processes` may be null.
   CheckpointFolder(std::string folder, std::shared_ptr<runtime::Ranks> processes,
-                   const SavedRun* resumed);
+                   const SavedRun* resumed, Old old = Old::kRefused);
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
   ~CheckpointFolder();
@@ -94,7 +96,7 @@ class CheckpointFolder {
   void check_parts(const std::vector<Part>& parts, const std::string& id);
   Part write_file(const std::string& id, std::span<statevec::State* const> states) const;
   Part commit(const std::string& id, const std::string& record, const std::vector<Part>& parts);
-  void lock(const SavedRun* resumed);
+  void lock(bool replaces);
   void remove_leftovers(const std::string& kept);
 
   std::string folder_, id_;  // of the checkpoint that is there; empty: none
