@@ -135,8 +135,18 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   DensityProgram density;
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
-  const auto clifford =
-      resumed || keeps || !from_zeros ? std::nullopt : choose_stabilizer(asked, options, readout);
+  auto clifford =
+      resumed || !from_zeros ? std::nullopt : choose_stabilizer(asked, options, readout);
+  if (keeps && clifford) {
+    if (result.num_qubits > statevec::kMaxQubits) {
+      throw Error(
+          ExitCode::kUsage,
+          "a circuit of " + std::to_string(result.num_qubits) +
+              " qubits runs on the stabilizer engine, which keeps no checkpoints (its shots "
+              "are independent: split them by seed): leave out --checkpoint");
+    }
+    clifford.reset();
+  }
   circuit::Circuit of_touched;
   const std::vector<circuit::Qubit> kept =
       resumed ? resumed->header.kept : find_touched(asked, options);
