@@ -90,7 +90,8 @@ ClassTable read_class_table(const std::string& path) {
       const bool begins = !first.empty() && (std::isdigit(static_cast<unsigned char>(first[0])) ||
                                              std::strchr("+-.", first[0]) != nullptr);
       if (number == 1 && comma != std::string::npos && words && !begins) continue;  // a header
-      fail("it is no pair of value and class");
+      fail(begins ? "'" + trimmed(line) + "' is no pair of value and class"
+                  : "it is no pair of value and class");  // who knows whose file it is
     }
     if (std::isnan(*value)) fail("NaN is no data without being listed");
     const std::optional<int> a_class = to_class(second);
