@@ -39,7 +39,7 @@ void shots(Bytes bytes) {
   layout.measurements = draw.below(70);
   layout.detectors = draw.below(70);
   layout.observables = draw.below(9);
-  layout.observables_first = draw.byte() % 2 && layout.measurements == 0;
+  draw.byte();  // observables in front are written, never read
   const auto read_all = [&](Bytes from) {
     std::vector<std::uint8_t> rows;
     if (from.empty()) return rows;
