@@ -3,7 +3,7 @@
 
 Builds them (preset fuzz), makes seeds from the examples, the tests and by hand, and gives every target S seconds (default 60).
 What they learn stays in WORK/corpus/TARGET (default build/fuzz/work), so that hours add up; findings are in WORK/findings and make the
-exit code 1. A finding becomes a test beside the reader and a file of tests/fuzz/found/TARGET, which every run begins with.
+exit code 1. A finding becomes a test beside the reader and a file tests/fuzz/TARGET-WHAT.found, which every run begins with.
 77 means skipped: the tools are not installed.
 """
 import argparse
@@ -177,11 +177,11 @@ def run(program, target, seconds, work, words, starts):
         folder.mkdir(parents=True, exist_ok=True)
     for k, data in enumerate(starts):
         (first / f"seed{k}").write_bytes(data)
+    for path in HERE.glob(f"{target}-*.found"):
+        (first / path.name).write_bytes(path.read_bytes())
     command = [str(program), f"--target={target}", str(corpus), str(first), f"-max_total_time={seconds}", f"-timeout={SLOW_S}",
                f"-rss_limit_mb={MEMORY_MB}", f"-malloc_limit_mb={MEMORY_MB}", "-max_len=4096", "-print_final_stats=1", "-verbosity=1",
                "-reload=0", f"-artifact_prefix={findings}/{target}-"]
-    if (HERE / "found" / target).is_dir():
-        command.insert(4, str(HERE / "found" / target))
     if words:
         path = work / f"{target}.dict"
         path.write_text("".join('"' + w.replace("\\", "\\\\").replace('"', '\\"') + '"\n' for w in dict.fromkeys(words)))
