@@ -55,11 +55,12 @@ class CompiledSampler:
     """Samples the measurements of a circuit."""
 
     def __init__(self, circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
-                 reference_sample: None = None, threads: int = 1, device: Device = "cpu",
+                 reference_sample: None = None, threads: Optional[int] = None, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
         if reference_sample is not None:
             raise ValueError("reference_sample is not supported: leave it out, it is computed")
-        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine, threads_of(threads), device)
+        self._arguments = (*_text_of(circuit), False, seed_of(seed), not skip_reference_sample, engine,
+                           _shot_threads(threads, device), device)
         self._sampler = _core._Sampler(*self._arguments)
 
     def __reduce__(self) -> Any:
@@ -102,9 +103,10 @@ class CompiledSampler:
 class CompiledDetectorSampler:
     """Samples the detection events and observable flips of a circuit."""
 
-    def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
+    def __init__(self, circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
                  engine: ShotEngine = "auto") -> None:
-        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine, threads_of(threads), device)
+        self._arguments = (*_text_of(circuit), True, seed_of(seed), True, engine,
+                           _shot_threads(threads, device), device)
         self._sampler = _core._Sampler(*self._arguments)
 
     def __reduce__(self) -> Any:
@@ -229,6 +231,12 @@ def _restored_sampler(kind, arguments, seed, next_shot):
     return sampler
 
 
+def _shot_threads(threads, device):
+    if threads is None:
+        return 1 if isinstance(device, str) and device.lower() in ("cpu", "auto") else 0
+    return threads_of(threads)
+
+
 def _restored_converter(kind, arguments):
     converter = kind.__new__(kind)
     converter._arguments, converter._converter = arguments, _core._Converter(*arguments)
@@ -258,15 +266,16 @@ def _into(out, array, name):
 
 
 def compile_sampler(circuit: StimCircuit, *, skip_reference_sample: bool = False, seed: Seed = None,
-                    reference_sample: None = None, threads: int = 1, device: Device = "cpu",
+                    reference_sample: None = None, threads: Optional[int] = None, device: Device = "cpu",
                     engine: ShotEngine = "auto") -> CompiledSampler:
-    """A sampler of the circuit's measurements. ``threads``: 0 for all; ``device``: "cpu", "cuda", "cuda:<index>" or
-    "cuda:0-3" for several; ``engine``: "auto", "frame" or "sparse". The shots do not depend on them."""
+    """A sampler of the circuit's measurements. ``threads``: of the CPU, 0 for all; by default one, but all where a GPU
+    makes the shots; ``device``: "cpu", "cuda", "cuda:<index>" or "cuda:0-3" for several; ``engine``: "auto", "frame" or
+    "sparse". The shots do not depend on them."""
     return CompiledSampler(circuit, skip_reference_sample=skip_reference_sample, seed=seed,
                            reference_sample=reference_sample, threads=threads, device=device, engine=engine)
 
 
-def compile_detector_sampler(circuit: StimCircuit, *, seed: Seed = None, threads: int = 1, device: Device = "cpu",
+def compile_detector_sampler(circuit: StimCircuit, *, seed: Seed = None, threads: Optional[int] = None, device: Device = "cpu",
                              engine: ShotEngine = "auto") -> CompiledDetectorSampler:
     """A sampler of the circuit's detectors and observables; see compile_sampler."""
     return CompiledDetectorSampler(circuit, seed=seed, threads=threads, device=device, engine=engine)

@@ -278,8 +278,9 @@ void add_sample_flags(CLI::App& command, SampleFlags& f, const std::vector<std::
           },
           names)
       ->default_str("auto");
-  command.add_option("--threads", f.threads, "CPU threads, 0 for all")
-      ->capture_default_str()
+  command
+      .add_option("--threads", f.threads,
+                  "CPU threads, 0 for all (default: one, but all where a GPU makes the shots)")
       ->check(CLI::Range(0, 4096));
   command
       .add_option("--device", f.device,
@@ -295,12 +296,12 @@ stabilizer::SampleOptions sample_options(const SampleFlags& f, stabilizer::ShotO
   o.output = output;
   o.num_shots = f.shots;
   o.first_shot = f.first_shot;
-  o.num_threads = f.threads;
   o.seed = f.seed_given ? f.seed : draw_seed();
   o.engine = parse_sampling_engine(f.engine);
   stabilizer::check_shot_numbers(o.first_shot, o.num_shots,
                                  "use a smaller --first_shot or --shots");
   o.gpus = stabilizer::shot_gpus(f.device);
+  o.num_threads = f.threads.value_or(o.gpus.empty() ? 1 : 0);
   if (formats::parse_shot_format(f.out_format) == formats::ShotFormat::kPtb64 &&
       (f.shots % 64 || f.first_shot % 64)) {
     throw Error(ExitCode::kUsage,

@@ -52,7 +52,7 @@ struct SampleFlags {
   std::uint64_t shots = 1, first_shot = 0;
   std::uint64_t seed = 0;
   bool seed_given = false, explain = false, quiet = false;
-  int threads = 1;
+  std::optional<int> threads;
 };
 /// `engines`: what --engine may be.
 void add_sample_flags(CLI::App& command, SampleFlags& flags,
