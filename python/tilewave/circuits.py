@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._types import AnyCircuit, Path, StimCircuit
+from .angles import Angle, Parameter, expression_of, value_array
 
 
 def read_text(source: Path) -> tuple[str, str]:
@@ -79,7 +80,7 @@ class Operation(NamedTuple):
     """One operation of a circuit, as iterating over it gives them."""
     name: str  #: of the gate under all its controls, or unitary, measure, reset, channel, barrier, delay, jump, assign
     qubits: tuple[int, ...]  #: controls first, then targets
-    params: tuple[float, ...]  #: angles
+    params: tuple[Angle, ...]  #: angles
     clbits: tuple[int, ...]  #: classical bits it writes
     num_controls: int
     control_values: int  #: bit k: the value that control k acts on
@@ -203,6 +204,20 @@ class Circuit(_core.Circuit):
         """The circuit that undoes this one, which must be unitary."""
         return type(self)(super().inverse())
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that angles hold, in the order of their first use: the order of values."""
+        return tuple(Parameter(name) for name in self._parameter_names)
+
+    def bind(self: _C, values: Any) -> _C:
+        """The circuit with numbers in the place of its parameters: ``values`` is an array of `num_parameters` numbers, or a
+        dictionary from parameters or their names to numbers. Raises ValueError for another shape, and for numbers that
+        are not finite."""
+        array = value_array(self._parameter_names, values)
+        if array.ndim != 1:
+            raise ValueError(f"bind takes one set of values, got the shape {array.shape}: compile the circuit for several")
+        return type(self)(self._bind(array))
+
     def count_ops(self) -> dict[str, int]:
         """How many operations there are of each name, the most frequent first."""
         return dict(sorted(self._count_ops().items(), key=lambda item: (-item[1], item[0])))
@@ -210,7 +225,8 @@ class Circuit(_core.Circuit):
     def __iter__(self) -> Iterator[Operation]:
         for k in range(len(self)):
             name, qubits, params, clbits, *rest = self._operation(k)
-            yield Operation(name, tuple(qubits), tuple(params), tuple(clbits), *rest)
+            angles = (expression_of(*angle) if isinstance(angle, tuple) else angle for angle in params)
+            yield Operation(name, tuple(qubits), tuple(angles), tuple(clbits), *rest)
 
     def __bool__(self) -> bool:
         return True  # a circuit without operations is one, too

@@ -132,15 +132,15 @@ void bind_gates_by_name(Class& c) {
           const GateId id = find_named(name).id;
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
-          const auto angles = numbers_of(params, {"gate", "params"});
-          circuit.change().add_controlled_gate(id, on, control_values(values, "gate"), targets,
-                                               angles);
+          const auto angles = angles_of(params, {"gate", "params"});
+          add_gate(circuit.change(), id, on, control_values(values, "gate"), targets, angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
       "control_values"_a = nb::none(),
       nb::sig(
-          "def gate(self, name: str, qubits: int | Sequence[int], params: Sequence[float] = (), "
+          "def gate(self, name: str, qubits: int | Sequence[int], "
+          "params: Sequence[tilewave.angles.Angle] = (), "
           "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
           "typing_extensions.Self"),
       "Adds a gate by name, under further controls. Bit k of `control_values` is the value control "

@@ -1,0 +1,66 @@
+// A circuit as a function of its parameters: expectations of observables, their derivatives, states
+// and samples, for one set of values or many. All that depends on the circuit alone is worked out
+// once; a set of values is cosines and sines.
+//
+// Derivatives are those of the adjoint method (Jones and Gacon, arXiv:2009.02823) in passes: with
+// lam = O psi, both states are brought back through the circuit together, a tile of each in fast
+// memory, and the derivative by an angle is read where its gate is undone.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/settings/precision.h"
+
+namespace tilewave::parametric {
+
+struct FunctionOptions {
+  Precision precision = Precision::kDouble;
+  int num_threads = 0;  ///< 0: all
+};
+
+/// Safe to use from several threads: each call works on states of its own.
+class Function {
+ public:
+  /// Throws Error(kInput) for a circuit that is not unitary (measurements at its end are left out)
+  /// and for observables on qubits that it does not have.
+  Function(const circuit::Circuit& circuit, const std::vector<circuit::PauliSum>& observables,
+           const FunctionOptions& options);
+  ~Function();
+
+  std::uint32_t num_qubits() const;
+  std::size_t num_parameters() const;
+  std::size_t num_observables() const;
+
+  /// E[set][observable] for `sets` sets of values [set][parameter].
+  void expectations(const double* values, std::size_t sets, double* out) const;
+  /// gradient[set][parameter] of sum_m v[set][m] E_m; the expectations too, unless that is null.
+  void vjp(const double* values, std::size_t sets, const double* v, double* expectations,
+           double* gradient) const;
+  /// Amplitudes [set][basis state].
+  void states(const double* values, std::size_t sets, std::complex<double>* out) const;
+  /// gradient[set][parameter] of Re sum conj(g[set][x]) psi_x.
+  void state_vjp(const double* values, std::size_t sets, const std::complex<double>* g,
+                 double* gradient) const;
+  /// Basis states [set][shot], drawn by (seed, set, shot).
+  void samples(const double* values, std::size_t sets, std::uint64_t shots, std::uint64_t seed,
+               std::uint64_t* out) const;
+  /// Passes over the state, forward and backward, as a text.
+  std::string explain() const;
+
+ private:
+  struct Data;
+  template <class T, class F>
+  void run_sets(const double* values, std::size_t sets, F f) const;
+  template <class F>
+  void dispatch(const double* values, std::size_t sets, F f) const;
+  std::unique_ptr<Data> data_;
+};
+
+}  // namespace tilewave::parametric
