@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._types import AnyCircuit, Path, StimCircuit
+from ._types import AnyCircuit, Device, Path, PauliOrder, Precision, StimCircuit
 from .angles import Angle, Parameter, expression_of, value_array
+from .functions import CircuitFunction
 
 
 def read_text(source: Path) -> tuple[str, str]:
@@ -217,6 +218,15 @@ class Circuit(_core.Circuit):
         if array.ndim != 1:
             raise ValueError(f"bind takes one set of values, got the shape {array.shape}: compile the circuit for several")
         return type(self)(self._bind(array))
+
+    def compile(self, observables: Any = None, *, pauli_order: PauliOrder = "last", precision: Precision = "double",
+                device: Device = "auto", threads: int = 0) -> CircuitFunction:
+        """The circuit as a function of its parameters, planned once for all values: expectations of ``observables`` and their
+        derivatives, states, probabilities, samples, for one set of values or many at a time. An observable is what
+        `tilewave.expectation` takes; a list is several, unless its items are pairs (string, coefficient). Raises ValueError
+        for a circuit that is not unitary (measurements at its end are left out), an observable that is not Hermitian, and
+        a device that is no CPU."""
+        return CircuitFunction(self, observables, pauli_order=pauli_order, precision=precision, device=device, threads=threads)
 
     def count_ops(self) -> dict[str, int]:
         """How many operations there are of each name, the most frequent first."""

@@ -72,8 +72,8 @@ Listed list_operation(const PyCircuit& self, std::size_t k) {
   const Op& op = ops[k];
   const auto qubits = circuit.qubits(op);
   nb::list params;
-  for (std::size_t k = 0; k < circuit.params(op).size(); ++k)
-    params.append(angle_of(circuit, op, k));
+  for (std::size_t j = 0; j < circuit.params(op).size(); ++j)
+    params.append(angle_of(circuit, op, j));
   return {circuit::operation_name(circuit, op),
           {qubits.begin(), qubits.end()},
           params,
