@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kBatchWires = 13;    // a state of more qubits does not fit a core's cache eight times
 constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
+constexpr int kOneThreadWires = 14;
 constexpr int kTileRowBits = 11;   // 256 KiB of each state in a tile
 
 }  // namespace
@@ -82,7 +83,8 @@ Function::Function(const circuit::Circuit& circuit,
   std::vector<bool> is_read;
   for (const circuit::AffineAngle& angle : d.actions.angles) is_read.push_back(!angle.terms.empty());
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
-  d.single.passes = make_passes(d.actions, lane_bits, kTileRowBits, is_read);
+  const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
+  d.single.passes = make_passes(d.actions, lane_bits, row_bits, is_read);
   d.single.sweeps = make_sweeps(d.strings, d.single.passes);
   d.has_batch = d.actions.num_wires <= kBatchWires;
   if (d.has_batch) {
@@ -107,7 +109,9 @@ void Function::run_sets(const double* values, std::size_t sets, F f) const {
   const std::size_t p = num_parameters();
   for (std::size_t b = 0; b < sets; ++b)
     circuit::need_values(d.actions.parameters, {values + b * p, p});
-  const int threads = runtime::resolve_num_threads(d.options.num_threads);
+  // threads that share one small state cost more than they save
+  const bool is_small = d.actions.num_wires <= kOneThreadWires && sets < kLeastBatch;
+  const int threads = is_small ? 1 : runtime::resolve_num_threads(d.options.num_threads);
   if (!d.has_batch || sets < kLeastBatch) {
     auto run = d.take<T>(false, threads);
     for (std::size_t b = 0; b < sets; ++b) {

@@ -22,7 +22,8 @@ namespace tilewave::parametric {
 
 struct FunctionOptions {
   Precision precision = Precision::kDouble;
-  int num_threads = 0;  ///< 0: all
+  int num_threads = 0;    ///< 0: all
+  int tile_row_bits = 0;  ///< 2^tile_row_bits rows in a tile; 0: as many as suit the cache
 };
 
 /// Safe to use from several threads: each call works on states of its own.

@@ -223,5 +223,130 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
   }
 }
 
+// The same where a tile is a part of the state, so that there are several passes and sweeps.
+TEST(Function, tiles_of_a_state) {
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(7 + random.below(3));
+    const std::uint32_t p = 6;
+    const Circuit c = random_circuit(random, n, p, 30);
+    const PauliSum o = random_observable(random, n, 5);
+    std::vector<double> values;
+    for (std::uint32_t k = 0; k < p; ++k) values.push_back(random.angle());
+    const Slow want = slow(c, values, o);
+    for (const auto precision : {Precision::kDouble, Precision::kSingle}) {
+      const double tolerance = precision == Precision::kDouble ? 2e-12 : 2e-4;
+      std::vector<double> first;
+      for (const int threads : {1, 2, 3}) {
+        const Function f(c, {o}, {precision, threads, 4});
+        std::vector<double> e(1), g(p), only(1);
+        const double unit = 1;
+        f.vjp(values.data(), 1, &unit, e.data(), g.data());
+        f.expectations(values.data(), 1, only.data());
+        ASSERT_NEAR(e[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
+        ASSERT_NEAR(only[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
+        for (std::size_t k = 0; k < p; ++k)
+          ASSERT_NEAR(g[k], static_cast<double>(want.gradient[k]), 20 * tolerance) << "seed " << seed;
+        g.insert(g.end(), {e[0], only[0]});
+        if (first.empty()) first = g;
+        ASSERT_EQ(first, g) << "the same bits for any number of threads";
+      }
+    }
+  }
+}
+
+TEST(Function, states_and_their_derivatives) {
+  for (std::uint64_t seed = 200; seed < 220; ++seed) {
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(2 + random.below(5));
+    const std::uint32_t p = 4;
+    const Circuit c = random_circuit(random, n, p, 15);
+    constexpr std::size_t kSets = 5;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    const std::size_t size = std::size_t{1} << n;
+    std::vector<std::complex<double>> g(kSets * size), states(kSets * size);
+    for (auto& x : g) x = {random.real(), random.real()};
+    std::vector<double> gradient(kSets * p);
+    const Function f(c, {}, {});
+    for (const std::size_t sets : {std::size_t{1}, kSets}) {
+      f.states(values.data(), sets, states.data());
+      f.state_vjp(values.data(), sets, g.data(), gradient.data());
+      for (std::size_t b = 0; b < sets; ++b) {
+        const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
+        const auto loss = [&](const std::vector<double>& at) {
+          const BigState psi = run(c.bind(at));
+          long double sum = 0;
+          for (std::size_t x = 0; x < size; ++x) sum += (std::conj(Big(g[b * size + x])) * psi[x]).real();
+          return sum;
+        };
+        const BigState psi = run(c.bind(set));
+        for (std::size_t x = 0; x < size; ++x)
+          ASSERT_NEAR(std::abs(Big(states[b * size + x]) - psi[x]), 0, 1e-13) << "seed " << seed;
+        for (std::size_t k = 0; k < p; ++k) {
+          auto up = set, down = set;
+          up[k] += 1e-5;
+          down[k] -= 1e-5;
+          ASSERT_NEAR(gradient[b * p + k], static_cast<double>((loss(up) - loss(down)) / 2e-5L), 1e-7)
+              << "seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+TEST(Function, samples_follow_the_probabilities) {
+  Circuit c(2);
+  c.add_gate(GateId::kRy, {0}, {0});
+  c.set_affine(0, 0, {0, {{c.add_parameter("t"), 1}}});
+  c.add_gate(GateId::kCx, {0, 1});
+  const Function f(c, {}, {});
+  const double values[] = {1.2, 0, 3.14159265358979};
+  constexpr std::uint64_t kShots = 20000;
+  std::vector<std::uint64_t> out(3 * kShots), again(3 * kShots);
+  f.samples(values, 3, kShots, 7, out.data());
+  f.samples(values, 3, kShots, 7, again.data());
+  EXPECT_EQ(out, again);
+  const double p = std::pow(std::sin(0.6), 2);
+  const auto ones = std::count(out.begin(), out.begin() + kShots, 3u);
+  EXPECT_NEAR(static_cast<double>(ones) / kShots, p, 5 * std::sqrt(p * (1 - p) / kShots));
+  EXPECT_EQ(std::count(out.begin(), out.begin() + kShots, 0u) + ones, static_cast<long>(kShots));
+  EXPECT_EQ(std::count(out.begin() + kShots, out.begin() + 2 * kShots, 0u), static_cast<long>(kShots));
+  EXPECT_EQ(std::count(out.begin() + 2 * kShots, out.end(), 3u), static_cast<long>(kShots));
+}
+
+TEST(Function, refusals) {
+  const auto error_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  Circuit reset(2);
+  reset.add_gate(GateId::kH, {0});
+  reset.add_reset(0);
+  EXPECT_NE(error_of([&] { Function(reset, {}, {}); }).find("operation 1 is a reset"), std::string::npos);
+  Circuit late(2, 1);
+  late.add_measure(0, 0);
+  late.add_gate(GateId::kH, {0});
+  EXPECT_NE(error_of([&] { Function(late, {}, {}); }).find("after a measurement"), std::string::npos);
+  Circuit scaled(1);
+  scaled.add_matrix({}, 0, std::vector<Qubit>{0}, {2, 0, 0, 1});
+  EXPECT_NE(error_of([&] { Function(scaled, {}, {}); }).find("not unitary"), std::string::npos);
+  EXPECT_NE(error_of([&] { Function(Circuit(1), {{{1, 2, 0}}}, {}); }).find("observable 0"),
+            std::string::npos);
+  Circuit one(1);
+  one.add_gate(GateId::kRx, {0}, {0});
+  one.set_affine(0, 0, {0, {{one.add_parameter("t"), 1}}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  double e;
+  EXPECT_NE(error_of([&] { Function(one, {{{1, 0, 1}}}, {}).expectations(&nan, 1, &e); }).find("'t'"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { one.bind(std::vector<double>{1, 2}); }).find("1 parameters, got 2"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilewave::parametric

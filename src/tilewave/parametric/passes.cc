@@ -89,6 +89,8 @@ class Scheduler {
       std::uint64_t active = always_;
       if (start < 0 && !left.empty()) {
         active |= actions_.actions[left.front()].moved;
+        if (std::popcount(active) > most_active())
+          active = low_mask(out_.lane_bits) | actions_.actions[left.front()].moved;
       } else if (start >= 0) {
         active |= bit(start);
       }

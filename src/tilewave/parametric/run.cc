@@ -7,6 +7,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/cpu/kernels.h"
 
@@ -156,6 +157,7 @@ void Run<T>::forward() {
   std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
   for (int lane = 0; lane < num_lanes(); ++lane) psi[lane] = 1;
   for (const Pass& pass : p.passes) {
+    if (!is_batch()) check_interrupt();
     for_tiles(pass.active, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
       cpu::TileWork<T> work{&p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
       if (t.rows.empty()) return cpu::kernels<T>().forward(work);
@@ -178,6 +180,7 @@ void Run<T>::backward(std::span<double> reads) {
   std::size_t first_pass = 0;  // before it nothing is read
   while (first_pass < p.passes.size() && p.passes[first_pass].num_reads == 0) ++first_pass;
   for (std::size_t k = p.passes.size(); k-- > first_pass;) {
+    if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
     const std::size_t own = pass.num_reads * kL;
     sums.assign(own * kSlots, 0.0);
