@@ -36,6 +36,7 @@ class Appender {
  private:
   void add_all() {
     std::vector<std::pair<std::size_t, std::size_t>> jumps;
+    for (const std::string& name : from_.parameters()) to_.add_parameter(name);
     for (const Op& op : from_.ops()) {
       const std::size_t at = to_.ops().size();
       if (op.kind == OpKind::kJump) jumps.emplace_back(at, first_ + op.first_param);

@@ -182,13 +182,14 @@ void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
                 dagger(from.matrix(op), std::size_t{1} << targets.size()));
 }
 
-// Without operations: their bits, and what is said of them.
+// Without operations: their bits and parameters, and what is said of them.
 Circuit without_operations(const Circuit& circuit) {
   Circuit copy;
   for (const Register& r : circuit.qregs()) copy.add_qreg(r.name, r.size);
   for (const Register& r : circuit.cregs()) copy.add_creg(r.name, r.size);
   copy.add_qubits(circuit.num_qubits() - copy.num_qubits());
   copy.add_clbits(circuit.num_clbits() - copy.num_clbits());
+  for (const std::string& name : circuit.parameters()) copy.add_parameter(name);
   for (const std::string& name : circuit.replaced()) copy.add_replaced(name);
   for (const std::string& note : circuit.notes()) copy.add_note(note);
   return copy;

@@ -176,6 +176,12 @@ void bind_parameters(Class& c) {
       "num_parameters", [](const PyCircuit& self) { return self.get().parameters().size(); },
       "The number of parameters that angles hold.");
   c.def(
+      "_add_parameters",
+      [](PyCircuit& self, const std::vector<std::string>& names) {
+        for (const std::string& name : names) self.change().add_parameter(name);
+      },
+      "names"_a);
+  c.def(
       "_bind",
       [](const PyCircuit& self, ConstArray<double> values) {
         return new PyCircuit(self.get().bind({values.data(), values.size()}));
