@@ -12,28 +12,28 @@ hamiltonian = {f"Z{k} Z{k + 1}": -1.0 for k in range(n - 1)} | {f"X{k}": -1.0 fo
 a = np.eye(n) + np.diag(np.ones(n - 1), 1)
 exact = -np.sqrt(np.linalg.eigvalsh(a @ a.T)).sum()
 
-# %% A circuit with parameters in its angles. From |+...+>, layers of two kinds of gates that the Hamiltonian is made of.
-theta = iter(tw.parameters("theta", layers * (2 * n - 1)))
+# %% A circuit with parameters in its angles: layers of rotations about Y, by themselves and under the neighbour's control.
+theta = iter(tw.parameters("theta", layers * (2 * n - 1) + n))
 circuit = tw.Circuit(n)
-for k in range(n):
-    circuit.h(k)
 for _ in range(layers):
-    for k in range(n - 1):
-        circuit.rzz(next(theta), k, k + 1)
     for k in range(n):
-        circuit.rx(next(theta), k)
+        circuit.ry(next(theta), k)
+    for k in range(n - 1):
+        circuit.cry(next(theta), k, k + 1)
+for k in range(n):
+    circuit.ry(next(theta), k)
 energy = circuit.compile(hamiltonian)
 print(energy)
 
 # %% Value and gradient in one call. Angles at 0 are as good as any: no value changes what is planned.
 values = np.zeros(energy.num_parameters)
 value, gradient = energy.value_and_grad(values)
-assert np.isclose(value, -n) and gradient.shape == (layers * (2 * n - 1),)
+assert np.isclose(value, 1 - n) and gradient.shape == (layers * (2 * n - 1) + n,)
 
 # %% A quasi-Newton method (BFGS): steps along the gradient, with what it learns of the curvature.
 inverse = np.eye(len(values))
 direction = -gradient
-for step in range(2000):
+for step in range(4000):
     length = 1.0
     while True:
         trial = values + length * direction
@@ -47,8 +47,9 @@ for step in range(2000):
         break
     if moved @ change > 1e-14:
         rho = 1 / (moved @ change)
-        left = np.eye(len(values)) - rho * np.outer(moved, change)
-        inverse = left @ inverse @ left.T + rho * np.outer(moved, moved)
+        along = inverse @ change
+        inverse += rho * ((1 + rho * (change @ along)) * np.outer(moved, moved)
+                          - np.outer(along, moved) - np.outer(moved, along))
     direction = -inverse @ gradient
 print(f"after {step + 1} steps: {value:.9f}, exactly {exact:.9f}")
 assert 0 <= value - exact + 1e-9 < 1e-6

@@ -10,6 +10,7 @@ qiskit = pytest.importorskip("qiskit")
 from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
 from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
 from qiskit.circuit.classical import expr, types  # noqa: E402
+from qiskit.circuit.library import RYGate  # noqa: E402
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
 from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
 
