@@ -231,3 +231,24 @@ def test_same_bits_for_any_number_of_threads():
     for energy, gradient in results[1:]:
         assert energy == results[0][0]
         np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_inputs_of_openqasm_become_parameters():
+    text = """OPENQASM 3.0; include "stdgates.inc"; input float[64] x; input angle y; input int n; bit[2] c; qubit[3] q;
+        gate twice(a) t { rz(a) t; rx(2 * a) t; }
+        for int k in [0:n - 1] { twice(x / 2 - 0.25) q[k]; }
+        ctrl @ ry(-y + pi / 4) q[0], q[1]; inv @ twice(0.5 * x) q[2]; U(x, y, 0.3) q[1]; negctrl @ u2(x, 2 * y) q[1], q[2];
+        c = measure q[0:1];"""
+    circuit = tw.Circuit.from_qasm(text, {"n": 3})
+    assert [p.name for p in circuit.parameters] == ["x", "y"] and circuit.num_clbits == 2 and circuit.cregs == [("c", 0, 2)]
+    for x, y in ((0.0, 0.0), (0.3, -1.1), (np.pi, 2.0)):
+        number = tw.Circuit.from_qasm(text, {"n": 3, "x": x, "y": y})
+        np.testing.assert_allclose(tw.simulate(circuit.bind([x, y])), tw.simulate(number), atol=1e-12)
+        np.testing.assert_allclose(circuit.compile("Z0").expectation([x, y]), tw.expectation(number, "Z0"), atol=1e-12)
+    start = 'OPENQASM 3.0; include "stdgates.inc"; input float x; input float y; bit c; qubit q;\n'
+    for rest, problem in [("rx(sin(x)) q;", "<text>:2: an angle is not a sum"), ("rx(x * y) q;", "an angle is not a sum"),
+                          ("if (x > 0) h q;", "<text>:2: what depends on an input without a value is not an angle")]:
+        with pytest.raises(ValueError, match=problem):
+            tw.Circuit.from_qasm(start + rest)
+    with pytest.raises(ValueError, match="input 'n' has no value"):
+        tw.Circuit.from_qasm(text)

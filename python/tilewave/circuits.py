@@ -106,7 +106,8 @@ class Circuit(_core.Circuit):
                   include: bool = True) -> _C:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
         variables of an OpenQASM 3 program their values, a dictionary from names to numbers, truth values or texts as on
-        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``. ``include=False`` refuses programs that include
+        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``. Inputs of type float and angle that get no value become
+        parameters of the circuit: angles may be affine in them, nothing else may depend on them. ``include=False`` refuses programs that include
         files, for those of others; the libraries of gates are built in and need none."""
         values = {name: _input_text(value) for name, value in (inputs or {}).items()}
         return cls(_core.Circuit._from_text(*read_text(source), values, bool(include)))

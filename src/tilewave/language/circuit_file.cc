@@ -20,41 +20,43 @@ void need_no_inputs(const std::string& name, const ProgramInputs& inputs) {
 }
 
 circuit::Circuit parse(std::string_view text, const std::string& name, const ProgramInputs& inputs,
-                       std::vector<std::string>* included, Includes includes) {
+                       std::vector<std::string>* included, Includes includes,
+                       UnboundInputs unbound) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] >= '0' && text[first] <= '9') {
     need_no_inputs(name, inputs);
     return parse_qsim_text(text, name);
   }
-  if (is_qasm3(text)) return parse_qasm3(text, name, inputs, included, includes);
+  if (is_qasm3(text)) return parse_qasm3(text, name, inputs, included, includes, unbound);
   const auto may_be_version_3 = [&] {
     return version_line(text) == QasmVersion::kUnknown &&
            guess_version(text, true) == QasmVersion::k3;
   };
   if (!inputs.empty() && may_be_version_3())
-    return parse_qasm3(text, name, inputs, included, includes);
+    return parse_qasm3(text, name, inputs, included, includes, unbound);
   need_no_inputs(name, inputs);
   try {
     return parse_qasm2(text, name, included, includes);
   } catch (const Error& error) {
     if (error.code() != ExitCode::kInput || !may_be_version_3()) throw;
   }
-  return parse_qasm3(text, name, inputs, included, includes);
+  return parse_qasm3(text, name, inputs, included, includes, unbound);
 }
 
 }  // namespace
 
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs,
-                                   std::vector<std::string>* included, Includes includes) {
+                                   std::vector<std::string>* included, Includes includes,
+                                   UnboundInputs unbound) {
   return parse_circuit(read_text_file(path), path == "-" ? "<stdin>" : path, inputs, included,
-                       includes);
+                       includes, unbound);
 }
 
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs, std::vector<std::string>* included,
-                               Includes includes) {
+                               Includes includes, UnboundInputs unbound) {
   try {
-    return parse(without_byte_order_mark(text), name, inputs, included, includes);
+    return parse(without_byte_order_mark(text), name, inputs, included, includes, unbound);
   } catch (const std::bad_alloc&) {
     throw Error(ExitCode::kResources,
                 concat({without_controls(name),

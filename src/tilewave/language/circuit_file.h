@@ -17,12 +17,14 @@ namespace tilewave::language {
 /// does not fit the memory. Appends the paths of the files that the program includes to `included`.
 circuit::Circuit read_circuit_file(const std::string& path, const ProgramInputs& inputs = {},
                                    std::vector<std::string>* included = nullptr,
-                                   Includes includes = Includes::kAllowed);
+                                   Includes includes = Includes::kAllowed,
+                                   UnboundInputs unbound = UnboundInputs::kRefused);
 
 /// The same from a text; `name` stands in messages.
 circuit::Circuit parse_circuit(std::string_view text, const std::string& name,
                                const ProgramInputs& inputs = {},
                                std::vector<std::string>* included = nullptr,
-                               Includes includes = Includes::kAllowed);
+                               Includes includes = Includes::kAllowed,
+                               UnboundInputs unbound = UnboundInputs::kRefused);
 
 }  // namespace tilewave::language

@@ -338,7 +338,8 @@ void bind_circuit(nb::module_& m) {
         const nb::gil_scoped_release release;
         const auto includes = include ? language::Includes::kAllowed : language::Includes::kRefused;
         return std::make_unique<PyCircuit>(
-                   language::parse_circuit(text, name, inputs, nullptr, includes))
+                   language::parse_circuit(text, name, inputs, nullptr, includes,
+                                           language::UnboundInputs::kParameters))
             .release();
       },
       "text"_a, "name"_a, "inputs"_a, "include"_a, nb::rv_policy::take_ownership);

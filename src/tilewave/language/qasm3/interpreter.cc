@@ -26,6 +26,7 @@ circuit::Circuit Interpreter::run(TextSource source) {
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
+  if (!parameters_.empty()) return with_parameters(std::move(circuit_), parameters_, kept.name);
   return std::move(circuit_);
 }
 
@@ -429,8 +430,8 @@ void Interpreter::define(const Stmt& s) {
 
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs, std::vector<std::string>* included,
-                             Includes includes) {
-  qasm3::Interpreter interpreter(inputs, includes);
+                             Includes includes, UnboundInputs unbound) {
+  qasm3::Interpreter interpreter(inputs, includes, unbound);
   circuit::Circuit circuit = interpreter.run({file_name, text});
   const auto& files = interpreter.included();
   if (included) included->insert(included->end(), files.begin(), files.end());

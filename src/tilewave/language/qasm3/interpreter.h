@@ -15,6 +15,7 @@
 #include "tilewave/language/qasm/expansion.h"
 #include "tilewave/language/qasm/source_files.h"
 #include "tilewave/language/qasm3/memory.h"
+#include "tilewave/language/qasm3/parameters.h"
 #include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/language/qasm3/syntax.h"
 
@@ -22,8 +23,8 @@ namespace tilewave::language::qasm3 {
 
 class Interpreter {
  public:
-  Interpreter(const ProgramInputs& inputs, Includes includes)
-      : inputs_(inputs), memory_(circuit_), files_(includes, kLibraries) {}
+  Interpreter(const ProgramInputs& inputs, Includes includes, UnboundInputs unbound)
+      : inputs_(inputs), unbound_(unbound), memory_(circuit_), files_(includes, kLibraries) {}
 
   circuit::Circuit run(TextSource source);
   const std::vector<std::string>& included() const { return files_.included(); }
@@ -285,6 +286,8 @@ class Interpreter {
   [[noreturn]] void fail_unknown(const Token& name, const char* what);
 
   const ProgramInputs& inputs_;
+  UnboundInputs unbound_;
+  std::vector<UnboundInput> parameters_;
   circuit::Circuit circuit_;
   circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
   Memory memory_;

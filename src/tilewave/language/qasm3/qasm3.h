@@ -20,6 +20,7 @@
 // measurement (docs/openqasm3.md lists all of it).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,12 +35,19 @@ namespace tilewave::language {
 /// or `false`, a row of bits (`0101` for bit[4], `"0101"` also for angle[4]), a time (`100ns`).
 using ProgramInputs = std::map<std::string, std::string>;
 
+/// What becomes of inputs of type float and angle that have no value.
+enum class UnboundInputs : std::uint8_t {
+  kRefused,
+  kParameters,  ///< parameters of the circuit: angles may be affine in them, nothing else may
+};
+
 /// Reads a program. `file_name` stands in messages; includes are looked up beside it, and
 /// their paths are appended to `included`. Throws Error(kInput): `file:line:column: problem`, the
 /// line and a caret.
 circuit::Circuit parse_qasm3(std::string_view text, const std::string& file_name,
                              const ProgramInputs& inputs = {},
                              std::vector<std::string>* included = nullptr,
-                             Includes includes = Includes::kAllowed);
+                             Includes includes = Includes::kAllowed,
+                             UnboundInputs unbound = UnboundInputs::kRefused);
 
 }  // namespace tilewave::language
