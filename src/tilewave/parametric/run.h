@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "tilewave/parametric/passes.h"
-#include "tilewave/parametric/strings.h"
+#include "tilewave/parametric/plan/passes.h"
+#include "tilewave/parametric/plan/strings.h"
 #include "tilewave/runtime/memory.h"
 
 namespace tilewave::parametric {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tilewave/parametric/passes.h"
+#include "tilewave/parametric/plan/passes.h"
 
 namespace tilewave::parametric::cpu {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tilewave/parametric/lower.h"
+#include "tilewave/parametric/plan/lower.h"
 
 namespace tilewave::parametric {
 

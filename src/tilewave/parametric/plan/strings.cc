@@ -1,5 +1,5 @@
 // See strings.h.
-#include "tilewave/parametric/strings.h"
+#include "tilewave/parametric/plan/strings.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // See lower.h.
-#include "tilewave/parametric/lower.h"
+#include "tilewave/parametric/plan/lower.h"
 
 #include <algorithm>
 #include <cmath>

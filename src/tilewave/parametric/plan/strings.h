@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tilewave/circuit/pauli.h"
-#include "tilewave/parametric/passes.h"
+#include "tilewave/parametric/plan/passes.h"
 
 namespace tilewave::parametric {
 

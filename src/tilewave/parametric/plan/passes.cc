@@ -1,5 +1,5 @@
 // See passes.h.
-#include "tilewave/parametric/passes.h"
+#include "tilewave/parametric/plan/passes.h"
 
 #include <algorithm>
 #include <array>
