@@ -93,12 +93,14 @@ void Run<T>::bind(const double* values, std::size_t count, std::size_t num_param
   cpu::kernels<T>().sincos(angles, factors_.as<T>(), actions_.angles.size());
 }
 
-// Calls f(tile's outer wires, slot, thread) for every tile.
+// Calls f(tile's outer wires, slot, thread, whether it is the thread's first) for every tile but those
+// where one of `zeros` is 1.
 template <class T>
 template <class F>
-void Run<T>::for_tiles(std::uint64_t active, F f) {
+void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, F f) {
   const Passes& p = program_.passes;
-  const std::uint64_t outer_wires = low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active;
+  const std::uint64_t outer_wires =
+      low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active & ~zeros;
   const std::uint64_t tiles = bit(std::popcount(outer_wires));
   const std::uint64_t slots = std::min(kSlots, tiles), each = tiles / slots;
   const int threads = static_cast<int>(std::min<std::uint64_t>(num_threads_, slots));
@@ -136,15 +138,25 @@ void place_rows(std::vector<std::uint64_t>& rows, std::uint64_t active, int lane
   });
 }
 
+// Rows whose number has a bit of `zeros` are zero, whatever lies in memory.
 template <class T>
-void load(const T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, T* tile) {
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    std::memcpy(tile + r * kRow<T>, state + (rows[r] | first) * kRow<T>, kRow<T> * sizeof(T));
+void load(const T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, T* tile,
+          std::uint64_t zeros = 0) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r] & zeros) {
+      std::memset(static_cast<void*>(tile + r * kRow<T>), 0, kRow<T> * sizeof(T));
+    } else {
+      std::memcpy(tile + r * kRow<T>, state + (rows[r] | first) * kRow<T>, kRow<T> * sizeof(T));
+    }
+  }
 }
 template <class T>
-void store(T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, const T* tile) {
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    std::memcpy(state + (rows[r] | first) * kRow<T>, tile + r * kRow<T>, kRow<T> * sizeof(T));
+void store(T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, const T* tile,
+           std::uint64_t zeros = 0) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!(rows[r] & zeros))
+      std::memcpy(state + (rows[r] | first) * kRow<T>, tile + r * kRow<T>, kRow<T> * sizeof(T));
+  }
 }
 
 }  // namespace
@@ -154,16 +166,21 @@ void Run<T>::forward() {
   need_states(1);
   const Passes& p = program_.passes;
   T* const psi = psi_.as<T>();
-  std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
+  const bool in_place = threads_[0]->rows.empty();
+  if (in_place || p.zeros) {
+    std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
+  } else {  // what is known to be zero is not read
+    std::memset(static_cast<void*>(psi), 0, kRow<T> * sizeof(T));
+  }
   for (int lane = 0; lane < num_lanes(); ++lane) psi[lane] = 1;
   for (const Pass& pass : p.passes) {
     if (!is_batch()) check_interrupt();
-    for_tiles(pass.active, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+    for_tiles(pass.active, pass.zeros, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
       cpu::TileWork<T> work{&p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
       if (t.rows.empty()) return cpu::kernels<T>().forward(work);
       if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
       work.psi = t.psi.template as<T>();
-      load(psi, t.rows, outer >> p.lane_bits, work.psi);
+      load(psi, t.rows, outer >> p.lane_bits, work.psi, pass.zeros >> p.lane_bits);
       cpu::kernels<T>().forward(work);
       store(psi, t.rows, outer >> p.lane_bits, work.psi);
     });
@@ -184,7 +201,9 @@ void Run<T>::backward(std::span<double> reads) {
     const Pass& pass = p.passes[k];
     const std::size_t own = pass.num_reads * kL;
     sums.assign(own * kSlots, 0.0);
-    for_tiles(pass.active, [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
+    const std::uint64_t after = k + 1 < p.passes.size() ? p.passes[k + 1].zeros : p.zeros;
+    // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
+    for_tiles(pass.active, pass.zeros, [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
       cpu::TileWork<T> work{&p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
       work.reads = sums.data() + slot * own - pass.first_read * kL;
       if (t.rows.empty()) return cpu::kernels<T>().backward(work);
@@ -192,12 +211,12 @@ void Run<T>::backward(std::span<double> reads) {
       const std::uint64_t first = outer >> p.lane_bits;
       work.psi = t.psi.template as<T>();
       work.lam = t.lam.template as<T>();
-      load(psi, t.rows, first, work.psi);
-      load(lam, t.rows, first, work.lam);
+      load(psi, t.rows, first, work.psi, after >> p.lane_bits);
+      load(lam, t.rows, first, work.lam, after >> p.lane_bits);
       cpu::kernels<T>().backward(work);
       if (k == first_pass) return;
-      store(psi, t.rows, first, work.psi);
-      store(lam, t.rows, first, work.lam);
+      store(psi, t.rows, first, work.psi, pass.zeros >> p.lane_bits);
+      store(lam, t.rows, first, work.lam, pass.zeros >> p.lane_bits);
     });
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       for (std::size_t j = 0; j < own; ++j) reads[pass.first_read * kL + j] += sums[slot * own + j];
@@ -270,10 +289,10 @@ void Run<T>::read_strings(std::span<double> values) {
       }
     };
     if (most == kSlots) {
-      for_tiles(sweep.active, body);
+      for_tiles(sweep.active, 0, body);
     } else {
       const int threads = std::exchange(num_threads_, 1);
-      for_tiles(sweep.active, body);
+      for_tiles(sweep.active, 0, body);
       num_threads_ = threads;
     }
     for (std::uint64_t slot = 0; slot < most; ++slot) {
@@ -302,7 +321,7 @@ void Run<T>::make_lam(std::span<const double> weights) {
             static_cast<T>(weights[sweep.string[j] * kL + (is_batch() ? lane : 0)]);
       }
     }
-    for_tiles(sweep.active, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+    for_tiles(sweep.active, 0, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
       const T* from = psi;
       T* to = lam;
       const std::size_t tile_bytes = (kRow<T> * sizeof(T)) << p.row_bits;

@@ -57,7 +57,7 @@ class Run {
 
  private:
   template <class F>
-  void for_tiles(std::uint64_t active, F f);
+  void for_tiles(std::uint64_t active, std::uint64_t zeros, F f);
   void need_states(int count);
   std::size_t lane_of(std::size_t lane, std::uint64_t index, std::size_t* row) const;
 

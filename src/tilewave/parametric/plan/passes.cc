@@ -35,6 +35,7 @@ class Scheduler {
     out_.lane_bits = lane_bits;
     out_.row_bits = std::min(row_bits, out_.num_wires - lane_bits);
     all_ = low_mask(out_.num_wires);
+    zeros_ = all_ & ~low_mask(lane_bits);
     always_ = low_mask(std::min(lane_bits + kKeptLowWires, out_.num_wires));
   }
 
@@ -49,6 +50,7 @@ class Scheduler {
       emit(active, taken);
       left = std::move(rest);
     } while (!left.empty());
+    out_.zeros = zeros_;
     out_.num_reads = static_cast<std::uint32_t>(out_.read_angle.size());
     return std::move(out_);
   }
@@ -129,6 +131,8 @@ class Scheduler {
     rows_ = active & ~low_mask(out_.lane_bits);
     Pass pass;
     pass.active = rows_;
+    pass.zeros = zeros_;
+    for (const std::uint32_t k : left) zeros_ &= ~actions_.actions[k].moved;
     pass.first_read = static_cast<std::uint32_t>(out_.read_angle.size());
     while (!left.empty()) {
       emit_phases(pass, left);
@@ -205,7 +209,7 @@ class Scheduler {
   const Actions& actions_;
   const std::vector<bool>& is_read_;
   Passes out_;
-  std::uint64_t all_, always_, rows_ = 0;
+  std::uint64_t all_, always_, rows_ = 0, zeros_;
 };
 
 }  // namespace

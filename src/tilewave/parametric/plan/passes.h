@@ -52,6 +52,7 @@ struct TileMatrix {
 
 struct Pass {
   std::uint64_t active = 0;   ///< wires of the rows, ascending: bit j of a row is the j-th of them
+  std::uint64_t zeros = 0;    ///< wires that are still |0> before it: where one is 1 amplitudes are 0
   std::uint32_t first_read = 0, num_reads = 0;  ///< derivatives that are read here
   std::vector<TileOp> ops;
 };
@@ -64,6 +65,7 @@ struct Passes {
   std::vector<PhaseTerm> terms;
   std::vector<TileMatrix> matrices;
   std::uint32_t num_reads = 0;
+  std::uint64_t zeros = 0;  ///< wires that no gate moves
   std::vector<std::uint32_t> read_angle;  ///< the angle of each read
 };
 
