@@ -138,11 +138,18 @@ void place_rows(std::vector<std::uint64_t>& rows, std::uint64_t active, int lane
   });
 }
 
+constexpr std::size_t kAhead = 16;  // rows: pieces of memory are too short for the processor to foresee
+
 // Rows whose number has a bit of `zeros` are zero, whatever lies in memory.
 template <class T>
 void load(const T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, T* tile,
           std::uint64_t zeros = 0) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (r + kAhead < rows.size()) {
+      const T* next = state + (rows[r + kAhead] | first) * kRow<T>;
+      __builtin_prefetch(next);
+      __builtin_prefetch(next + kRow<T> / 2);
+    }
     if (rows[r] & zeros) {
       std::memset(static_cast<void*>(tile + r * kRow<T>), 0, kRow<T> * sizeof(T));
     } else {

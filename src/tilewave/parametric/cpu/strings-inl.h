@@ -102,6 +102,50 @@ void add_strings(const StringGroup& group, const T* weights, const T* psi_in, T*
     add_block<T>(group, weights, psi, lam, first, count, outer, reinterpret_cast<V<T>*>(scratch));
 }
 
+constexpr std::size_t kMostPlain = 3;  // strings of a group whose signs are not transformed
+
+// conj(psi_x) psi_{x ^ f} where it is real, and i times it where that is.
+template <class T>
+HWY_INLINE V<T> product(const StringGroup& group, const V<T>* bra, const V<T>* ket, std::size_t row,
+                        bool imaginary) {
+  const std::size_t from = 2 * (row ^ group.flip.row);
+  const V<T> a = exchange_all<T>(ket[from], group.flip.lane);
+  const V<T> b = exchange_all<T>(ket[from + 1], group.flip.lane);
+  const V<T> x = bra[2 * row], y = bra[2 * row + 1];
+  return imaginary ? y * a - x * b : x * a + y * b;
+}
+
+// Few strings: sums with the sign of every row.
+template <class T>
+void read_plain(const StringGroup& group, const V<T>* bra, const V<T>* ket, std::uint64_t outer,
+                std::size_t rows, double* sums) {
+  constexpr std::size_t kPiece = 512;  // rows that are summed in single precision
+  for (std::size_t j = 0; j < group.count; ++j) {
+    const bool imaginary = group.y[j] & 1;
+    const std::uint32_t z = group.z[j].row;
+    for (std::size_t first = 0; first < rows; first += kPiece) {
+      const std::size_t end = first + kPiece < rows ? first + kPiece : rows;
+      V<T> even{}, odd{};
+      if (z == 0) {
+        for (std::size_t i = first; i < end; ++i)
+          even = even + product<T>(group, bra, ket, i, imaginary);
+      } else {
+        for (std::size_t i = first; i < end; ++i) {
+          const V<T> v = product<T>(group, bra, ket, i, imaginary);
+          if (std::popcount(static_cast<std::uint32_t>(i) & z) & 1) {
+            odd = odd + v;
+          } else {
+            even = even + v;
+          }
+        }
+      }
+      V<T> v = even - odd;
+      if (group.z[j].lane) v = v * lane_signs<T>(group.z[j].lane);
+      add_lanes<T>(is_minus(group, j, 0, outer) ? -v : v, sums + j * kLanes<T>);
+    }
+  }
+}
+
 template <class T>
 void read_strings(const StringGroup& group, const T* bra_in, const T* ket_in, std::uint64_t outer,
                   int row_bits, T* scratch, double* sums) {
@@ -110,6 +154,8 @@ void read_strings(const StringGroup& group, const T* bra_in, const T* ket_in, st
   V<T>* im = re + count;
   const auto* bra = reinterpret_cast<const V<T>*>(bra_in);
   const auto* ket = reinterpret_cast<const V<T>*>(ket_in);
+  if (group.count <= kMostPlain)
+    return read_plain<T>(group, bra, ket, outer, std::size_t{1} << row_bits, sums);
   bool has_real = false, has_imaginary = false;
   for (std::size_t j = 0; j < group.count; ++j)
     (group.y[j] & 1 ? has_imaginary : has_real) = true;

@@ -11,7 +11,7 @@
 namespace tilewave::parametric {
 namespace {
 
-constexpr int kKeptLowWires = 1;  // beyond the lanes: longer pieces of consecutive memory
+constexpr int kKeptLowWires = 2;  // beyond the lanes: longer pieces of consecutive memory
 
 // What a set of actions that wait stands in the way of.
 struct Waiting {
