@@ -157,7 +157,8 @@ TEST(Api, rasters) {
 
 TEST(Api, functions_of_parameters) {
   const auto theta = parameters("theta", 2);
-  const Circuit circuit = Circuit(2).ry(theta[0], 0).cx(0, 1).gate("rx", {1u}, {2 * theta[1] - 0.5});
+  const Circuit circuit =
+      Circuit(2).ry(theta[0], 0).cx(0, 1).gate("rx", {1u}, {2 * theta[1] - 0.5});
   EXPECT_EQ(circuit.parameters(), (std::vector<std::string>{"theta[0]", "theta[1]"}));
   const Function f(circuit, {"ZI", "0.5 IZ + XX"});
   const std::vector<double> values = {0.3, 0.7, 0, 3.14159265358979};
@@ -181,17 +182,25 @@ TEST(Api, functions_of_parameters) {
     EXPECT_NEAR(gradient[2 * b], 2 * rows[4 * b] + rows[4 * b + 2], 1e-13);
     const auto states = f.states(values);
     const auto expected = session.compile(bound).statevector();
-    for (std::size_t x = 0; x < 4; ++x) EXPECT_NEAR(std::abs(states[4 * b + x] - expected[x]), 0, 1e-14);
+    for (std::size_t x = 0; x < 4; ++x)
+      EXPECT_NEAR(std::abs(states[4 * b + x] - expected[x]), 0, 1e-14);
   }
   EXPECT_EQ(f.sample(values, 5, 1), f.sample(values, 5, 1));
-  EXPECT_NE(error_of([&] { f.expectations({1, 2, 3}); }).find("3 numbers are no rows of 2"), std::string::npos);
-  EXPECT_NE(error_of([&] { f.vjp(values, {1}); }).find("got 1 numbers, 4 are needed"), std::string::npos);
-  EXPECT_NE(error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
+  EXPECT_NE(error_of([&] {
+              f.expectations({1, 2, 3});
+            }).find("3 numbers are no rows of 2"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda"}); }).find("CPU only"), std::string::npos);
+  EXPECT_NE(error_of([&] { f.vjp(values, {1}); }).find("got 1 numbers, 4 are needed"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda"}); }).find("CPU only"),
+            std::string::npos);
   const Circuit program = Circuit::from_text(
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");
-  EXPECT_NEAR(Function(program, {"Z"}).value_and_gradient({0.4}).gradient[0], -2 * std::sin(0.8), 1e-14);
+  EXPECT_NEAR(Function(program, {"Z"}).value_and_gradient({0.4}).gradient[0], -2 * std::sin(0.8),
+              1e-14);
 }
 
 TEST(Api, refusals_name_what_is_wrong) {

@@ -95,15 +95,13 @@ Circuit& Circuit::operator=(Circuit&& other) noexcept = default;
 Circuit::~Circuit() = default;
 
 Circuit Circuit::from_text(std::string_view text, bool include) {
-  return Circuit(std::make_unique<Data>(
-      Data{language::parse_circuit(text, "<text>", {}, nullptr, includes(include),
-                                    language::UnboundInputs::kParameters)}));
+  return Circuit(std::make_unique<Data>(Data{language::parse_circuit(
+      text, "<text>", {}, nullptr, includes(include), language::UnboundInputs::kParameters)}));
 }
 
 Circuit Circuit::from_file(const std::string& path, bool include) {
-  return Circuit(std::make_unique<Data>(
-      Data{language::read_circuit_file(path, {}, nullptr, includes(include),
-                                        language::UnboundInputs::kParameters)}));
+  return Circuit(std::make_unique<Data>(Data{language::read_circuit_file(
+      path, {}, nullptr, includes(include), language::UnboundInputs::kParameters)}));
 }
 
 std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }

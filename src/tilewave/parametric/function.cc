@@ -17,10 +17,10 @@
 namespace tilewave::parametric {
 namespace {
 
-constexpr int kBatchWires = 13;    // a state of more qubits does not fit a core's cache eight times
+constexpr int kBatchWires = 13;  // a state of more qubits does not fit a core's cache eight times
 constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
 constexpr int kOneThreadWires = 14;
-constexpr int kTileRowBits = 11;   // 256 KiB of each state in a tile
+constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 
 }  // namespace
 
@@ -81,7 +81,8 @@ Function::Function(const circuit::Circuit& circuit,
   d.actions = lower(circuit);
   d.strings = make_strings(observables, d.actions.wire_of_qubit);
   std::vector<bool> is_read;
-  for (const circuit::AffineAngle& angle : d.actions.angles) is_read.push_back(!angle.terms.empty());
+  for (const circuit::AffineAngle& angle : d.actions.angles)
+    is_read.push_back(!angle.terms.empty());
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
   d.single.passes = make_passes(d.actions, lane_bits, row_bits, is_read);
@@ -129,7 +130,8 @@ void Function::run_sets(const double* values, std::size_t sets, F f) const {
     run.forward();
     f(run, first, count);
   };
-  const int team = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
+  const int team =
+      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
   std::exception_ptr failure;
   std::mutex mutex;
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -234,7 +236,8 @@ void Function::vjp(const double* values, std::size_t sets, const double* v, doub
       run.dot(re, im);
       for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
     }
-    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count, gradient);
+    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
+          gradient);
     if (!is_one) return;
     const std::size_t p = num_parameters();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -256,7 +259,8 @@ void Function::state_vjp(const double* values, std::size_t sets, const std::comp
   dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.set_lam(lane, g + ((first + lane) << num_qubits()));
-    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count, gradient);
+    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
+          gradient);
   });
 }
 
@@ -284,7 +288,8 @@ std::string Function::explain() const {
   const Passes& p = d.single.passes;
   std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
                      " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
-                     std::to_string(p.passes.size()) + (p.passes.size() == 1 ? " pass" : " passes") +
+                     std::to_string(p.passes.size()) +
+                     (p.passes.size() == 1 ? " pass" : " passes") +
                      " forward and as many backward, " + std::to_string(p.num_reads) +
                      " derivatives read, " + std::to_string(d.strings.strings.size()) +
                      " Pauli strings in " + std::to_string(d.single.sweeps.size()) + " sweeps\n";

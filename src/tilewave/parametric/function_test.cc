@@ -246,7 +246,8 @@ TEST(Function, tiles_of_a_state) {
         ASSERT_NEAR(e[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
         ASSERT_NEAR(only[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
         for (std::size_t k = 0; k < p; ++k)
-          ASSERT_NEAR(g[k], static_cast<double>(want.gradient[k]), 20 * tolerance) << "seed " << seed;
+          ASSERT_NEAR(g[k], static_cast<double>(want.gradient[k]), 20 * tolerance)
+              << "seed " << seed;
         g.insert(g.end(), {e[0], only[0]});
         if (first.empty()) first = g;
         ASSERT_EQ(first, g) << "the same bits for any number of threads";
@@ -277,7 +278,8 @@ TEST(Function, states_and_their_derivatives) {
         const auto loss = [&](const std::vector<double>& at) {
           const BigState psi = run(c.bind(at));
           long double sum = 0;
-          for (std::size_t x = 0; x < size; ++x) sum += (std::conj(Big(g[b * size + x])) * psi[x]).real();
+          for (std::size_t x = 0; x < size; ++x)
+            sum += (std::conj(Big(g[b * size + x])) * psi[x]).real();
           return sum;
         };
         const BigState psi = run(c.bind(set));
@@ -287,7 +289,8 @@ TEST(Function, states_and_their_derivatives) {
           auto up = set, down = set;
           up[k] += 1e-5;
           down[k] -= 1e-5;
-          ASSERT_NEAR(gradient[b * p + k], static_cast<double>((loss(up) - loss(down)) / 2e-5L), 1e-7)
+          ASSERT_NEAR(gradient[b * p + k], static_cast<double>((loss(up) - loss(down)) / 2e-5L),
+                      1e-7)
               << "seed " << seed;
         }
       }
@@ -311,7 +314,8 @@ TEST(Function, samples_follow_the_probabilities) {
   const auto ones = std::count(out.begin(), out.begin() + kShots, 3u);
   EXPECT_NEAR(static_cast<double>(ones) / kShots, p, 5 * std::sqrt(p * (1 - p) / kShots));
   EXPECT_EQ(std::count(out.begin(), out.begin() + kShots, 0u) + ones, static_cast<long>(kShots));
-  EXPECT_EQ(std::count(out.begin() + kShots, out.begin() + 2 * kShots, 0u), static_cast<long>(kShots));
+  EXPECT_EQ(std::count(out.begin() + kShots, out.begin() + 2 * kShots, 0u),
+            static_cast<long>(kShots));
   EXPECT_EQ(std::count(out.begin() + 2 * kShots, out.end(), 3u), static_cast<long>(kShots));
 }
 
@@ -327,24 +331,32 @@ TEST(Function, refusals) {
   Circuit reset(2);
   reset.add_gate(GateId::kH, {0});
   reset.add_reset(0);
-  EXPECT_NE(error_of([&] { Function(reset, {}, {}); }).find("operation 1 is a reset"), std::string::npos);
+  EXPECT_NE(error_of([&] { Function(reset, {}, {}); }).find("operation 1 is a reset"),
+            std::string::npos);
   Circuit late(2, 1);
   late.add_measure(0, 0);
   late.add_gate(GateId::kH, {0});
-  EXPECT_NE(error_of([&] { Function(late, {}, {}); }).find("after a measurement"), std::string::npos);
+  EXPECT_NE(error_of([&] { Function(late, {}, {}); }).find("after a measurement"),
+            std::string::npos);
   Circuit scaled(1);
   scaled.add_matrix({}, 0, std::vector<Qubit>{0}, {2, 0, 0, 1});
   EXPECT_NE(error_of([&] { Function(scaled, {}, {}); }).find("not unitary"), std::string::npos);
-  EXPECT_NE(error_of([&] { Function(Circuit(1), {{{1, 2, 0}}}, {}); }).find("observable 0"),
+  EXPECT_NE(error_of([&] {
+              Function(Circuit(1), {{{1, 2, 0}}}, {});
+            }).find("observable 0"),
             std::string::npos);
   Circuit one(1);
   one.add_gate(GateId::kRx, {0}, {0});
   one.set_affine(0, 0, {0, {{one.add_parameter("t"), 1}}});
   const double nan = std::numeric_limits<double>::quiet_NaN();
   double e;
-  EXPECT_NE(error_of([&] { Function(one, {{{1, 0, 1}}}, {}).expectations(&nan, 1, &e); }).find("'t'"),
+  EXPECT_NE(error_of([&] {
+              Function(one, {{{1, 0, 1}}}, {}).expectations(&nan, 1, &e);
+            }).find("'t'"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { one.bind(std::vector<double>{1, 2}); }).find("1 parameters, got 2"),
+  EXPECT_NE(error_of([&] {
+              one.bind(std::vector<double>{1, 2});
+            }).find("1 parameters, got 2"),
             std::string::npos);
 }
 

@@ -64,10 +64,10 @@ void Run<T>::need_states(int count) {
     if (count-- <= 0 || buffer->data()) continue;
     const std::uint64_t available = runtime::available_host_bytes();
     if (bytes > available) {
-      throw Error(ExitCode::kResources,
-                  "a state of " + std::to_string(actions_.num_wires) + " qubits needs " +
-                      in_bytes(bytes) + " (a gradient two of them), " + in_bytes(available) +
-                      " are available: use single precision or fewer qubits");
+      throw Error(ExitCode::kResources, "a state of " + std::to_string(actions_.num_wires) +
+                                            " qubits needs " + in_bytes(bytes) +
+                                            " (a gradient two of them), " + in_bytes(available) +
+                                            " are available: use single precision or fewer qubits");
     }
     *buffer = runtime::HostBuffer(bytes);
   }
@@ -138,7 +138,8 @@ void place_rows(std::vector<std::uint64_t>& rows, std::uint64_t active, int lane
   });
 }
 
-constexpr std::size_t kAhead = 16;  // rows: pieces of memory are too short for the processor to foresee
+constexpr std::size_t kAhead =
+    16;  // rows: pieces of memory are too short for the processor to foresee
 
 // Rows whose number has a bit of `zeros` are zero, whatever lies in memory.
 template <class T>
@@ -182,15 +183,17 @@ void Run<T>::forward() {
   for (int lane = 0; lane < num_lanes(); ++lane) psi[lane] = 1;
   for (const Pass& pass : p.passes) {
     if (!is_batch()) check_interrupt();
-    for_tiles(pass.active, pass.zeros, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
-      cpu::TileWork<T> work{&p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
-      if (t.rows.empty()) return cpu::kernels<T>().forward(work);
-      if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
-      work.psi = t.psi.template as<T>();
-      load(psi, t.rows, outer >> p.lane_bits, work.psi, pass.zeros >> p.lane_bits);
-      cpu::kernels<T>().forward(work);
-      store(psi, t.rows, outer >> p.lane_bits, work.psi);
-    });
+    for_tiles(pass.active, pass.zeros,
+              [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+                cpu::TileWork<T> work{
+                    &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                if (t.rows.empty()) return cpu::kernels<T>().forward(work);
+                if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                work.psi = t.psi.template as<T>();
+                load(psi, t.rows, outer >> p.lane_bits, work.psi, pass.zeros >> p.lane_bits);
+                cpu::kernels<T>().forward(work);
+                store(psi, t.rows, outer >> p.lane_bits, work.psi);
+              });
   }
 }
 
@@ -210,21 +213,23 @@ void Run<T>::backward(std::span<double> reads) {
     sums.assign(own * kSlots, 0.0);
     const std::uint64_t after = k + 1 < p.passes.size() ? p.passes[k + 1].zeros : p.zeros;
     // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
-    for_tiles(pass.active, pass.zeros, [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
-      cpu::TileWork<T> work{&p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
-      work.reads = sums.data() + slot * own - pass.first_read * kL;
-      if (t.rows.empty()) return cpu::kernels<T>().backward(work);
-      if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
-      const std::uint64_t first = outer >> p.lane_bits;
-      work.psi = t.psi.template as<T>();
-      work.lam = t.lam.template as<T>();
-      load(psi, t.rows, first, work.psi, after >> p.lane_bits);
-      load(lam, t.rows, first, work.lam, after >> p.lane_bits);
-      cpu::kernels<T>().backward(work);
-      if (k == first_pass) return;
-      store(psi, t.rows, first, work.psi, pass.zeros >> p.lane_bits);
-      store(lam, t.rows, first, work.lam, pass.zeros >> p.lane_bits);
-    });
+    for_tiles(pass.active, pass.zeros,
+              [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
+                cpu::TileWork<T> work{
+                    &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                work.reads = sums.data() + slot * own - pass.first_read * kL;
+                if (t.rows.empty()) return cpu::kernels<T>().backward(work);
+                if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                const std::uint64_t first = outer >> p.lane_bits;
+                work.psi = t.psi.template as<T>();
+                work.lam = t.lam.template as<T>();
+                load(psi, t.rows, first, work.psi, after >> p.lane_bits);
+                load(lam, t.rows, first, work.lam, after >> p.lane_bits);
+                cpu::kernels<T>().backward(work);
+                if (k == first_pass) return;
+                store(psi, t.rows, first, work.psi, pass.zeros >> p.lane_bits);
+                store(lam, t.rows, first, work.lam, pass.zeros >> p.lane_bits);
+              });
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       for (std::size_t j = 0; j < own; ++j) reads[pass.first_read * kL + j] += sums[slot * own + j];
     }
@@ -305,7 +310,8 @@ void Run<T>::read_strings(std::span<double> values) {
     for (std::uint64_t slot = 0; slot < most; ++slot) {
       for (std::size_t j = 0; j < sweep.z.size(); ++j) {
         for (std::size_t lane = 0; lane < kL; ++lane)
-          values[sweep.string[j] * kL + (is_batch() ? lane : 0)] += sums[slot * own + j * kL + lane];
+          values[sweep.string[j] * kL + (is_batch() ? lane : 0)] +=
+              sums[slot * own + j * kL + lane];
       }
     }
   }
@@ -359,9 +365,8 @@ void Run<T>::make_lam(std::span<const double> weights) {
 template <class T>
 std::size_t Run<T>::lane_of(std::size_t lane, std::uint64_t index, std::size_t* row) const {
   std::uint64_t wires = 0;
-  for_each_bit(index, [&](int q) {
-    wires |= bit(actions_.wire_of_qubit[static_cast<std::size_t>(q)]);
-  });
+  for_each_bit(index,
+               [&](int q) { wires |= bit(actions_.wire_of_qubit[static_cast<std::size_t>(q)]); });
   if (is_batch()) {
     *row = wires;
     return lane;

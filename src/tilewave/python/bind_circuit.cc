@@ -138,11 +138,10 @@ void bind_gates_by_name(Class& c) {
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
       "control_values"_a = nb::none(),
-      nb::sig(
-          "def gate(self, name: str, qubits: int | Sequence[int], "
-          "params: Sequence[tilewave.angles.Angle] = (), "
-          "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
-          "typing_extensions.Self"),
+      nb::sig("def gate(self, name: str, qubits: int | Sequence[int], "
+              "params: Sequence[tilewave.angles.Angle] = (), "
+              "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+              "typing_extensions.Self"),
       "Adds a gate by name, under further controls. Bit k of `control_values` is the value control "
       "k acts on (default: all ones).");
   c.def(

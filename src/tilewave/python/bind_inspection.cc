@@ -59,8 +59,8 @@ nb::object angle_of(const Circuit& circuit, const Op& op, std::size_t k) {
 }
 
 // name, qubits, params, clbits, num_controls, control_values, conditional, label
-using Listed = std::tuple<std::string, std::vector<Qubit>, nb::list,
-                          std::vector<circuit::Clbit>, int, std::uint64_t, bool, std::string>;
+using Listed = std::tuple<std::string, std::vector<Qubit>, nb::list, std::vector<circuit::Clbit>,
+                          int, std::uint64_t, bool, std::string>;
 
 Listed list_operation(const PyCircuit& self, std::size_t k) {
   const Circuit& circuit = self.get();

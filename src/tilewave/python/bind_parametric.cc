@@ -31,9 +31,10 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
                         const std::string& precision, const std::string& device, int threads) {
   const DeviceSet devices = DeviceSet::parse(device);
   if (!devices.is_auto() && !devices.is_cpu()) {
-    throw Error(ExitCode::kUsage, "circuits are compiled as functions of their parameters for CPUs "
-                                  "only, not for device '" +
-                                      device + "': use device \"cpu\"");
+    throw Error(ExitCode::kUsage,
+                "circuits are compiled as functions of their parameters for CPUs "
+                "only, not for device '" +
+                    device + "': use device \"cpu\"");
   }
   parametric::FunctionOptions options;
   options.precision = parse_precision(precision);
@@ -72,10 +73,9 @@ void bind_parametric(nb::module_& m) {
       f.vjp(values.data(), sets, v.data(), wants_expectations ? expectations.data() : nullptr,
             gradient.data());
     }
-    return nb::make_tuple(
-        own_vector<double>(std::move(expectations),
-                           {wants_expectations ? sets : 0, f.num_observables()}),
-        own_vector<double>(std::move(gradient), {sets, f.num_parameters()}));
+    return nb::make_tuple(own_vector<double>(std::move(expectations),
+                                             {wants_expectations ? sets : 0, f.num_observables()}),
+                          own_vector<double>(std::move(gradient), {sets, f.num_parameters()}));
   });
   c.def("_states", [](const Function& f, Values values) {
     const std::size_t size = std::size_t{1} << f.num_qubits();

@@ -48,12 +48,14 @@ class Parameters {
 
   bool reads_input(const ClassicalExpr& e) const {
     bool found = false;
-    circuit::for_each_read(e, [&](Clbit first, std::uint32_t count) { found |= is_input(first, count); });
+    circuit::for_each_read(
+        e, [&](Clbit first, std::uint32_t count) { found |= is_input(first, count); });
     return found;
   }
 
   [[noreturn]] void fail(const Op& op, std::string_view problem) const {
-    throw Error(ExitCode::kInput, printable(concat({file_name_, ":", std::to_string(op.line), ": ", problem})));
+    throw Error(ExitCode::kInput,
+                printable(concat({file_name_, ":", std::to_string(op.line), ": ", problem})));
   }
 
   // The value of a node where it is affine in the inputs.
@@ -135,7 +137,8 @@ class Parameters {
       circuit_.append_with_angles(op, zeros, circuit_);
       TW_CHECK(circuit_.ops().size() == at + 1, "a gate without its angles is one operation");
       circuit_.finish_from(at, op.line, op.condition);
-      for (std::size_t k = 0; k < angles.size(); ++k) circuit_.set_affine(at, k, std::move(angles[k]));
+      for (std::size_t k = 0; k < angles.size(); ++k)
+        circuit_.set_affine(at, k, std::move(angles[k]));
     }
   }
 

@@ -5,10 +5,10 @@
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "hwy/foreach_target.h"
 // clang-format off: the kernels' headers come after
-#include "tilewave/parametric/cpu/vectors-inl.h"
-#include "tilewave/parametric/cpu/rotations-inl.h"
 #include "tilewave/parametric/cpu/phases-inl.h"
+#include "tilewave/parametric/cpu/rotations-inl.h"
 #include "tilewave/parametric/cpu/strings-inl.h"
+#include "tilewave/parametric/cpu/vectors-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

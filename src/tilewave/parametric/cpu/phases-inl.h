@@ -57,7 +57,8 @@ struct TermFactor<T, V<T>> {
 
 // to[i] = from[i] * g
 template <class E>
-HWY_INLINE void scale(const E* re, const E* im, Factor<E> g, std::size_t count, E* to_re, E* to_im) {
+HWY_INLINE void scale(const E* re, const E* im, Factor<E> g, std::size_t count, E* to_re,
+                      E* to_im) {
   for (std::size_t i = 0; i < count; ++i) {
     const E r = re[i] * g.re - im[i] * g.im;
     to_im[i] = re[i] * g.im + im[i] * g.re;
@@ -113,8 +114,7 @@ void build(const TileWork<T>& work, std::span<const PhaseTerm> terms, Factor<E> 
     other_im[0] = g.im;
     for (int c = 0; c < b; ++c) {
       const std::size_t quarter = std::size_t{1} << c;
-      const Factor<E> q =
-          product<T, E>(work, own, static_cast<std::uint32_t>(half | quarter), any);
+      const Factor<E> q = product<T, E>(work, own, static_cast<std::uint32_t>(half | quarter), any);
       if (any) {
         scale<E>(other_re, other_im, q, quarter, other_re + quarter, other_im + quarter);
       } else {
@@ -150,7 +150,8 @@ HWY_INLINE const V<T>& broadcast(const V<T>& x) {
 
 // psi_r *= F_r L, or both states by the conjugate; w of every row where it is read.
 template <class T, class E, bool kBack, bool kRead, bool kLaneFactor>
-HWY_INLINE void apply(const TileWork<T>& work, const E* re, const E* im, Factor<V<T>> lanes, V<T>* w) {
+HWY_INLINE void apply(const TileWork<T>& work, const E* re, const E* im, Factor<V<T>> lanes,
+                      V<T>* w) {
   auto* psi = reinterpret_cast<V<T>*>(work.psi);
   auto* lam = reinterpret_cast<V<T>*>(work.lam);
   const std::size_t rows = std::size_t{1} << work.passes->row_bits;
@@ -196,7 +197,8 @@ void add_read(const TileWork<T>& work, const PhaseTerm& t, const V<T>& sum) {
 // Sums of w over the rows that have all bits of a term, for terms sorted by their bits below 2^bits.
 // Destroys w; `scratch` holds as many rows.
 template <class T>
-void fold(const TileWork<T>& work, V<T>* w, int bits, std::span<const PhaseTerm> terms, V<T>* scratch) {
+void fold(const TileWork<T>& work, V<T>* w, int bits, std::span<const PhaseTerm> terms,
+          V<T>* scratch) {
   while (!terms.empty()) {
     const auto mask = [&](const PhaseTerm& t) { return t.on.row & ((1u << bits) - 1); };
     if (bits == 0 || mask(terms.back()) == 0) {

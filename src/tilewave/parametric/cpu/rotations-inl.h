@@ -136,8 +136,7 @@ void rotate(const TileWork<T>& work, const TileOp& op) {
     s = on ? s : V<T>{};
   }
   const std::uint32_t bit = op.on_lanes ? 0 : 1u << op.target;
-  const std::uint32_t free =
-      ((1u << work.passes->row_bits) - 1) & ~op.controls.row & ~bit;
+  const std::uint32_t free = ((1u << work.passes->row_bits) - 1) & ~op.controls.row & ~bit;
   auto* psi = reinterpret_cast<V<T>*>(work.psi);
   auto* lam = reinterpret_cast<V<T>*>(work.lam);
   if (op.on_lanes) {

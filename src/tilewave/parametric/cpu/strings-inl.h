@@ -75,7 +75,8 @@ void add_block(const StringGroup& group, const T* weights, const V<T>* psi, V<T>
 
 // One string whose sign is that of the tile: no transform.
 template <class T>
-void add_plain(const StringGroup& group, V<T> weight, const V<T>* psi, V<T>* lam, std::size_t rows) {
+void add_plain(const StringGroup& group, V<T> weight, const V<T>* psi, V<T>* lam,
+               std::size_t rows) {
   const bool imaginary = group.y[0] & 1;
   for (std::size_t i = 0; i < rows; ++i) {
     const std::size_t from = 2 * (i ^ group.flip.row);
@@ -157,8 +158,7 @@ void read_strings(const StringGroup& group, const T* bra_in, const T* ket_in, st
   if (group.count <= kMostPlain)
     return read_plain<T>(group, bra, ket, outer, std::size_t{1} << row_bits, sums);
   bool has_real = false, has_imaginary = false;
-  for (std::size_t j = 0; j < group.count; ++j)
-    (group.y[j] & 1 ? has_imaginary : has_real) = true;
+  for (std::size_t j = 0; j < group.count; ++j) (group.y[j] & 1 ? has_imaginary : has_real) = true;
   for (std::uint32_t first = 0; first < 1u << row_bits; first += count) {
     for (std::size_t i = 0; i < count; ++i) {  // conj(psi_x) psi_{x ^ f}
       const std::size_t to = 2 * (first + i), from = 2 * ((first + i) ^ group.flip.row);

@@ -46,7 +46,8 @@ HWY_INLINE V<T> fill(T x) {
 template <class T>
 HWY_INLINE M<T> lanes_where(std::uint32_t mask, std::uint32_t value) {
   M<T> m;
-  for (int k = 0; k < kLanes<T>; ++k) m[k] = (static_cast<std::uint32_t>(k) & mask) == value ? -1 : 0;
+  for (int k = 0; k < kLanes<T>; ++k)
+    m[k] = (static_cast<std::uint32_t>(k) & mask) == value ? -1 : 0;
   return m;
 }
 // -1 in the lanes where the parity of number & mask is odd, 1 in the others.

@@ -76,9 +76,10 @@ class Lowering {
   [[noreturn]] void refuse(const Op& op, const std::string& what) const {
     std::string where = "operation " + std::to_string(&op - circuit_.ops().data());
     if (op.line) where += " (line " + std::to_string(op.line) + ")";
-    throw Error(ExitCode::kInput, "a circuit that is compiled as a function of its parameters must "
-                                  "be unitary: " +
-                                      where + " is " + what);
+    throw Error(ExitCode::kInput,
+                "a circuit that is compiled as a function of its parameters must "
+                "be unitary: " +
+                    where + " is " + what);
   }
 
   void need_unitary(const Op& op) const {
@@ -292,7 +293,8 @@ class Lowering {
   void fixed(const Op& op, const std::vector<cplx>& m) {
     const Where w = where(op);
     if (w.targets.size() > 8)
-      refuse(op, "a matrix on " + std::to_string(w.targets.size()) + " qubits, of which 8 are possible");
+      refuse(op, "a matrix on " + std::to_string(w.targets.size()) +
+                     " qubits, of which 8 are possible");
     const bool is_diagonal = [&] {
       const std::size_t dim = std::size_t{1} << w.targets.size();
       for (std::size_t k = 0; k < m.size(); ++k) {

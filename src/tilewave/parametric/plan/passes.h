@@ -27,13 +27,13 @@ enum class TileOpKind : std::uint8_t { kRotate, kFlip, kPhases, kMatrix };
 
 struct TileOp {
   TileOpKind kind = TileOpKind::kRotate;
-  bool on_lanes = false;     ///< whether the target is a bit of the lane
-  int target = 0;            ///< a bit of the row or of the lane
-  Bits controls, values;     ///< where it acts
-  std::int32_t angle = -1;   ///< kRotate: in Actions::angles
-  std::int32_t read = -1;    ///< where its derivative goes, -1 where nobody asks
-  std::uint32_t first = 0;   ///< kPhases: its terms; kMatrix: the matrix
-  std::uint32_t count = 0;   ///< kPhases
+  bool on_lanes = false;    ///< whether the target is a bit of the lane
+  int target = 0;           ///< a bit of the row or of the lane
+  Bits controls, values;    ///< where it acts
+  std::int32_t angle = -1;  ///< kRotate: in Actions::angles
+  std::int32_t read = -1;   ///< where its derivative goes, -1 where nobody asks
+  std::uint32_t first = 0;  ///< kPhases: its terms; kMatrix: the matrix
+  std::uint32_t count = 0;  ///< kPhases
 };
 
 /// e^{i angle} where all bits are 1.
@@ -51,8 +51,8 @@ struct TileMatrix {
 };
 
 struct Pass {
-  std::uint64_t active = 0;   ///< wires of the rows, ascending: bit j of a row is the j-th of them
-  std::uint64_t zeros = 0;    ///< wires that are still |0> before it: where one is 1 amplitudes are 0
+  std::uint64_t active = 0;  ///< wires of the rows, ascending: bit j of a row is the j-th of them
+  std::uint64_t zeros = 0;  ///< wires that are still |0> before it: where one is 1 amplitudes are 0
   std::uint32_t first_read = 0, num_reads = 0;  ///< derivatives that are read here
   std::vector<TileOp> ops;
 };
@@ -65,7 +65,7 @@ struct Passes {
   std::vector<PhaseTerm> terms;
   std::vector<TileMatrix> matrices;
   std::uint32_t num_reads = 0;
-  std::uint64_t zeros = 0;  ///< wires that no gate moves
+  std::uint64_t zeros = 0;                ///< wires that no gate moves
   std::vector<std::uint32_t> read_angle;  ///< the angle of each read
 };
 
