@@ -82,6 +82,12 @@ class Lightning:
         return energy(values)
 
 
+def cpu_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
 def median_ms(call, clock, seconds):
     times, end = [], time.perf_counter() + seconds
     while len(times) < 3 or (time.perf_counter() < end and len(times) < 200):
@@ -157,8 +163,9 @@ def main():
     print(f"{sets} sets at {n} qubits: " + ", ".join(f"{k[:-3]} {v:.3f}" for k, v in row.items() if k.endswith("_ms")))
     if a.json:
         with open(a.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": platform.processor() or platform.machine(), "processors": os.cpu_count(),
-                       "clock": "processor" if a.cpu else "wall", "rows": rows}, file, indent=1)
+            json.dump({"command": " ".join(["bench/gradients.py", *sys.argv[1:]]), "machine": {"cpu": cpu_name()},
+                       "date": time.strftime("%Y-%m-%d"), "threads": a.threads, "clock": "processor" if a.cpu else "wall-clock",
+                       "rows": rows}, file, indent=1)
             file.write("\n")
 
 

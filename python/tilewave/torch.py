@@ -9,7 +9,6 @@ from typing import Any, Optional, Union
 
 import numpy as np
 import torch
-from torch.autograd.function import once_differentiable
 
 from .angles import Parameter
 from .functions import CircuitFunction
@@ -18,14 +17,29 @@ from .functions import CircuitFunction
 class _Expectation(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Any, function: CircuitFunction) -> Any:
-        ctx.function, ctx.values = function, values.detach().to("cpu", torch.float64).numpy()
-        return torch.as_tensor(function.expectation(ctx.values), dtype=values.dtype, device=values.device)
+        ctx.function = function
+        ctx.save_for_backward(values)
+        return torch.as_tensor(function.expectation(_array(values)), dtype=values.dtype, device=values.device)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, v: Any) -> Any:
-        gradient = ctx.function.vjp(ctx.values, v.detach().to("cpu", torch.float64).numpy())
-        return torch.as_tensor(gradient, dtype=v.dtype, device=v.device), None
+        return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function), None
+
+
+class _Gradient(torch.autograd.Function):
+    """In a graph of its own, so that a second derivative is an error and not a missing term."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Any, v: Any, function: CircuitFunction) -> Any:
+        return torch.as_tensor(function.vjp(_array(values), _array(v)), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+
+def _array(tensor):
+    return tensor.detach().to("cpu", torch.float64).numpy()
 
 
 def function(compiled: CircuitFunction) -> Callable[[Any], Any]:
