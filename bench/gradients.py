@@ -89,8 +89,9 @@ def cpu_name():
 
 
 def median_ms(call, clock, seconds):
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < 3 or (time.perf_counter() < end and len(times) < 200):
+    times, begin = [], time.perf_counter()
+    while not times or (len(times) < 3 and time.perf_counter() < begin + 5 * seconds) or (
+            time.perf_counter() < begin + seconds and len(times) < 200):
         start = clock()
         call()
         times.append(1e3 * (clock() - start))
@@ -102,7 +103,7 @@ def main():
     parser.add_argument("--qubits", type=int, nargs="+", default=[8, 12, 16, 20, 24])
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=0, help="of both packages (0: all)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="at least three calls, then until so long")
+    parser.add_argument("--seconds", type=float, default=2.0, help="until so long; three calls at least, but no more than five times as long")
     parser.add_argument("--cpu", action="store_true", help="time of the processor instead of wall-clock time")
     parser.add_argument("--json", help="write the rows here")
     a = parser.parse_args()

@@ -37,23 +37,24 @@ class Angle {
   Angle& operator+=(const Angle& other);
   /// Multiplies by a number.
   Angle& operator*=(double factor);
-  /// The sum of two angles.
-  friend Angle operator+(Angle a, const Angle& b) { return a += b; }
-  /// The difference of two angles.
-  friend Angle operator-(Angle a, const Angle& b) { return a += Angle(b) *= -1; }
-  /// The negative of an angle.
-  friend Angle operator-(Angle a) { return a *= -1; }
-  /// An angle times a number.
-  friend Angle operator*(Angle a, double factor) { return a *= factor; }
-  /// A number times an angle.
-  friend Angle operator*(double factor, Angle a) { return a *= factor; }
-  /// An angle divided by a number.
-  friend Angle operator/(Angle a, double divisor) { return a *= 1 / divisor; }
 
  private:
   double constant_;
   std::vector<std::pair<std::string, double>> terms_;
 };
+
+/// The sum of two angles.
+inline Angle operator+(Angle a, const Angle& b) { return a += b; }
+/// The difference of two angles.
+inline Angle operator-(Angle a, const Angle& b) { return a += Angle(b) *= -1; }
+/// The negative of an angle.
+inline Angle operator-(Angle a) { return a *= -1; }
+/// An angle times a number.
+inline Angle operator*(Angle a, double factor) { return a *= factor; }
+/// A number times an angle.
+inline Angle operator*(double factor, Angle a) { return a *= factor; }
+/// An angle divided by a number.
+inline Angle operator/(Angle a, double divisor) { return a *= 1 / divisor; }
 
 /// `count` parameters, name[0], name[1] and so on.
 std::vector<Angle> parameters(const std::string& name, std::size_t count);

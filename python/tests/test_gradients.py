@@ -218,7 +218,9 @@ def test_refusals():
         with pytest.raises(ValueError, match=problem):
             call()
     with pytest.raises(MemoryError, match="qubits needs"):
-        tw.Circuit(55).rx(theta[0], 0).compile("Z0").gradient([0.1])
+        tw.Circuit(45).rx(theta[0], 0).compile("Z0").gradient([0.1])
+    with pytest.raises(MemoryError, match="use at most 50"):
+        tw.Circuit(55).rx(theta[0], 0).compile("Z0")
     measured = tw.Circuit(1, 1).rx(theta[0], 0).measure(0, 0)
     assert math.isclose(measured.compile("Z0").expectation([0.4]), math.cos(0.4))
 

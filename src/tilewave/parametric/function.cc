@@ -8,6 +8,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
 #include "tilewave/base/philox.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/cpu/kernels.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr int kBatchWires = 13;  // a state of more qubits does not fit a core's cache eight times
 constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
 constexpr int kOneThreadWires = 14;
+constexpr std::size_t kGroupsBetweenStops = 512;
 constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 
 }  // namespace
@@ -133,6 +135,7 @@ void Function::run_sets(const double* values, std::size_t sets, F f) const {
   const int team =
       static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
   std::exception_ptr failure;
+  bool stops = false;
   std::mutex mutex;
 #pragma omp parallel num_threads(team) if (team > 1)
   {
@@ -146,9 +149,19 @@ void Function::run_sets(const double* values, std::size_t sets, F f) const {
       }
     };
     guarded([&] { run = d.take<T>(true, 1); });
+    for (std::size_t first = 0; first < groups; first += kGroupsBetweenStops) {
+      const auto end = static_cast<std::int64_t>(std::min(groups, first + kGroupsBetweenStops));
 #pragma omp for schedule(dynamic, 1)
-    for (std::int64_t group = 0; group < static_cast<std::int64_t>(groups); ++group) {
-      if (run) guarded([&] { work(*run, static_cast<std::size_t>(group)); });
+      for (auto group = static_cast<std::int64_t>(first); group < end; ++group) {
+        if (run) guarded([&] { work(*run, static_cast<std::size_t>(group)); });
+      }
+#pragma omp master
+      {
+        if (!failure) guarded([] { check_interrupt(); });
+        stops = failure != nullptr;
+      }
+#pragma omp barrier
+      if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
     }
     if (run) guarded([&] { d.give_back<T>(true, std::move(run)); });
   }
@@ -169,6 +182,18 @@ namespace {
 template <class T>
 constexpr std::size_t lanes_of(const Run<T>&) {
   return cpu::kLanes<T>;
+}
+
+// <psi|O|psi> is real: what is left of an imaginary part is rounding.
+void check_real(const Strings& strings, std::span<const double> imaginary) {
+  double most = 0;
+  for (const Strings::Share& share : strings.shares) most += std::abs(share.coefficient);
+  for (const double x : imaginary) {
+    if (std::abs(x) <= 1e-4 * most) continue;
+    throw Error(ExitCode::kVerification,
+                "an expectation value has an imaginary part of " + std::to_string(x) +
+                    ": this is a defect, or memory that loses bits; please report it");
+  }
 }
 
 // Derivatives by angles become those by parameters.
@@ -234,6 +259,7 @@ void Function::vjp(const double* values, std::size_t sets, const double* v, doub
     if (expectations && is_one) {
       std::vector<double> re(lanes), im(lanes);
       run.dot(re, im);
+      check_real(s, im);
       for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
     }
     chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,

@@ -2,6 +2,7 @@
 #include "tilewave/parametric/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace tilewave::parametric {
 namespace {
 
 constexpr std::uint64_t kSlots = 64;  // of sums: a fixed number, whatever the number of threads
+
+constexpr std::size_t kMostSums = std::size_t{1} << 23;  // of slots; more are summed by one thread
 
 using cpu::kLanes;
 
@@ -93,14 +96,24 @@ void Run<T>::bind(const double* values, std::size_t count, std::size_t num_param
   cpu::kernels<T>().sincos(angles, factors_.as<T>(), actions_.angles.size());
 }
 
+// Wires that number the tiles which are not known to be zero.
+template <class T>
+std::uint64_t Run<T>::outer(std::uint64_t active, std::uint64_t zeros) const {
+  const Passes& p = program_.passes;
+  return low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active & ~zeros;
+}
+
+template <class T>
+std::uint64_t Run<T>::num_slots(std::uint64_t active, std::uint64_t zeros) const {
+  return std::min(kSlots, bit(std::popcount(outer(active, zeros))));
+}
+
 // Calls f(tile's outer wires, slot, thread, whether it is the thread's first) for every tile but those
 // where one of `zeros` is 1.
 template <class T>
 template <class F>
 void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, F f) {
-  const Passes& p = program_.passes;
-  const std::uint64_t outer_wires =
-      low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active & ~zeros;
+  const std::uint64_t outer_wires = outer(active, zeros);
   const std::uint64_t tiles = bit(std::popcount(outer_wires));
   const std::uint64_t slots = std::min(kSlots, tiles), each = tiles / slots;
   const int threads = static_cast<int>(std::min<std::uint64_t>(num_threads_, slots));
@@ -204,21 +217,27 @@ void Run<T>::backward(std::span<double> reads) {
   constexpr std::size_t kL = kLanes<T>;
   std::fill(reads.begin(), reads.end(), 0.0);
   std::vector<double> sums;
+  std::vector<T> start;        // the amplitudes of |0...0>, at the end
   std::size_t first_pass = 0;  // before it nothing is read
   while (first_pass < p.passes.size() && p.passes[first_pass].num_reads == 0) ++first_pass;
   for (std::size_t k = p.passes.size(); k-- > first_pass;) {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
     const std::size_t own = pass.num_reads * kL;
-    sums.assign(own * kSlots, 0.0);
+    const std::uint64_t slots = num_slots(pass.active, pass.zeros);
+    sums.assign(own * slots, 0.0);
     const std::uint64_t after = k + 1 < p.passes.size() ? p.passes[k + 1].zeros : p.zeros;
     // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
     for_tiles(pass.active, pass.zeros,
               [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
                     &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
-                work.reads = sums.data() + slot * own - pass.first_read * kL;
-                if (t.rows.empty()) return cpu::kernels<T>().backward(work);
+                work.reads = sums.data() + slot * own;
+                if (t.rows.empty()) {
+                  cpu::kernels<T>().backward(work);
+                  if (k == 0) start.assign(psi, psi + num_lanes());
+                  return;
+                }
                 if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
                 const std::uint64_t first = outer >> p.lane_bits;
                 work.psi = t.psi.template as<T>();
@@ -226,13 +245,23 @@ void Run<T>::backward(std::span<double> reads) {
                 load(psi, t.rows, first, work.psi, after >> p.lane_bits);
                 load(lam, t.rows, first, work.lam, after >> p.lane_bits);
                 cpu::kernels<T>().backward(work);
+                if (k == 0 && outer == 0) start.assign(work.psi, work.psi + 1);
                 if (k == first_pass) return;
                 store(psi, t.rows, first, work.psi, pass.zeros >> p.lane_bits);
                 store(lam, t.rows, first, work.lam, pass.zeros >> p.lane_bits);
               });
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    for (std::size_t slot = 0; slot < slots; ++slot) {
       for (std::size_t j = 0; j < own; ++j) reads[pass.first_read * kL + j] += sums[slot * own + j];
     }
+  }
+  for (const T amplitude : start) {
+    const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
+    if (std::abs(amplitude - 1) <= tolerance) continue;
+    throw Error(ExitCode::kVerification,
+                "the state does not come back to |0...0> where a circuit is undone (its amplitude "
+                "is " +
+                    std::to_string(amplitude) +
+                    "): this is a defect, or memory that loses bits; please report it");
   }
   if (is_batch()) return;
   for (std::size_t j = 0; j < p.num_reads; ++j) {  // of one state: all lanes together
@@ -277,10 +306,9 @@ void Run<T>::read_strings(std::span<double> values) {
   std::fill(values.begin(), values.end(), 0.0);
   for (const StringSweep& sweep : program_.sweeps) {
     const std::size_t own = sweep.z.size() * kL;
-    // few slots where there are many strings: 64 of 10^5 would be 400 MB
-    const std::uint64_t shared = std::max<std::uint64_t>(1, own * kSlots / (std::size_t{1} << 22));
-    std::vector<double> sums(own * (kSlots / std::min(shared, kSlots)));
-    const std::uint64_t most = sums.size() / std::max<std::size_t>(own, 1);
+    const std::uint64_t slots = num_slots(sweep.active, 0);
+    const std::uint64_t most = own * slots > kMostSums ? 1 : slots;
+    std::vector<double> sums(own * most);
     const auto body = [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
       const T *bra = psi, *ket = psi;
       if (!t.rows.empty()) {
@@ -300,7 +328,7 @@ void Run<T>::read_strings(std::span<double> values) {
                                        sums.data() + (slot % most) * own + g.first * kL);
       }
     };
-    if (most == kSlots) {
+    if (most == slots) {
       for_tiles(sweep.active, 0, body);
     } else {
       const int threads = std::exchange(num_threads_, 1);

@@ -58,6 +58,8 @@ class Run {
  private:
   template <class F>
   void for_tiles(std::uint64_t active, std::uint64_t zeros, F f);
+  std::uint64_t outer(std::uint64_t active, std::uint64_t zeros) const;
+  std::uint64_t num_slots(std::uint64_t active, std::uint64_t zeros) const;
   void need_states(int count);
   std::size_t lane_of(std::size_t lane, std::uint64_t index, std::size_t* row) const;
 

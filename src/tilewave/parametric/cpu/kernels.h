@@ -25,7 +25,7 @@ struct TileWork {
   std::uint64_t outer = 0;     ///< the wires that choose the tile
   const T* factors = nullptr;  ///< of every angle: a row of cosines, a row of sines
   T* scratch = nullptr;        ///< scratch_parts(row_bits) parts of rows
-  double* reads = nullptr;     ///< backward: [read][lane], added to
+  double* reads = nullptr;     ///< backward: [read of the pass][lane], added to
 };
 
 /// How many parts of rows a tile needs for scratch.

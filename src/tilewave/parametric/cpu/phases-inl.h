@@ -191,7 +191,7 @@ void add_read(const TileWork<T>& work, const PhaseTerm& t, const V<T>& sum) {
   if (t.read < 0 || (work.outer & t.on.outer) != t.on.outer) return;
   V<T> own = -2 * sum;
   if (t.on.lane) own = lanes_where<T>(t.on.lane, t.on.lane) ? own : V<T>{};
-  add_lanes<T>(own, work.reads + std::size_t(t.read) * kLanes<T>);
+  add_lanes<T>(own, reads_of<T>(work, t.read));
 }
 
 // Sums of w over the rows that have all bits of a term, for terms sorted by their bits below 2^bits.

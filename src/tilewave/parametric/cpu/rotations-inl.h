@@ -24,6 +24,11 @@ HWY_INLINE void for_rows(std::uint32_t free, std::uint32_t fixed, F f) {
 }
 
 template <class T>
+HWY_INLINE double* reads_of(const TileWork<T>& work, std::int32_t read) {
+  return work.reads + (static_cast<std::uint32_t>(read) - work.pass->first_read) * kLanes<T>;
+}
+
+template <class T>
 HWY_INLINE void rotate_pair(V<T>& x, V<T>& y, const V<T>& c, const V<T>& s) {
   const V<T> first = c * x - s * y;
   y = c * y + s * x;
@@ -146,7 +151,7 @@ void rotate(const TileWork<T>& work, const TileOp& op) {
   }
   if (!kBack || op.read < 0) return;
   if (op.controls.lane) sum = on ? sum : V<T>{};
-  add_lanes<T>(sum, work.reads + std::size_t(op.read) * kLanes<T>);
+  add_lanes<T>(sum, reads_of<T>(work, op.read));
 }
 
 // Two or three rotations of rows, without controls.
@@ -168,8 +173,7 @@ void rotate_several(const TileWork<T>& work, const TileOp* const* ops) {
   if (kBack && reads) {
     rotate_rows<T, kBits, kBack, kBack>(psi, lam, free, 0, bits, c, s, sums);
     for (int j = 0; j < kBits; ++j) {
-      if (ops[j]->read >= 0)
-        add_lanes<T>(sums[j], work.reads + std::size_t(ops[j]->read) * kLanes<T>);
+      if (ops[j]->read >= 0) add_lanes<T>(sums[j], reads_of<T>(work, ops[j]->read));
     }
   } else {
     rotate_rows<T, kBits, kBack, false>(psi, lam, free, 0, bits, c, s, sums);

@@ -22,6 +22,7 @@ using circuit::Op;
 using circuit::OpKind;
 using circuit::Qubit;
 
+constexpr int kMostWires = 50;
 constexpr double kPi = std::numbers::pi;
 
 AffineAngle scaled(const AffineAngle& angle, double weight, double plus = 0) {
@@ -34,9 +35,9 @@ class Lowering {
  public:
   explicit Lowering(const Circuit& circuit) : circuit_(circuit) {
     out_.num_wires = static_cast<int>(circuit.num_qubits());
-    if (out_.num_wires > 62)
-      throw Error(ExitCode::kInput, "a state of " + std::to_string(out_.num_wires) +
-                                        " qubits fits no memory: use at most 62");
+    if (out_.num_wires > kMostWires)
+      throw Error(ExitCode::kResources, "a state of " + std::to_string(out_.num_wires) +
+                                            " qubits fits no memory: use at most 50");
     out_.parameters.assign(circuit.parameters().begin(), circuit.parameters().end());
     out_.wire_of_qubit.resize(circuit.num_qubits());
     std::iota(out_.wire_of_qubit.begin(), out_.wire_of_qubit.end(), 0);
