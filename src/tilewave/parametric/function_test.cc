@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <set>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -175,11 +176,17 @@ PauliSum random_observable(Random& random, std::uint32_t n, int terms) {
 }
 
 TEST(Function, derivatives_equal_those_gate_by_gate) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  std::set<GateId> seen;  // with a parameter in an angle
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(1 + random.below(7));
     const auto p = static_cast<std::uint32_t>(1 + random.below(12));
     const Circuit c = random_circuit(random, n, p, 25);
+    for (const auto& op : c.ops()) {
+      for (std::size_t k = 0; k < c.params(op).size(); ++k) {
+        if (c.affine(op, k)) seen.insert(op.gate);
+      }
+    }
     const std::vector<PauliSum> observables = {random_observable(random, n, 4),
                                                random_observable(random, n, 3)};
     constexpr std::size_t kSets = 11;  // one batch, and a part of another
@@ -219,6 +226,11 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
       ASSERT_NEAR(e[0], static_cast<double>(expected[0].value), tolerance) << "seed " << seed;
       for (std::size_t k = 0; k < p; ++k)
         ASSERT_NEAR(g[k], static_cast<double>(expected[0].gradient[k]), 20 * tolerance);
+    }
+  }
+  for (const auto& info : circuit::gate_table()) {
+    if (info.num_params > 0) {
+      EXPECT_TRUE(seen.count(info.id)) << info.name;
     }
   }
 }

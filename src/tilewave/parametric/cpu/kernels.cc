@@ -74,7 +74,13 @@ void all_sincos(const T* angles, T* factors, std::size_t count) {
 
 template <class T>
 Kernels<T> table() {
-  return {run<T, false>, run<T, true>, all_sincos<T>, add_strings<T>, read_strings<T>, dot<T>};
+  return {run<T, false>,
+          run<T, true>,
+          all_sincos<T>,
+          add_strings<T>,
+          read_strings<T>,
+          dot<T>,
+          hwy::TargetName(HWY_TARGET)};
 }
 Kernels<double> table_f64() { return table<double>(); }
 Kernels<float> table_f32() { return table<float>(); }

@@ -59,6 +59,7 @@ struct Kernels {
                        int row_bits, T* scratch, double* sums);
   /// sums[lane] += Re and Im of conj(a) b, of `count` rows.
   void (*dot)(const T* a, const T* b, std::size_t count, double* re, double* im);
+  const char* target;  ///< the instruction set
 };
 
 template <class T>
