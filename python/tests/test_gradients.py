@@ -254,3 +254,18 @@ def test_inputs_of_openqasm_become_parameters():
             tw.Circuit.from_qasm(start + rest)
     with pytest.raises(ValueError, match="input 'n' has no value"):
         tw.Circuit.from_qasm(text)
+
+
+def test_thousands_of_strings():
+    rng = np.random.default_rng(4)
+    circuit = random_circuit(rng, 11, 5, 60)
+    strings = {"".join(rng.choice(list("IXYZ"), 11)): rng.normal() for _ in range(3000)}
+    strings |= {"".join(rng.choice(list("IZ"), 11)): rng.normal() for _ in range(500)}  # many of one mask
+    f, values = circuit.compile(strings), rng.normal(size=(4, 5))
+    expected = [tw.expectation(circuit.bind(row), strings) for row in values]
+    np.testing.assert_allclose(f.expectation(values), expected, atol=1e-11)
+    np.testing.assert_allclose([f.expectation(row) for row in values], expected, atol=1e-11)
+    step = 1e-5 * np.eye(5)
+    difference = (f.expectation(values[0] + step) - f.expectation(values[0] - step)) / 2e-5
+    np.testing.assert_allclose(f.gradient(values[0]), difference, atol=1e-6)
+    np.testing.assert_allclose(f.gradient(values)[0], difference, atol=1e-6)
