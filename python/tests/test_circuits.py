@@ -465,7 +465,8 @@ def test_counts_in_words():
 def test_stubs_name_every_method():
     stub = (Path(tw.__file__).parent / "_core.pyi").read_text()
     assert "def cx(self, control: int, target: int) -> Self" in stub
-    assert "def u(self, theta: float, phi: float, lam: float, qubit: int) -> Self" in stub
+    angle = "tilewave.angles.Angle"
+    assert f"def u(self, theta: {angle}, phi: {angle}, lam: {angle}, qubit: int) -> Self" in stub
     for name in tw.gate_names():
         assert f"def {name}(" in stub, name
 
