@@ -269,3 +269,33 @@ def test_thousands_of_strings():
     difference = (f.expectation(values[0] + step) - f.expectation(values[0] - step)) / 2e-5
     np.testing.assert_allclose(f.gradient(values[0]), difference, atol=1e-6)
     np.testing.assert_allclose(f.gradient(values)[0], difference, atol=1e-6)
+
+
+def test_initial_states():
+    rng = np.random.default_rng(6)
+    circuit = random_circuit(rng, 4, 3)
+    f = circuit.compile(["ZZII", "XIYI"])
+    values, starts = rng.normal(size=(5, 3)), rng.normal(size=(5, 16)) + 1j * rng.normal(size=(5, 16))
+    starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+    unitary = [np.stack([f.state(row, initial_state=column) for column in np.eye(16)], axis=1) for row in values]
+    np.testing.assert_allclose(unitary[0][:, 0], f.state(values[0]), atol=1e-13)
+    states = np.stack([u @ start for u, start in zip(unitary, starts)])
+    np.testing.assert_allclose(f.state(values, initial_state=starts), states, atol=1e-13)
+    shared = np.stack([u @ starts[0] for u in unitary])
+    np.testing.assert_allclose(f.state(values, initial_state=starts[0]), shared, atol=1e-13)
+    np.testing.assert_allclose(f.probabilities(values, initial_state=starts), np.abs(states)**2, atol=1e-13)
+    step = 1e-5 * np.eye(3)
+    jacobian = f.jacobian(values, initial_state=starts)
+    for k in range(5):
+        up, down = (f.expectation(values[k] + sign * step, initial_state=starts[k]) for sign in (1, -1))
+        np.testing.assert_allclose(jacobian[k], (up - down).T / 2e-5, atol=1e-8)
+    np.testing.assert_allclose(f.gradient(values, initial_state=starts), jacobian.sum(axis=1), atol=1e-12)
+    g = rng.normal(size=(5, 16)) + 1j * rng.normal(size=(5, 16))
+    up, down = (f.state(values[2] + sign * step, initial_state=starts[2]) for sign in (1, -1))
+    np.testing.assert_allclose(f.state_vjp(values, g, initial_state=starts)[2], np.real((up - down) @ g[2].conj()) / 2e-5, atol=1e-8)
+    zero_one = f.sample(np.zeros((2, 3)), 5, 1, initial_state=np.eye(16)[5])
+    assert zero_one.shape == (2, 5, 4)
+    with pytest.raises(ValueError, match="has the norm 4"):
+        f.state(values[0], initial_state=2 * np.eye(16)[0])
+    with pytest.raises(ValueError, match=r"shape \(8,\)"):
+        f.state(values[0], initial_state=np.ones(8))

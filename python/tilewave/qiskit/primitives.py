@@ -190,9 +190,10 @@ class _Many:
         """Basis states [sets, shots] of some sets at a time, and the first of these."""
         function, step = self.function((NO_TERMS, 0)), max(1, (1 << 22) // max(shots, 1))
         for first in range(0, len(self.rows), step):
-            yield first, function._samples(self.rows[first:first + step], shots, (seed + first) % (1 << 63))
+            yield first, function._samples(self.rows[first:first + step], _FROM_ZERO, shots, (seed + first) % (1 << 63))
 
 
+_FROM_ZERO = np.zeros((0, 1), np.complex128)
 _FEWEST_SETS = 3  # that are worth a conversion with parameters
 _MOST_QUBITS = 13  # states that vectors hold side by side
 
@@ -296,7 +297,7 @@ def _all_expectations(pub, terms, rng, how, noise):
     values = [None] * len(terms)
     for numbers in groups.values():
         own = terms[numbers[0]]
-        for number, row in zip(numbers, many.function((own, len(own[0])))._expectations(many.rows[numbers])):
+        for number, row in zip(numbers, many.function((own, len(own[0])))._expectations(many.rows[numbers], _FROM_ZERO)):
             values[number] = row
     for row in values:
         yield row, 0.0

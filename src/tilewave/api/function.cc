@@ -71,7 +71,7 @@ std::string Function::explain() const { return data_->function.explain(); }
 std::vector<double> Function::expectations(const std::vector<double>& values) const {
   const std::size_t sets = data_->sets(values);
   std::vector<double> out(sets * num_observables());
-  data_->function.expectations(values.data(), sets, out.data());
+  data_->function.expectations({values.data(), sets}, out.data());
   return out;
 }
 
@@ -83,7 +83,7 @@ Function::ValueAndGradient Function::value_and_gradient(const std::vector<double
   for (std::size_t k = 0; k < v.size() && !weights.empty(); ++k) v[k] = weights[k % m];
   ValueAndGradient out;
   out.gradient.resize(sets * num_parameters());
-  data_->function.vjp(values.data(), sets, v.data(), expectations.data(), out.gradient.data());
+  data_->function.vjp({values.data(), sets}, v.data(), expectations.data(), out.gradient.data());
   out.value.resize(sets);
   for (std::size_t k = 0; k < v.size(); ++k) out.value[k / m] += v[k] * expectations[k];
   return out;
@@ -94,7 +94,7 @@ std::vector<double> Function::vjp(const std::vector<double>& values,
   const std::size_t sets = data_->sets(values);
   Data::need(v.size(), sets * num_observables(), "v");
   std::vector<double> gradient(sets * num_parameters());
-  data_->function.vjp(values.data(), sets, v.data(), nullptr, gradient.data());
+  data_->function.vjp({values.data(), sets}, v.data(), nullptr, gradient.data());
   return gradient;
 }
 
@@ -109,14 +109,14 @@ std::vector<double> Function::jacobian(const std::vector<double>& values) const 
     }
   }
   std::vector<double> rows(sets * m * p);
-  data_->function.vjp(many.data(), sets * m, units.data(), nullptr, rows.data());
+  data_->function.vjp({many.data(), sets * m}, units.data(), nullptr, rows.data());
   return rows;
 }
 
 std::vector<std::complex<double>> Function::states(const std::vector<double>& values) const {
   const std::size_t sets = data_->sets(values);
   std::vector<std::complex<double>> out(sets << num_qubits());
-  data_->function.states(values.data(), sets, out.data());
+  data_->function.states({values.data(), sets}, out.data());
   return out;
 }
 
@@ -125,7 +125,7 @@ std::vector<double> Function::state_vjp(const std::vector<double>& values,
   const std::size_t sets = data_->sets(values);
   Data::need(g.size(), sets << num_qubits(), "g");
   std::vector<double> gradient(sets * num_parameters());
-  data_->function.state_vjp(values.data(), sets, g.data(), gradient.data());
+  data_->function.state_vjp({values.data(), sets}, g.data(), gradient.data());
   return gradient;
 }
 
@@ -133,7 +133,7 @@ std::vector<std::uint64_t> Function::sample(const std::vector<double>& values, s
                                             std::optional<std::uint64_t> seed) const {
   const std::size_t sets = data_->sets(values);
   std::vector<std::uint64_t> out(sets * shots);
-  data_->function.samples(values.data(), sets, shots, seed ? *seed : draw_seed(), out.data());
+  data_->function.samples({values.data(), sets}, shots, seed ? *seed : draw_seed(), out.data());
   return out;
 }
 

@@ -24,6 +24,14 @@ constexpr int kOneThreadWires = 14;
 constexpr std::size_t kGroupsBetweenStops = 512;
 constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
 
+void need_normalised(std::span<const std::complex<double>> state, std::size_t set) {
+  double norm = 0;
+  for (const std::complex<double>& a : state) norm += std::norm(a);
+  if (std::abs(norm - 1) <= 1e-6) return;
+  throw Error(ExitCode::kInput, "the initial state of set " + std::to_string(set) +
+                                    " has the norm " + std::to_string(norm) + ": it must be 1");
+}
+
 }  // namespace
 
 struct Function::Data {
@@ -107,29 +115,40 @@ std::size_t Function::num_observables() const { return data_->strings.num_observ
 // Calls f(run, first set, number of sets) with a run that has moved forward, for groups of sets;
 // groups of a batch side by side.
 template <class T, class F>
-void Function::run_sets(const double* values, std::size_t sets, F f) const {
+void Function::run_sets(const Sets& sets, F f) const {
   Data& d = *data_;
   const std::size_t p = num_parameters();
-  for (std::size_t b = 0; b < sets; ++b)
-    circuit::need_values(d.actions.parameters, {values + b * p, p});
+  for (std::size_t b = 0; b < sets.count; ++b)
+    circuit::need_values(d.actions.parameters, {sets.values + b * p, p});
+  if (sets.initial) {
+    for (std::size_t b = 0; b < (sets.shares_initial ? 1 : sets.count); ++b)
+      need_normalised({sets.initial + (b << num_qubits()), std::size_t{1} << num_qubits()}, b);
+  }
+  const auto start = [&](auto& run, std::size_t first, std::size_t count) {
+    run.bind(sets.values + first * p, count, p);
+    if (!sets.initial) return run.forward();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const std::size_t set = sets.shares_initial ? 0 : first + lane;
+      run.set_state(lane, sets.initial + (set << num_qubits()));
+    }
+    run.forward_from_state();
+  };
   // threads that share one small state cost more than they save
-  const bool is_small = d.actions.num_wires <= kOneThreadWires && sets < kLeastBatch;
+  const bool is_small = d.actions.num_wires <= kOneThreadWires && sets.count < kLeastBatch;
   const int threads = is_small ? 1 : runtime::resolve_num_threads(d.options.num_threads);
-  if (!d.has_batch || sets < kLeastBatch) {
+  if (!d.has_batch || sets.count < kLeastBatch) {
     auto run = d.take<T>(false, threads);
-    for (std::size_t b = 0; b < sets; ++b) {
-      run->bind(values + b * p, 1, p);
-      run->forward();
+    for (std::size_t b = 0; b < sets.count; ++b) {
+      start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
     d.give_back<T>(false, std::move(run));
     return;
   }
-  const std::size_t lanes = cpu::kLanes<T>, groups = (sets + lanes - 1) / lanes;
+  const std::size_t lanes = cpu::kLanes<T>, groups = (sets.count + lanes - 1) / lanes;
   const auto work = [&](Run<T>& run, std::size_t group) {
-    const std::size_t first = group * lanes, count = std::min(lanes, sets - first);
-    run.bind(values + first * p, count, p);
-    run.forward();
+    const std::size_t first = group * lanes, count = std::min(lanes, sets.count - first);
+    start(run, first, count);
     f(run, first, count);
   };
   const int team =
@@ -169,11 +188,11 @@ void Function::run_sets(const double* values, std::size_t sets, F f) const {
 }
 
 template <class F>
-void Function::dispatch(const double* values, std::size_t sets, F f) const {
+void Function::dispatch(const Sets& sets, F f) const {
   if (data_->options.precision == Precision::kDouble) {
-    run_sets<double>(values, sets, f);
+    run_sets<double>(sets, f);
   } else {
-    run_sets<float>(values, sets, f);
+    run_sets<float>(sets, f);
   }
 }
 
@@ -214,11 +233,11 @@ void chain(Run<T>& run, const Actions& actions, const Passes& passes, std::size_
 
 }  // namespace
 
-void Function::expectations(const double* values, std::size_t sets, double* out) const {
+void Function::expectations(const Sets& sets, double* out) const {
   const Strings& s = data_->strings;
   const std::size_t m = num_observables();
-  std::fill(out, out + sets * m, 0.0);
-  dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
+  std::fill(out, out + sets.count * m, 0.0);
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     run.read_strings(strings);
@@ -230,13 +249,13 @@ void Function::expectations(const double* values, std::size_t sets, double* out)
   });
 }
 
-void Function::vjp(const double* values, std::size_t sets, const double* v, double* expectations,
+void Function::vjp(const Sets& sets, const double* v, double* expectations,
                    double* gradient) const {
   Data& d = *data_;
   const Strings& s = d.strings;
   const std::size_t m = num_observables();
-  if (expectations) std::fill(expectations, expectations + sets * m, 0.0);
-  dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
+  if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     if (expectations && m != 1) {
@@ -272,17 +291,16 @@ void Function::vjp(const double* values, std::size_t sets, const double* v, doub
   });
 }
 
-void Function::states(const double* values, std::size_t sets, std::complex<double>* out) const {
-  dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
+void Function::states(const Sets& sets, std::complex<double>* out) const {
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.get_state(lane, out + ((first + lane) << num_qubits()));
   });
 }
 
-void Function::state_vjp(const double* values, std::size_t sets, const std::complex<double>* g,
-                         double* gradient) const {
+void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
   Data& d = *data_;
-  dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.set_lam(lane, g + ((first + lane) << num_qubits()));
     chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
@@ -290,9 +308,9 @@ void Function::state_vjp(const double* values, std::size_t sets, const std::comp
   });
 }
 
-void Function::samples(const double* values, std::size_t sets, std::uint64_t shots,
-                       std::uint64_t seed, std::uint64_t* out) const {
-  dispatch(values, sets, [&](auto& run, std::size_t first, std::size_t count) {
+void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
+                       std::uint64_t* out) const {
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());
     std::vector<double> sums(state.size());
     for (std::size_t lane = 0; lane < count; ++lane) {

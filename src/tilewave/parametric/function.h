@@ -26,6 +26,15 @@ struct FunctionOptions {
   int tile_row_bits = 0;  ///< 2^tile_row_bits rows in a tile; 0: as many as suit the cache
 };
 
+/// Sets of values, each with the state it starts from.
+struct Sets {
+  const double* values = nullptr;  ///< [set][parameter]
+  std::size_t count = 0;
+  /// Amplitudes [set][basis state], of norm 1, or of one state for all; |0...0> where there are none.
+  const std::complex<double>* initial = nullptr;
+  bool shares_initial = false;
+};
+
 /// Safe to use from several threads: each call works on states of its own.
 class Function {
  public:
@@ -39,28 +48,25 @@ class Function {
   std::size_t num_parameters() const;
   std::size_t num_observables() const;
 
-  /// E[set][observable] for `sets` sets of values [set][parameter].
-  void expectations(const double* values, std::size_t sets, double* out) const;
+  /// E[set][observable].
+  void expectations(const Sets& sets, double* out) const;
   /// gradient[set][parameter] of sum_m v[set][m] E_m; the expectations too, unless that is null.
-  void vjp(const double* values, std::size_t sets, const double* v, double* expectations,
-           double* gradient) const;
+  void vjp(const Sets& sets, const double* v, double* expectations, double* gradient) const;
   /// Amplitudes [set][basis state].
-  void states(const double* values, std::size_t sets, std::complex<double>* out) const;
+  void states(const Sets& sets, std::complex<double>* out) const;
   /// gradient[set][parameter] of Re sum conj(g[set][x]) psi_x.
-  void state_vjp(const double* values, std::size_t sets, const std::complex<double>* g,
-                 double* gradient) const;
+  void state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const;
   /// Basis states [set][shot], drawn by (seed, set, shot).
-  void samples(const double* values, std::size_t sets, std::uint64_t shots, std::uint64_t seed,
-               std::uint64_t* out) const;
+  void samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed, std::uint64_t* out) const;
   /// Passes over the state, forward and backward, as a text.
   std::string explain() const;
 
  private:
   struct Data;
   template <class T, class F>
-  void run_sets(const double* values, std::size_t sets, F f) const;
+  void run_sets(const Sets& sets, F f) const;
   template <class F>
-  void dispatch(const double* values, std::size_t sets, F f) const;
+  void dispatch(const Sets& sets, F f) const;
   std::unique_ptr<Data> data_;
 };
 

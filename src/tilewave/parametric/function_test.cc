@@ -203,8 +203,8 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
       const Function f(c, observables, {precision, 1});
       for (const std::size_t sets : {kSets, std::size_t{1}}) {
         std::vector<double> e(sets * 2), g(sets * p), only(sets * 2);
-        f.vjp(values.data(), sets, v.data(), e.data(), g.data());
-        f.expectations(values.data(), sets, only.data());
+        f.vjp({values.data(), sets}, v.data(), e.data(), g.data());
+        f.expectations({values.data(), sets}, only.data());
         for (std::size_t b = 0; b < sets; ++b) {
           for (std::size_t m = 0; m < 2; ++m) {
             const double want = static_cast<double>(expected[2 * b + m].value);
@@ -222,7 +222,7 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
       const Function one(c, {observables[0]}, {precision, 1});
       std::vector<double> e(1), g(p);
       const double unit = 1;
-      one.vjp(values.data(), 1, &unit, e.data(), g.data());
+      one.vjp({values.data(), 1}, &unit, e.data(), g.data());
       ASSERT_NEAR(e[0], static_cast<double>(expected[0].value), tolerance) << "seed " << seed;
       for (std::size_t k = 0; k < p; ++k)
         ASSERT_NEAR(g[k], static_cast<double>(expected[0].gradient[k]), 20 * tolerance);
@@ -253,8 +253,8 @@ TEST(Function, tiles_of_a_state) {
         const Function f(c, {o}, {precision, threads, 4});
         std::vector<double> e(1), g(p), only(1);
         const double unit = 1;
-        f.vjp(values.data(), 1, &unit, e.data(), g.data());
-        f.expectations(values.data(), 1, only.data());
+        f.vjp({values.data(), 1}, &unit, e.data(), g.data());
+        f.expectations({values.data(), 1}, only.data());
         ASSERT_NEAR(e[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
         ASSERT_NEAR(only[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
         for (std::size_t k = 0; k < p; ++k)
@@ -283,8 +283,8 @@ TEST(Function, states_and_their_derivatives) {
     std::vector<double> gradient(kSets * p);
     const Function f(c, {}, {});
     for (const std::size_t sets : {std::size_t{1}, kSets}) {
-      f.states(values.data(), sets, states.data());
-      f.state_vjp(values.data(), sets, g.data(), gradient.data());
+      f.states({values.data(), sets}, states.data());
+      f.state_vjp({values.data(), sets}, g.data(), gradient.data());
       for (std::size_t b = 0; b < sets; ++b) {
         const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
         const auto loss = [&](const std::vector<double>& at) {
@@ -310,6 +310,61 @@ TEST(Function, states_and_their_derivatives) {
   }
 }
 
+TEST(Function, from_other_states) {
+  for (std::uint64_t seed = 300; seed < 330; ++seed) {
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(5 + random.below(4));
+    const std::uint32_t p = 4;
+    const Circuit c = random_circuit(random, n, p, 15);
+    const PauliSum o = random_observable(random, n, 4);
+    constexpr std::size_t kSets = 5;
+    const std::size_t size = std::size_t{1} << n;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    std::vector<std::complex<double>> initial(kSets * size);
+    std::vector<BigState> starts(kSets, BigState(size));
+    for (std::size_t b = 0; b < kSets; ++b) {
+      double norm = 0;
+      for (std::size_t x = 0; x < size; ++x) {
+        auto& a = initial[b * size + x] = {random.real(), random.real()};
+        norm += std::norm(a);
+      }
+      for (std::size_t x = 0; x < size; ++x)
+        starts[b][x] = initial[b * size + x] /= std::sqrt(norm);
+    }
+    const auto energy = [&](std::size_t b, const std::vector<double>& at) {
+      BigState psi = starts[b];
+      const Circuit bound = c.bind(at);
+      for (const auto& op : bound.ops()) apply(psi, bound, op, false);
+      return inner(psi, times(o, psi));
+    };
+    const Function whole(c, {o}, {}), tiles(c, {o}, {Precision::kDouble, 1, 4});
+    for (const Function* f : {&whole, &tiles}) {
+      for (const std::size_t sets : {std::size_t{1}, kSets}) {
+        const std::vector<double> v(sets, 1);
+        std::vector<double> e(sets), g(sets * p), zero(sets), only(sets);
+        f->vjp({values.data(), sets, initial.data()}, v.data(), e.data(), g.data());
+        f->expectations({values.data(), sets, initial.data(), true}, only.data());
+        f->expectations({values.data(), sets}, zero.data());  // runs are kept
+        for (std::size_t b = 0; b < sets; ++b) {
+          const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
+          ASSERT_NEAR(e[b], static_cast<double>(energy(b, set)), 2e-12) << "seed " << seed;
+          ASSERT_NEAR(only[b], static_cast<double>(energy(0, set)), 2e-12) << "seed " << seed;
+          ASSERT_NEAR(zero[b], static_cast<double>(slow(c, set, o).value), 2e-12)
+              << "seed " << seed;
+          for (std::size_t k = 0; k < p; ++k) {
+            auto up = set, down = set;
+            up[k] += 1e-5;
+            down[k] -= 1e-5;
+            const auto difference = (energy(b, up) - energy(b, down)) / 2e-5L;
+            ASSERT_NEAR(g[b * p + k], static_cast<double>(difference), 1e-7) << "seed " << seed;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Function, samples_follow_the_probabilities) {
   Circuit c(2);
   c.add_gate(GateId::kRy, {0}, {0});
@@ -319,8 +374,8 @@ TEST(Function, samples_follow_the_probabilities) {
   const double values[] = {1.2, 0, 3.14159265358979};
   constexpr std::uint64_t kShots = 20000;
   std::vector<std::uint64_t> out(3 * kShots), again(3 * kShots);
-  f.samples(values, 3, kShots, 7, out.data());
-  f.samples(values, 3, kShots, 7, again.data());
+  f.samples({values, 3}, kShots, 7, out.data());
+  f.samples({values, 3}, kShots, 7, again.data());
   EXPECT_EQ(out, again);
   const double p = std::pow(std::sin(0.6), 2);
   const auto ones = std::count(out.begin(), out.begin() + kShots, 3u);
@@ -363,7 +418,7 @@ TEST(Function, refusals) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   double e;
   EXPECT_NE(error_of([&] {
-              Function(one, {{{1, 0, 1}}}, {}).expectations(&nan, 1, &e);
+              Function(one, {{{1, 0, 1}}}, {}).expectations({&nan, 1}, &e);
             }).find("'t'"),
             std::string::npos);
   EXPECT_NE(error_of([&] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "tilewave/base/bits.h"
@@ -183,27 +184,58 @@ void store(T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first
 }  // namespace
 
 template <class T>
+std::uint64_t Run<T>::zeros_before(std::size_t pass) const {
+  const Passes& p = program_.passes;
+  if (!from_zero_) return 0;
+  return pass < p.passes.size() ? p.passes[pass].zeros : p.zeros;
+}
+
+template <class T>
 void Run<T>::forward() {
   need_states(1);
-  const Passes& p = program_.passes;
+  from_zero_ = true;
   T* const psi = psi_.as<T>();
   const bool in_place = threads_[0]->rows.empty();
-  if (in_place || p.zeros) {
+  if (in_place || program_.passes.zeros) {
     std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
   } else {  // what is known to be zero is not read
     std::memset(static_cast<void*>(psi), 0, kRow<T> * sizeof(T));
   }
   for (int lane = 0; lane < num_lanes(); ++lane) psi[lane] = 1;
-  for (const Pass& pass : p.passes) {
+  move_forward();
+}
+
+template <class T>
+void Run<T>::set_state(std::size_t lane, const std::complex<double>* amplitudes) {
+  need_states(1);
+  std::vector<int> wires(static_cast<std::size_t>(actions_.num_wires));
+  std::iota(wires.begin(), wires.end(), 0);
+  if (lane == 0) std::memset(psi_.data(), 0, psi_.num_bytes());
+  set_amplitudes(psi_.as<T>(), lane, wires, amplitudes, 1);
+}
+
+template <class T>
+void Run<T>::forward_from_state() {
+  from_zero_ = false;
+  move_forward();
+}
+
+template <class T>
+void Run<T>::move_forward() {
+  const Passes& p = program_.passes;
+  T* const psi = psi_.as<T>();
+  for (std::size_t k = 0; k < p.passes.size(); ++k) {
     if (!is_batch()) check_interrupt();
-    for_tiles(pass.active, pass.zeros,
+    const Pass& pass = p.passes[k];
+    const std::uint64_t zeros = zeros_before(k);
+    for_tiles(pass.active, zeros,
               [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
                     &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
                 if (t.rows.empty()) return cpu::kernels<T>().forward(work);
                 if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
                 work.psi = t.psi.template as<T>();
-                load(psi, t.rows, outer >> p.lane_bits, work.psi, pass.zeros >> p.lane_bits);
+                load(psi, t.rows, outer >> p.lane_bits, work.psi, zeros >> p.lane_bits);
                 cpu::kernels<T>().forward(work);
                 store(psi, t.rows, outer >> p.lane_bits, work.psi);
               });
@@ -224,11 +256,11 @@ void Run<T>::backward(std::span<double> reads) {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
     const std::size_t own = pass.num_reads * kL;
-    const std::uint64_t slots = num_slots(pass.active, pass.zeros);
+    const std::uint64_t zeros = zeros_before(k), after = zeros_before(k + 1);
+    const std::uint64_t slots = num_slots(pass.active, zeros);
     sums.assign(own * slots, 0.0);
-    const std::uint64_t after = k + 1 < p.passes.size() ? p.passes[k + 1].zeros : p.zeros;
     // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
-    for_tiles(pass.active, pass.zeros,
+    for_tiles(pass.active, zeros,
               [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
                     &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
@@ -247,13 +279,14 @@ void Run<T>::backward(std::span<double> reads) {
                 cpu::kernels<T>().backward(work);
                 if (k == 0 && outer == 0) start.assign(work.psi, work.psi + 1);
                 if (k == first_pass) return;
-                store(psi, t.rows, first, work.psi, pass.zeros >> p.lane_bits);
-                store(lam, t.rows, first, work.lam, pass.zeros >> p.lane_bits);
+                store(psi, t.rows, first, work.psi, zeros >> p.lane_bits);
+                store(lam, t.rows, first, work.lam, zeros >> p.lane_bits);
               });
     for (std::size_t slot = 0; slot < slots; ++slot) {
       for (std::size_t j = 0; j < own; ++j) reads[pass.first_read * kL + j] += sums[slot * own + j];
     }
   }
+  if (!from_zero_) start.clear();
   for (const T amplitude : start) {
     const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
     if (std::abs(amplitude - 1) <= tolerance) continue;
@@ -389,31 +422,36 @@ void Run<T>::make_lam(std::span<const double> weights) {
   }
 }
 
-// The lane and the row of a basis state of qubits.
+// The lane and the row of a basis state of qubits, on these wires.
 template <class T>
-std::size_t Run<T>::lane_of(std::size_t lane, std::uint64_t index, std::size_t* row) const {
-  std::uint64_t wires = 0;
-  for_each_bit(index,
-               [&](int q) { wires |= bit(actions_.wire_of_qubit[static_cast<std::size_t>(q)]); });
+std::size_t Run<T>::lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
+                            std::size_t* row) const {
+  std::uint64_t on = 0;
+  for_each_bit(index, [&](int q) { on |= bit(wires[static_cast<std::size_t>(q)]); });
   if (is_batch()) {
-    *row = wires;
+    *row = on;
     return lane;
   }
-  *row = wires >> program_.passes.lane_bits;
-  return wires & low_mask(program_.passes.lane_bits);
+  *row = on >> program_.passes.lane_bits;
+  return on & low_mask(program_.passes.lane_bits);
+}
+
+template <class T>
+void Run<T>::set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
+                            const std::complex<double>* amplitudes, double factor) {
+  for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
+    std::size_t row;
+    const std::size_t l = lane_of(lane, x, wires, &row);
+    state[row * kRow<T> + l] = static_cast<T>(factor * amplitudes[x].real());
+    state[row * kRow<T> + kLanes<T> + l] = static_cast<T>(factor * amplitudes[x].imag());
+  }
 }
 
 template <class T>
 void Run<T>::set_lam(std::size_t lane, const std::complex<double>* amplitudes) {
   need_states(2);
   if (lane == 0) std::memset(lam_.data(), 0, lam_.num_bytes());
-  T* const lam = lam_.as<T>();
-  for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
-    std::size_t row;
-    const std::size_t l = lane_of(lane, x, &row);
-    lam[row * kRow<T> + l] = static_cast<T>(amplitudes[x].real() / 2);
-    lam[row * kRow<T> + kLanes<T> + l] = static_cast<T>(amplitudes[x].imag() / 2);
-  }
+  set_amplitudes(lam_.as<T>(), lane, actions_.wire_of_qubit, amplitudes, 0.5);
 }
 
 template <class T>
@@ -421,7 +459,7 @@ void Run<T>::get_state(std::size_t lane, std::complex<double>* amplitudes) const
   const T* const psi = psi_.as<T>();
   for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
     std::size_t row;
-    const std::size_t l = lane_of(lane, x, &row);
+    const std::size_t l = lane_of(lane, x, actions_.wire_of_qubit, &row);
     amplitudes[x] = {psi[row * kRow<T> + l], psi[row * kRow<T> + kLanes<T> + l]};
   }
 }

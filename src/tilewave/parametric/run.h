@@ -42,6 +42,9 @@ class Run {
   void bind(const double* values, std::size_t count, std::size_t num_parameters);
   /// The state from |0...0>.
   void forward();
+  /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
+  void set_state(std::size_t lane, const std::complex<double>* amplitudes);
+  void forward_from_state();
   /// Im <lam|psi>, which is 0 for observables up to rounding, and Re, for every lane.
   void dot(std::span<double> re, std::span<double> im);
   /// <P> of every string: [string][lane].
@@ -58,16 +61,22 @@ class Run {
  private:
   template <class F>
   void for_tiles(std::uint64_t active, std::uint64_t zeros, F f);
+  void move_forward();
+  std::uint64_t zeros_before(std::size_t pass) const;
   std::uint64_t outer(std::uint64_t active, std::uint64_t zeros) const;
   std::uint64_t num_slots(std::uint64_t active, std::uint64_t zeros) const;
   void need_states(int count);
-  std::size_t lane_of(std::size_t lane, std::uint64_t index, std::size_t* row) const;
+  std::size_t lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
+                      std::size_t* row) const;
+  void set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
+                      const std::complex<double>* amplitudes, double factor);
 
   struct Thread;
   const Program& program_;
   const Actions& actions_;
   const Strings& strings_;
   int num_threads_;
+  bool from_zero_ = true;  // the state under way began as |0...0>
   runtime::HostBuffer psi_, lam_, factors_, angles_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint64_t> spread_;  // bits of qubits to bits of wires

@@ -50,55 +50,68 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
 
 std::size_t sets_of(const Values& values) { return values.shape(0); }
 
+// Amplitudes of one state for all sets, or of one for each; none without any.
+using Amplitudes = ConstArray<std::complex<double>>;
+parametric::Sets to_sets(const Values& values, const Amplitudes& initial) {
+  parametric::Sets sets{values.data(), sets_of(values)};
+  if (initial.size() == 0) return sets;
+  sets.initial = initial.data();
+  sets.shares_initial = initial.shape(0) == 1;
+  return sets;
+}
+
 }  // namespace
 
 void bind_parametric(nb::module_& m) {
   nb::class_<Function> c(m, "_Function");
   c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
         "precision"_a, "device"_a, "threads"_a);
-  c.def("_expectations", [](const Function& f, Values values) {
+  c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
     std::vector<double> out(sets_of(values) * f.num_observables());
     {
       const nb::gil_scoped_release release;
-      f.expectations(values.data(), sets_of(values), out.data());
+      f.expectations(to_sets(values, initial), out.data());
     }
     return own_vector<double>(std::move(out), {sets_of(values), f.num_observables()});
   });
-  c.def("_vjp", [](const Function& f, Values values, Values v, bool wants_expectations) {
+  c.def("_vjp", [](const Function& f, Values values, Amplitudes initial, Values v,
+                   bool wants_expectations) {
     const std::size_t sets = sets_of(values);
     std::vector<double> expectations(wants_expectations ? sets * f.num_observables() : 0);
     std::vector<double> gradient(sets * f.num_parameters());
     {
       const nb::gil_scoped_release release;
-      f.vjp(values.data(), sets, v.data(), wants_expectations ? expectations.data() : nullptr,
+      f.vjp(to_sets(values, initial), v.data(), wants_expectations ? expectations.data() : nullptr,
             gradient.data());
     }
     return nb::make_tuple(own_vector<double>(std::move(expectations),
                                              {wants_expectations ? sets : 0, f.num_observables()}),
                           own_vector<double>(std::move(gradient), {sets, f.num_parameters()}));
   });
-  c.def("_states", [](const Function& f, Values values) {
+  c.def("_states", [](const Function& f, Values values, Amplitudes initial) {
     const std::size_t size = std::size_t{1} << f.num_qubits();
     std::vector<std::complex<double>> out(sets_of(values) * size);
     {
       const nb::gil_scoped_release release;
-      f.states(values.data(), sets_of(values), out.data());
+      f.states(to_sets(values, initial), out.data());
     }
     return own_vector<std::complex<double>>(std::move(out), {sets_of(values), size});
   });
-  c.def("_state_vjp", [](const Function& f, Values values, ConstArray<std::complex<double>> g) {
+  c.def("_state_vjp", [](const Function& f, Values values, Amplitudes initial,
+                         ConstArray<std::complex<double>> g) {
     std::vector<double> gradient(sets_of(values) * f.num_parameters());
     {
       const nb::gil_scoped_release release;
-      f.state_vjp(values.data(), sets_of(values), g.data(), gradient.data());
+      f.state_vjp(to_sets(values, initial), g.data(), gradient.data());
     }
     return own_vector<double>(std::move(gradient), {sets_of(values), f.num_parameters()});
   });
-  c.def("_samples", [](const Function& f, Values values, std::uint64_t shots, std::uint64_t seed) {
+  c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
+                       std::uint64_t seed) {
     std::vector<std::uint64_t> out(sets_of(values) * shots);
     {
       const nb::gil_scoped_release release;
-      f.samples(values.data(), sets_of(values), shots, seed, out.data());
+      f.samples(to_sets(values, initial), shots, seed, out.data());
     }
     return own_vector<std::uint64_t>(std::move(out), {sets_of(values), shots});
   });
