@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
