@@ -33,6 +33,24 @@ void run_one(const TileWork<T>& work, const TileOp& op) {
   }
 }
 
+// Flips from the k-th operation on as one movement of rows, where that is less work: how many.
+template <class T, bool kBack, class At>
+std::size_t run_flips(const TileWork<T>& work, const At& at, std::size_t k, std::size_t count) {
+  constexpr std::size_t kMost = 64;
+  const TileOp* ops[kMost];
+  std::size_t size = 0;
+  double sweeps = 0;  // one by one: half of the rows under a control of rows
+  while (size < kMost && k + size < count && moves_rows(*at(k + size))) {
+    const TileOp* op = at(k + size);
+    ops[size++] = op;
+    if ((work.outer & op->controls.outer) == op->values.outer) sweeps += op->controls.row ? 0.5 : 1;
+  }
+  if (sweeps <= 2) return 0;
+  move_rows<T>(work, ops, size, work.psi);
+  if constexpr (kBack) move_rows<T>(work, ops, size, work.lam);
+  return size;
+}
+
 // Rotations of different rows' bits side by side, so many at a time as the registers hold.
 template <class T, bool kBack>
 void run(const TileWork<T>& work) {
@@ -49,6 +67,11 @@ void run(const TileWork<T>& work) {
       for (std::size_t j = 0; j < size; ++j) is_new &= some[j]->target != op->target;
       if (!is_new) break;
       some[size++] = op;
+    }
+    const std::size_t flips = size == 0 ? run_flips<T, kBack>(work, at, k, count) : 0;
+    if (flips) {
+      k += flips;
+      continue;
     }
     if (size == 2) {
       rotate_several<T, 2, kBack>(work, some);

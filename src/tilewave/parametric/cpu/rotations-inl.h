@@ -7,6 +7,9 @@
 #define TILEWAVE_PARAMETRIC_ROTATIONS_INL_H_
 #endif
 
+#include <bit>
+#include <cstring>
+
 #include "tilewave/parametric/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -211,6 +214,48 @@ void flip(const TileWork<T>& work, const TileOp& op, T* of) {
                }
              }
            });
+}
+
+// A flip of rows that no lane decides: rows move as wholes.
+HWY_INLINE bool moves_rows(const TileOp& op) {
+  return op.kind == TileOpKind::kFlip && !op.on_lanes && op.controls.lane == 0 &&
+         std::popcount(op.controls.row) <= 1;
+}
+
+// Flips in a row as one movement of rows: with at most one control each they are an affine map of
+// row numbers over bits, r -> L r + k. Rows go to the scratch memory and come back in order.
+template <class T>
+void move_rows(const TileWork<T>& work, const TileOp* const* ops, std::size_t count, T* of) {
+  const int bits = work.passes->row_bits;
+  std::uint32_t columns[32], k = 0;
+  for (int b = 0; b < bits; ++b) columns[b] = 1u << b;
+  for (std::size_t j = 0; j < count; ++j) {
+    const TileOp& op = *ops[j];
+    if ((work.outer & op.controls.outer) != op.values.outer) continue;
+    const std::uint32_t target = 1u << op.target, control = op.controls.row;
+    for (int b = 0; b < bits; ++b) columns[b] ^= columns[b] & control ? target : 0;
+    k ^= (k & control) ? target : 0;
+    if (op.values.row == 0) k ^= target;  // no control, or one that acts on 0
+  }
+  constexpr int kLow = 5;
+  const int low = bits < kLow ? bits : kLow;
+  std::uint32_t near[1 << kLow] = {0};
+  for (int b = 0; b < low; ++b) {
+    for (std::uint32_t r = 0; r < 1u << b; ++r) near[1u << b | r] = near[r] ^ columns[b];
+  }
+  auto* state = reinterpret_cast<V<T>*>(of);
+  auto* moved = reinterpret_cast<V<T>*>(work.scratch);
+  for (std::uint32_t first = 0; first < 1u << bits; first += 1u << low) {
+    std::uint32_t base = k;
+    for (std::uint32_t rest = first; rest; rest &= rest - 1)
+      base ^= columns[std::countr_zero(rest)];
+    for (std::uint32_t r = 0; r < 1u << low; ++r) {
+      const std::size_t to = 2 * std::size_t{base ^ near[r]}, from = 2 * std::size_t{first | r};
+      moved[to] = state[from];
+      moved[to + 1] = state[from + 1];
+    }
+  }
+  std::memcpy(static_cast<void*>(state), moved, (2 * sizeof(V<T>)) << bits);
 }
 
 // A fixed matrix (or its inverse) on rows and lanes. Lanes one by one where it acts on some.
