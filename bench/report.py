@@ -8,6 +8,7 @@ measurements that a bench wrote, so no number is typed twice:
     first-run            bench/baselines/cpu_first_run.json, by bench/peers/run.py without peers
     h200, h200-questions bench/baselines/h200_statevec.json, the lines of tests/gpu/gpu_bench
     doors                bench/baselines/cpu_doors.json, by bench/doors.py
+    gradients            bench/baselines/cpu_gradients.json, by bench/gradients.py
     h200-first-run       bench/baselines/h200_first_run.json
     h100                 bench/baselines/h100_bench.json, by `tilewave bench --json`
     gpu-peers, gpu-peers-shots
@@ -121,6 +122,21 @@ def doors_table(report):
             *table(["circuit", "bench", "command, first run", "second run, which searches", "command", "Python", "QuEST API"], cells)]
 
 
+def gradients_table(report):
+    """Value and gradient beside lightning.qubit."""
+    cells = []
+    for r in report["rows"]:
+        name = r["circuit"] + (f", {r['sets']} sets" if "sets" in r else "")
+        own, peer = r["value_and_grad_ms"], r["lightning_value_and_grad_ms"]
+        run = r.get("forward_run_ms")
+        cells.append([name, digits(r["value_ms"]), digits(own), digits(r["lightning_value_ms"]), digits(peer), f"{peer / own:.0f}x",
+                      digits(run) if run else "", f"{own / run:.1f}" if run else ""])
+    threads = f"{report['threads']} thread" + ("s" if report["threads"] != 1 else "") if report["threads"] else "all threads"
+    return [f"{report['machine']['cpu']}, {threads}; {report['date']}. Double precision, {report['clock']} milliseconds, medians; the last columns are "
+            "a run of the bound circuit by `tw.State`, and value and gradient over it.", "", f"Repeat with `{report['command']}`.", "",
+            *table(["circuit", "value", "value and gradient", "lightning.qubit, value", "value and gradient", "gain", "run", "ratio"], cells)]
+
+
 def title_of(row):
     """A circuit's name with its number of qubits."""
     name = row["circuit"].removesuffix(".qasm")
@@ -229,6 +245,7 @@ TABLES = {
     "peers-short": lambda: peers_table(read(ROOT / "docs" / "performance.json"), short=True),
     "first-run": lambda: first_run_table(read(BASELINES / "cpu_first_run.json")),
     "doors": lambda: doors_table(read(BASELINES / "cpu_doors.json")),
+    "gradients": lambda: gradients_table(read(BASELINES / "cpu_gradients.json")),
     "h200": lambda: gpu_table(read(BASELINES / "h200_statevec.json")),
     "h200-questions": lambda: gpu_questions_table(read(BASELINES / "h200_statevec.json")),
     "h200-first-run": lambda: gpu_first_run_table(read(BASELINES / "h200_first_run.json")),

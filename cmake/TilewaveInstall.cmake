@@ -15,7 +15,7 @@ if(TARGET tilewave)
 endif()
 
 set(libraries)
-foreach(room base settings runtime circuit language formats images statevec stabilizer field simulate api rasters quest_core
+foreach(room base settings runtime circuit language formats images statevec stabilizer field parametric simulate api rasters quest_core
         quest quest_f32)
   if(TARGET tilewave_${room})
     set_target_properties(tilewave_${room} PROPERTIES EXPORT_NAME ${room})
@@ -52,7 +52,7 @@ if(TW_HAVE_CUDA)
 endif()
 list(REMOVE_DUPLICATES system_libs)
 list(JOIN system_libs " " TW_SYSTEM_LIBS)
-set(rooms simulate statevec stabilizer language formats circuit runtime settings base)
+set(rooms simulate parametric statevec stabilizer language formats circuit runtime settings base)
 list(TRANSFORM rooms PREPEND -ltilewave_ OUTPUT_VARIABLE room_libs)
 list(TRANSFORM rooms PREPEND "-L${PROJECT_BINARY_DIR}/src/tilewave/" OUTPUT_VARIABLE build_dirs)
 list(JOIN room_libs " " TW_ROOM_LIBS)

@@ -3,7 +3,7 @@
 
     [5]  api   cli   python   quest
     [4]  simulate
-    [3]  statevec    stabilizer    field
+    [3]  statevec    stabilizer    field   parametric
     [2]  language    formats
     [1]  settings   circuit   runtime
     [0]  base
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 LEVELS = {"base": 0, "settings": 1, "circuit": 1, "runtime": 1, "language": 2, "formats": 2, "statevec": 3, "stabilizer": 3,
-          "field": 3, "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
+          "field": 3, "parametric": 3, "simulate": 4, "api": 5, "cli": 5, "python": 5, "quest": 5}
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".c"}
 HEADERS = {".h", ".cuh"}
 BACK_END = re.compile(r"#\s*(?:el)?if(?:n?def)?\b.*(?:CUDA|HIP|NVCC|MPI|NCCL|OPENMP|TW_HAVE|TW_WITH)")

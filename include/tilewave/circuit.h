@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tilewave/error.h"
@@ -18,6 +19,46 @@ using Qubit = std::uint32_t;
 /// The index of a classical bit, counted from 0.
 using Clbit = std::uint32_t;
 
+/// An angle in radians: a number, or an affine expression of a circuit's parameters, which go by
+/// their names. Numbers are angles; sums of angles, and products with numbers, are angles.
+class Angle {
+ public:
+  /// A number.
+  Angle(double value = 0) : constant_(value) {}
+  /// A parameter. Throws Error(kInput) for an empty name.
+  static Angle parameter(const std::string& name);
+
+  /// What is left where all parameters are 0.
+  double constant() const { return constant_; }
+  /// The parameters and their coefficients, none of them 0.
+  const std::vector<std::pair<std::string, double>>& terms() const { return terms_; }
+
+  /// Adds an angle.
+  Angle& operator+=(const Angle& other);
+  /// Multiplies by a number.
+  Angle& operator*=(double factor);
+
+ private:
+  double constant_;
+  std::vector<std::pair<std::string, double>> terms_;
+};
+
+/// The sum of two angles.
+inline Angle operator+(Angle a, const Angle& b) { return a += b; }
+/// The difference of two angles.
+inline Angle operator-(Angle a, const Angle& b) { return a += Angle(b) *= -1; }
+/// The negative of an angle.
+inline Angle operator-(Angle a) { return a *= -1; }
+/// An angle times a number.
+inline Angle operator*(Angle a, double factor) { return a *= factor; }
+/// A number times an angle.
+inline Angle operator*(double factor, Angle a) { return a *= factor; }
+/// An angle divided by a number.
+inline Angle operator/(Angle a, double divisor) { return a *= 1 / divisor; }
+
+/// `count` parameters, name[0], name[1] and so on.
+std::vector<Angle> parameters(const std::string& name, std::size_t count);
+
 /// A list of operations on qubits and classical bits; a value, which can be copied. Qubit 0 is the
 /// lowest bit of a basis state. Every call that adds something returns the circuit, so that calls
 /// can follow each other; each throws Error(kInput) for qubits that do not exist or are named
@@ -26,7 +67,8 @@ class Circuit {
  public:
   /// An empty circuit of `num_qubits` qubits in |0...0> and `num_clbits` classical bits, all 0.
   explicit Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits = 0);
-  /// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content. Throws Error(kInput) with
+  /// Reads OpenQASM 2 or 3 or qsim's text format, told apart by content. Inputs of OpenQASM 3 of type
+  /// float and angle become parameters. Throws Error(kInput) with
   /// line and column for a text that cannot be read. Without `include`, programs that include files
   /// are refused.
   static Circuit from_text(std::string_view text, bool include = true);
@@ -51,14 +93,33 @@ class Circuit {
   std::uint32_t num_clbits() const;
   /// The number of gates, matrices, measurements, resets and what else there is.
   std::size_t num_operations() const;
+  /// The parameters that angles hold, in the order of their first use: the order of values. A
+  /// circuit with some cannot run before it is bound; tilewave/function.h makes it a function of
+  /// them.
+  std::vector<std::string> parameters() const;
+  /// The circuit with numbers for its parameters. Throws Error(kInput) for another number of values
+  /// than parameters() has and for one that is not finite.
+  Circuit bind(const std::vector<double>& values) const;
 
   /// Adds a gate by its OpenQASM name, on its controls and then its targets, with angles in
   /// radians. `tilewave help gates` lists all names. Throws Error(kInput) for other names.
   Circuit& gate(std::string_view name, std::initializer_list<Qubit> qubits,
                 std::initializer_list<double> angles = {});
+  /// The same with angles that may hold parameters. (A template, so that {} are no angles.)
+  template <int = 0>
+  Circuit& gate(std::string_view name, std::initializer_list<Qubit> qubits,
+                std::initializer_list<Angle> angles) {
+    return gate_of_angles(name, qubits, angles, {});
+  }
   /// The same with any number of further controls, under which the gate acts where all are 1.
   Circuit& gate(std::string_view name, const std::vector<Qubit>& qubits,
                 const std::vector<double>& angles = {}, const std::vector<Qubit>& controls = {});
+  /// The same with angles that may hold parameters.
+  template <int = 0>
+  Circuit& gate(std::string_view name, const std::vector<Qubit>& qubits,
+                const std::vector<Angle>& angles, const std::vector<Qubit>& controls = {}) {
+    return gate_of_angles(name, qubits, angles, controls);
+  }
   /// Adds a matrix on k = targets.size() <= 8 qubits: 4^k entries, row-major; bit j of an index is
   /// targets[j]. It acts where all of `controls` are 1. It need not be unitary: nothing is rescaled
   /// then. Throws Error(kInput) for another number of entries.
@@ -77,17 +138,17 @@ class Circuit {
   /// Multiplies |1> by e^(i pi/4).
   Circuit& t(Qubit q) { return gate("t", {q}); }
   /// exp(-i angle/2 X), the angle in radians.
-  Circuit& rx(double angle, Qubit q) { return gate("rx", {q}, {angle}); }
+  Circuit& rx(const Angle& angle, Qubit q) { return gate("rx", {q}, {angle}); }
   /// exp(-i angle/2 Y), the angle in radians.
-  Circuit& ry(double angle, Qubit q) { return gate("ry", {q}, {angle}); }
+  Circuit& ry(const Angle& angle, Qubit q) { return gate("ry", {q}, {angle}); }
   /// exp(-i angle/2 Z), the angle in radians.
-  Circuit& rz(double angle, Qubit q) { return gate("rz", {q}, {angle}); }
+  Circuit& rz(const Angle& angle, Qubit q) { return gate("rz", {q}, {angle}); }
   /// X on the target where the control is 1.
   Circuit& cx(Qubit control, Qubit target) { return gate("cx", {control, target}); }
   /// Multiplies the states where both qubits are 1 by -1.
   Circuit& cz(Qubit a, Qubit b) { return gate("cz", {a, b}); }
   /// Multiplies the states where both qubits are 1 by e^(i angle), the angle in radians.
-  Circuit& cp(double angle, Qubit a, Qubit b) { return gate("cp", {a, b}, {angle}); }
+  Circuit& cp(const Angle& angle, Qubit a, Qubit b) { return gate("cp", {a, b}, {angle}); }
   /// Exchanges two qubits.
   Circuit& swap(Qubit a, Qubit b) { return gate("swap", {a, b}); }
 
@@ -103,6 +164,8 @@ class Circuit {
   friend struct Access;
   struct Data;
   explicit Circuit(std::unique_ptr<Data> data);
+  Circuit& gate_of_angles(std::string_view name, const std::vector<Qubit>& qubits,
+                          const std::vector<Angle>& angles, const std::vector<Qubit>& controls);
   std::unique_ptr<Data> data_;
 };
 

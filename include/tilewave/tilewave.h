@@ -3,6 +3,7 @@
 
 #include "tilewave/circuit.h"
 #include "tilewave/error.h"
+#include "tilewave/function.h"
 #include "tilewave/raster.h"
 #include "tilewave/sampling.h"
 #include "tilewave/session.h"

@@ -392,7 +392,8 @@ def test_observables_without_terms(observable):
     (lambda: tw.simulate(tw.Circuit()), ValueError, "no qubits"),
     (lambda: tw.simulate(tw.Circuit(44)), MemoryError, r"44 qubits .*needs 256 TiB, .* available.*precision=\"single\""),
     (lambda: tw.State(all_qubits(44)), MemoryError, r"44 qubits .*needs 256 TiB, .* available.*use at most \d+ qubits"),
-    (lambda: tw.simulate("OPENQASM 3; input float a; qubit q;"), ValueError, r"inputs=\{\"a\": <number>\}"),
+    (lambda: tw.simulate("OPENQASM 3; input int a; qubit q;"), ValueError, r"inputs=\{\"a\": <number>\}"),
+    (lambda: tw.simulate("OPENQASM 3; input float a; qubit q; U(a, 0, 0) q;"), ValueError, "the parameter 'a' has no value"),
     (lambda: tw.simulate(tw.Circuit(1), precision="half"), ValueError, "precision"),
     (lambda: tw.simulate(tw.Circuit(1), device="tpu"), ValueError, "unknown device"),
     (lambda: tw.probabilities(tw.Circuit(2), [0, 0]), ValueError, "asked for twice"),
@@ -464,7 +465,8 @@ def test_counts_in_words():
 def test_stubs_name_every_method():
     stub = (Path(tw.__file__).parent / "_core.pyi").read_text()
     assert "def cx(self, control: int, target: int) -> Self" in stub
-    assert "def u(self, theta: float, phi: float, lam: float, qubit: int) -> Self" in stub
+    angle = "tilewave.angles.Angle"
+    assert f"def u(self, theta: {angle}, phi: {angle}, lam: {angle}, qubit: int) -> Self" in stub
     for name in tw.gate_names():
         assert f"def {name}(" in stub, name
 

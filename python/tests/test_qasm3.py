@@ -104,8 +104,10 @@ def test_inputs():
     circuit.rx(angle * 2, 0)
     circuit.measure(0, 0)
     assert tw.sample(read(circuit, {"θ": np.pi / 2}), 20) == {"1": 20}
-    with pytest.raises(ValueError, match="input 'θ' has no value"):
-        read(circuit)
+    assert read(circuit).parameters == (tw.Parameter("θ"),)
+    assert tw.sample(read(circuit).bind([np.pi / 2]), 20) == {"1": 20}
+    with pytest.raises(ValueError, match="the parameter 'θ' has no value"):
+        tw.sample(read(circuit), 20)
     with pytest.raises(ValueError, match="the program has no input 'x'"):
         read(circuit, {"θ": 1, "x": 2})
     circuit = QuantumCircuit(1, 1, inputs=[expr.Var.new("n", types.Uint(4)), expr.Var.new("on", types.Bool())])

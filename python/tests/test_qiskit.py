@@ -10,6 +10,7 @@ qiskit = pytest.importorskip("qiskit")
 from qiskit import ClassicalRegister, QuantumCircuit, transpile  # noqa: E402
 from qiskit.circuit import Parameter, ParameterVector  # noqa: E402
 from qiskit.circuit.classical import expr, types  # noqa: E402
+from qiskit.circuit.library import RYGate  # noqa: E402
 from qiskit.primitives import StatevectorEstimator, StatevectorSampler  # noqa: E402
 from qiskit.quantum_info import Pauli, SparsePauliOp, Statevector, random_pauli_list  # noqa: E402
 
@@ -131,8 +132,50 @@ def test_parameters():
     bound = circuit.assign_parameters({a: 0.3, b: 0.5})
     np.testing.assert_allclose(tw.simulate(tw.Circuit.from_qiskit(circuit, {a: 0.3, b: 0.5})),
                                Statevector(bound).data, atol=1e-12)
-    with pytest.raises(ValueError, match="parameter a has no value"):
-        from_qiskit(QuantumCircuit(1, global_phase=a))
+    with pytest.raises(ValueError, match="is not affine in the parameters a, b"):
+        from_qiskit(circuit)
+    with pytest.raises(ValueError, match="the parameter 'a' has no value"):
+        tw.simulate(QuantumCircuit(1, global_phase=a))
+
+
+def test_parameters_stay():
+    theta, a = ParameterVector("theta", 12), Parameter("a")
+    circuit = QuantumCircuit(3)
+    for k in range(12):
+        circuit.u(theta[k], a - 2 * theta[(k + 1) % 12], 0.25, k % 3)
+        circuit.append(RYGate(theta[k] / 3).control(1, ctrl_state=0), [k % 3, (k + 1) % 3])
+    converted = tw.Circuit.from_qiskit(circuit)
+    assert [p.name for p in converted.parameters] == [p.name for p in circuit.parameters]  # theta[2] before theta[10]
+    values = np.linspace(-2, 3, 13)
+    np.testing.assert_allclose(converted.compile().state(values), Statevector(circuit.assign_parameters(values)).data, atol=1e-13)
+
+
+def test_primitives_with_many_values():
+    theta = ParameterVector("t", 6)
+    circuit = QuantumCircuit(4)
+    for k in range(6):
+        circuit.ry(theta[k], k % 4)
+        circuit.cx(k % 4, (k + 1) % 4)
+    values = np.random.default_rng(3).normal(size=(5, 4, 6))
+    observables = [[SparsePauliOp(["ZZII", "XIXI"], [0.5, 2])], [SparsePauliOp("YYII")], [SparsePauliOp("IIIZ")],
+                   [SparsePauliOp("IIIZ")], [SparsePauliOp("IIIZ")]]
+    ours = EstimatorV2().run([(circuit, observables, values), (circuit, [SparsePauliOp("ZZII")], values)]).result()
+    theirs = StatevectorEstimator().run([(circuit, observables, values), (circuit, [SparsePauliOp("ZZII")], values)]).result()
+    for own, other in zip(ours, theirs):
+        np.testing.assert_allclose(own.data.evs, other.data.evs, atol=1e-12)
+    measured = QuantumCircuit(4, 3)
+    measured.compose(circuit, inplace=True)
+    measured.measure([3, 0], [2, 0])
+    shots = 4000
+    data = SamplerV2(seed=5).run([(measured, values)], shots=shots).result()[0].data.c
+    again = SamplerV2(seed=5).run([(measured, values)], shots=shots).result()[0].data.c
+    assert data.shape == (5, 4) and np.array_equal(data.array, again.array)
+    for index in np.ndindex(5, 4):
+        expected = Statevector(circuit.assign_parameters(values[index])).probabilities([0, 3])
+        counts = data[index].get_int_counts()
+        assert set(counts) <= {0, 1, 4, 5}
+        found = np.array([counts.get(outcome, 0) for outcome in (0, 1, 4, 5)]) / shots
+        assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / shots) + 1e-9)
 
 
 def test_initialize_and_state_preparation():

@@ -51,6 +51,11 @@ backend = TilewaveBackend(shots=5)
 sampled = SamplerV2(seed=1, noise_model=noise)
 estimated = EstimatorV2(default_precision=0.1)
 collected = TilewaveSampler(decoder="pymatching", threads=2)
+theta: list[tw.Parameter] = tw.parameters("theta", 2)
+tw.Circuit(2).rx(theta[0], 0).gate("crz", [0, 1], [2 * theta[1] - 1.5])
+trained: tw.CircuitFunction = tw.Circuit(2).rx(theta[0] / 2 + 0.1, 0).compile(["ZZ", {"XX": 0.5}], precision="single")
+energy, gradient = trained.value_and_grad(np.zeros((3, 1)))
+slopes: NDArray[np.float64] = trained.jacobian({theta[0]: 0.5})
 '''
 BAD = {
     'tw.sample(tw.Circuit(1), shots="many")': 'incompatible type "str"; expected "int"',
@@ -58,6 +63,8 @@ BAD = {
     'tw.compile_sampler("M 0").sample(3, bitpacked=True)': 'Unexpected keyword argument "bitpacked"',
     'tw.Circuit(1).rx(0)': "rx",
     'tw.plan(tw.Circuit(1)).explain() + 1': "Unsupported operand types",
+    'tw.Circuit(1).rx("0.5", 0)': "rx",
+    'tw.Circuit(1).compile("Z").gradient()': "gradient",
     'tw.entropy([[1]]).no_method()': 'no attribute "no_method"',
     'tw.State(tw.Circuit(1)).probability()': 'has no attribute "probability"',
 }

@@ -17,9 +17,11 @@ from ._core import Result, __version__, built_with_cuda, gate_names
 from .arrays import to_device, to_host
 from .circuits import Circuit, Operation
 from .fields import entropy, map
+from .functions import CircuitFunction
 from .noise import NoiseModel, noise_model
 from .runs import (Executable, Plan, State, amplitudes, compile, expectation, marginals, plan, probabilities, run, sample, sample_bits,
                    simulate)
+from .angles import Parameter, ParameterExpression, parameters
 from .notebooks import result_html as _result_html
 from .samplers import (CompiledDetectorSampler, CompiledMeasurementsToDetectionEventsConverter, CompiledSampler,
                        compile_detector_sampler, compile_m2d_converter, compile_sampler, detector_error_model)
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from .reports import report
 
 __all__ = [
-    "Circuit", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
-    "Operation", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
+    "Circuit", "CircuitFunction", "CompiledDetectorSampler", "CompiledMeasurementsToDetectionEventsConverter", "CompiledSampler", "Executable", "NoiseModel",
+    "Operation", "Parameter", "ParameterExpression", "Plan", "Result", "State", "__version__", "amplitudes", "built_with_cuda", "compile", "compile_detector_sampler",
     "compile_m2d_converter", "compile_sampler", "detector_error_model", "entropy", "expectation", "gate_names", "map",
-    "marginals", "noise_model", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
+    "marginals", "noise_model", "parameters", "plan", "plot_counts", "plot_entropy", "plot_plan", "plot_probabilities", "probabilities", "report",
     "run", "sample", "sample_bits", "simulate", "to_device", "to_host",
 ]
 

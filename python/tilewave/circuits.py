@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._types import AnyCircuit, Path, StimCircuit
+from ._types import AnyCircuit, Device, Path, PauliOrder, Precision, StimCircuit
+from .angles import Angle, Parameter, expression_of, value_array
+from .functions import CircuitFunction
 
 
 def read_text(source: Path) -> tuple[str, str]:
@@ -79,7 +81,7 @@ class Operation(NamedTuple):
     """One operation of a circuit, as iterating over it gives them."""
     name: str  #: of the gate under all its controls, or unitary, measure, reset, channel, barrier, delay, jump, assign
     qubits: tuple[int, ...]  #: controls first, then targets
-    params: tuple[float, ...]  #: angles
+    params: tuple[Angle, ...]  #: angles
     clbits: tuple[int, ...]  #: classical bits it writes
     num_controls: int
     control_values: int  #: bit k: the value that control k acts on
@@ -104,7 +106,8 @@ class Circuit(_core.Circuit):
                   include: bool = True) -> _C:
         """Reads OpenQASM 2 or 3 (or qsim's text format): a text, or the path of a file. ``inputs`` gives the `input`
         variables of an OpenQASM 3 program their values, a dictionary from names to numbers, truth values or texts as on
-        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``. ``include=False`` refuses programs that include
+        the command line: ``"pi/2"``, ``"0101"`` for bit[4], ``"100ns"``. Inputs of type float and angle that get no value become
+        parameters of the circuit: angles may be affine in them, nothing else may depend on them. ``include=False`` refuses programs that include
         files, for those of others; the libraries of gates are built in and need none."""
         values = {name: _input_text(value) for name, value in (inputs or {}).items()}
         return cls(_core.Circuit._from_text(*read_text(source), values, bool(include)))
@@ -203,6 +206,29 @@ class Circuit(_core.Circuit):
         """The circuit that undoes this one, which must be unitary."""
         return type(self)(super().inverse())
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that angles hold, in the order of their first use: the order of values."""
+        return tuple(Parameter(name) for name in self._parameter_names)
+
+    def bind(self: _C, values: Any) -> _C:
+        """The circuit with numbers in the place of its parameters: ``values`` is an array of `num_parameters` numbers, or a
+        dictionary from parameters or their names to numbers. Raises ValueError for another shape, and for numbers that
+        are not finite."""
+        array = value_array(self._parameter_names, values)
+        if array.ndim != 1:
+            raise ValueError(f"bind takes one set of values, got the shape {array.shape}: compile the circuit for several")
+        return type(self)(self._bind(array))
+
+    def compile(self, observables: Any = None, *, pauli_order: PauliOrder = "last", precision: Precision = "double",
+                device: Device = "auto", threads: int = 0) -> CircuitFunction:
+        """The circuit as a function of its parameters, planned once for all values: expectations of ``observables`` and their
+        derivatives, states, probabilities, samples, for one set of values or many at a time. An observable is what
+        `tilewave.expectation` takes; a list is several, unless its items are pairs (string, coefficient). Raises ValueError
+        for a circuit that is not unitary (measurements at its end are left out), an observable that is not Hermitian, and
+        a device that is no CPU."""
+        return CircuitFunction(self, observables, pauli_order=pauli_order, precision=precision, device=device, threads=threads)
+
     def count_ops(self) -> dict[str, int]:
         """How many operations there are of each name, the most frequent first."""
         return dict(sorted(self._count_ops().items(), key=lambda item: (-item[1], item[0])))
@@ -210,7 +236,8 @@ class Circuit(_core.Circuit):
     def __iter__(self) -> Iterator[Operation]:
         for k in range(len(self)):
             name, qubits, params, clbits, *rest = self._operation(k)
-            yield Operation(name, tuple(qubits), tuple(params), tuple(clbits), *rest)
+            angles = (expression_of(*angle) if isinstance(angle, tuple) else angle for angle in params)
+            yield Operation(name, tuple(qubits), tuple(angles), tuple(clbits), *rest)
 
     def __bool__(self) -> bool:
         return True  # a circuit without operations is one, too

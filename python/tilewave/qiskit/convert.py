@@ -17,11 +17,12 @@ from typing import Any, Optional, Union
 
 import numpy as np
 from qiskit.circuit import (AnnotatedOperation, Barrier, ControlledGate, ControlModifier, Delay, InverseModifier, Measure,
-                            ParameterExpression, PowerModifier, QuantumCircuit, Reset, Store, controlflow)
+                            Parameter, ParameterExpression, PowerModifier, QuantumCircuit, Reset, Store, controlflow)
 from qiskit.circuit.library import UnitaryGate
 from qiskit.circuit.library.standard_gates import get_standard_gate_name_mapping
 
 from ..aer_noise import channel_operators
+from ..angles import ParameterExpression as AffineExpression
 from ..circuits import Circuit
 from .flow import Flow
 
@@ -53,7 +54,9 @@ def from_qiskit(circuit: QuantumCircuit, parameter_values: Any = None,
     """See Circuit.from_qiskit."""
     if parameter_values is not None:
         circuit = circuit.assign_parameters(parameter_values)
-    return Converter(circuit).convert(dict(inputs or {}))
+    converter = Converter(circuit, symbolic=True)
+    converter.out._add_parameters([parameter.name for parameter in circuit.parameters])
+    return converter.convert(dict(inputs or {}))
 
 
 class NeedsValues(Exception):
@@ -62,10 +65,11 @@ class NeedsValues(Exception):
 
 class Converter(Flow):
     """Converts one circuit. With ``template`` angles may hold parameters: `slots` then lists them, (operation, angle,
-    expression), and anything else that needs a value raises NeedsValues."""
+    expression), and anything else that needs a value raises NeedsValues. With ``symbolic`` affine expressions of parameters
+    stay in the circuit, and anything else that needs a value raises ValueError."""
 
-    def __init__(self, circuit, template=False):
-        self.circuit, self.template = circuit, template
+    def __init__(self, circuit, template=False, symbolic=False):
+        self.circuit, self.template, self.symbolic = circuit, template, symbolic
         self.out = Circuit(circuit.num_qubits)
         self.slots = []
         self.bits = {bit: k for k, bit in enumerate(circuit.clbits)}
@@ -148,6 +152,9 @@ class Converter(Flow):
             if self.template and isinstance(param, ParameterExpression) and param.parameters:
                 self.slots.append((len(self.out), k, param))
                 param = 0.5
+            if self.symbolic and isinstance(param, ParameterExpression) and param.parameters:
+                angles.append(affine_angle(param))
+                continue
             angles.append(_number(param))
         self.out.gate(name, qubits, angles, controls, values)
 
@@ -258,6 +265,9 @@ class Converter(Flow):
     def matrix_of(self, op):
         if self.template and _has_parameters(op):
             raise NeedsValues
+        if self.symbolic and _has_parameters(op):
+            raise ValueError(f"instruction '{op.name}' has parameters without values, which only angles of gates may have: "
+                             "give parameter_values, or use assign_parameters first")
         return _matrix(op)
 
 
@@ -288,6 +298,33 @@ def _number(value):
     if not math.isfinite(value):
         raise ValueError(f"an angle is not a finite number: {value}")
     return value
+
+
+def affine_angle(expression: ParameterExpression) -> AffineExpression:
+    """An angle of ours. Raises ValueError where it is no affine expression."""
+    linear = linear_parts(expression)
+    if linear is None:
+        names = ", ".join(sorted(p.name for p in expression.parameters))
+        raise ValueError(f"the angle {expression} is not affine in the parameters {names}, so it needs values: give "
+                         "parameter_values, or use assign_parameters first")
+    return AffineExpression(linear[0], {parameter.name: weight for parameter, weight in linear[1].items()})
+
+
+def linear_parts(expression: ParameterExpression) -> Optional[tuple[float, dict[Any, float]]]:
+    """The constant and the weights of a linear expression; None for another."""
+    if isinstance(expression, Parameter):
+        return 0.0, {expression: 1.0}
+    weights = {}
+    for parameter in expression.parameters:
+        weight = expression.gradient(parameter)
+        if isinstance(weight, ParameterExpression):
+            if weight.parameters:
+                return None
+            weight = weight.numeric()
+        if isinstance(weight, complex):
+            return None
+        weights[parameter] = float(weight)
+    return _number(expression.bind({parameter: 0.0 for parameter in expression.parameters})), weights
 
 
 def _has_parameters(op):

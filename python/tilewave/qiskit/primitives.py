@@ -20,6 +20,7 @@ from ..noise import NoiseModel, check_parts
 from ..noise import noise_model as _noise_model
 from ..observables import NO_TERMS, mask_words, need_finite
 from ..runs import _bits_of, _count, how_of
+from .convert import from_qiskit
 from .jobs import TilewavePrimitiveJob
 from .template import bound_circuits
 
@@ -126,8 +127,7 @@ class SamplerV2(_Primitive, BaseSamplerV2):
         registers = {register.name: [where[bit] for bit in register] for register in pub.circuit.cregs}
         shape = pub.parameter_values.shape
         arrays = {name: np.zeros((*shape, pub.shots, (len(bits) + 7) // 8), np.uint8) for name, bits in registers.items()}
-        for index, circuit in zip(np.ndindex(*shape), circuits_of(pub, noise)):
-            bits = measured_bits(circuit, pub.shots, int(rng.integers(1 << 63)), how, noise)
+        for index, bits in zip(np.ndindex(*shape), _shots_of(pub, rng, how, noise)):
             for name, columns in registers.items():
                 # the last byte holds the lowest bits
                 packed = np.packbits(bits[:, columns], axis=1, bitorder="little")
@@ -135,6 +135,67 @@ class SamplerV2(_Primitive, BaseSamplerV2):
         data = {name: BitArray(array, len(registers[name])) for name, array in arrays.items()}
         return SamplerPubResult(DataBin(**data, shape=pub.shape),
                                 metadata={"shots": pub.shots, "circuit_metadata": pub.circuit.metadata})
+
+
+def _shots_of(pub, rng, how, noise):
+    """bool [shots, classical bits] of every set of values."""
+    many = _Many.of(pub, how, noise)
+    if many is not None and many.writes is not None:
+        seed = int(rng.integers(1 << 63))
+        for first, outcomes in many.samples(pub.shots, seed):
+            for rows in outcomes:
+                bits = np.zeros((pub.shots, pub.circuit.num_clbits), np.bool_)
+                for clbit, qubit in many.writes.items():
+                    bits[:, clbit] = rows >> np.uint64(qubit) & np.uint64(1)
+                yield bits
+        return
+    for circuit in circuits_of(pub, noise):
+        yield measured_bits(circuit, pub.shots, int(rng.integers(1 << 63)), how, noise)
+
+
+class _Many:
+    """A circuit without noise whose sets of values run side by side, converted once."""
+
+    def __init__(self, circuit, rows, how):
+        self.circuit, self.rows, self.how = circuit, rows, how
+        self.writes = {}  # classical bits, by the qubit that is measured into them at the end
+        for op in circuit:
+            if op.name == "measure":
+                self.writes[op.clbits[0]] = op.qubits[0]
+
+    @classmethod
+    def of(cls, pub, how, noise):
+        """None where sets run one by one: a few of them, larger circuits, noise, and what is no unitary circuit with affine
+        angles on a CPU."""
+        values = pub.parameter_values
+        if (noise is not None or values.size < _FEWEST_SETS or pub.circuit.num_qubits > _MOST_QUBITS
+                or not pub.circuit.parameters or how[1] not in ("auto", "cpu")):
+            return None
+        rows = np.ascontiguousarray(values.as_array(list(pub.circuit.parameters)).reshape(values.size, -1), np.float64)
+        if not np.isfinite(rows).all():
+            return None  # conversion says what is wrong
+        try:
+            many = cls(from_qiskit(pub.circuit), rows, how)
+            many.function((NO_TERMS, 0))  # refuses what is not unitary
+        except ValueError:
+            return None
+        return many
+
+    def function(self, terms):
+        """Expectations of `terms`, one by one."""
+        own, count = terms
+        return _core._Function(self.circuit, own, np.arange(count, dtype=np.uint32), count, *self.how)
+
+    def samples(self, shots, seed):
+        """Basis states [sets, shots] of some sets at a time, and the first of these."""
+        function, step = self.function((NO_TERMS, 0)), max(1, (1 << 22) // max(shots, 1))
+        for first in range(0, len(self.rows), step):
+            yield first, function._samples(self.rows[first:first + step], _FROM_ZERO, shots, (seed + first) % (1 << 63))
+
+
+_FROM_ZERO = np.zeros((0, 1), np.complex128)
+_FEWEST_SETS = 3  # that are worth a conversion with parameters
+_MOST_QUBITS = 13  # states that vectors hold side by side
 
 
 def circuits_of(pub, noise):
@@ -209,10 +270,9 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
             asked.setdefault(int(numbers[index]), []).append(index)
         evs, stds = np.zeros(numbers.shape), np.zeros(numbers.shape)
         known = _Observables(pub.circuit.num_qubits)
-        for number, circuit in enumerate(circuits_of(pub, noise)):
-            indices = asked.get(number, [])
-            terms, parts = known.together([observables[index] for index in indices])
-            values, spread = _expectations(circuit, terms, pub.precision, rng, how, noise)
+        together = [known.together([observables[index] for index in asked.get(number, [])]) for number in range(math.prod(shape))]
+        for number, (values, spread) in enumerate(_all_expectations(pub, [terms for terms, _ in together], rng, how, noise)):
+            indices, parts = asked.get(number, []), together[number][1]
             spread = np.broadcast_to(spread, len(values))
             for index, (first, coefficients) in zip(indices, parts):
                 own = slice(first, first + len(coefficients))
@@ -222,6 +282,25 @@ class EstimatorV2(_Primitive, BaseEstimatorV2):
                     evs[index] = rng.normal(evs[index], pub.precision)
         return PubResult(DataBin(evs=evs, stds=stds, shape=evs.shape),
                          metadata={"target_precision": pub.precision, "circuit_metadata": pub.circuit.metadata})
+
+
+def _all_expectations(pub, terms, rng, how, noise):
+    """Those of every set of values, for its own terms."""
+    groups = {}  # sets that are asked the same
+    for number, own in enumerate(terms):
+        groups.setdefault(id(own), []).append(number)
+    many = _Many.of(pub, how, noise) if len(groups) * _FEWEST_SETS <= len(terms) else None
+    if many is None:
+        for own, circuit in zip(terms, circuits_of(pub, noise)):
+            yield _expectations(circuit, own, pub.precision, rng, how, noise)
+        return
+    values = [None] * len(terms)
+    for numbers in groups.values():
+        own = terms[numbers[0]]
+        for number, row in zip(numbers, many.function((own, len(own[0])))._expectations(many.rows[numbers], _FROM_ZERO)):
+            values[number] = row
+    for row in values:
+        yield row, 0.0
 
 
 def _expectations(circuit, terms, precision, rng, how, noise):

@@ -8,7 +8,7 @@ import numpy as np
 from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
 
 from ..circuits import Circuit
-from .convert import Converter, from_qiskit
+from .convert import Converter, from_qiskit, linear_parts
 
 # Fewer sets are converted one by one.
 _FEWEST_SETS = 2
@@ -49,7 +49,7 @@ class _Template:
             if isinstance(expression, Parameter):
                 self.weights[index[expression], k] = 1
                 continue
-            linear = _linear(expression)
+            linear = linear_parts(expression)
             if linear is None:
                 self.others.append((k, expression))
                 continue
@@ -81,17 +81,3 @@ def _real(expression: ParameterExpression) -> float:
         value = value.real
     return float(value)
 
-
-def _linear(expression):
-    """The constant and the weights of a linear expression; None for another."""
-    weights = {}
-    for parameter in expression.parameters:
-        weight = expression.gradient(parameter)
-        if isinstance(weight, ParameterExpression):
-            if weight.parameters:
-                return None
-            weight = weight.numeric()
-        if isinstance(weight, complex):
-            return None
-        weights[parameter] = float(weight)
-    return _real(expression.bind({parameter: 0.0 for parameter in expression.parameters})), weights

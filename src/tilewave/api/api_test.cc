@@ -155,6 +155,54 @@ TEST(Api, rasters) {
   EXPECT_EQ(map("v * 2 + iy", Image<float>{values, 2, 2}), (std::vector<float>{2, 4, 7, 9}));
 }
 
+TEST(Api, functions_of_parameters) {
+  const auto theta = parameters("theta", 2);
+  const Circuit circuit =
+      Circuit(2).ry(theta[0], 0).cx(0, 1).gate("rx", {1u}, {2 * theta[1] - 0.5});
+  EXPECT_EQ(circuit.parameters(), (std::vector<std::string>{"theta[0]", "theta[1]"}));
+  const Function f(circuit, {"ZI", "0.5 IZ + XX"});
+  const std::vector<double> values = {0.3, 0.7, 0, 3.14159265358979};
+  const auto expectations = f.expectations(values);
+  Session session({.device = "cpu"});
+  for (std::size_t b = 0; b < 2; ++b) {
+    const double a = values[2 * b], c = 2 * values[2 * b + 1] - 0.5;
+    EXPECT_NEAR(expectations[2 * b], std::cos(a) * std::cos(c), 1e-14);
+    EXPECT_NEAR(expectations[2 * b + 1], 0.5 * std::cos(a) + std::sin(a), 1e-14);
+    Questions asked;
+    asked.observable = "0.5 IZ + XX";
+    const Circuit bound = circuit.bind({values[2 * b], values[2 * b + 1]});
+    EXPECT_NEAR(session.run(bound, asked).expectation, expectations[2 * b + 1], 1e-13);
+    const auto rows = f.jacobian(values);
+    EXPECT_NEAR(rows[4 * b], -std::sin(a) * std::cos(c), 1e-14);
+    EXPECT_NEAR(rows[4 * b + 1], -2 * std::cos(a) * std::sin(c), 1e-14);
+    EXPECT_NEAR(rows[4 * b + 2], -0.5 * std::sin(a) + std::cos(a), 1e-14);
+    EXPECT_NEAR(rows[4 * b + 3], 0, 1e-14);
+    const auto [value, gradient] = f.value_and_gradient(values, {2, 1});
+    EXPECT_NEAR(value[b], 2 * expectations[2 * b] + expectations[2 * b + 1], 1e-13);
+    EXPECT_NEAR(gradient[2 * b], 2 * rows[4 * b] + rows[4 * b + 2], 1e-13);
+    const auto states = f.states(values);
+    const auto expected = session.compile(bound).statevector();
+    for (std::size_t x = 0; x < 4; ++x)
+      EXPECT_NEAR(std::abs(states[4 * b + x] - expected[x]), 0, 1e-14);
+  }
+  EXPECT_EQ(f.sample(values, 5, 1), f.sample(values, 5, 1));
+  EXPECT_NE(error_of([&] {
+              f.expectations({1, 2, 3});
+            }).find("3 numbers are no rows of 2"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { f.vjp(values, {1}); }).find("got 1 numbers, 4 are needed"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda"}); }).find("CPU only"),
+            std::string::npos);
+  const Circuit program = Circuit::from_text(
+      "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");
+  EXPECT_NEAR(Function(program, {"Z"}).value_and_gradient({0.4}).gradient[0], -2 * std::sin(0.8),
+              1e-14);
+}
+
 TEST(Api, refusals_name_what_is_wrong) {
   EXPECT_EQ(error_of([] { Session({.device = "tpu"}); }),
             "unknown device 'tpu': use auto, cpu, cuda, cuda:<index>, cuda:<first>-<last> or "

@@ -1,6 +1,7 @@
 // See include/tilewave/circuit.h.
 #include "tilewave/circuit.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -27,7 +28,59 @@ language::Includes includes(bool allowed) {
   return allowed ? language::Includes::kAllowed : language::Includes::kRefused;
 }
 
+// Angle by angle: numbers at first, then what holds parameters.
+void add_gate(circuit::Circuit& c, std::string_view name, std::span<const Qubit> qubits,
+              std::span<const Angle> angles, std::span<const Qubit> controls) {
+  std::vector<double> numbers;
+  for (const Angle& a : angles) numbers.push_back(a.constant());
+  c.all_or_nothing([&] {
+    c.add_controlled_gate(find_named(name).id, controls, ~std::uint64_t{0}, qubits, numbers);
+    for (std::size_t k = 0; k < angles.size(); ++k) {
+      if (angles[k].terms().empty()) continue;
+      circuit::AffineAngle affine{angles[k].constant()};
+      for (const auto& [parameter, coefficient] : angles[k].terms())
+        affine.terms.push_back({c.add_parameter(parameter), coefficient});
+      c.set_affine(c.ops().size() - 1, k, std::move(affine));
+    }
+  });
+}
+
 }  // namespace
+
+Angle Angle::parameter(const std::string& name) {
+  if (name.empty()) throw Error(ExitCode::kInput, "a parameter needs a name that is not empty");
+  Angle angle;
+  angle.terms_.emplace_back(name, 1);
+  return angle;
+}
+
+Angle& Angle::operator+=(const Angle& other) {
+  constant_ += other.constant_;
+  for (const auto& [name, weight] : std::vector(other.terms_)) {  // may be this angle
+    const auto same = std::ranges::find(terms_, name, [](const auto& t) { return t.first; });
+    if (same == terms_.end()) {
+      terms_.emplace_back(name, weight);
+    } else {
+      same->second += weight;
+    }
+  }
+  std::erase_if(terms_, [](const auto& t) { return t.second == 0; });
+  return *this;
+}
+
+Angle& Angle::operator*=(double factor) {
+  constant_ *= factor;
+  for (auto& [name, weight] : terms_) weight *= factor;
+  std::erase_if(terms_, [](const auto& t) { return t.second == 0; });
+  return *this;
+}
+
+std::vector<Angle> parameters(const std::string& name, std::size_t count) {
+  std::vector<Angle> all;
+  for (std::size_t k = 0; k < count; ++k)
+    all.push_back(Angle::parameter(name + "[" + std::to_string(k) + "]"));
+  return all;
+}
 
 Circuit::Circuit(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 Circuit::Circuit(std::uint32_t num_qubits, std::uint32_t num_clbits)
@@ -42,13 +95,13 @@ Circuit& Circuit::operator=(Circuit&& other) noexcept = default;
 Circuit::~Circuit() = default;
 
 Circuit Circuit::from_text(std::string_view text, bool include) {
-  return Circuit(std::make_unique<Data>(
-      Data{language::parse_circuit(text, "<text>", {}, nullptr, includes(include))}));
+  return Circuit(std::make_unique<Data>(Data{language::parse_circuit(
+      text, "<text>", {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
 }
 
 Circuit Circuit::from_file(const std::string& path, bool include) {
-  return Circuit(std::make_unique<Data>(
-      Data{language::read_circuit_file(path, {}, nullptr, includes(include))}));
+  return Circuit(std::make_unique<Data>(Data{language::read_circuit_file(
+      path, {}, nullptr, {includes(include), language::UnboundInputs::kParameters})}));
 }
 
 std::uint32_t Circuit::num_qubits() const { return data_->circuit.num_qubits(); }
@@ -59,6 +112,22 @@ Circuit& Circuit::gate(std::string_view name, std::initializer_list<Qubit> qubit
                        std::initializer_list<double> angles) {
   data_->circuit.add_gate(find_named(name).id, qubits, angles);
   return *this;
+}
+
+Circuit& Circuit::gate_of_angles(std::string_view name, const std::vector<Qubit>& qubits,
+                                 const std::vector<Angle>& angles,
+                                 const std::vector<Qubit>& controls) {
+  add_gate(data_->circuit, name, qubits, angles, controls);
+  return *this;
+}
+
+std::vector<std::string> Circuit::parameters() const {
+  const auto names = data_->circuit.parameters();
+  return {names.begin(), names.end()};
+}
+
+Circuit Circuit::bind(const std::vector<double>& values) const {
+  return Circuit(std::make_unique<Data>(Data{data_->circuit.bind(values)}));
 }
 
 Circuit& Circuit::gate(std::string_view name, const std::vector<Qubit>& qubits,

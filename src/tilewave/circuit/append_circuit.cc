@@ -36,6 +36,7 @@ class Appender {
  private:
   void add_all() {
     std::vector<std::pair<std::size_t, std::size_t>> jumps;
+    for (const std::string& name : from_.parameters()) to_.add_parameter(name);
     for (const Op& op : from_.ops()) {
       const std::size_t at = to_.ops().size();
       if (op.kind == OpKind::kJump) jumps.emplace_back(at, first_ + op.first_param);
@@ -63,8 +64,18 @@ class Appender {
         const auto extra =
             more + static_cast<std::size_t>(op.num_controls - gate_info(op.gate).num_controls);
         if (op.kind == OpKind::kGate) {
-          to_.add_controlled_gate(op.gate, all.first(extra), values, all.subspan(extra),
-                                  from_.params(op));
+          const auto given = from_.params(op);
+          std::vector<double> params(given.begin(), given.end());
+          if (from_.has_affine()) {
+            for (std::size_t k = 0; k < params.size(); ++k) {
+              if (from_.affine(op, k)) params[k] = 0;
+            }
+          }
+          to_.add_controlled_gate(op.gate, all.first(extra), values, all.subspan(extra), params);
+          if (from_.has_affine()) {
+            copy_affine(from_, static_cast<std::size_t>(&op - from_.ops().data()), to_,
+                        to_.ops().size() - 1);
+          }
           return;
         }
         std::vector<ClassicalExpr> angles;

@@ -273,7 +273,9 @@ void Circuit::put_op(const Op& op) {
 void Circuit::set_param(std::size_t op, std::size_t k, double value) {
   TW_CHECK(op < ops_.size() && k < params(ops_[op]).size(), "a gate has this angle");
   check_finite(ops_[op].gate, {&value, 1});
-  param_pool_[ops_[op].first_param + k] = value;
+  const std::size_t place = ops_[op].first_param + k;
+  param_pool_[place] = value;
+  if (has_affine()) std::erase_if(affine_, [&](const auto& a) { return a.place == place; });
 }
 
 void Circuit::keep_only(std::span<const Qubit> kept) {
@@ -305,6 +307,8 @@ void Circuit::shrink_to(const Sizes& before) {
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(before.lists[k++]), list.end());
   });
   std::erase_if(label_numbers_, [&](const auto& label) { return label.second > labels_.size(); });
+  std::erase_if(parameter_numbers_,
+                [&](const auto& name) { return name.second >= parameters_.size(); });
 }
 
 void Circuit::add_replaced(std::string name) {

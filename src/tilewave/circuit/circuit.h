@@ -15,6 +15,7 @@
 #include "tilewave/circuit/channel.h"
 #include "tilewave/circuit/classical.h"
 #include "tilewave/circuit/gate_table.h"
+#include "tilewave/circuit/parameters.h"
 
 namespace tilewave::circuit {
 
@@ -93,6 +94,7 @@ class Circuit {
   }
   std::span<const Qubit> controls(const Op& op) const { return qubits(op).first(op.num_controls); }
   std::span<const Qubit> targets(const Op& op) const { return qubits(op).subspan(op.num_controls); }
+  /// Angles of a gate; one that holds parameters is NaN here (see affine()).
   std::span<const double> params(const Op& op) const;
   /// The matrix on the targets: row-major, 4^num_targets entries; bit k of an index is target k.
   std::vector<cplx> matrix(const Op& op) const;
@@ -182,6 +184,23 @@ class Circuit {
   /// Gives angle k of a gate another value; throws Error(kInput) for one that is not finite.
   void set_param(std::size_t op, std::size_t k, double value);
 
+  /// Names of the parameters, in the order in which they were added; a circuit may hold angles that
+  /// are affine expressions of them.
+  std::span<const std::string> parameters() const { return parameters_; }
+  /// The number of a parameter, which is added where the name is new. Throws Error(kInput) for an
+  /// empty name.
+  std::uint32_t add_parameter(const std::string& name);
+  /// Angle k of a gate becomes an expression; without terms it is its constant. Throws
+  /// Error(kInput) for numbers that are not finite.
+  void set_affine(std::size_t op, std::size_t k, AffineAngle angle);
+  /// The expression in angle k of a gate, or null where that is a number.
+  const AffineAngle* affine(const Op& op, std::size_t k) const;
+  /// Whether some angle is an expression, so that the circuit cannot run before it is bound.
+  bool has_affine() const { return !affine_.empty(); }
+  /// The circuit with numbers for its parameters, of which it then has none. Throws Error(kInput)
+  /// for another number of values and for one that is not finite.
+  Circuit bind(std::span<const double> values) const;
+
   /// For rewriting: takes all operations out, and puts such operations back in one by one. What
   /// they refer to stays.
   std::vector<Op> take_ops();
@@ -211,7 +230,8 @@ class Circuit {
   // Calls f for every list that operations, classical registers and bits add to at its end.
   template <class Self, class F>
   static void for_each_list(Self& self, F f) {
-    f(self.ops_), f(self.qubit_pool_), f(self.param_pool_), f(self.angles_), f(self.matrices_);
+    f(self.ops_), f(self.qubit_pool_), f(self.param_pool_), f(self.affine_), f(self.parameters_);
+    f(self.angles_), f(self.matrices_);
     f(self.channels_), f(self.cregs_), f(self.conditions_), f(self.assignments_), f(self.notes_);
     f(self.labels_);
   }
@@ -231,6 +251,14 @@ class Circuit {
   std::vector<Op> ops_;
   std::vector<Qubit> qubit_pool_;
   std::vector<double> param_pool_;
+  // An expression and its place in the pool of parameters; ascending.
+  struct PlacedAngle {
+    std::uint32_t place;
+    AffineAngle angle;
+  };
+  std::vector<PlacedAngle> affine_;
+  std::vector<std::string> parameters_;
+  std::unordered_map<std::string, std::uint32_t> parameter_numbers_;
   std::vector<ClassicalExpr> angles_;
   std::vector<std::vector<cplx>> matrices_;
   std::vector<std::shared_ptr<const Channel>> channels_;

@@ -38,7 +38,13 @@ std::uint64_t Circuit::fingerprint() const {
     for (const Qubit q : qubits(op)) f.add(std::uint64_t{q});
     switch (op.kind) {
       case OpKind::kGate:
-        for (const double p : params(op)) f.add(p);
+        for (std::size_t k = 0; k < params(op).size(); ++k) {
+          const AffineAngle* angle = affine(op, k);
+          f.add(angle ? angle->constant : params(op)[k]);
+          if (!angle) continue;
+          for (const AffineTerm& t : angle->terms)
+            f.add(parameters_[t.parameter]).add(t.coefficient);
+        }
         break;
       case OpKind::kRuntimeGate:
         for (const ClassicalExpr& angle : angles(op)) add(f, angle);

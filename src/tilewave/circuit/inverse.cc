@@ -124,6 +124,38 @@ void append_inverse_at_run(const Circuit& from, const Op& op, Circuit& to) {
                       std::move(inverse), op.conjugate);
 }
 
+// The same of a gate whose angles hold parameters.
+bool append_affine_inverse(const Circuit& from, const Op& op, Circuit& to) {
+  const auto params = from.params(op);
+  const std::size_t n = params.size();
+  std::vector<AffineAngle> angles;
+  bool any = false;
+  for (std::size_t k = 0; k < n; ++k) {
+    const AffineAngle* affine = from.affine(op, k);
+    any |= affine != nullptr;
+    angles.push_back(affine ? *affine : AffineAngle{params[k]});
+    for (AffineTerm& t : angles.back().terms)
+      t.parameter = to.add_parameter(std::string(from.parameters()[t.parameter]));
+  }
+  std::vector<double> constants(n);
+  const auto row = any ? inverse_row(op.gate, constants) : std::nullopt;
+  if (!row) return false;
+  std::vector<AffineAngle> inverse(n);
+  for (std::size_t j = 0; j < n; ++j) inverse[j].constant = constants[j];
+  for (std::size_t k = 0; k < n; ++k) {
+    std::vector<double> unit(n);
+    unit[k] = 1;
+    inverse_row(op.gate, unit);
+    for (std::size_t j = 0; j < n; ++j) add_scaled(inverse[j], angles[k], unit[j] - constants[j]);
+  }
+  const auto qubits = from.qubits(op);
+  const auto extra = static_cast<std::size_t>(op.num_controls - gate_info(*row).num_controls);
+  to.add_controlled_gate(*row, qubits.first(extra), op.control_values, qubits.subspan(extra),
+                         constants);
+  for (std::size_t j = 0; j < n; ++j) to.set_affine(to.ops().size() - 1, j, std::move(inverse[j]));
+  return true;
+}
+
 void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
   if (op.kind == OpKind::kBarrier) return to.add_barrier();
   if (op.kind == OpKind::kRuntimeGate && op.condition < 0)
@@ -134,6 +166,7 @@ void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
                     std::to_string(&op - from.ops().data()));
   }
   const auto targets = from.targets(op);
+  if (op.kind == OpKind::kGate && from.has_affine() && append_affine_inverse(from, op, to)) return;
   if (op.kind == OpKind::kGate) {
     const auto given = from.params(op);
     std::vector<double> params(given.begin(), given.end());
@@ -149,13 +182,14 @@ void append_inverse(const Circuit& from, const Op& op, Circuit& to) {
                 dagger(from.matrix(op), std::size_t{1} << targets.size()));
 }
 
-// Without operations: their bits, and what is said of them.
+// Without operations: their bits and parameters, and what is said of them.
 Circuit without_operations(const Circuit& circuit) {
   Circuit copy;
   for (const Register& r : circuit.qregs()) copy.add_qreg(r.name, r.size);
   for (const Register& r : circuit.cregs()) copy.add_creg(r.name, r.size);
   copy.add_qubits(circuit.num_qubits() - copy.num_qubits());
   copy.add_clbits(circuit.num_clbits() - copy.num_clbits());
+  for (const std::string& name : circuit.parameters()) copy.add_parameter(name);
   for (const std::string& name : circuit.replaced()) copy.add_replaced(name);
   for (const std::string& note : circuit.notes()) copy.add_note(note);
   return copy;

@@ -1,5 +1,5 @@
-// Layout: a magic word, then registers, conditions, channels, operations, notes and names of
-// replaced instructions, each a count and its items; numbers are 64 bits in the machine's order,
+// Layout: a magic word, then registers, names of parameters, conditions, channels, operations, notes
+// and names of replaced instructions, each a count and its items; numbers are 64 bits in the machine's order,
 // texts a length and characters.
 // Reading builds the circuit with the calls everybody uses, which check what they are given.
 #include "tilewave/formats/circuit_bytes.h"
@@ -21,7 +21,7 @@ using circuit::Op;
 using circuit::OpKind;
 using circuit::Qubit;
 
-constexpr std::string_view kFirstLine = "tilewave circuit 2\n";
+constexpr std::string_view kFirstLine = "tilewave circuit 3\n";
 
 class Writer {
  public:
@@ -48,6 +48,8 @@ class Writer {
         number(r.size);
       }
     }
+    number(circuit_.parameters().size());
+    for (const std::string& name : circuit_.parameters()) text(name);
     number(circuit_.conditions().size());
     for (const auto& c : circuit_.conditions()) {
       number(c.first);
@@ -112,7 +114,7 @@ class Writer {
         text(circuit::gate_info(op.gate).name);
         number(op.control_values);
         number(circuit_.params(op).size());
-        for (const double p : circuit_.params(op)) real(p);
+        for (std::size_t k = 0; k < circuit_.params(op).size(); ++k) angle(op, k);
         break;
       case OpKind::kRuntimeGate:
         text(circuit::gate_info(op.gate).name);
@@ -145,6 +147,18 @@ class Writer {
     }
   }
 
+  // A number, and the terms of an expression.
+  void angle(const Op& op, std::size_t k) {
+    const circuit::AffineAngle* affine = circuit_.affine(op, k);
+    real(affine ? affine->constant : circuit_.params(op)[k]);
+    number(affine ? affine->terms.size() : 0);
+    if (!affine) return;
+    for (const circuit::AffineTerm& t : affine->terms) {
+      number(t.parameter);
+      real(t.coefficient);
+    }
+  }
+
   const Circuit& circuit_;
   std::string out_;
 };
@@ -162,6 +176,7 @@ class Reader {
               [&](std::uint32_t count) { out_.add_qubits(count); }, num_qubits);
     registers([&](std::string name, std::uint32_t size) { out_.add_creg(std::move(name), size); },
               [&](std::uint32_t count) { out_.add_clbits(count); }, num_clbits);
+    for (std::uint64_t k = count(); k > 0; --k) out_.add_parameter(text());
     const std::uint64_t num_conditions = count();
     for (std::uint64_t k = 0; k < num_conditions; ++k) {
       circuit::Condition c;
@@ -321,8 +336,21 @@ class Reader {
         const std::size_t extra = extra_controls(id);
         const std::uint64_t values = number();
         std::vector<double> params(count());
-        for (double& p : params) p = real();
+        std::vector<circuit::AffineAngle> angles(params.size());
+        for (std::size_t k = 0; k < params.size(); ++k) {
+          params[k] = angles[k].constant = real();
+          angles[k].terms.resize(count());
+          for (circuit::AffineTerm& t : angles[k].terms) {
+            t.parameter = small();
+            t.coefficient = real();
+            if (t.parameter >= out_.parameters().size()) fail();
+          }
+        }
         out_.add_controlled_gate(id, qubits.first(extra), values, qubits.subspan(extra), params);
+        for (std::size_t k = 0; k < params.size(); ++k) {
+          if (!angles[k].terms.empty())
+            out_.set_affine(out_.ops().size() - 1, k, std::move(angles[k]));
+        }
         return;
       }
       case OpKind::kRuntimeGate: {

@@ -132,17 +132,16 @@ void bind_gates_by_name(Class& c) {
           const GateId id = find_named(name).id;
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
-          const auto angles = numbers_of(params, {"gate", "params"});
-          circuit.change().add_controlled_gate(id, on, control_values(values, "gate"), targets,
-                                               angles);
+          const auto angles = angles_of(params, {"gate", "params"});
+          add_gate(circuit.change(), id, on, control_values(values, "gate"), targets, angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),
       "control_values"_a = nb::none(),
-      nb::sig(
-          "def gate(self, name: str, qubits: int | Sequence[int], params: Sequence[float] = (), "
-          "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
-          "typing_extensions.Self"),
+      nb::sig("def gate(self, name: str, qubits: int | Sequence[int], "
+              "params: Sequence[tilewave.angles.Angle] = (), "
+              "controls: int | Sequence[int] = (), control_values: int | None = None) -> "
+              "typing_extensions.Self"),
       "Adds a gate by name, under further controls. Bit k of `control_values` is the value control "
       "k acts on (default: all ones).");
   c.def(
@@ -338,7 +337,8 @@ void bind_circuit(nb::module_& m) {
         const nb::gil_scoped_release release;
         const auto includes = include ? language::Includes::kAllowed : language::Includes::kRefused;
         return std::make_unique<PyCircuit>(
-                   language::parse_circuit(text, name, inputs, nullptr, includes))
+                   language::parse_circuit(text, name, inputs, nullptr,
+                                           {includes, language::UnboundInputs::kParameters}))
             .release();
       },
       "text"_a, "name"_a, "inputs"_a, "include"_a, nb::rv_policy::take_ownership);

@@ -63,7 +63,7 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
                      std::index_sequence<Q...>) {
   std::string text = "def " + m->name + "(self";
   for (std::size_t k = 0; k < sizeof...(P); ++k)
-    text += std::string(", ") + m->params[k] + ": float";
+    text += std::string(", ") + m->params[k] + ": tilewave.angles.Angle";
   for (std::size_t k = 0; k < sizeof...(Q); ++k) text += std::string(", ") + m->qubits[k] + ": int";
   text += ") -> typing_extensions.Self";
   c.def(
@@ -72,12 +72,13 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
         auto& circuit = nb::cast<PyCircuit&>(self);
         [[maybe_unused]] const std::uint32_t n = circuit.get().num_qubits();
         const char* call = m->name.c_str();
-        const std::array<double, sizeof...(P)> a{
-            number_of(angles, {call, m->params[P], m->hint()})...};
+        const std::array<GivenAngle, sizeof...(P)> a{
+            angle_of(angles, {call, m->params[P], m->hint()})...};
         const std::array<Qubit, sizeof...(Q)> w{
             qubit_of(wires, n, {call, m->qubits[Q], m->hint()})...};
-        circuit.change().add_gate(m->info->id, std::span<const Qubit>(w.data(), w.size()),
-                                  std::span<const double>(a.data(), a.size()));
+        add_gate(circuit.change(), m->info->id, {}, ~std::uint64_t{0},
+                 std::span<const Qubit>(w.data(), w.size()),
+                 std::span<const GivenAngle>(a.data(), a.size()));
         return nb::borrow(self);
       },
       (nb::arg(m->params[P]) = nb::none())..., (nb::arg(m->qubits[Q]) = nb::none())...,

@@ -48,9 +48,19 @@ std::vector<circuit::Clbit> written_bits(const Circuit& circuit, const Op& op) {
   return bits;
 }
 
+// Angle k of an operation: a number, or the constant and the terms of an expression.
+nb::object angle_of(const Circuit& circuit, const Op& op, std::size_t k) {
+  const circuit::AffineAngle* affine = circuit.affine(op, k);
+  if (!affine) return nb::float_(circuit.params(op)[k]);
+  nb::list terms;
+  for (const circuit::AffineTerm& t : affine->terms)
+    terms.append(nb::make_tuple(circuit.parameters()[t.parameter], t.coefficient));
+  return nb::make_tuple(affine->constant, terms);
+}
+
 // name, qubits, params, clbits, num_controls, control_values, conditional, label
-using Listed = std::tuple<std::string, std::vector<Qubit>, std::vector<double>,
-                          std::vector<circuit::Clbit>, int, std::uint64_t, bool, std::string>;
+using Listed = std::tuple<std::string, std::vector<Qubit>, nb::list, std::vector<circuit::Clbit>,
+                          int, std::uint64_t, bool, std::string>;
 
 Listed list_operation(const PyCircuit& self, std::size_t k) {
   const Circuit& circuit = self.get();
@@ -61,10 +71,12 @@ Listed list_operation(const PyCircuit& self, std::size_t k) {
   }
   const Op& op = ops[k];
   const auto qubits = circuit.qubits(op);
-  const auto params = circuit.params(op);
+  nb::list params;
+  for (std::size_t j = 0; j < circuit.params(op).size(); ++j)
+    params.append(angle_of(circuit, op, j));
   return {circuit::operation_name(circuit, op),
           {qubits.begin(), qubits.end()},
-          {params.begin(), params.end()},
+          params,
           written_bits(circuit, op),
           op.num_controls,
           op.control_values & low_mask(op.num_controls),
@@ -155,11 +167,34 @@ void bind_conversion(Class& c) {
       "ops"_a, "angles"_a, "values"_a, nb::rv_policy::take_ownership);
 }
 
+void bind_parameters(Class& c) {
+  c.def_prop_ro("_parameter_names", [](const PyCircuit& self) {
+    const auto names = self.get().parameters();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
+  c.def_prop_ro(
+      "num_parameters", [](const PyCircuit& self) { return self.get().parameters().size(); },
+      "The number of parameters that angles hold.");
+  c.def(
+      "_add_parameters",
+      [](PyCircuit& self, const std::vector<std::string>& names) {
+        for (const std::string& name : names) self.change().add_parameter(name);
+      },
+      "names"_a);
+  c.def(
+      "_bind",
+      [](const PyCircuit& self, ConstArray<double> values) {
+        return new PyCircuit(self.get().bind({values.data(), values.size()}));
+      },
+      "values"_a, nb::rv_policy::take_ownership);
+}
+
 }  // namespace
 
 void bind_inspection(Class& c) {
   bind_bytes(c);
   bind_conversion(c);
+  bind_parameters(c);
   c.def("_operation", &list_operation, "index"_a);
   c.def(
       "depth", [](const PyCircuit& self) { return circuit::depth(self.get()); },

@@ -68,4 +68,5 @@ NB_MODULE(_core, m) {
   tilewave::python::bind_simulate(m);
   tilewave::python::bind_stabilizer(m);
   tilewave::python::bind_field(m);
+  tilewave::python::bind_parametric(m);
 }

@@ -17,5 +17,6 @@ void bind_result(nanobind::module_& m);
 void bind_state(nanobind::module_& m);
 void bind_stabilizer(nanobind::module_& m);
 void bind_field(nanobind::module_& m);
+void bind_parametric(nanobind::module_& m);
 
 }  // namespace tilewave::python

@@ -40,6 +40,7 @@ std::vector<cplx> random_product_state(std::uint32_t num_qubits) {
 std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
                                    const std::vector<BenchInput>& inputs,
                                    const BenchOptions& options) {
+  circuit::need_bound(circuit);
   const Program program = prepare(circuit);
   if (program.dynamic || program.has_control_flow) {
     throw Error(ExitCode::kUsage,

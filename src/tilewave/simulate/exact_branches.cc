@@ -195,6 +195,7 @@ void measure_without_reading(Program& program, Circuit& storage) {
 std::vector<double> exact_expectations(const Circuit& clean, const Options& options) {
   const runtime::ThreadLimit limit(options.num_threads);
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
+  circuit::need_bound(clean);
   Program program = prepare(options.noise ? noisy : clean);
   if (program.circuit->num_qubits() == 0) {
     throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");

@@ -42,6 +42,7 @@ statevec::RunObserver progress_of(const Options& options) {
 
 FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole) {
   const runtime::ThreadLimit limit(options.num_threads);
+  circuit::need_bound(circuit);
   Program program = prepare(circuit);
   check_has_qubits(circuit);
   if (program.has_channels) {
@@ -108,6 +109,7 @@ std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Opti
   check_has_qubits(circuit);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;
+  circuit::need_bound(circuit);
   const Program program = prepare(noisy);
   DensityProgram density;
   Options exact = options;

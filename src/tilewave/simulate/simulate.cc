@@ -113,6 +113,7 @@ void StepProfile::add(double measured_s, double predicted, double num_bytes) {
 namespace {
 
 Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
+  circuit::need_bound(clean);
   check_agreement(clean, options);
   const runtime::ThreadLimit limit(options.num_threads);
   const circuit::Circuit noisy =

@@ -192,6 +192,9 @@ class Printer {
 
 }  // namespace
 
-std::string to_qasm2(const Circuit& circuit) { return Printer(circuit).print(); }
+std::string to_qasm2(const Circuit& circuit) {
+  circuit::need_bound(circuit);
+  return Printer(circuit).print();
+}
 
 }  // namespace tilewave::language

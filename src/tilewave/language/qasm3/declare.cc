@@ -134,6 +134,18 @@ void Interpreter::declare_input(const Stmt& s) {
   const std::string name(s.name.text);
   const auto given = inputs_.find(name);
   const bool is_register = s.type.base == Base::kBit && s.type.width;
+  if (given == inputs_.end() && unbound_ == UnboundInputs::kParameters &&
+      (s.type.base == Base::kFloat || s.type.base == Base::kAngle)) {
+    const circuit::Clbit first = memory_.hidden_bits(64)[0];
+    parameters_.push_back({name, first});
+    Variable v;
+    v.is_const = true;
+    v.base = s.type.base;
+    v.width = s.type.base == Base::kFloat ? width_of(s.type) : 0;
+    v.value = stored(v.base, v.width, first);
+    memory_.declare(s.name.text, std::move(v));
+    return;
+  }
   if (given == inputs_.end()) {
     fail(s.name, concat({"input '", name, "' has no value: give one with --input ", name,
                          is_register ? "=<bits>" : "=<number>"}));

@@ -26,6 +26,7 @@ circuit::Circuit Interpreter::run(TextSource source) {
   if (circuit_.num_qubits() == 0) {
     fail_at(kept, kept.text.size(), "no qubits are declared: add a line such as 'qubit[2] q;'");
   }
+  if (!parameters_.empty()) return with_parameters(std::move(circuit_), parameters_, kept.name);
   return std::move(circuit_);
 }
 

@@ -15,6 +15,7 @@
 #include "tilewave/language/qasm/expansion.h"
 #include "tilewave/language/qasm/source_files.h"
 #include "tilewave/language/qasm3/memory.h"
+#include "tilewave/language/qasm3/parameters.h"
 #include "tilewave/language/qasm3/qasm3.h"
 #include "tilewave/language/qasm3/syntax.h"
 
@@ -24,6 +25,7 @@ class Interpreter {
  public:
   Interpreter(const ProgramInputs& inputs, const Reading& reading)
       : inputs_(inputs),
+        unbound_(reading.unbound),
         memory_(circuit_),
         files_(reading.includes, kLibraries),
         expansion_(reading.most_steps) {}
@@ -288,6 +290,8 @@ class Interpreter {
   [[noreturn]] void fail_unknown(const Token& name, const char* what);
 
   const ProgramInputs& inputs_;
+  UnboundInputs unbound_;
+  std::vector<UnboundInput> parameters_;
   circuit::Circuit circuit_;
   circuit::Circuit* out_ = &circuit_;  // or the gate under modifiers that is being recorded
   Memory memory_;

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxDetector = (std::uint64_t{1} << 62) - 1;
 constexpr const char* kNames[] = {"error", "detector", "logical_observable", "shift_detectors",
                                   "repeat"};
 
-DemTarget read_target(StimScanner& in) {
+DemTarget read_dem_target(StimScanner& in) {
   DemTarget t;
   if (in.accept('^')) {
     t.kind = DemTarget::Kind::kSeparator;
@@ -38,7 +38,7 @@ void read_targets(StimScanner& in, DemInstruction& op) {
     if (in.at_line_end()) return;
     const std::size_t at = in.position();
     if (at == before) in.fail("targets are separated by spaces");
-    const DemTarget t = read_target(in);
+    const DemTarget t = read_dem_target(in);
     const bool wrong =
         (op.kind == DemKind::kDetector && t.kind != DemTarget::Kind::kDetector) ||
         (op.kind == DemKind::kLogicalObservable && t.kind != DemTarget::Kind::kObservable) ||

@@ -1,0 +1,301 @@
+"""Circuits as functions of their parameters: what they answer, checked by other means, and how they refuse."""
+import math
+
+import numpy as np
+import pytest
+import tilewave as tw
+
+ANGLES = [0.0, np.pi / 2, np.pi, -np.pi, 1e-9, 2 * np.pi]
+
+
+def random_circuit(rng, n, num_parameters, gates=30):
+    theta = tw.parameters("p", num_parameters)
+    circuit = tw.Circuit(n)
+    names = ["rx", "ry", "rz", "p", "r", "u", "crx", "cry", "crz", "cp", "rxx", "ryy", "rzz", "rzx", "fsim", "xx_plus_yy",
+             "xx_minus_yy", "h", "cx", "swap", "t"]
+    counts = {"r": 2, "u": 3, "fsim": 2, "xx_plus_yy": 2, "xx_minus_yy": 2, "h": 0, "cx": 0, "swap": 0, "t": 0}
+    for _ in range(gates):
+        name = str(rng.choice(names))
+        qubits = rng.permutation(n)
+        size = 1 if name in ("rx", "ry", "rz", "p", "r", "u", "h", "t") else 2
+        angles = [rng.normal() + rng.normal() * theta[rng.integers(num_parameters)] - theta[rng.integers(num_parameters)] / 2
+                  for _ in range(counts.get(name, 1))]
+        controls = qubits[size:size + rng.integers(3)].tolist()
+        circuit.gate(name, qubits[:size].tolist(), angles, controls, int(rng.integers(1 << 16)))
+    circuit._add_parameters([p.name for p in theta])
+    return circuit
+
+
+def test_expressions():
+    a, b = tw.Parameter("a"), tw.Parameter("b")
+    expression = 2 * a + np.float64(0.5) * b - 1 - a / 4
+    assert expression.constant == -1 and expression.terms == {"a": 1.75, "b": 0.5}
+    assert a - a == 0 and hash(a) == hash(tw.Parameter("a")) and a != b
+    assert (a - a + 3) * b == 3 * b and float(a - a + 3) == 3
+    for wrong in (lambda: a * b, lambda: 1 / a, lambda: a**2, lambda: math.sin(a), lambda: np.sin(a)):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(TypeError, match="not affine"):
+        a * b
+    with pytest.raises(ValueError, match="give a text"):
+        tw.Parameter("")
+    assert repr(2 * a - b + 1) == "2*a - 1*b + 1"
+
+
+def test_circuits_with_parameters():
+    theta = tw.parameters("theta", 3)
+    circuit = tw.Circuit(2, 2).rx(theta[2], 0).crz(2 * theta[0] + 0.5, 0, 1).ry(0.25, 1)
+    assert circuit.num_parameters == 2 and circuit.parameters == (theta[2], theta[0])
+    assert [op.params for op in circuit] == [(theta[2],), (2 * theta[0] + 0.5,), (0.25,)]
+    bound = circuit.bind({theta[0]: 1.0, "theta[2]": 2.0})
+    assert bound.num_parameters == 0 and bound == tw.Circuit(2, 2).rx(2.0, 0).crz(2.5, 0, 1).ry(0.25, 1)
+    assert bound == circuit.bind([2.0, 1.0])
+    import copy
+    import pickle
+    assert pickle.loads(pickle.dumps(circuit)) == circuit == copy.deepcopy(circuit)
+    assert circuit != tw.Circuit(2, 2).rx(theta[2], 0).crz(2 * theta[0], 0, 1).ry(0.25, 1)
+    both = tw.Circuit(3).ry(theta[1], 2)
+    both.compose(circuit.inverse(), [2, 0], clbits=None)
+    assert [p.name for p in both.parameters] == ["theta[1]", "theta[2]", "theta[0]"]
+    np.testing.assert_allclose((circuit + circuit.inverse()).compile().state([0.3, 0.7]), [1, 0, 0, 0], atol=1e-15)
+    for ask in (lambda: tw.simulate(circuit), lambda: tw.sample(circuit, 10), lambda: tw.expectation(circuit, "ZZ"),
+                lambda: tw.compile(circuit), lambda: tw.State(circuit), lambda: circuit.to_qasm()):
+        with pytest.raises(ValueError, match=r"2 parameters \('theta\[2\]', ...\) have no value"):
+            ask()
+    with pytest.raises(ValueError, match="2 parameters, got values of shape"):
+        circuit.bind([1.0])
+    with pytest.raises(ValueError, match=r"'theta\[0\]' at \[1\] is nan"):
+        circuit.bind([1.0, np.nan])
+    with pytest.raises(ValueError, match=r"the parameter 'theta\[0\]' has no value"):
+        circuit.bind({theta[2]: 1.0})
+    with pytest.raises(ValueError, match="the circuit has no parameter 'x'"):
+        circuit.bind({theta[2]: 1.0, theta[0]: 1.0, "x": 2})
+    with pytest.raises(TypeError, match="a number, or an expression of parameters"):
+        circuit.rx("0.5", 0)
+
+
+@pytest.mark.parametrize("precision,tolerance", [("double", 1e-12), ("single", 2e-5)])
+def test_values_are_those_of_circuits_with_numbers(precision, tolerance):
+    rng = np.random.default_rng(11)
+    for n in (1 + 1, 3, 5, 15):
+        circuit = random_circuit(rng, n, 6)
+        observables = [{"".join(rng.choice(list("IXYZ"), n)): rng.normal() for _ in range(3)} for _ in range(2)]
+        f = circuit.compile(observables, precision=precision, threads=2)
+        values = np.where(rng.random((10, 6)) < 0.5, rng.choice(ANGLES, (10, 6)), rng.normal(size=(10, 6)))
+        states, expectations = f.state(values[:4]), f.expectation(values)
+        probabilities = f.probabilities(values[:4], [n - 1, 0])
+        for k in range(4):
+            bound = circuit.bind(values[k])
+            np.testing.assert_allclose(states[k], tw.simulate(bound), atol=tolerance)
+            np.testing.assert_allclose(expectations[k], [tw.expectation(bound, o) for o in observables], atol=20 * tolerance)
+            np.testing.assert_allclose(probabilities[k], tw.probabilities(bound, [n - 1, 0]), atol=tolerance)
+            np.testing.assert_allclose(f.expectation(values[k]), expectations[k], atol=20 * tolerance)
+
+
+def test_derivatives_equal_differences():
+    rng = np.random.default_rng(5)
+    for n in (2, 4, 14, 16):
+        circuit = random_circuit(rng, n, 5, 40)
+        observables = ["".join(rng.choice(list("IXYZ"), n)) for _ in range(3)]
+        f = circuit.compile(observables)
+        values, v = rng.normal(size=(3, 5)), rng.normal(size=(3, 3))
+        jacobian = f.jacobian(values)
+        assert jacobian.shape == (3, 3, 5)
+        step = 1e-5 * np.eye(5)
+        for k in range(3):
+            difference = (f.expectation(values[k] + step) - f.expectation(values[k] - step)).T / 2e-5
+            np.testing.assert_allclose(jacobian[k], difference, atol=2e-9)
+            np.testing.assert_allclose(f.jacobian(values[k]), jacobian[k], atol=1e-13)
+        np.testing.assert_allclose(f.vjp(values, v), np.einsum("bm,bmp->bp", v, jacobian), atol=1e-12)
+        expectation, gradient = f.expectation_and_vjp(values, v)
+        np.testing.assert_allclose(expectation, f.expectation(values), atol=1e-13)
+        np.testing.assert_array_equal(gradient, f.vjp(values, v))
+        loss, gradient = f.value_and_grad(values, [0.5, 2, -1])
+        np.testing.assert_allclose(loss, f.expectation(values) @ [0.5, 2, -1], atol=1e-12)
+        np.testing.assert_allclose(gradient, f.vjp(values, [0.5, 2, -1]), atol=1e-13)
+        single = circuit.compile(observables, precision="single")
+        np.testing.assert_allclose(single.jacobian(values), jacobian, atol=1e-4)
+
+
+def test_derivatives_of_states_and_probabilities():
+    rng = np.random.default_rng(8)
+    circuit = random_circuit(rng, 4, 5)
+    f = circuit.compile()
+    values, step = rng.normal(size=(4, 5)), 1e-5 * np.eye(5)
+    g = rng.normal(size=(4, 16)) + 1j * rng.normal(size=(4, 16))
+    v = rng.normal(size=(4, 4))
+    for k in range(4):
+        difference = np.real((f.state(values[k] + step) - f.state(values[k] - step)) @ g[k].conj()) / 2e-5
+        np.testing.assert_allclose(f.state_vjp(values, g)[k], difference, atol=1e-8)
+        difference = (f.probabilities(values[k] + step, [2, 0]) - f.probabilities(values[k] - step, [2, 0])) @ v[k] / 2e-5
+        np.testing.assert_allclose(f.probabilities_vjp(values, [2, 0], v)[k], difference, atol=1e-8)
+
+
+def test_closed_forms():
+    theta = tw.parameters("t", 6)
+    product = tw.Circuit(6)
+    for k in range(6):
+        product.ry(theta[k], k)
+    values = np.array([0.0, 0.3, np.pi, -1.2, 1e-9, 2.5])
+    energy, gradient = product.compile("ZZZZZZ").value_and_grad(values)
+    assert math.isclose(energy, np.prod(np.cos(values)), abs_tol=1e-15)
+    expected = [-np.sin(values[k]) * np.prod(np.cos(np.delete(values, k))) for k in range(6)]
+    np.testing.assert_allclose(gradient, expected, atol=1e-15)
+    # the service SV1 publishes this value and derivative: rx(0.2), -2 Y x 3 I + 0.75 Y x Z
+    one = tw.Circuit(4).rx(theta[0], 0).compile({"Y0": -6.0, "Y2 Z3": 0.75})
+    energy, gradient = one.value_and_grad([0.2])
+    assert math.isclose(energy, 1.1920159847703675, rel_tol=1e-14) and math.isclose(gradient[0], 5.880399467047451, rel_tol=1e-14)
+    ghz = tw.Circuit(5).h(0)
+    for k in range(1, 5):
+        ghz.cx(0, k)
+    for k in range(5):
+        ghz.rz(theta[0], k)
+    energy, gradient = ghz.compile("XXXXX").value_and_grad([0.3])
+    assert math.isclose(energy, math.cos(1.5), abs_tol=1e-15) and math.isclose(gradient[0], -5 * math.sin(1.5), abs_tol=1e-14)
+
+
+def test_qaoa_on_a_ring():
+    # one layer on a ring of n > 3 qubits: <ZZ> of an edge is (1/2) sin(4 b) sin(2 g) cos(2 g) ... in our angles below
+    n, gamma, beta = 8, tw.Parameter("g"), tw.Parameter("b")
+    circuit = tw.Circuit(n)
+    for k in range(n):
+        circuit.h(k)
+    for k in range(n):
+        circuit.rzz(2 * gamma, k, (k + 1) % n)
+    for k in range(n):
+        circuit.rx(2 * beta, k)
+    f = circuit.compile({f"Z{k} Z{(k + 1) % n}": 1.0 for k in range(n)})
+    g, b = 0.37, 0.61
+    energy, gradient = f.value_and_grad([g, b])
+    assert math.isclose(energy, n / 2 * math.sin(4 * b) * math.sin(4 * g), abs_tol=1e-13)
+    np.testing.assert_allclose(gradient, [2 * n * math.sin(4 * b) * math.cos(4 * g), 2 * n * math.cos(4 * b) * math.sin(4 * g)],
+                               atol=1e-12)
+
+
+def test_shapes():
+    theta = tw.parameters("t", 2)
+    circuit = tw.Circuit(2).rx(theta[0], 0).ry(theta[1], 1)
+    one, several = circuit.compile("ZZ"), circuit.compile(["ZZ", "XI"])
+    assert isinstance(one.expectation([1, 2]), float) and one.expectation([[1, 2]]).shape == (1,)
+    assert several.expectation([1, 2]).shape == (2,) and several.expectation(np.ones((4, 2))).shape == (4, 2)
+    assert one.jacobian([1, 2]).shape == (2,) and one.jacobian(np.ones((4, 2))).shape == (4, 2)
+    assert one.vjp(np.ones((4, 2)), np.ones(4)).shape == (4, 2) and one.vjp([1, 2], 2.0).shape == (2,)
+    assert several.expectation(np.ones((0, 2))).shape == (0, 2) and several.gradient(np.ones((0, 2))).shape == (0, 2)
+    assert several.expectation({theta[0]: np.zeros(5), theta[1]: 1.0}).shape == (5, 2)
+    assert one.sample([1, 2], 7).shape == (7, 2) and one.sample(np.ones((3, 2)), 7, 1).shape == (3, 7, 2)
+    np.testing.assert_array_equal(one.sample(np.ones((3, 2)), 7, 1), one.sample(np.ones((3, 2)), 7, 1))
+    assert np.all(one.sample([np.pi, 0], 50)[:, 0]) and not np.any(one.sample([np.pi, 0], 50)[:, 1])
+    unused = circuit.copy()
+    unused._add_parameters(["more"])
+    assert unused.compile("ZZ").gradient([1, 2, 3])[2] == 0.0
+    constant = tw.Circuit(1).h(0).compile("X")
+    assert math.isclose(constant.expectation([]), 1) and constant.gradient([]).shape == (0,)
+
+
+def test_refusals():
+    theta = tw.parameters("t", 24)
+    circuit = tw.Circuit(2)
+    for t in theta:
+        circuit.rx(t, 0)
+    f = circuit.compile(["ZZ", "XX"])
+    for call, problem in [
+            (lambda: f.expectation(np.ones((7, 23))), r"24 parameters, got values of shape \(7, 23\)"),
+            (lambda: f.expectation(np.ones((2, 7, 24))), r"24 parameters, got values of shape \(2, 7, 24\)"),
+            (lambda: f.gradient(np.full(24, np.inf)), r"'t\[0\]' at \[0\] is inf"),
+            (lambda: f.expectation(np.ones(24) * 1j), "complex"),
+            (lambda: f.vjp(np.ones(24), [1.0]), "give a number for each of 2 observables"),
+            (lambda: f.vjp(np.ones(24), [1.0, 1j]), "expectations are real"),
+            (lambda: f.vjp(np.ones(24), [1.0, np.nan]), "not a finite number"),
+            (lambda: circuit.compile().gradient(np.ones(24)), "without observables"),
+            (lambda: circuit.compile(["ZZ", {"XX": 1j}]), "observable 1: the observable is not Hermitian"),
+            (lambda: circuit.compile("Z5"), "out of range"),
+            (lambda: circuit.compile("ZZ", device="cuda"), "for CPUs only, not for device 'cuda'"),
+            (lambda: tw.Circuit(1).h(0).reset(0).compile("Z"), "operation 1 is a reset"),
+            (lambda: tw.Circuit(1, 1).measure(0, 0).x(0).compile("Z"), "after a measurement"),
+            (lambda: tw.Circuit(1).unitary([[2, 0], [0, 1]], 0, check=False).compile("Z"), "not unitary"),
+            (lambda: tw.Circuit(1).kraus([np.eye(2)], 0).compile("Z"), "a noise channel"),
+            (lambda: f.state_vjp(np.ones(24), np.ones(3)), "the shape")]:
+        with pytest.raises(ValueError, match=problem):
+            call()
+    with pytest.raises(MemoryError, match="qubits needs"):
+        tw.Circuit(45).rx(theta[0], 0).compile("Z0").gradient([0.1])
+    with pytest.raises(MemoryError, match="use at most 50"):
+        tw.Circuit(55).rx(theta[0], 0).compile("Z0")
+    measured = tw.Circuit(1, 1).rx(theta[0], 0).measure(0, 0)
+    assert math.isclose(measured.compile("Z0").expectation([0.4]), math.cos(0.4))
+
+
+def test_same_bits_for_any_number_of_threads():
+    rng = np.random.default_rng(2)
+    circuit = random_circuit(rng, 17, 6, 60)
+    values = rng.normal(size=6)
+    results = [circuit.compile({"Z0 Z16": 1.0, "X3 Y9": 0.5}, threads=t).value_and_grad(values) for t in (1, 2, 3)]
+    for energy, gradient in results[1:]:
+        assert energy == results[0][0]
+        np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_inputs_of_openqasm_become_parameters():
+    text = """OPENQASM 3.0; include "stdgates.inc"; input float[64] x; input angle y; input int n; bit[2] c; qubit[3] q;
+        gate twice(a) t { rz(a) t; rx(2 * a) t; }
+        for int k in [0:n - 1] { twice(x / 2 - 0.25) q[k]; }
+        ctrl @ ry(-y + pi / 4) q[0], q[1]; inv @ twice(0.5 * x) q[2]; U(x, y, 0.3) q[1]; negctrl @ u2(x, 2 * y) q[1], q[2];
+        c = measure q[0:1];"""
+    circuit = tw.Circuit.from_qasm(text, {"n": 3})
+    assert [p.name for p in circuit.parameters] == ["x", "y"] and circuit.num_clbits == 2 and circuit.cregs == [("c", 0, 2)]
+    for x, y in ((0.0, 0.0), (0.3, -1.1), (np.pi, 2.0)):
+        number = tw.Circuit.from_qasm(text, {"n": 3, "x": x, "y": y})
+        np.testing.assert_allclose(tw.simulate(circuit.bind([x, y])), tw.simulate(number), atol=1e-12)
+        np.testing.assert_allclose(circuit.compile("Z0").expectation([x, y]), tw.expectation(number, "Z0"), atol=1e-12)
+    start = 'OPENQASM 3.0; include "stdgates.inc"; input float x; input float y; bit c; qubit q;\n'
+    for rest, problem in [("rx(sin(x)) q;", "<text>:2: an angle is not a sum"), ("rx(x * y) q;", "an angle is not a sum"),
+                          ("if (x > 0) h q;", "<text>:2: what depends on an input without a value is not an angle")]:
+        with pytest.raises(ValueError, match=problem):
+            tw.Circuit.from_qasm(start + rest)
+    with pytest.raises(ValueError, match="input 'n' has no value"):
+        tw.Circuit.from_qasm(text)
+
+
+def test_thousands_of_strings():
+    rng = np.random.default_rng(4)
+    circuit = random_circuit(rng, 11, 5, 60)
+    strings = {"".join(rng.choice(list("IXYZ"), 11)): rng.normal() for _ in range(3000)}
+    strings |= {"".join(rng.choice(list("IZ"), 11)): rng.normal() for _ in range(500)}  # many of one mask
+    f, values = circuit.compile(strings), rng.normal(size=(4, 5))
+    expected = [tw.expectation(circuit.bind(row), strings) for row in values]
+    np.testing.assert_allclose(f.expectation(values), expected, atol=1e-11)
+    np.testing.assert_allclose([f.expectation(row) for row in values], expected, atol=1e-11)
+    step = 1e-5 * np.eye(5)
+    difference = (f.expectation(values[0] + step) - f.expectation(values[0] - step)) / 2e-5
+    np.testing.assert_allclose(f.gradient(values[0]), difference, atol=1e-6)
+    np.testing.assert_allclose(f.gradient(values)[0], difference, atol=1e-6)
+
+
+def test_initial_states():
+    rng = np.random.default_rng(6)
+    circuit = random_circuit(rng, 4, 3)
+    f = circuit.compile(["ZZII", "XIYI"])
+    values, starts = rng.normal(size=(5, 3)), rng.normal(size=(5, 16)) + 1j * rng.normal(size=(5, 16))
+    starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+    unitary = [np.stack([f.state(row, initial_state=column) for column in np.eye(16)], axis=1) for row in values]
+    np.testing.assert_allclose(unitary[0][:, 0], f.state(values[0]), atol=1e-13)
+    states = np.stack([u @ start for u, start in zip(unitary, starts)])
+    np.testing.assert_allclose(f.state(values, initial_state=starts), states, atol=1e-13)
+    shared = np.stack([u @ starts[0] for u in unitary])
+    np.testing.assert_allclose(f.state(values, initial_state=starts[0]), shared, atol=1e-13)
+    np.testing.assert_allclose(f.probabilities(values, initial_state=starts), np.abs(states)**2, atol=1e-13)
+    step = 1e-5 * np.eye(3)
+    jacobian = f.jacobian(values, initial_state=starts)
+    for k in range(5):
+        up, down = (f.expectation(values[k] + sign * step, initial_state=starts[k]) for sign in (1, -1))
+        np.testing.assert_allclose(jacobian[k], (up - down).T / 2e-5, atol=1e-8)
+    np.testing.assert_allclose(f.gradient(values, initial_state=starts), jacobian.sum(axis=1), atol=1e-12)
+    g = rng.normal(size=(5, 16)) + 1j * rng.normal(size=(5, 16))
+    up, down = (f.state(values[2] + sign * step, initial_state=starts[2]) for sign in (1, -1))
+    np.testing.assert_allclose(f.state_vjp(values, g, initial_state=starts)[2], np.real((up - down) @ g[2].conj()) / 2e-5, atol=1e-8)
+    zero_one = f.sample(np.zeros((2, 3)), 5, 1, initial_state=np.eye(16)[5])
+    assert zero_one.shape == (2, 5, 4)
+    with pytest.raises(ValueError, match="has the norm 4"):
+        f.state(values[0], initial_state=2 * np.eye(16)[0])
+    with pytest.raises(ValueError, match=r"shape \(8,\)"):
+        f.state(values[0], initial_state=np.ones(8))

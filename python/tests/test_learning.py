@@ -1,0 +1,94 @@
+"""Circuits in PyTorch and in JAX: derivatives, batches, training."""
+import numpy as np
+import pytest
+import tilewave as tw
+
+
+def classifier(n=4, layers=2):
+    """Two inputs, encoded again in every layer, and weights."""
+    x, w = tw.parameters("x", 2), iter(tw.parameters("w", layers * n * 2))
+    circuit = tw.Circuit(n)
+    for _ in range(layers):
+        for k in range(n):
+            circuit.ry(x[k % 2], k)
+        for k in range(n):
+            circuit.rz(next(w), k).ry(next(w), k)
+        for k in range(n):
+            circuit.cz(k, (k + 1) % n)
+    return circuit
+
+
+def test_torch_derivatives():
+    torch = pytest.importorskip("torch")
+    from tilewave.torch import Layer, function
+    f = classifier().compile(["Z0", "X1 X2", "Y3"])
+    rng = np.random.default_rng(1)
+    values = torch.tensor(rng.normal(size=(5, f.num_parameters)), dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(function(f), (values,), atol=1e-6)
+    assert torch.autograd.gradcheck(function(classifier().compile("Z0")), (values,), atol=1e-6)
+    assert torch.autograd.gradcheck(function(f), (values[0].detach().requires_grad_(),), atol=1e-6)
+    single = values.detach().float().requires_grad_()
+    out = function(f)(single)
+    out.sum().backward()
+    assert out.dtype == torch.float32 and single.grad.dtype == torch.float32
+    np.testing.assert_allclose(single.grad.numpy(), f.vjp(values.detach().numpy(), np.ones(3)), atol=1e-5)
+    first, = torch.autograd.grad(function(f)(values).sum(), values, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives of a circuit"):
+        first.sum().backward()
+    layer = Layer(f, inputs=["x[1]", tw.Parameter("x[0]")], dtype=torch.float64)
+    inputs = torch.tensor(rng.normal(size=(2, 3, 2)), dtype=torch.float64, requires_grad=True)
+    out = layer(inputs)
+    assert out.shape == (2, 3, 3)
+    for index in np.ndindex(2, 3):
+        given = {"x[1]": inputs[index][0].item(), "x[0]": inputs[index][1].item()}
+        given |= {f"w[{k}]": layer.weight[k].item() for k in range(16)}
+        np.testing.assert_allclose(out[index].detach().numpy(), f.expectation(given), atol=1e-13)
+    with pytest.raises(ValueError, match="the layer has 2 inputs"):
+        layer(inputs[..., :1])
+    with pytest.raises(ValueError, match="no parameter 'y'"):
+        Layer(f, inputs=["y"])
+
+
+def test_torch_trains_a_classifier():
+    torch = pytest.importorskip("torch")
+    from tilewave.torch import Layer
+    torch.manual_seed(3)
+    rng = np.random.default_rng(3)
+    points = rng.uniform(-1.5, 1.5, (200, 2))
+    labels = np.where(points[:, 0] * points[:, 1] > 0, 1.0, -1.0)  # no line separates them
+    inputs, targets = torch.tensor(points), torch.tensor(labels)
+    layer = Layer(classifier(4, 3).compile("Z0"), inputs=["x[0]", "x[1]"], dtype=torch.float64)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.1)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = torch.mean((layer(inputs) - targets)**2)
+        loss.backward()
+        optimizer.step()
+    accuracy = float(((layer(inputs) > 0) == (targets > 0)).double().mean())
+    assert accuracy > 0.93, (accuracy, float(loss))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    from tilewave.jax import function
+    f = classifier().compile(["Z0", "X1 X2", "Y3"])
+    call = function(f)
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(4, f.num_parameters))
+    np.testing.assert_allclose(call(values), f.expectation(values), atol=1e-14)
+
+    def loss(v):
+        return jnp.sum(jnp.sin(call(v)) * jnp.arange(3))
+
+    expected = f.vjp(values, np.cos(f.expectation(values)) * np.arange(3))
+    np.testing.assert_allclose(jax.grad(loss)(values), expected, atol=1e-13)
+    np.testing.assert_allclose(jax.jit(jax.grad(loss))(values), expected, atol=1e-13)
+    np.testing.assert_allclose(jax.vmap(jax.grad(loss))(values), expected, atol=1e-13)
+    np.testing.assert_allclose(jax.jacrev(call)(values[0]), f.jacobian(values[0]), atol=1e-13)
+    assert call(jnp.asarray(values, jnp.float32)).dtype == jnp.float32
+    with pytest.raises(ValueError, match="parameters, got values of shape"):
+        call(values[:, 1:])
+    with pytest.raises(TypeError):
+        jax.jvp(call, (values,), (values,))

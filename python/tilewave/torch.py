@@ -1,0 +1,88 @@
+"""Circuits as functions of their parameters in PyTorch: `function` for use in any module, `Layer` as a module.
+
+Values are computed and differentiated on the CPU, in the precision that the function was compiled for; results are tensors of the
+type and on the device of the values. Second derivatives are not there: asking for them raises RuntimeError."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+
+from .angles import Parameter
+from .functions import CircuitFunction
+
+
+class _Expectation(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Any, function: CircuitFunction) -> Any:
+        ctx.function = function
+        ctx.save_for_backward(values)
+        return torch.as_tensor(function.expectation(_array(values)), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        return _Gradient.apply(ctx.saved_tensors[0], v, ctx.function), None
+
+
+class _Gradient(torch.autograd.Function):
+    """In a graph of its own, so that a second derivative is an error and not a missing term."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Any, v: Any, function: CircuitFunction) -> Any:
+        return torch.as_tensor(function.vjp(_array(values), _array(v)), dtype=values.dtype, device=values.device)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("second derivatives of a circuit are not there: leave create_graph out, or detach the gradient")
+
+
+def _array(tensor):
+    return tensor.detach().to("cpu", torch.float64).numpy()
+
+
+def function(compiled: CircuitFunction) -> Callable[[Any], Any]:
+    """Expectations of a compiled circuit as a differentiable function of a tensor of values: [P] or [B, P] to [M] or [B, M]
+    (without M for one observable). The backward pass is one run whatever M."""
+    return lambda values: _Expectation.apply(values, compiled)  # type: ignore[no-any-return]
+
+
+class Layer(torch.nn.Module):
+    """A compiled circuit as a module. ``inputs`` names the parameters whose values are given in every call, all others are
+    trained: in ``weight``, in the order of the circuit. ``initial`` are their first values (default: uniform in [0, 2 pi)).
+
+    Calling it with a tensor [inputs], or [..., inputs], gives expectations [M], or [..., M]; without inputs, call it without."""
+
+    def __init__(self, compiled: CircuitFunction, inputs: Sequence[Union[str, Parameter]] = (), initial: Any = None,
+                 dtype: Optional[Any] = None) -> None:
+        super().__init__()
+        names = [parameter.name for parameter in compiled.parameters]
+        given = [name.name if isinstance(name, Parameter) else name for name in inputs]
+        for name in given:
+            if name not in names:
+                raise ValueError(f"the circuit has no parameter '{name}' that could be an input")
+        if len(set(given)) != len(given):
+            raise ValueError("an input is named twice")
+        self._function, self._num_inputs = compiled, len(given)
+        trained = [k for k, name in enumerate(names) if name not in set(given)]
+        # values = [inputs, weights] in the circuit's order
+        order = np.empty(len(names), np.int64)
+        order[[names.index(name) for name in given] + trained] = np.arange(len(names))
+        self.register_buffer("_order", torch.as_tensor(order), persistent=False)
+        first = 2 * np.pi * torch.rand(len(trained), dtype=torch.float64) if initial is None else torch.as_tensor(initial)
+        if first.shape != (len(trained),):
+            raise ValueError(f"initial has the shape {tuple(first.shape)}: {len(trained)} parameters are trained")
+        self.weight = torch.nn.Parameter(first.to(dtype or torch.get_default_dtype()))
+
+    def forward(self, inputs: Any = None) -> Any:
+        if (inputs is None) != (self._num_inputs == 0) or (inputs is not None and inputs.shape[-1] != self._num_inputs):
+            raise ValueError(f"the layer has {self._num_inputs} inputs, got "
+                             + ("none" if inputs is None else f"a tensor of shape {tuple(inputs.shape)}"))
+        if inputs is None:
+            return function(self._function)(self.weight[self._order])
+        rows = inputs.reshape(-1, self._num_inputs)
+        weights = self.weight.expand(rows.shape[0], -1).to(rows.dtype)
+        values = torch.cat([rows, weights], dim=1)[:, self._order]
+        out = function(self._function)(values)
+        return out.reshape(inputs.shape[:-1] + out.shape[1:])

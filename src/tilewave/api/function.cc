@@ -1,0 +1,140 @@
+// See include/tilewave/function.h.
+#include "tilewave/function.h"
+
+#include <utility>
+
+#include "tilewave/api/access.h"
+#include "tilewave/base/random_seed.h"
+#include "tilewave/language/pauli/text.h"
+#include "tilewave/parametric/function.h"
+#include "tilewave/settings/device.h"
+
+namespace tilewave {
+
+struct Function::Data {
+  parametric::Function function;
+
+  // How many rows there are of `values`, with `size` in each.
+  static std::size_t rows(std::size_t count, std::size_t size, const char* what) {
+    if (size == 0 ? count == 0 : count % size == 0 && count > 0) return size ? count / size : 1;
+    throw Error(ExitCode::kInput, std::to_string(count) + " numbers are no rows of " +
+                                      std::to_string(size) + " " + what);
+  }
+  std::size_t sets(const std::vector<double>& values) const {
+    return rows(values.size(), function.num_parameters(), "values of parameters");
+  }
+  static void need(std::size_t found, std::size_t wanted, const char* what) {
+    if (found == wanted) return;
+    throw Error(ExitCode::kInput, std::string(what) + ": got " + std::to_string(found) +
+                                      " numbers, " + std::to_string(wanted) + " are needed");
+  }
+};
+
+namespace {
+
+parametric::Function make_function(const Circuit& circuit,
+                                   const std::vector<std::string>& observables,
+                                   const FunctionOptions& options) {
+  const DeviceSet device = DeviceSet::parse(options.device);
+  if (!device.is_auto() && !device.is_cpu()) {
+    throw Error(ExitCode::kUsage, "functions of parameters run on a CPU only, not on device '" +
+                                      options.device + "': use cpu");
+  }
+  if (options.threads < 0 || options.threads > 4096) {
+    throw Error(ExitCode::kUsage,
+                "threads = " + std::to_string(options.threads) + ": use 0 (all) to 4096");
+  }
+  std::vector<circuit::PauliSum> sums;
+  for (const std::string& text : observables) {
+    circuit::PauliSum& sum = sums.emplace_back();
+    for (const auto& term : language::parse_pauli_sum(
+             text, "observable", circuit::PauliOrder::kLastIsQubit0, circuit.num_qubits()))
+      sum.push_back(circuit::narrow(term));
+  }
+  return {Access::inside(circuit), sums, {options.precision, options.threads}};
+}
+
+}  // namespace
+
+Function::Function(const Circuit& circuit, const std::vector<std::string>& observables,
+                   const FunctionOptions& options)
+    : data_(new Data{make_function(circuit, observables, options)}) {}
+Function::Function(Function&&) noexcept = default;
+Function& Function::operator=(Function&&) noexcept = default;
+Function::~Function() = default;
+
+std::uint32_t Function::num_qubits() const { return data_->function.num_qubits(); }
+std::size_t Function::num_parameters() const { return data_->function.num_parameters(); }
+std::size_t Function::num_observables() const { return data_->function.num_observables(); }
+std::string Function::explain() const { return data_->function.explain(); }
+
+std::vector<double> Function::expectations(const std::vector<double>& values) const {
+  const std::size_t sets = data_->sets(values);
+  std::vector<double> out(sets * num_observables());
+  data_->function.expectations({values.data(), sets}, out.data());
+  return out;
+}
+
+Function::ValueAndGradient Function::value_and_gradient(const std::vector<double>& values,
+                                                        const std::vector<double>& weights) const {
+  const std::size_t sets = data_->sets(values), m = num_observables();
+  if (!weights.empty()) Data::need(weights.size(), m, "weights");
+  std::vector<double> v(sets * m, 1.0), expectations(sets * m);
+  for (std::size_t k = 0; k < v.size() && !weights.empty(); ++k) v[k] = weights[k % m];
+  ValueAndGradient out;
+  out.gradient.resize(sets * num_parameters());
+  data_->function.vjp({values.data(), sets}, v.data(), expectations.data(), out.gradient.data());
+  out.value.resize(sets);
+  for (std::size_t k = 0; k < v.size(); ++k) out.value[k / m] += v[k] * expectations[k];
+  return out;
+}
+
+std::vector<double> Function::vjp(const std::vector<double>& values,
+                                  const std::vector<double>& v) const {
+  const std::size_t sets = data_->sets(values);
+  Data::need(v.size(), sets * num_observables(), "v");
+  std::vector<double> gradient(sets * num_parameters());
+  data_->function.vjp({values.data(), sets}, v.data(), nullptr, gradient.data());
+  return gradient;
+}
+
+std::vector<double> Function::jacobian(const std::vector<double>& values) const {
+  const std::size_t sets = data_->sets(values), m = num_observables(), p = num_parameters();
+  std::vector<double> many, units(sets * m * m);
+  for (std::size_t b = 0; b < sets; ++b) {
+    for (std::size_t k = 0; k < m; ++k) {
+      many.insert(many.end(), values.begin() + static_cast<std::ptrdiff_t>(b * p),
+                  values.begin() + static_cast<std::ptrdiff_t>((b + 1) * p));
+      units[(b * m + k) * m + k] = 1;
+    }
+  }
+  std::vector<double> rows(sets * m * p);
+  data_->function.vjp({many.data(), sets * m}, units.data(), nullptr, rows.data());
+  return rows;
+}
+
+std::vector<std::complex<double>> Function::states(const std::vector<double>& values) const {
+  const std::size_t sets = data_->sets(values);
+  std::vector<std::complex<double>> out(sets << num_qubits());
+  data_->function.states({values.data(), sets}, out.data());
+  return out;
+}
+
+std::vector<double> Function::state_vjp(const std::vector<double>& values,
+                                        const std::vector<std::complex<double>>& g) const {
+  const std::size_t sets = data_->sets(values);
+  Data::need(g.size(), sets << num_qubits(), "g");
+  std::vector<double> gradient(sets * num_parameters());
+  data_->function.state_vjp({values.data(), sets}, g.data(), gradient.data());
+  return gradient;
+}
+
+std::vector<std::uint64_t> Function::sample(const std::vector<double>& values, std::uint64_t shots,
+                                            std::optional<std::uint64_t> seed) const {
+  const std::size_t sets = data_->sets(values);
+  std::vector<std::uint64_t> out(sets * shots);
+  data_->function.samples({values.data(), sets}, shots, seed ? *seed : draw_seed(), out.data());
+  return out;
+}
+
+}  // namespace tilewave

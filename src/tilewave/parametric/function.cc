@@ -1,0 +1,357 @@
+// See function.h.
+#include "tilewave/parametric/function.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <mutex>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/base/philox.h"
+#include "tilewave/base/units.h"
+#include "tilewave/parametric/cpu/kernels.h"
+#include "tilewave/parametric/run.h"
+#include "tilewave/runtime/threads.h"
+
+namespace tilewave::parametric {
+namespace {
+
+constexpr int kBatchWires = 13;  // a state of more qubits does not fit a core's cache eight times
+constexpr std::size_t kLeastBatch = 3;  // sets that are worth a run of eight lanes
+constexpr int kOneThreadWires = 14;
+constexpr std::size_t kGroupsBetweenStops = 512;
+constexpr int kTileRowBits = 11;  // 256 KiB of each state in a tile
+
+void need_normalised(std::span<const std::complex<double>> state, std::size_t set) {
+  double norm = 0;
+  for (const std::complex<double>& a : state) norm += std::norm(a);
+  if (std::abs(norm - 1) <= 1e-6) return;
+  throw Error(ExitCode::kInput, "the initial state of set " + std::to_string(set) +
+                                    " has the norm " + std::to_string(norm) + ": it must be 1");
+}
+
+}  // namespace
+
+struct Function::Data {
+  FunctionOptions options;
+  Actions actions;
+  Strings strings;
+  Program single, batch;
+  bool has_batch = false;
+  std::vector<std::uint32_t> read_angle;
+
+  // ---- runs that are kept for the next call ----
+  template <class T>
+  struct Kept {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Run<T>>> single, batch;
+  };
+  Kept<float> kept32;
+  Kept<double> kept64;
+  template <class T>
+  Kept<T>& kept() {
+    if constexpr (sizeof(T) == 4) {
+      return kept32;
+    } else {
+      return kept64;
+    }
+  }
+
+  template <class T>
+  std::unique_ptr<Run<T>> take(bool batches, int threads) {
+    {
+      Kept<T>& k = kept<T>();
+      const std::lock_guard lock(k.mutex);
+      auto& list = batches ? k.batch : k.single;
+      if (!list.empty()) {
+        auto run = std::move(list.back());
+        list.pop_back();
+        return run;
+      }
+    }
+    return std::make_unique<Run<T>>(batches ? batch : single, actions, strings, threads);
+  }
+  template <class T>
+  void give_back(bool batches, std::unique_ptr<Run<T>> run) {
+    Kept<T>& k = kept<T>();
+    const std::lock_guard lock(k.mutex);
+    (batches ? k.batch : k.single).push_back(std::move(run));
+  }
+};
+
+Function::Function(const circuit::Circuit& circuit,
+                   const std::vector<circuit::PauliSum>& observables,
+                   const FunctionOptions& options)
+    : data_(std::make_unique<Data>()) {
+  if (circuit.num_qubits() == 0) throw Error(ExitCode::kInput, "the circuit has no qubits");
+  Data& d = *data_;
+  d.options = options;
+  d.actions = lower(circuit);
+  d.strings = make_strings(observables, d.actions.wire_of_qubit);
+  std::vector<bool> is_read;
+  for (const circuit::AffineAngle& angle : d.actions.angles)
+    is_read.push_back(!angle.terms.empty());
+  const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
+  const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
+  d.single.passes = make_passes(d.actions, lane_bits, row_bits, is_read);
+  d.single.sweeps = make_sweeps(d.strings, d.single.passes);
+  d.has_batch = d.actions.num_wires <= kBatchWires;
+  if (d.has_batch) {
+    d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, is_read);
+    d.batch.sweeps = make_sweeps(d.strings, d.batch.passes);
+  }
+}
+
+Function::~Function() = default;
+
+std::uint32_t Function::num_qubits() const {
+  return static_cast<std::uint32_t>(data_->actions.num_wires);
+}
+std::size_t Function::num_parameters() const { return data_->actions.parameters.size(); }
+std::size_t Function::num_observables() const { return data_->strings.num_observables; }
+
+// Calls f(run, first set, number of sets) with a run that has moved forward, for groups of sets;
+// groups of a batch side by side.
+template <class T, class F>
+void Function::run_sets(const Sets& sets, F f) const {
+  Data& d = *data_;
+  const std::size_t p = num_parameters();
+  for (std::size_t b = 0; b < sets.count; ++b)
+    circuit::need_values(d.actions.parameters, {sets.values + b * p, p});
+  if (sets.initial) {
+    for (std::size_t b = 0; b < (sets.shares_initial ? 1 : sets.count); ++b)
+      need_normalised({sets.initial + (b << num_qubits()), std::size_t{1} << num_qubits()}, b);
+  }
+  const auto start = [&](auto& run, std::size_t first, std::size_t count) {
+    run.bind(sets.values + first * p, count, p);
+    if (!sets.initial) return run.forward();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const std::size_t set = sets.shares_initial ? 0 : first + lane;
+      run.set_state(lane, sets.initial + (set << num_qubits()));
+    }
+    run.forward_from_state();
+  };
+  // threads that share one small state cost more than they save
+  const bool is_small = d.actions.num_wires <= kOneThreadWires && sets.count < kLeastBatch;
+  const int threads = is_small ? 1 : runtime::resolve_num_threads(d.options.num_threads);
+  if (!d.has_batch || sets.count < kLeastBatch) {
+    auto run = d.take<T>(false, threads);
+    for (std::size_t b = 0; b < sets.count; ++b) {
+      start(*run, b, 1);
+      f(*run, b, std::size_t{1});
+    }
+    d.give_back<T>(false, std::move(run));
+    return;
+  }
+  const std::size_t lanes = cpu::kLanes<T>, groups = (sets.count + lanes - 1) / lanes;
+  const auto work = [&](Run<T>& run, std::size_t group) {
+    const std::size_t first = group * lanes, count = std::min(lanes, sets.count - first);
+    start(run, first, count);
+    f(run, first, count);
+  };
+  const int team =
+      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), groups));
+  std::exception_ptr failure;
+  bool stops = false;
+  std::mutex mutex;
+#pragma omp parallel num_threads(team) if (team > 1)
+  {
+    std::unique_ptr<Run<T>> run;
+    const auto guarded = [&](const auto& step) {
+      try {
+        step();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    };
+    guarded([&] { run = d.take<T>(true, 1); });
+    for (std::size_t first = 0; first < groups; first += kGroupsBetweenStops) {
+      const auto end = static_cast<std::int64_t>(std::min(groups, first + kGroupsBetweenStops));
+#pragma omp for schedule(dynamic, 1)
+      for (auto group = static_cast<std::int64_t>(first); group < end; ++group) {
+        if (run) guarded([&] { work(*run, static_cast<std::size_t>(group)); });
+      }
+#pragma omp master
+      {
+        if (!failure) guarded([] { check_interrupt(); });
+        stops = failure != nullptr;
+      }
+#pragma omp barrier
+      if (stops) break;  // all or none: it changes behind the next loop's barrier at the earliest
+    }
+    if (run) guarded([&] { d.give_back<T>(true, std::move(run)); });
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+template <class F>
+void Function::dispatch(const Sets& sets, F f) const {
+  if (data_->options.precision == Precision::kDouble) {
+    run_sets<double>(sets, f);
+  } else {
+    run_sets<float>(sets, f);
+  }
+}
+
+namespace {
+
+template <class T>
+constexpr std::size_t lanes_of(const Run<T>&) {
+  return cpu::kLanes<T>;
+}
+
+// <psi|O|psi> is real: what is left of an imaginary part is rounding.
+void check_real(const Strings& strings, std::span<const double> imaginary) {
+  double most = 0;
+  for (const Strings::Share& share : strings.shares) most += std::abs(share.coefficient);
+  for (const double x : imaginary) {
+    if (std::abs(x) <= 1e-4 * most) continue;
+    throw Error(ExitCode::kVerification,
+                "an expectation value has an imaginary part of " + std::to_string(x) +
+                    ": this is a defect, or memory that loses bits; please report it");
+  }
+}
+
+// Derivatives by angles become those by parameters.
+template <class T>
+void chain(Run<T>& run, const Actions& actions, const Passes& passes, std::size_t first,
+           std::size_t count, double* gradient) {
+  const std::size_t lanes = lanes_of(run), p = actions.parameters.size();
+  std::vector<double> reads(std::max<std::size_t>(passes.num_reads, 1) * lanes);
+  run.backward(reads);
+  std::fill(gradient + first * p, gradient + (first + count) * p, 0.0);
+  for (std::size_t j = 0; j < passes.num_reads; ++j) {
+    for (const circuit::AffineTerm& t : actions.angles[passes.read_angle[j]].terms) {
+      for (std::size_t lane = 0; lane < count; ++lane)
+        gradient[(first + lane) * p + t.parameter] += t.coefficient * reads[j * lanes + lane];
+    }
+  }
+}
+
+}  // namespace
+
+void Function::expectations(const Sets& sets, double* out) const {
+  const Strings& s = data_->strings;
+  const std::size_t m = num_observables();
+  std::fill(out, out + sets.count * m, 0.0);
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+    const std::size_t lanes = lanes_of(run);
+    std::vector<double> strings(s.strings.size() * lanes);
+    run.read_strings(strings);
+    for (const Strings::Share& share : s.shares) {
+      for (std::size_t lane = 0; lane < count; ++lane)
+        out[(first + lane) * m + share.observable] +=
+            share.coefficient * strings[share.string * lanes + lane];
+    }
+  });
+}
+
+void Function::vjp(const Sets& sets, const double* v, double* expectations,
+                   double* gradient) const {
+  Data& d = *data_;
+  const Strings& s = d.strings;
+  const std::size_t m = num_observables();
+  if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+    const std::size_t lanes = lanes_of(run);
+    std::vector<double> strings(s.strings.size() * lanes);
+    if (expectations && m != 1) {
+      run.read_strings(strings);
+      for (const Strings::Share& share : s.shares) {
+        for (std::size_t lane = 0; lane < count; ++lane)
+          expectations[(first + lane) * m + share.observable] +=
+              share.coefficient * strings[share.string * lanes + lane];
+      }
+      std::fill(strings.begin(), strings.end(), 0.0);
+    }
+    // one observable: lam = O psi, whose product with psi is the expectation; weights come last
+    const bool is_one = m == 1;
+    for (const Strings::Share& share : s.shares) {
+      for (std::size_t lane = 0; lane < count; ++lane)
+        strings[share.string * lanes + lane] +=
+            share.coefficient * (is_one ? 1 : v[(first + lane) * m + share.observable]);
+    }
+    run.make_lam(strings);
+    if (expectations && is_one) {
+      std::vector<double> re(lanes), im(lanes);
+      run.dot(re, im);
+      check_real(s, im);
+      for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
+    }
+    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
+          gradient);
+    if (!is_one) return;
+    const std::size_t p = num_parameters();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      for (std::size_t k = 0; k < p; ++k) gradient[(first + lane) * p + k] *= v[first + lane];
+    }
+  });
+}
+
+void Function::states(const Sets& sets, std::complex<double>* out) const {
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+    for (std::size_t lane = 0; lane < count; ++lane)
+      run.get_state(lane, out + ((first + lane) << num_qubits()));
+  });
+}
+
+void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const {
+  Data& d = *data_;
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+    for (std::size_t lane = 0; lane < count; ++lane)
+      run.set_lam(lane, g + ((first + lane) << num_qubits()));
+    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
+          gradient);
+  });
+}
+
+void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed,
+                       std::uint64_t* out) const {
+  dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
+    std::vector<std::complex<double>> state(std::size_t{1} << num_qubits());
+    std::vector<double> sums(state.size());
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      run.get_state(lane, state.data());
+      double sum = 0;
+      for (std::size_t x = 0; x < state.size(); ++x) sums[x] = sum += std::norm(state[x]);
+      for (std::uint64_t shot = 0; shot < shots; ++shot) {
+        const double u = random_uniform(seed, first + lane, shot) * sum;
+        auto at = std::upper_bound(sums.begin(), sums.end(), u);
+        if (at == sums.end()) --at;
+        out[(first + lane) * shots + shot] = static_cast<std::uint64_t>(at - sums.begin());
+      }
+    }
+  });
+}
+
+std::string Function::explain() const {
+  const Data& d = *data_;
+  const Passes& p = d.single.passes;
+  std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
+                     " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
+                     std::to_string(p.passes.size()) +
+                     (p.passes.size() == 1 ? " pass" : " passes") +
+                     " forward and as many backward, " + std::to_string(p.num_reads) +
+                     " derivatives read, " + std::to_string(d.strings.strings.size()) +
+                     " Pauli strings in " + std::to_string(d.single.sweeps.size()) + " sweeps\n";
+  text += "pass  operations  derivatives  active qubits\n";
+  for (std::size_t k = 0; k < p.passes.size(); ++k) {
+    const Pass& pass = p.passes[k];
+    char line[96];
+    std::snprintf(line, sizeof line, "%4zu  %10zu  %11u ", k + 1, pass.ops.size(), pass.num_reads);
+    text += line;
+    for_each_bit(pass.active | low_mask(p.lane_bits),
+                 [&](int w) { text += ' ' + std::to_string(w); });
+    text += '\n';
+  }
+  if (d.has_batch) {
+    text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
+            " sets side by side in vectors\n";
+  }
+  return text;
+}
+
+}  // namespace tilewave::parametric

@@ -1,0 +1,73 @@
+// A circuit as a function of its parameters: expectations of observables, their derivatives, states
+// and samples, for one set of values or many. All that depends on the circuit alone is worked out
+// once; a set of values is cosines and sines.
+//
+// Derivatives are those of the adjoint method (Jones and Gacon, arXiv:2009.02823) in passes: with
+// lam = O psi, both states are brought back through the circuit together, a tile of each in fast
+// memory, and the derivative by an angle is read where its gate is undone.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/settings/precision.h"
+
+namespace tilewave::parametric {
+
+struct FunctionOptions {
+  Precision precision = Precision::kDouble;
+  int num_threads = 0;    ///< 0: all
+  int tile_row_bits = 0;  ///< 2^tile_row_bits rows in a tile; 0: as many as suit the cache
+};
+
+/// Sets of values, each with the state it starts from.
+struct Sets {
+  const double* values = nullptr;  ///< [set][parameter]
+  std::size_t count = 0;
+  /// Amplitudes [set][basis state], of norm 1, or of one state for all; |0...0> where there are none.
+  const std::complex<double>* initial = nullptr;
+  bool shares_initial = false;
+};
+
+/// Safe to use from several threads: each call works on states of its own.
+class Function {
+ public:
+  /// Throws Error(kInput) for a circuit that is not unitary (measurements at its end are left out)
+  /// and for observables on qubits that it does not have.
+  Function(const circuit::Circuit& circuit, const std::vector<circuit::PauliSum>& observables,
+           const FunctionOptions& options);
+  ~Function();
+
+  std::uint32_t num_qubits() const;
+  std::size_t num_parameters() const;
+  std::size_t num_observables() const;
+
+  /// E[set][observable].
+  void expectations(const Sets& sets, double* out) const;
+  /// gradient[set][parameter] of sum_m v[set][m] E_m; the expectations too, unless that is null.
+  void vjp(const Sets& sets, const double* v, double* expectations, double* gradient) const;
+  /// Amplitudes [set][basis state].
+  void states(const Sets& sets, std::complex<double>* out) const;
+  /// gradient[set][parameter] of Re sum conj(g[set][x]) psi_x.
+  void state_vjp(const Sets& sets, const std::complex<double>* g, double* gradient) const;
+  /// Basis states [set][shot], drawn by (seed, set, shot).
+  void samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed, std::uint64_t* out) const;
+  /// Passes over the state, forward and backward, as a text.
+  std::string explain() const;
+
+ private:
+  struct Data;
+  template <class T, class F>
+  void run_sets(const Sets& sets, F f) const;
+  template <class F>
+  void dispatch(const Sets& sets, F f) const;
+  std::unique_ptr<Data> data_;
+};
+
+}  // namespace tilewave::parametric

@@ -1,0 +1,94 @@
+// See strings.h.
+#include "tilewave/parametric/plan/strings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+
+namespace tilewave::parametric {
+
+Strings make_strings(const std::vector<circuit::PauliSum>& observables,
+                     const std::vector<int>& wire_of_qubit) {
+  const std::uint64_t qubits = low_mask(static_cast<int>(wire_of_qubit.size()));
+  const auto on_wires = [&](std::uint64_t mask) {
+    std::uint64_t wires = 0;
+    for_each_bit(mask, [&](int q) { wires |= bit(wire_of_qubit[static_cast<std::size_t>(q)]); });
+    return wires;
+  };
+  Strings out;
+  out.num_observables = static_cast<std::uint32_t>(observables.size());
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> known;
+  for (std::size_t m = 0; m < observables.size(); ++m) {
+    for (const circuit::PauliTerm& term : observables[m]) {
+      if ((term.x | term.z) & ~qubits)
+        throw Error(ExitCode::kInput, "observable " + std::to_string(m) +
+                                          " acts on a qubit that the circuit does not have");
+      if (!std::isfinite(term.coefficient))
+        throw Error(ExitCode::kInput,
+                    "observable " + std::to_string(m) + ": a coefficient is not a finite number");
+      const auto key = std::pair(on_wires(term.x), on_wires(term.z));
+      const auto [found, is_new] =
+          known.try_emplace(key, static_cast<std::uint32_t>(out.strings.size()));
+      if (is_new) out.strings.push_back({1, key.first, key.second});
+      out.shares.push_back({static_cast<std::uint32_t>(m), found->second, term.coefficient});
+    }
+  }
+  return out;
+}
+
+std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes) {
+  std::map<std::uint64_t, std::vector<std::uint32_t>> left;  // by what they flip
+  for (std::size_t j = 0; j < strings.strings.size(); ++j)
+    left[strings.strings[j].x].push_back(static_cast<std::uint32_t>(j));
+  const std::uint64_t lanes = low_mask(passes.lane_bits), wires = low_mask(passes.num_wires);
+  std::vector<StringSweep> sweeps;
+  while (!left.empty()) {
+    StringSweep sweep;
+    // wires of a tile: first those of the strings that need the fewest more
+    const auto room = [&] { return passes.row_bits - std::popcount(sweep.active); };
+    const auto more = [&](std::uint64_t flips) {
+      return std::popcount(flips & ~sweep.active & ~lanes);
+    };
+    std::uint64_t chosen = left.begin()->first;
+    for (std::uint64_t rest = chosen & ~lanes; rest && room() > 0; rest &= rest - 1)
+      sweep.active |= rest & (~rest + 1);
+    sweep.flip_outer = chosen & ~lanes & ~sweep.active;
+    if (sweep.flip_outer == 0) {
+      for (;;) {
+        std::uint64_t next = 0;
+        for (const auto& [flips, list] : left) {
+          if (more(flips) == 0 || more(flips) > room()) continue;
+          if (next == 0 || more(flips) < more(next)) next = flips;
+        }
+        if (next == 0) break;
+        sweep.active |= next & ~lanes;
+      }
+    }
+    for (int w = passes.lane_bits; room() > 0; ++w) sweep.active |= bit(w) & wires;
+    for (auto it = left.begin(); it != left.end();) {
+      if ((it->first & ~lanes & ~sweep.active) != sweep.flip_outer) {
+        ++it;
+        continue;
+      }
+      SweepGroup group{place_bits(it->first, sweep.active, passes.lane_bits), sweep.z.size(),
+                       it->second.size()};
+      for (const std::uint32_t j : it->second) {
+        const circuit::PauliTerm& s = strings.strings[j];
+        sweep.z.push_back(place_bits(s.z, sweep.active, passes.lane_bits));
+        sweep.y.push_back(static_cast<std::uint8_t>(std::popcount(s.x & s.z) & 3));
+        sweep.string.push_back(j);
+      }
+      sweep.groups.push_back(group);
+      it = left.erase(it);
+    }
+    sweeps.push_back(std::move(sweep));
+  }
+  return sweeps;
+}
+
+}  // namespace tilewave::parametric

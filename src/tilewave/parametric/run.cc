@@ -1,0 +1,471 @@
+// See run.h.
+#include "tilewave/parametric/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/base/units.h"
+#include "tilewave/parametric/cpu/kernels.h"
+
+namespace tilewave::parametric {
+namespace {
+
+constexpr std::uint64_t kSlots = 64;  // of sums: a fixed number, whatever the number of threads
+
+constexpr std::size_t kMostSums = std::size_t{1} << 23;  // of slots; more are summed by one thread
+
+using cpu::kLanes;
+
+template <class T>
+constexpr std::size_t kRow = std::size_t{2} * kLanes<T>;  // numbers of a row
+
+}  // namespace
+
+template <class T>
+struct Run<T>::Thread {
+  runtime::HostBuffer scratch, psi, lam;
+  std::vector<std::uint64_t> rows;
+};
+
+template <class T>
+Run<T>::Run(const Program& program, const Actions& actions, const Strings& strings, int num_threads)
+    : program_(program), actions_(actions), strings_(strings), num_threads_(num_threads) {
+  const std::size_t angles = std::max<std::size_t>(actions.angles.size(), 1);
+  factors_ = runtime::HostBuffer(angles * kRow<T> * sizeof(T));
+  angles_ = runtime::HostBuffer(angles * kLanes<T> * sizeof(T));
+  const int row_bits = program.passes.row_bits;
+  for (int k = 0; k < num_threads_; ++k) {
+    auto thread = std::make_unique<Thread>();
+    thread->scratch = runtime::HostBuffer(cpu::scratch_parts(row_bits) * cpu::kRowBytes);
+    if (program.passes.lane_bits + row_bits < program.passes.num_wires) {
+      thread->psi = runtime::HostBuffer((kRow<T> * sizeof(T)) << row_bits);
+      thread->lam = runtime::HostBuffer((kRow<T> * sizeof(T)) << row_bits);
+      thread->rows.resize(std::size_t{1} << row_bits);
+    }
+    threads_.push_back(std::move(thread));
+  }
+}
+
+template <class T>
+Run<T>::~Run() = default;
+
+template <class T>
+int Run<T>::num_lanes() const {
+  return is_batch() ? kLanes<T> : 1;
+}
+
+template <class T>
+void Run<T>::need_states(int count) {
+  const std::uint64_t bytes = (kRow<T> * sizeof(T))
+                              << (program_.passes.num_wires - program_.passes.lane_bits);
+  for (runtime::HostBuffer* buffer : {&psi_, &lam_}) {
+    if (count-- <= 0 || buffer->data()) continue;
+    const std::uint64_t available = runtime::available_host_bytes();
+    if (bytes > available) {
+      throw Error(ExitCode::kResources, "a state of " + std::to_string(actions_.num_wires) +
+                                            " qubits needs " + in_bytes(bytes) +
+                                            " (a gradient two of them), " + in_bytes(available) +
+                                            " are available: use single precision or fewer qubits");
+    }
+    *buffer = runtime::HostBuffer(bytes);
+  }
+}
+
+template <class T>
+void Run<T>::bind(const double* values, std::size_t count, std::size_t num_parameters) {
+  T* angles = angles_.as<T>();
+  std::vector<bool> rotates(actions_.angles.size());
+  for (const Action& a : actions_.actions) {
+    if (a.kind == ActionKind::kRotate) rotates[a.angle] = true;
+  }
+  for (std::size_t k = 0; k < actions_.angles.size(); ++k) {
+    const circuit::AffineAngle& angle = actions_.angles[k];
+    const double factor = rotates[k] ? 0.5 : 1;
+    for (std::size_t lane = 0; lane < kLanes<T>; ++lane) {
+      const double* set = values + (lane < count ? lane : 0) * num_parameters;
+      double sum = angle.constant;
+      for (const circuit::AffineTerm& t : angle.terms) sum += t.coefficient * set[t.parameter];
+      angles[k * kLanes<T> + lane] = static_cast<T>(factor * sum);
+    }
+  }
+  cpu::kernels<T>().sincos(angles, factors_.as<T>(), actions_.angles.size());
+}
+
+// Wires that number the tiles which are not known to be zero.
+template <class T>
+std::uint64_t Run<T>::outer(std::uint64_t active, std::uint64_t zeros) const {
+  const Passes& p = program_.passes;
+  return low_mask(p.num_wires) & ~low_mask(p.lane_bits) & ~active & ~zeros;
+}
+
+template <class T>
+std::uint64_t Run<T>::num_slots(std::uint64_t active, std::uint64_t zeros) const {
+  return std::min(kSlots, bit(std::popcount(outer(active, zeros))));
+}
+
+// Calls f(tile's outer wires, slot, thread, whether it is the thread's first) for every tile but those
+// where one of `zeros` is 1.
+template <class T>
+template <class F>
+void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, F f) {
+  const std::uint64_t outer_wires = outer(active, zeros);
+  const std::uint64_t tiles = bit(std::popcount(outer_wires));
+  const std::uint64_t slots = std::min(kSlots, tiles), each = tiles / slots;
+  const int threads = static_cast<int>(std::min<std::uint64_t>(num_threads_, slots));
+  if (threads == 1) {
+    for (std::uint64_t k = 0; k < tiles; ++k)
+      f(deposit_bits(k, outer_wires), k / each, *threads_[0], k == 0);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    Thread* own = nullptr;
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) own = threads_[static_cast<std::size_t>(t)].get();
+    bool is_first = true;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t slot = 0; slot < static_cast<std::int64_t>(slots); ++slot) {
+      for (std::uint64_t k = 0; k < each; ++k) {
+        f(deposit_bits(static_cast<std::uint64_t>(slot) * each + k, outer_wires),
+          static_cast<std::uint64_t>(slot), *own, is_first);
+        is_first = false;
+      }
+    }
+  }
+}
+
+namespace {
+
+// Where the rows of the tile 0 are, in rows of the whole state.
+void place_rows(std::vector<std::uint64_t>& rows, std::uint64_t active, int lane_bits) {
+  rows[0] = 0;
+  std::size_t count = 1;
+  for_each_bit(active, [&](int wire) {
+    for (std::size_t k = 0; k < count; ++k) rows[count + k] = rows[k] | bit(wire - lane_bits);
+    count *= 2;
+  });
+}
+
+constexpr std::size_t kAhead =
+    16;  // rows: pieces of memory are too short for the processor to foresee
+
+// Rows whose number has a bit of `zeros` are zero, whatever lies in memory.
+template <class T>
+void load(const T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, T* tile,
+          std::uint64_t zeros = 0) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (r + kAhead < rows.size()) {
+      const T* next = state + (rows[r + kAhead] | first) * kRow<T>;
+      __builtin_prefetch(next);
+      __builtin_prefetch(next + kRow<T> / 2);
+    }
+    if (rows[r] & zeros) {
+      std::memset(static_cast<void*>(tile + r * kRow<T>), 0, kRow<T> * sizeof(T));
+    } else {
+      std::memcpy(tile + r * kRow<T>, state + (rows[r] | first) * kRow<T>, kRow<T> * sizeof(T));
+    }
+  }
+}
+template <class T>
+void store(T* state, const std::vector<std::uint64_t>& rows, std::uint64_t first, const T* tile,
+           std::uint64_t zeros = 0) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!(rows[r] & zeros))
+      std::memcpy(state + (rows[r] | first) * kRow<T>, tile + r * kRow<T>, kRow<T> * sizeof(T));
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::uint64_t Run<T>::zeros_before(std::size_t pass) const {
+  const Passes& p = program_.passes;
+  if (!from_zero_) return 0;
+  return pass < p.passes.size() ? p.passes[pass].zeros : p.zeros;
+}
+
+template <class T>
+void Run<T>::forward() {
+  need_states(1);
+  from_zero_ = true;
+  T* const psi = psi_.as<T>();
+  const bool in_place = threads_[0]->rows.empty();
+  if (in_place || program_.passes.zeros) {
+    std::memset(static_cast<void*>(psi), 0, psi_.num_bytes());
+  } else {  // what is known to be zero is not read
+    std::memset(static_cast<void*>(psi), 0, kRow<T> * sizeof(T));
+  }
+  for (int lane = 0; lane < num_lanes(); ++lane) psi[lane] = 1;
+  move_forward();
+}
+
+template <class T>
+void Run<T>::set_state(std::size_t lane, const std::complex<double>* amplitudes) {
+  need_states(1);
+  std::vector<int> wires(static_cast<std::size_t>(actions_.num_wires));
+  std::iota(wires.begin(), wires.end(), 0);
+  if (lane == 0) std::memset(psi_.data(), 0, psi_.num_bytes());
+  set_amplitudes(psi_.as<T>(), lane, wires, amplitudes, 1);
+}
+
+template <class T>
+void Run<T>::forward_from_state() {
+  from_zero_ = false;
+  move_forward();
+}
+
+template <class T>
+void Run<T>::move_forward() {
+  const Passes& p = program_.passes;
+  T* const psi = psi_.as<T>();
+  for (std::size_t k = 0; k < p.passes.size(); ++k) {
+    if (!is_batch()) check_interrupt();
+    const Pass& pass = p.passes[k];
+    const std::uint64_t zeros = zeros_before(k);
+    for_tiles(pass.active, zeros,
+              [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+                cpu::TileWork<T> work{
+                    &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                if (t.rows.empty()) return cpu::kernels<T>().forward(work);
+                if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                work.psi = t.psi.template as<T>();
+                load(psi, t.rows, outer >> p.lane_bits, work.psi, zeros >> p.lane_bits);
+                cpu::kernels<T>().forward(work);
+                store(psi, t.rows, outer >> p.lane_bits, work.psi);
+              });
+  }
+}
+
+template <class T>
+void Run<T>::backward(std::span<double> reads) {
+  const Passes& p = program_.passes;
+  T *const psi = psi_.as<T>(), *const lam = lam_.as<T>();
+  constexpr std::size_t kL = kLanes<T>;
+  std::fill(reads.begin(), reads.end(), 0.0);
+  std::vector<double> sums;
+  std::vector<T> start;        // the amplitudes of |0...0>, at the end
+  std::size_t first_pass = 0;  // before it nothing is read
+  while (first_pass < p.passes.size() && p.passes[first_pass].num_reads == 0) ++first_pass;
+  for (std::size_t k = p.passes.size(); k-- > first_pass;) {
+    if (!is_batch()) check_interrupt();
+    const Pass& pass = p.passes[k];
+    const std::size_t own = pass.num_reads * kL;
+    const std::uint64_t zeros = zeros_before(k), after = zeros_before(k + 1);
+    const std::uint64_t slots = num_slots(pass.active, zeros);
+    sums.assign(own * slots, 0.0);
+    // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
+    for_tiles(pass.active, zeros,
+              [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
+                cpu::TileWork<T> work{
+                    &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
+                work.reads = sums.data() + slot * own;
+                if (t.rows.empty()) {
+                  cpu::kernels<T>().backward(work);
+                  if (k == 0) start.assign(psi, psi + num_lanes());
+                  return;
+                }
+                if (is_first) place_rows(t.rows, pass.active, p.lane_bits);
+                const std::uint64_t first = outer >> p.lane_bits;
+                work.psi = t.psi.template as<T>();
+                work.lam = t.lam.template as<T>();
+                load(psi, t.rows, first, work.psi, after >> p.lane_bits);
+                load(lam, t.rows, first, work.lam, after >> p.lane_bits);
+                cpu::kernels<T>().backward(work);
+                if (k == 0 && outer == 0) start.assign(work.psi, work.psi + 1);
+                if (k == first_pass) return;
+                store(psi, t.rows, first, work.psi, zeros >> p.lane_bits);
+                store(lam, t.rows, first, work.lam, zeros >> p.lane_bits);
+              });
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      for (std::size_t j = 0; j < own; ++j) reads[pass.first_read * kL + j] += sums[slot * own + j];
+    }
+  }
+  if (!from_zero_) start.clear();
+  for (const T amplitude : start) {
+    const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
+    if (std::abs(amplitude - 1) <= tolerance) continue;
+    throw Error(ExitCode::kVerification,
+                "the state does not come back to |0...0> where a circuit is undone (its amplitude "
+                "is " +
+                    std::to_string(amplitude) +
+                    "): this is a defect, or memory that loses bits; please report it");
+  }
+  if (is_batch()) return;
+  for (std::size_t j = 0; j < p.num_reads; ++j) {  // of one state: all lanes together
+    double sum = 0;
+    for (std::size_t lane = 0; lane < kL; ++lane) sum += reads[j * kL + lane];
+    reads[j * kL] = sum;
+  }
+}
+
+template <class T>
+void Run<T>::dot(std::span<double> re, std::span<double> im) {
+  constexpr std::size_t kL = kLanes<T>;
+  const T *const psi = psi_.as<T>(), *const lam = lam_.as<T>();
+  const std::uint64_t rows = bit(program_.passes.num_wires - program_.passes.lane_bits);
+  const std::uint64_t slots = std::min(kSlots, rows), each = rows / slots;
+  std::vector<double> sums(2 * slots * kL);
+#pragma omp parallel for num_threads(num_threads_) schedule(dynamic, 1) if (num_threads_ > 1)
+  for (std::int64_t s = 0; s < static_cast<std::int64_t>(slots); ++s) {
+    const auto slot = static_cast<std::uint64_t>(s);
+    constexpr std::uint64_t kPiece = 512;  // rows whose products are summed in single precision
+    for (std::uint64_t r = slot * each; r < (slot + 1) * each; r += kPiece) {
+      cpu::kernels<T>().dot(lam + r * kRow<T>, psi + r * kRow<T>,
+                            std::min(kPiece, (slot + 1) * each - r), sums.data() + 2 * slot * kL,
+                            sums.data() + (2 * slot + 1) * kL);
+    }
+  }
+  std::fill(re.begin(), re.end(), 0.0);
+  std::fill(im.begin(), im.end(), 0.0);
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    for (std::size_t lane = 0; lane < kL; ++lane) {
+      re[is_batch() ? lane : 0] += sums[2 * slot * kL + lane];
+      im[is_batch() ? lane : 0] += sums[(2 * slot + 1) * kL + lane];
+    }
+  }
+}
+
+template <class T>
+void Run<T>::read_strings(std::span<double> values) {
+  const Passes& p = program_.passes;
+  constexpr std::size_t kL = kLanes<T>;
+  const T* const psi = psi_.as<T>();
+  std::fill(values.begin(), values.end(), 0.0);
+  for (const StringSweep& sweep : program_.sweeps) {
+    const std::size_t own = sweep.z.size() * kL;
+    const std::uint64_t slots = num_slots(sweep.active, 0);
+    const std::uint64_t most = own * slots > kMostSums ? 1 : slots;
+    std::vector<double> sums(own * most);
+    const auto body = [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
+      const T *bra = psi, *ket = psi;
+      if (!t.rows.empty()) {
+        if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
+        load(psi, t.rows, outer >> p.lane_bits, t.psi.template as<T>());
+        bra = ket = t.psi.template as<T>();
+        if (sweep.flip_outer) {
+          load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits, t.lam.template as<T>());
+          ket = t.lam.template as<T>();
+        }
+      }
+      for (const SweepGroup& g : sweep.groups) {
+        const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
+                                     sweep.y.data() + g.first};
+        cpu::kernels<T>().read_strings(group, bra, ket, outer, p.row_bits,
+                                       t.scratch.template as<T>(),
+                                       sums.data() + (slot % most) * own + g.first * kL);
+      }
+    };
+    if (most == slots) {
+      for_tiles(sweep.active, 0, body);
+    } else {
+      const int threads = std::exchange(num_threads_, 1);
+      for_tiles(sweep.active, 0, body);
+      num_threads_ = threads;
+    }
+    for (std::uint64_t slot = 0; slot < most; ++slot) {
+      for (std::size_t j = 0; j < sweep.z.size(); ++j) {
+        for (std::size_t lane = 0; lane < kL; ++lane)
+          values[sweep.string[j] * kL + (is_batch() ? lane : 0)] +=
+              sums[slot * own + j * kL + lane];
+      }
+    }
+  }
+}
+
+template <class T>
+void Run<T>::make_lam(std::span<const double> weights) {
+  need_states(2);
+  const Passes& p = program_.passes;
+  constexpr std::size_t kL = kLanes<T>;
+  const T* const psi = psi_.as<T>();
+  T* const lam = lam_.as<T>();
+  bool is_first_sweep = true;
+  if (program_.sweeps.empty()) std::memset(lam_.data(), 0, lam_.num_bytes());
+  for (const StringSweep& sweep : program_.sweeps) {
+    runtime::HostBuffer own(std::max<std::size_t>(sweep.z.size(), 1) * kL * sizeof(T));
+    for (std::size_t j = 0; j < sweep.z.size(); ++j) {
+      for (std::size_t lane = 0; lane < kL; ++lane) {
+        own.as<T>()[j * kL + lane] =
+            static_cast<T>(weights[sweep.string[j] * kL + (is_batch() ? lane : 0)]);
+      }
+    }
+    for_tiles(sweep.active, 0, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+      const T* from = psi;
+      T* to = lam;
+      const std::size_t tile_bytes = (kRow<T> * sizeof(T)) << p.row_bits;
+      if (!t.rows.empty()) {
+        if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
+        from = t.psi.template as<T>();
+        to = t.lam.template as<T>();
+        load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits, t.psi.template as<T>());
+      }
+      if (is_first_sweep) {
+        std::memset(static_cast<void*>(to), 0, tile_bytes);
+      } else if (!t.rows.empty()) {
+        load(lam, t.rows, outer >> p.lane_bits, to);
+      }
+      for (const SweepGroup& g : sweep.groups) {
+        const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
+                                     sweep.y.data() + g.first};
+        cpu::kernels<T>().add_strings(group, own.as<T>() + g.first * kL, from, to, outer,
+                                      p.row_bits, t.scratch.template as<T>());
+      }
+      if (!t.rows.empty()) store(lam, t.rows, outer >> p.lane_bits, to);
+    });
+    is_first_sweep = false;
+  }
+}
+
+// The lane and the row of a basis state of qubits, on these wires.
+template <class T>
+std::size_t Run<T>::lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
+                            std::size_t* row) const {
+  std::uint64_t on = 0;
+  for_each_bit(index, [&](int q) { on |= bit(wires[static_cast<std::size_t>(q)]); });
+  if (is_batch()) {
+    *row = on;
+    return lane;
+  }
+  *row = on >> program_.passes.lane_bits;
+  return on & low_mask(program_.passes.lane_bits);
+}
+
+template <class T>
+void Run<T>::set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
+                            const std::complex<double>* amplitudes, double factor) {
+  for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
+    std::size_t row;
+    const std::size_t l = lane_of(lane, x, wires, &row);
+    state[row * kRow<T> + l] = static_cast<T>(factor * amplitudes[x].real());
+    state[row * kRow<T> + kLanes<T> + l] = static_cast<T>(factor * amplitudes[x].imag());
+  }
+}
+
+template <class T>
+void Run<T>::set_lam(std::size_t lane, const std::complex<double>* amplitudes) {
+  need_states(2);
+  if (lane == 0) std::memset(lam_.data(), 0, lam_.num_bytes());
+  set_amplitudes(lam_.as<T>(), lane, actions_.wire_of_qubit, amplitudes, 0.5);
+}
+
+template <class T>
+void Run<T>::get_state(std::size_t lane, std::complex<double>* amplitudes) const {
+  const T* const psi = psi_.as<T>();
+  for (std::uint64_t x = 0; x < bit(actions_.num_wires); ++x) {
+    std::size_t row;
+    const std::size_t l = lane_of(lane, x, actions_.wire_of_qubit, &row);
+    amplitudes[x] = {psi[row * kRow<T> + l], psi[row * kRow<T> + kLanes<T> + l]};
+  }
+}
+
+template class Run<float>;
+template class Run<double>;
+
+}  // namespace tilewave::parametric

@@ -1,0 +1,85 @@
+// A state, or a batch of states side by side in the lanes of vectors, moved through the passes of a
+// program, and with it the second state of the adjoint method.
+//
+// Memory: a row of the whole state is kLanes real and kLanes imaginary parts. In a state by itself
+// its number is the basis state's without the lowest wires, which number the lane; in a batch it is
+// the basis state. A pass copies the rows of a tile into fast memory and back, unless one tile is the
+// whole state. Sums go into a fixed number of slots by the tile's number, so that results have the
+// same bits for any number of threads.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tilewave/parametric/plan/passes.h"
+#include "tilewave/parametric/plan/strings.h"
+#include "tilewave/runtime/memory.h"
+
+namespace tilewave::parametric {
+
+/// Passes and sweeps, for states by themselves or for batches.
+struct Program {
+  Passes passes;
+  std::vector<StringSweep> sweeps;
+};
+
+template <class T>
+class Run {
+ public:
+  /// Takes no memory for states yet. `num_threads` work on one run.
+  Run(const Program& program, const Actions& actions, const Strings& strings, int num_threads);
+  ~Run();
+
+  /// How many value sets a run takes: 1, or the elements of a batch.
+  int num_lanes() const;
+  bool is_batch() const { return program_.passes.lane_bits == 0; }
+
+  /// Parameters for the next run: `count` sets of values, row by row (the last lanes repeat the
+  /// first set).
+  void bind(const double* values, std::size_t count, std::size_t num_parameters);
+  /// The state from |0...0>.
+  void forward();
+  /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
+  void set_state(std::size_t lane, const std::complex<double>* amplitudes);
+  void forward_from_state();
+  /// Im <lam|psi>, which is 0 for observables up to rounding, and Re, for every lane.
+  void dot(std::span<double> re, std::span<double> im);
+  /// <P> of every string: [string][lane].
+  void read_strings(std::span<double> values);
+  /// lam = sum_j weights[j][lane] P_j psi.
+  void make_lam(std::span<const double> weights);
+  /// lam of a lane from amplitudes, in the order of basis states of qubits: half of them.
+  void set_lam(std::size_t lane, const std::complex<double>* amplitudes);
+  /// Brings both states back to the start: derivatives [read][lane].
+  void backward(std::span<double> reads);
+  /// Amplitudes of a lane in the order of basis states of qubits.
+  void get_state(std::size_t lane, std::complex<double>* amplitudes) const;
+
+ private:
+  template <class F>
+  void for_tiles(std::uint64_t active, std::uint64_t zeros, F f);
+  void move_forward();
+  std::uint64_t zeros_before(std::size_t pass) const;
+  std::uint64_t outer(std::uint64_t active, std::uint64_t zeros) const;
+  std::uint64_t num_slots(std::uint64_t active, std::uint64_t zeros) const;
+  void need_states(int count);
+  std::size_t lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
+                      std::size_t* row) const;
+  void set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
+                      const std::complex<double>* amplitudes, double factor);
+
+  struct Thread;
+  const Program& program_;
+  const Actions& actions_;
+  const Strings& strings_;
+  int num_threads_;
+  bool from_zero_ = true;  // the state under way began as |0...0>
+  runtime::HostBuffer psi_, lam_, factors_, angles_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::uint64_t> spread_;  // bits of qubits to bits of wires
+};
+
+}  // namespace tilewave::parametric

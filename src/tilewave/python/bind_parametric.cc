@@ -1,0 +1,121 @@
+// Circuits as functions of their parameters. The interpreter is free while they compute.
+#include <complex>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/pauli.h"
+#include "tilewave/parametric/function.h"
+#include "tilewave/python/arrays-inl.h"
+#include "tilewave/python/bind.h"
+#include "tilewave/python/rooms-inl.h"
+#include "tilewave/python/terms-inl.h"
+#include "tilewave/settings/device.h"
+#include "tilewave/settings/precision_words.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewave::python {
+namespace {
+
+using parametric::Function;
+using Values = ConstArray<double>;
+
+Function* make_function(const PyCircuit& circuit, const Terms& terms,
+                        ConstArray<std::uint32_t> observable, std::uint32_t num_observables,
+                        const std::string& precision, const std::string& device, int threads) {
+  const DeviceSet devices = DeviceSet::parse(device);
+  if (!devices.is_auto() && !devices.is_cpu()) {
+    throw Error(ExitCode::kUsage,
+                "circuits are compiled as functions of their parameters for CPUs "
+                "only, not for device '" +
+                    device + "': use device \"cpu\"");
+  }
+  parametric::FunctionOptions options;
+  options.precision = parse_precision(precision);
+  options.num_threads = checked_threads(threads);
+  std::vector<circuit::PauliSum> observables(num_observables);
+  const circuit::WidePauliSum sum = to_sum(terms);
+  for (std::size_t k = 0; k < sum.size(); ++k)
+    observables[observable.data()[k]].push_back(circuit::narrow(sum[k]));
+  const auto shared = circuit.share();
+  const nb::gil_scoped_release release;
+  return new Function(*shared, observables, options);
+}
+
+std::size_t sets_of(const Values& values) { return values.shape(0); }
+
+// Amplitudes of one state for all sets, or of one for each; none without any.
+using Amplitudes = ConstArray<std::complex<double>>;
+parametric::Sets to_sets(const Values& values, const Amplitudes& initial) {
+  parametric::Sets sets{values.data(), sets_of(values)};
+  if (initial.size() == 0) return sets;
+  sets.initial = initial.data();
+  sets.shares_initial = initial.shape(0) == 1;
+  return sets;
+}
+
+}  // namespace
+
+void bind_parametric(nb::module_& m) {
+  nb::class_<Function> c(m, "_Function");
+  c.def(nb::new_(&make_function), "circuit"_a, "terms"_a, "observable"_a, "num_observables"_a,
+        "precision"_a, "device"_a, "threads"_a);
+  c.def("_expectations", [](const Function& f, Values values, Amplitudes initial) {
+    std::vector<double> out(sets_of(values) * f.num_observables());
+    {
+      const nb::gil_scoped_release release;
+      f.expectations(to_sets(values, initial), out.data());
+    }
+    return own_vector<double>(std::move(out), {sets_of(values), f.num_observables()});
+  });
+  c.def("_vjp", [](const Function& f, Values values, Amplitudes initial, Values v,
+                   bool wants_expectations) {
+    const std::size_t sets = sets_of(values);
+    std::vector<double> expectations(wants_expectations ? sets * f.num_observables() : 0);
+    std::vector<double> gradient(sets * f.num_parameters());
+    {
+      const nb::gil_scoped_release release;
+      f.vjp(to_sets(values, initial), v.data(), wants_expectations ? expectations.data() : nullptr,
+            gradient.data());
+    }
+    return nb::make_tuple(own_vector<double>(std::move(expectations),
+                                             {wants_expectations ? sets : 0, f.num_observables()}),
+                          own_vector<double>(std::move(gradient), {sets, f.num_parameters()}));
+  });
+  c.def("_states", [](const Function& f, Values values, Amplitudes initial) {
+    const std::size_t size = std::size_t{1} << f.num_qubits();
+    std::vector<std::complex<double>> out(sets_of(values) * size);
+    {
+      const nb::gil_scoped_release release;
+      f.states(to_sets(values, initial), out.data());
+    }
+    return own_vector<std::complex<double>>(std::move(out), {sets_of(values), size});
+  });
+  c.def("_state_vjp", [](const Function& f, Values values, Amplitudes initial,
+                         ConstArray<std::complex<double>> g) {
+    std::vector<double> gradient(sets_of(values) * f.num_parameters());
+    {
+      const nb::gil_scoped_release release;
+      f.state_vjp(to_sets(values, initial), g.data(), gradient.data());
+    }
+    return own_vector<double>(std::move(gradient), {sets_of(values), f.num_parameters()});
+  });
+  c.def("_samples", [](const Function& f, Values values, Amplitudes initial, std::uint64_t shots,
+                       std::uint64_t seed) {
+    std::vector<std::uint64_t> out(sets_of(values) * shots);
+    {
+      const nb::gil_scoped_release release;
+      f.samples(to_sets(values, initial), shots, seed, out.data());
+    }
+    return own_vector<std::uint64_t>(std::move(out), {sets_of(values), shots});
+  });
+  c.def("_explain", &Function::explain);
+}
+
+}  // namespace tilewave::python
