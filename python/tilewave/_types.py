@@ -27,3 +27,5 @@ AnyArray = Union[ArrayLike, Any]
 Complex = NDArray[np.complexfloating[Any, Any]]
 Bits = NDArray[Any]  # bool [shots, bits], or packed in uint8
 Seed = Optional[int]
+#: 2^n complex numbers of norm 1, qubit 0 the least significant bit of the index; None is |0...0>.
+InitialState = Optional[ArrayLike]

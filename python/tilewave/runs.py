@@ -7,6 +7,7 @@ threads    CPU threads, 0 for all
 effort     how much planning a run is worth: "auto" (default: a circuit that comes again gets a plan that was searched for),
            "once", "repeated" or "best"
 seed       of the shots; drawn when None
+initial_state  where it is taken: 2^n complex numbers of norm 1 that the run begins in, instead of |0...0>
 
 and, where a circuit may be noisy,
 
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._types import (AnyCircuit, Bits, Complex, Device, Effort, Noise, NoiseEngine, Observable, PauliOrder, Precision,
+from ._types import (AnyCircuit, Bits, Complex, Device, Effort, InitialState, Noise, NoiseEngine, Observable, PauliOrder, Precision,
                      Seed)
 from .circuits import circuit_of
 from .noise import noisy
@@ -32,38 +33,43 @@ from .observables import NO_TERMS, pauli_terms, real_terms
 
 @overload
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: Literal[False] = False) -> Complex: ...
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: Literal[False] = False,
+             initial_state: InitialState = None) -> Complex: ...
 
 
 @overload
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool) -> Any: ...
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool, initial_state: InitialState = None) -> Any: ...
 
 
 def simulate(circuit: AnyCircuit, *, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool = False) -> Any:
+             seed: Seed = None, noise: Noise = None, effort: Effort = "auto", on_device: bool = False,
+             initial_state: InitialState = None) -> Any:
     """The final state: 2^n complex numbers, qubit 0 the least significant bit of the index. The array is the memory the
     state was computed in, not a copy. Trailing measurements are left out; a circuit that measures in the middle gives
     the state of one shot. With ``noise``, and of a circuit with noise channels: the density matrix, an array [2^n, 2^n]. With ``on_device`` the state stays on
     its CUDA device and is an object that speaks DLPack (``torch.from_dlpack``, ``cupy.from_dlpack``, to_host)."""
     circuit, core = noisy(circuit, noise)
     precision, device, threads = how = how_of(precision, device, threads)
+    initial = initial_of(initial_state)
     if on_device:
         if noise is not None or circuit.is_noisy:
             raise ValueError("a density matrix lies on the host: leave on_device out")
         return _core._simulate_on_device(circuit, precision, "cuda" if device == "auto" else device, threads, seed_of(seed),
-                                         effort)
+                                         effort, initial)
     if noise is not None or circuit.is_noisy:
+        if initial is not None:
+            raise ValueError("a density matrix begins in |0...0>: leave initial_state out, or begin the circuit with its gates")
         elements = _core._density(circuit, core, *how)
         return elements.reshape(2**circuit.num_qubits, -1).T
-    return _core._simulate(circuit, *how, seed_of(seed), effort)
+    return _core._simulate(circuit, *how, seed_of(seed), effort, initial)
 
 
 def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities: Union[bool, Sequence[int], None] = None, observables: Optional[Observable] = None,
         pauli_order: PauliOrder = "last", precision: Precision = "double", device: Device = "auto", threads: int = 0,
         record_shots: bool = False, record_steps: bool = False, explain: bool = False, noise: Noise = None,
-        engine: NoiseEngine = "auto", effort: Effort = "auto") -> _core.Result:
+        engine: NoiseEngine = "auto", effort: Effort = "auto", initial_state: InitialState = None) -> _core.Result:
     """Everything in one run, as a Result. ``probabilities``: a list of qubits, or True for all. ``observables``: Pauli
     sums as `expectation` takes them."""
     circuit, core = noisy(circuit, noise)
@@ -73,27 +79,28 @@ def run(circuit: AnyCircuit, shots: int = 0, *, seed: Seed = None,
         probabilities = None
     terms = NO_TERMS if observables is None else real_terms(observables, circuit.num_qubits, pauli_order)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), probabilities, terms,
-                      record_shots, record_steps, explain, False, core, engine, effort)
+                      record_shots, record_steps, explain, False, core, engine, effort, initial_of(initial_state))
 
 
 def sample(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, precision: Precision = "double",
            device: Device = "auto", threads: int = 0, noise: Noise = None, engine: NoiseEngine = "auto",
-           effort: Effort = "auto") -> dict[str, int]:
+           effort: Effort = "auto", initial_state: InitialState = None) -> dict[str, int]:
     """Counts of outcomes, a dictionary. Registers are separated by blanks, the last declared leftmost; without
     measurements the whole state is measured."""
     circuit, core = noisy(circuit, noise)
     return _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, False, False,
-                      False, False, core, engine, effort).counts
+                      False, False, core, engine, effort, initial_of(initial_state)).counts
 
 
 def sample_bits(circuit: AnyCircuit, shots: int = 1024, *, seed: Seed = None, bit_packed: bool = False,
                 precision: Precision = "double", device: Device = "auto", threads: int = 0, noise: Noise = None,
-                engine: NoiseEngine = "auto", effort: Effort = "auto") -> Bits:
+                engine: NoiseEngine = "auto", effort: Effort = "auto",
+                initial_state: InitialState = None) -> Bits:
     """Every shot in order, an array [shots, bits] of bool; bit k is classical bit k (qubit k where nothing is measured).
     ``bit_packed``: uint8 [shots, ceil(bits / 8)], the lowest bit first."""
     circuit, core = noisy(circuit, noise)
     result = _core._run(circuit, _count(shots), seed_of(seed), *how_of(precision, device, threads), None, NO_TERMS, True, False,
-                        False, False, core, engine, effort)
+                        False, False, core, engine, effort, initial_of(initial_state))
     return _bits_of(result, bit_packed)
 
 
@@ -105,6 +112,18 @@ def _indices(chosen, num_qubits):
         if len(item) != num_qubits or set(item) - {"0", "1"}:
             raise ValueError(f"'{item}' is no basis state of {num_qubits} qubits: write {num_qubits} characters 0 or 1")
         yield int(item, 2)
+
+
+def initial_of(state: InitialState) -> Optional[NDArray[np.complex128]]:
+    """The state that a run begins in as the compiled part takes it. What is off norm 1 by the rounding of single precision
+    is scaled."""
+    if state is None:
+        return None
+    amplitudes = np.ascontiguousarray(state, np.complex128).reshape(-1)
+    norm = float(np.vdot(amplitudes, amplitudes).real)
+    if not abs(norm - 1) <= 1e-5:
+        raise ValueError(f"the initial state has norm {norm:.6g}, the sum of |amplitude|^2: divide it by {norm ** 0.5:.6g}")
+    return amplitudes if abs(norm - 1) < 1e-14 else amplitudes / norm ** 0.5
 
 
 def seed_of(seed: Seed) -> Optional[int]:
@@ -214,8 +233,18 @@ class State(_core.State):
     Trailing measurements are left out."""
 
     def __init__(self, circuit: AnyCircuit, precision: Precision = "double", device: Device = "auto", threads: int = 0,
-                 seed: Seed = None, effort: Effort = "auto") -> None:
-        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed), effort)
+                 seed: Seed = None, effort: Effort = "auto", initial_state: InitialState = None) -> None:
+        super().__init__(circuit_of(circuit), *how_of(precision, device, threads), seed_of(seed), effort,
+                         initial_of(initial_state))
+
+    def apply(self, circuit: AnyCircuit) -> State:
+        """Runs a unitary circuit of as many qubits on the state. Raises ValueError for one that measures or resets."""
+        self._apply(circuit_of(circuit))
+        return self
+
+    def sample_bits(self, shots: int = 1024, *, seed: Seed = None) -> Bits:
+        """Every qubit measured `shots` times, an array [shots, qubits] of bool; the state stays as it is."""
+        return self._sample(_count(shots), seed_of(seed)).view(np.bool_)
 
     def __copy__(self) -> State:
         """A state of its own with the same content."""

@@ -4,6 +4,8 @@
 
 #include <complex>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,13 @@ using Array = nanobind::ndarray<nanobind::numpy, T, nanobind::c_contig>;
 /// Any contiguous array on the host that may be read.
 template <class T>
 using ConstArray = nanobind::ndarray<const T, nanobind::c_contig, nanobind::device::cpu>;
+
+/// The state that a run begins in; None: |0...0>.
+using InitialState = std::optional<ConstArray<std::complex<double>>>;
+inline std::span<const std::complex<double>> span_of(const InitialState& state) {
+  if (!state) return {};
+  return {state->data(), state->size()};
+}
 
 /// A contiguous array on a CUDA device, of any package that speaks DLPack.
 template <class T>

@@ -37,7 +37,8 @@ using simulate::Result;
 using statevec::Precision;
 
 Options run_options(const std::string& precision, const std::string& device, int threads,
-                    const std::string& effort, const Seed& seed) {
+                    const std::string& effort, const Seed& seed,
+                    std::span<const cplx> initial_state) {
   Options options;
   options.precision = parse_precision(precision);
   options.device = DeviceSet::parse(device);
@@ -46,6 +47,7 @@ Options run_options(const std::string& precision, const std::string& device, int
   options.on_progress = [](double, double) { check_interrupt(); };
   options.effort = parse_effort(effort);
   options.keeps_device_memory = true;
+  options.initial_state = initial_state;
   return options;
 }
 
@@ -53,8 +55,9 @@ void bind_simulate(nb::module_& m) {
   m.def(
       "_simulate",
       [](const PyCircuit& circuit, const std::string& precision, const std::string& device,
-         int threads, const Seed& seed, const std::string& effort) {
-        const Options options = run_options(precision, device, threads, effort, seed);
+         int threads, const Seed& seed, const std::string& effort, const InitialState& initial) {
+        const Options options =
+            run_options(precision, device, threads, effort, seed, span_of(initial));
         const auto shared = circuit.share();
         runtime::HostBuffer memory;
         {
@@ -64,12 +67,15 @@ void bind_simulate(nb::module_& m) {
         }
         return amplitude_array(std::move(memory), options.precision, shared->num_qubits());
       },
-      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto");
+      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto",
+      "initial_state"_a = nb::none());
   m.def(
       "_simulate_on_device",
       [](const PyCircuit& circuit, const std::string& precision, const std::string& device,
-         int threads, const Seed& seed, const std::string& effort) -> nb::object {
-        const Options options = run_options(precision, device, threads, effort, seed);
+         int threads, const Seed& seed, const std::string& effort,
+         const InitialState& initial) -> nb::object {
+        const Options options =
+            run_options(precision, device, threads, effort, seed, span_of(initial));
         const auto shared = circuit.share();
         std::unique_ptr<statevec::State> state;
         statevec::DeviceView view;
@@ -86,15 +92,16 @@ void bind_simulate(nb::module_& m) {
         return own_device_array<std::complex<float>>(std::move(state), view.data, shape,
                                                      view.device);
       },
-      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto");
+      "circuit"_a, "precision"_a, "device"_a, "threads"_a, "seed"_a, "effort"_a = "auto",
+      "initial_state"_a = nb::none());
   m.def(
       "_run",
       [](const PyCircuit& circuit, std::uint64_t shots, const Seed& seed,
          const std::string& precision, const std::string& device, int threads,
          nb::handle probabilities, const Terms& terms, bool record_shots, bool record_steps,
          bool explain, bool dry_run, const std::optional<PyNoise>& noise, const std::string& engine,
-         const std::string& effort) {
-        Options options = run_options(precision, device, threads, effort, seed);
+         const std::string& effort, const InitialState& initial) {
+        Options options = run_options(precision, device, threads, effort, seed, span_of(initial));
         options.shots = shots;
         options.probabilities = !probabilities.is_none();
         if (options.probabilities) {
@@ -115,7 +122,7 @@ void bind_simulate(nb::module_& m) {
       "circuit"_a, "shots"_a, "seed"_a, "precision"_a, "device"_a, "threads"_a,
       "probabilities"_a.none(), "terms"_a, "record_shots"_a, "record_steps"_a, "explain"_a,
       "dry_run"_a, "noise"_a = nb::none(), "engine"_a = "auto", "effort"_a = "auto",
-      nb::rv_policy::take_ownership);
+      "initial_state"_a = nb::none(), nb::rv_policy::take_ownership);
   m.def(
       "_density",
       [](const PyCircuit& circuit, const std::optional<PyNoise>& noise,
@@ -138,8 +145,10 @@ void bind_simulate(nb::module_& m) {
   m.def(
       "_exact_expectations",
       [](const PyCircuit& circuit, const Terms& terms, const std::string& precision,
-         const std::string& device, int threads, const std::optional<PyNoise>& noise) {
-        Options options = run_options(precision, device, threads, "auto", std::nullopt);
+         const std::string& device, int threads, const std::optional<PyNoise>& noise,
+         const InitialState& initial) {
+        Options options =
+            run_options(precision, device, threads, "auto", std::nullopt, span_of(initial));
         options.keeps_device_memory = false;
         options.observables = to_sum(terms);
         if (noise) options.noise = noise->model;
@@ -152,6 +161,7 @@ void bind_simulate(nb::module_& m) {
         return own_vector<double>(std::move(values));
       },
       "circuit"_a, "terms"_a, "precision"_a, "device"_a, "threads"_a, "noise"_a = nb::none(),
+      "initial_state"_a = nb::none(),
       "Of a circuit that measures in the middle: every outcome with its probability.");
   m.def(
       "_most_qubits",

@@ -14,6 +14,7 @@
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
+#include "tilewave/base/random_seed.h"
 #include "tilewave/base/units.h"
 #include "tilewave/language/text/source.h"
 #include "tilewave/python/arguments-inl.h"
@@ -51,6 +52,14 @@ class PyState {
     }
     return f(final_);
   }
+
+  /// Runs a unitary circuit of the same register on the state.
+  void apply(const PyCircuit& circuit) {
+    const auto shared = circuit.share();
+    ask([&](simulate::FinalState& s) { apply_to(s, *shared); });
+  }
+  void apply_to(simulate::FinalState& s, const circuit::Circuit& circuit);
+  Array<std::uint8_t> sample(std::uint64_t shots, const Seed& seed);
 
   /// A state of its own with the same content.
   explicit PyState(PyState& other) {
@@ -104,6 +113,46 @@ class PyState {
   int num_threads_ = 0;
 };
 
+void PyState::apply_to(simulate::FinalState& s, const circuit::Circuit& circuit) {
+  if (circuit.num_qubits() != num_qubits_) {
+    throw Error(ExitCode::kUsage, "the state has " + counted(num_qubits_, "qubit") +
+                                      " and the circuit " + std::to_string(circuit.num_qubits()) +
+                                      ": apply a circuit of as many");
+  }
+  if (!circuit.is_unitary()) {
+    throw Error(
+        ExitCode::kUsage,
+        "a state takes gates only: the circuit measures, resets, has noise or is steered by "
+        "classical bits (begin a run in this state with initial_state)");
+  }
+  if (!s.qubits.is_identity()) {  // qubits that no gate had touched come in
+    const auto precision = s.state->precision();
+    std::vector<cplx> amplitudes(std::size_t{1} << num_qubits_);
+    simulate::copy_amplitudes(s, amplitudes);
+    s.state.reset();
+    s.qubits = simulate::QubitMap(num_qubits_);
+    s.state = simulate::make_state(num_qubits_, precision, num_threads_, device_);
+    s.state->set_amplitudes(amplitudes);
+  }
+  std::vector<circuit::Op> gates(circuit.ops().begin(), circuit.ops().end());
+  std::erase_if(gates, [](const circuit::Op& op) { return op.kind == circuit::OpKind::kBarrier; });
+  if (!gates.empty()) simulate::Session::of_process()->run(*s.state, circuit, gates);
+}
+
+Array<std::uint8_t> PyState::sample(std::uint64_t shots, const Seed& seed) {
+  const std::size_t n = num_qubits_;
+  std::vector<std::uint8_t> bits(shots * n);
+  ask([&](simulate::FinalState& s) {
+    const auto drawn = statevec::sample(*s.state, shots, seed ? *seed : draw_seed());
+    for (std::size_t j = 0; j < s.qubits.num_kept(); ++j) {
+      const std::size_t qubit = s.qubits.in_register(static_cast<circuit::Qubit>(j));
+      for (std::size_t shot = 0; shot < shots; ++shot)
+        bits[shot * n + qubit] = drawn[shot] >> j & 1;
+    }
+  });
+  return own_vector<std::uint8_t>(std::move(bits), {static_cast<std::size_t>(shots), n});
+}
+
 // num_qubits, qubits in the state (empty: all), precision, device, threads, amplitudes
 nb::tuple PyState::snapshot() {
   std::vector<cplx> amplitudes;
@@ -146,11 +195,13 @@ void bind_state(nb::module_& m) {
   c.def(
       "__init__",
       [](PyState* self, const PyCircuit& circuit, const std::string& precision,
-         const std::string& device, int threads, const Seed& seed, const std::string& effort) {
-        new (self) PyState(circuit, run_options(precision, device, threads, effort, seed));
+         const std::string& device, int threads, const Seed& seed, const std::string& effort,
+         const InitialState& initial) {
+        new (self) PyState(circuit,
+                           run_options(precision, device, threads, effort, seed, span_of(initial)));
       },
       "circuit"_a, "precision"_a = "double", "device"_a = "auto", "threads"_a = 0,
-      "seed"_a = nb::none(), "effort"_a = "auto");
+      "seed"_a = nb::none(), "effort"_a = "auto", "initial_state"_a = nb::none());
   c.def(
       "__init__", [](PyState* self, PyState& other) { new (self) PyState(other); }, "other"_a);
   c.def("__getstate__", &PyState::snapshot);
@@ -209,6 +260,8 @@ void bind_state(nb::module_& m) {
             self.ask([&](auto& s) { return s.qubits.expectations(*s.state, sum); }));
       },
       "terms"_a);
+  c.def("_apply", &PyState::apply, "circuit"_a);
+  c.def("_sample", &PyState::sample, "shots"_a, "seed"_a);
   c.def("take", &PyState::take,
         "All amplitudes as an array over the state's own memory, without a copy. The state can "
         "then answer nothing more.");

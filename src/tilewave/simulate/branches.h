@@ -5,7 +5,7 @@
 // so the outcome of a shot depends on nothing but its number: not on threads, not on the walk.
 // Where the shots of a branch fall apart, the state before the measurement is kept as a snapshot
 // for the outcomes that wait. Snapshots live under a memory budget; an outcome whose snapshot did
-// not fit is replayed from |0...0> along its recorded outcomes. Memory: at most `max_states` states
+// not fit is replayed from the start along its recorded outcomes. Memory: at most `max_states` states
 // plus O(shots); time: one run of the rest of the circuit a distinct outcome.
 //
 // Noise channels make trajectories of the shots: every shot draws its operator at every channel in

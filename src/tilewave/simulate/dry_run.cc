@@ -67,7 +67,7 @@ void plan_only(const Program& given, const Options& options, const statevec::Cos
     if (!gates.empty()) {
       statevec::PlanOptions plan_options;
       plan_options.precision = options.precision;
-      plan_options.from_zeros = first && options.initial_state_path.empty();
+      plan_options.from_zeros = first && options.from_zeros();
       plan_options.cost = cost;
       plan_options.effort = options.effort;
       statevec::Plan plan =

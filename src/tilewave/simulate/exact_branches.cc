@@ -1,5 +1,6 @@
 // See exact_branches.h.
 #include "tilewave/simulate/exact_branches.h"
+#include "tilewave/simulate/initial_state.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
+#include "tilewave/simulate/questions.h"
 #include "tilewave/simulate/touched.h"
 #include "tilewave/statevec/density.h"
 
@@ -196,30 +198,34 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   const runtime::ThreadLimit limit(options.num_threads);
   const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   circuit::need_bound(clean);
-  Program program = prepare(options.noise ? noisy : clean);
+  Program program = prepare(options.noise ? noisy : clean, options.from_zeros());
   if (program.circuit->num_qubits() == 0) {
     throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");
   }
   Circuit of_touched, unread;
-  keep_only(program, touched_qubits(program), of_touched);
+  if (options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
   const std::uint32_t n = program.circuit->num_qubits();
   const auto events = std::count_if(program.ops.begin(), program.ops.end(), [](const Op& op) {
     return op.kind == OpKind::kMeasure || op.kind == OpKind::kReset;
   });
   const bool is_density =
       program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
+  const InitialState initial(options, program.qubits.num_qubits());
   if (!is_density) {
-    return Walker(program, options)
-        .run(make_state(n, options.precision, options.num_threads, options.device));
+    std::unique_ptr<State> state =
+        make_state(n, options.precision, options.num_threads, options.device);
+    initial.put_into(*state, false);
+    return Walker(program, options).run(std::move(state));
   }
   measure_without_reading(program, unread);
   DensityProgram density;
   Options exact = options;
   exact.engine = Engine::kDensity;
   choose_noisy_engine(program, exact, 1, density);
-  return Walker(density.program, options)
-      .run(statevec::make_density_state(make_state(density.circuit.num_qubits(), options.precision,
-                                                   options.num_threads, options.device)));
+  std::unique_ptr<State> state = statevec::make_density_state(make_state(
+      density.circuit.num_qubits(), options.precision, options.num_threads, options.device));
+  initial.put_into(*state, true);
+  return Walker(density.program, options).run(std::move(state));
 }
 
 }  // namespace tilewave::simulate

@@ -11,6 +11,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/simulate/branches.h"
 #include "tilewave/simulate/density_program.h"
+#include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
@@ -43,8 +44,9 @@ statevec::RunObserver progress_of(const Options& options) {
 FinalState final_state(const circuit::Circuit& circuit, const Options& options, bool whole) {
   const runtime::ThreadLimit limit(options.num_threads);
   circuit::need_bound(circuit);
-  Program program = prepare(circuit);
+  Program program = prepare(circuit, options.from_zeros());
   check_has_qubits(circuit);
+  const InitialState initial(options, circuit.num_qubits());
   if (program.has_channels) {
     throw Error(
         ExitCode::kUsage,
@@ -52,12 +54,16 @@ FinalState final_state(const circuit::Circuit& circuit, const Options& options, 
         "or for counts or expectations");
   }
   circuit::Circuit of_touched;
-  if (!whole) keep_only(program, touched_qubits(program), of_touched);
+  if (!whole && options.from_zeros()) keep_only(program, touched_qubits(program), of_touched);
   const std::uint32_t n = program.circuit->num_qubits();
   std::unique_ptr<State> state =
       make_state(n, options.precision, options.num_threads, options.device);
   if (options.keeps_device_memory) state->keep_shared_memory();
   BranchOptions branch_options;
+  if (!options.from_zeros()) {
+    branch_options.start = [&](State& s) { initial.put_into(s, false); };
+    branch_options.start(*state);
+  }
   if (program.dynamic) branch_options.seed = options.seed ? *options.seed : draw_seed();
   branch_options.session = &options.used_session();
   branch_options.effort = options.effort;

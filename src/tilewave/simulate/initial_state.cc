@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdio>
 #include <fstream>
+#include <vector>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
@@ -14,9 +15,16 @@ namespace tilewave::simulate {
 
 using formats::NpyType;
 
-InitialState::InitialState(const std::string& path, std::uint32_t num_qubits)
-    : path_(path), file_(path) {
-  const formats::NpyHeader& header = file_.header();
+InitialState::InitialState(const Options& options, std::uint32_t num_qubits)
+    : amplitudes_(options.initial_state), path_(options.initial_state_path) {
+  if (!amplitudes_.empty()) {
+    if (num_qubits < 64 && amplitudes_.size() == bit(static_cast<int>(num_qubits))) return;
+    throw Error(ExitCode::kUsage, "the initial state has " + std::to_string(amplitudes_.size()) +
+                                      " amplitudes: a circuit of " + std::to_string(num_qubits) +
+                                      " qubits needs 2^" + std::to_string(num_qubits));
+  }
+  if (path_.empty()) return;
+  const formats::NpyHeader& header = file_.emplace(path_).header();
   const bool is_complex = header.type == NpyType::kComplex64 || header.type == NpyType::kComplex128;
   const std::uint64_t size = num_qubits < 63 ? bit(static_cast<int>(num_qubits)) : 0;
   if (is_complex && size && header.shape == std::vector<std::uint64_t>{size}) return;
@@ -31,30 +39,36 @@ InitialState::InitialState(const std::string& path, std::uint32_t num_qubits)
 }
 
 void InitialState::read(std::uint64_t first, std::span<cplx> out) const {
-  if (file_.header().type == NpyType::kComplex128) {
-    file_.read_at(first, std::as_writable_bytes(out));
+  if (!file_) {
+    std::copy_n(amplitudes_.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+    return;
+  }
+  if (file_->header().type == NpyType::kComplex128) {
+    file_->read_at(first, std::as_writable_bytes(out));
     return;
   }
   std::vector<std::complex<float>> narrow(out.size());
-  file_.read_at(first, std::as_writable_bytes(std::span(narrow)));
+  file_->read_at(first, std::as_writable_bytes(std::span(narrow)));
   std::copy(narrow.begin(), narrow.end(), out.begin());
 }
 
 void InitialState::put_into(statevec::State& state, bool is_density) const {
   state.set_zero_state();
+  if (amplitudes_.empty() && !file_) return;
   if (!is_density) {
     state.update_blocks([&](std::uint64_t first, std::span<cplx> block) { read(first, block); });
-    return;
+  } else {
+    const int rows = state.num_qubits() / 2;
+    std::vector<cplx> psi(bit(rows));
+    read(0, psi);
+    state.update_blocks([&](std::uint64_t first, std::span<cplx> block) {
+      for (std::size_t k = 0; k < block.size(); ++k) {
+        const std::uint64_t at = first + k;
+        block[k] = psi[at & low_mask(rows)] * std::conj(psi[at >> rows]);
+      }
+    });
   }
-  const int rows = state.num_qubits() / 2;
-  std::vector<cplx> psi(bit(rows));
-  read(0, psi);
-  state.update_blocks([&](std::uint64_t first, std::span<cplx> block) {
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      const std::uint64_t at = first + k;
-      block[k] = psi[at & low_mask(rows)] * std::conj(psi[at >> rows]);
-    }
-  });
+  check_norm(state.norm());
 }
 
 void InitialState::check_norm(double norm) const {
@@ -62,8 +76,8 @@ void InitialState::check_norm(double norm) const {
   if (std::abs(norm - 1) <= kAllowed) return;
   char text[64];
   std::snprintf(text, sizeof text, "%.9g", norm);
-  throw Error(ExitCode::kInput,
-              path_ + ": the norm of the initial state is " + text +
+  throw Error(file_ ? ExitCode::kInput : ExitCode::kUsage,
+              (file_ ? path_ + ": " : "") + "the norm of the initial state is " + text +
                   ", not 1: nothing is rescaled here, divide it by its square root");
 }
 

@@ -53,8 +53,8 @@ void for_each_read(const circuit::Condition& condition, F f) {
 /// `storage` holds its circuit.
 Program with_typical_angles(const Program& program, circuit::Circuit& storage);
 
-/// Where the state starts in |0...0>, or in any other. O(operations + classical bits named by
-/// conditions).
+/// O(operations + classical bits named by conditions). Without `from_zeros` qubits may begin in any
+/// state, so that nothing is known of those that no gate has touched.
 Program prepare(const circuit::Circuit& circuit, bool from_zeros = true);
 
 }  // namespace tilewave::simulate

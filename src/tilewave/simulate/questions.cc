@@ -27,7 +27,7 @@ void check_questions(const Program& program, const Options& options) {
   check_has_qubits(*program.circuit);
   if (!options.topology_path.empty() && !options.dry_run)
     fail("--topology describes a machine that is not here: add --dry-run");
-  if (!options.initial_state_path.empty() && options.engine == Engine::kStabilizer)
+  if (!options.from_zeros() && options.engine == Engine::kStabilizer)
     fail("the stabilizer engine starts in |0...0> only: use --engine statevector");
   if (options.shots > kMaxShots) fail("at most 100000000 shots in one run: split them by seed");
   for (const auto& range : options.amplitudes) {

@@ -81,7 +81,7 @@ std::vector<circuit::Qubit> find_touched(const Program& program, const Options& 
   const int ranks = count_ranks(n, options.precision, options.device, options.distribution);
   std::uint32_t least = 1;
   if (ranks > 1) least = kLeastLocalQubits + std::bit_width(static_cast<unsigned>(ranks)) - 1;
-  if (!options.state_path.empty() || !options.initial_state_path.empty()) least = n;
+  if (!options.state_path.empty() || !options.from_zeros()) least = n;
   return touched_qubits(program, least);
 }
 
@@ -119,8 +119,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(clean, *options.noise) : circuit::Circuit();
   const circuit::Circuit& circuit = options.noise ? noisy : clean;
-  const bool from_zeros = options.initial_state_path.empty();
-  Program asked = prepare(circuit, from_zeros);
+  Program asked = prepare(circuit, options.from_zeros());
   check_questions(asked, options);
   Result result;
   result.num_qubits = circuit.num_qubits();
@@ -137,7 +136,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   std::optional<NoisyChoice> choice;
   const bool keeps = !options.checkpoint.folder.empty();
   auto clifford =
-      resumed || !from_zeros ? std::nullopt : choose_stabilizer(asked, options, readout);
+      resumed || !options.from_zeros() ? std::nullopt : choose_stabilizer(asked, options, readout);
   if (keeps && clifford) {
     if (result.num_qubits > statevec::kMaxQubits) {
       throw Error(
@@ -206,8 +205,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     return result;
   }
 
-  std::optional<InitialState> initial;
-  if (!from_zeros) initial.emplace(options.initial_state_path, result.num_qubits);
+  const InitialState initial(options, result.num_qubits);
   if (keeps) {
     result.keeper = std::make_shared<Keeper>(options.checkpoint, options.distribution.processes,
                                              resumed ? &resumed->saved : nullptr);
@@ -288,12 +286,9 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     branch_options.walk = get_walk(resumed->rest);
     branch_options.saved = &resumed->saved;
   }
-  if (initial) {
-    branch_options.start = [&](State& s) { initial->put_into(s, is_density); };
-    if (!resumed) {
-      branch_options.start(*state);
-      initial->check_norm(state->norm());
-    }
+  if (!options.from_zeros()) {
+    branch_options.start = [&](State& s) { initial.put_into(s, is_density); };
+    if (!resumed) branch_options.start(*state);
   }
   if (keeps) {
     branch_options.keeper = result.keeper.get();

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,13 +47,17 @@ struct Options {
   std::shared_ptr<const circuit::NoiseModel> noise;  ///< null: none
   Distribution distribution;  ///< with processes, all of them make the same call
 
+  /// The state that runs begin in, of norm 1: all 2^n amplitudes in the order of basis states, which
+  /// whoever makes the call keeps alive, or a .npy file of them. Neither: |0...0>.
+  std::span<const cplx> initial_state;
+  std::string initial_state_path;
+  bool from_zeros() const { return initial_state.empty() && initial_state_path.empty(); }
+
   std::vector<IndexRange> amplitudes;
   bool probabilities = false;
   std::vector<circuit::Qubit> probability_qubits;  ///< empty: all; otherwise jointly too
   circuit::WidePauliSum observables;
   std::string state_path;  ///< .npy file for the final state; empty: none
-
-  std::string initial_state_path;  ///< .npy file of the state to start from; empty: |0...0>
 
   bool explain = false;       ///< fill Result::plan.text
   bool dry_run = false;       ///< stop after planning
