@@ -15,7 +15,7 @@ from pathlib import Path
 
 BUILD = ["nanobind", "ninja"]
 PACKAGES = ["numpy", "pytest", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching", "scikit-image", "matplotlib",
-            "mypy"]
+            "mypy", "pennylane", "pytest-mock", "flaky"]  # the last two are of PennyLane's tests of devices
 
 
 def skip(why):
@@ -84,6 +84,21 @@ def build_module(source, build, folder, python):
         shutil.copy(file, package)
 
 
+def write_entry_points(source, folder):
+    """What `pip install` would write beside the package, so that other packages find what it offers them."""
+    try:
+        import tomllib
+    except ImportError:  # before Python 3.11, for which those packages are not made
+        return
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    info = folder / "package" / f"tilewave-{project['version']}.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: tilewave\nVersion: {project['version']}\n")
+    (info / "entry_points.txt").write_text("".join(
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in project.get("entry-points", {}).items()))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", type=Path, required=True)
@@ -95,6 +110,7 @@ def main():
     if a.setup:
         python, installation = make_environment(folder)
         build_module(a.source, a.build, folder, python)  # while the packages arrive
+        write_entry_points(a.source, folder)
         finish_environment(installation)
         return
     python = folder / "venv" / "bin" / "python"

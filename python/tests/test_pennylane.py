@@ -1,0 +1,415 @@
+"""The PennyLane device against matrices of PennyLane's operations and against default.qubit."""
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import numpy as np
+import pytest
+
+qml = pytest.importorskip("pennylane", minversion="0.45", reason="PennyLane 0.45 or newer is not installed")
+
+from pennylane import numpy as pnp  # noqa: E402
+
+import tilewave as tw  # noqa: E402
+from tilewave.pennylane import TilewaveQubit, gates  # noqa: E402
+
+LABELS = ["a", 7, -3, "b", 2.5]
+
+
+def arguments(name, op_class, rng):
+    """Some parameters for an operation."""
+    special = [0.0, np.pi / 2, np.pi, -np.pi, 1e-9]
+    count = {"MultiRZ": 1, "PauliRot": 1}.get(name, op_class.num_params if isinstance(op_class.num_params, int) else 0)
+    return [float(rng.choice([*special, *rng.uniform(-7, 7, 10)])) for _ in range(count)]
+
+
+def make(name, rng, labels=LABELS):
+    op_class, wires = getattr(qml, name), list(rng.permutation(len(labels)))
+    numbers = arguments(name, op_class, rng)
+    if name == "PauliRot":
+        return qml.PauliRot(numbers[0], "".join(rng.choice(list("IXYZ"), 3)), [labels[w] for w in wires[:3]])
+    if name == "MultiControlledX":
+        return qml.MultiControlledX([labels[w] for w in wires[:4]], control_values=[bool(b) for b in rng.integers(0, 2, 3)])
+    if name == "BasisState":
+        return qml.BasisState(rng.integers(0, 2, 3), [labels[w] for w in wires[:3]])
+    width = op_class.num_wires if isinstance(op_class.num_wires, int) else 3
+    return op_class(*numbers, wires=[labels[w] for w in wires[:width]])
+
+
+def acted_on(dev, op):
+    """The operation on a state without symmetry."""
+    @qml.qnode(dev)
+    def circuit():
+        for k, label in enumerate(LABELS):
+            qml.RY(0.3 + 0.2 * k, label)
+            qml.RZ(0.7 - 0.3 * k, label)
+        qml.apply(op)
+        return qml.state()
+    return circuit()
+
+
+NAMES = sorted(set(gates._HANDLERS) - {"Barrier", "WireCut", "SQISW", "BasisState"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_gate_is_its_matrix_with_controls_and_inverse(name):
+    rng = np.random.default_rng(abs(hash(name)) % 1000)
+    dev = TilewaveQubit(LABELS)
+    before = acted_on(dev, qml.Identity("a"))
+    for trial in range(4):
+        op = make(name, rng)
+        variants = [op, qml.adjoint(op)]
+        free = [label for label in LABELS if label not in op.wires]
+        for count in range(1, min(2, len(free)) + 1):
+            variants.append(qml.ctrl(op, free[:count], control_values=[int(b) for b in rng.integers(0, 2, count)]))
+        for variant in variants:
+            expected = qml.matrix(variant, wire_order=LABELS) @ before
+            assert np.allclose(acted_on(dev, variant), expected, atol=1e-12), variant
+
+
+def test_other_operations_are_decomposed_or_taken_as_matrices():
+    rng = np.random.default_rng(5)
+    dev = TilewaveQubit(LABELS)
+    before = acted_on(dev, qml.Identity("a"))
+    unitary = np.linalg.qr(rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)))[0]
+    for op in (qml.QubitUnitary(unitary, ["b", "a", 7]), qml.ECR(["b", 7]), qml.PSWAP(0.4, ["a", -3]), qml.OrbitalRotation(0.7, LABELS[:4]),
+               qml.FermionicSWAP(0.9, [7, "a"]), qml.QFT(LABELS), qml.GroverOperator(LABELS), qml.PCPhase(0.4, 5, LABELS[:4]),
+               qml.DiagonalQubitUnitary(np.exp(1j * rng.uniform(0, 6, 16)), LABELS[1:]), qml.pow(qml.RX(0.3, "a"), 2.5),
+               qml.pow(qml.S(7), 0.5), qml.ctrl(qml.QubitUnitary(unitary, LABELS[:3]), "b", control_values=[0]),
+               qml.QubitSum(LABELS[:3]), qml.exp(qml.X("a") @ qml.Y(7) + qml.Z("b"), 0.3j)):
+        assert np.allclose(acted_on(dev, op), qml.matrix(op, wire_order=LABELS) @ before, atol=1e-12), op
+
+
+def ansatz(x, y):
+    qml.BasisState([0, 1], ["a", "b"])
+    qml.RX(x, "a")
+    qml.CRot(y, 0.2, x, [7, "a"])
+    qml.Hadamard(7)
+    qml.IsingXY(y, ["b", 7])
+    qml.SingleExcitation(x, [-3, 2.5])
+    qml.CNOT(["b", -3])
+    qml.RY(0.3, 2.5)
+    qml.CNOT([-3, 2.5])
+
+
+MATRIX = np.array([[1, 2j, 0, 1], [-2j, 0.5, 1, 0], [0, 1, -1, 3], [1, 0, 3, 2]])
+SPARSE = qml.X("a").sparse_matrix(LABELS) * 0.5 + qml.Y(7).sparse_matrix(LABELS)
+ANALYTIC = [
+    lambda: qml.state(), lambda: qml.probs(), lambda: qml.probs([2.5, "a", 7]),
+    lambda: qml.probs(op=qml.X("a") @ qml.Y("b")),
+    lambda: qml.expval(qml.Z("a")),
+    lambda: qml.expval(0.4 * qml.X(7) @ qml.Y("b") - 2 * qml.Z("a") @ qml.Z(2.5) + 0.3 * qml.I("a")),
+    lambda: qml.expval(qml.Hamiltonian([0.2, -0.7], [qml.X("a"), qml.Hadamard(7)])),
+    lambda: qml.expval(qml.Hadamard("b")),
+    lambda: qml.var(qml.Y(7) @ qml.X("a") + 0.5 * qml.Z(-3)), lambda: qml.var(qml.Hadamard("b")),
+    lambda: qml.expval(qml.I("a")),
+    lambda: qml.expval(qml.Hermitian(MATRIX, ["b", "a"])), lambda: qml.var(qml.Hermitian(MATRIX, [7, 2.5])),
+    lambda: qml.expval(qml.Projector([1, 0], [7, "b"])),
+    lambda: qml.expval(qml.Projector(np.array([0.6, 0.8j]), ["a"])),
+    lambda: qml.expval(qml.Hermitian(MATRIX, ["b", "a"]) @ qml.X(7)), lambda: qml.density_matrix(["b", 7]),
+    lambda: qml.purity(["a"]),
+    lambda: qml.vn_entropy(["a", 7]), lambda: qml.mutual_info(["a"], [7]),
+    lambda: qml.expval(qml.SparseHamiltonian(SPARSE, LABELS)),
+]
+
+
+@pytest.mark.parametrize("batch", [None, 1, 3])
+@pytest.mark.parametrize("labels", [LABELS, None])
+def test_every_analytic_measurement(batch, labels):
+    rng = np.random.default_rng(3)
+    x, y = (0.3, 0.8) if batch is None else (rng.uniform(-3, 3, batch), 0.8)
+    for measurement in ANALYTIC:
+        def circuit(x, y):
+            ansatz(x, y)
+            return measurement()
+        try:
+            expected = qml.QNode(circuit, qml.device("default.qubit", wires=labels))(x, y)
+        except Exception:  # entropies of batches, sparse matrices of circuits without wires
+            assert batch is not None or labels is None
+            continue
+        found = qml.QNode(circuit, TilewaveQubit(labels))(x, y)
+        assert np.shape(found) == ((1,) if batch == 1 and np.shape(expected) == () else np.shape(expected)), measurement()
+        assert np.allclose(found, expected, atol=1e-11), measurement()
+
+
+def test_several_measurements_of_one_state():
+    def circuit():
+        ansatz(0.4, -1.1)
+        return [measurement() for measurement in ANALYTIC]
+    found, expected = qml.QNode(circuit, TilewaveQubit(LABELS))(), qml.QNode(circuit, qml.device("default.qubit", wires=LABELS))()
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert np.allclose(a, b, atol=1e-11)
+
+
+def test_states_are_prepared_and_batched():
+    rng = np.random.default_rng(8)
+    vectors = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    unitaries = np.array([np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))[0] for _ in range(3)])
+    for vector, unitary in ((vectors[0], unitaries[0]), (vectors, unitaries[0]), (vectors[1], unitaries), (vectors, unitaries)):
+        def circuit(x):
+            qml.StatePrep(vector, ["b", 7])
+            qml.RX(x, "a")
+            qml.QubitUnitary(unitary, ["a", "b"])
+            return qml.state(), qml.expval(qml.Y("a") @ qml.Z(7))
+        for x in (0.3, np.array([0.1, 0.2, 0.3])):
+            found = qml.QNode(circuit, TilewaveQubit(LABELS))(x)
+            expected = qml.QNode(circuit, qml.device("default.qubit", wires=LABELS))(x)
+            for a, b in zip(found, expected):
+                assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-12)
+
+
+def test_a_batch_is_one_execution_and_one_translation():
+    dev = TilewaveQubit(3)
+
+    @qml.qnode(dev)
+    def circuit(x, w):
+        for k in range(3):
+            qml.RX(x, k)
+            qml.Rot(*w[k], k)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(0) @ qml.X(1)), qml.probs([2])
+    x, w = np.linspace(-1, 1, 20), np.random.default_rng(1).uniform(-2, 2, (3, 3))
+    with qml.Tracker(dev) as tracker:
+        values, probs = circuit(x, w)
+    assert tracker.totals["simulations"] == 1 and values.shape == (20,) and probs.shape == (20, 2)
+    for k in range(20):
+        value, p = circuit(x[k], w)
+        assert np.isclose(values[k], value, atol=1e-13) and np.allclose(probs[k], p, atol=1e-13)
+    assert len(dev._programs._kept) == 1
+
+
+def test_single_precision_and_options():
+    dev = TilewaveQubit(2, precision="single", threads=1, device="cpu", effort="once")
+
+    @qml.qnode(dev)
+    def circuit():
+        qml.RX(0.3, 0)
+        qml.CNOT([0, 1])
+        return qml.state()
+    assert circuit().dtype == np.complex64 and np.isclose(abs(circuit()[0]), np.cos(0.15), atol=1e-6)
+    with pytest.raises(ValueError, match="precision"):
+        TilewaveQubit(2, precision="half")
+        qml.QNode(circuit.func, TilewaveQubit(2, precision="half"))()
+    with pytest.raises(qml.exceptions.DeviceError, match="no device option 'speed'"):
+        dev.setup_execution_config(qml.devices.ExecutionConfig(device_options={"speed": 1}))
+    with pytest.raises(qml.exceptions.WireError):
+        qml.QNode(lambda: (qml.X("z"), qml.expval(qml.Z("z")))[1], TilewaveQubit(2))()
+
+
+@pytest.mark.parametrize("shots", ["None", "100000"])
+def test_pennylanes_tests_of_devices(shots, tmp_path):
+    """Through the entry point. lightning.qubit 0.45 passes 380 of them without shots, and fails none."""
+    pytest.importorskip("pytest_mock")
+    pytest.importorskip("flaky")
+    if not any(e.name == "tilewave.qubit" for e in entry_points(group="pennylane.plugins")):
+        pytest.skip("the package lies on the path only: pip installs its entry points")
+    from pennylane.devices.tests import get_device_tests
+    done = subprocess.run([sys.executable, "-m", "pytest", get_device_tests(), "--device=tilewave.qubit", f"--shots={shots}", "-q",
+                           "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"], capture_output=True, text=True, cwd=tmp_path)
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert done.returncode == 0 and passed, done.stdout[-5000:] + done.stderr[-2000:]
+    assert int(passed.group(1)) >= (380 if shots == "None" else 365), done.stdout[-300:]
+
+
+# --- shots
+
+def test_shots_have_the_shapes_and_means_of_default_qubit():
+    measurements = [
+        lambda: qml.expval(qml.Z("a")),
+        lambda: qml.expval(0.4 * qml.X(7) @ qml.Y("b") - 2 * qml.Z("a") @ qml.Z(2.5) + 0.3 * qml.I("a")),
+        lambda: qml.var(qml.Y(7) @ qml.X("a")), lambda: qml.probs(["a", 7]), lambda: qml.probs(op=qml.Hadamard("b")),
+        lambda: qml.expval(qml.Hermitian(MATRIX, ["b", "a"])),
+        lambda: qml.expval(qml.Hamiltonian([0.2, -0.7], [qml.X("a"), qml.Hadamard(7)])),
+        lambda: qml.expval(qml.Projector([1, 0], [7, "b"])), lambda: qml.expval(qml.I("a")),
+        lambda: qml.expval(qml.X(-3)),
+        lambda: qml.expval(0.5 * (qml.Hadamard(7) + qml.Y(7)))]
+
+    def circuit(x):
+        ansatz(x, 0.8)
+        return [measurement() for measurement in measurements]
+    exact = qml.QNode(circuit, qml.device("default.qubit", wires=LABELS))
+    dev = TilewaveQubit(LABELS, seed=11)
+    for x in (0.3, np.array([0.3, 1.2])):
+        expected = exact(x)
+        for shots in (40000, (40000, 20000, 20000)):
+            found = qml.set_shots(qml.QNode(circuit, dev), shots)(x)
+            reference = qml.set_shots(exact, shots)(x)
+            entries = [found] if isinstance(shots, int) else found
+            assert isinstance(shots, int) or len(found) == len(reference) == 3
+            for entry, like in zip(entries, [reference] if isinstance(shots, int) else reference):
+                assert len(entry) == len(expected)
+                for a, b, c in zip(entry, expected, like):
+                    assert np.shape(a) == np.shape(c) and np.allclose(a, b, atol=0.12)
+
+
+def test_samples_and_counts():
+    dev = TilewaveQubit(LABELS, seed=2)
+
+    def circuit():
+        qml.Hadamard("a")
+        qml.CNOT(["a", 7])
+        return (qml.sample(wires=["a", 7, "b"]), qml.counts(wires=["a", 7]), qml.counts(qml.Z("a")), qml.sample(qml.X("a") @ qml.X(7)),
+                qml.counts(wires=["a", "b"], all_outcomes=True), qml.sample())
+    samples, counts, values, parities, everything, whole = qml.set_shots(qml.QNode(circuit, dev), 1000)()
+    assert samples.shape == (1000, 3) and set(map(tuple, samples.tolist())) == {(0, 0, 0), (1, 1, 0)}
+    assert set(counts) == {"00", "11"} and sum(counts.values()) == 1000 and abs(counts["00"] - 500) < 100
+    assert set(values) == {1.0, -1.0} and counts["00"] == values[1.0] == samples[:, 0].tolist().count(0)  # the same shots
+    assert np.all(parities == 1) and set(everything) == {"00", "01", "10", "11"} and everything["01"] == 0
+    assert whole.shape == (1000, 5)
+
+
+def test_seeds_give_the_same_shots():
+    def circuit():
+        qml.RX(1.0, 0)
+        qml.RY(0.3, 1)
+        return qml.sample(wires=[0, 1])
+
+    def draw(seed):
+        node = qml.set_shots(qml.QNode(circuit, TilewaveQubit(2, seed=seed)), 50)
+        return node(), node()
+    first, again, other = draw(5), draw(5), draw(6)
+    assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
+    assert not np.array_equal(first[0], first[1]) and not np.array_equal(first[0], other[0])
+    np.random.seed(3)
+    a = draw("global")
+    np.random.seed(3)
+    assert np.array_equal(a[0], draw("global")[0])
+
+
+def test_classical_shadows():
+    def circuit():
+        qml.RY(0.6, "a")
+        qml.CNOT(["a", 7])
+        return qml.shadow_expval(qml.Z("a") @ qml.Z(7))
+    assert abs(qml.set_shots(qml.QNode(circuit, TilewaveQubit(["a", 7], seed=1)), 20000)() - 1) < 0.15
+
+    def bits():
+        qml.Hadamard(0)
+        return qml.classical_shadow([0, 1])
+    outcomes, recipes = qml.set_shots(qml.QNode(bits, TilewaveQubit(2, seed=1)), 100)()
+    assert outcomes.shape == recipes.shape == (100, 2)
+
+
+# --- measurements in the middle
+
+def branching(x):
+    qml.RX(x, 0)
+    m0 = qml.measure(0, reset=True)
+    qml.cond(m0, qml.RY, qml.RZ)(0.7, 1)
+    qml.RX(0.9, 0)
+    m1 = qml.measure(0)
+    qml.cond(m0 ^ m1, qml.Hadamard)(1)
+    qml.cond((m0 + 2 * m1) >= 2, qml.RX)(x, 2)
+    return m0, m1
+
+
+def test_measurements_in_the_middle_agree_with_deferred_ones():
+    def circuit(x):
+        m0, m1 = branching(x)
+        return (qml.expval(qml.Z(1)), qml.probs([1, 2]), qml.expval(m0), qml.probs(op=[m0, m1]), qml.var(qml.X(2)),
+                qml.expval(m0 * 3 + m1), qml.expval(qml.Z(1) @ qml.Y(2) + 0.5 * qml.X(1)))
+    expected = qml.QNode(circuit, qml.device("default.qubit"), mcm_method="deferred")(1.1)
+    exact = qml.QNode(circuit, TilewaveQubit())(1.1)
+    for a, b in zip(exact, expected):
+        assert np.allclose(a, b, atol=1e-11)
+    for method in (None, "device", "one-shot", "tree-traversal"):
+        for found in (qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=4), mcm_method=method), 40000)(1.1),
+                      *qml.set_shots(qml.QNode(circuit, TilewaveQubit(3, seed=4), mcm_method=method), (40000, 30000))(1.1)):
+            for a, b in zip(found, expected):
+                assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=0.03)
+
+
+def test_a_batch_with_measurements_in_the_middle():
+    def circuit(x):
+        m0, _ = branching(x)
+        return qml.expval(qml.Z(1)), qml.expval(m0)
+    x = np.array([0.2, 1.3, 2.5])
+    expected = qml.QNode(circuit, qml.device("default.qubit"))(x)
+    found = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=4)), 20000)(x)
+    assert np.allclose(found, expected, atol=0.04) and np.shape(found) == np.shape(expected)
+
+
+def test_samples_of_measurements_in_the_middle_belong_together():
+    def circuit():
+        qml.Hadamard(0)
+        m0 = qml.measure(0)
+        qml.cond(m0, qml.X)(1)
+        return qml.sample(m0), qml.sample(wires=[0, 1]), qml.counts([m0, m0]), qml.counts(qml.Z(1))
+    outcomes, samples, counts, values = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1)), 500)()
+    assert np.array_equal(samples[:, 0], outcomes) and np.array_equal(samples[:, 1], outcomes)
+    assert counts == {"00": 500 - outcomes.sum(), "11": outcomes.sum()} and values[-1.0] == outcomes.sum()
+
+
+def test_postselection():
+    def circuit():
+        qml.RX(1.0, 0)
+        qml.CNOT([0, 1])
+        qml.RY(0.4, 0)
+        qml.measure(0, postselect=1)
+        return qml.sample(wires=1)
+
+    def mean():
+        qml.RX(1.0, 0)
+        qml.CNOT([0, 1])
+        qml.RY(0.4, 0)
+        qml.measure(0, postselect=1)
+        return qml.expval(qml.Z(1)), qml.probs([0, 1])
+    exact = qml.QNode(mean, qml.device("default.qubit"))()
+    for a, b in zip(qml.QNode(mean, TilewaveQubit())(), exact):
+        assert np.allclose(a, b, atol=1e-12)
+    p1 = np.sin(0.5) ** 2
+    likely = p1 * np.cos(0.2) ** 2 + (1 - p1) * np.sin(0.2) ** 2
+    for method in ("device", "deferred"):
+        kept = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1), mcm_method=method, postselect_mode="hw-like"), 20000)()
+        assert abs(len(kept) / 20000 - likely) < 0.02
+        filled = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1), mcm_method=method, postselect_mode="fill-shots"), 20000)()
+        assert len(filled) == 20000
+        for samples in (kept, filled):
+            assert abs(1 - 2 * np.mean(samples) - exact[0]) < 0.04
+
+    def never():
+        qml.measure(0, postselect=1)
+        return qml.expval(qml.Z(0))
+    for mode in ("hw-like", "fill-shots"):
+        assert np.isnan(qml.set_shots(qml.QNode(never, TilewaveQubit(1), mcm_method="device", postselect_mode=mode), 10)())
+
+
+def test_a_prepared_state_is_measured_in_the_middle():
+    def circuit():
+        qml.StatePrep(np.array([0.6, 0.0, 0.0, 0.8]), [0, 1])
+        m = qml.measure(0)
+        qml.cond(m, qml.X)(2)
+        return qml.counts(wires=[0, 1, 2])
+    counts = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1)), 5000)()
+    assert set(counts) == {"000", "111"} and abs(counts["000"] / 5000 - 0.36) < 0.04
+
+
+# --- gradients
+
+def test_gradients_through_the_device():
+    def circuit(w):
+        for k in range(3):
+            qml.RX(w[k], k)
+        qml.CNOT([0, 1])
+        qml.CRY(w[3], [1, 2])
+        qml.IsingXX(w[0] * w[1], [0, 2])
+        return qml.expval(qml.Z(0) @ qml.Y(2) + 0.3 * qml.X(1))
+    w = pnp.array([0.3, -0.7, 1.1, 0.4], requires_grad=True)
+    expected = qml.grad(qml.QNode(circuit, qml.device("default.qubit"), diff_method="backprop"))(w)
+    for method in ("best", "parameter-shift"):
+        assert np.allclose(qml.grad(qml.QNode(circuit, TilewaveQubit(), diff_method=method))(w), expected, atol=1e-10)
+    estimated = qml.grad(qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1)), 100000))(w)
+    assert np.allclose(estimated, expected, atol=0.03)
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(qml.exceptions.DeviceError, match="not supported"):
+        qml.QNode(lambda: (qml.Displacement(0.1, 0.2, wires=0), qml.expval(qml.Z(0)))[1], TilewaveQubit(1))()
+    with pytest.raises(qml.exceptions.DeviceError, match="not accepted"):
+        qml.set_shots(qml.QNode(lambda: qml.state(), TilewaveQubit(1)), 10)()
+    with pytest.raises(ValueError, match="threads"):
+        TilewaveQubit(1, threads=-1)
+    assert tw.__version__

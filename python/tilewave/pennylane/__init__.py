@@ -1,0 +1,15 @@
+"""PennyLane on Tilewave: the device ``tilewave.qubit``.
+
+    import pennylane as qml
+
+    dev = qml.device("tilewave.qubit", wires=3)
+
+    @qml.qnode(dev)
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(1))
+"""
+from .device import TilewaveQubit
+
+__all__ = ["TilewaveQubit"]

@@ -1,0 +1,340 @@
+"""The device ``tilewave.qubit``."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+import pennylane as qml
+from pennylane.devices import Device, ExecutionConfig
+from pennylane.devices.modifiers import simulator_tracking, single_tape_support
+from pennylane.devices.preprocess import (decompose, device_resolve_dynamic_wires, validate_device_wires,
+                                          validate_measurements)
+from pennylane.exceptions import DeviceError
+from pennylane.measurements import ExpectationMP, SampleMeasurement, StateMeasurement
+from pennylane.ops import CompositeOp, Conditional, MidMeasure, SparseHamiltonian, SymbolicOp
+from pennylane.operation import StatePrepBase
+from pennylane.tape import QuantumScript
+from pennylane.transforms import broadcast_expand, defer_measurements
+
+from .. import _core
+from .._types import Effort, Precision
+from ..circuits import Circuit
+from ..observables import NO_TERMS
+from ..runs import how_of, initial_of, seed_of
+from . import gates
+from .analytic import measure_exactly
+from .measured import measure_branches
+from .observables import KnownObservables, sentence_of
+from .rows import Programs, Rows
+from .shots import ShotPlan, accepts_shots, is_shadow
+
+_OPTIONS = ("precision", "device", "threads", "effort")
+
+
+def _is_native(op):
+    return gates.is_native(op)
+
+
+def _is_native_gate(op):
+    return gates.is_native(op, allows_measurements=False)
+
+
+def _accepts_analytic(mp):
+    if not isinstance(mp, StateMeasurement):
+        return False
+    return mp.obs is None or _has_exact_answer(mp.obs, isinstance(mp, ExpectationMP))
+
+
+def _has_exact_answer(obs, is_expectation):
+    if sentence_of(obs) is not None:
+        return True
+    if isinstance(obs, CompositeOp):
+        return all(_has_exact_answer(operand, is_expectation) for operand in obs.operands)
+    if isinstance(obs, SymbolicOp):
+        return _has_exact_answer(obs.base, is_expectation)
+    return obs.has_diagonalizing_gates or (is_expectation and isinstance(obs, (SparseHamiltonian, qml.Hermitian)))
+
+
+def _accepts_shots(mp):
+    if is_shadow(mp):
+        return True
+    return isinstance(mp, SampleMeasurement) and (mp.obs is None or accepts_shots(mp.obs))
+
+
+@qml.transform
+def _expand_what_is_no_angle(tape):
+    """A batch whose members differ in more than angles of gates is taken apart, and so are classical shadows and samples of
+    circuits that measure in the middle, which may differ in number."""
+    if tape.batch_size is None:
+        return (tape,), _first
+    if any(is_shadow(mp) for mp in tape.measurements) or any(isinstance(op, MidMeasure) for op in tape.operations):
+        return broadcast_expand(tape)
+    first = 1 if tape.operations and isinstance(tape.operations[0], StatePrepBase) else 0
+    if any(op.batch_size is not None for op in tape.operations[:first]) or any(
+            op.batch_size is not None and not gates.angles_only(op) for op in tape.operations[first:]):
+        return broadcast_expand(tape)
+    return (tape,), _first
+
+
+def _first(results):
+    return results[0]
+
+
+@simulator_tracking
+@single_tape_support
+class TilewaveQubit(Device):
+    """A state-vector device on CPUs and GPUs.
+
+    wires      how many there are, or their labels, anything hashable; None: those of each circuit
+    precision  "double" or "single"
+    device     "auto", "cpu", "cuda" or "cuda:<index>"
+    threads    CPU threads, 0 for all
+    effort     how much planning a circuit is worth: "auto", "once", "repeated" or "best"
+    seed       of shots, what numpy.random.default_rng takes; "global" draws one from NumPy's global generator
+    """
+
+    config_filepath = str(Path(__file__).parent / "tilewave_qubit.toml")
+    pennylane_requires = ">=0.45"
+
+    def __init__(self, wires: Any = None, shots: Any = None, *, precision: Precision = "double", device: str = "auto",
+                 threads: int = 0, effort: Effort = "auto", seed: Any = "global") -> None:
+        super().__init__(wires=wires, shots=shots)
+        self._how = how_of(precision, device, threads)
+        self._effort = effort
+        self._rng = np.random.default_rng(np.random.randint(1 << 31) if isinstance(seed, str) and seed == "global" else seed)
+        self._programs, self._known = Programs(), KnownObservables()
+
+    @property
+    def name(self) -> str:
+        return "tilewave.qubit"
+
+    # --- what PennyLane asks before a run
+
+    def setup_execution_config(self, config: Optional[ExecutionConfig] = None,
+                               circuit: Optional[QuantumScript] = None) -> ExecutionConfig:
+        config = config or ExecutionConfig()
+        for option in config.device_options:
+            if option not in _OPTIONS:
+                raise DeviceError(f"{self.name} has no device option '{option}': use {', '.join(_OPTIONS)}")
+        changes: dict[str, Any] = {}
+        if config.use_device_gradient is None:
+            changes["use_device_gradient"] = False
+        if config.use_device_jacobian_product is None:
+            changes["use_device_jacobian_product"] = False
+        if config.grad_on_execution is None:
+            changes["grad_on_execution"] = False
+        method = config.mcm_config.mcm_method
+        if method is None:
+            method = "device" if circuit is not None and circuit.shots else "deferred"
+        elif method in ("one-shot", "tree-traversal") and circuit is not None and circuit.shots:
+            method = "device"  # shots grouped by outcome: the same statistics
+        if method not in ("device", "deferred", "one-shot", "tree-traversal"):
+            raise DeviceError(f"mcm_method='{method}' is not supported by {self.name}: use 'deferred' or 'device'")
+        if circuit is not None and not circuit.shots and method != "deferred" and any(
+                isinstance(op, MidMeasure) for op in circuit.operations):
+            method = "deferred"
+        changes["mcm_config"] = replace(config.mcm_config, mcm_method=method)
+        return replace(config, **changes)
+
+    def preprocess_transforms(self, execution_config: Optional[ExecutionConfig] = None) -> qml.CompilePipeline:
+        config = execution_config or ExecutionConfig()
+        pipeline = qml.CompilePipeline()
+        gate_set = self.capabilities.gate_set()
+        deferred = config.mcm_config.mcm_method in ("deferred", None)
+        if deferred:
+            pipeline.add_transform(defer_measurements, allow_postselect=True)
+        else:
+            gate_set = gate_set | {"MidMeasureMP"}
+        pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
+                               skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
+        pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
+        pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
+        pipeline.add_transform(validate_measurements, analytic_measurements=_accepts_analytic,
+                               sample_measurements=_accepts_shots, name=self.name)
+        pipeline.add_transform(_expand_what_is_no_angle)
+        return pipeline
+
+    # --- running
+
+    def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
+                execution_config: Optional[ExecutionConfig] = None) -> Any:
+        config = execution_config or ExecutionConfig()
+        options = {**dict(zip(_OPTIONS, (*self._how, self._effort))), **config.device_options}
+        how = how_of(options["precision"], options["device"], options["threads"])
+        return tuple(_Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode).results() for tape in circuits)
+
+    def _seed(self) -> int:
+        return int(self._rng.integers(1 << 63))
+
+
+class _Run:
+    """One tape on the engine."""
+
+    def __init__(self, device, tape, how, effort, postselect_mode):
+        self.device, self.tape, self.how, self.effort, self.mode = device, tape, how, effort, postselect_mode
+        labels = _wire_order(device.wires, tape)
+        self.wires = {wire: len(labels) - 1 - k for k, wire in enumerate(labels)}
+        self.rows = Rows(len(labels))
+        self.initial, self.clbits = None, {}
+        self.numbers = []
+        self._read()
+
+    def _read(self):
+        wires, rows = self.wires, self.rows
+        operations = self.tape.operations
+        if operations and isinstance(operations[0], StatePrepBase) and operations[0].name != "BasisState":
+            vector = operations[0].state_vector(wire_order=list(wires))
+            self.initial = initial_of(qml.math.toarray(qml.math.reshape(vector, (-1,))))
+            self.numbers += [np.nan] * len(operations[0].data)
+            operations = operations[1:]
+        at = len(self.numbers)
+        for op in operations:
+            if isinstance(op, MidMeasure):
+                qubit = wires[op.wires[0]]
+                self.clbits[op] = rows.measure(qubit)
+                if op.reset:
+                    rows.reset(qubit)
+                continue
+            if isinstance(op, Conditional):
+                bits = tuple(self.clbits[m] for m in op.meas_val.measurements)
+                patterns = tuple(branch for branch, value in op.meas_val.items() if value)
+                if not patterns:
+                    at += self._take_numbers(op)
+                    continue
+                rows.condition = bits, patterns
+                op = op.base
+            angles = tuple((1.0, at + k, 0.0) for k in range(len(op.data)))
+            gates.add(op, wires, angles, rows)
+            rows.condition = None
+            at += self._take_numbers(op)
+
+    def _take_numbers(self, op):
+        data = op.data
+        if data:
+            plain = gates.angles_only(op)
+            for value in data:
+                self.numbers.append(np.asarray(qml.math.toarray(value) if not isinstance(value, (float, int)) else value, float)
+                                    if plain else np.nan)
+        return len(data)
+
+    def circuits(self):
+        """The circuits of the batch, or the one."""
+        program = self.device._programs.of(self.rows)
+        batch = self.tape.batch_size
+        if batch is None:
+            yield program.at(np.array(self.numbers, float))
+            return
+        table = np.empty((batch, len(self.numbers)))
+        for k, value in enumerate(self.numbers):
+            table[:, k] = value
+        for row in table:
+            yield program.at(row)
+
+    def results(self):
+        if self.clbits:
+            found = self._measured()
+        elif self.tape.shots:
+            found = self._sampled()
+        else:
+            answers = [measure_exactly(self.state(circuit), self.tape.measurements, self.wires, self.rows.keeps_norm,
+                                       self.device._known) for circuit in self.circuits()]
+            if self.tape.batch_size is not None:
+                answers = [np.stack(values) for values in zip(*answers)]
+            else:
+                answers = answers[0]
+            return tuple(answers) if len(answers) > 1 else answers[0]
+        # a list of entries of the shot vector for each measurement
+        entries = [tuple(values) if len(values) > 1 else values[0] for values in zip(*found)]
+        return tuple(entries) if self.tape.shots.has_partitioned_shots else entries[0]
+
+    def state(self, circuit):
+        return _core.State(circuit, *self.how, None, self.effort, self.initial)
+
+    # --- with shots
+
+    def _sampled(self):
+        tape, bins = self.tape, list(self.tape.shots.bins())
+        states = [self.state(circuit) for circuit in self.circuits()]
+        if not self.rows.keeps_norm and self.mode != "fill-shots":
+            bins = self._left_of(bins, states[0])
+        plain = [mp for mp in tape.measurements if not is_shadow(mp)]
+        plan = ShotPlan(plain, self.wires, tape.batch_size)
+
+        def draw(rotations, operations):
+            parts = []
+            for state in states:
+                if rotations or operations:
+                    state = _core.State(state)
+                    state._apply(self._rotation(rotations, operations))
+                parts.append(state._sample(bins[-1][1], self.device._seed())[:, ::-1].view(bool))
+            return (np.stack(parts) if tape.batch_size is not None else parts[0]), bins
+
+        answers = iter(plan.answer(draw))
+        return [self._shadow(mp, states[0]) if is_shadow(mp) else next(answers) for mp in tape.measurements]
+
+    def _left_of(self, bins, state):
+        """The shots whose postselected measurements came out as asked."""
+        norm, at, left = min(1.0, state.norm()), 0, []
+        for lower, upper in bins:
+            count = int(self.device._rng.binomial(upper - lower, norm))
+            left.append((at, at + count))
+            at += count
+        return left
+
+    def _rotation(self, rotations, operations):
+        rows = Rows(self.rows.num_qubits)
+        for gate, qubit in rotations:
+            rows.add(gate, (qubit,))
+        numbers = []
+        for op in operations or ():
+            for native in _natives(op):
+                gates.add(native, self.wires, tuple((1.0, len(numbers) + k, 0.0) for k in range(len(native.data))), rows)
+                numbers += [np.asarray(value, float) if gates.angles_only(native) else np.nan for value in native.data]
+        return self.device._programs.of(rows).at(np.array(numbers, float))
+
+    def _shadow(self, mp, state):
+        amplitudes = _core.State(state).take().reshape((2,) * self.rows.num_qubits)
+        order = qml.wires.Wires(list(self.wires))
+        return [mp.process_state_with_shots(amplitudes, order, s, rng=self.device._rng)
+                for s in self.tape.shots]
+
+    def _measured(self):
+        (circuit,) = self.circuits()
+
+        def run(rotations, operations, count):
+            """Classical bits and qubits of `count` shots."""
+            full = Circuit(circuit)
+            if rotations or operations:
+                full.compose(self._rotation(rotations, operations))
+            first = full._add_clbits(full.num_qubits)
+            for k in range(full.num_qubits):
+                full.measure(full.num_qubits - 1 - k, first + k)
+            result = _core._run(full, count, seed_of(self.device._seed()), *self.how, None, NO_TERMS, True, False, False, False,
+                                None, "auto", self.effort, self.initial)
+            bits = np.unpackbits(result.shot_bits, axis=1, count=result.num_shot_bits, bitorder="little").view(bool)
+            return bits[:, :len(self.clbits)], bits[:, first:first + full.num_qubits]
+
+        return measure_branches(self.tape, self.clbits, self.wires, run, self.mode)
+
+
+def _natives(op):
+    if gates.is_native(op, allows_measurements=False):
+        yield op
+        return
+    for part in op.decomposition():
+        yield from _natives(part)
+
+
+def _wire_order(device_wires, tape):
+    """Labels in order: the device's, or those of the circuit as PennyLane orders them."""
+    if device_wires is not None:
+        return list(device_wires)
+    acted = qml.wires.Wires.all_wires([op.wires for op in tape.operations])
+    measured = qml.wires.Wires.all_wires([mp.wires for mp in tape.measurements])
+    order = list(acted) + [wire for wire in measured if wire not in acted]
+    if set(acted) == set(range(len(acted))) and set(order) == set(range(len(order))):
+        return list(range(len(order)))
+    return order
