@@ -73,7 +73,8 @@ def test_other_operations_are_decomposed_or_taken_as_matrices():
     dev = TilewaveQubit(LABELS)
     before = acted_on(dev, qml.Identity("a"))
     unitary = np.linalg.qr(rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)))[0]
-    for op in (qml.QubitUnitary(unitary, ["b", "a", 7]), qml.ECR(["b", 7]), qml.PSWAP(0.4, ["a", -3]), qml.OrbitalRotation(0.7, LABELS[:4]),
+    for op in (qml.QubitUnitary(unitary, ["b", "a", 7]), qml.ECR(["b", 7]), qml.PSWAP(0.4, ["a", -3]),
+               qml.OrbitalRotation(0.7, LABELS[:4]),
                qml.FermionicSWAP(0.9, [7, "a"]), qml.QFT(LABELS), qml.GroverOperator(LABELS), qml.PCPhase(0.4, 5, LABELS[:4]),
                qml.DiagonalQubitUnitary(np.exp(1j * rng.uniform(0, 6, 16)), LABELS[1:]), qml.pow(qml.RX(0.3, "a"), 2.5),
                qml.pow(qml.S(7), 0.5), qml.ctrl(qml.QubitUnitary(unitary, LABELS[:3]), "b", control_values=[0]),
@@ -137,7 +138,8 @@ def test_several_measurements_of_one_state():
     def circuit():
         ansatz(0.4, -1.1)
         return [measurement() for measurement in ANALYTIC]
-    found, expected = qml.QNode(circuit, TilewaveQubit(LABELS))(), qml.QNode(circuit, qml.device("default.qubit", wires=LABELS))()
+    found = qml.QNode(circuit, TilewaveQubit(LABELS))()
+    expected = qml.QNode(circuit, qml.device("default.qubit", wires=LABELS))()
     assert len(found) == len(expected)
     for a, b in zip(found, expected):
         assert np.allclose(a, b, atol=1e-11)
@@ -178,7 +180,7 @@ def test_a_batch_is_one_execution_and_one_translation():
     for k in range(20):
         value, p = circuit(x[k], w)
         assert np.isclose(values[k], value, atol=1e-13) and np.allclose(probs[k], p, atol=1e-13)
-    assert len(dev._programs._kept) == 1
+    assert len(dev._programs) == 1
 
 
 def test_single_precision_and_options():
@@ -207,8 +209,9 @@ def test_pennylanes_tests_of_devices(shots, tmp_path):
     if not any(e.name == "tilewave.qubit" for e in entry_points(group="pennylane.plugins")):
         pytest.skip("the package lies on the path only: pip installs its entry points")
     from pennylane.devices.tests import get_device_tests
-    done = subprocess.run([sys.executable, "-m", "pytest", get_device_tests(), "--device=tilewave.qubit", f"--shots={shots}", "-q",
-                           "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"], capture_output=True, text=True, cwd=tmp_path)
+    words = [sys.executable, "-m", "pytest", get_device_tests(), "--device=tilewave.qubit", f"--shots={shots}", "-q", "-p",
+             "no:cacheprovider", "-W", "ignore", "--tb=short"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     passed = re.search(r"(\d+) passed", done.stdout)
     assert done.returncode == 0 and passed, done.stdout[-5000:] + done.stderr[-2000:]
     assert int(passed.group(1)) >= (380 if shots == "None" else 365), done.stdout[-300:]
@@ -251,7 +254,8 @@ def test_samples_and_counts():
     def circuit():
         qml.Hadamard("a")
         qml.CNOT(["a", 7])
-        return (qml.sample(wires=["a", 7, "b"]), qml.counts(wires=["a", 7]), qml.counts(qml.Z("a")), qml.sample(qml.X("a") @ qml.X(7)),
+        return (qml.sample(wires=["a", 7, "b"]), qml.counts(wires=["a", 7]), qml.counts(qml.Z("a")),
+                qml.sample(qml.X("a") @ qml.X(7)),
                 qml.counts(wires=["a", "b"], all_outcomes=True), qml.sample())
     samples, counts, values, parities, everything, whole = qml.set_shots(qml.QNode(circuit, dev), 1000)()
     assert samples.shape == (1000, 3) and set(map(tuple, samples.tolist())) == {(0, 0, 0), (1, 1, 0)}
@@ -363,9 +367,11 @@ def test_postselection():
     p1 = np.sin(0.5) ** 2
     likely = p1 * np.cos(0.2) ** 2 + (1 - p1) * np.sin(0.2) ** 2
     for method in ("device", "deferred"):
-        kept = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1), mcm_method=method, postselect_mode="hw-like"), 20000)()
+        def drawn(mode):
+            node = qml.QNode(circuit, TilewaveQubit(seed=1), mcm_method=method, postselect_mode=mode)
+            return qml.set_shots(node, 20000)()
+        kept, filled = drawn("hw-like"), drawn("fill-shots")
         assert abs(len(kept) / 20000 - likely) < 0.02
-        filled = qml.set_shots(qml.QNode(circuit, TilewaveQubit(seed=1), mcm_method=method, postselect_mode="fill-shots"), 20000)()
         assert len(filled) == 20000
         for samples in (kept, filled):
             assert abs(1 - 2 * np.mean(samples) - exact[0]) < 0.04

@@ -15,7 +15,8 @@ from pathlib import Path
 
 BUILD = ["nanobind", "ninja"]
 PACKAGES = ["numpy", "pytest", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching", "scikit-image", "matplotlib",
-            "mypy", "pennylane", "pytest-mock", "flaky"]  # the last two are of PennyLane's tests of devices
+            "mypy", "pennylane", "pytest-mock", "flaky",  # these two are of PennyLane's tests of devices
+            "cirq-core"]
 
 
 def skip(why):

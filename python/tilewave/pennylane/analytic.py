@@ -26,7 +26,8 @@ def measure_exactly(state: _core.State, measurements: list[MeasurementProcess], 
                 terms = known.terms(mp.obs, type(mp) is VarianceMP, wires, num_qubits)
                 if terms is not None:
                     asked.append((k, terms))
-            elif type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None and len(mp.wires or wires) <= _MOST_JOINT_QUBITS:
+            elif (type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None
+                  and len(mp.wires or wires) <= _MOST_JOINT_QUBITS):
                 qubits = [wires[wire] for wire in (mp.wires or wires)]
                 answers[k] = state.probabilities(qubits[::-1]) / norm
         if asked:

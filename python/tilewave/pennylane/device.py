@@ -28,7 +28,7 @@ from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
 from .observables import KnownObservables, sentence_of
-from .rows import Programs, Rows
+from ..programs import Programs, Rows
 from .shots import ShotPlan, accepts_shots, is_shadow
 
 _OPTIONS = ("precision", "device", "threads", "effort")

@@ -13,22 +13,14 @@ import pennylane as qml
 from pennylane.operation import Operator
 from pennylane.ops import Adjoint, Conditional, Controlled, MidMeasure, Pow
 
-from .rows import Rows
+from ..programs import Rows, constant as _constant, scaled as _scaled
 
 # What has no cheaper way is taken as a matrix of up to so many wires.
 _MOST_MATRIX_WIRES = 3
 _MOST_UNITARY_WIRES = 8
 
 
-def _scaled(angle, factor):
-    return angle[0] * factor, angle[1], angle[2] * factor
-
-
-def _constant(value):
-    return 0.0, -1, float(value)
-
-
-# gate of the table, a factor for each angle; the first wire is the lowest qubit of the gate's matrix where that is not symmetric
+# gate of the table, a factor for each angle
 _PLAIN = {
     "PauliX": ("x", ()), "PauliY": ("y", ()), "PauliZ": ("z", ()), "Hadamard": ("h", ()), "S": ("s", ()), "T": ("t", ()),
     "SX": ("sx", ()), "PhaseShift": ("p", (1,)), "U1": ("p", (1,)), "RX": ("rx", (1,)), "RY": ("ry", (1,)), "RZ": ("rz", (1,)),
@@ -40,7 +32,8 @@ _SELF_ADJOINT = {"PauliX", "PauliY", "PauliZ", "Hadamard", "SWAP", "CNOT", "CZ",
                  "MultiControlledX", "Identity"}
 # controls come first; the gate under them
 _CONTROLLED = {
-    "CNOT": (1, "x"), "CZ": (1, "z"), "CY": (1, "y"), "CH": (1, "h"), "CSWAP": (1, "swap"), "Toffoli": (2, "x"), "CCZ": (2, "z"),
+    "CNOT": (1, "x"), "CZ": (1, "z"), "CY": (1, "y"), "CH": (1, "h"), "CSWAP": (1, "swap"), "Toffoli": (2, "x"),
+    "CCZ": (2, "z"),
     "CRX": (1, "rx"), "CRY": (1, "ry"), "CRZ": (1, "rz"), "ControlledPhaseShift": (1, "p"),
 }
 
@@ -180,9 +173,10 @@ _HANDLERS = {
 }
 _MATRICES = {"QubitUnitary", "DiagonalQubitUnitary", "BlockEncode", "Projector"}
 # Of these a negated angle is the adjoint, and a multiple a power.
-_ROTATIONS = {"PhaseShift", "U1", "RX", "RY", "RZ", "IsingXX", "IsingYY", "IsingZZ", "IsingXY", "MultiRZ", "PauliRot", "CRX", "CRY",
-              "CRZ", "ControlledPhaseShift", "CPhaseShift00", "CPhaseShift01", "CPhaseShift10", "GlobalPhase", "SingleExcitation",
-              "SingleExcitationPlus", "SingleExcitationMinus", "DoubleExcitation", "DoubleExcitationPlus", "DoubleExcitationMinus"}
+_ROTATIONS = {"PhaseShift", "U1", "RX", "RY", "RZ", "IsingXX", "IsingYY", "IsingZZ", "IsingXY", "MultiRZ", "PauliRot",
+              "CRX", "CRY", "CRZ", "ControlledPhaseShift", "CPhaseShift00", "CPhaseShift01", "CPhaseShift10",
+              "GlobalPhase", "SingleExcitation", "SingleExcitationPlus", "SingleExcitationMinus", "DoubleExcitation",
+              "DoubleExcitationPlus", "DoubleExcitationMinus"}
 
 
 def _bits(values):

@@ -13,7 +13,8 @@ from .shots import ShotPlan, without_shots
 _MOST_TRIES = 1 << 27  # shots in all, for a postselection that hardly ever holds
 
 
-def measure_branches(tape: Any, clbits: dict, wires: dict, run: Callable[[Any, Any, int], Any], mode: Optional[str]) -> list[Any]:
+def measure_branches(tape: Any, clbits: dict, wires: dict, run: Callable[[Any, Any, int], Any],
+                     mode: Optional[str]) -> list[Any]:
     """For each measurement a list of answers, one an entry of the shot vector. `run(rotations, operations, shots)` gives
     classical bits and qubits of new shots; `clbits` are those of the measurements in the middle."""
     wanted = [(bit, bool(m.postselect)) for m, bit in clbits.items() if m.postselect is not None]

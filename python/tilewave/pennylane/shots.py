@@ -70,7 +70,8 @@ class ShotPlan:
                 return self._sentence(sentence)
             if isinstance(mp.obs, (Sum, LinearCombination)):
                 coefficients, operands = mp.obs.terms()
-                return _Total([(float(qml.math.real(c)), self._reader(ExpectationMP(o))) for c, o in zip(coefficients, operands)])
+                return _Total([(float(qml.math.real(c)), self._reader(ExpectationMP(o)))
+                               for c, o in zip(coefficients, operands)])
             if isinstance(mp.obs, SProd):
                 return _Total([(float(qml.math.real(mp.obs.scalar)), self._reader(ExpectationMP(mp.obs.base)))])
         word = _word_of(mp.obs)

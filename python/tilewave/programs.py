@@ -1,27 +1,42 @@
-"""A PennyLane circuit as rows, from which circuits are made: once for a structure, with angles of its own for every set of
-values.
+"""What PennyLane's, Cirq's and Braket's circuits are converted to: rows, from which circuits are made, once for a structure,
+with angles of its own for every set of values.
 
-A row is (gate, targets, angles, controls, control values, condition). Qubits are Tilewave's. An angle is (factor, number of
-the parameter among the numbers of the tape's operations or -1, offset): factor * parameter + offset. The gate is a name of
-the gate table, "unitary", whose angle is the number of its matrix, "measure", whose angle is its classical bit, or "reset".
-A condition is None or (classical bits, the patterns of them on which the row acts), the first bit of a pattern first.
+A row is (name, targets, angles, controls, control values, condition). The name is one of the gate table, or one of
+
+unitary, kraus  the number of its matrix, or of its list of matrices, stands in the place of the angles
+measure         its classical bit does
+reset
+
+An angle is (factor, number of a parameter or -1, offset): factor * parameter + offset. A condition is None or (classical
+bits, the patterns of them on which the row acts), the first bit of a pattern first.
 """
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..circuits import Circuit
+from .circuits import Circuit
 
-_MOST_PROGRAMS = 256  # kept by one device
+_MOST_PROGRAMS = 256  # that are kept
 _MOST_MATRIX_BYTES = 1 << 16  # of a structure that is kept
 
 # Numbers of tilewave's classical operations and types, see src/tilewave/circuit/classical.h.
 _CONST, _BITS, _AND, _OR, _EQUAL = 0, 1, 9, 10, 11
 _BOOL = 0
+
+Angle = tuple[float, int, float]
+
+
+def constant(value: float) -> Angle:
+    return 0.0, -1, float(value)
+
+
+def scaled(angle: Angle, factor: float) -> Angle:
+    return angle[0] * factor, angle[1], angle[2] * factor
 
 
 class Rows:
@@ -30,12 +45,13 @@ class Rows:
     def __init__(self, num_qubits: int) -> None:
         self.num_qubits = num_qubits
         self.rows: list[tuple[Any, ...]] = []
-        self.matrices: list[np.ndarray] = []
+        self.matrices: list[Any] = []
         self.num_clbits = 0
         self.controls: tuple[int, ...] = ()
         self.values = 0
         self.condition: Optional[tuple[Any, ...]] = None
         self.keeps_norm = True
+        self.has_channels = False
 
     def add(self, name: str, targets: Sequence[int], angles: tuple[Any, ...] = (), controls: Sequence[int] = (),
             values: Optional[int] = None) -> None:
@@ -50,27 +66,40 @@ class Rows:
 
     def free(self, name: str, targets: Sequence[int], angles: tuple[Any, ...] = (), controls: Sequence[int] = ()) -> None:
         """A gate that need not be under the controls around, since another one undoes it."""
-        self.rows.append((name, tuple(targets), angles, tuple(controls), (1 << len(controls)) - 1, None))
+        self.rows.append((name, tuple(targets), angles, tuple(controls), (1 << len(controls)) - 1, self.condition))
 
     def unitary(self, matrix: Any, targets: Sequence[int]) -> None:
         """Bit k of a row of the matrix is targets[k]."""
         self.add("unitary", targets, (len(self.matrices),))
         self.matrices.append(np.ascontiguousarray(matrix, complex))
 
+    def kraus(self, operators: Sequence[Any], targets: Sequence[int]) -> None:
+        """A channel, in the same order of bits."""
+        if self.controls:
+            raise ValueError("a noise channel stands under no controls")
+        self.has_channels = True
+        self.rows.append(("kraus", tuple(targets), (len(self.matrices),), (), 0, self.condition))
+        self.matrices.append([np.ascontiguousarray(k, complex) for k in operators])
+
     def measure(self, qubit: int) -> int:
         """The classical bit of a new measurement."""
-        self.rows.append(("measure", (qubit,), (self.num_clbits,), (), 0, None))
+        self.rows.append(("measure", (qubit,), (self.num_clbits,), (), 0, self.condition))
         self.num_clbits += 1
         return self.num_clbits - 1
 
     def reset(self, qubit: int) -> None:
-        self.rows.append(("reset", (qubit,), (), (), 0, None))
+        self.rows.append(("reset", (qubit,), (), (), 0, self.condition))
 
     def key(self) -> Any:
         """What circuits of one structure have in common; None where it is too large to be kept."""
-        if sum(matrix.nbytes for matrix in self.matrices) > _MOST_MATRIX_BYTES:
-            return None
-        return self.num_qubits, self.num_clbits, tuple(self.rows), tuple(matrix.tobytes() for matrix in self.matrices)
+        size, texts = 0, []
+        for entry in self.matrices:
+            for matrix in entry if isinstance(entry, list) else (entry,):
+                size += matrix.nbytes
+                if size > _MOST_MATRIX_BYTES:
+                    return None
+                texts.append(matrix.tobytes())
+        return self.num_qubits, self.num_clbits, tuple(self.rows), tuple(texts)
 
 
 class Program:
@@ -83,12 +112,12 @@ class Program:
             bit = None if condition is None else self._bit_of(condition)
             if name == "measure":
                 self.circuit.measure(targets[0], angles[0])
-                continue
-            if name == "reset":
+            elif name == "reset":
                 self.circuit.reset(targets[0])
-                continue
-            if name == "unitary":
+            elif name == "unitary":
                 self.circuit.unitary(rows.matrices[angles[0]], targets, controls, values, check=False)
+            elif name == "kraus":
+                self.circuit.kraus(rows.matrices[angles[0]], targets)
             else:
                 numbers = []
                 for k, (factor, index, offset) in enumerate(angles):
@@ -100,30 +129,36 @@ class Program:
                 self.circuit.c_if(*bit)
         columns = list(zip(*slots)) or [()] * 5
         self.ops, self.angles = np.array(columns[0], np.uint32), np.array(columns[1], np.uint32)
-        self.factors, self.index, self.offsets = np.array(columns[2], float), np.array(columns[3], int), np.array(columns[4], float)
+        self.factors, self.offsets = np.array(columns[2], float), np.array(columns[4], float)
+        self.index = np.array(columns[3], int)
 
-    def at(self, values: np.ndarray) -> Circuit:
-        """The circuit at the values of the tape's numbers."""
+    def at(self, values: NDArray[np.float64]) -> Circuit:
+        """The circuit at values of the parameters. Raises ValueError where one is not finite."""
         if not len(self.ops):
             return self.circuit
-        return self.circuit._with_angles(self.ops, self.angles, values[self.index] * self.factors + self.offsets)
+        angles = values[self.index] * self.factors + self.offsets
+        if not np.isfinite(angles).all():
+            raise ValueError("an angle is not a finite number")
+        bound: Circuit = self.circuit._with_angles(self.ops, self.angles, angles)
+        return bound
 
     def _bit_of(self, condition):
         """The classical bit, and its value, that say whether a condition holds."""
         bits, patterns = condition
-        if len(bits) == 1:
+        if len(bits) == 1 and len(patterns) == 1:
             return bits[0], patterns[0][0]
         first = self.circuit._add_clbits(1)
-        nodes = []
-        for number, pattern in enumerate(patterns):
-            for k, (bit, value) in enumerate(zip(bits, pattern)):
+        nodes, total = [], -1
+        for pattern in patterns:
+            last = -1
+            for bit, value in zip(bits, pattern):
                 nodes += [(_BITS, _BOOL, 1, -1, -1, bit), (_CONST, _BOOL, 1, -1, -1, value),
                           (_EQUAL, _BOOL, 1, len(nodes), len(nodes) + 1, 0)]
-                if k:
-                    nodes.append((_AND, _BOOL, 1, last, len(nodes) - 1, 0))  # noqa: F821
+                if last >= 0:
+                    nodes.append((_AND, _BOOL, 1, last, len(nodes) - 1, 0))
                 last = len(nodes) - 1
-            if number:
-                nodes.append((_OR, _BOOL, 1, total, last, 0))  # noqa: F821
+            if total >= 0:
+                nodes.append((_OR, _BOOL, 1, total, last, 0))
             total = len(nodes) - 1
         self.circuit._assign(first, 1, nodes)
         return first, 1
@@ -134,6 +169,9 @@ class Programs:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Any, Program] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def of(self, rows: Rows) -> Program:
         key = rows.key()
@@ -146,3 +184,10 @@ class Programs:
             while len(self._kept) > _MOST_PROGRAMS:
                 self._kept.popitem(last=False)
         return program
+
+
+def conditions_of(rows: Rows) -> Iterator[tuple[int, ...]]:
+    """The classical bits that conditions read."""
+    for row in rows.rows:
+        if row[5] is not None:
+            yield row[5][0]
