@@ -419,3 +419,167 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="threads"):
         TilewaveQubit(1, threads=-1)
     assert tw.__version__
+
+
+def trained(w, x=0.3):
+    qml.BasisState([0, 1], ["a", "b"])
+    for k, label in enumerate(LABELS):
+        qml.RY(w[k], label)
+        qml.RX(x * w[k], label)
+    qml.CRot(w[5], 0.2, w[0], ["a", 7])
+    qml.IsingXY(w[6], ["b", 7])
+    qml.ctrl(qml.PauliRot, "a", control_values=[0])(w[7], "XYZ", [7, -3, 2.5])
+    qml.QubitUnitary(np.linalg.qr(MATRIX + 1j * MATRIX.T)[0], ["a", "b"])
+    qml.DoubleExcitation(w[8], LABELS[:4])
+    qml.adjoint(qml.U3)(w[9], w[1], 0.4, 2.5)
+    qml.QFT(["a", 7, 2.5])
+
+
+HAMILTONIAN = 0.4 * qml.X(7) @ qml.Y("b") - 2 * qml.Z("a") @ qml.Z(2.5) + 0.3 * qml.I("a") + qml.Y(-3)
+WEIGHTS = np.random.default_rng(0).uniform(-2, 2, 10)
+
+
+def gradients(dev, method, function, *arguments):
+    return qml.jacobian(qml.QNode(function, dev, diff_method=method))(*arguments)
+
+
+def test_adjoint_derivatives_are_those_of_backpropagation():
+    def energy(w):
+        trained(w)
+        return qml.expval(HAMILTONIAN)
+
+    def several(w):
+        trained(w)
+        return qml.math.stack([qml.expval(HAMILTONIAN), qml.expval(qml.Z(7)), qml.expval(qml.X("a") @ qml.X(2.5))])
+    w = pnp.array(WEIGHTS, requires_grad=True)
+    reference = qml.device("default.qubit", wires=LABELS)
+    for points in (w, pnp.array(0 * WEIGHTS, requires_grad=True), pnp.array(np.pi * np.round(WEIGHTS), requires_grad=True)):
+        expected = gradients(reference, "backprop", energy, points)
+        for method in ("best", "adjoint"):
+            dev = TilewaveQubit(LABELS)
+            with qml.Tracker(dev) as tracker:
+                found = gradients(dev, method, energy, points)
+            assert np.allclose(found, expected, atol=1e-11)
+            assert tracker.totals["executions"] == 1 and tracker.totals["vjps"] == 1
+        single = gradients(TilewaveQubit(LABELS, precision="single"), "adjoint", energy, points)
+        assert np.allclose(single, expected, atol=1e-4)
+
+    def rows(w):
+        return qml.math.stack(qml.QNode(lambda w: [trained(w), *(qml.expval(o) for o in (HAMILTONIAN, qml.Z(7)))][1:],
+                                        TilewaveQubit(LABELS), diff_method="adjoint")(w))
+
+    def reference_rows(w):
+        return qml.math.stack(qml.QNode(lambda w: [trained(w), *(qml.expval(o) for o in (HAMILTONIAN, qml.Z(7)))][1:],
+                                        reference, diff_method="backprop")(w))
+    assert np.allclose(qml.jacobian(rows)(w), qml.jacobian(reference_rows)(w), atol=1e-11)
+
+
+def test_every_parametrised_gate_has_the_derivative_of_its_matrix():
+    rng = np.random.default_rng(4)
+    dev = TilewaveQubit(LABELS)
+    for name in NAMES:
+        op = make(name, rng)
+        if not op.data:
+            continue
+        for inverse in (False, True):
+            def circuit(numbers):
+                for k, label in enumerate(LABELS):
+                    qml.RY(0.3 + 0.2 * k, label)
+                    qml.RZ(0.7 - 0.3 * k, label)
+                parts = [op.wires] if name != "PauliRot" else [op.hyperparameters["pauli_word"], op.wires]
+                bound = type(op)(*numbers, *parts)
+                qml.adjoint(bound) if inverse else bound
+                for label in LABELS:
+                    qml.RX(0.4, label)
+                return qml.expval(HAMILTONIAN)
+            numbers = pnp.array([float(v) for v in op.data], requires_grad=True)
+            found = gradients(dev, "adjoint", circuit, numbers)
+            h, plain = 1e-5, qml.QNode(circuit, qml.device("default.qubit", wires=LABELS), diff_method=None)
+            for k in range(len(numbers)):
+                step = np.zeros(len(numbers))
+                step[k] = h
+                slope = (plain(np.array(numbers) + step) - plain(np.array(numbers) - step)) / (2 * h)
+                assert np.isclose(found[k], slope, atol=1e-8), (op, inverse)
+
+
+def test_derivatives_of_batches():
+    def energy(w, x):
+        trained(w, x)
+        return qml.expval(HAMILTONIAN)
+    w, x = pnp.array(WEIGHTS, requires_grad=True), pnp.array([0.3, -0.4, 1.2], requires_grad=True)
+    dev = TilewaveQubit(LABELS)
+    node = qml.QNode(energy, dev, diff_method="adjoint")
+
+    def loss(w, x):
+        return qml.math.sum(qml.math.array([1.0, -2.0, 0.5]) * node(w, x))
+    with qml.Tracker(dev) as tracker:
+        found_w, found_x = qml.grad(loss)(w, x)
+    assert tracker.totals["executions"] == 3 and tracker.totals["simulations"] == 1 and tracker.totals["vjps"] == 1
+    reference = qml.QNode(energy, qml.device("default.qubit", wires=LABELS), diff_method="backprop")
+    expected_w, expected_x = np.zeros(10), []
+    for k, weight in enumerate((1.0, -2.0, 0.5)):
+        own_w, own_x = qml.grad(reference)(w, pnp.array(float(x[k]), requires_grad=True))
+        expected_w = expected_w + weight * own_w
+        expected_x.append(weight * own_x)
+    assert np.allclose(found_w, expected_w, atol=1e-11) and np.allclose(found_x, expected_x, atol=1e-11)
+
+
+@pytest.mark.parametrize("num_measurements", [1, 2])
+@pytest.mark.parametrize("trainable", [[0], [0, 2]])
+def test_the_device_interface_has_the_shapes_of_default_qubit(num_measurements, trainable):
+    observables = [qml.Z(0) @ qml.X(1), qml.Y(1)][:num_measurements]
+    tape = qml.tape.QuantumScript([qml.RX(0.3, 0), qml.RY(0.5, 1), qml.CRX(0.7, [0, 1])], [qml.expval(o) for o in observables],
+                                  trainable_params=trainable)
+    ours, theirs = TilewaveQubit(2), qml.device("default.qubit", wires=2)
+    config = qml.devices.ExecutionConfig(gradient_method="adjoint")
+
+    def same(a, b):
+        assert isinstance(a, tuple) == isinstance(b, tuple), (a, b)
+        if isinstance(a, tuple):
+            assert len(a) == len(b)
+            for p, q in zip(a, b):
+                same(p, q)
+        else:
+            assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-12)
+    same(ours.compute_derivatives((tape,), config), theirs.compute_derivatives((tape,), config))
+    same(ours.execute_and_compute_derivatives((tape, tape), config), theirs.execute_and_compute_derivatives((tape, tape), config))
+    v = 0.4 if num_measurements == 1 else (0.4, -1.1)
+    same(ours.compute_vjp((tape,), (v,), config), theirs.compute_vjp((tape,), (v,), config))
+    same(ours.execute_and_compute_vjp((tape,), (v,), config), theirs.execute_and_compute_vjp((tape,), (v,), config))
+    many = np.eye(3)[0] if num_measurements == 1 else np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])
+    found = ours.compute_vjp((tape,), (many if num_measurements == 1 else tuple(many),), config)[0]
+    for k in range(3):
+        single = ours.compute_vjp((tape,), (many[k] if num_measurements == 1 else tuple(many[:, k]),), config)[0]
+        assert all(np.isclose(found[p][k], single[p]) for p in range(len(trainable)))
+
+
+def test_what_has_no_adjoint_derivative():
+    dev = TilewaveQubit(2)
+
+    def variance(x):
+        qml.RX(x, 0)
+        return qml.var(qml.Z(0))
+
+    def coefficient(x, c):
+        qml.RX(x, 0)
+        return qml.expval(qml.Hamiltonian(c, [qml.Z(0), qml.Y(0)]))
+
+    def prepared(x):
+        qml.StatePrep(np.array([0.6, 0.8]), 0)
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+    x, c = pnp.array(0.3, requires_grad=True), pnp.array([0.5, -0.2], requires_grad=True)
+    reference = qml.device("default.qubit")
+    for function, arguments in ((variance, (x,)), (coefficient, (x, c)), (prepared, (x,))):
+        expected = qml.grad(qml.QNode(function, reference, diff_method="backprop"))(*arguments)
+        found = qml.grad(qml.QNode(function, dev))(*arguments)  # by parameter-shift where it must be
+        flat = [np.concatenate([np.ravel(part) for part in (g if isinstance(g, tuple) else (g,))]) for g in (found, expected)]
+        assert np.allclose(*flat, atol=1e-10)
+    found = qml.grad(qml.QNode(prepared, dev, diff_method="adjoint"))(x)  # its preparation is decomposed
+    assert np.isclose(found, qml.grad(qml.QNode(prepared, reference, diff_method="backprop"))(x))
+    with pytest.raises(qml.exceptions.QuantumFunctionError, match="adjoint"):
+        qml.grad(qml.QNode(variance, dev, diff_method="adjoint"))(x)
+    with pytest.raises(qml.exceptions.QuantumFunctionError, match="adjoint"):
+        qml.grad(qml.set_shots(qml.QNode(prepared, dev, diff_method="adjoint"), 10))(x)
+    assert dev.supports_derivatives() and not dev.supports_derivatives(qml.devices.ExecutionConfig(gradient_method="backprop"))
+    assert not TilewaveQubit(1, device="cuda").supports_derivatives()

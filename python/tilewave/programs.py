@@ -19,9 +19,13 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
+from .angles import Parameter
 from .circuits import Circuit
+from .observables import NO_TERMS, Terms
 
 _MOST_PROGRAMS = 256  # that are kept
+_MOST_FUNCTIONS = 16  # of one program, with other observables
 _MOST_MATRIX_BYTES = 1 << 16  # of a structure that is kept
 
 # Numbers of tilewave's classical operations and types, see src/tilewave/circuit/classical.h.
@@ -106,6 +110,8 @@ class Program:
     """A circuit whose angles are given later."""
 
     def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._functions: OrderedDict[Any, Function] = OrderedDict()
         self.circuit = Circuit(rows.num_qubits, rows.num_clbits)
         slots = []
         for name, targets, angles, controls, values, condition in rows.rows:
@@ -142,6 +148,18 @@ class Program:
         bound: Circuit = self.circuit._with_angles(self.ops, self.angles, angles)
         return bound
 
+    def function(self, key: Any, observables: Sequence[Terms], how: tuple[str, str, int]) -> Function:
+        """The circuit of gates as a function of the parameters, with its derivatives; kept under a key of the observables.
+        Raises ValueError where it cannot be one: a circuit that measures or resets, a device that has no such functions."""
+        found = self._functions.get((key, how))
+        if found is None:
+            found = Function(self._rows, observables, how)
+        self._functions[key, how] = found
+        self._functions.move_to_end((key, how))
+        while len(self._functions) > _MOST_FUNCTIONS:
+            self._functions.popitem(last=False)
+        return found
+
     def _bit_of(self, condition):
         """The classical bit, and its value, that say whether a condition holds."""
         bits, patterns = condition
@@ -162,6 +180,43 @@ class Program:
             total = len(nodes) - 1
         self.circuit._assign(first, 1, nodes)
         return first, 1
+
+
+class Function:
+    """Expectations of observables as a function of the parameters of rows. Values are float64[sets, parameters], parameters
+    by their numbers; those that no gate holds have derivative 0."""
+
+    def __init__(self, rows: Rows, observables: Sequence[Terms], how: tuple[str, str, int]) -> None:
+        circuit = Circuit(rows.num_qubits)
+        for name, targets, angles, controls, values, _ in rows.rows:
+            if name == "unitary":
+                circuit.unitary(rows.matrices[angles[0]], targets, controls, values, check=False)
+                continue
+            if name in ("measure", "reset", "kraus"):
+                raise ValueError("a circuit that measures, resets or is noisy is no function of its parameters")
+            circuit.gate(name, targets, [offset if index < 0 else factor * Parameter(str(index)) + offset
+                                         for factor, index, offset in angles], controls, values)
+        self.columns = np.array([int(name) for name in circuit._parameter_names], int)
+        parts = list(zip(*observables)) if observables else [[column] for column in NO_TERMS]
+        terms = tuple(np.ascontiguousarray(np.concatenate(part)) for part in parts)
+        numbers = np.repeat(np.arange(len(observables), dtype=np.uint32), [len(o[0]) for o in observables])
+        self.num_observables = len(observables)
+        self._function = _core._Function(circuit, terms, numbers.astype(np.uint32), len(observables), *how)
+
+    def expectations(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[sets, observables]"""
+        found: NDArray[np.float64] = self._function._expectations(np.ascontiguousarray(values[:, self.columns]))
+        return found
+
+    def vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.float64],
+            wants_expectations: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The expectations where they are wanted, and the derivatives [sets, parameters] of sum_m v_m E_m, v [sets,
+        observables]."""
+        expectations, gradient = self._function._vjp(np.ascontiguousarray(values[:, self.columns]),
+                                                     np.ascontiguousarray(cotangents, float), wants_expectations)
+        whole = np.zeros(values.shape)
+        whole[:, self.columns] = gradient
+        return expectations, whole
 
 
 class Programs:

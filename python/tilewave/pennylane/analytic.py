@@ -23,9 +23,9 @@ def measure_exactly(state: _core.State, measurements: list[MeasurementProcess], 
         answers, asked = [None] * len(measurements), []
         for k, mp in enumerate(measurements):
             if mp.obs is not None and type(mp) in (ExpectationMP, VarianceMP):
-                terms = known.terms(mp.obs, type(mp) is VarianceMP, wires, num_qubits)
-                if terms is not None:
-                    asked.append((k, terms))
+                found = known.find(mp.obs, type(mp) is VarianceMP, wires, num_qubits)
+                if found is not None:
+                    asked.append((k, found.terms))
             elif (type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None
                   and len(mp.wires or wires) <= _MOST_JOINT_QUBITS):
                 qubits = [wires[wire] for wire in (mp.wires or wires)]

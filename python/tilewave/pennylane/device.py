@@ -27,6 +27,7 @@ from ..runs import how_of, initial_of, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
+from .gradients import MOST_FORWARD_QUBITS, Derivatives, is_differentiable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows
 from .shots import ShotPlan, accepts_shots, is_shadow
@@ -119,13 +120,12 @@ class TilewaveQubit(Device):
         for option in config.device_options:
             if option not in _OPTIONS:
                 raise DeviceError(f"{self.name} has no device option '{option}': use {', '.join(_OPTIONS)}")
-        changes: dict[str, Any] = {}
-        if config.use_device_gradient is None:
-            changes["use_device_gradient"] = False
-        if config.use_device_jacobian_product is None:
-            changes["use_device_jacobian_product"] = False
-        if config.grad_on_execution is None:
-            changes["grad_on_execution"] = False
+        changes: dict[str, Any] = {"grad_on_execution": False}
+        if config.gradient_method in ("best", "device", "adjoint") and self.supports_derivatives(config, circuit):
+            # QNodes say device_vjp=False where nobody chose: a Jacobian would be computed for a vector's product with it
+            changes.update(gradient_method="adjoint", use_device_gradient=True, use_device_jacobian_product=True)
+        else:
+            changes.update(use_device_gradient=False, use_device_jacobian_product=False)
         method = config.mcm_config.mcm_method
         if method is None:
             method = "device" if circuit is not None and circuit.shots else "deferred"
@@ -150,21 +150,67 @@ class TilewaveQubit(Device):
             gate_set = gate_set | {"MidMeasureMP"}
         pipeline.add_transform(decompose, stopping_condition=_is_native_gate if deferred else _is_native,
                                skip_initial_state_prep=True, device_wires=self.wires, target_gates=gate_set, name=self.name)
+        if config.gradient_method == "adjoint":
+            pipeline.add_transform(decompose, stopping_condition=is_differentiable, skip_initial_state_prep=False,
+                                   device_wires=self.wires, target_gates=gate_set, name="adjoint + " + self.name)
         pipeline.add_transform(device_resolve_dynamic_wires, wires=self.wires, allow_resets=not deferred)
         pipeline.add_transform(validate_device_wires, self.wires, name=self.name)
         pipeline.add_transform(validate_measurements, analytic_measurements=_accepts_analytic,
                                sample_measurements=_accepts_shots, name=self.name)
         pipeline.add_transform(_expand_what_is_no_angle)
+        if config.gradient_method == "adjoint":
+            pipeline.add_transform(need_adjoint)
         return pipeline
 
+    def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
+                             circuit: Optional[QuantumScript] = None) -> bool:
+        """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, without shots, in a circuit
+        whose measurements in the middle are deferred; on CPUs."""
+        if execution_config is not None:
+            if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
+                return False
+        if str(self._how[1]).lower().startswith(("cuda", "gpu")):
+            return False
+        return circuit is None or why_not(circuit) is None
+
+    def supports_vjp(self, execution_config: Optional[ExecutionConfig] = None,
+                     circuit: Optional[QuantumScript] = None) -> bool:
+        return self.supports_derivatives(execution_config, circuit)
+
     # --- running
+
+    def _run_of(self, tape, config):
+        options = {**dict(zip(_OPTIONS, (*self._how, self._effort))), **config.device_options}
+        how = how_of(options["precision"], options["device"], options["threads"])
+        return _Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode)
 
     def execute(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
                 execution_config: Optional[ExecutionConfig] = None) -> Any:
         config = execution_config or ExecutionConfig()
-        options = {**dict(zip(_OPTIONS, (*self._how, self._effort))), **config.device_options}
-        how = how_of(options["precision"], options["device"], options["threads"])
-        return tuple(_Run(self, tape, how, options["effort"], config.mcm_config.postselect_mode).results() for tape in circuits)
+        return tuple(self._run_of(tape, config).results() for tape in circuits)
+
+    def compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
+                            execution_config: Optional[ExecutionConfig] = None) -> Any:
+        config = execution_config or ExecutionConfig()
+        return tuple(self._run_of(tape, config).derivatives().jacobian() for tape in circuits)
+
+    def execute_and_compute_derivatives(self, circuits: Union[QuantumScript, Sequence[QuantumScript]],
+                                        execution_config: Optional[ExecutionConfig] = None) -> Any:
+        config = execution_config or ExecutionConfig()
+        runs = [self._run_of(tape, config) for tape in circuits]
+        return tuple(run.results() for run in runs), tuple(run.derivatives().jacobian() for run in runs)
+
+    def compute_vjp(self, circuits: Union[QuantumScript, Sequence[QuantumScript]], cotangents: Any,
+                    execution_config: Optional[ExecutionConfig] = None) -> Any:
+        config = execution_config or ExecutionConfig()
+        return tuple(self._run_of(tape, config).derivatives().vjp(v) for tape, v in zip(circuits, cotangents))
+
+    def execute_and_compute_vjp(self, circuits: Union[QuantumScript, Sequence[QuantumScript]], cotangents: Any,
+                                execution_config: Optional[ExecutionConfig] = None) -> Any:
+        config = execution_config or ExecutionConfig()
+        runs = [self._run_of(tape, config) for tape in circuits]
+        return (tuple(run.results() for run in runs),
+                tuple(run.derivatives().vjp(v) for run, v in zip(runs, cotangents)))
 
     def _seed(self) -> int:
         return int(self._rng.integers(1 << 63))
@@ -220,18 +266,43 @@ class _Run:
                                     if plain else np.nan)
         return len(data)
 
+    def table(self):
+        """The numbers of each member of the batch, [members, numbers]; one row where there is no batch."""
+        batch = self.tape.batch_size
+        table = np.empty((batch or 1, len(self.numbers)))
+        for k, value in enumerate(self.numbers):
+            if batch is None and np.ndim(value):
+                value = np.reshape(value, ())
+            table[:, k] = value
+        return table
+
     def circuits(self):
         """The circuits of the batch, or the one."""
         program = self.device._programs.of(self.rows)
-        batch = self.tape.batch_size
-        if batch is None:
-            yield program.at(np.array(self.numbers, float))
-            return
-        table = np.empty((batch, len(self.numbers)))
-        for k, value in enumerate(self.numbers):
-            table[:, k] = value
-        for row in table:
-            yield program.at(row)
+        return [program.at(row) for row in self.table()]
+
+    def function(self):
+        """The expectation values as a function of the numbers; None where something else is asked, or the circuit begins in
+        another state."""
+        if self.initial is not None or not self.rows.keeps_norm or str(self.how[1]).lower().startswith(("cuda", "gpu")):
+            return None
+        found = []
+        for mp in self.tape.measurements:
+            if type(mp) is not ExpectationMP or mp.mv is not None or mp.obs is None:
+                return None
+            known = self.device._known.find(mp.obs, False, self.wires, len(self.wires))
+            if known is None:
+                return None
+            found.append(known)
+        how = self.how[0], "cpu", self.how[2]
+        return self.device._programs.of(self.rows).function(tuple(known.key for known in found),
+                                                            [known.terms[0] for known in found], how)
+
+    def derivatives(self):
+        function = self.function()
+        if function is None:
+            raise DeviceError("adjoint derivatives are of expectation values of Pauli sums in circuits from |0...0>")
+        return Derivatives(self.tape, function, self.table(), self.tape.batch_size)
 
     def results(self):
         if self.clbits:
@@ -239,6 +310,11 @@ class _Run:
         elif self.tape.shots:
             found = self._sampled()
         else:
+            batch = self.tape.batch_size
+            if self.rows.num_qubits <= MOST_FORWARD_QUBITS and (function := self.function()) is not None:
+                values = function.expectations(self.table())
+                answers = [np.float64(v) for v in values[0]] if batch is None else list(values.T)
+                return tuple(answers) if len(answers) > 1 else answers[0]
             answers = [measure_exactly(self.state(circuit), self.tape.measurements, self.wires, self.rows.keeps_norm,
                                        self.device._known) for circuit in self.circuits()]
             if self.tape.batch_size is not None:
@@ -302,7 +378,7 @@ class _Run:
                 for s in self.tape.shots]
 
     def _measured(self):
-        (circuit,) = self.circuits()
+        circuit, = self.circuits()
 
         def run(rotations, operations, count):
             """Classical bits and qubits of `count` shots."""

@@ -5,12 +5,13 @@ from collections import OrderedDict
 from typing import Any, Optional
 
 import numpy as np
-from pennylane.pauli import PauliSentence, PauliWord
+from pennylane.pauli import PauliSentence
 
 from ..observables import Terms, mask_words, need_finite
 
-_MOST_KEPT = 64
+_MOST_KEPT = 256
 _MOST_SQUARED_TERMS = 64  # a variance of more is read off the amplitudes
+_MOST_COMPARED_TERMS = 64  # larger observables are known by who they are
 
 
 def sentence_of(obs: Any) -> Optional[PauliSentence]:
@@ -18,7 +19,7 @@ def sentence_of(obs: Any) -> Optional[PauliSentence]:
     return getattr(obs, "pauli_rep", None)
 
 
-def terms_of(sentence: PauliSentence, wires: dict, num_qubits: int) -> Terms:
+def terms_of(sentence: PauliSentence, wires: dict[Any, int], num_qubits: int) -> Terms:
     """Real coefficients and masks; `wires` are the qubits of wires. Of a coefficient the real part counts, as PennyLane has
     it."""
     x, z = np.zeros((len(sentence), num_qubits), bool), np.zeros((len(sentence), num_qubits), bool)
@@ -31,30 +32,42 @@ def terms_of(sentence: PauliSentence, wires: dict, num_qubits: int) -> Terms:
     return coefficients, mask_words(x, num_qubits), mask_words(z, num_qubits)
 
 
+class Known:
+    """The terms of <O>, or of <O^2> and of <O>, and a key that others of the same terms have."""
+
+    __slots__ = ("terms", "key", "obs")
+
+    def __init__(self, terms: list[Terms], key: Any, obs: Any) -> None:
+        self.terms, self.key, self.obs = terms, key, obs
+
+
 class KnownObservables:
-    """Terms of observables that came before: training asks for the same object again and again."""
+    """Terms of observables that came before: training asks for the same ones again and again, small ones made anew."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
+        self._kept: OrderedDict[Any, Known] = OrderedDict()
+        self._numbers = 0
 
-    def terms(self, obs: Any, is_variance: bool, wires: dict, num_qubits: int) -> Optional[list[Terms]]:
-        """The terms of <O>, or of <O^2> and of <O>; None where the observable is no Pauli sum, or its square too large a
-        one."""
-        key = id(obs), is_variance, num_qubits, tuple(wires[wire] for wire in obs.wires)
-        known = self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known[1]
+    def find(self, obs: Any, is_variance: bool, wires: dict[Any, int], num_qubits: int) -> Optional[Known]:
+        """None where the observable is no Pauli sum, or its square too large a one."""
         sentence = sentence_of(obs)
         if sentence is None or not len(sentence) or (is_variance and len(sentence) > _MOST_SQUARED_TERMS):
             return None
-        terms = [terms_of(sentence, wires, num_qubits)]
-        if is_variance:
-            terms.insert(0, terms_of(sentence @ sentence, wires, num_qubits))
-        self._kept[key] = obs, terms  # keeps what has the id
+        if len(sentence) <= _MOST_COMPARED_TERMS:
+            key: Any = is_variance, num_qubits, tuple(
+                (tuple((wires[wire], letter) for wire, letter in word.items()), complex(np.asarray(c)).real)
+                for word, c in sentence.items())
+        else:
+            key = id(obs), num_qubits, tuple(wires[wire] for wire in obs.wires)
+        known = self._kept.get(key)
+        if known is None:
+            terms = [terms_of(sentence, wires, num_qubits)]
+            if is_variance:
+                terms.insert(0, terms_of(sentence @ sentence, wires, num_qubits))
+            self._numbers += 1
+            # what has the id is kept
+            known = self._kept[key] = Known(terms, self._numbers, obs)
+        self._kept.move_to_end(key)
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
-        return terms
-
-
-__all__ = ["KnownObservables", "PauliWord", "sentence_of", "terms_of"]
+        return known
