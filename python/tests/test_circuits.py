@@ -294,6 +294,15 @@ def test_matrices_that_are_not_unitary(matrix, targets, message):
     assert len(circuit.unitary(matrix, targets, check=False)) == 1
 
 
+def test_shots_of_matrices_that_do_not_keep_the_norm():
+    damped = tw.Circuit(2, 2).h(0).cx(0, 1).unitary(np.diag([1, 0.5]), 0, check=False).measure(0, 0).measure(1, 1)
+    result = tw.run(damped, 20000, seed=3)
+    assert set(result.counts) == {"00", "11"} and abs(result.counts["11"] / 20000 - 0.2) < 0.02
+    assert abs(result.norm - 0.625) < 1e-12 and any("norm" in warning for warning in result.warnings)
+    projected = tw.Circuit(2, 2).h(0).cx(0, 1).unitary(np.diag([0, 1]), 0, check=False).reset(0).measure(0, 0).measure(1, 1)
+    assert tw.sample(projected, 500) == {"10": 500}
+
+
 def test_stim_circuits_as_states():
     text = "H 0\nCX 0 1 0 2\nM 0 !1\nMPP X1*X2\nCX rec[-3] 2\nMR 2\nREPEAT 2 {\n    MX 0\n}\nDETECTOR rec[-1]\n"
     bits = tw.sample_bits(tw.Circuit.from_stim(text), 300, seed=2)

@@ -281,8 +281,13 @@ void Collector::count(const Leaf& leaf) {
     sort_uniform(std::span(order), [&](std::uint32_t k) { return draws[k]; });
   }
   std::vector<double> marginals;
-  const bool is_checked = !program_.has_channels;      // a trajectory has few shots each
-  if (is_checked) marginals = leaf.state.marginals();  // before the state moves
+  const bool is_checked = !program_.has_channels;  // a trajectory has few shots each
+  if (is_checked) {                                // before the state moves
+    marginals = leaf.state.marginals();
+    // matrices that are no gates may leave another norm than 1; shots are drawn relative to it
+    const double norm = leaf.state.norm();
+    for (double& p : marginals) p = norm > 0 ? p / norm : p;
+  }
   sort_uniform(std::span(draws), [](double u) { return u; });
   const std::vector<std::uint64_t> drawn = leaf.state.sample_sorted(draws);
   if (is_checked) {
