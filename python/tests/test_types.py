@@ -89,9 +89,9 @@ def test_a_typed_program_passes_and_mistakes_are_found(tmp_path):
 
 
 def public():
-    for module in ("tilewave", "tilewave.qiskit", "tilewave.pennylane", "tilewave.cirq", "tilewave.sinter", "tilewave.plots", "tilewave.reports"):
+    for module in ("tilewave", "tilewave.qiskit", "tilewave.pennylane", "tilewave.cirq", "tilewave.braket", "tilewave.sinter", "tilewave.plots", "tilewave.reports"):
         other = module.split(".")[-1]
-        pytest.importorskip(other if other in ("qiskit", "pennylane", "cirq", "sinter") else "numpy")
+        pytest.importorskip(other if other in ("qiskit", "pennylane", "cirq", "braket", "sinter") else "numpy")
         home = importlib.import_module(module)
         for name in getattr(home, "__all__", None) or [n for n in vars(home) if not n.startswith("_")]:
             thing = getattr(home, name)

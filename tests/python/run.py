@@ -16,7 +16,7 @@ from pathlib import Path
 BUILD = ["nanobind", "ninja"]
 PACKAGES = ["numpy", "pytest", "qiskit", "qiskit-aer", "stim", "sinter", "pymatching", "scikit-image", "matplotlib",
             "mypy", "pennylane", "pytest-mock", "flaky",  # these two are of PennyLane's tests of devices
-            "cirq-core"]
+            "cirq-core", "amazon-braket-sdk"]
 
 
 def skip(why):
