@@ -40,8 +40,8 @@ def before():
     return circuit
 
 
-GATES = sorted(name for name, kind in vars(gates).items() if isinstance(kind, type) and issubclass(kind, Gate) and kind is not Gate
-               and name not in ("PulseGate", "Unitary", "AngledGate", "DoubleAngledGate", "TripleAngledGate"))
+GATES = sorted(name for name, kind in vars(gates).items() if isinstance(kind, type) and issubclass(kind, Gate)
+               and kind is not Gate and name not in ("PulseGate", "Unitary", "AngledGate", "DoubleAngledGate", "TripleAngledGate"))
 
 
 @pytest.mark.parametrize("name", GATES)
@@ -94,12 +94,14 @@ def test_result_types():
     unitary = np.linalg.qr(a)[0]
     circuit = before().cnot(0, 2).unitary(matrix=unitary, targets=[3, 1]).xx(1, 2, 0.4)
     for name, arguments in [
-            ("expectation", (Observable.X(), 0)), ("expectation", (Observable.Y() @ Observable.H() @ Observable.Z(), [3, 1, 0])),
+            ("expectation", (Observable.X(), 0)),
+            ("expectation", (Observable.Y() @ Observable.H() @ Observable.Z(), [3, 1, 0])),
             ("expectation", (Observable.Hermitian(a + a.conj().T), [2, 0])), ("expectation", (Observable.Z(),)),
             ("expectation", (Observable.Hermitian(a + a.conj().T) @ Observable.I() @ Observable.Y(), [0, 1, 2, 3])),
             ("variance", (Observable.H(), 2)), ("variance", (Observable.Hermitian(a + a.conj().T), [1, 2])),
             ("variance", (Observable.X() @ Observable.Y(), [0, 3])), ("probability", ([2, 0],)), ("probability", ()),
-            ("density_matrix", ([1, 3],)), ("density_matrix", ()), ("state_vector", ()), ("amplitude", (["0000", "0110", "1011"],))]:
+            ("density_matrix", ([1, 3],)), ("density_matrix", ()), ("state_vector", ()),
+            ("amplitude", (["0000", "0110", "1011"],))]:
         same(getattr(circuit.copy(), name)(*arguments))
     wide = before().cnot(3, 4).expectation(Observable.Hermitian(big + big.T), range(5))
     same(wide)
@@ -128,11 +130,13 @@ def test_a_program_is_read_once_and_bound_for_each_run(monkeypatch):
     original = simulator._read
     monkeypatch.setattr(simulator, "_read", lambda source: reads.append(source) or original(source))
     theta, phi = FreeParameter("theta"), FreeParameter("phi")
-    circuit = Circuit().rx(0, theta).ry(1, 2 * phi - 1).cphaseshift(0, 1, theta).expectation(Observable.X() @ Observable.Y(), [0, 1])
+    circuit = Circuit().rx(0, theta).ry(1, 2 * phi - 1).cphaseshift(0, 1, theta)
+    circuit.expectation(Observable.X() @ Observable.Y(), [0, 1])
     device = LocalSimulator(simulator)
     for values in ((0.1, 0.2), (0.3, -0.4), (0.0, 0.5)):
         inputs = dict(zip(("theta", "phi"), values))
-        assert np.isclose(device.run(circuit, inputs=inputs).result().values[0], THEIRS.run(circuit, inputs=inputs).result().values[0])
+        found, expected = (d.run(circuit, inputs=inputs).result().values[0] for d in (device, THEIRS))
+        assert np.isclose(found, expected)
     assert len(reads) == 1
     batch = device.run_batch(circuit, inputs=[{"theta": 0.1 * k, "phi": 1.0} for k in range(4)]).results()
     for k, result in enumerate(batch):
@@ -232,7 +236,8 @@ def test_errors():
             (text.format("hermitian([[0, 1], [0, 0]]) q[0]"), {"t": 1.0}, 0, ValueError, "not Hermitian"),
             (text.format("z(q[0])").replace("rx(t)", "if (t > 0) rx(t)"), {"t": 1.0}, 0, ValueError, "without control flow"),
             ("OPENQASM 3.0; qubit[1] q; h q[0];", {}, 0, ValueError, "Result types must be specified"),
-            ("OPENQASM 3.0; qubit[1] q; h q[0]; reset q[0];\n#pragma braket result state_vector\n", {}, 0, ValueError, "no single state"),
+            ("OPENQASM 3.0; qubit[1] q; h q[0]; reset q[0];\n#pragma braket result state_vector\n", {}, 0, ValueError,
+             "no single state"),
             ("OPENQASM 3.0; qubit[1] q; h q[0];\n#pragma braket noise bit_flip(0.1) q[0]\n", {}, 10, TypeError, "Noise")]:
         with pytest.raises(kind, match=message):
             simulator.run(Program(source=program, inputs=inputs), shots=shots)

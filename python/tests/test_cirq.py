@@ -91,7 +91,8 @@ def test_operations_of_other_kinds():
         cirq.DensePauliString("XYZ").on(A, C, D),
         cirq.ops.BooleanHamiltonianGate(["x0", "x1"], ["x0 ^ x1"], 0.3).on(A, B))
     order = [A, B, C, D, e]
-    assert np.allclose(double().simulate(circuit, qubit_order=order).final_state_vector, theirs(circuit, order=order), atol=1e-11)
+    found = double().simulate(circuit, qubit_order=order).final_state_vector
+    assert np.allclose(found, theirs(circuit, order=order), atol=1e-11)
 
 
 def test_sweeps_are_converted_once(monkeypatch):
@@ -140,7 +141,8 @@ def test_symbols_where_values_decide_the_structure():
 
 def test_samples_of_repeated_inverted_and_confused_keys():
     matrix = np.array([[0.9, 0.1], [0.3, 0.7]])
-    circuit = cirq.Circuit(cirq.X(A), cirq.measure(A, B, key="k"), cirq.X(B), cirq.measure(B, A, key="k", invert_mask=(False, True)),
+    circuit = cirq.Circuit(cirq.X(A), cirq.measure(A, B, key="k"), cirq.X(B),
+                           cirq.measure(B, A, key="k", invert_mask=(False, True)),
                            cirq.measure(A, key="c", confusion_map={(0,): matrix}))
     result = TilewaveSimulator(seed=3).run(circuit, repetitions=5000)
     assert result.records["k"].shape == (5000, 2, 2)
@@ -194,7 +196,8 @@ def test_moments_one_by_one():
 # --- noise
 
 def test_noise_agrees_with_density_matrices():
-    circuit = cirq.Circuit(cirq.ry(0.9)(A), cirq.amplitude_damp(0.3)(A), cirq.CNOT(A, B), cirq.depolarize(0.1, n_qubits=2)(A, B),
+    circuit = cirq.Circuit(cirq.ry(0.9)(A), cirq.amplitude_damp(0.3)(A), cirq.CNOT(A, B),
+                           cirq.depolarize(0.1, n_qubits=2)(A, B),
                            cirq.phase_damp(0.2)(B), cirq.rx(0.4)(B), cirq.generalized_amplitude_damp(0.4, 0.2)(B))
     observables = [cirq.Z(A), cirq.X(A) * cirq.X(B), cirq.Z(B) - 0.5 * cirq.Y(A) * cirq.Z(B)]
     rho = cirq.DensityMatrixSimulator(dtype=np.complex128).simulate(circuit).final_density_matrix
@@ -251,18 +254,22 @@ def test_errors():
     plain = cirq.Circuit(cirq.X(A))
     qutrit = cirq.LineQid(0, 3)
     for wrong, message in [
-            (lambda: TilewaveSimulator({"c": 1}), "reserved"), (lambda: TilewaveSimulator({"speed": 1}), "unknown option 'speed'"),
-            (lambda: TilewaveSimulator(dtype=np.int32), "complex"), (lambda: TilewaveSimulator().run(plain), "no measurements"),
+            (lambda: TilewaveSimulator({"c": 1}), "reserved"),
+            (lambda: TilewaveSimulator({"speed": 1}), "unknown option 'speed'"),
+            (lambda: TilewaveSimulator(dtype=np.int32), "complex"),
+            (lambda: TilewaveSimulator().run(plain), "no measurements"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A) ** T)), "symbols were not specified.*t"),
             (lambda: TilewaveSimulator().simulate(plain, qubit_order=[B]), "qubits"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.XPowGate(dimension=3)(qutrit))), "3 levels"),
             (lambda: TilewaveSimulator().simulate(plain, initial_state=np.zeros(2, complex)), "norm 0"),
             (lambda: TilewaveSimulator().simulate(plain, initial_state=np.ones(4, complex)), "must match number of qubits"),
-            (lambda: TilewaveSimulator().simulate_expectation_values(plain + cirq.measure(A), cirq.Z(A)), "terminal measurements"),
+            (lambda: TilewaveSimulator().simulate_expectation_values(plain + cirq.measure(A), cirq.Z(A)),
+             "terminal measurements"),
             (lambda: TilewaveSimulator().simulate_expectation_values(plain, cirq.Z(B)), "none of the circuit's qubits"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A).with_classical_controls("z"))), "missing"),
             (lambda: from_cirq(cirq.Circuit(cirq.X(A) ** T)), "symbols t have no value"),
-            (lambda: TilewaveSimulator().run(cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(A, B, key="k"))), "different numbers")]:
+            (lambda: TilewaveSimulator().run(cirq.Circuit(cirq.measure(A, key="k"), cirq.measure(A, B, key="k"))),
+             "different numbers")]:
         with pytest.raises(ValueError, match=message):
             wrong()
     if not tw.built_with_cuda():

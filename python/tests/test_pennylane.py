@@ -528,8 +528,8 @@ def test_derivatives_of_batches():
 @pytest.mark.parametrize("trainable", [[0], [0, 2]])
 def test_the_device_interface_has_the_shapes_of_default_qubit(num_measurements, trainable):
     observables = [qml.Z(0) @ qml.X(1), qml.Y(1)][:num_measurements]
-    tape = qml.tape.QuantumScript([qml.RX(0.3, 0), qml.RY(0.5, 1), qml.CRX(0.7, [0, 1])], [qml.expval(o) for o in observables],
-                                  trainable_params=trainable)
+    operations = [qml.RX(0.3, 0), qml.RY(0.5, 1), qml.CRX(0.7, [0, 1])]
+    tape = qml.tape.QuantumScript(operations, [qml.expval(o) for o in observables], trainable_params=trainable)
     ours, theirs = TilewaveQubit(2), qml.device("default.qubit", wires=2)
     config = qml.devices.ExecutionConfig(gradient_method="adjoint")
 
@@ -542,7 +542,8 @@ def test_the_device_interface_has_the_shapes_of_default_qubit(num_measurements, 
         else:
             assert np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-12)
     same(ours.compute_derivatives((tape,), config), theirs.compute_derivatives((tape,), config))
-    same(ours.execute_and_compute_derivatives((tape, tape), config), theirs.execute_and_compute_derivatives((tape, tape), config))
+    twice = (tape, tape)
+    same(ours.execute_and_compute_derivatives(twice, config), theirs.execute_and_compute_derivatives(twice, config))
     v = 0.4 if num_measurements == 1 else (0.4, -1.1)
     same(ours.compute_vjp((tape,), (v,), config), theirs.compute_vjp((tape,), (v,), config))
     same(ours.execute_and_compute_vjp((tape,), (v,), config), theirs.execute_and_compute_vjp((tape,), (v,), config))
@@ -573,7 +574,8 @@ def test_what_has_no_adjoint_derivative():
     for function, arguments in ((variance, (x,)), (coefficient, (x, c)), (prepared, (x,))):
         expected = qml.grad(qml.QNode(function, reference, diff_method="backprop"))(*arguments)
         found = qml.grad(qml.QNode(function, dev))(*arguments)  # by parameter-shift where it must be
-        flat = [np.concatenate([np.ravel(part) for part in (g if isinstance(g, tuple) else (g,))]) for g in (found, expected)]
+        flat = [np.concatenate([np.ravel(part) for part in (g if isinstance(g, tuple) else (g,))])
+                for g in (found, expected)]
         assert np.allclose(*flat, atol=1e-10)
     found = qml.grad(qml.QNode(prepared, dev, diff_method="adjoint"))(x)  # its preparation is decomposed
     assert np.isclose(found, qml.grad(qml.QNode(prepared, reference, diff_method="backprop"))(x))
@@ -583,3 +585,48 @@ def test_what_has_no_adjoint_derivative():
         qml.grad(qml.set_shots(qml.QNode(prepared, dev, diff_method="adjoint"), 10))(x)
     assert dev.supports_derivatives() and not dev.supports_derivatives(qml.devices.ExecutionConfig(gradient_method="backprop"))
     assert not TilewaveQubit(1, device="cuda").supports_derivatives()
+
+
+def test_derivatives_of_probabilities():
+    def born(w, x):
+        trained(w, x)
+        return qml.probs([7, "a", 2.5])
+
+    def two(w, x):
+        trained(w, x)
+        return qml.probs(["b"]), qml.probs(LABELS)
+    w, x = pnp.array(WEIGHTS, requires_grad=True), pnp.array(0.3, requires_grad=True)
+    reference = qml.device("default.qubit", wires=LABELS)
+    target = np.random.default_rng(1).dirichlet(np.ones(8))
+    mixing = np.random.default_rng(2).normal(size=34)
+    batch = pnp.array([0.3, -0.4, 1.2], requires_grad=True)
+    losses = {
+        "born": lambda node: lambda w, x: qml.math.sum((node(born)(w, x) - target) ** 2),
+        "two": lambda node: lambda w, x: qml.math.sum(mixing * qml.math.concatenate(node(two)(w, x))),
+    }
+    for name, loss in losses.items():
+        dev = TilewaveQubit(LABELS)
+        with qml.Tracker(dev) as tracker:
+            found = qml.grad(loss(lambda f: qml.QNode(f, dev)))(w, x)
+        assert tracker.totals["vjps"] == tracker.totals["executions"] == 1, name
+        expected = qml.grad(loss(lambda f: qml.QNode(f, reference, diff_method="backprop")))(w, x)
+        assert np.allclose(found[0], expected[0], atol=1e-11) and np.isclose(found[1], expected[1], atol=1e-11), name
+    found = qml.grad(losses["born"](lambda f: qml.QNode(f, TilewaveQubit(LABELS))))(w, batch)
+    single = [qml.grad(losses["born"](lambda f: qml.QNode(f, reference, diff_method="backprop")))(
+        w, pnp.array(float(v), requires_grad=True)) for v in batch]
+    assert np.allclose(found[0], sum(s[0] for s in single), atol=1e-11)
+    assert np.allclose(found[1], [s[1] for s in single], atol=1e-11)
+    found = qml.jacobian(qml.QNode(born, TilewaveQubit(LABELS)))(w, x)
+    expected = qml.jacobian(qml.QNode(born, reference, diff_method="backprop"))(w, x)
+    assert all(np.shape(a) == np.shape(b) and np.allclose(a, b, atol=1e-11) for a, b in zip(found, expected))
+    operations = [qml.RX(0.3, 0), qml.RY(0.5, 1), qml.CRX(0.7, [0, 1])]
+    tape = qml.tape.QuantumScript(operations, [qml.probs([1]), qml.probs([0, 1])], trainable_params=[0, 2])
+    config = qml.devices.ExecutionConfig(gradient_method="adjoint")
+    rows = TilewaveQubit(2).compute_derivatives((tape,), config)[0]
+    tapes, process = qml.gradients.param_shift(tape)
+    for a, b in zip(rows, process(reference_results(tapes))):
+        assert all(np.shape(p) == np.shape(q) and np.allclose(p, q, atol=1e-11) for p, q in zip(a, b))
+
+
+def reference_results(tapes):
+    return qml.execute(tapes, qml.device("default.qubit", wires=2))

@@ -214,9 +214,23 @@ class Function:
         observables]."""
         expectations, gradient = self._function._vjp(np.ascontiguousarray(values[:, self.columns]),
                                                      np.ascontiguousarray(cotangents, float), wants_expectations)
+        return expectations, self._spread(gradient, values)
+
+    def states(self, values: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """[sets, 2^n]"""
+        found: NDArray[np.complex128] = self._function._states(np.ascontiguousarray(values[:, self.columns]))
+        return found
+
+    def state_vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.complex128]) -> NDArray[np.float64]:
+        """The derivatives [sets, parameters] of Re sum_x conj(g_x) psi_x, g [sets, 2^n]."""
+        gradient = self._function._state_vjp(np.ascontiguousarray(values[:, self.columns]),
+                                             np.ascontiguousarray(cotangents, complex))
+        return self._spread(gradient, values)
+
+    def _spread(self, gradient, values):
         whole = np.zeros(values.shape)
         whole[:, self.columns] = gradient
-        return expectations, whole
+        return whole
 
 
 class Programs:

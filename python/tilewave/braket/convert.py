@@ -143,7 +143,8 @@ def _global_phase(c, op, qubits):
 _HANDLERS: dict[type, Callable[..., Any]] = {
     gates.Identity: _nothing, gates.Hadamard: _plain("h"), gates.PauliX: _plain("x"), gates.PauliY: _plain("y"),
     gates.PauliZ: _plain("z"), gates.S: _plain("s"), gates.Si: _plain("sdg"), gates.T: _plain("t"), gates.Ti: _plain("tdg"),
-    gates.V: _plain("sx"), gates.Vi: _plain("sxdg"), gates.CV: _under(1, "sx"), gates.CX: _under(1, "x"), gates.CY: _under(1, "y"),
+    gates.V: _plain("sx"), gates.Vi: _plain("sxdg"), gates.CV: _under(1, "sx"), gates.CX: _under(1, "x"),
+    gates.CY: _under(1, "y"),
     gates.CZ: _under(1, "z"), gates.CCNot: _under(2, "x"), gates.CSwap: _under(1, "swap"), gates.Swap: _plain("swap"),
     gates.ISwap: _plain("iswap"), gates.PhaseShift: _turned("p"), gates.CPhaseShift: _under(1, "p", True),
     gates.CPhaseShift00: _corner(0b00), gates.CPhaseShift01: _corner(0b10), gates.CPhaseShift10: _corner(0b01),

@@ -79,10 +79,11 @@ def read_gradient(pragma: str, qubit_of: Callable[[str], int]) -> GradientReques
                 if not qubit[2]:
                     break
             rows = re.findall(r"\[([^\[\]]*)\]", token["matrix"])
-            matrix = np.array([[complex(entry.replace(" ", "").replace("im", "j")) for entry in row.split(",")] for row in rows])
+            matrix = np.array([[complex(entry.replace(" ", "").replace("im", "j")) for entry in row.split(",")]
+                               for row in rows])
             if matrix.shape != (2 ** len(own),) * 2 or not np.allclose(matrix, matrix.conj().T):
-                raise ValueError(f"the matrix of an adjoint gradient on {len(own)} qubits is not Hermitian, or not {2 ** len(own)} "
-                                 f"x {2 ** len(own)}")
+                side = 2 ** len(own)
+                raise ValueError(f"the matrix of an adjoint gradient on {len(own)} qubits is not Hermitian, or not {side} x {side}")
             parts.append((hermitian_terms(matrix, own), "hermitian(" + token["matrix"] + ")"))
             on += own
     finish()

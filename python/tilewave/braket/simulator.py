@@ -35,8 +35,8 @@ from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
 
 _MOST_SOURCES = 64  # that are kept converted
-_NOT_STRAIGHT = re.compile(r"\b(if|else|for|while|switch|def|return|let|const|array|int|uint|bool|angle|complex|duration|stretch"
-                           r"|box|reset|delay|include|extern|measure_ff|cc_prx)\b|\bfloat(\[\d+\])?\s+\w+\s*(=|;)(?<!input)")
+_NOT_STRAIGHT = re.compile(r"\b(if|else|for|while|switch|def|return|let|const|array|int|uint|bool|angle|complex|duration"
+                           r"|stretch|box|reset|delay|include|extern|measure_ff|cc_prx)\b|\bfloat(\[\d+\])?\s+\w+\s*(=|;)(?<!input)")
 _INPUT = re.compile(r"\binput\s+float(\[\d+\])?\s+(\w+)\s*;")
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
@@ -245,7 +245,8 @@ class TilewaveSimulator(BaseLocalSimulator):
         parsed = self._find(openqasm_ir.source)
         if parsed is None:
             if re.search(r"^\s*#?pragma\s+braket\s+result\s+adjoint_gradient", openqasm_ir.source, re.M):
-                raise ValueError("an adjoint gradient is of a program without control flow, subroutines and classical variables")
+                raise ValueError("an adjoint gradient is of a program without control flow, subroutines and classical "
+                                 "variables")
             return super().run_openqasm(openqasm_ir, shots=shots, batch_size=1)
         created_at = self._timestamp()
         given = dict(openqasm_ir.inputs or {})

@@ -196,7 +196,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 records = self._records(converted, resolver, repetitions)
             yield cirq.ResultDict(params=resolver, records=records)
 
-    def _run(self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver, repetitions: int) -> dict[str, np.ndarray]:
+    def _run(self, circuit: cirq.AbstractCircuit, param_resolver: cirq.ParamResolver,
+             repetitions: int) -> dict[str, np.ndarray]:
         converted = self._converted(circuit, tuple(sorted(circuit.all_qubits())))
         return self._records(converted, cirq.ParamResolver(param_resolver), repetitions)
 
@@ -245,7 +246,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         for resolver in cirq.to_resolvers(params):
             converter, values = converted.at(resolver)
             if not converter.keys and not converter.rows.has_channels and _is_unitary(converter.rows):
-                amplitudes, bits = _core._simulate(converted.program(converter).at(values), *self._how, None, "auto", initial), {}
+                circuit, bits = converted.program(converter).at(values), {}
+                amplitudes = _core._simulate(circuit, *self._how, None, "auto", initial)
             else:
                 shot = OneShot(converter.rows, values, self._how, self._prng.random_sample, initial).run()
                 amplitudes, bits = shot.settle().take(), shot.bits
@@ -340,8 +342,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
             yield asked.sums(means)
 
     def _noisy_means(self, circuit, terms, initial):
-        return _core._run(circuit, self.options["r"], self.get_seed(), *self._how, None, terms, False, False, False, False, None,
-                          "trajectories" if self.options["r"] and circuit.is_noisy else "auto", "auto", initial).expectations
+        engine = "trajectories" if self.options["r"] and circuit.is_noisy else "auto"
+        return _core._run(circuit, self.options["r"], self.get_seed(), *self._how, None, terms, False, False, False, False,
+                          None, engine, "auto", initial).expectations
 
     def simulate_moment_expectation_values(self, program: cirq.AbstractCircuit, indexed_observables: Any, param_resolver: Any,
                                            qubit_order: Any = _DEFAULT, initial_state: Any = None) -> list[list[Any]]:

@@ -27,7 +27,7 @@ from ..runs import how_of, initial_of, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
-from .gradients import MOST_FORWARD_QUBITS, Derivatives, is_differentiable, need_adjoint, why_not
+from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows
 from .shots import ShotPlan, accepts_shots, is_shadow
@@ -164,8 +164,8 @@ class TilewaveQubit(Device):
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,
                              circuit: Optional[QuantumScript] = None) -> bool:
-        """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, without shots, in a circuit
-        whose measurements in the middle are deferred; on CPUs."""
+        """Whether the engine's adjoint method gives them: of expectation values of Pauli sums, or of probabilities of
+        wires, without shots, in a circuit whose measurements in the middle are deferred; on CPUs."""
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
@@ -262,8 +262,9 @@ class _Run:
         if data:
             plain = gates.angles_only(op)
             for value in data:
-                self.numbers.append(np.asarray(qml.math.toarray(value) if not isinstance(value, (float, int)) else value, float)
-                                    if plain else np.nan)
+                if not isinstance(value, (float, int)):
+                    value = qml.math.toarray(value)
+                self.numbers.append(np.asarray(value, float) if plain else np.nan)
         return len(data)
 
     def table(self):
@@ -281,12 +282,14 @@ class _Run:
         program = self.device._programs.of(self.rows)
         return [program.at(row) for row in self.table()]
 
-    def function(self):
+    def function(self, wants_derivatives=False):
         """The expectation values as a function of the numbers; None where something else is asked, or the circuit begins in
         another state."""
         if self.initial is not None or not self.rows.keeps_norm or str(self.how[1]).lower().startswith(("cuda", "gpu")):
             return None
         found = []
+        if wants_derivatives and all(asks_probabilities(mp) for mp in self.tape.measurements):
+            return self.device._programs.of(self.rows).function((), [], (self.how[0], "cpu", self.how[2]))
         for mp in self.tape.measurements:
             if type(mp) is not ExpectationMP or mp.mv is not None or mp.obs is None:
                 return None
@@ -299,10 +302,11 @@ class _Run:
                                                             [known.terms[0] for known in found], how)
 
     def derivatives(self):
-        function = self.function()
+        function = self.function(wants_derivatives=True)
         if function is None:
-            raise DeviceError("adjoint derivatives are of expectation values of Pauli sums in circuits from |0...0>")
-        return Derivatives(self.tape, function, self.table(), self.tape.batch_size)
+            raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities, in circuits from "
+                              "|0...0>")
+        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires)
 
     def results(self):
         if self.clbits:

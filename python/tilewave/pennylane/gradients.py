@@ -1,4 +1,5 @@
-"""Derivatives of tapes by the engine's adjoint method: circuits of gates from |0...0>, expectation values of Pauli sums."""
+"""Derivatives of tapes by the engine's adjoint method: circuits of gates from |0...0>, and either expectation values of Pauli
+sums or probabilities of wires."""
 from __future__ import annotations
 
 from typing import Any, Optional
@@ -7,7 +8,7 @@ import numpy as np
 import pennylane as qml
 from numpy.typing import NDArray
 from pennylane.exceptions import DeviceError
-from pennylane.measurements import ExpectationMP
+from pennylane.measurements import ExpectationMP, ProbabilityMP
 from pennylane.ops import Conditional, MidMeasure
 
 from ..programs import Function
@@ -23,6 +24,8 @@ def why_not(tape: Any) -> Optional[str]:
     """Why the derivatives of a tape are not those of an adjoint run; None where they are."""
     if tape.shots:
         return "it has shots: use parameter-shift"
+    if tape.measurements and all(asks_probabilities(mp) for mp in tape.measurements):
+        return _why_no_gates(tape)
     for mp in tape.measurements:
         if type(mp) is not ExpectationMP or mp.mv is not None:
             return f"{mp} is no expectation value of an observable"
@@ -30,6 +33,15 @@ def why_not(tape: Any) -> Optional[str]:
             return f"{mp.obs} is no sum of Pauli strings"
         if any(qml.math.requires_grad(value) for value in mp.obs.data):
             return f"the coefficients of {mp.obs} are trainable"
+    return _why_no_gates(tape)
+
+
+def asks_probabilities(mp: Any) -> bool:
+    """Whether it is of basis states of wires."""
+    return type(mp) is ProbabilityMP and mp.obs is None and mp.mv is None
+
+
+def _why_no_gates(tape):
     for op in tape.operations:
         if isinstance(op, (MidMeasure, Conditional)):
             return "it measures in the middle"
@@ -55,8 +67,14 @@ def need_adjoint(tape):
 class Derivatives:
     """Of one tape: its function, its numbers as float64[sets, numbers], and where its trainable parameters are."""
 
-    def __init__(self, tape: Any, function: Function, table: NDArray[np.float64], batch: Optional[int]) -> None:
+    def __init__(self, tape: Any, function: Function, table: NDArray[np.float64], batch: Optional[int], wires: Any) -> None:
         self.tape, self.function, self.table, self.batch = tape, function, table, batch
+        self.outcomes = None
+        if not function.num_observables and tape.measurements:
+            basis, self.outcomes = np.arange(2 ** len(wires)), []
+            for mp in tape.measurements:  # of every basis state
+                qubits = [wires[wire] for wire in (mp.wires or wires)]
+                self.outcomes.append(sum((basis >> q & 1) << (len(qubits) - 1 - k) for k, q in enumerate(qubits)))
         data = [value for op in tape.operations for value in op.data]
         self.shapes = [np.shape(value) for value in data]
         for k in tape.trainable_params:
@@ -69,6 +87,8 @@ class Derivatives:
 
     def jacobian(self) -> Any:
         """As compute_derivatives gives it."""
+        if self.outcomes is not None:
+            return self._jacobian_of_probabilities()
         count, sets = self.function.num_observables, len(self.table)
         many = np.repeat(self.table, count, axis=0)
         _, rows = self.function.vjp(many, np.tile(np.eye(count), (sets, 1)))
@@ -77,6 +97,35 @@ class Derivatives:
         parts = [part[0] if len(part) == 1 else part for part in parts]
         return parts[0] if count == 1 else tuple(parts)
 
+    def _jacobian_of_probabilities(self):
+        if self.batch is not None:
+            raise DeviceError("Jacobians of batches of probabilities are not supported: differentiate a function of them")
+        parts = []
+        for mp, outcome in zip(self.tape.measurements, self.outcomes):
+            size = 2 ** len(mp.wires) if mp.wires else len(outcome)
+            gradient = self._of_probabilities(np.repeat(self.table, size, axis=0), np.eye(size)[:, outcome])
+            columns = tuple(gradient[:, k].reshape(size, *self.shapes[k]) for k in self.tape.trainable_params)
+            parts.append(columns[0] if len(columns) == 1 else columns)
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def _of_probabilities(self, table, weights):
+        """The derivatives of sum_x w_x |psi_x|^2."""
+        return self.function.state_vjp(table, 2 * weights * self.function.states(table))
+
+    def _vjp_of_probabilities(self, cotangents):
+        sets = len(self.table)
+        given = (cotangents,) if len(self.outcomes) == 1 and not isinstance(cotangents, (tuple, list)) else tuple(cotangents)
+        weights = 0.0
+        for v, outcome in zip(given, self.outcomes):
+            v = np.asarray(qml.math.toarray(v) if not np.isscalar(v) else v, float)
+            # [..., cotangents] of one set, [cotangents, sets, outcomes] else
+            weights = weights + (v[..., outcome] if v.ndim else v)
+        weights = np.broadcast_to(weights, np.broadcast_shapes(np.shape(weights), (sets, len(self.outcomes[0]))
+                                                               if self.batch is not None else (len(self.outcomes[0]),)))
+        many = weights.ndim > (2 if self.batch is not None else 1)
+        rows = weights.reshape(-1, len(self.outcomes[0]))
+        return self._of_probabilities(np.tile(self.table, (len(rows) // sets, 1)), rows), many
+
     def _of_batch(self, column, k):
         """The derivatives of each set's value."""
         return column if self.batch is not None else np.reshape(column[0], self.shapes[k])
@@ -84,6 +133,8 @@ class Derivatives:
     def vjp(self, cotangents: Any) -> tuple[Any, ...]:
         """One entry a trainable parameter, of its shape; for a batch of cotangents [..., count], with that axis in front."""
         count, sets = self.function.num_observables, len(self.table)
+        if self.outcomes is not None:
+            return self._summed(*self._vjp_of_probabilities(cotangents))
         given = (cotangents,) if count == 1 and not isinstance(cotangents, (tuple, list)) else tuple(cotangents)
         arrays = np.broadcast_arrays(*(np.asarray(qml.math.toarray(v) if not np.isscalar(v) else v, float) for v in given))
         v = np.stack(arrays, axis=-1)  # [..., observables]
@@ -96,8 +147,11 @@ class Derivatives:
         else:
             rows = v.reshape(-1, count)
             table = np.tile(self.table, (len(rows) // sets, 1))
-        _, gradient = self.function.vjp(table, rows)
-        gradient = gradient.reshape(-1, sets, gradient.shape[1])  # [cotangents, sets, numbers]
+        return self._summed(self.function.vjp(table, rows)[1], many)
+
+    def _summed(self, gradient, many):
+        """Of each trainable parameter: summed over the sets that share it."""
+        gradient = gradient.reshape(-1, len(self.table), gradient.shape[1])  # [cotangents, sets, numbers]
         found = []
         for k in self.tape.trainable_params:
             column = gradient[:, :, k]
