@@ -1,6 +1,7 @@
 """A simulator with all four of Cirq's interfaces."""
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from ..programs import Program, Rows
 from ..runs import how_of, initial_of
 from .convert import Converter, NeedsValues
 
+_MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
+_MOST_SETS = 256  # of values that run side by side
 _DEFAULT = cirq.QubitOrder.DEFAULT
 _SHORT = {"f": "max_fused_gate_size", "t": "cpu_threads", "r": "ev_noisy_repetitions", "g": "use_gpu", "gmode": "gpu_mode",
           "gsst": "gpu_state_threads", "gdb": "gpu_data_blocks", "glbuf": "gpu_cusvex_log_buf_size",
@@ -64,6 +67,13 @@ class _Converted:
             self.converter: Optional[Converter] = Converter(circuit, order)
         except NeedsValues:
             self.converter = None  # every set of values is converted on its own
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is of gates with symbols in angles."""
+        converter = self.converter
+        return (converter is not None and bool(converter.expressions) and not converter.rows.has_channels
+                and _is_unitary(converter.rows))
 
     def at(self, resolver: cirq.ParamResolver) -> tuple[Converter, np.ndarray]:
         """The rows, and the values of their parameters."""
@@ -327,6 +337,9 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         order = self._order(program, qubit_order)
         asked = _Asked(observables if isinstance(observables, list) else [observables], order)
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
+        if (initial is None and len(order) <= _MOST_FUNCTION_QUBITS and converted.is_function
+                and not self._how[1].lower().startswith(("cuda", "gpu"))):
+            return (yield from self._sweep_of_function(converted, params, asked))
         for resolver in cirq.to_resolvers(params):
             converter, values = converted.at(resolver)
             rows = converter.rows
@@ -340,6 +353,19 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
                 means = _core.State(converted.program(converter).at(values), *self._how, None, "auto",
                                     initial)._expectations(asked.terms)
             yield asked.sums(means)
+
+    def _sweep_of_function(self, converted, params, asked):
+        """Sets of values side by side, as functions of the circuit's parameters."""
+        how = self._how[0], "cpu", self._how[2]
+        function, resolvers = None, iter(cirq.to_resolvers(params))
+        while block := list(itertools.islice(resolvers, _MOST_SETS)):
+            table = np.array([converted.at(resolver)[1] for resolver in block])
+            if function is None:
+                each = [tuple(part[k:k + 1] for part in asked.terms) for k in range(len(asked.terms[0]))]
+                key = asked.terms[1].tobytes(), asked.terms[2].tobytes()
+                function = converted.program(converted.converter).function(key, each, how)
+            for means in function.expectations(table.reshape(len(block), -1)):
+                yield asked.sums(means)
 
     def _noisy_means(self, circuit, terms, initial):
         engine = "trajectories" if self.options["r"] and circuit.is_noisy else "auto"

@@ -15,9 +15,10 @@ from ..programs import Function
 from . import gates
 from .observables import sentence_of
 
-# Up to so many qubits, and for batches, a compiled function also answers forward; beyond, plans of the bound circuit do,
-# which is faster (on an AMD EPYC core 3.4 ms instead of 6.6 at 18 qubits, 1.5 and 1.4 at 16; 2026-11-26).
-MOST_FORWARD_QUBITS = 15
+# Up to so many qubits a compiled function also answers forward: it plans nothing anew, which takes 0.1 to 1 ms a set of
+# values. Beyond, bound circuits run about as fast (one core of an AMD EPYC, 2026-11-26: 2.6 and 3.4 ms at 18 qubits, 16 and
+# 15 ms at 20), and from 20 on a GPU may be what suits them.
+MOST_FORWARD_QUBITS = 18
 
 
 def why_not(tape: Any) -> Optional[str]:
