@@ -630,3 +630,58 @@ def test_derivatives_of_probabilities():
 
 def reference_results(tapes):
     return qml.execute(tapes, qml.device("default.qubit", wires=2))
+
+
+# --- other packages
+
+def embedded(x, w):
+    qml.AngleEmbedding(x, range(3))
+    qml.StronglyEntanglingLayers(w, range(3))
+    return [qml.expval(qml.Z(0)), qml.expval(qml.Y(1) @ qml.X(2))]
+
+
+def embedded_by_pennylane(x, w):
+    """The loss of the tests below, its derivatives, and the values."""
+    node = qml.QNode(embedded, qml.device("default.qubit", wires=3), diff_method="backprop")
+
+    def loss(x, w):
+        return qml.math.sum(qml.math.stack(node(x, w)) ** 2)
+    x, w = pnp.array(x, requires_grad=True), pnp.array(w, requires_grad=True)
+    return loss(x, w), qml.grad(loss)(x, w)
+
+
+X, W = np.random.default_rng(6).normal(size=(5, 3)), np.random.default_rng(7).normal(size=(2, 3, 3))
+
+
+def test_pytorch_takes_the_derivatives_of_batches():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    expected, (by_x, by_w) = embedded_by_pennylane(X, W)
+    node = qml.QNode(embedded, TilewaveQubit(3))
+    x, w = torch.tensor(X, requires_grad=True), torch.tensor(W, requires_grad=True)
+    loss = (torch.stack(list(node(x, w))) ** 2).sum()
+    loss.backward()
+    assert np.isclose(float(loss), expected, atol=1e-11)
+    assert np.allclose(x.grad, by_x, atol=1e-11) and np.allclose(w.grad, by_w, atol=1e-11)
+    layer = qml.qnn.TorchLayer(qml.QNode(lambda inputs, w: embedded(inputs, w), TilewaveQubit(3)), {"w": (2, 3, 3)})
+    with torch.no_grad():
+        layer.w.copy_(torch.tensor(W))
+    assert layer(torch.tensor(X)).shape == (5, 2)
+
+
+def test_jax_takes_the_derivatives_of_batches():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    expected, (by_x, by_w) = embedded_by_pennylane(X, W)
+    node = qml.QNode(embedded, TilewaveQubit(3))
+
+    def loss(x, w):
+        return jax.numpy.sum(jax.numpy.stack(node(x, w)) ** 2)
+    for transform in (lambda f: f, jax.jit):
+        assert np.isclose(transform(loss)(X, W), expected, atol=1e-11)
+        found = transform(jax.grad(loss, argnums=(0, 1)))(X, W)
+        assert np.allclose(found[0], by_x, atol=1e-11) and np.allclose(found[1], by_w, atol=1e-11)
+    rows = jax.jacobian(lambda w: jax.numpy.stack(node(X[0], w)))(W)
+    plain = qml.QNode(embedded, qml.device("default.qubit", wires=3), diff_method="backprop")
+    expected = qml.jacobian(lambda w: qml.math.stack(plain(X[0], w)))(pnp.array(W, requires_grad=True))
+    assert np.allclose(rows, expected, atol=1e-11)
+    assert np.allclose(jax.vmap(lambda x: jax.numpy.stack(node(x, W)))(X), np.stack(plain(X, W)).T, atol=1e-11)

@@ -160,6 +160,8 @@ class TilewaveQubit(Device):
         pipeline.add_transform(_expand_what_is_no_angle)
         if config.gradient_method == "adjoint":
             pipeline.add_transform(need_adjoint)
+            if config.interface == qml.math.Interface.JAX_JIT:  # which takes whole Jacobians, of single circuits
+                pipeline.add_transform(broadcast_expand)
         return pipeline
 
     def supports_derivatives(self, execution_config: Optional[ExecutionConfig] = None,

@@ -65,6 +65,13 @@ def need_adjoint(tape):
     return (tape,), lambda results: results[0]
 
 
+class _Products(tuple):  # type: ignore[type-arg]
+    """Arrays of different shapes: PennyLane's interface to PyTorch asks NumPy to squeeze them, to see whether there are any."""
+
+    def squeeze(self, axis: Any = None) -> NDArray[np.float64]:
+        return np.zeros(len(self))
+
+
 class Derivatives:
     """Of one tape: its function, its numbers as float64[sets, numbers], and where its trainable parameters are."""
 
@@ -160,4 +167,4 @@ class Derivatives:
             if self.batch is None or shape != (self.batch,):  # of all sets
                 column = column.sum(axis=1).reshape(-1, *shape)
             found.append(column if many else column[0])
-        return tuple(found)
+        return _Products(found)
