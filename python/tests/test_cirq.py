@@ -95,6 +95,19 @@ def test_operations_of_other_kinds():
     assert np.allclose(found, theirs(circuit, order=order), atol=1e-11)
 
 
+def test_gates_that_act_on_vectors_in_place():
+    class Exchange(cirq.testing.SingleQubitGate):
+        def _has_unitary_(self):
+            return True
+
+        def _apply_unitary_(self, args):
+            args.target_tensor[0], args.target_tensor[1] = args.target_tensor[1], args.target_tensor[0]
+            return args.target_tensor
+    state = np.array([0.6, 0.8j], np.complex64)
+    found = TilewaveSimulator().simulate(cirq.Circuit(Exchange()(A)), initial_state=state).final_state_vector
+    assert np.allclose(found, [0.8j, 0.6]) and np.allclose(state, [0.6, 0.8j])
+
+
 def test_sweeps_are_converted_once(monkeypatch):
     from tilewave.cirq import simulator as module
     count = [0]

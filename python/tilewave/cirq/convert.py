@@ -104,7 +104,7 @@ class Converter:
         if len(qubits) > _MOST_MATRIX_QUBITS:
             raise NotImplementedError(f"a matrix on {len(qubits)} qubits is too large: at most {_MOST_MATRIX_QUBITS} are "
                                       f"supported ({op!r} has no decomposition)")
-        self.rows.unitary(cirq.unitary(op), qubits[::-1])
+        self.rows.unitary(_unitary(op), qubits[::-1])
 
     def channel(self, op, qubits):
         if cirq.is_measurement(op):  # it may be made of measurements, or keep which operator was drawn
@@ -212,6 +212,19 @@ class Converter:
             return self.rows.add(powers[t], qubits)
         self.phase((t, math.pi * (shift + 0.5)))
         self.rows.add(rotation, qubits, (self.angle(t),))
+
+
+def _unitary(op):
+    value = op.gate if op.gate is not None else op
+    if hasattr(value, "_unitary_") or not hasattr(value, "_apply_unitary_"):
+        return cirq.unitary(op)
+    # vector by vector, as Cirq's simulator applies it: such a method need not be right for the tensor of a whole matrix
+    count, columns = cirq.num_qubits(op), []
+    for k in range(2 ** count):
+        vector = np.eye(2 ** count, dtype=complex)[k].reshape((2,) * count)
+        arguments = cirq.ApplyUnitaryArgs(vector, np.empty_like(vector), range(count))
+        columns.append(cirq.apply_unitary(op, arguments).reshape(-1).copy())
+    return np.array(columns).T
 
 
 def _number(value):
