@@ -554,6 +554,27 @@ def test_the_device_interface_has_the_shapes_of_default_qubit(num_measurements, 
         assert all(np.isclose(found[p][k], single[p]) for p in range(len(trainable)))
 
 
+def test_derivatives_of_circuits_that_begin_in_a_state():
+    rng = np.random.default_rng(12)
+    start = rng.normal(size=8) + 1j * rng.normal(size=8)
+    start /= np.linalg.norm(start)
+
+    def circuit(w, x):
+        qml.StatePrep(start, ["b", 7, "a"])
+        for k, label in enumerate(LABELS):
+            qml.RY(w[k], label)
+            qml.RX(x * w[k + 5], label)
+        qml.CRZ(w[0], ["a", "b"])
+        return qml.expval(HAMILTONIAN)
+    w, x = pnp.array(WEIGHTS, requires_grad=True), pnp.array(0.7, requires_grad=True)
+    dev = TilewaveQubit(LABELS)
+    with qml.Tracker(dev) as tracker:
+        found = qml.grad(qml.QNode(circuit, dev))(w, x)
+    assert tracker.totals["vjps"] == 1
+    expected = qml.grad(qml.QNode(circuit, qml.device("default.qubit", wires=LABELS), diff_method="backprop"))(w, x)
+    assert np.allclose(found[0], expected[0], atol=1e-11) and np.isclose(found[1], expected[1], atol=1e-11)
+
+
 def test_what_has_no_adjoint_derivative():
     dev = TilewaveQubit(2)
 
@@ -571,13 +592,17 @@ def test_what_has_no_adjoint_derivative():
         return qml.expval(qml.Z(0))
     x, c = pnp.array(0.3, requires_grad=True), pnp.array([0.5, -0.2], requires_grad=True)
     reference = qml.device("default.qubit")
-    for function, arguments in ((variance, (x,)), (coefficient, (x, c)), (prepared, (x,))):
+    def trained_state(x):
+        qml.StatePrep(qml.math.stack([qml.math.cos(x), qml.math.sin(x)]), 0)
+        qml.RX(0.4, 0)
+        return qml.expval(qml.Z(0))
+    for function, arguments in ((variance, (x,)), (coefficient, (x, c)), (prepared, (x,)), (trained_state, (x,))):
         expected = qml.grad(qml.QNode(function, reference, diff_method="backprop"))(*arguments)
         found = qml.grad(qml.QNode(function, dev))(*arguments)  # by parameter-shift where it must be
         flat = [np.concatenate([np.ravel(part) for part in (g if isinstance(g, tuple) else (g,))])
                 for g in (found, expected)]
         assert np.allclose(*flat, atol=1e-10)
-    found = qml.grad(qml.QNode(prepared, dev, diff_method="adjoint"))(x)  # its preparation is decomposed
+    found = qml.grad(qml.QNode(prepared, dev, diff_method="adjoint"))(x)  # a run that begins in the state
     assert np.isclose(found, qml.grad(qml.QNode(prepared, reference, diff_method="backprop"))(x))
     with pytest.raises(qml.exceptions.QuantumFunctionError, match="adjoint"):
         qml.grad(qml.QNode(variance, dev, diff_method="adjoint"))(x)

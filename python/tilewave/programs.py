@@ -33,6 +33,7 @@ _CONST, _BITS, _AND, _OR, _EQUAL = 0, 1, 9, 10, 11
 _BOOL = 0
 
 Angle = tuple[float, int, float]
+Start = Optional[NDArray[np.complex128]]
 
 
 def constant(value: float) -> Angle:
@@ -184,7 +185,8 @@ class Program:
 
 class Function:
     """Expectations of observables as a function of the parameters of rows. Values are float64[sets, parameters], parameters
-    by their numbers; those that no gate holds have derivative 0."""
+    by their numbers; those that no gate holds have derivative 0. `initial` is the state to start from, complex128[2^n];
+    None: |0...0>."""
 
     def __init__(self, rows: Rows, observables: Sequence[Terms], how: tuple[str, str, int]) -> None:
         circuit = Circuit(rows.num_qubits)
@@ -203,29 +205,33 @@ class Function:
         self.num_observables = len(observables)
         self._function = _core._Function(circuit, terms, numbers.astype(np.uint32), len(observables), *how)
 
-    def expectations(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expectations(self, values: NDArray[np.float64], initial: Start = None) -> NDArray[np.float64]:
         """[sets, observables]"""
-        found: NDArray[np.float64] = self._function._expectations(np.ascontiguousarray(values[:, self.columns]))
+        found: NDArray[np.float64] = self._function._expectations(*self._given(values, initial))
         return found
 
-    def vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.float64],
-            wants_expectations: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.float64], wants_expectations: bool = False,
+            initial: Start = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The expectations where they are wanted, and the derivatives [sets, parameters] of sum_m v_m E_m, v [sets,
         observables]."""
-        expectations, gradient = self._function._vjp(np.ascontiguousarray(values[:, self.columns]),
-                                                     np.ascontiguousarray(cotangents, float), wants_expectations)
+        expectations, gradient = self._function._vjp(*self._given(values, initial), np.ascontiguousarray(cotangents, float),
+                                                     wants_expectations)
         return expectations, self._spread(gradient, values)
 
-    def states(self, values: NDArray[np.float64]) -> NDArray[np.complex128]:
+    def states(self, values: NDArray[np.float64], initial: Start = None) -> NDArray[np.complex128]:
         """[sets, 2^n]"""
-        found: NDArray[np.complex128] = self._function._states(np.ascontiguousarray(values[:, self.columns]))
+        found: NDArray[np.complex128] = self._function._states(*self._given(values, initial))
         return found
 
-    def state_vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.complex128]) -> NDArray[np.float64]:
+    def state_vjp(self, values: NDArray[np.float64], cotangents: NDArray[np.complex128],
+                  initial: Start = None) -> NDArray[np.float64]:
         """The derivatives [sets, parameters] of Re sum_x conj(g_x) psi_x, g [sets, 2^n]."""
-        gradient = self._function._state_vjp(np.ascontiguousarray(values[:, self.columns]),
-                                             np.ascontiguousarray(cotangents, complex))
+        gradient = self._function._state_vjp(*self._given(values, initial), np.ascontiguousarray(cotangents, complex))
         return self._spread(gradient, values)
+
+    def _given(self, values, initial):
+        start = np.zeros((0, 1), complex) if initial is None else initial.reshape(1, -1)
+        return np.ascontiguousarray(values[:, self.columns]), start
 
     def _spread(self, gradient, values):
         whole = np.zeros(values.shape)

@@ -285,9 +285,8 @@ class _Run:
         return [program.at(row) for row in self.table()]
 
     def function(self, wants_derivatives=False):
-        """The expectation values as a function of the numbers; None where something else is asked, or the circuit begins in
-        another state."""
-        if self.initial is not None or not self.rows.keeps_norm or str(self.how[1]).lower().startswith(("cuda", "gpu")):
+        """The expectation values as a function of the numbers; None where something else is asked."""
+        if not self.rows.keeps_norm or str(self.how[1]).lower().startswith(("cuda", "gpu")):
             return None
         found = []
         if wants_derivatives and all(asks_probabilities(mp) for mp in self.tape.measurements):
@@ -306,9 +305,8 @@ class _Run:
     def derivatives(self):
         function = self.function(wants_derivatives=True)
         if function is None:
-            raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities, in circuits from "
-                              "|0...0>")
-        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires)
+            raise DeviceError("adjoint derivatives are of expectation values of Pauli sums, or of probabilities")
+        return Derivatives(self.tape, function, self.table(), self.tape.batch_size, self.wires, self.initial)
 
     def results(self):
         if self.clbits:
@@ -318,7 +316,7 @@ class _Run:
         else:
             batch = self.tape.batch_size
             if self.rows.num_qubits <= MOST_FORWARD_QUBITS and (function := self.function()) is not None:
-                values = function.expectations(self.table())
+                values = function.expectations(self.table(), self.initial)
                 answers = [np.float64(v) for v in values[0]] if batch is None else list(values.T)
                 return tuple(answers) if len(answers) > 1 else answers[0]
             answers = [measure_exactly(self.state(circuit), self.tape.measurements, self.wires, self.rows.keeps_norm,

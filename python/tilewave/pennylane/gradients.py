@@ -1,4 +1,4 @@
-"""Derivatives of tapes by the engine's adjoint method: circuits of gates from |0...0>, and either expectation values of Pauli
+"""Derivatives of tapes by the engine's adjoint method: circuits of gates, and either expectation values of Pauli
 sums or probabilities of wires."""
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pennylane as qml
 from numpy.typing import NDArray
 from pennylane.exceptions import DeviceError
 from pennylane.measurements import ExpectationMP, ProbabilityMP
+from pennylane.operation import StatePrepBase
 from pennylane.ops import Conditional, MidMeasure
 
-from ..programs import Function
+from ..programs import Function, Start
 from . import gates
 from .observables import sentence_of
 
@@ -51,6 +52,8 @@ def _why_no_gates(tape):
 
 def is_differentiable(op: Any) -> bool:
     """Whether an operation is taken as it is where derivatives are asked for."""
+    if isinstance(op, StatePrepBase):  # the first one is a state to begin in
+        return not any(qml.math.requires_grad(value) for value in op.data)
     if not gates.is_native(op, allows_measurements=False) or op.name == "Projector":
         return False
     return gates.angles_only(op) or not any(qml.math.requires_grad(value) for value in op.data)
@@ -75,8 +78,9 @@ class _Products(tuple):  # type: ignore[type-arg]
 class Derivatives:
     """Of one tape: its function, its numbers as float64[sets, numbers], and where its trainable parameters are."""
 
-    def __init__(self, tape: Any, function: Function, table: NDArray[np.float64], batch: Optional[int], wires: Any) -> None:
-        self.tape, self.function, self.table, self.batch = tape, function, table, batch
+    def __init__(self, tape: Any, function: Function, table: NDArray[np.float64], batch: Optional[int], wires: Any,
+                 initial: Start) -> None:
+        self.tape, self.function, self.table, self.batch, self.initial = tape, function, table, batch, initial
         self.outcomes = None
         if not function.num_observables and tape.measurements:
             basis, self.outcomes = np.arange(2 ** len(wires)), []
@@ -88,7 +92,7 @@ class Derivatives:
         for k in tape.trainable_params:
             if k >= len(data):
                 raise DeviceError("the coefficients of an observable are trainable: use parameter-shift")
-        plain = [gates.angles_only(op) for op in tape.operations for _ in op.data]
+        plain = [gates.angles_only(op) and not isinstance(op, StatePrepBase) for op in tape.operations for _ in op.data]
         for k in tape.trainable_params:
             if not plain[k]:
                 raise DeviceError("a trainable parameter is an entry of a matrix or a state: use parameter-shift")
@@ -99,7 +103,7 @@ class Derivatives:
             return self._jacobian_of_probabilities()
         count, sets = self.function.num_observables, len(self.table)
         many = np.repeat(self.table, count, axis=0)
-        _, rows = self.function.vjp(many, np.tile(np.eye(count), (sets, 1)))
+        _, rows = self.function.vjp(many, np.tile(np.eye(count), (sets, 1)), initial=self.initial)
         rows = rows.reshape(sets, count, -1)
         parts = [tuple(self._of_batch(rows[:, m, k], k) for k in self.tape.trainable_params) for m in range(count)]
         parts = [part[0] if len(part) == 1 else part for part in parts]
@@ -118,7 +122,7 @@ class Derivatives:
 
     def _of_probabilities(self, table, weights):
         """The derivatives of sum_x w_x |psi_x|^2."""
-        return self.function.state_vjp(table, 2 * weights * self.function.states(table))
+        return self.function.state_vjp(table, 2 * weights * self.function.states(table, self.initial), self.initial)
 
     def _vjp_of_probabilities(self, cotangents):
         sets = len(self.table)
@@ -155,7 +159,7 @@ class Derivatives:
         else:
             rows = v.reshape(-1, count)
             table = np.tile(self.table, (len(rows) // sets, 1))
-        return self._summed(self.function.vjp(table, rows)[1], many)
+        return self._summed(self.function.vjp(table, rows, initial=self.initial)[1], many)
 
     def _summed(self, gradient, many):
         """Of each trainable parameter: summed over the sets that share it."""
