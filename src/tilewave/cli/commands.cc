@@ -17,6 +17,8 @@ void add_all_commands(CLI::App& app) {
   add_sample_dem_command(app);
   add_convert_command(app);
   add_info_command(app);
+  add_completions_command(app);
+  add_manual_command(app);
   add_help_command(app);
 }
 
