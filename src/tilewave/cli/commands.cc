@@ -17,6 +17,7 @@ void add_all_commands(CLI::App& app) {
   add_sample_dem_command(app);
   add_convert_command(app);
   add_info_command(app);
+  add_doctor_command(app);
   add_completions_command(app);
   add_manual_command(app);
   add_help_command(app);
