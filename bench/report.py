@@ -15,6 +15,8 @@ measurements that a bench wrote, so no number is typed twice:
                          bench/baselines/h100_peers.json, by bench/peers/gpu.py
     h200x2               bench/baselines/h200x2_statevec.json, the lines of tests/gpu/multi_gpu
 
+The picture docs/figures/speed.svg is drawn from docs/performance.json too (bench/speed_figure.py).
+
 With --check nothing is written and the exit code says whether every table is up to date.
 """
 import functools
@@ -22,6 +24,8 @@ import json
 import re
 import sys
 from pathlib import Path
+
+from speed_figure import speed_figure
 
 ROOT = Path(__file__).resolve().parent.parent
 BASELINES = ROOT / "bench" / "baselines"
@@ -277,6 +281,12 @@ def main():
         new = TABLE.sub(fresh, text)
         if not check and new != text:
             document.write_text(new)
+    figure, picture = ROOT / "docs" / "figures" / "speed.svg", speed_figure(read(ROOT / "docs" / "performance.json"))
+    if not figure.exists() or figure.read_text() != picture:
+        stale += 1
+        print(f"{figure.relative_to(ROOT)} {'is not what bench/report.py draws' if check else 'is renewed'}")
+        if not check:
+            figure.write_text(picture)
     for name in sorted(missing):
         print(f"no document holds the table '{name}'")
     print(f"{len(TABLES)} tables, {stale} {'out of date' if check else 'renewed'}")

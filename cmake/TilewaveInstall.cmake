@@ -1,5 +1,6 @@
-# What cmake --install puts where, in two components:
-#   program      bin/tilewave
+# What cmake --install puts where, in three components:
+#   program      bin/tilewave, its manual pages and shell completions
+#   mpi          lib/tilewave/tilewave_mpi.so, where MPI was found
 #   development  the public C++ headers (include/tilewave/), static libraries, the C API of QuEST with
 #                its compiler wrapper bin/tilewave-quest-cc, pkg-config files, and the CMake packages
 #                tilewave and QuEST. Headers below src/ are not installed: nothing there is promised.
@@ -12,6 +13,7 @@ set(TW_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake)
 
 if(TARGET tilewave)
   install(TARGETS tilewave COMPONENT program)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program OPTIONAL)
 endif()
 
 set(libraries)

@@ -14,7 +14,8 @@ def run(*words, **options):
 
 def install(cmake, build, folder):
     """Returns the prefix."""
-    run(cmake, "--install", build, "--prefix", folder / "first", "--component", "development")
+    for component in ("development", "mpi"):
+        run(cmake, "--install", build, "--prefix", folder / "first", "--component", component)
     os.rename(folder / "first", folder / "moved")
     return folder / "moved"
 

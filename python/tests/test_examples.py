@@ -22,7 +22,7 @@ def test_example(path, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["python.md", "gradients.md", "coming_from.md", "noise.md"])
+@pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md"])
 def test_code_of_documents(name, tmp_path, monkeypatch):
     text = (ROOT / "docs" / name).read_text()
     for package in PACKAGES:

@@ -30,6 +30,11 @@ class FakeDriver : public runtime::cuda::Driver {
     return device_memory.empty() && host_memory.empty() && streams.empty();
   }
 
+  int version = 12000;  ///< the newest CUDA that the driver serves; 0: there is no driver
+  cudaError_t driver_version(int* told) override {
+    *told = version;
+    return cudaSuccess;
+  }
   cudaError_t device_count(int* count) override {
     *count = 1;
     return count_status;
@@ -124,6 +129,8 @@ TEST(GpuFaults, no_device_and_an_old_driver) {
   EXPECT_NE(failure(make, ExitCode::kResources).find("no CUDA device"), std::string::npos);
   fake.count_status = cudaErrorInsufficientDriver;
   EXPECT_NE(failure(make, ExitCode::kResources).find("update the driver"), std::string::npos);
+  fake.version = 0;
+  EXPECT_NE(failure(make, ExitCode::kResources).find("no NVIDIA driver"), std::string::npos);
   EXPECT_TRUE(fake.nothing_leaked());
 }
 

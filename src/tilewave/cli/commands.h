@@ -22,6 +22,9 @@ void add_sample_dem_command(CLI::App& app);
 void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_info_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
+void add_completions_command(CLI::App& app);
+void add_manual_command(CLI::App& app);
 void add_help_command(CLI::App& app);
 
 /// Adds every command, in the order in which `tilewave help` lists them.

@@ -11,18 +11,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/optional_libraries.h"
 #include "tilewave/runtime/tcp_ranks.h"
 
 namespace tilewave::runtime {
 
 namespace {
-
-constexpr const char* kModule = "tilewave_mpi.so";
 
 int number(const char* variable, int fallback) {
   const char* text = std::getenv(variable);
@@ -99,34 +97,17 @@ std::shared_ptr<Ranks> join_over_tcp(const Launch& l) {
 
 std::shared_ptr<Ranks> join() {
   if (launch().by != Launch::By::kMpi) return join_over_tcp(launch());
-  std::vector<std::string> places;
-  if (const char* named = std::getenv("TILEWAVE_MPI")) {
-    places = {named};
-  } else {
-    std::error_code ignored;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    places = {folder / kModule, folder.parent_path() / "lib" / "tilewave" / kModule, kModule};
-  }
-  std::string problem;
-  void* module = nullptr;
-  for (const std::string& place : places) {
-    std::error_code ignored;
-    const bool last = &place == &places.back();
-    if (!last && !std::filesystem::exists(place, ignored)) continue;
-    module = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's plugins look for its symbols
-    if (module) break;
-    const char* const why = dlerror();
-    if (problem.empty()) problem = why;  // of the first that is there
-  }
+  const MpiModule module = load_mpi_module();
   const auto size = std::to_string(launch().size);
-  if (!module) {
+  if (!module.handle) {
     throw Error(ExitCode::kCommunication,
-                "started as " + size + " processes, but MPI cannot be loaded (" + problem +
+                "started as " + size + " processes, but MPI cannot be loaded (" + module.problem +
                     "): build with TW_MPI=ON (libopenmpi-dev), start with srun --mpi=none, or use "
                     "one process with --ranks " +
                     size);
   }
-  const auto entry = reinterpret_cast<JoinRanks>(dlsym(module, kJoinRanksName));
+  std::string problem;
+  const auto entry = reinterpret_cast<JoinRanks>(dlsym(module.handle, kJoinRanksName));
   std::shared_ptr<Ranks> ranks(entry ? entry(&problem) : nullptr);
   if (!ranks) {
     throw Error(ExitCode::kCommunication, "cannot join the " + size + " processes of this run: " +

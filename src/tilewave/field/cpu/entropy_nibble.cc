@@ -18,7 +18,10 @@
 
 #define HWY_WANT_AVX3_DL
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+// Vectors are members of structs and captured by lambdas here, which those of SVE (of no fixed size)
+// cannot be: NEON instead.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/field/cpu/entropy_nibble.cc"
 #include "hwy/foreach_target.h"
@@ -200,13 +203,9 @@ HWY_INLINE void evaluate_row(const EntropyTables& tables, const Digits& digits,
   const std::size_t step = hn::Lanes(D64());
   const std::size_t pixels = static_cast<std::size_t>(width);
   for (std::size_t i = 0; 2 * i < pixels; i += step) {
-    Pair p;
-    if constexpr (kIs5x5) {
-      p = windows_5x5(even, odd, i);
-    } else {
-      p.first = window_any(even, odd, i, 0, w, group);
-      p.second = window_any(even, odd, i, 1, w, group);
-    }
+    const Pair p =
+        kIs5x5 ? windows_5x5(even, odd, i)
+               : Pair{window_any(even, odd, i, 0, w, group), window_any(even, odd, i, 1, w, group)};
     const auto sum =
         hn::ConvertTo(df, interleave(sum_of_logs(digits, p.first), sum_of_logs(digits, p.second)));
     hn::Vec<DF> log, inv;

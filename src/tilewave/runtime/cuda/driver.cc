@@ -145,6 +145,13 @@ void check(cudaError_t status, const char* doing) {
     case cudaErrorNoDevice:
       throw Error(ExitCode::kResources, problem + ": no CUDA device was found: use --device cpu");
     case cudaErrorInsufficientDriver:
+      // also where there is no driver at all
+      if (int version = 0; driver().driver_version(&version) == cudaSuccess && version == 0) {
+        throw Error(ExitCode::kResources,
+                    problem +
+                        ": there is no NVIDIA driver (libcuda.so.1) here: install it, show it to "
+                        "the container (--gpus all, --nv), or use --device cpu");
+      }
       throw Error(ExitCode::kResources,
                   problem + ": the NVIDIA driver is older than this program's CUDA runtime (" +
                       std::to_string(CUDART_VERSION / 1000) + "." +

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tilewave/base/error.h"
+#include "tilewave/runtime/library_places.h"
 
 namespace tilewave::runtime::cuda {
 namespace {
@@ -37,9 +38,10 @@ struct Library {
 
   /// Empty when it could be loaded, otherwise why not.
   std::string load() {
-    const char* path = std::getenv("TILEWAVE_NCCL");
-    handle = dlopen(path && *path ? path : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return dlerror();
+    std::string why;
+    handle =
+        open_first(library_places("TILEWAVE_NCCL", "libnccl.so.2", {"nvidia/nccl/lib"}, {}), &why);
+    if (!handle) return why;
     std::string missing;
     const auto find = [&](auto& function, const char* name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
@@ -116,6 +118,15 @@ struct Member {
 };
 
 }  // namespace
+
+int Nccl::library_version(std::string* problem) {
+  Library library;
+  *problem = library.load();
+  int version = 0;
+  if (problem->empty() && library.get_version(&version) != kSuccess)
+    *problem = "it does not tell its version";
+  return problem->empty() ? version : 0;
+}
 
 std::unique_ptr<Nccl> Nccl::connect(Ranks& ranks, int device, std::string* problem) {
   // multicast over the switch has been seen to hang; set before the library reads it

@@ -14,6 +14,9 @@ namespace tilewave::runtime::cuda {
 
 class Nccl {
  public:
+  /// 22809 for 2.28.9; 0, and `problem` says why, where the library cannot be loaded.
+  static int library_version(std::string* problem);
+
   /// The ranks' communicator on the current device; every rank calls this. Null where the library
   /// cannot be loaded on some rank or two ranks share a device; `problem` then says which and why,
   /// the same on all ranks. Throws Error(kCommunication) when the library fails.

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
-#include <cstdlib>
+#include "tilewave/runtime/library_places.h"
 
 namespace tilewave::runtime::cuda {
 
@@ -11,20 +11,13 @@ namespace {
 
 constexpr int kSuccess = 0;
 
-/// The library's file, or null: where the variable says, or of the toolkit this program was built
-/// with, in the search path of the system or where toolkits are installed.
+/// The library, or null: of the toolkit this program was built with, or NVIDIA's Python package of the same version.
 void* open_library(std::string& why) {
-  const char* path = std::getenv("TILEWAVE_NVRTC");
-  const std::string name = "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000);
-  std::vector<std::string> names = {name, "/usr/local/cuda/lib64/" + name};
-  if (path && *path) names = {path};
-  void* library = nullptr;
-  for (const std::string& file : names) {
-    if (library) break;
-    library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library && why.empty()) why = dlerror();
-  }
-  return library;
+  const std::string major = std::to_string(CUDART_VERSION / 1000);
+  return open_first(library_places("TILEWAVE_NVRTC", "libnvrtc.so." + major,
+                                   {"nvidia/cu" + major + "/lib", "nvidia/cuda_nvrtc/lib"},
+                                   {"/usr/local/cuda/lib64"}),
+                    &why);
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+#include "tilewave/runtime/library_places.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace tilewave::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file of this code: the program, or the module that Python loaded.
+fs::path own_file() {
+  Dl_info info{};
+  const bool found = dladdr(reinterpret_cast<const void*>(&library_places), &info) != 0;
+  const fs::path named = found && info.dli_fname ? info.dli_fname : "";
+  std::error_code ignored;
+  if (named.extension() == ".so") return fs::canonical(named, ignored);
+  return fs::read_symlink("/proc/self/exe", ignored);  // of a program it is how it was called
+}
+
+}  // namespace
+
+std::vector<std::string> library_places(const char* variable, const std::string& name,
+                                        const std::vector<std::string>& python_folders,
+                                        const std::vector<std::string>& folders) {
+  const char* path = std::getenv(variable);
+  if (path && *path) return {path};
+  std::vector<std::string> places = {name};
+  // site-packages/tilewave/_core.so, or site-packages/tilewave/bin/tilewave
+  fs::path package = own_file().parent_path();
+  if (package.filename() == "bin") package = package.parent_path();
+  for (const std::string& folder : python_folders) {
+    const fs::path file = package.parent_path() / folder / name;
+    std::error_code ignored;
+    if (package.filename() == "tilewave" && fs::exists(file, ignored)) places.push_back(file);
+  }
+  for (const std::string& folder : folders) places.push_back(folder + "/" + name);
+  return places;
+}
+
+void* open_first(const std::vector<std::string>& files, std::string* why) {
+  why->clear();
+  for (const std::string& file : files) {
+    if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      why->clear();
+      return library;
+    }
+    if (why->empty()) *why = dlerror();
+  }
+  return nullptr;
+}
+
+}  // namespace tilewave::runtime

@@ -1,0 +1,19 @@
+// Where a library that is loaded when a program runs may lie.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tilewave::runtime {
+
+/// Files to try in turn: the one that `variable` of the environment names, and no other; else `name`, where the system looks for
+/// libraries; then `name` in the folders below the site-packages of Python that this code is installed in, such as
+/// "nvidia/nccl/lib", as far as it is there; then in `folders`.
+std::vector<std::string> library_places(const char* variable, const std::string& name,
+                                        const std::vector<std::string>& python_folders,
+                                        const std::vector<std::string>& folders);
+
+/// Opens the first of the files that can be; null, and `why` says why the first could not.
+void* open_first(const std::vector<std::string>& files, std::string* why);
+
+}  // namespace tilewave::runtime

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""packaging_test.py ROOT: recipes and scripts of packaging/ and .github/ agree with the tree.
+
+  version    recipes and the module file are of the version of CMakeLists.txt
+  packages   what they install to build with is what ./tw installs
+  scripts    shell scripts and Python scripts are read without an error
+  paths      files of packaging/ that documents, recipes and workflows name are there
+"""
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+PACKAGING = ROOT / "packaging"
+problems = []
+
+
+def check(good, what):
+    if not good:
+        problems.append(what)
+
+
+# version
+version = re.search(r"project\(tilewave VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+for path, form in (("conda/recipe.yaml", r'^  version: "([^"]*)"$'), (f"easybuild/Tilewave-{version}-gompi-2024a.eb", r"^version = '([^']*)'$"),
+                   (f"modulefiles/tilewave/{version}.lua", r'^whatis\("Version: (.*)"\)$')):
+    file = PACKAGING / path
+    check(file.exists(), f"packaging/{path}: there is no such file for version {version}")
+    if file.exists():
+        found = re.search(form, file.read_text(), re.M)
+        check(found and found[1] == version, f"packaging/{path}: the version is {found and found[1]}, and {version} in CMakeLists.txt")
+
+# packages of Debian: those for building are named by ./tw; a package of another use is named here
+packages = set(re.findall(r"^([a-z0-9.+-]+)\|", (ROOT / "tw").read_text(), re.M))
+OTHERS = {"ca-certificates", "debootstrap", "doxygen", "dpkg-dev", "git"}
+RUN_TIME = re.compile(r"^(lib\w+\d+(t64)?|libpng16-16(t64)?|openmpi-bin)$")
+installed = 0
+for path in [*PACKAGING.rglob("*.Dockerfile"), *PACKAGING.rglob("*.def"), *(ROOT / ".github").rglob("*.yml")]:
+    text = re.sub(r"\\\n", " ", path.read_text())
+    for line in re.findall(r"apt-get install -y --no-install-recommends ([^\n&|]+)", text):
+        for package in line.split():
+            installed += 1
+            check(package in packages or package in OTHERS or RUN_TIME.match(package),
+                  f"{path.relative_to(ROOT)}: {package} is not among the packages of ./tw")
+check(installed > 40, f"only {installed} packages were found in recipes")
+
+# scripts
+scripts = 0
+for path in sorted(PACKAGING.rglob("*")):
+    if not path.is_file():
+        continue
+    first = path.read_text().split("\n", 1)[0]
+    if path.suffix in (".py", ".eb") or "python" in first and first.startswith("#!"):
+        scripts += 1
+        try:
+            ast.parse(path.read_text())
+        except SyntaxError as problem:
+            check(False, f"{path.relative_to(ROOT)}: {problem}")
+    elif first.startswith("#!"):
+        scripts += 1
+        done = subprocess.run([first[2:].split()[-1].split("/")[-1], "-n", path], capture_output=True, text=True)
+        check(done.returncode == 0, f"{path.relative_to(ROOT)}: {done.stderr}")
+check(scripts >= 7, f"only {scripts} scripts were found")
+
+# paths
+named = 0
+for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PACKAGING.rglob("*"), *(ROOT / ".github").rglob("*.yml")]:
+    if not path.is_file():
+        continue
+    for name in re.findall(r"(?<![\w/])packaging/[\w./-]*\w", path.read_text()):
+        named += 1
+        check((ROOT / name).exists(), f"{path.relative_to(ROOT)}: there is no {name}")
+check(named > 20, f"only {named} paths were found")
+
+for problem in problems:
+    print(problem)
+print(f"{installed} packages, {scripts} scripts, {named} paths: {len(problems)} problems")
+sys.exit(1 if problems else 0)
