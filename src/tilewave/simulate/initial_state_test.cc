@@ -62,8 +62,8 @@ TEST(InitialState, shots_are_those_of_a_circuit_that_prepares_it) {
 
 TEST(InitialState, exact_expectations_of_measured_circuits) {
   Options options;
-  for (std::uint64_t q = 0; q < 5; ++q) options.observables.push_back({1, {}, {1u << q}});
-  options.observables.push_back({1, {0b01001}, {0b10010}});
+  for (std::uint64_t q = 0; q < 5; ++q) options.observables.push_back({1, 0, 1u << q});
+  options.observables.push_back({1, 0b01001, 0b10010});
   const std::vector<double> expected = exact_expectations(qasm(kStart + kRest), options);
   const std::vector<cplx> state = start();
   options.initial_state = state;
@@ -117,7 +117,7 @@ TEST(InitialState, a_density_matrix_begins_in_it) {
   options.engine = Engine::kDensity;
   options.noise = std::make_shared<circuit::NoiseModel>(language::parse_noise_model(
       R"({"channels": [{"after": "all", "channel": "depolarizing", "p": 0.2}]})", "test"));
-  options.observables.push_back({1, {}, {0b00100}});
+  options.observables.push_back({1, 0, 0b00100});
   options.shots = 1;
   const std::vector<cplx> state = start();
   options.initial_state = state;
