@@ -11,7 +11,6 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/units.h"
-#include "tilewave/language/noise/json_node.h"
 #include "tilewave/language/noise/operations.h"
 #include "tilewave/language/text/source.h"
 
@@ -24,7 +23,72 @@ using nlohmann::json;
 
 constexpr double kTolerance = 1e-8;  // of sums of probabilities and of K^dagger K
 
-using Node = JsonNode;
+// A value and where it stands.
+struct Node {
+  const json& value;
+  std::string path;
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Error(ExitCode::kInput, without_controls(path) + ": " + printable(problem));
+  }
+  Node operator[](std::size_t k) const { return {value[k], path + "[" + std::to_string(k) + "]"}; }
+  bool has(const char* key) const { return value.contains(key); }
+  Node at(const char* key, const char* what) const {
+    if (!value.contains(key)) fail(std::string("needs \"") + key + "\": " + what);
+    return {value[key], path + "." + key};
+  }
+
+  void need_object() const {
+    if (!value.is_object()) fail("must be an object {...}");
+  }
+  std::size_t need_list(const char* of) const {
+    if (!value.is_array() || value.empty()) fail(std::string("must be a list of ") + of);
+    return value.size();
+  }
+  double number(double low, double high) const {
+    if (!value.is_number()) fail("must be a number");
+    const double x = value.get<double>();
+    if (!(x >= low && x <= high)) {
+      fail("is " + nine_digits(x) + ": it must be " +
+           (std::isinf(high) ? "at least " + nine_digits(low)
+                             : "from " + nine_digits(low) + " to " + nine_digits(high)));
+    }
+    return x;
+  }
+  double probability() const { return number(0, 1); }
+  double positive() const {
+    const double x = number(0, INFINITY);
+    if (x == 0) fail("must be larger than 0");
+    return x;
+  }
+  std::string word() const {
+    if (!value.is_string()) fail("must be a word in quotes");
+    return value.get<std::string>();
+  }
+  std::uint32_t index(std::uint32_t most) const {
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+        value.get<std::int64_t>() > most) {
+      fail("must be a whole number from 0 to " + std::to_string(most));
+    }
+    return value.get<std::uint32_t>();
+  }
+  /// A key that means nothing is an error: a misspelled one would be no noise. `others` are keys as
+  /// well, that the message does not list.
+  void check_keys(std::initializer_list<std::string_view> own, const char* called = "keys",
+                  std::span<const std::string_view> others = {}) const {
+    std::vector<std::string_view> known(own);
+    known.insert(known.end(), others.begin(), others.end());
+    for (const auto& [key, ignored] : value.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      fail("has no key \"" + key + "\"" + did_you_mean(key, known) + " (" + called + ": " +
+           comma_list(own) + ")");
+    }
+  }
+  /// Of a key that may be left out.
+  double probability_or(const char* key, double otherwise) const {
+    return has(key) ? at(key, "").probability() : otherwise;
+  }
+};
 
 // ---- channels ----
 
