@@ -110,10 +110,9 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
   Matrix m;
   for (std::size_t i = 0; i < dim; ++i) {
     const Node row = n[i];
-    if (row.need_list("numbers") != dim) {
+    if (row.need_list("numbers") != dim)
       row.fail("must have " + std::to_string(dim) + " entries, not " +
                std::to_string(row.value.size()));
-    }
     for (std::size_t j = 0; j < dim; ++j) {
       const Node x = row[j];
       if (x.value.is_array()) {
@@ -124,10 +123,9 @@ Matrix read_matrix(const Node& n, int* num_qubits) {
       }
     }
   }
-  if (*num_qubits && *num_qubits != qubits) {
+  if (*num_qubits && *num_qubits != qubits)
     n.fail("acts on " + counted(static_cast<std::uint64_t>(qubits), "qubit") +
            ", those before it on " + std::to_string(*num_qubits));
-  }
   *num_qubits = qubits;
   return m;
 }
@@ -145,9 +143,8 @@ double depolarizing_p(const Node& n, int num_qubits) {
 Channel read_pauli(const Node& n) {
   check_channel_keys(n, {"probabilities"});
   const Node all = n.at("probabilities", "such as {\"X\": 0.01, \"Z\": 0.02}");
-  if (!all.value.is_object() || all.value.empty()) {
+  if (!all.value.is_object() || all.value.empty())
     all.fail("must be an object of Pauli strings and their probabilities");
-  }
   std::vector<circuit::PauliProbability> errors;
   std::size_t size = 0;
   double sum = 0;
@@ -470,11 +467,10 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
   const Node top{root, name};
   top.need_object();
   constexpr std::string_view kKeys[] = {"channels", "readout", "absent_qubits"};
-  const auto is_near = [&](const auto& entry) {
-    return contains(kKeys, entry.key()) || !nearest_name(entry.key(), kKeys).empty();
-  };
   const auto entries = root.items();
-  if (!root.empty() && std::none_of(entries.begin(), entries.end(), is_near))
+  if (!root.empty() && std::none_of(entries.begin(), entries.end(), [&](const auto& entry) {
+        return contains(kKeys, entry.key()) || !nearest_name(entry.key(), kKeys).empty();
+      }))
     top.fail("is no noise model: it has none of the keys channels, readout and absent_qubits");
   top.check_keys({"channels", "readout", "absent_qubits"});
   const auto inside = [&](const char* key) -> Node { return {root[key], name + ": " + key}; };
@@ -482,20 +478,16 @@ circuit::NoiseModel parse_noise_model(std::string_view text, const std::string& 
   if (root.contains("absent_qubits")) {
     const std::string word = inside("absent_qubits").word();
     model.ignores_absent = word == "ignore";
-    if (word != "ignore" && word != "error") {
+    if (word != "ignore" && word != "error")
       inside("absent_qubits").fail("is '" + word + "': it must be \"error\" or \"ignore\"");
-    }
   }
   for (const char* key : {"channels", "readout"}) {
     if (!root.contains(key)) continue;
     const Node list = inside(key);
     if (!list.value.is_array()) list.fail("must be a list of objects");
     for (std::size_t k = 0; k < list.value.size(); ++k) {
-      if (key[0] == 'c') {
-        model.rules.push_back(read_rule(list[k]));
-      } else {
-        model.readout.push_back(read_readout(list[k]));
-      }
+      key[0] == 'c' ? model.rules.push_back(read_rule(list[k]))
+                    : model.readout.push_back(read_readout(list[k]));
     }
   }
   return model;
