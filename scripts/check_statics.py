@@ -24,8 +24,8 @@ ALLOWED = {
     ("runtime/waiting.cc", "one"): "how OpenMP waits",
     ("formats/raster/tiff_tags.cc", "once"): "libtiff is told of tags once",
     ("runtime/ranks.cc", "ranks"): "a process belongs to one run",
-    ("statevec/cuda/tile_launch.cc", "mutex"): "guards `allowed`",
-    ("statevec/cuda/tile_launch.cc", "allowed"): "kernels whose shared memory the driver was told of",
+    ("runtime/cuda/driver.cc", "mutex"): "guards `allowed`",
+    ("runtime/cuda/driver.cc", "allowed"): "kernels whose shared memory the driver was told of",
     # connections between processes cannot be made twice
     ("statevec/cuda/ipc_transport.cu", "joined"): "memory shared with other processes",
     ("statevec/cuda/nccl_transport.cu", "joined"): "communicators of NCCL",

@@ -218,6 +218,34 @@ TEST(Gpu, counts_of_many_small_rows_add_up) {
     EXPECT_NEAR(static_cast<double>(ones), 0.01 * shots, 6 * std::sqrt(0.01 * shots));
 }
 
+// A kernel belongs to all samplers of a process: a small one must take no memory from a large one.
+TEST(Gpu, samplers_of_other_sizes_stand_beside_each_other) {
+  circuit::CodeOptions o;
+  o.before_measure_flip_probability = 0.01;
+  const auto code = [&](std::uint32_t distance) {
+    o.distance = o.rounds = distance;
+    return lower(circuit::code_circuit("surface_code", "rotated_memory_z", o));
+  };
+  const StabProgram large = code(15), small = code(3);
+  const auto counts = [](GpuRun& gpu, const StabProgram& p) {
+    std::vector<std::uint64_t> out;
+    gpu.count(3, 0, 2, p.counts.detectors, out);
+    return out;
+  };
+  const auto sparse = gpu_or_null(build_sparse(large, SymptomKind::kDetectors));
+  if (!sparse) GTEST_SKIP();
+  const auto frames =
+      gpu_or_null(compile_frames(large, FrameOutput::kDetectors), std::vector<std::uint64_t>{});
+  const auto before = counts(*sparse, large), frames_before = counts(*frames, large);
+  const auto other = gpu_or_null(build_sparse(small, SymptomKind::kDetectors));
+  const auto other_frames =
+      gpu_or_null(compile_frames(small, FrameOutput::kDetectors), std::vector<std::uint64_t>{});
+  counts(*other, small);
+  counts(*other_frames, small);
+  EXPECT_EQ(counts(*sparse, large), before);
+  EXPECT_EQ(counts(*frames, large), frames_before);
+}
+
 // The same shots whoever makes them: the CPU, one GPU, and all GPUs there are (at least two for the
 // last part).
 TEST(Gpu, several_devices_give_the_bits_of_one) {

@@ -12,6 +12,7 @@
 #include "tilewave/field/cuda/device_buffer.cuh"
 #include "tilewave/field/cuda/entropy_cuda.h"
 #include "tilewave/field/cuda/entropy_kernels.cuh"
+#include "tilewave/runtime/cuda/driver.h"
 
 namespace tilewave::field {
 namespace {
@@ -211,10 +212,8 @@ struct EntropyCuda::State {
           "asking the device");
     if (fit_rolling(static_cast<std::size_t>(most))) {
       kernel = Kernel::kRolling;
-      const auto bytes = static_cast<int>(shared_bytes);
-      const auto allow = [bytes](auto* function) {
-        check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "shared memory");
+      const auto allow = [&](auto* function) {
+        runtime::cuda::allow_shared(device, reinterpret_cast<const void*>(function), shared_bytes);
         check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, 100),
               "shared memory");
       };
@@ -240,10 +239,8 @@ struct EntropyCuda::State {
                                             " bytes of shared memory, the device has " +
                                             std::to_string(most) + ": use --device cpu");
     }
-    const auto bytes = static_cast<int>(shared_bytes);
-    const auto allow = [bytes](auto* function) {
-      check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-            "shared memory");
+    const auto allow = [&](auto* function) {
+      runtime::cuda::allow_shared(device, reinterpret_cast<const void*>(function), shared_bytes);
     };
     with_sliding<std::uint16_t>(allow);
     if (!plan.tables().is_long) with_sliding<std::uint8_t>(allow);

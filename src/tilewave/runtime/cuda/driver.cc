@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "tilewave/base/error.h"
 
@@ -136,6 +137,21 @@ Driver& driver() {
 
 ScopedDriver::ScopedDriver(Driver* replacement) : before_(replaced) { replaced = replacement; }
 ScopedDriver::~ScopedDriver() { replaced = before_; }
+
+std::size_t allow_shared(int device, const void* kernel, std::size_t shared_bytes,
+                         bool has_clusters) {
+  static std::mutex mutex;
+  static auto* const allowed = new std::map<std::pair<int, const void*>, std::size_t>;
+  const std::lock_guard lock(mutex);
+  std::size_t& most = (*allowed)[{device, kernel}];
+  if (most == 0 && has_clusters)
+    check(driver().balance_clusters(kernel), "let the device place the blocks of a kernel");
+  if (shared_bytes > most) {
+    check(driver().allow_shared(kernel, shared_bytes), "give a kernel its shared memory");
+    most = shared_bytes;
+  }
+  return most;
+}
 
 void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;

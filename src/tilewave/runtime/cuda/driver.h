@@ -86,6 +86,13 @@ void connect(const std::vector<int>& devices);
 /// is success. `doing` completes "cannot ...": "copy a program to the device".
 void check(cudaError_t status, const char* doing);
 
+/// Allows a kernel this much dynamic shared memory on the current device, which is `device`. That
+/// belongs to the kernel and not to who launches it, so it only grows: another user of the kernel may
+/// need more. Returns what is allowed from now on. `has_clusters`: so does where the blocks of a
+/// cluster are put, which the device may choose.
+std::size_t allow_shared(int device, const void* kernel, std::size_t shared_bytes,
+                         bool has_clusters = false);
+
 /// The message for memory that does not fit: what was needed, what there is, three ways out.
 std::string gib_text(std::uint64_t bytes);
 std::string out_of_memory_message(std::uint64_t needed_bytes, std::uint64_t free_bytes,

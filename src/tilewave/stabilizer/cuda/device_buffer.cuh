@@ -20,6 +20,13 @@ inline void check_cuda(cudaError_t status, const char* what) {
 /// Makes a device the calling thread's. Throws Error(kResources) when there is none of this number.
 inline void use_gpu(int device) { check_cuda(cudaSetDevice(device), "choosing a device"); }
 
+/// The calling thread's device.
+inline int current_gpu() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the device");
+  return device;
+}
+
 /// An owned array on the device.
 template <class T>
 class DeviceBuffer {

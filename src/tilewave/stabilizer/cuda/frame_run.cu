@@ -2,6 +2,7 @@
 // Finished rows stay as [bit][unit] where they are counted, and are transposed where they leave.
 #include <algorithm>
 
+#include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/stabilizer/cuda/bit_rows.cuh"
 #include "tilewave/stabilizer/cuda/frame_layout.h"
 #include "tilewave/stabilizer/cuda/frame_machine.cuh"
@@ -129,9 +130,8 @@ class GpuFrame : public GpuRows {
     streams_ = DeviceBuffer<DrawStream>(layout.streams);
     windows_ = DeviceBuffer<DrawWindow>(layout.windows);
     kernel_ = kernel_for(spills, records);
-    check_cuda(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared_bytes_)),
-               "asking for shared memory");
+    runtime::cuda::allow_shared(current_gpu(), reinterpret_cast<const void*>(kernel_),
+                                shared_bytes_);
     reserve_rows(p, spills);
     if (!flips.empty()) {
       std::vector<std::uint32_t> words(2 * flips.size());

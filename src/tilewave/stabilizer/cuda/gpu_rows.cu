@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kCountThreads)
 
 void GpuRows::reserve(std::uint64_t num_bits, std::uint64_t block_shots,
                       std::uint64_t blocks_at_once, std::uint64_t blocks_to_copy) {
-  check_cuda(cudaGetDevice(&device_), "asking for the device");
+  device_ = current_gpu();
   num_bits_ = num_bits;
   shots_ = block_shots;
   stride_ = std::max<std::uint64_t>(4, (num_bits + 31) / 32 * 4);

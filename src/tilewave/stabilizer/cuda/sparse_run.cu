@@ -9,6 +9,7 @@
 // output bits, so a block works on one stretch of its rows at a time.
 #include <algorithm>
 
+#include "tilewave/runtime/cuda/driver.h"
 #include "tilewave/stabilizer/cuda/gpu_rows.cuh"
 #include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/sparse_streams.h"
@@ -283,9 +284,8 @@ SparseWindows windows_for(const SparseProgram& p, std::uint64_t bytes) {
 
 // What a block can have beside its static memory and what the runtime keeps.
 std::uint64_t window_bytes() {
-  int device = 0, bytes = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the device");
-  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+  int bytes = 0;
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, current_gpu()),
              "asking for shared memory");
   return static_cast<std::uint64_t>(bytes) - kThreads * sizeof(std::uint32_t);
 }
@@ -326,10 +326,8 @@ class GpuSparse : public GpuRows {
     has_window_ = w.words + w.fixed_words > 0;
     window_bytes_ = sizeof(std::uint32_t) * shots * (w.words + w.fixed_words);
     if (has_window_) {
-      check_cuda(
-          cudaFuncSetAttribute(sparse_units<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(window_bytes_)),
-          "asking for shared memory");
+      runtime::cuda::allow_shared(current_gpu(), reinterpret_cast<const void*>(sparse_units<true>),
+                                  window_bytes_);
     }
     view_ = {tiles_.get(),
              steps_.get(),

@@ -315,8 +315,7 @@ void CudaState<T>::apply_dense(const DenseOp& op, std::uint64_t first) {
   forget_answers();
   const std::size_t dim = std::size_t{1} << op.num_targets, shared = dim * sizeof(Complex<T>);
   const std::uint64_t products = num_amplitudes() >> op.num_targets;
-  rc::check(rc::driver().allow_shared(reinterpret_cast<const void*>(dense_kernel<T>), shared),
-            "reserve shared memory for a matrix");
+  rc::allow_shared(info_.index, reinterpret_cast<const void*>(dense_kernel<T>), shared);
   // A matrix that fits is applied in place; of others as many rows as fit in half of the scratch
   // memory, to as many products as fit in the rest.
   Workspace::Lease lease(*workspace_, stream_);

@@ -1,34 +1,8 @@
 #include "tilewave/statevec/cuda/tile_launch.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <utility>
 
 namespace tilewave::statevec::cuda {
-
-namespace {
-
-// What a kernel may take of a device's shared memory belongs to the kernel, not to a state: it only
-// grows. Returns what is allowed from now on. Where the blocks of a cluster are belongs to it, too.
-std::size_t allow(int device, const void* function, std::size_t shared_bytes, bool has_clusters) {
-  static std::mutex mutex;
-  static auto* const allowed = new std::map<std::pair<int, const void*>, std::size_t>;
-  const std::lock_guard lock(mutex);
-  std::size_t& most = (*allowed)[{device, function}];
-  if (most == 0 && has_clusters) {
-    runtime::cuda::check(runtime::cuda::driver().balance_clusters(function),
-                         "let the device place the blocks of a kernel");
-  }
-  if (shared_bytes > most) {
-    runtime::cuda::check(runtime::cuda::driver().allow_shared(function, shared_bytes),
-                         "give a kernel its shared memory");
-    most = shared_bytes;
-  }
-  return most;
-}
-
-}  // namespace
 
 template <class T>
 void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, const std::byte* code,
@@ -46,9 +20,9 @@ void TileLauncher<T>::launch(const tile::PassFrame& frame, Complex<T>* state, co
   const auto* function = reinterpret_cast<const void*>(kernel_.function[set]);
   if (compiled) {
     function = compiled;
-    allow(device_, function, shared, s.block_bits > 0);
+    rc::allow_shared(device_, function, shared, s.block_bits > 0);
   } else if (shared > allowed_[set]) {
-    allowed_[set] = allow(device_, function, shared, s.block_bits > 0);
+    allowed_[set] = rc::allow_shared(device_, function, shared, s.block_bits > 0);
   }
   const auto grid = static_cast<unsigned>(frame.num_tiles);
   PassArguments<T> arguments{
