@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times Tilewave and NVIDIA's simulators on one GPU in one run: CUDA-Q for state vectors, cuStabilizer for shots.
 
-    bench/peers/gpu.py --qubits 30 --json bench/baselines/gpu_peers.json && bench/report.py
+    bench/peers/gpu.py --qubits 30 --json bench/baselines/h100_peers.json && bench/report.py
     bench/peers/gpu.py --only shots --codes 11:0.001 31:0.01
 
 Peers come from PyPI (`cuda-quantum-cu13`; `cuquantum-python-cu13`, `custabilizer-cu13`, `cupy-cuda13x`, `stim`), and one that
@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from circuits import read_qasm, today  # noqa: E402
-from run import geometric_mean  # noqa: E402
+from run import geometric_mean, same_up_to_phase  # noqa: E402
 
 FAMILIES = ["qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa"]
 CODES = ["11:0.001", "31:0.001", "11:0.01", "31:0.01"]
@@ -102,15 +102,12 @@ def tilewave_states(arguments, family):
     return {r["precision"]: r for r in json.loads(text)["results"]}
 
 
-def same_up_to_phase(want, got):
-    k = max(range(len(want)), key=lambda i: abs(want[i]))
-    phase = got[k] / want[k]
-    return abs(abs(phase) - 1) < 1e-4 and max(abs(g - phase * w) for g, w in zip(got, want)) < 1e-4
+def written(arguments, family, qubits, folder):
+    output_of([arguments.tilewave, "bench", family, "--qubits", qubits, "--write", folder])
+    return Path(folder) / f"{family}_{qubits}.qasm"
 
 
-def compare_states(arguments, peer, family, folder):
-    path = Path(folder) / f"{family}_{CHECK_QUBITS}.qasm"
-    output_of([arguments.tilewave, "bench", family, "--qubits", CHECK_QUBITS, "--write", folder])
+def compare_states(arguments, peer, path):
     ours = json.loads(output_of([arguments.tilewave, "run", path, "--device", arguments.device, "--amplitudes",
                                  f"first:{1 << CHECK_QUBITS}", "--json"]))
     if not same_up_to_phase([complex(a["re"], a["im"]) for a in ours["amplitudes"]], peer.amplitudes(*read_qasm(path))):
@@ -121,16 +118,17 @@ def measure_states(arguments, peer, folder):
     rows = []
     for family in arguments.families or FAMILIES:
         row = {"circuit": f"{family}_{arguments.qubits}", "times": {}}
+        if peer:
+            small_path = written(arguments, family, CHECK_QUBITS, folder)
+            size, gates = read_qasm(written(arguments, family, arguments.qubits, folder))
+            small = [(name, [k % HOST_QUBITS for k in at], p) for name, at, p in gates
+                     if len({k % HOST_QUBITS for k in at}) == len(at)]
         before = tilewave_states(arguments, family)
         for precision in arguments.precision:
             times = row["times"][precision] = {}
             if peer:
                 peer.use(precision)
-                compare_states(arguments, peer, family, folder)
-                output_of([arguments.tilewave, "bench", family, "--qubits", arguments.qubits, "--write", folder])
-                size, gates = read_qasm(Path(folder) / f"{family}_{arguments.qubits}.qasm")
-                small = [(name, [k % HOST_QUBITS for k in at], p) for name, at, p in gates
-                         if len({k % HOST_QUBITS for k in at}) == len(at)]
+                compare_states(arguments, peer, small_path)
                 whole = peer.seconds(peer.kernel(size, gates), arguments.rounds)
                 host = peer.seconds(peer.kernel(HOST_QUBITS, small), arguments.rounds)
                 times["cudaq"] = {"median_s": statistics.median(whole) - statistics.median(host), "times_s": whole,
