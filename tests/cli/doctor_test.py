@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from program import TILEWAVE, Checker, tilewave
@@ -53,6 +54,19 @@ if (Path(TILEWAVE).parent / "tilewave_mpi.so").exists() and shutil.which("mpirun
     told = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
     version = re.search(r"\d+\.\d+(\.\d+)?", told)[0]
     c.check(plain["MPI"]["state"] == "ok" and version in plain["MPI"]["found"], f"{plain['MPI']}: mpirun is {version}")
+
+# without /proc the program does not know where it lies, and takes nothing from the current directory
+with tempfile.TemporaryDirectory() as name:
+    module = Path(name) / "lib" / "tilewave" / "tilewave_mpi.so"
+    module.parent.mkdir(parents=True)
+    module.write_text("no library" * 100)  # opening it says so
+    alone = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"']
+    if shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
+        done = subprocess.run([*alone, TILEWAVE, "doctor"], capture_output=True, text=True, env=env, cwd=name)
+        c.check(done.returncode == 0 and "MPI" in done.stdout and "invalid ELF header" not in done.stdout,
+                done.stdout + done.stderr)
+    else:
+        print("no name space of mounts can be made here: not tried without /proc")
 
 # for people: the same findings, and their number
 text = tilewave("doctor", env={**PLAIN, "TILEWAVE_MPI": "/nonexistent"}).out

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 namespace tilewave::runtime {
 namespace {
@@ -17,10 +16,26 @@ fs::path own_file() {
   const fs::path named = found && info.dli_fname ? info.dli_fname : "";
   std::error_code ignored;
   if (named.extension() == ".so") return fs::canonical(named, ignored);
-  return fs::read_symlink("/proc/self/exe", ignored);  // of a program it is how it was called
+  return program_file();  // of a program it is how it was called
+}
+
+// The site-packages of site-packages/tilewave/_core.so or site-packages/tilewave/bin/tilewave; empty where this code is in no
+// Python package, so that a program in /tmp/tilewave takes nothing that somebody else puts into /tmp.
+fs::path site_packages() {
+  fs::path package = own_file().parent_path();
+  if (package.filename() == "bin") package = package.parent_path();
+  std::error_code ignored;
+  const bool is_package =
+      package.filename() == "tilewave" && fs::exists(package / "__init__.py", ignored);
+  return is_package ? package.parent_path() : fs::path();
 }
 
 }  // namespace
+
+fs::path program_file() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored);
+}
 
 std::vector<std::string> library_places(const char* variable, const std::string& name,
                                         const std::vector<std::string>& python_folders,
@@ -28,22 +43,21 @@ std::vector<std::string> library_places(const char* variable, const std::string&
   const char* path = std::getenv(variable);
   if (path && *path) return {path};
   std::vector<std::string> places = {name};
-  // site-packages/tilewave/_core.so, or site-packages/tilewave/bin/tilewave
-  fs::path package = own_file().parent_path();
-  if (package.filename() == "bin") package = package.parent_path();
+  const fs::path packages = site_packages();
   for (const std::string& folder : python_folders) {
-    const fs::path file = package.parent_path() / folder / name;
+    const fs::path file = packages / folder / name;
     std::error_code ignored;
-    if (package.filename() == "tilewave" && fs::exists(file, ignored)) places.push_back(file);
+    if (!packages.empty() && fs::exists(file, ignored)) places.push_back(file);
   }
   for (const std::string& folder : folders) places.push_back(folder + "/" + name);
   return places;
 }
 
-void* open_first(const std::vector<std::string>& files, std::string* why) {
+void* open_first(const std::vector<std::string>& files, std::string* why, Symbols symbols) {
+  const int mode = RTLD_NOW | (symbols == Symbols::kForAll ? RTLD_GLOBAL : RTLD_LOCAL);
   why->clear();
   for (const std::string& file : files) {
-    if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (void* const library = dlopen(file.c_str(), mode)) {
       why->clear();
       return library;
     }

@@ -1,10 +1,15 @@
 // Where a library that is loaded when a program runs may lie.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace tilewave::runtime {
+
+/// The file of the program, or of Python's interpreter; empty where the system does not tell (no /proc).
+std::filesystem::path program_file();
 
 /// Files to try in turn: the one that `variable` of the environment names, and no other; else `name`, where the system looks for
 /// libraries; then `name` in the folders below the site-packages of Python that this code is installed in, such as
@@ -13,7 +18,10 @@ std::vector<std::string> library_places(const char* variable, const std::string&
                                         const std::vector<std::string>& python_folders,
                                         const std::vector<std::string>& folders);
 
+enum class Symbols : std::uint8_t { kOwn, kForAll };  ///< whether libraries opened later see them
+
 /// Opens the first of the files that can be; null, and `why` says why the first could not.
-void* open_first(const std::vector<std::string>& files, std::string* why);
+void* open_first(const std::vector<std::string>& files, std::string* why,
+                 Symbols symbols = Symbols::kOwn);
 
 }  // namespace tilewave::runtime

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "tilewave/runtime/library_places.h"
+
 namespace tilewave::runtime {
 
 namespace fs = std::filesystem;
@@ -16,22 +18,18 @@ MpiModule load_mpi_module() {
   if (const char* named = std::getenv("TILEWAVE_MPI"); named && *named) {
     places = {named};
   } else {
-    std::error_code ignored;
-    const auto folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    places = {folder / kModule, folder.parent_path() / "lib" / "tilewave" / kModule, kModule};
+    const fs::path folder = program_file().parent_path();
+    for (const fs::path& file :
+         {folder / kModule, folder.parent_path() / "lib" / "tilewave" / kModule}) {
+      std::error_code ignored;
+      // of no folder these would be files of the current directory
+      if (!folder.empty() && fs::exists(file, ignored)) places.push_back(file);
+    }
+    places.emplace_back(kModule);
   }
   MpiModule module;
-  for (const std::string& place : places) {
-    std::error_code ignored;
-    const bool last = &place == &places.back();
-    if (!last && !fs::exists(place, ignored)) continue;
-    module.handle =
-        dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's plugins look for its symbols
-    if (module.path.empty() || module.handle) module.path = place;
-    if (module.handle) break;
-    const char* const why = dlerror();
-    if (module.problem.empty()) module.problem = why;  // of the first that is there
-  }
+  module.handle =
+      open_first(places, &module.problem, Symbols::kForAll);  // MPI's plugins look for its symbols
   return module;
 }
 
@@ -45,7 +43,7 @@ OptionalLibrary find_mpi() {
   std::vector<char> text(1 << 14);  // MPICH may fill 8192
   int length = 0;
   if (!get_version || get_version(text.data(), &length) != 0) {
-    return {"", module.path + " is linked with an MPI library that does not tell its version"};
+    return {"", "tilewave_mpi.so is linked with an MPI library that does not tell its version"};
   }
   std::string version(text.data(), static_cast<std::size_t>(length));
   return {version.substr(0, version.find_first_of(",\n")), ""};

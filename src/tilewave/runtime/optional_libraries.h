@@ -16,8 +16,7 @@ OptionalLibrary find_nccl();   ///< carries amplitudes between processes with a 
 /// The module that joins processes over MPI, and the MPI library it is linked with.
 struct MpiModule {
   void* handle = nullptr;  ///< null where it cannot be loaded
-  std::string path;        ///< where it is looked for first, or was found
-  std::string problem;
+  std::string problem;     ///< why it cannot
 };
 MpiModule load_mpi_module();
 OptionalLibrary find_mpi();
