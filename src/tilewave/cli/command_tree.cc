@@ -1,6 +1,6 @@
 #include "tilewave/cli/command_tree.h"
 
-#include <array>
+#include <algorithm>
 #include <string_view>
 
 #include <CLI/CLI.hpp>

@@ -1,10 +1,10 @@
 // tilewave completions SHELL: a script with which bash, zsh or fish completes commands, flags and their values. Packages install it;
 // without one: eval "$(tilewave completions bash)".
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const std::vector<CommandInfo>& tree) {
 std::string bash(const std::vector<CommandInfo>& tree) {
   std::string values, flags;
   for (const CommandInfo& command : tree) {
-    std::vector<std::string> names, without_choices, plain = {};
+    std::vector<std::string> names, without_choices, plain;
     for (const FlagInfo& flag : command.flags) {
       names.insert(names.end(), flag.names.begin(), flag.names.end());
       if (flag.names.empty()) plain.insert(plain.end(), flag.choices.begin(), flag.choices.end());

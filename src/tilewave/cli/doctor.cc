@@ -195,50 +195,37 @@ Finding links(const std::vector<runtime::CudaDevice>& devices) {
   return out;
 }
 
+// A library that is done without where it is not: `note` follows its version.
+Finding library(const char* name, const runtime::OptionalLibrary& library, const std::string& note,
+                const char* cost, const char* mend) {
+  if (library.version.empty()) return {name, "none: " + library.problem, cost, mend};
+  return {name, library.version + note, "", ""};
+}
+
 Finding nvrtc() {
-  const runtime::OptionalLibrary library = runtime::find_nvrtc();
-  Finding out{"NVRTC", library.version, "", ""};
-  if (!library.version.empty()) {
-    out.found += "; passes that run often: " + statevec::compiled_passes();
-    return out;
-  }
-  out.found = "none: " + library.problem;
-  out.cost =
+  return library(
+      "NVRTC", runtime::find_nvrtc(), "; passes that run often: " + statevec::compiled_passes(),
       "GPU passes that run often are interpreted, which may take several times as long; maps do "
-      "not run on a GPU";
-  out.mend = "pip install nvidia-cuda-nvrtc, or TILEWAVE_NVRTC=/path/to/libnvrtc.so";
-  return out;
+      "not run on a GPU",
+      "pip install nvidia-cuda-nvrtc, or TILEWAVE_NVRTC=/path/to/libnvrtc.so");
 }
 
 Finding nccl() {
-  const runtime::OptionalLibrary library = runtime::find_nccl();
-  Finding out{"NCCL", library.version, "", ""};
-  if (!library.version.empty()) return out;
-  out.found = "none: " + library.problem;
-  out.cost =
+  return library(
+      "NCCL", runtime::find_nccl(), "",
       "between hosts amplitudes of GPUs travel through host memory (within a host they do not need "
-      "it)";
-  out.mend =
+      "it)",
       "apt-get install libnccl2, pip install nvidia-nccl-cu13, or "
-      "TILEWAVE_NCCL=/path/to/libnccl.so.2";
-  return out;
+      "TILEWAVE_NCCL=/path/to/libnccl.so.2");
 }
 
 Finding mpi() {
-  const runtime::OptionalLibrary library = runtime::find_mpi();
-  Finding out{"MPI", library.version, "", ""};
-  if (!library.version.empty()) {
-    out.found += ", for launchers of that library only";
-    return out;
-  }
-  out.found = "none: " + library.problem;
-  out.cost =
+  return library(
+      "MPI", runtime::find_mpi(), ", for launchers of that library only",
       "processes that mpirun or srun --mpi=pmix starts cannot join; they can over TCP, more slowly "
-      "(docs/many.md)";
-  out.mend =
+      "(docs/many.md)",
       "build the module with TW_MPI=ON against the launcher's MPI and set "
-      "TILEWAVE_MPI=/path/to/tilewave_mpi.so, or srun --mpi=none";
-  return out;
+      "TILEWAVE_MPI=/path/to/tilewave_mpi.so, or srun --mpi=none");
 }
 
 std::vector<Finding> examine() {
