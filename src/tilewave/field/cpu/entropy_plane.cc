@@ -12,12 +12,8 @@
 #include <cstring>
 
 #include "tilewave/field/cpu/entropy_tile.h"
+#include "tilewave/field/cpu/fixed_size_targets.h"
 
-#undef HWY_DISABLED_TARGETS
-// Vectors are members of structs and captured by lambdas here, which those of SVE (of no fixed size)
-// cannot be: NEON instead.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tilewave/field/cpu/entropy_plane.cc"
 #include "hwy/foreach_target.h"
