@@ -5,11 +5,13 @@
   packages   what they install to build with is what ./tw installs
   scripts    shell scripts and Python scripts are read without an error
   paths      files of packaging/ that documents, recipes and workflows name are there
+  roots      a folder that has something else in it is not made a root file system
 """
 import ast
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
@@ -34,7 +36,7 @@ for path, form in (("conda/recipe.yaml", r'^  version: "([^"]*)"$'), (f"easybuil
 
 # packages of Debian: those for building are named by ./tw; a package of another use is named here
 packages = set(re.findall(r"^([a-z0-9.+-]+)\|", (ROOT / "tw").read_text(), re.M))
-OTHERS = {"ca-certificates", "debootstrap", "doxygen", "dpkg-dev", "git"}
+OTHERS = {"ca-certificates", "debootstrap", "doxygen", "dpkg-dev", "git", "python3-pip"}
 RUN_TIME = re.compile(r"^(lib\w+\d+(t64)?|libpng16-16(t64)?|openmpi-bin)$")
 installed = 0
 for path in [*PACKAGING.rglob("*.Dockerfile"), *PACKAGING.rglob("*.def"), *(ROOT / ".github").rglob("*.yml")]:
@@ -73,6 +75,13 @@ for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *PACKAGING.rglob
         named += 1
         check((ROOT / name).exists(), f"{path.relative_to(ROOT)}: there is no {name}")
 check(named > 20, f"only {named} paths were found")
+
+# a folder that is named by mistake stays as it is
+with tempfile.TemporaryDirectory() as folder:
+    kept = Path(folder) / "kept"
+    kept.write_text("of somebody else")
+    done = subprocess.run([PACKAGING / "wheel" / "try_bare", "--root", folder, "none.whl"], capture_output=True, text=True, timeout=60)
+    check(done.returncode and "not empty" in done.stderr and kept.exists(), f"try_bare in a folder of somebody else: {done.stderr}")
 
 for problem in problems:
     print(problem)
