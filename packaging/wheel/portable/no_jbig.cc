@@ -1,6 +1,6 @@
 // In a portable build libtiff is linked statically, without the codec of JBIG (facsimiles of two colours), whose library is under
-// the GPL. The linker takes this function instead of libtiff's. It sets no decoder, so that reading such a file ends with libtiff's own
-// "ISO JBIG scanline decoding is not implemented".
+// the GPL. The linker takes this function instead of libtiff's. It sets no decoder: formats/raster/tiff_read.cc refuses such files
+// before one is asked for, in every build.
 #include <tiffio.h>
 
 extern "C" {

@@ -1,5 +1,5 @@
-// What a portable build would else need of a glibc later than 2.28. Objects compiled with newer headers, and GCC's archive of the
-// C++ library, call these functions; here they are built on what 2.28 has. Used with the stubs of an older glibc (see
+// What a portable build would else need of a glibc later than 2.26. Objects compiled with newer headers, and GCC's archive of the
+// C++ library, call these functions; here they are built on what 2.26 has. Used with the stubs of an older glibc (see
 // packaging/wheel/older_libc), which give every other function the version of that glibc.
 //   arc4random              2.36   std::random_device
 //   __libc_single_threaded  2.32   std::shared_ptr: whether its counts may do without atomic operations

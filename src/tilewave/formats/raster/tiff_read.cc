@@ -131,6 +131,11 @@ class TiffPlane {
     bits_ = shape.bits;
     type_ = sample_type(path, shape.bits, shape.format);
     absent_ = absent_sample(type_, nodata);
+    if (shape.compression == COMPRESSION_JBIG) {  // of whole strips only, and not in a wheel
+      raster_input_error(
+          path,
+          "it is compressed with JBIG, which is not read: convert it (tiffcp -c zip IN OUT.tif)");
+    }
     take_colours_as_they_are(shape);
     check_sizes(shape);
   }

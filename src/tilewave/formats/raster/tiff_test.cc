@@ -370,6 +370,17 @@ void claim(const std::string& path, const std::map<std::uint16_t, std::uint32_t>
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+// Whether or not the library has that codec: the error does not say that the file is damaged.
+TEST(Tiff, JbigIsRefusedByName) {
+  Layout l;
+  l.width = l.height = l.rows_per_strip = 64;
+  const std::string path = write("jbig.tif", l, ramp);
+  claim(path, {{TIFFTAG_COMPRESSION, COMPRESSION_JBIG}});
+  const std::string error = error_of(path);
+  EXPECT_NE(error.find("JBIG"), std::string::npos) << error;
+  EXPECT_EQ(error.find("damaged"), std::string::npos) << error;
+}
+
 // A few hundred bytes that claim gigabytes are refused before those are taken.
 TEST(Tiff, HeadersAreNotBelieved) {
   constexpr std::uint32_t kMost = 0x7fffffff;
