@@ -24,7 +24,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The program tilewave, its manual pages and shell completions.")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME tilewave-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS tilewave)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "tilewave (= ${PROJECT_VERSION})")  # they share C++ classes
 set(CPACK_COMPONENT_MPI_DESCRIPTION "What lets tilewave share a state among processes that mpirun starts.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilewave-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
