@@ -48,6 +48,8 @@ with tempfile.TemporaryDirectory() as name:
     c.check(bash("help", "") == set(COMMANDS), "bash, help COMMAND")
     c.check(bash("run", "--shots", "") == set(), "bash, a number is not completed")
     c.check(bash("run", "x.qasm", "--precision", "s") == {"single"}, "bash, the start of a value")
+    c.check(bash("run", "--precision", "=", "s") == {"single"}, "bash, the start of a value behind =")
+    c.check(bash("run", "--precision", "=") == {"double", "single"}, "bash, values behind =")
 
     if shutil.which("fish"):
         def fish(line):

@@ -65,6 +65,8 @@ std::string bash(const std::vector<CommandInfo>& tree) {
          "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= "
          "flags= words=\n"
          "  [ \"$COMP_CWORD\" -le 1 ] || command=${COMP_WORDS[1]}\n"
+         "  [ \"$word\" != = ] || word=  # --flag=value comes in three words\n"
+         "  [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}\n"
          "  COMPREPLY=()\n"
          "  case \"$command $before\" in\n" +
          values +
