@@ -238,6 +238,8 @@ def compare_counts(arguments, peer, engine, path, text):
     sample(7)
     theirs = count()
     ours = tilewave_counts(arguments, path, CHECK_SHOTS, 3)[1]
+    if len(ours) != len(theirs):
+        sys.exit(f"error: {path.name} has {len(ours)} detectors, cuStabilizer ({engine}) counted {len(theirs)}")
     for d, (a, b) in enumerate(zip(ours, theirs)):
         if abs(a - b) > 6 * math.sqrt(a + b + 1):
             sys.exit(f"error: cuStabilizer ({engine}) and Tilewave disagree on {path.name}: detector {d} fires {b} and {a} "
