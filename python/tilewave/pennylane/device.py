@@ -68,10 +68,11 @@ def _accepts_shots(mp):
 @qml.transform
 def _expand_what_is_no_angle(tape):
     """A batch whose members differ in more than angles of gates is taken apart, and so are classical shadows and samples of
-    circuits that measure in the middle, which may differ in number."""
+    circuits that measure in the middle or postselect, which may differ in number."""
     if tape.batch_size is None:
         return (tape,), _first
-    if any(is_shadow(mp) for mp in tape.measurements) or any(isinstance(op, MidMeasure) for op in tape.operations):
+    if any(is_shadow(mp) for mp in tape.measurements) or any(
+            isinstance(op, MidMeasure) or (tape.shots and op.name == "Projector") for op in tape.operations):
         return broadcast_expand(tape)
     first = 1 if tape.operations and isinstance(tape.operations[0], StatePrepBase) else 0
     if any(op.batch_size is not None for op in tape.operations[:first]) or any(
@@ -338,7 +339,7 @@ class _Run:
     def _sampled(self):
         tape, bins = self.tape, list(self.tape.shots.bins())
         states = [self.state(circuit) for circuit in self.circuits()]
-        if not self.rows.keeps_norm and self.mode != "fill-shots":
+        if not self.rows.keeps_norm:  # no batch: postselections with shots are taken apart
             bins = self._left_of(bins, states[0])
         plain = [mp for mp in tape.measurements if not is_shadow(mp)]
         plan = ShotPlan(plain, self.wires, tape.batch_size)
@@ -349,15 +350,19 @@ class _Run:
                 if rotations or operations:
                     state = _core.State(state)
                     state._apply(self._rotation(rotations, operations))
-                parts.append(state._sample(bins[-1][1], self.device._seed())[:, ::-1].view(bool))
+                parts.append(state._sample(bins[-1][1], self.device._seed())[:, ::-1].view(bool) if bins[-1][1]
+                             else np.zeros((0, self.rows.num_qubits), bool))
             return (np.stack(parts) if tape.batch_size is not None else parts[0]), bins
 
         answers = iter(plan.answer(draw))
         return [self._shadow(mp, states[0]) if is_shadow(mp) else next(answers) for mp in tape.measurements]
 
     def _left_of(self, bins, state):
-        """The shots whose postselected measurements came out as asked."""
+        """The shots whose postselected measurements came out as asked; all of them for "fill-shots", none where they never
+        do."""
         norm, at, left = min(1.0, state.norm()), 0, []
+        if self.mode == "fill-shots":
+            return bins if norm > 0 else [(0, 0)] * len(bins)
         for lower, upper in bins:
             count = int(self.device._rng.binomial(upper - lower, norm))
             left.append((at, at + count))
