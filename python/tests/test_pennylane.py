@@ -1,4 +1,5 @@
 """The PennyLane device against matrices of PennyLane's operations and against default.qubit."""
+import itertools
 import re
 import subprocess
 import sys
@@ -54,7 +55,7 @@ NAMES = sorted(set(gates._HANDLERS) - {"Barrier", "WireCut", "SQISW", "BasisStat
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_gate_is_its_matrix_with_controls_and_inverse(name):
-    rng = np.random.default_rng(abs(hash(name)) % 1000)
+    rng = np.random.default_rng(sum(map(ord, name)))
     dev = TilewaveQubit(LABELS)
     before = acted_on(dev, qml.Identity("a"))
     for trial in range(4):
@@ -78,7 +79,18 @@ def test_other_operations_are_decomposed_or_taken_as_matrices():
                qml.FermionicSWAP(0.9, [7, "a"]), qml.QFT(LABELS), qml.GroverOperator(LABELS), qml.PCPhase(0.4, 5, LABELS[:4]),
                qml.DiagonalQubitUnitary(np.exp(1j * rng.uniform(0, 6, 16)), LABELS[1:]), qml.pow(qml.RX(0.3, "a"), 2.5),
                qml.pow(qml.S(7), 0.5), qml.ctrl(qml.QubitUnitary(unitary, LABELS[:3]), "b", control_values=[0]),
-               qml.QubitSum(LABELS[:3]), qml.exp(qml.X("a") @ qml.Y(7) + qml.Z("b"), 0.3j)):
+               qml.QubitSum(LABELS[:3]), qml.exp(qml.X("a") @ qml.Y(7) + qml.Z("b"), 0.3j),
+               qml.evolve(qml.X("a") @ qml.Y(7) + qml.Z("b") @ qml.X(-3), 0.4)):
+        assert np.allclose(acted_on(dev, op), qml.matrix(op, wire_order=LABELS) @ before, atol=1e-12), op
+
+
+def test_batches_of_operations_that_hold_others():
+    x = np.array([0.3, -1.1])
+    for op in (qml.prod(qml.S("a"), qml.RX(x, 7)), qml.s_prod(1j, qml.RX(x, 7)), qml.PCPhase(x, 3, ["a", 7]),
+               qml.ctrl(qml.prod(qml.S("a"), qml.RX(x, 7)), "b"), qml.adjoint(qml.prod(qml.S("a"), qml.RX(x, 7), qml.Y("b"))),
+               qml.adjoint(qml.ctrl(qml.RY(x, "a"), 7))):
+        dev = TilewaveQubit(LABELS)
+        before = acted_on(dev, qml.Identity("a"))
         assert np.allclose(acted_on(dev, op), qml.matrix(op, wire_order=LABELS) @ before, atol=1e-12), op
 
 
@@ -379,8 +391,24 @@ def test_postselection():
     def never():
         qml.measure(0, postselect=1)
         return qml.expval(qml.Z(0))
-    for mode in ("hw-like", "fill-shots"):
-        assert np.isnan(qml.set_shots(qml.QNode(never, TilewaveQubit(1), mcm_method="device", postselect_mode=mode), 10)())
+    for mode, method in itertools.product(("hw-like", "fill-shots"), ("device", "deferred")):
+        assert np.isnan(qml.set_shots(qml.QNode(never, TilewaveQubit(2), mcm_method=method, postselect_mode=mode), 10)())
+
+
+@pytest.mark.parametrize("method", ["device", "deferred"])
+@pytest.mark.parametrize("mode", ["hw-like", "fill-shots"])
+def test_members_of_a_batch_are_postselected_on_their_own(method, mode):
+    def circuit(x):
+        qml.RY(x, 0)
+        qml.CNOT([0, 1])
+        qml.RX(x, 2)
+        qml.measure(0, postselect=1)
+        return qml.expval(qml.Z(1)), qml.expval(qml.Z(2))
+    x = np.array([0.0, np.pi, 1.0])
+    node = qml.QNode(circuit, TilewaveQubit(4, seed=2), mcm_method=method, postselect_mode=mode)
+    ones, means = qml.set_shots(node, 20000)(x)
+    assert np.isnan(ones[0]) and np.isnan(means[0])  # it never comes out as asked
+    assert np.all(ones[1:] == -1) and np.allclose(means[1:], np.cos(x[1:]), atol=0.06)
 
 
 def test_a_prepared_state_is_measured_in_the_middle():

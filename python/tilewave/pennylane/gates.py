@@ -189,10 +189,13 @@ def _handler_of(op):
 
 
 def _is_matrix(op):
-    """Whether the operation is taken as a matrix."""
+    """Whether the operation is taken as a matrix. A batch of them is rather decomposed into gates with a batch of angles:
+    PennyLane cannot take every one apart."""
     if op.name in _MATRICES:
         return len(op.wires) <= _MOST_UNITARY_WIRES
-    return 0 < len(op.wires) <= _MOST_MATRIX_WIRES and op.has_matrix
+    if not op.has_matrix or not op.wires or (op.batch_size is not None and op.has_decomposition):
+        return False
+    return len(op.wires) <= _MOST_MATRIX_WIRES or (len(op.wires) <= _MOST_UNITARY_WIRES and not op.has_decomposition)
 
 
 def is_native(op: Operator, allows_measurements: bool = True) -> bool:
