@@ -22,6 +22,13 @@ def test_example(path, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("part, module", [("pennylane", "pennylane"), ("cirq", "cirq"), ("braket", "braket.default_simulator")])
+def test_a_missing_package_is_named(part, module):
+    code = f"import sys; sys.modules[{module!r}] = None; import tilewave.{part}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"tilewave.{part} needs the module {module}: pip install 'tilewave[{part}]'" in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("name", ["../README.md", "install.md", "python.md", "gradients.md", "coming_from.md", "noise.md"])
 def test_code_of_documents(name, tmp_path, monkeypatch):
     text = (ROOT / "docs" / name).read_text()

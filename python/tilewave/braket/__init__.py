@@ -5,6 +5,10 @@
 
     LocalSimulator("tilewave").run(Circuit().h(0).cnot(0, 1), shots=1000).result().measurement_counts
 """
-from .simulator import TilewaveSimulator
+from .._optional import need
+
+need("braket.default_simulator", "braket")
+
+from .simulator import TilewaveSimulator  # noqa: E402
 
 __all__ = ["TilewaveSimulator"]

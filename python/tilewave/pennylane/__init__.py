@@ -10,6 +10,10 @@
         qml.CNOT([0, 1])
         return qml.expval(qml.Z(1))
 """
-from .device import TilewaveQubit
+from .._optional import need
+
+need("pennylane", "pennylane")
+
+from .device import TilewaveQubit  # noqa: E402
 
 __all__ = ["TilewaveQubit"]
