@@ -52,7 +52,8 @@ def test_every_gate_with_numbers_symbols_controls_and_powers(name):
     numbers = rng.uniform(-3, 3, count)
     plain = kind(*numbers)
     if name == "GPhase":
-        return same(before().gphase(numbers[0]).state_vector())
+        same(before().gphase(numbers[0]).state_vector())
+        return same(before().gphase(2 * FreeParameter("p")).state_vector(), {"p": numbers[0]})
     targets = [int(k) for k in rng.permutation(4)[:plain.qubit_count]]
     free = [k for k in range(4) if k not in targets]
     for options in ({}, {"control": free[:1], "control_state": [0]}, {"control": free[:1], "power": 2}, {"power": 0.5}):

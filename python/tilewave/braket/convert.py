@@ -81,8 +81,8 @@ def _plain(name):
     return lambda c, op, qubits: c.rows.add(name, qubits)
 
 
-def _turned(name, factor=1.0):
-    return lambda c, op, qubits: c.rows.add(name, qubits, (scaled(c.angle(op._angle), factor),))
+def _turned(name):
+    return lambda c, op, qubits: c.rows.add(name, qubits, (c.angle(op._angle),))
 
 
 def _under(count, name, is_turned=False):
@@ -136,6 +136,14 @@ def _nothing(c, op, qubits):
     pass
 
 
+class SymbolicPhase(gates.GPhase):
+    """A global phase whose angle may hold symbols; the default simulator's is a number."""
+
+    def __init__(self, targets: Sequence[int], angle: Any) -> None:
+        GateOperation.__init__(self, targets=targets)
+        self._angle = angle
+
+
 def _global_phase(c, op, qubits):
     c.rows.add("gphase", (), (constant(float(np.angle(op.matrix[0, 0]))),))
 
@@ -151,6 +159,7 @@ _HANDLERS: dict[type, Callable[..., Any]] = {
     gates.RotX: _turned("rx"), gates.RotY: _turned("ry"), gates.RotZ: _turned("rz"), gates.XX: _turned("rxx"),
     gates.YY: _turned("ryy"), gates.ZZ: _turned("rzz"), gates.XY: _xy, gates.PSwap: _pswap, gates.PRx: _prx, gates.GPi: _gpi,
     gates.GPi2: _gpi2, gates.MS: _ms, gates.U: _u, gates.GPhase: _global_phase,
+    SymbolicPhase: lambda c, op, qubits: c.rows.add("gphase", (), (c.angle(op._angle),)),
 }
 _ROTATIONS = {gates.PhaseShift, gates.CPhaseShift, gates.CPhaseShift00, gates.CPhaseShift01, gates.CPhaseShift10, gates.RotX,
               gates.RotY, gates.RotZ, gates.XX, gates.YY, gates.ZZ, gates.XY}

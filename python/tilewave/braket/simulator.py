@@ -30,7 +30,7 @@ from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..programs import Program
 from ..runs import how_of
-from .convert import Converter, NeedsValues, terms_of
+from .convert import Converter, NeedsValues, SymbolicPhase, terms_of
 from .convert import Terms as Letters
 from .gradients import GradientRequest, is_gradient, read_gradient
 
@@ -66,6 +66,11 @@ class _Context(ProgramContext):
         self.gradients.append(request)
         self._circuit.qubit_set |= set(request.qubits)
         return request.result
+
+    def add_phase_instruction(self, target: Any, phase_value: Any) -> None:
+        if not isinstance(phase_value, sympy.Basic) or not phase_value.free_symbols:
+            return super().add_phase_instruction(target, phase_value)
+        self._circuit.add_instruction(SymbolicPhase(target, phase_value))
 
     def _qubit(self, text):
         if text.startswith("$"):
