@@ -13,7 +13,9 @@ qml = pytest.importorskip("pennylane", minversion="0.45", reason="PennyLane 0.45
 from pennylane import numpy as pnp  # noqa: E402
 
 import tilewave as tw  # noqa: E402
-from tilewave.pennylane import TilewaveQubit, gates  # noqa: E402
+from tilewave import programs  # noqa: E402
+from tilewave.pennylane import TilewaveQubit, gates, observables  # noqa: E402
+from tilewave.programs import Function  # noqa: E402
 
 LABELS = ["a", 7, -3, "b", 2.5]
 
@@ -193,6 +195,24 @@ def test_a_batch_is_one_execution_and_one_translation():
         value, p = circuit(x[k], w)
         assert np.isclose(values[k], value, atol=1e-13) and np.allclose(probs[k], p, atol=1e-13)
     assert len(dev._programs) == 1
+
+
+def test_observables_made_anew_are_found_again_and_few_are_kept(monkeypatch):
+    made = []
+    monkeypatch.setattr(programs, "Function", lambda *given: made.append(1) or Function(*given))
+    monkeypatch.setattr(observables, "_MOST_KEPT_TERMS", 200)
+    dev = TilewaveQubit(13)
+    pairs = [(a, b) for a in range(13) for b in range(a)]
+
+    @qml.qnode(dev)
+    def circuit(x, shift):
+        for k in range(13):
+            qml.RX(x + k, k)
+        return qml.expval(qml.dot([shift + a - b for a, b in pairs], [qml.Z(a) @ qml.Z(b) for a, b in pairs]))
+    for shift, count in ((1.0, 1), (1.0, 1), (2.0, 2), (1.0, 2)):
+        expected = sum((shift + a - b) * np.cos(0.3 + a) * np.cos(0.3 + b) for a, b in pairs)
+        assert np.isclose(circuit(0.3, shift), expected, atol=1e-11) and len(made) == count
+    assert len(dev._known._kept) == 2  # of 78 terms each
 
 
 def test_single_precision_and_options():

@@ -10,6 +10,7 @@ from pennylane.pauli import PauliSentence
 from ..observables import Terms, mask_words, need_finite
 
 _MOST_KEPT = 256
+_MOST_KEPT_TERMS = 1 << 18  # of all of them; the last one is kept whatever its size
 _MOST_SQUARED_TERMS = 64  # a variance of more is read off the amplitudes
 _MOST_COMPARED_TERMS = 64  # larger observables are known by who they are
 
@@ -37,8 +38,13 @@ class Known:
 
     __slots__ = ("terms", "key", "obs")
 
-    def __init__(self, terms: list[Terms], key: Any, obs: Any) -> None:
-        self.terms, self.key, self.obs = terms, key, obs
+    def __init__(self, terms: list[Terms], obs: Any) -> None:
+        self.terms, self.obs = terms, obs
+        self.key = tuple(part.tobytes() for part in terms[0])
+
+    @property
+    def num_terms(self) -> int:
+        return sum(len(part[0]) for part in self.terms)
 
 
 class KnownObservables:
@@ -46,7 +52,7 @@ class KnownObservables:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Any, Known] = OrderedDict()
-        self._numbers = 0
+        self._num_terms = 0
 
     def find(self, obs: Any, is_variance: bool, wires: dict[Any, int], num_qubits: int) -> Optional[Known]:
         """None where the observable is no Pauli sum, or its square too large a one."""
@@ -64,10 +70,11 @@ class KnownObservables:
             terms = [terms_of(sentence, wires, num_qubits)]
             if is_variance:
                 terms.insert(0, terms_of(sentence @ sentence, wires, num_qubits))
-            self._numbers += 1
             # what has the id is kept
-            known = self._kept[key] = Known(terms, self._numbers, obs)
+            known = Known(terms, obs)
+            self._num_terms += known.num_terms
+        self._kept[key] = known
         self._kept.move_to_end(key)
-        while len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+        while len(self._kept) > 1 and (len(self._kept) > _MOST_KEPT or self._num_terms > _MOST_KEPT_TERMS):
+            self._num_terms -= self._kept.popitem(last=False)[1].num_terms
         return known
