@@ -13,7 +13,7 @@ bits, the patterns of them on which the row acts), the first bit of a pattern fi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -259,10 +259,3 @@ class Programs:
             while len(self._kept) > _MOST_PROGRAMS:
                 self._kept.popitem(last=False)
         return program
-
-
-def conditions_of(rows: Rows) -> Iterator[tuple[int, ...]]:
-    """The classical bits that conditions read."""
-    for row in rows.rows:
-        if row[5] is not None:
-            yield row[5][0]

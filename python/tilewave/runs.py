@@ -151,6 +151,11 @@ def how_of(precision: Any, device: Any, threads: Any) -> tuple[str, str, int]:
     return precision, device, threads_of(threads)
 
 
+def is_gpu(device: str) -> bool:
+    """Whether the word for a device names GPUs, whatever a circuit asks for."""
+    return device.lower().startswith(("cuda", "gpu"))
+
+
 def threads_of(threads: Any) -> int:
     """The number of threads as the compiled part takes it."""
     threads = _whole("threads", threads)

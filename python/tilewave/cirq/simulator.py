@@ -15,7 +15,7 @@ from .. import _core
 from ..observables import NO_TERMS, Terms, mask_words
 from ..one_shot import OneShot
 from ..programs import Program, Rows
-from ..runs import how_of, initial_of
+from ..runs import how_of, initial_of, is_gpu
 from .convert import Converter, NeedsValues
 
 _MOST_FUNCTION_QUBITS = 18  # beyond, bound circuits run about as fast, and a GPU may suit them
@@ -338,7 +338,7 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         asked = _Asked(observables if isinstance(observables, list) else [observables], order)
         initial, converted = self._initial(initial_state, order), self._converted(program, order)
         if (initial is None and len(order) <= _MOST_FUNCTION_QUBITS and converted.is_function
-                and not self._how[1].lower().startswith(("cuda", "gpu"))):
+                and not is_gpu(self._how[1])):
             return (yield from self._sweep_of_function(converted, params, asked))
         for resolver in cirq.to_resolvers(params):
             converter, values = converted.at(resolver)

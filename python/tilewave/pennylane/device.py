@@ -23,7 +23,7 @@ from .. import _core
 from .._types import Effort, Precision
 from ..circuits import Circuit
 from ..observables import NO_TERMS
-from ..runs import how_of, initial_of, seed_of
+from ..runs import how_of, initial_of, is_gpu, seed_of
 from . import gates
 from .analytic import measure_exactly
 from .measured import measure_branches
@@ -172,7 +172,8 @@ class TilewaveQubit(Device):
         if execution_config is not None:
             if execution_config.gradient_method not in ("best", "device", "adjoint") or execution_config.derivative_order > 1:
                 return False
-        if str(self._how[1]).lower().startswith(("cuda", "gpu")):
+        given = execution_config.device_options if execution_config is not None else {}
+        if is_gpu(given.get("device", self._how[1])):
             return False
         return circuit is None or why_not(circuit) is None
 
@@ -287,7 +288,7 @@ class _Run:
 
     def function(self, wants_derivatives=False):
         """The expectation values as a function of the numbers; None where something else is asked."""
-        if not self.rows.keeps_norm or str(self.how[1]).lower().startswith(("cuda", "gpu")):
+        if not self.rows.keeps_norm or is_gpu(self.how[1]):
             return None
         found = []
         if wants_derivatives and all(asks_probabilities(mp) for mp in self.tape.measurements):
