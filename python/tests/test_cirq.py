@@ -269,6 +269,7 @@ def test_errors():
     for wrong, message in [
             (lambda: TilewaveSimulator({"c": 1}), "reserved"),
             (lambda: TilewaveSimulator({"speed": 1}), "unknown option 'speed'"),
+            (lambda: TilewaveSimulator({"r": -3}), "ev_noisy_repetitions=-3"),
             (lambda: TilewaveSimulator(dtype=np.int32), "complex"),
             (lambda: TilewaveSimulator().run(plain), "no measurements"),
             (lambda: TilewaveSimulator().simulate(cirq.Circuit(cirq.X(A) ** T)), "symbols were not specified.*t"),

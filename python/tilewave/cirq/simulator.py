@@ -132,6 +132,8 @@ class TilewaveSimulator(cirq.SimulatesSamples, cirq.SimulatesAmplitudes,
         if unknown:
             raise ValueError(f"unknown option '{unknown[0]}': use {', '.join(_SHORT)}")
         self.options = {**TilewaveOptions().as_dict(), **given}
+        if self.options["r"] < 0:
+            raise ValueError(f"ev_noisy_repetitions={self.options['r']}: use 0 (exact where that is cheaper) or more")
         if np.dtype(dtype) not in (np.complex64, np.complex128):
             raise ValueError(f"dtype must be a complex type, np.complex64 or np.complex128, but was {dtype}")
         self._dtype = np.dtype(dtype)
