@@ -331,6 +331,19 @@ def test_classical_shadows():
 
 # --- measurements in the middle
 
+def test_classical_shadows_of_circuits_that_measure_in_the_middle():
+    def circuit(postselect):
+        qml.RX(1.0, 0)
+        qml.CNOT([0, 1])
+        qml.measure(0, postselect=postselect)
+        return qml.shadow_expval(qml.Z(1))
+    for postselect, expected in ((None, np.cos(1.0)), (0, 1.0), (1, -1.0)):
+        node = qml.set_shots(qml.QNode(circuit, TilewaveQubit(3, seed=4)), 30000)
+        assert abs(node(postselect) - expected) < 0.08
+    with pytest.raises(qml.exceptions.DeviceError, match="mcm_method='deferred'"):
+        qml.set_shots(qml.QNode(circuit, TilewaveQubit(3), mcm_method="device"), 10)(None)
+
+
 def branching(x):
     qml.RX(x, 0)
     m0 = qml.measure(0, reset=True)

@@ -30,7 +30,7 @@ from .measured import measure_branches
 from .gradients import MOST_FORWARD_QUBITS, Derivatives, asks_probabilities, is_differentiable, need_adjoint, why_not
 from .observables import KnownObservables, sentence_of
 from ..programs import Programs, Rows
-from .shots import ShotPlan, accepts_shots, is_shadow
+from .shots import ShotPlan, accepts_shots, is_shadow, without_shots
 
 _OPTIONS = ("precision", "device", "threads", "effort")
 
@@ -128,8 +128,9 @@ class TilewaveQubit(Device):
         else:
             changes.update(use_device_gradient=False, use_device_jacobian_product=False)
         method = config.mcm_config.mcm_method
+        casts_shadow = circuit is not None and any(is_shadow(mp) for mp in circuit.measurements)
         if method is None:
-            method = "device" if circuit is not None and circuit.shots else "deferred"
+            method = "device" if circuit is not None and circuit.shots and not casts_shadow else "deferred"
         elif method in ("one-shot", "tree-traversal") and circuit is not None and circuit.shots:
             method = "device"  # shots grouped by outcome: the same statistics
         if method not in ("device", "deferred", "one-shot", "tree-traversal"):
@@ -137,6 +138,8 @@ class TilewaveQubit(Device):
         if circuit is not None and not circuit.shots and method != "deferred" and any(
                 isinstance(op, MidMeasure) for op in circuit.operations):
             method = "deferred"
+        if method == "device" and casts_shadow and any(isinstance(op, MidMeasure) for op in circuit.operations):
+            raise DeviceError("classical shadows of a circuit that measures in the middle need mcm_method='deferred'")
         changes["mcm_config"] = replace(config.mcm_config, mcm_method=method)
         return replace(config, **changes)
 
@@ -356,7 +359,7 @@ class _Run:
             return (np.stack(parts) if tape.batch_size is not None else parts[0]), bins
 
         answers = iter(plan.answer(draw))
-        return [self._shadow(mp, states[0]) if is_shadow(mp) else next(answers) for mp in tape.measurements]
+        return [self._shadow(mp, states[0], bins) if is_shadow(mp) else next(answers) for mp in tape.measurements]
 
     def _left_of(self, bins, state):
         """The shots whose postselected measurements came out as asked; all of them for "fill-shots", none where they never
@@ -381,11 +384,13 @@ class _Run:
                 numbers += [np.asarray(value, float) if gates.angles_only(native) else np.nan for value in native.data]
         return self.device._programs.of(rows).at(np.array(numbers, float))
 
-    def _shadow(self, mp, state):
+    def _shadow(self, mp, state, bins):
         amplitudes = _core.State(state).take().reshape((2,) * self.rows.num_qubits)
+        if not self.rows.keeps_norm and bins[-1][1]:
+            amplitudes = amplitudes / state.norm() ** 0.5
         order = qml.wires.Wires(list(self.wires))
-        return [mp.process_state_with_shots(amplitudes, order, s, rng=self.device._rng)
-                for s in self.tape.shots]
+        return [mp.process_state_with_shots(amplitudes, order, upper - lower, rng=self.device._rng) if upper > lower
+                else without_shots(mp, order) for lower, upper in bins]
 
     def _measured(self):
         circuit, = self.circuits()
