@@ -40,7 +40,6 @@ struct Function::Data {
   Strings strings;
   Program single, batch;
   bool has_batch = false;
-  std::vector<std::uint32_t> read_angle;
 
   // ---- runs that are kept for the next call ----
   template <class T>
@@ -71,7 +70,7 @@ struct Function::Data {
         return run;
       }
     }
-    return std::make_unique<Run<T>>(batches ? batch : single, actions, strings, threads);
+    return std::make_unique<Run<T>>(batches ? batch : single, actions, threads);
   }
   template <class T>
   void give_back(bool batches, std::unique_ptr<Run<T>> run) {

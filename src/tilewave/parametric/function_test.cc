@@ -406,6 +406,23 @@ TEST(Function, from_other_states) {
   }
 }
 
+// An angle of many turns is not rounded to single precision with the amplitudes.
+TEST(Function, large_angles_in_single_precision) {
+  Circuit c(1);
+  c.add_gate(GateId::kRy, {0}, {0});
+  c.set_affine(0, 0, {0, {{c.add_parameter("t"), 1}}});
+  const Function f(c, {{{1, 0, 1}}}, {Precision::kSingle});
+  const double values[] = {1e4 + 0.3, -1e5 - 1.2, 1e6 + 0.7, 1e7 + 0.1};
+  for (const std::size_t sets : {1, 4}) {
+    std::vector<double> v(sets, 1), e(sets), g(sets);
+    f.vjp({values, sets}, v.data(), e.data(), g.data());
+    for (std::size_t b = 0; b < sets; ++b) {
+      EXPECT_NEAR(e[b], std::cos(values[b]), 1e-6) << values[b];
+      EXPECT_NEAR(g[b], -std::sin(values[b]), 1e-6) << values[b];
+    }
+  }
+}
+
 TEST(Function, samples_follow_the_probabilities) {
   Circuit c(2);
   c.add_gate(GateId::kRy, {0}, {0});

@@ -35,11 +35,16 @@ struct Run<T>::Thread {
 };
 
 template <class T>
-Run<T>::Run(const Program& program, const Actions& actions, const Strings& strings, int num_threads)
-    : program_(program), actions_(actions), strings_(strings), num_threads_(num_threads) {
-  const std::size_t angles = std::max<std::size_t>(actions.angles.size(), 1);
-  factors_ = runtime::HostBuffer(angles * kRow<T> * sizeof(T));
-  angles_ = runtime::HostBuffer(angles * kLanes<T> * sizeof(T));
+Run<T>::Run(const Program& program, const Actions& actions, int num_threads)
+    : program_(program),
+      actions_(actions),
+      num_threads_(num_threads),
+      angles_(actions.angles.size() * kLanes<T>),
+      share_(actions.angles.size(), 1.0) {
+  for (const Action& a : actions.actions) {
+    if (a.kind == ActionKind::kRotate) share_[a.angle] = 0.5;
+  }
+  factors_ = runtime::HostBuffer(std::max<std::size_t>(share_.size(), 1) * kRow<T> * sizeof(T));
   const int row_bits = program.passes.row_bits;
   for (int k = 0; k < num_threads_; ++k) {
     auto thread = std::make_unique<Thread>();
@@ -80,22 +85,14 @@ void Run<T>::need_states(int count) {
 
 template <class T>
 void Run<T>::bind(const double* values, std::size_t count, std::size_t num_parameters) {
-  T* angles = angles_.as<T>();
-  std::vector<bool> rotates(actions_.angles.size());
-  for (const Action& a : actions_.actions) {
-    if (a.kind == ActionKind::kRotate) rotates[a.angle] = true;
-  }
-  for (std::size_t k = 0; k < actions_.angles.size(); ++k) {
-    const circuit::AffineAngle& angle = actions_.angles[k];
-    const double factor = rotates[k] ? 0.5 : 1;
+  for (std::size_t k = 0; k < share_.size(); ++k) {
     for (std::size_t lane = 0; lane < kLanes<T>; ++lane) {
       const double* set = values + (lane < count ? lane : 0) * num_parameters;
-      double sum = angle.constant;
-      for (const circuit::AffineTerm& t : angle.terms) sum += t.coefficient * set[t.parameter];
-      angles[k * kLanes<T> + lane] = static_cast<T>(factor * sum);
+      angles_[k * kLanes<T> + lane] =
+          share_[k] * actions_.angles[k].value({set, num_parameters});
     }
   }
-  cpu::kernels<T>().sincos(angles, factors_.as<T>(), actions_.angles.size());
+  cpu::kernels<T>().sincos(angles_.data(), factors_.as<T>(), share_.size());
 }
 
 // Wires that number the tiles which are not known to be zero.

@@ -30,7 +30,7 @@ template <class T>
 class Run {
  public:
   /// Takes no memory for states yet. `num_threads` work on one run.
-  Run(const Program& program, const Actions& actions, const Strings& strings, int num_threads);
+  Run(const Program& program, const Actions& actions, int num_threads);
   ~Run();
 
   /// How many value sets a run takes: 1, or the elements of a batch.
@@ -45,7 +45,7 @@ class Run {
   /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
   void set_state(std::size_t lane, const std::complex<double>* amplitudes);
   void forward_from_state();
-  /// Im <lam|psi>, which is 0 for observables up to rounding, and Re, for every lane.
+  /// Re <lam|psi>, and Im, which is 0 for observables up to rounding, for every lane.
   void dot(std::span<double> re, std::span<double> im);
   /// <P> of every string: [string][lane].
   void read_strings(std::span<double> values);
@@ -74,12 +74,12 @@ class Run {
   struct Thread;
   const Program& program_;
   const Actions& actions_;
-  const Strings& strings_;
   int num_threads_;
   bool from_zero_ = true;  // the state under way began as |0...0>
-  runtime::HostBuffer psi_, lam_, factors_, angles_;
+  runtime::HostBuffer psi_, lam_, factors_;
+  std::vector<double> angles_;  // [angle][lane], of rotations half of them
+  std::vector<double> share_;   // how much of each angle that is
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<std::uint64_t> spread_;  // bits of qubits to bits of wires
 };
 
 }  // namespace tilewave::parametric

@@ -86,10 +86,10 @@ void run(const TileWork<T>& work) {
 }
 
 template <class T>
-void all_sincos(const T* angles, T* factors, std::size_t count) {
+void all_sincos(const double* angles, T* factors, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     V<T> c, s;
-    sincos<T>(reinterpret_cast<const V<T>*>(angles)[k], c, s);
+    sincos<T>(angles + k * kLanes<T>, c, s);
     reinterpret_cast<V<T>*>(factors)[2 * k] = c;
     reinterpret_cast<V<T>*>(factors)[2 * k + 1] = s;
   }

@@ -48,8 +48,9 @@ struct Kernels {
   void (*forward)(const TileWork<T>& work);
   /// Undoes the pass on both states, and reads.
   void (*backward)(const TileWork<T>& work);
-  /// Cosines and sines of `count` rows of angles.
-  void (*sincos)(const T* angles, T* factors, std::size_t count);
+  /// Cosines and sines of `count` rows of angles, which are doubles for every T: rounded to float an
+  /// angle of many turns loses what the amplitudes need.
+  void (*sincos)(const double* angles, T* factors, std::size_t count);
   /// lam += sum_j weights[j] P_j psi on 2^row_bits rows; `weights`: a row's part each. `outer`: the
   /// tile of lam. `scratch`: as for passes.
   void (*add_strings)(const StringGroup& group, const T* weights, const T* psi, T* lam,

@@ -87,11 +87,11 @@ HWY_INLINE void add_lanes(const V<T>& v, double* to) {
   for (int k = 0; k < kLanes<T>; ++k) to[k] += v[k];
 }
 
-// sin and cos of x: x = n pi/2 + r with pi/2 in three parts, polynomials of r (their coefficients are
+// sin and cos of a row of angles x: x = n pi/2 + r with pi/2 in three parts, polynomials of r (their coefficients are
 // the Taylor series', |r| <= pi/4 leaves less than half a unit in the last place); lanes beyond 2^20
 // are computed one by one.
 template <class T>
-HWY_INLINE void sincos(const V<T>& angle, V<T>& cos_out, V<T>& sin_out) {
+HWY_INLINE void sincos(const double* angles, V<T>& cos_out, V<T>& sin_out) {
   typedef double D __attribute__((vector_size(64), may_alias));
   typedef std::int64_t I __attribute__((vector_size(64), may_alias));
   constexpr int kParts = kLanes<T> / 8;
@@ -99,7 +99,7 @@ HWY_INLINE void sincos(const V<T>& angle, V<T>& cos_out, V<T>& sin_out) {
     D x;
     bool large = false;
     for (int k = 0; k < 8; ++k) {
-      x[k] = angle[part * 8 + k];
+      x[k] = angles[part * 8 + k];
       large |= !(x[k] < 0x1p20 && x[k] > -0x1p20);
     }
     if (large) {
