@@ -132,11 +132,10 @@ void Function::run_sets(const Sets& sets, F f) const {
     }
     run.forward_from_state();
   };
-  // threads that share one small state cost more than they save
-  const bool is_small = d.actions.num_wires <= kOneThreadWires && sets.count < kLeastBatch;
-  const int threads = is_small ? 1 : runtime::resolve_num_threads(d.options.num_threads);
+  const int threads = runtime::resolve_num_threads(d.options.num_threads);
   if (!d.has_batch || sets.count < kLeastBatch) {
-    auto run = d.take<T>(false, threads);
+    // threads that share one small state cost more than they save
+    auto run = d.take<T>(false, d.actions.num_wires <= kOneThreadWires ? 1 : threads);
     for (std::size_t b = 0; b < sets.count; ++b) {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
