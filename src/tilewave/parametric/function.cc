@@ -213,6 +213,19 @@ void check_real(const Strings& strings, std::span<const double> imaginary) {
   }
 }
 
+// Adds to out[set][observable]; `strings` is room for [string][lane].
+template <class T>
+void read_observables(Run<T>& run, const Strings& s, std::span<double> strings, std::size_t count,
+                      double* out) {
+  const std::size_t lanes = lanes_of(run);
+  run.read_strings(strings);
+  for (const Strings::Share& share : s.shares) {
+    for (std::size_t lane = 0; lane < count; ++lane)
+      out[lane * s.num_observables + share.observable] +=
+          share.coefficient * strings[share.string * lanes + lane];
+  }
+}
+
 // Derivatives by angles become those by parameters.
 template <class T>
 void chain(Run<T>& run, const Actions& actions, const Passes& passes, std::size_t first,
@@ -238,12 +251,7 @@ void Function::expectations(const Sets& sets, double* out) const {
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
-    run.read_strings(strings);
-    for (const Strings::Share& share : s.shares) {
-      for (std::size_t lane = 0; lane < count; ++lane)
-        out[(first + lane) * m + share.observable] +=
-            share.coefficient * strings[share.string * lanes + lane];
-    }
+    read_observables(run, s, strings, count, out + first * m);
   });
 }
 
@@ -257,12 +265,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
     const std::size_t lanes = lanes_of(run);
     std::vector<double> strings(s.strings.size() * lanes);
     if (expectations && m != 1) {
-      run.read_strings(strings);
-      for (const Strings::Share& share : s.shares) {
-        for (std::size_t lane = 0; lane < count; ++lane)
-          expectations[(first + lane) * m + share.observable] +=
-              share.coefficient * strings[share.string * lanes + lane];
-      }
+      read_observables(run, s, strings, count, expectations + first * m);
       std::fill(strings.begin(), strings.end(), 0.0);
     }
     // one observable: lam = O psi, whose product with psi is the expectation; weights come last

@@ -268,6 +268,39 @@ TEST(Function, tiles_of_a_state) {
   }
 }
 
+// More strings in a sweep than every slot of sums has room for.
+TEST(Function, many_strings_in_one_sweep) {
+  constexpr std::uint32_t n = 15;
+  Random random(500);
+  const Circuit c = random_circuit(random, n, 4, 40);
+  std::vector<double> values;
+  for (int k = 0; k < 4; ++k) values.push_back(random.real());
+  PauliSum all;  // every string of Z
+  for (std::uint64_t z = 0; z < bit(n); ++z) all.push_back({random.real(), 0, z});
+  const BigState psi = run(c.bind(values));
+  std::vector<long double> signs(bit(n));  // by a Walsh-Hadamard transform, sum_z c_z (-1)^{x.z}
+  for (std::uint64_t z = 0; z < bit(n); ++z)
+    signs[z] = static_cast<long double>(all[z].coefficient);
+  for (std::uint64_t half = 1; half < bit(n); half *= 2) {
+    for (std::uint64_t x = 0; x < bit(n); ++x) {
+      if (x & half) continue;
+      const long double a = signs[x], b = signs[x | half];
+      signs[x] = a + b;
+      signs[x | half] = a - b;
+    }
+  }
+  long double want = 0;
+  for (std::uint64_t x = 0; x < bit(n); ++x) want += std::norm(psi[x]) * signs[x];
+  std::vector<double> found;
+  for (const int threads : {1, 2, 3}) {
+    double e;
+    Function(c, {all}, {Precision::kDouble, threads, 6}).expectations({values.data(), 1}, &e);
+    EXPECT_NEAR(e, static_cast<double>(want), 1e-9);
+    found.push_back(e);
+  }
+  EXPECT_EQ(found, std::vector<double>(3, found[0])) << "the same bits for any number of threads";
+}
+
 // Layers of rotations between many flips, which move rows together.
 TEST(Function, layers_of_flips) {
   for (std::uint64_t seed = 400; seed < 407; ++seed) {

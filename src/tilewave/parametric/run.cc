@@ -2,6 +2,7 @@
 #include "tilewave/parametric/run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr std::uint64_t kSlots = 64;  // of sums: a fixed number, whatever the number of threads
 
-constexpr std::size_t kMostSums = std::size_t{1} << 23;  // of slots; more are summed by one thread
+constexpr std::size_t kMostSums = std::size_t{1}
+                                  << 23;  // of all slots; there are fewer where each has many
 
 using cpu::kLanes;
 
@@ -88,8 +90,7 @@ void Run<T>::bind(const double* values, std::size_t count, std::size_t num_param
   for (std::size_t k = 0; k < share_.size(); ++k) {
     for (std::size_t lane = 0; lane < kLanes<T>; ++lane) {
       const double* set = values + (lane < count ? lane : 0) * num_parameters;
-      angles_[k * kLanes<T> + lane] =
-          share_[k] * actions_.angles[k].value({set, num_parameters});
+      angles_[k * kLanes<T> + lane] = share_[k] * actions_.angles[k].value({set, num_parameters});
     }
   }
   cpu::kernels<T>().sincos(angles_.data(), factors_.as<T>(), share_.size());
@@ -108,13 +109,13 @@ std::uint64_t Run<T>::num_slots(std::uint64_t active, std::uint64_t zeros) const
 }
 
 // Calls f(tile's outer wires, slot, thread, whether it is the thread's first) for every tile but those
-// where one of `zeros` is 1.
+// where one of `zeros` is 1. `slots` is a power of two, at most num_slots(active, zeros).
 template <class T>
 template <class F>
-void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, F f) {
+void Run<T>::for_tiles(std::uint64_t active, std::uint64_t zeros, std::uint64_t slots, F f) {
   const std::uint64_t outer_wires = outer(active, zeros);
   const std::uint64_t tiles = bit(std::popcount(outer_wires));
-  const std::uint64_t slots = std::min(kSlots, tiles), each = tiles / slots;
+  const std::uint64_t each = tiles / slots;
   const int threads = static_cast<int>(std::min<std::uint64_t>(num_threads_, slots));
   if (threads == 1) {
     for (std::uint64_t k = 0; k < tiles; ++k)
@@ -226,7 +227,7 @@ void Run<T>::move_forward() {
     if (!is_batch()) check_interrupt();
     const Pass& pass = p.passes[k];
     const std::uint64_t zeros = zeros_before(k);
-    for_tiles(pass.active, zeros,
+    for_tiles(pass.active, zeros, num_slots(pass.active, zeros),
               [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
                     &p, &pass, psi, nullptr, outer, factors_.as<T>(), t.scratch.template as<T>()};
@@ -258,7 +259,7 @@ void Run<T>::backward(std::span<double> reads) {
     const std::uint64_t slots = num_slots(pass.active, zeros);
     sums.assign(own * slots, 0.0);
     // before the pass psi is zero where a wire is still untouched; there lam is not asked any more
-    for_tiles(pass.active, zeros,
+    for_tiles(pass.active, zeros, slots,
               [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
                 cpu::TileWork<T> work{
                     &p, &pass, psi, lam, outer, factors_.as<T>(), t.scratch.template as<T>()};
@@ -337,36 +338,31 @@ void Run<T>::read_strings(std::span<double> values) {
   std::fill(values.begin(), values.end(), 0.0);
   for (const StringSweep& sweep : program_.sweeps) {
     const std::size_t own = sweep.z.size() * kL;
-    const std::uint64_t slots = num_slots(sweep.active, 0);
-    const std::uint64_t most = own * slots > kMostSums ? 1 : slots;
-    std::vector<double> sums(own * most);
-    const auto body = [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
-      const T *bra = psi, *ket = psi;
-      if (!t.rows.empty()) {
-        if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
-        load(psi, t.rows, outer >> p.lane_bits, t.psi.template as<T>());
-        bra = ket = t.psi.template as<T>();
-        if (sweep.flip_outer) {
-          load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits, t.lam.template as<T>());
-          ket = t.lam.template as<T>();
-        }
-      }
-      for (const SweepGroup& g : sweep.groups) {
-        const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
-                                     sweep.y.data() + g.first};
-        cpu::kernels<T>().read_strings(group, bra, ket, outer, p.row_bits,
-                                       t.scratch.template as<T>(),
-                                       sums.data() + (slot % most) * own + g.first * kL);
-      }
-    };
-    if (most == slots) {
-      for_tiles(sweep.active, 0, body);
-    } else {
-      const int threads = std::exchange(num_threads_, 1);
-      for_tiles(sweep.active, 0, body);
-      num_threads_ = threads;
-    }
-    for (std::uint64_t slot = 0; slot < most; ++slot) {
+    const std::uint64_t most = std::bit_floor(std::max<std::uint64_t>(kMostSums / own, 1));
+    const std::uint64_t slots = std::min(num_slots(sweep.active, 0), most);
+    std::vector<double> sums(own * slots);
+    for_tiles(sweep.active, 0, slots,
+              [&](std::uint64_t outer, std::uint64_t slot, Thread& t, bool is_first) {
+                const T *bra = psi, *ket = psi;
+                if (!t.rows.empty()) {
+                  if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
+                  load(psi, t.rows, outer >> p.lane_bits, t.psi.template as<T>());
+                  bra = ket = t.psi.template as<T>();
+                  if (sweep.flip_outer) {
+                    load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits,
+                         t.lam.template as<T>());
+                    ket = t.lam.template as<T>();
+                  }
+                }
+                for (const SweepGroup& g : sweep.groups) {
+                  const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
+                                               sweep.y.data() + g.first};
+                  cpu::kernels<T>().read_strings(group, bra, ket, outer, p.row_bits,
+                                                 t.scratch.template as<T>(),
+                                                 sums.data() + slot * own + g.first * kL);
+                }
+              });
+    for (std::uint64_t slot = 0; slot < slots; ++slot) {
       for (std::size_t j = 0; j < sweep.z.size(); ++j) {
         for (std::size_t lane = 0; lane < kL; ++lane)
           values[sweep.string[j] * kL + (is_batch() ? lane : 0)] +=
@@ -393,29 +389,31 @@ void Run<T>::make_lam(std::span<const double> weights) {
             static_cast<T>(weights[sweep.string[j] * kL + (is_batch() ? lane : 0)]);
       }
     }
-    for_tiles(sweep.active, 0, [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
-      const T* from = psi;
-      T* to = lam;
-      const std::size_t tile_bytes = (kRow<T> * sizeof(T)) << p.row_bits;
-      if (!t.rows.empty()) {
-        if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
-        from = t.psi.template as<T>();
-        to = t.lam.template as<T>();
-        load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits, t.psi.template as<T>());
-      }
-      if (is_first_sweep) {
-        std::memset(static_cast<void*>(to), 0, tile_bytes);
-      } else if (!t.rows.empty()) {
-        load(lam, t.rows, outer >> p.lane_bits, to);
-      }
-      for (const SweepGroup& g : sweep.groups) {
-        const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
-                                     sweep.y.data() + g.first};
-        cpu::kernels<T>().add_strings(group, own.as<T>() + g.first * kL, from, to, outer,
-                                      p.row_bits, t.scratch.template as<T>());
-      }
-      if (!t.rows.empty()) store(lam, t.rows, outer >> p.lane_bits, to);
-    });
+    for_tiles(sweep.active, 0, num_slots(sweep.active, 0),
+              [&](std::uint64_t outer, std::uint64_t, Thread& t, bool is_first) {
+                const T* from = psi;
+                T* to = lam;
+                const std::size_t tile_bytes = (kRow<T> * sizeof(T)) << p.row_bits;
+                if (!t.rows.empty()) {
+                  if (is_first) place_rows(t.rows, sweep.active, p.lane_bits);
+                  from = t.psi.template as<T>();
+                  to = t.lam.template as<T>();
+                  load(psi, t.rows, (outer ^ sweep.flip_outer) >> p.lane_bits,
+                       t.psi.template as<T>());
+                }
+                if (is_first_sweep) {
+                  std::memset(static_cast<void*>(to), 0, tile_bytes);
+                } else if (!t.rows.empty()) {
+                  load(lam, t.rows, outer >> p.lane_bits, to);
+                }
+                for (const SweepGroup& g : sweep.groups) {
+                  const cpu::StringGroup group{g.flip, g.count, sweep.z.data() + g.first,
+                                               sweep.y.data() + g.first};
+                  cpu::kernels<T>().add_strings(group, own.as<T>() + g.first * kL, from, to, outer,
+                                                p.row_bits, t.scratch.template as<T>());
+                }
+                if (!t.rows.empty()) store(lam, t.rows, outer >> p.lane_bits, to);
+              });
     is_first_sweep = false;
   }
 }

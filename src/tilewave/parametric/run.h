@@ -60,7 +60,7 @@ class Run {
 
  private:
   template <class F>
-  void for_tiles(std::uint64_t active, std::uint64_t zeros, F f);
+  void for_tiles(std::uint64_t active, std::uint64_t zeros, std::uint64_t slots, F f);
   void move_forward();
   std::uint64_t zeros_before(std::size_t pass) const;
   std::uint64_t outer(std::uint64_t active, std::uint64_t zeros) const;
