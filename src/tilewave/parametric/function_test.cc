@@ -1,183 +1,21 @@
 // Values and derivatives against a state that is moved gate by gate.
+#include "tilewave/parametric/function.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
-#include <random>
 #include <set>
 
-#include "tilewave/base/bits.h"
 #include "tilewave/base/error.h"
-#include "tilewave/circuit/gate_table.h"
-#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/gate_by_gate_test.h"
 
 namespace tilewave::parametric {
 namespace {
 
-using circuit::AffineAngle;
-using circuit::Circuit;
-using circuit::GateId;
-using circuit::PauliSum;
-using circuit::Qubit;
-using Big = std::complex<long double>;
-using BigState = std::vector<Big>;
-
-void apply(BigState& state, const Circuit& c, const circuit::Op& op, bool inverse) {
-  const auto m = c.whole_matrix(op);
-  const auto qubits = c.qubits(op);
-  const std::size_t dim = std::size_t{1} << qubits.size();
-  std::uint64_t all = 0;
-  for (const Qubit q : qubits) all |= bit(static_cast<int>(q));
-  std::vector<Big> in(dim);
-  std::vector<std::uint64_t> at(dim);
-  for (std::size_t j = 0; j < dim; ++j) {
-    for (std::size_t k = 0; k < qubits.size(); ++k) at[j] |= (j >> k & 1) << qubits[k];
-  }
-  for (std::uint64_t x = 0; x < state.size(); ++x) {
-    if (x & all) continue;
-    for (std::size_t j = 0; j < dim; ++j) in[j] = state[x | at[j]];
-    for (std::size_t i = 0; i < dim; ++i) {
-      Big sum = 0;
-      for (std::size_t j = 0; j < dim; ++j)
-        sum += Big(inverse ? std::conj(m[j * dim + i]) : m[i * dim + j]) * in[j];
-      state[x | at[i]] = sum;
-    }
-  }
-}
-
-BigState run(const Circuit& c) {
-  BigState state(std::size_t{1} << c.num_qubits());
-  state[0] = 1;
-  for (const auto& op : c.ops()) apply(state, c, op, false);
-  return state;
-}
-
-BigState times(const PauliSum& sum, const BigState& psi) {
-  BigState out(psi.size());
-  for (const auto& p : sum) {
-    Big unit = 1;
-    for (int k = 0; k < (std::popcount(p.x & p.z) & 3); ++k) unit *= Big(0, 1);
-    for (std::uint64_t y = 0; y < psi.size(); ++y) {
-      const long double sign = std::popcount(y & p.z) & 1 ? -1 : 1;
-      out[y ^ p.x] += static_cast<long double>(p.coefficient) * sign * unit * psi[y];
-    }
-  }
-  return out;
-}
-
-long double inner(const BigState& a, const BigState& b) {
-  long double sum = 0;
-  for (std::size_t x = 0; x < a.size(); ++x) sum += (std::conj(a[x]) * b[x]).real();
-  return sum;
-}
-
-// A value and derivatives gate by gate: d(gate)/d(angle) is the difference of two gates whose angles
-// are pi/2 apart on either side, for angles that enter as e^{i angle/2} and e^{i angle}: exactly
-// taken from four of them.
-struct Slow {
-  long double value = 0;
-  std::vector<long double> gradient;
-};
-Slow slow(const Circuit& c, const std::vector<double>& values, const PauliSum& o) {
-  const Circuit bound = c.bind(values);
-  Slow out;
-  out.gradient.resize(values.size());
-  BigState psi = run(bound), lam = times(o, psi);
-  out.value = inner(psi, lam);
-  for (std::size_t k = c.ops().size(); k-- > 0;) {
-    const auto& op = bound.ops()[k];
-    apply(psi, bound, op, true);
-    for (std::size_t j = 0; j < c.params(c.ops()[k]).size(); ++j) {
-      const AffineAngle* angle = c.affine(c.ops()[k], j);
-      if (!angle) continue;
-      // matrix entries are sums of 1, cos and sin of angle/2 and of the angle (fsim: of the angle):
-      // their derivative from shifts s: sum w (M(a + s) - M(a - s)), exact for frequencies 1/2 and 1
-      const double a = bound.params(op)[j];
-      BigState derivative(psi.size());
-      const double s[2] = {std::numbers::pi / 2, std::numbers::pi};
-      // sin(f s1) w1 + sin(f s2) w2 = f / 2 for f = 1/2, 1
-      const double w1 = 0.5, w2 = (0.25 - 0.5 * std::sin(std::numbers::pi / 4));
-      for (int which = 0; which < 2; ++which) {
-        for (const int sign : {1, -1}) {
-          Circuit one(c.num_qubits());
-          Circuit shifted = bound;
-          shifted.set_param(k, j, a + sign * s[which]);
-          BigState moved = psi;
-          apply(moved, shifted, shifted.ops()[k], false);
-          const long double w = (which ? w2 : w1) * sign;
-          for (std::size_t x = 0; x < psi.size(); ++x) derivative[x] += w * moved[x];
-        }
-      }
-      const long double d = 2 * inner(lam, derivative);
-      for (const auto& t : angle->terms) out.gradient[t.parameter] += t.coefficient * d;
-    }
-    apply(lam, bound, op, true);
-  }
-  return out;
-}
-
-struct Random {
-  std::mt19937_64 engine;
-  explicit Random(std::uint64_t seed) : engine(seed) {}
-  std::uint64_t below(std::uint64_t n) { return engine() % n; }
-  double real() { return std::uniform_real_distribution<double>(-3, 3)(engine); }
-  double angle() {
-    constexpr double kPi = std::numbers::pi;
-    const double special[] = {0, kPi / 2, kPi, -kPi, 1e-9, 2 * kPi};
-    return below(2) ? special[below(6)] : real();
-  }
-  std::vector<Qubit> qubits(std::uint32_t n, std::size_t count) {
-    std::vector<Qubit> all(n);
-    for (Qubit q = 0; q < n; ++q) all[q] = q;
-    std::shuffle(all.begin(), all.end(), engine);
-    all.resize(count);
-    return all;
-  }
-};
-
-Circuit random_circuit(Random& random, std::uint32_t n, std::uint32_t num_parameters, int gates) {
-  Circuit c(n);
-  for (std::uint32_t k = 0; k < num_parameters; ++k) c.add_parameter("p" + std::to_string(k));
-  while (gates > 0) {
-    const auto& info = circuit::gate_table()[random.below(circuit::gate_table().size())];
-    if (info.num_params == 0 && random.below(3)) continue;
-    const auto own = static_cast<std::size_t>(info.num_controls + info.num_targets);
-    const std::size_t extra = random.below(4) ? 0 : random.below(3);
-    if (own + extra > n) continue;
-    const auto qubits = random.qubits(n, own + extra);
-    std::vector<double> angles(static_cast<std::size_t>(info.num_params));
-    for (double& a : angles) a = random.angle();
-    c.add_controlled_gate(info.id, {qubits.data(), extra}, random.engine(),
-                          {qubits.data() + extra, own}, angles);
-    for (std::size_t k = 0; k < angles.size(); ++k) {
-      if (random.below(5) == 0) continue;
-      AffineAngle angle;
-      if (random.below(2)) angle.constant = random.real();
-      angle.terms.push_back({static_cast<std::uint32_t>(random.below(num_parameters)),
-                             random.below(2) ? 1 : random.real()});
-      if (random.below(4) == 0) {
-        angle.terms.push_back({static_cast<std::uint32_t>(random.below(num_parameters)), 0.7});
-      }
-      AffineAngle sum;
-      circuit::add_scaled(sum, angle, 1);
-      c.set_affine(c.ops().size() - 1, k, sum);
-    }
-    --gates;
-  }
-  return c;
-}
-
-PauliSum random_observable(Random& random, std::uint32_t n, int terms) {
-  PauliSum sum;
-  for (int k = 0; k < terms; ++k)
-    sum.push_back({random.real(), random.engine() & low_mask(static_cast<int>(n)),
-                   random.engine() & low_mask(static_cast<int>(n))});
-  return sum;
-}
-
 TEST(Function, derivatives_equal_those_gate_by_gate) {
   std::set<GateId> seen;  // with a parameter in an angle
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(1 + random.below(7));
     const auto p = static_cast<std::uint32_t>(1 + random.below(12));
@@ -190,12 +28,12 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
     const std::vector<PauliSum> observables = {random_observable(random, n, 4),
                                                random_observable(random, n, 3)};
     constexpr std::size_t kSets = 11;  // one batch, and a part of another
-    std::vector<double> values, v;
-    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    const std::vector<double> values = random.angles(kSets * p);
+    std::vector<double> v;
     for (std::size_t k = 0; k < kSets * 2; ++k) v.push_back(random.real());
     std::vector<Slow> expected;
     for (std::size_t b = 0; b < kSets; ++b) {
-      const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
+      const auto set = row(values, b, p);
       for (const auto& o : observables) expected.push_back(slow(c, set, o));
     }
     for (const auto precision : {Precision::kDouble, Precision::kSingle}) {
@@ -208,14 +46,14 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
         for (std::size_t b = 0; b < sets; ++b) {
           for (std::size_t m = 0; m < 2; ++m) {
             const double want = static_cast<double>(expected[2 * b + m].value);
-            ASSERT_NEAR(e[2 * b + m], want, tolerance) << "seed " << seed << " set " << b;
-            ASSERT_NEAR(only[2 * b + m], want, tolerance) << "seed " << seed << " set " << b;
+            ASSERT_NEAR(e[2 * b + m], want, tolerance) << "set " << b;
+            ASSERT_NEAR(only[2 * b + m], want, tolerance) << "set " << b;
           }
           for (std::size_t k = 0; k < p; ++k) {
             const double want = static_cast<double>(v[2 * b] * expected[2 * b].gradient[k] +
                                                     v[2 * b + 1] * expected[2 * b + 1].gradient[k]);
             ASSERT_NEAR(g[b * p + k], want, 20 * tolerance)
-                << "seed " << seed << " set " << b << " of " << sets << " parameter " << k;
+                << "set " << b << " of " << sets << " parameter " << k;
           }
         }
       }
@@ -223,9 +61,7 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
       std::vector<double> e(1), g(p);
       const double unit = 1;
       one.vjp({values.data(), 1}, &unit, e.data(), g.data());
-      ASSERT_NEAR(e[0], static_cast<double>(expected[0].value), tolerance) << "seed " << seed;
-      for (std::size_t k = 0; k < p; ++k)
-        ASSERT_NEAR(g[k], static_cast<double>(expected[0].gradient[k]), 20 * tolerance);
+      expect_near(expected[0], e[0], g.data(), tolerance, 20 * tolerance);
     }
   }
   for (const auto& info : circuit::gate_table()) {
@@ -238,13 +74,13 @@ TEST(Function, derivatives_equal_those_gate_by_gate) {
 // The same where a tile is a part of the state, so that there are several passes and sweeps.
 TEST(Function, tiles_of_a_state) {
   for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(7 + random.below(3));
     const std::uint32_t p = 6;
     const Circuit c = random_circuit(random, n, p, 30);
     const PauliSum o = random_observable(random, n, 5);
-    std::vector<double> values;
-    for (std::uint32_t k = 0; k < p; ++k) values.push_back(random.angle());
+    const std::vector<double> values = random.angles(p);
     const Slow want = slow(c, values, o);
     for (const auto precision : {Precision::kDouble, Precision::kSingle}) {
       const double tolerance = precision == Precision::kDouble ? 2e-12 : 2e-4;
@@ -255,11 +91,8 @@ TEST(Function, tiles_of_a_state) {
         const double unit = 1;
         f.vjp({values.data(), 1}, &unit, e.data(), g.data());
         f.expectations({values.data(), 1}, only.data());
-        ASSERT_NEAR(e[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
-        ASSERT_NEAR(only[0], static_cast<double>(want.value), tolerance) << "seed " << seed;
-        for (std::size_t k = 0; k < p; ++k)
-          ASSERT_NEAR(g[k], static_cast<double>(want.gradient[k]), 20 * tolerance)
-              << "seed " << seed;
+        ASSERT_NEAR(only[0], static_cast<double>(want.value), tolerance);
+        expect_near(want, e[0], g.data(), tolerance, 20 * tolerance);
         g.insert(g.end(), {e[0], only[0]});
         if (first.empty()) first = g;
         ASSERT_EQ(first, g) << "the same bits for any number of threads";
@@ -304,6 +137,7 @@ TEST(Function, many_strings_in_one_sweep) {
 // Layers of rotations between many flips, which move rows together.
 TEST(Function, layers_of_flips) {
   for (std::uint64_t seed = 400; seed < 407; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(6 + random.below(4));
     Circuit c(n);
@@ -322,8 +156,7 @@ TEST(Function, layers_of_flips) {
     }
     const PauliSum o = random_observable(random, n, 5);
     constexpr std::size_t kSets = 4;
-    std::vector<double> values;
-    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    const std::vector<double> values = random.angles(kSets * p);
     const Function whole(c, {o}, {}), tiles(c, {o}, {Precision::kDouble, 1, 4});
     for (const Function* f : {&whole, &tiles}) {
       for (const std::size_t sets : {std::size_t{1}, kSets}) {
@@ -331,11 +164,7 @@ TEST(Function, layers_of_flips) {
         std::vector<double> e(sets), g(sets * p);
         f->vjp({values.data(), sets}, v.data(), e.data(), g.data());
         for (std::size_t b = 0; b < sets; ++b) {
-          const Slow want = slow(c, {values.begin() + b * p, values.begin() + (b + 1) * p}, o);
-          ASSERT_NEAR(e[b], static_cast<double>(want.value), 2e-12) << "seed " << seed;
-          for (std::size_t k = 0; k < p; ++k)
-            ASSERT_NEAR(g[b * p + k], static_cast<double>(want.gradient[k]), 2e-11)
-                << "seed " << seed;
+          expect_near(slow(c, row(values, b, p), o), e[b], &g[b * p], 2e-12, 2e-11);
         }
       }
     }
@@ -344,13 +173,13 @@ TEST(Function, layers_of_flips) {
 
 TEST(Function, states_and_their_derivatives) {
   for (std::uint64_t seed = 200; seed < 220; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(2 + random.below(5));
     const std::uint32_t p = 4;
     const Circuit c = random_circuit(random, n, p, 15);
     constexpr std::size_t kSets = 5;
-    std::vector<double> values;
-    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    const std::vector<double> values = random.angles(kSets * p);
     const std::size_t size = std::size_t{1} << n;
     std::vector<std::complex<double>> g(kSets * size), states(kSets * size);
     for (auto& x : g) x = {random.real(), random.real()};
@@ -360,7 +189,7 @@ TEST(Function, states_and_their_derivatives) {
       f.states({values.data(), sets}, states.data());
       f.state_vjp({values.data(), sets}, g.data(), gradient.data());
       for (std::size_t b = 0; b < sets; ++b) {
-        const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
+        const auto set = row(values, b, p);
         const auto loss = [&](const std::vector<double>& at) {
           const BigState psi = run(c.bind(at));
           long double sum = 0;
@@ -370,15 +199,9 @@ TEST(Function, states_and_their_derivatives) {
         };
         const BigState psi = run(c.bind(set));
         for (std::size_t x = 0; x < size; ++x)
-          ASSERT_NEAR(std::abs(Big(states[b * size + x]) - psi[x]), 0, 1e-13) << "seed " << seed;
-        for (std::size_t k = 0; k < p; ++k) {
-          auto up = set, down = set;
-          up[k] += 1e-5;
-          down[k] -= 1e-5;
-          ASSERT_NEAR(gradient[b * p + k], static_cast<double>((loss(up) - loss(down)) / 2e-5L),
-                      1e-7)
-              << "seed " << seed;
-        }
+          ASSERT_NEAR(std::abs(Big(states[b * size + x]) - psi[x]), 0, 1e-13);
+        for (std::size_t k = 0; k < p; ++k)
+          ASSERT_NEAR(gradient[b * p + k], slope(loss, set, k), 1e-7);
       }
     }
   }
@@ -386,6 +209,7 @@ TEST(Function, states_and_their_derivatives) {
 
 TEST(Function, from_other_states) {
   for (std::uint64_t seed = 300; seed < 310; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const auto n = static_cast<std::uint32_t>(5 + random.below(4));
     const std::uint32_t p = 4;
@@ -393,8 +217,7 @@ TEST(Function, from_other_states) {
     const PauliSum o = random_observable(random, n, 4);
     constexpr std::size_t kSets = 5;
     const std::size_t size = std::size_t{1} << n;
-    std::vector<double> values;
-    for (std::size_t k = 0; k < kSets * p; ++k) values.push_back(random.angle());
+    const std::vector<double> values = random.angles(kSets * p);
     std::vector<std::complex<double>> initial(kSets * size);
     std::vector<BigState> starts(kSets, BigState(size));
     for (std::size_t b = 0; b < kSets; ++b) {
@@ -421,18 +244,12 @@ TEST(Function, from_other_states) {
         f->expectations({values.data(), sets, initial.data(), true}, only.data());
         f->expectations({values.data(), sets}, zero.data());  // runs are kept
         for (std::size_t b = 0; b < sets; ++b) {
-          const std::vector<double> set(values.begin() + b * p, values.begin() + (b + 1) * p);
-          ASSERT_NEAR(e[b], static_cast<double>(energy(b, set)), 2e-12) << "seed " << seed;
-          ASSERT_NEAR(only[b], static_cast<double>(energy(0, set)), 2e-12) << "seed " << seed;
-          ASSERT_NEAR(zero[b], static_cast<double>(slow(c, set, o).value), 2e-12)
-              << "seed " << seed;
-          for (std::size_t k = 0; k < p; ++k) {
-            auto up = set, down = set;
-            up[k] += 1e-5;
-            down[k] -= 1e-5;
-            const auto difference = (energy(b, up) - energy(b, down)) / 2e-5L;
-            ASSERT_NEAR(g[b * p + k], static_cast<double>(difference), 1e-7) << "seed " << seed;
-          }
+          const auto set = row(values, b, p);
+          ASSERT_NEAR(e[b], static_cast<double>(energy(b, set)), 2e-12);
+          ASSERT_NEAR(only[b], static_cast<double>(energy(0, set)), 2e-12);
+          ASSERT_NEAR(zero[b], static_cast<double>(slow(c, set, o).value), 2e-12);
+          const auto own = [&](const std::vector<double>& at) { return energy(b, at); };
+          for (std::size_t k = 0; k < p; ++k) ASSERT_NEAR(g[b * p + k], slope(own, set, k), 1e-7);
         }
       }
     }

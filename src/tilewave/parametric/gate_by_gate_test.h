@@ -1,0 +1,211 @@
+// What tests of functions compare with: a state of long doubles that is moved gate by gate, and its
+// derivatives; random circuits and observables.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/gate_table.h"
+#include "tilewave/circuit/pauli.h"
+
+namespace tilewave::parametric {
+
+using circuit::AffineAngle;
+using circuit::Circuit;
+using circuit::GateId;
+using circuit::PauliSum;
+using circuit::Qubit;
+using Big = std::complex<long double>;
+using BigState = std::vector<Big>;
+
+inline void apply(BigState& state, const Circuit& c, const circuit::Op& op, bool inverse) {
+  const auto m = c.whole_matrix(op);
+  const auto qubits = c.qubits(op);
+  const std::size_t dim = std::size_t{1} << qubits.size();
+  std::uint64_t all = 0;
+  for (const Qubit q : qubits) all |= bit(static_cast<int>(q));
+  std::vector<Big> in(dim);
+  std::vector<std::uint64_t> at(dim);
+  for (std::size_t j = 0; j < dim; ++j) {
+    for (std::size_t k = 0; k < qubits.size(); ++k) at[j] |= (j >> k & 1) << qubits[k];
+  }
+  for (std::uint64_t x = 0; x < state.size(); ++x) {
+    if (x & all) continue;
+    for (std::size_t j = 0; j < dim; ++j) in[j] = state[x | at[j]];
+    for (std::size_t i = 0; i < dim; ++i) {
+      Big sum = 0;
+      for (std::size_t j = 0; j < dim; ++j)
+        sum += Big(inverse ? std::conj(m[j * dim + i]) : m[i * dim + j]) * in[j];
+      state[x | at[i]] = sum;
+    }
+  }
+}
+
+inline BigState run(const Circuit& c) {
+  BigState state(std::size_t{1} << c.num_qubits());
+  state[0] = 1;
+  for (const auto& op : c.ops()) apply(state, c, op, false);
+  return state;
+}
+
+inline BigState times(const PauliSum& sum, const BigState& psi) {
+  BigState out(psi.size());
+  for (const auto& p : sum) {
+    Big unit = 1;
+    for (int k = 0; k < (std::popcount(p.x & p.z) & 3); ++k) unit *= Big(0, 1);
+    for (std::uint64_t y = 0; y < psi.size(); ++y) {
+      const long double sign = std::popcount(y & p.z) & 1 ? -1 : 1;
+      out[y ^ p.x] += static_cast<long double>(p.coefficient) * sign * unit * psi[y];
+    }
+  }
+  return out;
+}
+
+inline long double inner(const BigState& a, const BigState& b) {
+  long double sum = 0;
+  for (std::size_t x = 0; x < a.size(); ++x) sum += (std::conj(a[x]) * b[x]).real();
+  return sum;
+}
+
+// A value and derivatives gate by gate: d(gate)/d(angle) is the difference of two gates whose angles
+// are pi/2 apart on either side, for angles that enter as e^{i angle/2} and e^{i angle}: exactly
+// taken from four of them.
+struct Slow {
+  long double value = 0;
+  std::vector<long double> gradient;
+};
+inline Slow slow(const Circuit& c, const std::vector<double>& values, const PauliSum& o) {
+  const Circuit bound = c.bind(values);
+  Slow out;
+  out.gradient.resize(values.size());
+  BigState psi = run(bound), lam = times(o, psi);
+  out.value = inner(psi, lam);
+  for (std::size_t k = c.ops().size(); k-- > 0;) {
+    const auto& op = bound.ops()[k];
+    apply(psi, bound, op, true);
+    for (std::size_t j = 0; j < c.params(c.ops()[k]).size(); ++j) {
+      const AffineAngle* angle = c.affine(c.ops()[k], j);
+      if (!angle) continue;
+      // matrix entries are sums of 1, cos and sin of angle/2 and of the angle (fsim: of the angle):
+      // their derivative from shifts s: sum w (M(a + s) - M(a - s)), exact for frequencies 1/2 and 1
+      const double a = bound.params(op)[j];
+      BigState derivative(psi.size());
+      const double s[2] = {std::numbers::pi / 2, std::numbers::pi};
+      // sin(f s1) w1 + sin(f s2) w2 = f / 2 for f = 1/2, 1
+      const double w1 = 0.5, w2 = (0.25 - 0.5 * std::sin(std::numbers::pi / 4));
+      for (int which = 0; which < 2; ++which) {
+        for (const int sign : {1, -1}) {
+          Circuit shifted = bound;
+          shifted.set_param(k, j, a + sign * s[which]);
+          BigState moved = psi;
+          apply(moved, shifted, shifted.ops()[k], false);
+          const long double w = (which ? w2 : w1) * sign;
+          for (std::size_t x = 0; x < psi.size(); ++x) derivative[x] += w * moved[x];
+        }
+      }
+      const long double d = 2 * inner(lam, derivative);
+      for (const auto& t : angle->terms) out.gradient[t.parameter] += t.coefficient * d;
+    }
+    apply(lam, bound, op, true);
+  }
+  return out;
+}
+
+inline void expect_near(const Slow& want, double value, const double* gradient, double tolerance,
+                        double tolerance_of_gradient) {
+  ASSERT_NEAR(value, static_cast<double>(want.value), tolerance);
+  for (std::size_t k = 0; k < want.gradient.size(); ++k)
+    ASSERT_NEAR(gradient[k], static_cast<double>(want.gradient[k]), tolerance_of_gradient) << k;
+}
+
+// The derivative of a function of values by the k-th, as a difference.
+template <class F>
+double slope(const F& loss, std::vector<double> at, std::size_t k) {
+  auto down = at;
+  at[k] += 1e-5;
+  down[k] -= 1e-5;
+  return static_cast<double>((loss(at) - loss(down)) / 2e-5L);
+}
+
+// The values of one set.
+inline std::vector<double> row(const std::vector<double>& values, std::size_t set, std::size_t p) {
+  const double* first = values.data() + set * p;
+  return {first, first + p};
+}
+
+struct Random {
+  std::mt19937_64 engine;
+  explicit Random(std::uint64_t seed) : engine(seed) {}
+  std::uint64_t below(std::uint64_t n) { return engine() % n; }
+  double real() { return std::uniform_real_distribution<double>(-3, 3)(engine); }
+  double angle() {
+    constexpr double kPi = std::numbers::pi;
+    const double special[] = {0, kPi / 2, kPi, -kPi, 1e-9, 2 * kPi};
+    return below(2) ? special[below(6)] : real();
+  }
+  std::vector<double> angles(std::size_t count) {
+    std::vector<double> all(count);
+    for (double& a : all) a = angle();
+    return all;
+  }
+  std::vector<Qubit> qubits(std::uint32_t n, std::size_t count) {
+    std::vector<Qubit> all(n);
+    for (Qubit q = 0; q < n; ++q) all[q] = q;
+    std::shuffle(all.begin(), all.end(), engine);
+    all.resize(count);
+    return all;
+  }
+};
+
+inline Circuit random_circuit(Random& random, std::uint32_t n, std::uint32_t num_parameters,
+                              int gates) {
+  Circuit c(n);
+  for (std::uint32_t k = 0; k < num_parameters; ++k) c.add_parameter("p" + std::to_string(k));
+  while (gates > 0) {
+    const auto& info = circuit::gate_table()[random.below(circuit::gate_table().size())];
+    if (info.num_params == 0 && random.below(3)) continue;
+    const auto own = static_cast<std::size_t>(info.num_controls + info.num_targets);
+    const std::size_t extra = random.below(4) ? 0 : random.below(3);
+    if (own + extra > n) continue;
+    const auto qubits = random.qubits(n, own + extra);
+    std::vector<double> angles(static_cast<std::size_t>(info.num_params));
+    for (double& a : angles) a = random.angle();
+    c.add_controlled_gate(info.id, {qubits.data(), extra}, random.engine(),
+                          {qubits.data() + extra, own}, angles);
+    for (std::size_t k = 0; k < angles.size(); ++k) {
+      if (random.below(5) == 0) continue;
+      AffineAngle angle;
+      if (random.below(2)) angle.constant = random.real();
+      angle.terms.push_back({static_cast<std::uint32_t>(random.below(num_parameters)),
+                             random.below(2) ? 1 : random.real()});
+      if (random.below(4) == 0) {
+        angle.terms.push_back({static_cast<std::uint32_t>(random.below(num_parameters)), 0.7});
+      }
+      AffineAngle sum;
+      circuit::add_scaled(sum, angle, 1);
+      c.set_affine(c.ops().size() - 1, k, sum);
+    }
+    --gates;
+  }
+  return c;
+}
+
+inline PauliSum random_observable(Random& random, std::uint32_t n, int terms) {
+  PauliSum sum;
+  for (int k = 0; k < terms; ++k)
+    sum.push_back({random.real(), random.engine() & low_mask(static_cast<int>(n)),
+                   random.engine() & low_mask(static_cast<int>(n))});
+  return sum;
+}
+
+}  // namespace tilewave::parametric
