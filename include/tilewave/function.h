@@ -30,7 +30,7 @@ struct FunctionOptions {
 /// num_parameters() numbers, one row or many, in the order of Circuit::parameters(); results have a
 /// row for each. Derivatives are exact, by the adjoint method, which needs two states in memory. Safe
 /// to use from several threads. Every call throws Error(kInput) for a number of values that makes no
-/// rows and for values that are not finite, and Error(kResources) where the states do not fit.
+/// rows and for numbers that are not finite, and Error(kResources) where the states do not fit.
 class Function {
  public:
   /// `observables` are Pauli sums, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on qubit

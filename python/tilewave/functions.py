@@ -128,6 +128,7 @@ class CircuitFunction:
         cotangents = np.ascontiguousarray(g, np.complex128)
         if cotangents.shape != ((len(sets),) if is_batch else ()) + (2**self._num_qubits,):
             raise ValueError(f"g has the shape {cotangents.shape}: give that of the state")
+        _need_finite(cotangents, "g")
         gradient = self._function._state_vjp(sets, self._start(initial_state, sets), cotangents)
         return gradient if is_batch else gradient[0]
 
@@ -144,6 +145,7 @@ class CircuitFunction:
         cotangents = np.asarray(v, np.float64)
         if cotangents.shape != states.shape[:-1] + (2**len(chosen),):
             raise ValueError(f"v has the shape {cotangents.shape}: give that of the probabilities")
+        _need_finite(cotangents, "v")
         outcome = np.zeros(2**self._num_qubits, np.int64)
         for j, qubit in enumerate(chosen):
             outcome |= (np.arange(2**self._num_qubits) >> qubit & 1) << j
@@ -182,8 +184,7 @@ class CircuitFunction:
         if array.shape not in ((size,), (len(sets), size)):
             raise ValueError(f"initial_state has the shape {array.shape}: give [{size}]"
                              + (f", or [{len(sets)}, {size}]" if len(sets) > 1 else ""))
-        if not np.isfinite(array).all():
-            raise ValueError("initial_state has an amplitude that is not finite")
+        _need_finite(array, "initial_state")
         return np.atleast_2d(array)
 
     def _need_observables(self):
@@ -200,8 +201,7 @@ class CircuitFunction:
         if array.shape not in ((self._num_observables,), (len(sets), self._num_observables)):
             raise ValueError(f"{name} has the shape {np.shape(v)}: give a number for each of {self._num_observables} observables"
                              + (f", in one row or {len(sets)}" if len(sets) > 1 else ""))
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} has an element that is not a finite number")
+        _need_finite(array, name)
         return np.ascontiguousarray(np.broadcast_to(array, (len(sets), self._num_observables)))
 
     def _shaped(self, rows, is_batch):
@@ -218,6 +218,11 @@ class CircuitFunction:
         if len(set(chosen)) != len(chosen):
             raise ValueError("a qubit is named twice: use distinct qubits")
         return chosen
+
+
+def _need_finite(array, name):
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has an element that is not a finite number")
 
 
 def _marginals(all_of_them, num_qubits, chosen):

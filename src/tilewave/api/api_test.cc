@@ -192,6 +192,10 @@ TEST(Api, functions_of_parameters) {
             std::string::npos);
   EXPECT_NE(error_of([&] { f.vjp(values, {1}); }).find("got 1 numbers, 4 are needed"),
             std::string::npos);
+  EXPECT_EQ(error_of([&] {
+              f.value_and_gradient(values, {1, std::nan("")});
+            }),
+            "weights: a number is not finite");
   EXPECT_NE(
       error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
       std::string::npos);

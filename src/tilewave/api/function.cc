@@ -1,6 +1,7 @@
 // See include/tilewave/function.h.
 #include "tilewave/function.h"
 
+#include <cmath>
 #include <utility>
 
 #include "tilewave/api/access.h"
@@ -23,10 +24,16 @@ struct Function::Data {
   std::size_t sets(const std::vector<double>& values) const {
     return rows(values.size(), function.num_parameters(), "values of parameters");
   }
-  static void need(std::size_t found, std::size_t wanted, const char* what) {
-    if (found == wanted) return;
-    throw Error(ExitCode::kInput, std::string(what) + ": got " + std::to_string(found) +
-                                      " numbers, " + std::to_string(wanted) + " are needed");
+  template <class T>
+  static void need(const std::vector<T>& given, std::size_t wanted, const char* what) {
+    if (given.size() != wanted) {
+      throw Error(ExitCode::kInput, std::string(what) + ": got " + std::to_string(given.size()) +
+                                        " numbers, " + std::to_string(wanted) + " are needed");
+    }
+    for (const T& x : given) {
+      if (!std::isfinite(std::abs(x)))
+        throw Error(ExitCode::kInput, std::string(what) + ": a number is not finite");
+    }
   }
 };
 
@@ -78,7 +85,7 @@ std::vector<double> Function::expectations(const std::vector<double>& values) co
 Function::ValueAndGradient Function::value_and_gradient(const std::vector<double>& values,
                                                         const std::vector<double>& weights) const {
   const std::size_t sets = data_->sets(values), m = num_observables();
-  if (!weights.empty()) Data::need(weights.size(), m, "weights");
+  if (!weights.empty()) Data::need(weights, m, "weights");
   std::vector<double> v(sets * m, 1.0), expectations(sets * m);
   for (std::size_t k = 0; k < v.size() && !weights.empty(); ++k) v[k] = weights[k % m];
   ValueAndGradient out;
@@ -92,7 +99,7 @@ Function::ValueAndGradient Function::value_and_gradient(const std::vector<double
 std::vector<double> Function::vjp(const std::vector<double>& values,
                                   const std::vector<double>& v) const {
   const std::size_t sets = data_->sets(values);
-  Data::need(v.size(), sets * num_observables(), "v");
+  Data::need(v, sets * num_observables(), "v");
   std::vector<double> gradient(sets * num_parameters());
   data_->function.vjp({values.data(), sets}, v.data(), nullptr, gradient.data());
   return gradient;
@@ -123,7 +130,7 @@ std::vector<std::complex<double>> Function::states(const std::vector<double>& va
 std::vector<double> Function::state_vjp(const std::vector<double>& values,
                                         const std::vector<std::complex<double>>& g) const {
   const std::size_t sets = data_->sets(values);
-  Data::need(g.size(), sets << num_qubits(), "g");
+  Data::need(g, sets << num_qubits(), "g");
   std::vector<double> gradient(sets * num_parameters());
   data_->function.state_vjp({values.data(), sets}, g.data(), gradient.data());
   return gradient;
