@@ -366,6 +366,11 @@ def test_estimator_agrees_with_qiskits():
         np.testing.assert_allclose(ours.data.evs, theirs.data.evs, atol=1e-10)
         np.testing.assert_array_equal(ours.data.stds, theirs.data.stds)
         assert ours.metadata == theirs.metadata
+    if hasattr(theta[0], "sign"):  # a function that Qiskit does not differentiate
+        signed = QuantumCircuit(1)
+        signed.rx(theta[0].sign(), 0)
+        evs = EstimatorV2().run([(signed, "Z", [[-2.0], [0.0], [0.5], [3.0]])]).result()[0].data.evs
+        np.testing.assert_allclose(evs, np.cos([-1, 0, 1, 1]), atol=1e-12)
     noisy = EstimatorV2(seed=1).run([(circuit, [operators[0]] * 400, rng.random(4))], precision=0.1).result()[0]
     assert 0.08 < np.std(noisy.data.evs) < 0.12
     again = EstimatorV2(seed=1).run([(circuit, operators[0], np.ones(4))], precision=0.1).result()[0].data.evs

@@ -316,7 +316,10 @@ def linear_parts(expression: ParameterExpression) -> Optional[tuple[float, dict[
         return 0.0, {expression: 1.0}
     weights = {}
     for parameter in expression.parameters:
-        weight = expression.gradient(parameter)
+        try:
+            weight = expression.gradient(parameter)
+        except RuntimeError:  # of a function that Qiskit does not differentiate, as sign(a)
+            return None
         if isinstance(weight, ParameterExpression):
             if weight.parameters:
                 return None

@@ -140,9 +140,9 @@ class SamplerV2(_Primitive, BaseSamplerV2):
 def _shots_of(pub, rng, how, noise):
     """bool [shots, classical bits] of every set of values."""
     many = _Many.of(pub, how, noise)
-    if many is not None and many.writes is not None:
+    if many is not None:
         seed = int(rng.integers(1 << 63))
-        for first, outcomes in many.samples(pub.shots, seed):
+        for outcomes in many.samples(pub.shots, seed):
             for rows in outcomes:
                 bits = np.zeros((pub.shots, pub.circuit.num_clbits), np.bool_)
                 for clbit, qubit in many.writes.items():
@@ -158,6 +158,7 @@ class _Many:
 
     def __init__(self, circuit, rows, how):
         self.circuit, self.rows, self.how = circuit, rows, how
+        self.plain = self.function((NO_TERMS, 0))  # refuses what is not unitary
         self.writes = {}  # classical bits, by the qubit that is measured into them at the end
         for op in circuit:
             if op.name == "measure":
@@ -175,11 +176,9 @@ class _Many:
         if not np.isfinite(rows).all():
             return None  # conversion says what is wrong
         try:
-            many = cls(from_qiskit(pub.circuit), rows, how)
-            many.function((NO_TERMS, 0))  # refuses what is not unitary
+            return cls(from_qiskit(pub.circuit), rows, how)
         except ValueError:
             return None
-        return many
 
     def function(self, terms):
         """Expectations of `terms`, one by one."""
@@ -187,10 +186,10 @@ class _Many:
         return _core._Function(self.circuit, own, np.arange(count, dtype=np.uint32), count, *self.how)
 
     def samples(self, shots, seed):
-        """Basis states [sets, shots] of some sets at a time, and the first of these."""
-        function, step = self.function((NO_TERMS, 0)), max(1, (1 << 22) // max(shots, 1))
+        """Basis states [sets, shots], some sets at a time."""
+        step = max(1, (1 << 22) // max(shots, 1))
         for first in range(0, len(self.rows), step):
-            yield first, function._samples(self.rows[first:first + step], _FROM_ZERO, shots, (seed + first) % (1 << 63))
+            yield self.plain._samples(self.rows[first:first + step], _FROM_ZERO, shots, (seed + first) % (1 << 63))
 
 
 _FROM_ZERO = np.zeros((0, 1), np.complex128)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from qiskit.circuit import Parameter, ParameterExpression, QuantumCircuit
+from qiskit.circuit import Parameter, QuantumCircuit
 
 from ..circuits import Circuit
-from .convert import Converter, from_qiskit, linear_parts
+from .convert import Converter, _number, from_qiskit, linear_parts
 
 # Fewer sets are converted one by one.
 _FEWEST_SETS = 2
@@ -69,15 +69,5 @@ class _Template:
         for row, own in zip(values, angles):
             for k, expression in self.others:
                 bound = expression.bind(dict((p, row[j]) for j, p in enumerate(self.parameters) if p in expression.parameters))
-                own[k] = _real(bound)
+                own[k] = _number(bound)
             yield self.circuit._with_angles(self.ops, self.angles, own)
-
-
-def _real(expression: ParameterExpression) -> float:
-    value = expression.numeric()
-    if isinstance(value, complex):
-        if abs(value.imag) > 1e-12:
-            raise ValueError(f"an angle is complex: {value}")
-        value = value.real
-    return float(value)
-
