@@ -35,6 +35,10 @@ def test_expressions():
     for wrong in (lambda: a * b, lambda: 1 / a, lambda: a**2, lambda: math.sin(a), lambda: np.sin(a)):
         with pytest.raises(TypeError):
             wrong()
+    for text in (lambda: a + "1", lambda: a * "2", lambda: tw.Circuit(1).rx(a, 0).bind(["1"])):
+        with pytest.raises(TypeError):
+            text()
+    assert a - a + 3 != "3" and hash(a - a + 3) == hash(3.0) and {3.0: "three"}[a - a + 3] == "three"
     with pytest.raises(TypeError, match="not affine"):
         a * b
     with pytest.raises(ValueError, match="give a text"):
@@ -214,7 +218,9 @@ def test_refusals():
             (lambda: tw.Circuit(1, 1).measure(0, 0).x(0).compile("Z"), "after a measurement"),
             (lambda: tw.Circuit(1).unitary([[2, 0], [0, 1]], 0, check=False).compile("Z"), "not unitary"),
             (lambda: tw.Circuit(1).kraus([np.eye(2)], 0).compile("Z"), "a noise channel"),
-            (lambda: f.state_vjp(np.ones(24), np.ones(3)), "the shape")]:
+            (lambda: f.state_vjp(np.ones(24), np.ones(3)), "the shape"),
+            (lambda: f.state_vjp(np.ones(24), [1, 0, np.nan, 0]), "g has an element"),
+            (lambda: f.probabilities_vjp(np.ones(24), [0], [np.inf, 0]), "v has an element")]:
         with pytest.raises(ValueError, match=problem):
             call()
     with pytest.raises(MemoryError, match="qubits needs"):

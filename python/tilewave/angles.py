@@ -100,7 +100,8 @@ class ParameterExpression:
         return self._constant == own._constant and self._terms == own._terms
 
     def __hash__(self) -> int:
-        return hash((self._constant, frozenset(self._terms.items())))
+        # without parameters it equals a number, so it has that one's
+        return hash((self._constant, frozenset(self._terms.items())) if self._terms else self._constant)
 
     def __repr__(self) -> str:
         parts = [name if weight == 1 else f"{weight:g}*{name}" for name, weight in self._terms.items()]
@@ -133,6 +134,8 @@ def parameters(name: str, count: int) -> list[Parameter]:
 def _number(value):
     if isinstance(value, ParameterExpression):
         return None if value._terms else value._constant
+    if isinstance(value, (str, bytes)):  # which float() would read
+        return None
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -161,13 +164,15 @@ def value_array(names: Sequence[str], values: Any) -> NDArray[np.float64]:
         values = _from_mapping(names, values)
     try:
         array = np.asarray(values)
+        if array.dtype.kind in "US":  # which NumPy would read
+            raise TypeError
         if array.dtype.kind == "c" and np.any(array.imag):
             raise ValueError("the values of parameters are complex: give real numbers")
-        array = np.ascontiguousarray(array.real if array.dtype.kind == "c" else array, np.float64)
+        array = np.asarray(array.real if array.dtype.kind == "c" else array, np.float64, order="C")
     except TypeError:
         raise TypeError(f"the values of parameters are {type(values).__name__}: give an array of numbers, or a dictionary") from None
-    if np.ndim(values) == 0 or array.shape[-1] != len(names):
-        raise ValueError(f"{len(names)} parameters, got values of shape {np.shape(values)}: the last dimension is the parameters")
+    if array.ndim == 0 or array.shape[-1] != len(names):
+        raise ValueError(f"{len(names)} parameters, got values of shape {array.shape}: the last dimension is the parameters")
     if not np.isfinite(array).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"the value of parameter '{names[where[-1]]}' at {list(where)} is {array[where]}: give finite numbers")
@@ -179,7 +184,8 @@ def _from_mapping(names, values):
     missing = [name for name in names if name not in given]
     if missing:
         raise ValueError(f"{_names(missing)} no value")
-    unknown = [str(name) for name in given if name not in set(names)]
+    known = set(names)
+    unknown = [str(name) for name in given if name not in known]
     if unknown:
         raise ValueError(f"the circuit has no parameter '{unknown[0]}'")
     columns = np.broadcast_arrays(*(np.asarray(given[name], float) for name in names)) if names else []
