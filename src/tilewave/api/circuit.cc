@@ -7,6 +7,7 @@
 
 #include "tilewave/api/access.h"
 #include "tilewave/circuit/gate_table.h"
+#include "tilewave/circuit/named_angles.h"
 #include "tilewave/language/circuit_file.h"
 #include "tilewave/language/text/source.h"
 
@@ -26,23 +27,6 @@ const circuit::GateInfo& find_named(std::string_view name) {
 
 language::Includes includes(bool allowed) {
   return allowed ? language::Includes::kAllowed : language::Includes::kRefused;
-}
-
-// Angle by angle: numbers at first, then what holds parameters.
-void add_gate(circuit::Circuit& c, std::string_view name, std::span<const Qubit> qubits,
-              std::span<const Angle> angles, std::span<const Qubit> controls) {
-  std::vector<double> numbers;
-  for (const Angle& a : angles) numbers.push_back(a.constant());
-  c.all_or_nothing([&] {
-    c.add_controlled_gate(find_named(name).id, controls, ~std::uint64_t{0}, qubits, numbers);
-    for (std::size_t k = 0; k < angles.size(); ++k) {
-      if (angles[k].terms().empty()) continue;
-      circuit::AffineAngle affine{angles[k].constant()};
-      for (const auto& [parameter, coefficient] : angles[k].terms())
-        affine.terms.push_back({c.add_parameter(parameter), coefficient});
-      c.set_affine(c.ops().size() - 1, k, std::move(affine));
-    }
-  });
 }
 
 }  // namespace
@@ -117,7 +101,10 @@ Circuit& Circuit::gate(std::string_view name, std::initializer_list<Qubit> qubit
 Circuit& Circuit::gate_of_angles(std::string_view name, const std::vector<Qubit>& qubits,
                                  const std::vector<Angle>& angles,
                                  const std::vector<Qubit>& controls) {
-  add_gate(data_->circuit, name, qubits, angles, controls);
+  std::vector<circuit::NamedAngle> named;
+  for (const Angle& a : angles) named.push_back({a.constant(), a.terms()});
+  circuit::add_controlled_gate(data_->circuit, find_named(name).id, controls, ~std::uint64_t{0},
+                               qubits, named);
   return *this;
 }
 

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
 #include "tilewave/circuit/circuit.h"
+#include "tilewave/circuit/named_angles.h"
 
 namespace tilewave::python {
 
@@ -42,19 +40,8 @@ std::uint32_t count_of(nanobind::handle value, const ArgumentName& name);
 double number_of(nanobind::handle value, const ArgumentName& name);
 std::vector<double> numbers_of(nanobind::handle value, const ArgumentName& name);
 
-/// An angle: a number, or what tilewave.ParameterExpression is, a constant and (name, coefficient)
-/// of parameters.
-struct GivenAngle {
-  double number = 0;  ///< without parameters
-  std::vector<std::pair<std::string, double>> terms{};
-};
-/// Raises TypeError for what is neither.
-GivenAngle angle_of(nanobind::handle value, const ArgumentName& name);
-std::vector<GivenAngle> angles_of(nanobind::handle value, const ArgumentName& name);
-
-/// Appends a gate with such angles.
-void add_gate(circuit::Circuit& circuit, circuit::GateId gate,
-              std::span<const circuit::Qubit> controls, std::uint64_t control_values,
-              std::span<const circuit::Qubit> qubits, std::span<const GivenAngle> angles);
+/// An angle: a number, or what tilewave.ParameterExpression is. Raises TypeError for what is neither.
+circuit::NamedAngle angle_of(nanobind::handle value, const ArgumentName& name);
+std::vector<circuit::NamedAngle> angles_of(nanobind::handle value, const ArgumentName& name);
 
 }  // namespace tilewave::python

@@ -120,11 +120,11 @@ std::vector<double> numbers_of(nb::handle value, const ArgumentName& name) {
   return out;
 }
 
-GivenAngle angle_of(nb::handle value, const ArgumentName& name) {
+circuit::NamedAngle angle_of(nb::handle value, const ArgumentName& name) {
   if (PyFloat_CheckExact(value.ptr())) return {PyFloat_AS_DOUBLE(value.ptr())};
   if (nb::hasattr(value, "_affine")) {
     const nb::object affine = value.attr("_affine")();
-    GivenAngle angle{nb::cast<double>(affine[0])};
+    circuit::NamedAngle angle{nb::cast<double>(affine[0])};
     for (const nb::handle term : affine[1])
       angle.terms.emplace_back(nb::cast<std::string>(term[0]), nb::cast<double>(term[1]));
     return angle;
@@ -137,36 +137,11 @@ GivenAngle angle_of(nb::handle value, const ArgumentName& name) {
   return {x};
 }
 
-std::vector<GivenAngle> angles_of(nb::handle value, const ArgumentName& name) {
-  std::vector<GivenAngle> out;
+std::vector<circuit::NamedAngle> angles_of(nb::handle value, const ArgumentName& name) {
+  std::vector<circuit::NamedAngle> out;
   for_each_item(value, name, "a list of numbers",
                 [&](nb::handle item) { out.push_back(angle_of(item, name)); });
   return out;
-}
-
-void add_gate(circuit::Circuit& circuit, circuit::GateId gate,
-              std::span<const circuit::Qubit> controls, std::uint64_t control_values,
-              std::span<const circuit::Qubit> qubits, std::span<const GivenAngle> angles) {
-  std::vector<double> numbers;
-  bool any = false;
-  for (const GivenAngle& a : angles) {
-    numbers.push_back(a.number);
-    any |= !a.terms.empty();
-  }
-  if (!any) {
-    circuit.add_controlled_gate(gate, controls, control_values, qubits, numbers);
-    return;
-  }
-  circuit.all_or_nothing([&] {
-    circuit.add_controlled_gate(gate, controls, control_values, qubits, numbers);
-    for (std::size_t k = 0; k < angles.size(); ++k) {
-      if (angles[k].terms.empty()) continue;
-      circuit::AffineAngle affine{angles[k].number};
-      for (const auto& [parameter, coefficient] : angles[k].terms)
-        affine.terms.push_back({circuit.add_parameter(parameter), coefficient});
-      circuit.set_affine(circuit.ops().size() - 1, k, std::move(affine));
-    }
-  });
 }
 
 }  // namespace tilewave::python

@@ -133,7 +133,8 @@ void bind_gates_by_name(Class& c) {
           const auto on = qubits_of(controls, n, {"gate", "controls"});
           const auto targets = qubits_of(qubits, n, {"gate", "qubits"});
           const auto angles = angles_of(params, {"gate", "params"});
-          add_gate(circuit.change(), id, on, control_values(values, "gate"), targets, angles);
+          add_controlled_gate(circuit.change(), id, on, control_values(values, "gate"), targets,
+                              angles);
         });
       },
       "name"_a, "qubits"_a, "params"_a = nb::make_tuple(), "controls"_a = nb::make_tuple(),

@@ -72,13 +72,13 @@ void add_gate_method(Class& c, const Method* m, std::index_sequence<P...>,
         auto& circuit = nb::cast<PyCircuit&>(self);
         [[maybe_unused]] const std::uint32_t n = circuit.get().num_qubits();
         const char* call = m->name.c_str();
-        const std::array<GivenAngle, sizeof...(P)> a{
+        const std::array<circuit::NamedAngle, sizeof...(P)> a{
             angle_of(angles, {call, m->params[P], m->hint()})...};
         const std::array<Qubit, sizeof...(Q)> w{
             qubit_of(wires, n, {call, m->qubits[Q], m->hint()})...};
-        add_gate(circuit.change(), m->info->id, {}, ~std::uint64_t{0},
-                 std::span<const Qubit>(w.data(), w.size()),
-                 std::span<const GivenAngle>(a.data(), a.size()));
+        add_controlled_gate(circuit.change(), m->info->id, {}, ~std::uint64_t{0},
+                            std::span<const Qubit>(w.data(), w.size()),
+                            std::span<const circuit::NamedAngle>(a.data(), a.size()));
         return nb::borrow(self);
       },
       (nb::arg(m->params[P]) = nb::none())..., (nb::arg(m->qubits[Q]) = nb::none())...,
