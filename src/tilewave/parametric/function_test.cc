@@ -12,6 +12,13 @@
 namespace tilewave::parametric {
 namespace {
 
+void expect_near(const Slow& want, double value, const double* gradient, double tolerance,
+                 double tolerance_of_gradient) {
+  ASSERT_NEAR(value, static_cast<double>(want.value), tolerance);
+  for (std::size_t k = 0; k < want.gradient.size(); ++k)
+    ASSERT_NEAR(gradient[k], static_cast<double>(want.gradient[k]), tolerance_of_gradient) << k;
+}
+
 TEST(Function, derivatives_equal_those_gate_by_gate) {
   std::set<GateId> seen;  // with a parameter in an angle
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -2,8 +2,6 @@
 // derivatives; random circuits and observables.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <bit>
 #include <complex>
@@ -119,13 +117,6 @@ inline Slow slow(const Circuit& c, const std::vector<double>& values, const Paul
     apply(lam, bound, op, true);
   }
   return out;
-}
-
-inline void expect_near(const Slow& want, double value, const double* gradient, double tolerance,
-                        double tolerance_of_gradient) {
-  ASSERT_NEAR(value, static_cast<double>(want.value), tolerance);
-  for (std::size_t k = 0; k < want.gradient.size(); ++k)
-    ASSERT_NEAR(gradient[k], static_cast<double>(want.gradient[k]), tolerance_of_gradient) << k;
 }
 
 // The derivative of a function of values by the k-th, as a difference.
