@@ -255,7 +255,8 @@ def test_inputs_of_openqasm_become_parameters():
         np.testing.assert_allclose(circuit.compile("Z0").expectation([x, y]), tw.expectation(number, "Z0"), atol=1e-12)
     start = 'OPENQASM 3.0; include "stdgates.inc"; input float x; input float y; bit c; qubit q;\n'
     for rest, problem in [("rx(sin(x)) q;", "<text>:2: an angle is not a sum"), ("rx(x * y) q;", "an angle is not a sum"),
-                          ("if (x > 0) h q;", "<text>:2: what depends on an input without a value is not an angle")]:
+                          ("if (x > 0) h q;", "<text>:2: what depends on an input without a value is not an angle"),
+                          ("while (x > 0) h q;", "<text>: what depends on an input without a value is not an angle")]:
         with pytest.raises(ValueError, match=problem):
             tw.Circuit.from_qasm(start + rest)
     with pytest.raises(ValueError, match="input 'n' has no value"):

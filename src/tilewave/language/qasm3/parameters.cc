@@ -54,8 +54,9 @@ class Parameters {
   }
 
   [[noreturn]] void fail(const Op& op, std::string_view problem) const {
-    throw Error(ExitCode::kInput,
-                printable(concat({file_name_, ":", std::to_string(op.line), ": ", problem})));
+    // the jumps of loops have no line
+    const std::string line = op.line ? std::to_string(op.line) + ":" : "";
+    throw Error(ExitCode::kInput, printable(concat({file_name_, ":", line, " ", problem})));
   }
 
   // The value of a node where it is affine in the inputs.
