@@ -144,6 +144,24 @@ with tempfile.TemporaryDirectory() as name:
     c.check(done.code == INPUT and "no checkpoint" in done.err, f"nothing there: {done.code} {done.err}")
     c.check(not (folder / "never").exists(), "nothing is made for a run that is refused")
 
+    # a run that goes on may keep its checkpoints elsewhere, but not in the place of another run's
+    def contents(of):
+        return {p.relative_to(of): p.read_bytes() for p in of.rglob("*") if p.is_file()}
+
+    others = contents(folder / "branches" / "begin")
+    done = tilewave(*run, "--resume", kept, "--checkpoint", folder / "branches" / "begin")
+    c.check(done.code == USAGE and "earlier run" in done.err, f"another run's: {done.code} {done.err}")
+    c.check(contents(folder / "branches" / "begin") == others, "another run's checkpoint is left alone")
+    own = contents(kept)
+    process = start(*run, "--resume", kept, "--checkpoint", folder / "moved", "--checkpoint-every", "1h")
+    wait_for(folder / "moved" / "checkpoint")
+    process.terminate()
+    err = process.communicate()[1]
+    c.check(process.returncode == 143 and str(folder / "moved") in err, f"moved: {process.returncode} {err}")
+    moved = tilewave(*run, "--resume", folder / "moved", "--checkpoint", folder / "moved")
+    c.check(moved.code == 0 and moved.out == tilewave(*run, "--resume", kept).out, f"moved: {moved.err}")
+    c.check(not contents(folder / "moved") and contents(kept) == own, "moved: only the new one is removed")
+
     # a damaged checkpoint is seen, wherever the damage is
     good = tilewave(*run, "--resume", kept)
     c.check(good.code == 0, f"the checkpoint is good: {good.err}")
