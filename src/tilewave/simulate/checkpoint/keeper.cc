@@ -10,6 +10,8 @@ namespace tilewave::simulate {
 namespace {
 
 constexpr double kBetweenMessages_s = 0.1;
+// However quick the questions come: those behind them may be minutes apart.
+constexpr double kMostBetween = 8;
 
 }  // namespace
 
@@ -37,7 +39,7 @@ Asked Keeper::due() {
   answer.asked = static_cast<std::uint32_t>(mine());
   const double each_s = since_asked_.elapsed_s() / between_;
   answer.between =
-      static_cast<std::uint32_t>(std::clamp(kBetweenMessages_s / each_s, 1.0, 1e6));
+      static_cast<std::uint32_t>(std::clamp(kBetweenMessages_s / each_s, 1.0, kMostBetween));
   std::vector<Answer> all(static_cast<std::size_t>(processes_->size()));
   processes_->gather(&answer, all.data(), sizeof answer);
   std::uint32_t most = 0;  // whoever got a signal
