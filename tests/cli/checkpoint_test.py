@@ -6,12 +6,14 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 from program import HEAD, TILEWAVE, Checker, tilewave
+from raster_files import npy_bytes
 
 USAGE, RESOURCES, INPUT = 2, 3, 4
 c = Checker()
@@ -143,6 +145,45 @@ with tempfile.TemporaryDirectory() as name:
     done = tilewave(*run, "--resume", folder / "nowhere")
     c.check(done.code == INPUT and "no checkpoint" in done.err, f"nothing there: {done.code} {done.err}")
     c.check(not (folder / "never").exists(), "nothing is made for a run that is refused")
+
+    # a run that goes on may keep its checkpoints elsewhere, but not in the place of another run's
+    def contents(of):
+        return {p.relative_to(of): p.read_bytes() for p in of.rglob("*") if p.is_file()}
+
+    others = contents(folder / "branches" / "begin")
+    done = tilewave(*run, "--resume", kept, "--checkpoint", folder / "branches" / "begin")
+    c.check(done.code == USAGE and "earlier run" in done.err, f"another run's: {done.code} {done.err}")
+    c.check(contents(folder / "branches" / "begin") == others, "another run's checkpoint is left alone")
+    own = contents(kept)
+    process = start(*run, "--resume", kept, "--checkpoint", folder / "moved", "--checkpoint-every", "1h")
+    wait_for(folder / "moved" / "checkpoint")
+    process.terminate()
+    err = process.communicate()[1]
+    c.check(process.returncode == 143 and str(folder / "moved") in err, f"moved: {process.returncode} {err}")
+    moved = tilewave(*run, "--resume", folder / "moved", "--checkpoint", folder / "moved")
+    c.check(moved.code == 0 and moved.out == tilewave(*run, "--resume", kept).out, f"moved: {moved.err}")
+    c.check(not contents(folder / "moved") and contents(kept) == own, "moved: only the new one is removed")
+
+    # basis states: files that differ in a few bytes in their middle
+    basis, starts = folder / "basis.npy", []
+    for x in (3 << 15, 3 << 15 | 1):
+        numbers = bytearray(16 << 17)
+        numbers[16 * x:16 * x + 8] = struct.pack("<d", 1)
+        starts.append(npy_bytes((1 << 17,), "<c16", bytes(numbers)))
+    basis.write_bytes(starts[0])
+    begun = folder / "begun.qasm"
+    begun.write_text(layers(17, 300))
+    words = ["run", begun, "--shots", 10, "--initial-state", basis]
+    process = start(*words, "--checkpoint", folder / "begun")
+    wait_for(folder / "begun" / "checkpoint")
+    process.kill()
+    process.communicate()
+    basis.write_bytes(starts[1])
+    done = tilewave(*words, "--resume", folder / "begun")
+    c.check(done.code == USAGE and "initial state" in done.err, f"another initial state: {done.code} {done.err}")
+    basis.write_bytes(starts[0])
+    done = tilewave(*words, "--resume", folder / "begun")
+    c.check(done.code == 0, f"the same initial state: {done.err}")
 
     # a damaged checkpoint is seen, wherever the damage is
     good = tilewave(*run, "--resume", kept)

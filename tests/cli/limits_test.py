@@ -28,6 +28,7 @@ ends(tilewave("run", "FILE", "--max-operations", 1000000, text=HEAD + "gate g0 a
      INPUT, "1000000")
 ends(tilewave("run", "FILE", "--max-operations", 2, text="1\n0 h 0\n1 h 0\n2 h 0\n"), INPUT, "2 operations")
 ends(tilewave("run", EXAMPLES / "bell.qasm", "--max-operations", 0), USAGE, "--max-operations")
+ends(tilewave("bench", "FILE", "--max-operations", 500, text=LOOP), INPUT, "500")
 
 if not SANITIZED:  # a sanitizer's shadow is memory too
     big = HEAD + "qreg q[27]; h q; rx(0.3) q; cx q[0],q[26];"

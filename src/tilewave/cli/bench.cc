@@ -37,6 +37,7 @@ struct BenchFlags {
   std::string qubits = "24", precision = "both", threads, ranks, device = "auto", input = "both";
   std::string memory_fraction, repeats = "7", warmup = "1", write, json;
   bool no_limit = false, no_include = false;
+  std::uint64_t most_operations = language::Reading::kMostSteps;
 };
 
 struct Subject {
@@ -57,6 +58,7 @@ std::vector<Subject> subjects_of(const BenchFlags& flags) {
   }
   language::Reading reading;
   if (flags.no_include) reading.includes = language::Includes::kRefused;
+  reading.most_steps = flags.most_operations;
   std::vector<Subject> subjects;
   for (const auto& name : names) {
     if (is_file(name)) {
@@ -265,6 +267,10 @@ void add_bench_command(CLI::App& app) {
   for (const auto name : circuit::family_names()) names += " " + std::string(name);
   c->add_option("NAMES", flags->names, "circuit files, or families (default: all):" + names);
   c->add_flag("--no-include", flags->no_include, "refuse circuit files that include others");
+  add_number_flag(
+      *c, "--max-operations", [flags](std::uint64_t n) { flags->most_operations = n; },
+      "refuse circuit files that expand to more steps and operations (default: 2^27)", 1,
+      language::Reading::kMostSteps);
   c->add_option("--qubits", flags->qubits, "size of the families (default 24)");
   c->add_option("--precision", flags->precision, "double, single or both (default)")
       ->check(CLI::IsMember({"double", "single", "both"}));

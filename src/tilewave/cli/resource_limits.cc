@@ -36,9 +36,11 @@ void limit_memory(std::uint64_t mib) {
     throw Error(ExitCode::kResources, "--max-memory: the system sets no such limit");
 }
 
+bool tells = true;  // the first process of a run; asked before the signal may come
+
 void end_for_time(int) {
   constexpr char kMessage[] = "error: stopped after the time that --max-seconds allows\n";
-  if (runtime::launch().rank == 0) {
+  if (tells) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   }
   remove_unfinished_files();
@@ -49,7 +51,8 @@ void end_for_time(int) {
 void limit_seconds(const std::string& text) {
   const double seconds = parse_duration("--max-seconds", text);
   if (seconds > kMostSeconds)
-    throw Error(ExitCode::kUsage, "--max-seconds " + text + ": not less than three years");
+    throw Error(ExitCode::kUsage, "--max-seconds " + text + ": at most 1e8 seconds, three years");
+  tells = runtime::launch().rank == 0;
   constexpr int kSignal = SIGVTALRM;  // SIGALRM is that of samplers
   std::signal(kSignal, end_for_time);
   struct sigevent event {};

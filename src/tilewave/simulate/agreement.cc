@@ -13,7 +13,7 @@ namespace tilewave::simulate {
 
 namespace {
 
-constexpr std::size_t kMachine = 2;
+constexpr std::size_t kMachine = 2, kQuestions = 5;
 constexpr std::array<const char*, 6> kNames = {"version of tilewave",
                                                "circuit",
                                                "precision, device, engine or checkpoint",
@@ -39,7 +39,8 @@ std::uint64_t of_questions(const Options& options) {
     }
   }
   f.add(static_cast<std::uint64_t>(!options.state_path.empty()));
-  f.add(fingerprint_of_file(options.initial_state_path));
+  f.add(fingerprint_of(std::as_bytes(options.initial_state)));
+  f.add(fingerprint_of_file(options.initial_state_path, Look::kEnds));
   f.add(static_cast<std::uint64_t>(options.dry_run));
   f.add(static_cast<std::uint64_t>(options.record_shots));
   return f.value();
@@ -67,6 +68,9 @@ std::vector<std::uint64_t> asked_of(const circuit::Circuit& circuit, const Optio
   precision.add(static_cast<std::uint64_t>(options.precision));
   precision.add(static_cast<std::uint64_t>(options.engine));
   words[kMachine] = precision.value();
+  // days may lie between: basis states, say, differ in the middle of the file only
+  words[kQuestions] =
+      mix(words[kQuestions], fingerprint_of_file(options.initial_state_path, Look::kWhole));
   for (const std::size_t size :
        {sizeof(statevec::CostModel), sizeof(statevec::Action), sizeof(Outcome)})
     words[0] = mix(words[0], size);  // as the record has them

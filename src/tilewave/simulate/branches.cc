@@ -181,7 +181,7 @@ class Runner {
   // From the pass `next` on, with looks in between whether a checkpoint is due.
   void run_in_pieces(const statevec::Plan& plan, std::size_t next, bool open_channel,
                      const Branch& branch, statevec::KeptPasses* tables) {
-    if (!options_.keeper->has_written()) keep(Asked::kKeep, branch, {plan, next, open_channel});
+    if (!options_.keeper->has_checkpoint()) keep(Asked::kKeep, branch, {plan, next, open_channel});
     const std::size_t count = plan.passes.size();
     double done_s = 0;
     for (const std::size_t cut : statevec::cuts_of(plan, kPiece_s)) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
@@ -128,58 +129,39 @@ void Collector::finish() {
   result_.expectation_sum_error = standard_error(result_.expectation_sum, sum_squares_, num_shots_);
 }
 
+namespace {
+
+// What of a result is known before the end: of one that is read, or a const one that is written.
+template <class Bytes, class SomeResult>
+void answer_fields(Bytes& bytes, SomeResult& r) {
+  bytes.fields(r.probabilities, r.joint_probabilities, r.expectations, r.probability_errors,
+               r.expectation_errors, r.amplitudes, r.shot_bits, r.norm, r.num_branches);
+  bytes.fields(r.plan.passes, r.plan.gates, r.plan.exchanges, r.plan.bytes, r.plan.flops,
+               r.plan.predicted_s, r.plan.exchange_bytes, r.plan.effort);
+  bytes.fields(r.timings.plan_s, r.timings.execute_s, r.timings.observe_s);
+  bytes.count(r.warnings, sizeof(std::uint64_t));
+  for (auto& warning : r.warnings) bytes.fields(warning);
+}
+
+}  // namespace
+
 void Collector::save(ByteWriter& out) const {
-  const Result& r = result_;
-  for (const auto* list : {&r.probabilities, &r.joint_probabilities, &r.expectations,
-                           &r.probability_errors, &r.expectation_errors})
-    out.put_list(*list);
-  out.put_list(r.amplitudes);
-  out.put_list(r.shot_bits);
-  out.put(r.norm);
-  out.put(r.num_branches);
-  out.put(r.plan.passes);
-  out.put(r.plan.gates);
-  out.put(r.plan.exchanges);
-  for (const double sum : {r.plan.bytes, r.plan.flops, r.plan.predicted_s, r.plan.exchange_bytes,
-                           r.timings.plan_s, r.timings.execute_s, r.timings.observe_s})
-    out.put(sum);
-  out.put(r.plan.effort);
-  out.put(std::uint64_t{r.warnings.size()});
-  for (const std::string& warning : r.warnings) out.put_text(warning);
+  answer_fields(out, std::as_const(result_));
   out.put(std::uint64_t{counter_.counts().size()});
-  for (const auto& [key, count] : counter_.counts()) {
-    out.put_text(key);
-    out.put(count);
-  }
-  out.put(shots_done_);
-  out.put(sum_squares_);
+  for (const auto& [key, count] : counter_.counts()) out.fields(key, count);
+  out.fields(shots_done_, sum_squares_);
   shot_check_.save(out);
 }
 
 void Collector::load(ByteReader& in) {
-  Result& r = result_;
-  for (auto* list : {&r.probabilities, &r.joint_probabilities, &r.expectations,
-                     &r.probability_errors, &r.expectation_errors})
-    *list = in.get_list<double>();
-  r.amplitudes = in.get_list<Amplitude>();
-  r.shot_bits = in.get_list<std::uint64_t>();
-  r.norm = in.get<double>();
-  for (auto* number : {&r.num_branches, &r.plan.passes, &r.plan.gates, &r.plan.exchanges})
-    *number = in.get<std::uint64_t>();
-  for (auto* sum : {&r.plan.bytes, &r.plan.flops, &r.plan.predicted_s, &r.plan.exchange_bytes,
-                    &r.timings.plan_s, &r.timings.execute_s, &r.timings.observe_s})
-    *sum = in.get<double>();
-  r.plan.effort = in.get<Effort>();
-  r.warnings.resize(in.get_count(sizeof(std::uint64_t)));
-  for (std::string& warning : r.warnings) warning = in.get_text();
+  answer_fields(in, result_);
   std::map<std::string, std::uint64_t> counts;
   for (std::size_t k = in.get_count(2 * sizeof(std::uint64_t)); k > 0; --k) {
     const std::string key = in.get_text();
     counts.emplace_hint(counts.end(), key, in.get<std::uint64_t>());
   }
   counter_.set(std::move(counts));
-  shots_done_ = in.get<std::uint64_t>();
-  sum_squares_ = in.get<double>();
+  in.fields(shots_done_, sum_squares_);
   shot_check_.load(in);
 }
 

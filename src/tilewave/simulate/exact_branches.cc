@@ -1,6 +1,5 @@
 // See exact_branches.h.
 #include "tilewave/simulate/exact_branches.h"
-#include "tilewave/simulate/initial_state.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "tilewave/simulate/classical_steps.h"
 #include "tilewave/simulate/counts.h"
 #include "tilewave/simulate/density_program.h"
+#include "tilewave/simulate/initial_state.h"
 #include "tilewave/simulate/make_state.h"
 #include "tilewave/simulate/noisy_engine.h"
 #include "tilewave/simulate/program.h"
@@ -196,8 +196,8 @@ void measure_without_reading(Program& program, Circuit& storage) {
 
 std::vector<double> exact_expectations(const Circuit& clean, const Options& options) {
   const runtime::ThreadLimit limit(options.num_threads);
-  const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   circuit::need_bound(clean);
+  const Circuit noisy = options.noise ? circuit::with_noise(clean, *options.noise) : Circuit();
   Program program = prepare(options.noise ? noisy : clean, options.from_zeros());
   if (program.circuit->num_qubits() == 0) {
     throw Error(ExitCode::kInput, "the circuit has no qubits: declare a qreg");

@@ -113,9 +113,9 @@ runtime::HostBuffer take_amplitudes(FinalState& final) {
 std::unique_ptr<State> final_density(const circuit::Circuit& circuit, const Options& options) {
   const runtime::ThreadLimit limit(options.num_threads);
   check_has_qubits(circuit);
+  circuit::need_bound(circuit);
   const circuit::Circuit noisy =
       options.noise ? circuit::with_noise(circuit, *options.noise) : circuit;
-  circuit::need_bound(circuit);
   const Program program = prepare(noisy);
   DensityProgram density;
   Options exact = options;

@@ -81,15 +81,17 @@ void InitialState::check_norm(double norm) const {
                   ", not 1: nothing is rescaled here, divide it by its square root");
 }
 
-std::uint64_t fingerprint_of_file(const std::string& path) {
+std::uint64_t fingerprint_of_file(const std::string& path, Look look) {
   if (path.empty()) return 0;
-  constexpr std::streamoff kLook = 1 << 16;
+  constexpr std::streamoff kBlock = 1 << 20;
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = in.tellg();
   Fingerprint f;
   f.add(static_cast<std::uint64_t>(size));
-  for (const std::streamoff from : {std::streamoff{0}, std::max<std::streamoff>(size - kLook, 0)}) {
-    std::string bytes(static_cast<std::size_t>(std::clamp<std::streamoff>(size, 0, kLook)), '\0');
+  const std::streamoff step = look == Look::kWhole ? kBlock : std::max(size - kBlock, kBlock);
+  std::string bytes;
+  for (std::streamoff from = 0; from < size; from += step) {
+    bytes.resize(static_cast<std::size_t>(std::min(size - from, kBlock)));
     in.seekg(from);
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     f.add(fingerprint_of(std::as_bytes(std::span(bytes))));

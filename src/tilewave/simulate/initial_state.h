@@ -34,7 +34,8 @@ class InitialState {
   std::optional<formats::NpyReader> file_;
 };
 
-/// Of the beginning, the end and the size of the file: tells another file. 0 for no path.
-std::uint64_t fingerprint_of_file(const std::string& path);
+enum class Look : std::uint8_t { kEnds, kWhole };
+/// Of the size of the file and its bytes, or those at its two ends. 0 for no path.
+std::uint64_t fingerprint_of_file(const std::string& path, Look look);
 
 }  // namespace tilewave::simulate

@@ -1,5 +1,6 @@
 #include "tilewave/simulate/saved_walk.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -8,34 +9,36 @@
 
 namespace tilewave::simulate {
 
-namespace {
-
-void put_branch(ByteWriter& out, const Branch& branch) {
-  out.put(std::uint64_t{branch.at.op});
-  out.put_list(branch.at.bits);
-  out.put(std::uint64_t{branch.at.blocks_done});
-  out.put(branch.at.channels_done);
-  out.put_list(branch.shots);
-  out.put_list(branch.path);
-}
-
-Branch get_branch(ByteReader& in) {
-  Branch branch;
-  branch.at.op = in.get<std::uint64_t>();
-  branch.at.bits = in.get_list<std::uint64_t>();
-  branch.at.blocks_done = in.get<std::uint64_t>();
-  branch.at.channels_done = in.get<std::uint64_t>();
-  branch.shots = in.get_list<std::uint32_t>();
-  branch.path = in.get_list<Outcome>();
-  return branch;
-}
-
-}  // namespace
-
 using statevec::CostModel;
 using statevec::State;
 
 namespace {
+
+// Of things that are read, or const ones that are written.
+template <class Bytes, class SomeBranch>
+void branch_fields(Bytes& bytes, SomeBranch& branch) {
+  bytes.fields(branch.at.op, branch.at.bits, branch.at.blocks_done, branch.at.channels_done,
+               branch.shots, branch.path);
+}
+
+template <class Bytes, class Header>
+void header_fields(Bytes& bytes, Header& header) {
+  bytes.fields(header.asked, header.seed, header.shots, header.max_states, header.engine,
+               header.engine_choice, header.num_qubits, header.kept);
+}
+
+// What is between the costs and the plan.
+template <class Bytes, class Walk>
+void state_and_branch_fields(Bytes& bytes, Walk& walk) {
+  bytes.count(walk.states, sizeof(statevec::Layout));
+  for (auto& state : walk.states) bytes.fields(state.layout, state.known_zero, state.small);
+  bytes.count(walk.waiting, sizeof(std::uint64_t));
+  for (auto& waiting : walk.waiting) {
+    branch_fields(bytes, waiting.branch);
+    bytes.fields(waiting.base);
+  }
+  branch_fields(bytes, walk.current);
+}
 
 bool is_on_gpu(const State& state) { return state.device().find("cuda") != std::string::npos; }
 
@@ -100,71 +103,31 @@ std::vector<Branch> restore_walk(const SavedRun& saved, const SavedWalk& walk, S
 void put_walk(ByteWriter& out, const SavedWalk& walk) {
   out.put(walk.on_gpu);
   put_cost(out, walk.cost);
-  out.put(std::uint64_t{walk.states.size()});
-  for (const SavedState& state : walk.states) {
-    out.put(state.layout);
-    out.put(state.known_zero);
-    out.put_list(state.small);
-  }
-  out.put(std::uint64_t{walk.waiting.size()});
-  for (const SavedBranch& waiting : walk.waiting) {
-    put_branch(out, waiting.branch);
-    out.put(waiting.base);
-  }
-  put_branch(out, walk.current);
+  state_and_branch_fields(out, walk);
   out.put(walk.in_run.plan.has_value());
   if (walk.in_run.plan) put_plan(out, *walk.in_run.plan);
-  out.put(std::uint64_t{walk.in_run.next_pass});
-  out.put(walk.in_run.open_channel);
+  out.fields(walk.in_run.next_pass, walk.in_run.open_channel);
 }
 
 SavedWalk get_walk(ByteReader& in) {
   SavedWalk walk;
   walk.on_gpu = in.get_flag();
   walk.cost = get_cost(in);
-  walk.states.resize(in.get_count(sizeof(statevec::Layout)));
-  for (SavedState& state : walk.states) {
-    state.layout = in.get<statevec::Layout>();
-    state.known_zero = in.get<std::uint64_t>();
-    state.small = in.get_list<cplx>();
-  }
-  walk.waiting.resize(in.get_count(sizeof(std::uint64_t)));
-  for (SavedBranch& waiting : walk.waiting) {
-    waiting.branch = get_branch(in);
-    waiting.base = in.get<std::uint32_t>();
-    if (waiting.base >= walk.states.size()) in.fail();
-  }
-  walk.current = get_branch(in);
+  state_and_branch_fields(in, walk);
   if (in.get_flag()) walk.in_run.plan = get_plan(in);
-  walk.in_run.next_pass = in.get<std::uint64_t>();
-  walk.in_run.open_channel = in.get_flag();
-  if (walk.states.empty() ||
+  in.fields(walk.in_run.next_pass, walk.in_run.open_channel);
+  const auto has_base = [&](const SavedBranch& b) { return b.base < walk.states.size(); };
+  if (walk.states.empty() || !std::all_of(walk.waiting.begin(), walk.waiting.end(), has_base) ||
       (walk.in_run.plan && walk.in_run.next_pass > walk.in_run.plan->passes.size()))
     in.fail();
   return walk;
 }
 
-void put_header(ByteWriter& out, const RunHeader& header) {
-  out.put_list(header.asked);
-  out.put(header.seed);
-  out.put(header.shots);
-  out.put(header.max_states);
-  out.put_text(header.engine);
-  out.put_text(header.engine_choice);
-  out.put(header.num_qubits);
-  out.put_list(header.kept);
-}
+void put_header(ByteWriter& out, const RunHeader& header) { header_fields(out, header); }
 
 RunHeader get_header(ByteReader& in) {
   RunHeader header;
-  header.asked = in.get_list<std::uint64_t>();
-  header.seed = in.get<std::uint64_t>();
-  header.shots = in.get<std::uint64_t>();
-  header.max_states = in.get<std::uint64_t>();
-  header.engine = in.get_text();
-  header.engine_choice = in.get_text();
-  header.num_qubits = in.get<std::uint64_t>();
-  header.kept = in.get_list<circuit::Qubit>();
+  header_fields(in, header);
   return header;
 }
 

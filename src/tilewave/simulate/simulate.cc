@@ -275,13 +275,11 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
   branch_options.session = &session;
   branch_options.effort = options.effort;
   branch_options.explain = options.explain;
-  RunHeader header{
-      asked_of(clean, options), result.seed, num_shots, branch_options.max_states, result.engine,
-      result.engine_choice,     n,           kept};
+  RunHeader header;
   if (resumed) {
-    header.max_states = resumed->header.max_states;
+    header = resumed->header;
     branch_options.max_states = std::min(branch_options.max_states, header.max_states);
-    if (resumed->header.num_qubits != n || resumed->header.shots != num_shots) resumed->rest.fail();
+    if (header.num_qubits != n || header.shots != num_shots) resumed->rest.fail();
     collect.load(resumed->rest);
     branch_options.walk = get_walk(resumed->rest);
     branch_options.saved = &resumed->saved;
@@ -291,6 +289,16 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     if (!resumed) branch_options.start(*state);
   }
   if (keeps) {
+    if (!resumed) {
+      header = {asked_of(clean, options),
+                result.seed,
+                num_shots,
+                branch_options.max_states,
+                result.engine,
+                result.engine_choice,
+                n,
+                kept};
+    }
     branch_options.keeper = result.keeper.get();
     branch_options.save = [&](ByteWriter& out) {
       put_header(out, header);

@@ -208,8 +208,8 @@ bool starts_like_sum(std::string_view text) {
 circuit::WidePauliSum read_pauli_file(const std::string& path, PauliOrder order,
                                       std::uint32_t num_qubits) {
   const std::string text = read_text_file(path);
-  TextSource source{path, text};
-  if (path != "-" && !starts_like_sum(text)) source.unlike = "a sum of Pauli strings";
+  TextSource source{path, without_byte_order_mark(text)};
+  if (path != "-" && !starts_like_sum(source.text)) source.unlike = "a sum of Pauli strings";
   check_is_text(source);
   return PauliParser(source, order, num_qubits).parse();
 }

@@ -1,5 +1,8 @@
 #include "tilewave/language/pauli/text.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "tilewave/base/error.h"
@@ -68,6 +71,15 @@ TEST(PauliText, reads_a_term_a_line) {
   EXPECT_EQ(s[1].z, 1u);
   EXPECT_EQ(s[2].x, 3u);
   EXPECT_EQ(s[3].z, 3u);
+}
+
+TEST(PauliText, reads_files_that_an_editor_has_marked) {
+  const std::string path = ::testing::TempDir() + "/tilewave_marked_pauli.txt";
+  std::ofstream(path) << "\xEF\xBB\xBF# a sum\n0.5 ZZI\n";
+  const auto sum = read_pauli_file(path, PauliOrder::kLastIsQubit0, 3);
+  std::filesystem::remove(path);
+  ASSERT_EQ(sum.size(), 1u);
+  EXPECT_EQ(sum[0].coefficient, 0.5);
 }
 
 TEST(PauliText, prints_what_it_reads) {

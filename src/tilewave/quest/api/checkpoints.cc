@@ -1,8 +1,6 @@
 // Registers in folders: two calls that QuEST does not have.
-#include <memory>
 #include <string>
 
-#include "tilewave/base/error.h"
 #include "tilewave/quest/api/call.h"
 #include "tilewave/simulate/checkpoint/bytes.h"
 #include "tilewave/simulate/checkpoint/folder.h"
@@ -22,16 +20,6 @@ std::string folder_of(const char* folder) {
   return folder;
 }
 
-// The checkpoint that is there; null where there is none, or a damaged one.
-std::unique_ptr<SavedRun> find_old(const std::string& folder) {
-  try {
-    return std::make_unique<SavedRun>(folder);
-  } catch (const tilewave::Error& e) {
-    if (e.code() != tilewave::ExitCode::kInput) throw;
-    return nullptr;
-  }
-}
-
 }  // namespace
 
 void tilewave_saveQureg(Qureg qureg, const char* folder) {
@@ -46,8 +34,7 @@ void tilewave_saveQureg(Qureg qureg, const char* folder) {
     out.put(static_cast<std::int32_t>(sizeof(qreal)));
     out.put(state->layout());
     out.put(state->known_zero());
-    const std::unique_ptr<SavedRun> old = find_old(name);
-    CheckpointFolder(name, processes(), old.get(), CheckpointFolder::Old::kReplaced)
+    CheckpointFolder(name, processes(), nullptr, CheckpointFolder::Old::kReplaced)
         .write(out.bytes(), {&state, 1});
   });
 }

@@ -1,5 +1,6 @@
 // Values as bytes and back, for checkpoints: numbers in the machine's order, lists behind their
-// length. A reader never goes past its end.
+// length. A reader never goes past its end. Both have fields() and count(), so that one list of what a
+// thing is made of writes it and reads it.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +32,29 @@ class ByteWriter {
     put(std::uint64_t{text.size()});
     bytes_.append(text);
   }
+  /// All of them, one behind the other: numbers, flags, texts and lists of numbers.
+  template <class... T>
+  void fields(const T&... values) {
+    (field(values), ...);
+  }
+  /// How many things a list has, whose fields follow.
+  template <class T>
+  void count(const std::vector<T>& list, std::size_t /*least_bytes*/) {
+    put(std::uint64_t{list.size()});
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
+  template <class T>
+  void field(const T& value) {
+    put(value);
+  }
+  template <class T>
+  void field(const std::vector<T>& list) {
+    put_list(list);
+  }
+  void field(const std::string& text) { put_text(text); }
+
   std::string bytes_;
 };
 
@@ -69,12 +90,32 @@ class ByteReader {
     if (count > rest_.size() / least_bytes) fail();
     return static_cast<std::size_t>(count);
   }
+  /// As those of the writer.
+  template <class... T>
+  void fields(T&... values) {
+    (field(values), ...);
+  }
+  /// Makes the list as long as it was; its things have at least so many bytes each.
+  template <class T>
+  void count(std::vector<T>& list, std::size_t least_bytes) {
+    list.resize(get_count(least_bytes));
+  }
   bool is_done() const { return rest_.empty(); }
   [[noreturn]] void fail() const {
     throw Error(ExitCode::kInput, name_ + ": the checkpoint is damaged: start the run anew");
   }
 
  private:
+  template <class T>
+  void field(T& value) {
+    value = get<T>();
+  }
+  template <class T>
+  void field(std::vector<T>& list) {
+    list = get_list<T>();
+  }
+  void field(bool& flag) { flag = get_flag(); }
+  void field(std::string& text) { text = get_text(); }
   const char* take(std::size_t size) {
     if (size > rest_.size()) fail();
     const char* at = rest_.data();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <tuple>
@@ -33,6 +34,7 @@ namespace {
 
 constexpr std::string_view kMagic = "tilewave checkpoint 1\n";
 constexpr char kName[] = "checkpoint", kPrefix[] = "checkpoint-", kNewName[] = "new";
+constexpr std::size_t kIdSize = 16;
 constexpr int kSliceBytesLog2 = 24;
 constexpr std::uint64_t kFooterMagic = 0x31656c6966777401;
 
@@ -52,13 +54,13 @@ std::string random_id() {
   std::uint64_t number = 0;
   TW_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number,
            "the system gives random bytes");
-  char text[17];
+  char text[kIdSize + 1];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
   return text;
 }
 
 bool is_id(std::string_view text) {
-  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
+  return text.size() == kIdSize && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 // So that a name is on the disk, not only what it names.
@@ -71,10 +73,31 @@ int sync_folder(const std::string& path) {
   return error;
 }
 
-bool read_at(int fd, std::uint64_t offset, void* to, std::size_t num_bytes) {
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  bool is_open() const { return fd_ >= 0; }
+  /// Nothing where it is no file that has a size.
+  std::optional<std::uint64_t> size() const {
+    struct stat info {};
+    if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+    return static_cast<std::uint64_t>(info.st_size);
+  }
+  bool read_at(std::uint64_t offset, void* to, std::size_t num_bytes) const;
+
+ private:
+  int fd_;
+};
+
+bool InputFile::read_at(std::uint64_t offset, void* to, std::size_t num_bytes) const {
   auto* out = static_cast<char*>(to);
   while (num_bytes > 0) {
-    const ssize_t n = ::pread(fd, out, num_bytes, static_cast<off_t>(offset));
+    const ssize_t n = ::pread(fd_, out, num_bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     out += n, offset += static_cast<std::uint64_t>(n), num_bytes -= static_cast<std::size_t>(n);
@@ -82,17 +105,42 @@ bool read_at(int fd, std::uint64_t offset, void* to, std::size_t num_bytes) {
   return true;
 }
 
-// The bytes of a small file; false where it cannot be read.
-bool read_text(const std::string& path, std::string& text) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info {};
-  bool good = fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (good) {
-    text.resize(static_cast<std::size_t>(info.st_size));
-    good = read_at(fd, 0, text.data(), text.size());
-  }
-  if (fd >= 0) ::close(fd);
-  return good;
+[[noreturn]] void fail_damaged(const std::string& file, const std::string& why) {
+  throw Error(ExitCode::kInput,
+              file + ": " + why + " (the checkpoint is damaged): start the run anew");
+}
+
+// What the file `checkpoint` says.
+struct Head {
+  std::string id;
+  std::vector<std::array<std::uint64_t, 2>> files;  // of every process: bytes, hash of the table
+  std::string record;
+};
+
+Head read_head(const std::string& folder) {
+  const std::string path = folder + "/" + kName;
+  const auto fail_missing = [&](const std::string& why) {
+    throw Error(ExitCode::kInput, folder + ": there is no checkpoint (" + why + ")");
+  };
+  const InputFile file(path);
+  if (!file.is_open()) fail_missing(std::strerror(errno));
+  const auto size = file.size();
+  if (!size) fail_missing("it is no file");
+  std::string text(static_cast<std::size_t>(*size), '\0');
+  if (!file.read_at(0, text.data(), text.size())) fail_missing("it cannot be read");
+  std::uint64_t hash = 0;
+  if (!text.starts_with(kMagic) || text.size() < kMagic.size() + sizeof hash)
+    fail_damaged(path, "it is no checkpoint of this version");
+  std::memcpy(&hash, text.data() + text.size() - sizeof hash, sizeof hash);
+  text.resize(text.size() - sizeof hash);
+  if (fingerprint_of(bytes_of(text)) != hash) fail_damaged(path, "its checksum is wrong");
+  ByteReader in(std::string_view(text).substr(kMagic.size()), path);
+  Head head;
+  head.id = in.get_text();
+  if (!is_id(head.id)) in.fail();
+  head.files = in.get_list<std::array<std::uint64_t, 2>>();
+  head.record = in.get_text();
+  return head;
 }
 
 }  // namespace
@@ -100,61 +148,38 @@ bool read_text(const std::string& path, std::string& text) {
 // ---- reading ----
 
 SavedRun::SavedRun(const std::string& folder) : folder_(folder) {
-  const std::string path = folder + "/" + kName;
-  std::string text;
-  if (!read_text(path, text)) {
-    throw Error(ExitCode::kInput, folder + ": there is no checkpoint (" +
-                                      (errno ? std::strerror(errno) : "it is no file") + ")");
-  }
-  std::uint64_t hash = 0;
-  if (!text.starts_with(kMagic) || text.size() < kMagic.size() + sizeof hash)
-    fail(path, "it is no checkpoint of this version");
-  std::memcpy(&hash, text.data() + text.size() - sizeof hash, sizeof hash);
-  text.resize(text.size() - sizeof hash);
-  if (fingerprint_of(bytes_of(text)) != hash) fail(path, "its checksum is wrong");
-  ByteReader in(std::string_view(text).substr(kMagic.size()), path);
-  id_ = in.get_text();
-  if (!is_id(id_)) in.fail();
-  const auto sizes = in.get_list<std::array<std::uint64_t, 2>>();
-  record_ = in.get_text();
-  for (std::size_t k = 0; k < sizes.size(); ++k)
-    open_file(static_cast<std::uint32_t>(k), sizes[k][0], sizes[k][1]);
+  Head head = read_head(folder);
+  id_ = std::move(head.id);
+  record_ = std::move(head.record);
+  for (std::size_t k = 0; k < head.files.size(); ++k)
+    read_table(static_cast<std::uint32_t>(k), head.files[k][0], head.files[k][1]);
   std::sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
     return std::tie(a.slot, a.first) < std::tie(b.slot, b.first);
   });
-}
-
-SavedRun::OpenFile::~OpenFile() { ::close(fd); }
-SavedRun::~SavedRun() = default;
-
-void SavedRun::fail(const std::string& file, const std::string& why) const {
-  throw Error(ExitCode::kInput,
-              file + ": " + why + " (the checkpoint is damaged): start the run anew");
 }
 
 std::string SavedRun::path_of(std::uint32_t number) const {
   return folder_ + "/" + kPrefix + id_ + "/rank-" + std::to_string(number);
 }
 
-void SavedRun::open_file(std::uint32_t number, std::uint64_t size, std::uint64_t index_hash) {
+void SavedRun::read_table(std::uint32_t number, std::uint64_t size, std::uint64_t index_hash) {
   const std::string path = path_of(number);
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(path, std::string("it cannot be read: ") + std::strerror(errno));
-  files_.push_back(std::make_unique<OpenFile>(fd));
-  struct stat info {};
+  const InputFile file(path);
+  if (!file.is_open())
+    fail_damaged(path, std::string("it cannot be read: ") + std::strerror(errno));
   Footer footer;
-  if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) != size ||
-      size < sizeof footer || !read_at(fd, size - sizeof footer, &footer, sizeof footer))
-    fail(path, "it has another size than was written");
+  if (file.size() != size || size < sizeof footer ||
+      !file.read_at(size - sizeof footer, &footer, sizeof footer))
+    fail_damaged(path, "it has another size than was written");
   const std::uint64_t room = size - sizeof footer;
   if (footer.magic != kFooterMagic || footer.index_hash != index_hash ||
       footer.index_offset > room ||
       footer.num_slices != (room - footer.index_offset) / sizeof(Slice))
-    fail(path, "its end is not what was written");
+    fail_damaged(path, "its end is not what was written");
   std::vector<Slice> slices(footer.num_slices);
-  if (!read_at(fd, footer.index_offset, slices.data(), slices.size() * sizeof(Slice)) ||
+  if (!file.read_at(footer.index_offset, slices.data(), slices.size() * sizeof(Slice)) ||
       fingerprint_of(std::as_bytes(std::span(slices))) != index_hash)
-    fail(path, "its table has a wrong checksum");
+    fail_damaged(path, "its table has a wrong checksum");
   for (Slice& s : slices) s.file = number;
   slices_.insert(slices_.end(), slices.begin(), slices.end());
 }
@@ -171,10 +196,12 @@ void SavedRun::fill(std::uint32_t slot, std::size_t amplitude_bytes, std::uint64
   for (; s != slices_.end() && s->slot <= slot && (s->slot < slot || s->first < end); ++s) {
     if (s->slot < slot || s->first + s->count <= first) continue;
     bytes.resize(s->count * amplitude_bytes);
+    // opened for every slice: there may be more files than a process may have open
     const std::string path = path_of(s->file);
-    if (!read_at(files_[s->file]->fd, s->offset, bytes.data(), bytes.size()))
-      fail(path, "it cannot be read");
-    if (fingerprint_of(bytes) != s->hash) fail(path, "a slice of it has a wrong checksum");
+    const InputFile file(path);
+    if (!file.is_open() || !file.read_at(s->offset, bytes.data(), bytes.size()))
+      fail_damaged(path, "it cannot be read");
+    if (fingerprint_of(bytes) != s->hash) fail_damaged(path, "a slice of it has a wrong checksum");
     const std::uint64_t from = std::max(first, s->first),
                         until = std::min(end, s->first + s->count);
     std::memcpy(to.data() + (from - first) * amplitude_bytes,
@@ -219,18 +246,31 @@ struct CheckpointFolder::Part {
 CheckpointFolder::CheckpointFolder(std::string folder, std::shared_ptr<runtime::Ranks> processes,
                                    const SavedRun* resumed, Old old)
     : folder_(std::move(folder)), processes_(std::move(processes)) {
-  if (resumed) id_ = resumed->id();
   Part part;
-  if (is_root()) part.guard([&] { lock(resumed || old == Old::kReplaced); });
+  if (is_root()) {
+    part.guard([&] {
+      lock();
+      find_checkpoint(resumed, old);
+    });
+  }
   check_parts(gathered(part), "");
   if (is_root()) remove_leftovers(id_);
+  id_ = agreed(id_);
 }
 
 CheckpointFolder::~CheckpointFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-void CheckpointFolder::lock(bool replaces) {
+// The root's, on all processes.
+std::string CheckpointFolder::agreed(const std::string& id) const {
+  std::array<char, kIdSize> text{};  // zeros: none
+  id.copy(text.data(), text.size());
+  if (processes_) processes_->broadcast(text.data(), text.size(), 0);
+  return {text.data(), text[0] ? text.size() : 0};
+}
+
+void CheckpointFolder::lock() {
   const auto fail = [&](int error) {
     throw Error(ExitCode::kResources,
                 folder_ + ": cannot keep checkpoints there: " + std::strerror(error));
@@ -252,12 +292,21 @@ void CheckpointFolder::lock(bool replaces) {
                 folder_ + ": another run keeps its checkpoints there: name another folder");
   }  // a file system without locks has none
   if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) fail(errno);
+}
+
+// Which checkpoint is there, now that nobody else can put another one into its place.
+void CheckpointFolder::find_checkpoint(const SavedRun* resumed, Old old) {
   struct stat info {};
-  if (!replaces && ::stat((folder_ + "/" + kName).c_str(), &info) == 0) {
-    throw Error(ExitCode::kUsage,
-                folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
-                    folder_ + ", remove it, or name another folder");
+  if (::stat((folder_ + "/" + kName).c_str(), &info) != 0) return;
+  try {
+    id_ = read_head(folder_).id;
+  } catch (const Error& e) {  // a damaged one is nobody's
+    if (e.code() != ExitCode::kInput) throw;
   }
+  if (old == Old::kReplaced || (resumed && resumed->id() == id_)) return;
+  throw Error(ExitCode::kUsage,
+              folder_ + ": a checkpoint of an earlier run is there: go on with it by --resume " +
+                  folder_ + ", remove it, or name another folder");
 }
 
 std::string CheckpointFolder::folder_of(const std::string& id) const {
@@ -317,14 +366,14 @@ CheckpointFolder::Part CheckpointFolder::write_file(const std::string& id,
       if (!states[slot]) continue;  // its few amplitudes are in the record
       State& state = *states[slot];
       const std::size_t each = statevec::amplitude_bytes(state.precision());
-      state.save_physical(
-          slice_bits(state), [&](std::uint64_t first, std::span<const std::byte> bytes) {
-            slices.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(rank),
-                              first, bytes.size() / each, offset, fingerprint_of(bytes)});
-            append(bytes);
-          });
+      state.save_physical(slice_bits(state),
+                          [&](std::uint64_t first, std::span<const std::byte> bytes) {
+                            // its file is known where it is read
+                            slices.push_back({static_cast<std::uint32_t>(slot), 0, first,
+                                              bytes.size() / each, offset, fingerprint_of(bytes)});
+                            append(bytes);
+                          });
     }
-    for (Slice& s : slices) s.file = 0;  // where it is read it is known
     Footer footer;
     footer.num_slices = slices.size();
     footer.index_offset = offset;
@@ -338,8 +387,10 @@ CheckpointFolder::Part CheckpointFolder::write_file(const std::string& id,
   return part;
 }
 
+// `is_named`: the new one has become the checkpoint, even where an error comes after.
 CheckpointFolder::Part CheckpointFolder::commit(const std::string& id, const std::string& record,
-                                                const std::vector<Part>& parts) {
+                                                const std::vector<Part>& parts,
+                                                bool& is_named) const {
   Part done;
   done.guard([&] {
     ByteWriter out;
@@ -359,6 +410,7 @@ CheckpointFolder::Part CheckpointFolder::commit(const std::string& id, const std
     int error = sync_folder(folder_of(id));
     if (!error) error = sync_folder(folder_);
     if (!error && std::rename(made.c_str(), name.c_str()) != 0) error = errno;
+    is_named = !error;
     if (!error) error = sync_folder(folder_);
     if (error) file.fail(error);
   });
@@ -367,10 +419,10 @@ CheckpointFolder::Part CheckpointFolder::commit(const std::string& id, const std
 
 void CheckpointFolder::write(const std::string& record, std::span<State* const> states) {
   Part made;
-  std::string id(16, ' ');
+  std::string id;
   if (is_root()) {
-    id = random_id();
     made.guard([&] {
+      id = random_id();
       if (::mkdir(folder_of(id).c_str(), 0777) != 0) {
         throw Error(ExitCode::kResources,
                     folder_of(id) + ": cannot write the checkpoint: " + std::strerror(errno));
@@ -378,12 +430,14 @@ void CheckpointFolder::write(const std::string& record, std::span<State* const> 
     });
   }
   check_parts(gathered(made), "");
-  if (processes_) processes_->broadcast(id.data(), id.size(), 0);
+  id = agreed(id);
   const std::vector<Part> parts = gathered(write_file(id, states));
   check_parts(parts, id);
   Part committed;
-  if (is_root()) committed = commit(id, record, parts);
-  check_parts(gathered(committed), id);
+  bool is_named = false;
+  if (is_root()) committed = commit(id, record, parts, is_named);
+  // what has the name is not taken away again, nor what has had it: either may be on the disk
+  check_parts(gathered(committed), is_named ? "" : id);
   if (is_root() && !id_.empty()) {
     std::error_code ignored;
     fs::remove_all(folder_of(id_), ignored);

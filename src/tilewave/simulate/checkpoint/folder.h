@@ -39,7 +39,6 @@ class SavedRun {
   explicit SavedRun(const std::string& folder);
   SavedRun(const SavedRun&) = delete;
   SavedRun& operator=(const SavedRun&) = delete;
-  ~SavedRun();
 
   const std::string& folder() const { return folder_; }
   const std::string& record() const { return record_; }
@@ -51,21 +50,12 @@ class SavedRun {
             statevec::State& state) const;
 
  private:
-  struct OpenFile {
-    explicit OpenFile(int descriptor) : fd(descriptor) {}
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile();
-    int fd;
-  };
   void fill(std::uint32_t slot, std::size_t amplitude_bytes, std::uint64_t first,
             std::span<std::byte> to) const;
-  [[noreturn]] void fail(const std::string& file, const std::string& why) const;
-  void open_file(std::uint32_t number, std::uint64_t size, std::uint64_t index_hash);
+  void read_table(std::uint32_t number, std::uint64_t size, std::uint64_t index_hash);
   std::string path_of(std::uint32_t number) const;
 
   std::string folder_, id_, record_;
-  std::vector<std::unique_ptr<const OpenFile>> files_;
   std::vector<Slice> slices_;  // by slot and first amplitude
 };
 
@@ -75,14 +65,16 @@ class CheckpointFolder {
   /// What becomes of a checkpoint that is there.
   enum class Old : std::uint8_t { kRefused, kReplaced };
   /// Makes the folder where it is missing and locks it. Throws Error(kUsage) where another run
-  /// writes there, or where it holds a checkpoint that is to be refused and is not `resumed`,
-  /// Error(kResources) where it cannot be written. `processes` may be null.
+  /// writes there, or where it holds a checkpoint that is to be refused and is not the `resumed` one,
+  /// Error(kResources) where it cannot be written. `processes` and `resumed` may be null.
   CheckpointFolder(std::string folder, std::shared_ptr<runtime::Ranks> processes,
                    const SavedRun* resumed, Old old = Old::kRefused);
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
   ~CheckpointFolder();
 
+  /// Whether it holds a checkpoint: the one that was there, or one that was written.
+  bool has_checkpoint() const { return !id_.empty(); }
   /// Throws Error(kResources) on all processes where one cannot write; the old checkpoint stays.
   void write(const std::string& record, std::span<statevec::State* const> states);
   /// The run is over: what it kept is removed.
@@ -95,8 +87,11 @@ class CheckpointFolder {
   std::vector<Part> gathered(const Part& mine) const;
   void check_parts(const std::vector<Part>& parts, const std::string& id);
   Part write_file(const std::string& id, std::span<statevec::State* const> states) const;
-  Part commit(const std::string& id, const std::string& record, const std::vector<Part>& parts);
-  void lock(bool replaces);
+  Part commit(const std::string& id, const std::string& record, const std::vector<Part>& parts,
+              bool& is_named) const;
+  std::string agreed(const std::string& id) const;
+  void lock();
+  void find_checkpoint(const SavedRun* resumed, Old old);
   void remove_leftovers(const std::string& kept);
 
   std::string folder_, id_;  // of the checkpoint that is there; empty: none

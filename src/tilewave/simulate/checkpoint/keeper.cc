@@ -10,6 +10,8 @@ namespace tilewave::simulate {
 namespace {
 
 constexpr double kBetweenMessages_s = 0.1;
+// However quick the questions come: those behind them may be minutes apart.
+constexpr double kMostBetween = 8;
 
 }  // namespace
 
@@ -17,8 +19,7 @@ Keeper::Keeper(const CheckpointOptions& options, std::shared_ptr<runtime::Ranks>
                const SavedRun* resumed)
     : options_(options),
       processes_(processes && processes->size() > 1 ? std::move(processes) : nullptr),
-      folder_(options.folder, processes_, resumed),
-      has_written_(resumed != nullptr) {}
+      folder_(options.folder, processes_, resumed) {}
 
 Asked Keeper::due() {
   const auto mine = [&] {
@@ -37,7 +38,8 @@ Asked Keeper::due() {
   Answer answer;
   answer.asked = static_cast<std::uint32_t>(mine());
   const double each_s = since_asked_.elapsed_s() / between_;
-  answer.between = static_cast<std::uint32_t>(std::clamp(kBetweenMessages_s / each_s, 1.0, 1e6));
+  answer.between =
+      static_cast<std::uint32_t>(std::clamp(kBetweenMessages_s / each_s, 1.0, kMostBetween));
   std::vector<Answer> all(static_cast<std::size_t>(processes_->size()));
   processes_->gather(&answer, all.data(), sizeof answer);
   std::uint32_t most = 0;  // whoever got a signal
@@ -51,10 +53,9 @@ Asked Keeper::due() {
 void Keeper::write(const std::string& record, std::span<statevec::State* const> states, Asked why) {
   try {
     folder_.write(record, states);
-    has_written_ = true;
     warning_.clear();
   } catch (const Error& e) {
-    if (e.code() != ExitCode::kResources || !has_written_ || why == Asked::kKeepAndStop) throw;
+    if (e.code() != ExitCode::kResources || !has_checkpoint() || why == Asked::kKeepAndStop) throw;
     warning_ = std::string("a checkpoint was not written, the one before is kept: ") + e.what();
   }
   since_written_.reset();

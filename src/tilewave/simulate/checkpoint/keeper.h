@@ -45,7 +45,7 @@ class Keeper {
   /// As CheckpointFolder::write(). Not being able to write ends the run the first time, and where it
   /// is to stop; later it is a warning, for the checkpoint before is still there.
   void write(const std::string& record, std::span<statevec::State* const> states, Asked why);
-  bool has_written() const { return has_written_; }
+  bool has_checkpoint() const { return folder_.has_checkpoint(); }
   const std::string& warning() const { return warning_; }
   void remove() noexcept { folder_.remove(); }
 
@@ -55,7 +55,6 @@ class Keeper {
   CheckpointFolder folder_;
   runtime::Timer since_written_, since_asked_;
   std::uint32_t until_asked_ = 0, between_ = 1;  // questions
-  bool has_written_ = false;
   std::string warning_;
 };
 

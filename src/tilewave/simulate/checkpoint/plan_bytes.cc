@@ -63,99 +63,36 @@ bool is_sound(const Plan& plan) {
   return sound;
 }
 
-}  // namespace
-
-void put_plan(ByteWriter& out, const Plan& plan) {
-  out.put(plan.num_qubits);
-  out.put(plan.precision);
-  out.put(plan.tile_qubits);
-  out.put(plan.row_bits);
-  out.put(plan.from_zeros);
-  out.put(plan.shard_bits);
-  out.put(plan.layout_before);
-  out.put(plan.layout_after);
-  out.put(plan.known_zero_after);
-  out.put(plan.num_circuit_gates);
-  out.put(plan.predicted_s);
-  out.put(plan.effort);
-  out.put_list(plan.terms);
-  out.put_list(plan.matrices);
-  out.put(std::uint64_t{plan.passes.size()});
-  for (const Pass& pass : plan.passes) {
-    out.put_list(pass.active);
-    out.put_list(pass.dest);
-    out.put(pass.store_flips);
-    out.put(pass.known_zero_before);
-    out.put(pass.known_zero_after);
-    out.put_list(pass.actions);
-    out.put(pass.scale);
-    out.put(pass.num_gates);
-    out.put(pass.bytes);
-    out.put(pass.flops);
-    out.put(pass.predicted_s);
+// Of a Plan, or a const one that is written.
+template <class Bytes, class SomePlan>
+void plan_fields(Bytes& bytes, SomePlan& plan) {
+  bytes.fields(plan.num_qubits, plan.precision, plan.tile_qubits, plan.row_bits, plan.from_zeros,
+               plan.shard_bits, plan.layout_before, plan.layout_after, plan.known_zero_after,
+               plan.num_circuit_gates, plan.predicted_s, plan.effort, plan.terms, plan.matrices);
+  bytes.count(plan.passes, sizeof(std::uint64_t));
+  for (auto& pass : plan.passes) {
+    bytes.fields(pass.active, pass.dest, pass.store_flips, pass.known_zero_before,
+                 pass.known_zero_after, pass.actions, pass.scale, pass.num_gates, pass.bytes,
+                 pass.flops, pass.predicted_s);
   }
-  out.put(std::uint64_t{plan.exchanges.size()});
-  for (const Exchange& e : plan.exchanges) {
-    out.put(e.before_pass);
-    for (const auto* pairs : {&e.relabels, &e.swaps}) {
-      out.put(std::uint64_t{pairs->size()});
-      for (const auto& [a, b] : *pairs) out.put(a), out.put(b);
+  bytes.count(plan.exchanges, sizeof(std::uint64_t));
+  for (auto& e : plan.exchanges) {
+    bytes.fields(e.before_pass);
+    for (auto* pairs : {&e.relabels, &e.swaps}) {
+      bytes.count(*pairs, 2);
+      for (auto& [a, b] : *pairs) bytes.fields(a, b);
     }
-    out.put(e.flips);
-    out.put(e.known_zero_before);
-    out.put(e.known_zero_after);
-    out.put(e.bytes);
-    out.put(e.predicted_s);
+    bytes.fields(e.flips, e.known_zero_before, e.known_zero_after, e.bytes, e.predicted_s);
   }
 }
 
+}  // namespace
+
+void put_plan(ByteWriter& out, const Plan& plan) { plan_fields(out, plan); }
+
 Plan get_plan(ByteReader& in) {
   Plan plan;
-  const auto get = [&](auto& value) { value = in.get<std::remove_reference_t<decltype(value)>>(); };
-  const auto get_list = [&](auto& list) {
-    list = in.get_list<typename std::remove_reference_t<decltype(list)>::value_type>();
-  };
-  get(plan.num_qubits);
-  get(plan.precision);
-  get(plan.tile_qubits);
-  get(plan.row_bits);
-  plan.from_zeros = in.get_flag();
-  get(plan.shard_bits);
-  get(plan.layout_before);
-  get(plan.layout_after);
-  get(plan.known_zero_after);
-  get(plan.num_circuit_gates);
-  get(plan.predicted_s);
-  get(plan.effort);
-  get_list(plan.terms);
-  get_list(plan.matrices);
-  plan.passes.resize(in.get_count(sizeof(std::uint64_t)));
-  for (Pass& pass : plan.passes) {
-    get_list(pass.active);
-    get_list(pass.dest);
-    get(pass.store_flips);
-    get(pass.known_zero_before);
-    get(pass.known_zero_after);
-    get_list(pass.actions);
-    get(pass.scale);
-    get(pass.num_gates);
-    get(pass.bytes);
-    get(pass.flops);
-    get(pass.predicted_s);
-  }
-  plan.exchanges.resize(in.get_count(sizeof(std::uint64_t)));
-  for (Exchange& e : plan.exchanges) {
-    get(e.before_pass);
-    for (auto* pairs : {&e.relabels, &e.swaps}) {
-      pairs->resize(in.get_count(2));
-      for (auto& [a, b] : *pairs) get(a), get(b);
-    }
-    get(e.flips);
-    get(e.known_zero_before);
-    get(e.known_zero_after);
-    get(e.bytes);
-    get(e.predicted_s);
-  }
+  plan_fields(in, plan);
   if (!is_sound(plan)) in.fail();
   return plan;
 }

@@ -12,9 +12,10 @@ namespace tilewave::statevec {
 std::vector<std::size_t> cuts_of(const Plan& plan, double piece_s) {
   std::vector<std::size_t> cuts;
   double s = 0;
+  auto e = plan.exchanges.begin();  // in the order of passes
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     s += plan.passes[p].predicted_s;
-    for (const Exchange& e : plan.exchanges) s += e.before_pass == p ? e.predicted_s : 0;
+    for (; e != plan.exchanges.end() && e->before_pass <= p; ++e) s += e->predicted_s;
     if (s < piece_s || p + 1 == plan.passes.size()) continue;
     cuts.push_back(p + 1);
     s = 0;
