@@ -210,7 +210,7 @@ std::vector<double> exact_expectations(const Circuit& clean, const Options& opti
   });
   const bool is_density =
       program.has_channels || (n <= kMostExactQubits && static_cast<std::uint32_t>(events) > n);
-  const InitialState initial(options, program.qubits.num_qubits());
+  InitialState initial(options, program.qubits.num_qubits());
   if (!is_density) {
     std::unique_ptr<State> state =
         make_state(n, options.precision, options.num_threads, options.device);

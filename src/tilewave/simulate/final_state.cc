@@ -46,7 +46,7 @@ FinalState final_state(const circuit::Circuit& circuit, const Options& options, 
   circuit::need_bound(circuit);
   Program program = prepare(circuit, options.from_zeros());
   check_has_qubits(circuit);
-  const InitialState initial(options, circuit.num_qubits());
+  InitialState initial(options, circuit.num_qubits());
   if (program.has_channels) {
     throw Error(
         ExitCode::kUsage,

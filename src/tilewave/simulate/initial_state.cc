@@ -52,7 +52,7 @@ void InitialState::read(std::uint64_t first, std::span<cplx> out) const {
   std::copy(narrow.begin(), narrow.end(), out.begin());
 }
 
-void InitialState::put_into(statevec::State& state, bool is_density) const {
+void InitialState::put_into(statevec::State& state, bool is_density) {
   state.set_zero_state();
   if (amplitudes_.empty() && !file_) return;
   if (!is_density) {
@@ -68,7 +68,8 @@ void InitialState::put_into(statevec::State& state, bool is_density) const {
       }
     });
   }
-  check_norm(state.norm());
+  if (!is_checked_) check_norm(state.norm());
+  is_checked_ = true;
 }
 
 void InitialState::check_norm(double norm) const {

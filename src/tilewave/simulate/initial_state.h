@@ -24,7 +24,7 @@ class InitialState {
   /// The state becomes this one, rounded to its precision; every process takes what it holds.
   /// `is_density`: the state is a density matrix, which becomes |psi><psi|. Throws the same where the
   /// norm is not 1 to within rounding of the numbers. Collective.
-  void put_into(statevec::State& state, bool is_density) const;
+  void put_into(statevec::State& state, bool is_density);
 
  private:
   void read(std::uint64_t first, std::span<cplx> out) const;
@@ -32,6 +32,7 @@ class InitialState {
   std::span<const cplx> amplitudes_;
   std::string path_;
   std::optional<formats::NpyReader> file_;
+  bool is_checked_ = false;  // branches begin in it again and again
 };
 
 enum class Look : std::uint8_t { kEnds, kWhole };

@@ -205,7 +205,7 @@ Result simulate_circuit(const circuit::Circuit& clean, const Options& options) {
     return result;
   }
 
-  const InitialState initial(options, result.num_qubits);
+  InitialState initial(options, result.num_qubits);
   if (keeps) {
     result.keeper = std::make_shared<Keeper>(options.checkpoint, options.distribution.processes,
                                              resumed ? &resumed->saved : nullptr);
