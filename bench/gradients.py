@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--json FILE]: values and gradients, beside PennyLane's lightning.qubit.
+"""gradients.py [--qubits 8 12 16 20 24] [--layers 2] [--threads N] [--device cuda] [--json FILE]: values and gradients, beside PennyLane's lightning.qubit.
 
 Strongly entangling layers (RZ RY RZ on every qubit, a ring of CX whose range grows with the layer) and the Hamiltonian of an Ising chain in a
 field. Both packages compute the same numbers first, to 1e-9; then each is timed in this process, the median of several calls: wall-clock time, and
@@ -105,6 +105,8 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="of both packages (0: all)")
     parser.add_argument("--seconds", type=float, default=2.0, help="until so long; three calls at least, but no more than five times as long")
     parser.add_argument("--cpu", action="store_true", help="time of the processor instead of wall-clock time")
+    parser.add_argument("--device", default="cpu", help="ours: cpu, cuda or cuda:<index>")
+    parser.add_argument("--sets", type=int, default=100, help="of the batch")
     parser.add_argument("--json", help="write the rows here")
     a = parser.parse_args()
     if a.threads:
@@ -121,7 +123,7 @@ def main():
     print(f"{'':28}{'value':>12}{'value+grad':>12}{'lightning':>12}{'and grad':>12}{'gain':>8}{'forward run':>13}{'ratio':>7}")
     for n in a.qubits:
         circuit, values = our_circuit(n, a.layers), np.random.default_rng(1).normal(size=3 * n * a.layers)
-        f = circuit.compile(hamiltonian(n), threads=a.threads)
+        f = circuit.compile(hamiltonian(n), threads=a.threads, device=a.device)
         row = {"circuit": f"strongly_entangling_{n}x{a.layers}", "qubits": n, "parameters": len(values)}
         energy, gradient = f.value_and_grad(values)
         if has_lightning:
@@ -134,17 +136,17 @@ def main():
             row["lightning_value_ms"] = median_ms(lambda: peer.value(tape), clock, a.seconds)
             row["lightning_value_and_grad_ms"] = median_ms(lambda: peer.value_and_grad(tape), clock, a.seconds)
         bound = circuit.bind(values)
-        tw.State(bound, threads=a.threads)
-        row["forward_run_ms"] = median_ms(lambda: tw.State(bound, threads=a.threads), clock, a.seconds)
+        tw.State(bound, threads=a.threads, device=a.device)
+        row["forward_run_ms"] = median_ms(lambda: tw.State(bound, threads=a.threads, device=a.device), clock, a.seconds)
         row["value_ms"] = median_ms(lambda: f.expectation(values), clock, a.seconds)
         row["value_and_grad_ms"] = median_ms(lambda: f.value_and_grad(values), clock, a.seconds)
         own, theirs = row["value_and_grad_ms"], row.get("lightning_value_and_grad_ms", float("nan"))
         print(f"{row['circuit']:28}{row['value_ms']:12.3f}{own:12.3f}{row.get('lightning_value_ms', float('nan')):12.3f}{theirs:12.3f}"
               f"{theirs / own:7.1f}x{row['forward_run_ms']:13.3f}{own / row['forward_run_ms']:7.2f}")
         rows.append(row)
-    n, sets = 8, 100
+    n, sets = 8, a.sets
     circuit, values = our_circuit(n, a.layers), np.random.default_rng(2).normal(size=(sets, 3 * n * a.layers))
-    f = circuit.compile(hamiltonian(n), threads=a.threads)
+    f = circuit.compile(hamiltonian(n), threads=a.threads, device=a.device)
     row = {"circuit": f"strongly_entangling_{n}x{a.layers}", "qubits": n, "sets": sets}
     energies, gradients = f.value_and_grad(values)
     if has_lightning:
@@ -165,7 +167,7 @@ def main():
     if a.json:
         with open(a.json, "w", encoding="utf-8") as file:
             json.dump({"command": " ".join(["bench/gradients.py", *sys.argv[1:]]), "machine": {"cpu": cpu_name()},
-                       "date": time.strftime("%Y-%m-%d"), "threads": a.threads, "clock": "processor" if a.cpu else "wall-clock",
+                       "date": time.strftime("%Y-%m-%d"), "threads": a.threads, "device": a.device, "clock": "processor" if a.cpu else "wall-clock",
                        "rows": rows}, file, indent=1)
             file.write("\n")
 

@@ -21,7 +21,9 @@ namespace tilewave {
 
 /// Where and how a function computes.
 struct FunctionOptions {
-  std::string device = "auto";               ///< `auto` or `cpu`
+  /// `auto`, `cpu`, `cuda` or `cuda:1`: a function runs on one device. `auto` is the first CUDA device
+  /// from 16 qubits on, where two states fit its memory.
+  std::string device = "auto";
   Precision precision = Precision::kDouble;  ///< of the amplitudes
   int threads = 0;                           ///< 0: OMP_NUM_THREADS, or all cores
 };
@@ -35,7 +37,7 @@ class Function {
  public:
   /// `observables` are Pauli sums, "0.5 ZZI + 0.2 X0 Y3": dense with the rightmost character on qubit
   /// 0, or sparse. Throws Error(kInput) for a circuit that is not unitary (measurements at its end
-  /// are left out) and for observables that cannot be read, Error(kUsage) for other devices.
+  /// are left out) and for observables that cannot be read, Error(kUsage) for several devices.
   Function(const Circuit& circuit, const std::vector<std::string>& observables,
            const FunctionOptions& options = {});
   /// Takes the plan of another function, which then may only be assigned to or destroyed.

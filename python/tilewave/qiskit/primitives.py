@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -167,10 +168,10 @@ class _Many:
     @classmethod
     def of(cls, pub, how, noise):
         """None where sets run one by one: a few of them, larger circuits, noise, and what is no unitary circuit with affine
-        angles on a CPU."""
+        angles on one device."""
         values = pub.parameter_values
         if (noise is not None or values.size < _FEWEST_SETS or pub.circuit.num_qubits > _MOST_QUBITS
-                or not pub.circuit.parameters or how[1] not in ("auto", "cpu")):
+                or not pub.circuit.parameters or not _ONE_DEVICE.fullmatch(how[1])):
             return None
         rows = np.ascontiguousarray(values.as_array(list(pub.circuit.parameters)).reshape(values.size, -1), np.float64)
         if not np.isfinite(rows).all():
@@ -193,6 +194,7 @@ class _Many:
 
 
 _FROM_ZERO = np.zeros((0, 1), np.complex128)
+_ONE_DEVICE = re.compile(r"auto|cpu|(cuda|gpu)(:\d+)?", re.I)
 _FEWEST_SETS = 3  # that are worth a conversion with parameters
 _MOST_QUBITS = 13  # states that vectors hold side by side
 

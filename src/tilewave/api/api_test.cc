@@ -199,7 +199,7 @@ TEST(Api, functions_of_parameters) {
   EXPECT_NE(
       error_of([&] { session.run(circuit); }).find("2 parameters ('theta[0]', ...) have no value"),
       std::string::npos);
-  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda"}); }).find("CPU only"),
+  EXPECT_NE(error_of([&] { Function(circuit, {"ZZ"}, {.device = "cuda:0,1"}); }).find("one device"),
             std::string::npos);
   const Circuit program = Circuit::from_text(
       "OPENQASM 3.0; include \"stdgates.inc\"; input float t; qubit q; ry(2 * t) q;");

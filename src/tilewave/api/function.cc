@@ -7,6 +7,7 @@
 #include "tilewave/api/access.h"
 #include "tilewave/base/random_seed.h"
 #include "tilewave/language/pauli/text.h"
+#include "tilewave/parametric/device_choice.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/settings/device.h"
 
@@ -43,10 +44,6 @@ parametric::Function make_function(const Circuit& circuit,
                                    const std::vector<std::string>& observables,
                                    const FunctionOptions& options) {
   const DeviceSet device = DeviceSet::parse(options.device);
-  if (!device.is_auto() && !device.is_cpu()) {
-    throw Error(ExitCode::kUsage, "functions of parameters run on a CPU only, not on device '" +
-                                      options.device + "': use cpu");
-  }
   if (options.threads < 0 || options.threads > 4096) {
     throw Error(ExitCode::kUsage,
                 "threads = " + std::to_string(options.threads) + ": use 0 (all) to 4096");
@@ -58,7 +55,11 @@ parametric::Function make_function(const Circuit& circuit,
              text, "observable", circuit::PauliOrder::kLastIsQubit0, circuit.num_qubits()))
       sum.push_back(circuit::narrow(term));
   }
-  return {Access::inside(circuit), sums, {options.precision, options.threads}};
+  parametric::FunctionOptions inside;
+  inside.precision = options.precision;
+  inside.num_threads = options.threads;
+  inside.cuda_device = parametric::cuda_device_for(device, circuit.num_qubits(), options.precision);
+  return {Access::inside(circuit), sums, inside};
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "tilewave/base/philox.h"
 #include "tilewave/base/units.h"
 #include "tilewave/parametric/cpu/kernels.h"
+#include "tilewave/parametric/cuda/device_batch.h"
+#include "tilewave/parametric/cuda/device_run.h"
 #include "tilewave/parametric/run.h"
 #include "tilewave/runtime/threads.h"
 
@@ -35,9 +37,20 @@ void need_normalised(std::span<const std::complex<double>> state, std::size_t se
 }  // namespace
 
 struct Function::Data {
+  // Throws Error(kInput) where a value is not a finite number.
+  void need_finite(const Sets& sets) const {
+    const std::size_t p = actions.parameters.size(), count = sets.count * p;
+    bool finite = true;
+#pragma omp parallel for reduction(&& : finite) if (count > (std::size_t{1} << 20))
+    for (std::size_t k = 0; k < count; ++k) finite = finite && std::isfinite(sets.values[k]);
+    for (std::size_t b = 0; !finite && b < sets.count; ++b)
+      circuit::need_values(actions.parameters, {sets.values + b * p, p});
+  }
+
   FunctionOptions options;
   Actions actions;
   Strings strings;
+  std::vector<bool> is_read;  // angles that depend on a parameter
   Program single, batch;
   bool has_batch = false;
 
@@ -46,6 +59,8 @@ struct Function::Data {
   struct Kept {
     std::mutex mutex;
     std::vector<std::unique_ptr<Run<T>>> single, batch;
+    std::vector<std::unique_ptr<DeviceRun<T>>> on_device;
+    std::unique_ptr<DeviceBatch<T>> batch_on_device;  // used by one call at a time
   };
   Kept<float> kept32;
   Kept<double> kept64;
@@ -78,6 +93,49 @@ struct Function::Data {
     const std::lock_guard lock(k.mutex);
     (batches ? k.batch : k.single).push_back(std::move(run));
   }
+
+  template <class T>
+  std::unique_ptr<DeviceRun<T>> take_device_run() {
+    {
+      Kept<T>& k = kept<T>();
+      const std::lock_guard lock(k.mutex);
+      if (!k.on_device.empty()) {
+        auto run = std::move(k.on_device.back());
+        k.on_device.pop_back();
+        return run;
+      }
+    }
+    return std::make_unique<DeviceRun<T>>(actions, strings, is_read, options.cuda_device);
+  }
+  // Whether many sets ran as a batch on a device, which they do where their states are small and start
+  // from |0...0>.
+  template <class T>
+  bool run_device_batch(const Sets& sets, const double* v, double* expectations, double* gradient) {
+    if (options.cuda_device < 0 || sets.initial || sets.count < 2 ||
+        actions.num_wires > kMostBatchWires)
+      return false;
+    need_finite(sets);
+    Kept<T>& k = kept<T>();
+    const std::lock_guard lock(k.mutex);
+    if (!k.batch_on_device)
+      k.batch_on_device =
+          std::make_unique<DeviceBatch<T>>(actions, strings, is_read, options.cuda_device);
+    k.batch_on_device->run(sets.values, sets.count, v, expectations, gradient);
+    return true;
+  }
+  bool runs_device_batch(const Sets& sets, const double* v, double* expectations,
+                         double* gradient) {
+    return options.precision == Precision::kDouble
+               ? run_device_batch<double>(sets, v, expectations, gradient)
+               : run_device_batch<float>(sets, v, expectations, gradient);
+  }
+
+  template <class T>
+  void give_back(std::unique_ptr<DeviceRun<T>> run) {
+    Kept<T>& k = kept<T>();
+    const std::lock_guard lock(k.mutex);
+    k.on_device.push_back(std::move(run));
+  }
 };
 
 Function::Function(const circuit::Circuit& circuit,
@@ -89,16 +147,23 @@ Function::Function(const circuit::Circuit& circuit,
   d.options = options;
   d.actions = lower(circuit);
   d.strings = make_strings(observables, d.actions.wire_of_qubit);
-  std::vector<bool> is_read;
   for (const circuit::AffineAngle& angle : d.actions.angles)
-    is_read.push_back(!angle.terms.empty());
+    d.is_read.push_back(!angle.terms.empty());
+  if (options.cuda_device >= 0) {
+    if (options.precision == Precision::kDouble) {
+      d.give_back(d.take_device_run<double>());
+    } else {
+      d.give_back(d.take_device_run<float>());
+    }
+    return;
+  }
   const int lane_bits = options.precision == Precision::kDouble ? 3 : 4;
   const int row_bits = options.tile_row_bits > 0 ? options.tile_row_bits : kTileRowBits;
-  d.single.passes = make_passes(d.actions, lane_bits, row_bits, is_read);
+  d.single.passes = make_passes(d.actions, lane_bits, row_bits, d.is_read);
   d.single.sweeps = make_sweeps(d.strings, d.single.passes);
   d.has_batch = d.actions.num_wires <= kBatchWires;
   if (d.has_batch) {
-    d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, is_read);
+    d.batch.passes = make_passes(d.actions, 0, d.actions.num_wires, d.is_read);
     d.batch.sweeps = make_sweeps(d.strings, d.batch.passes);
   }
 }
@@ -117,8 +182,7 @@ template <class T, class F>
 void Function::run_sets(const Sets& sets, F f) const {
   Data& d = *data_;
   const std::size_t p = num_parameters();
-  for (std::size_t b = 0; b < sets.count; ++b)
-    circuit::need_values(d.actions.parameters, {sets.values + b * p, p});
+  d.need_finite(sets);
   if (sets.initial) {
     for (std::size_t b = 0; b < (sets.shares_initial ? 1 : sets.count); ++b)
       need_normalised({sets.initial + (b << num_qubits()), std::size_t{1} << num_qubits()}, b);
@@ -132,6 +196,15 @@ void Function::run_sets(const Sets& sets, F f) const {
     }
     run.forward_from_state();
   };
+  if (d.options.cuda_device >= 0) {
+    auto run = d.take_device_run<T>();
+    for (std::size_t b = 0; b < sets.count; ++b) {
+      start(*run, b, 1);
+      f(*run, b, std::size_t{1});
+    }
+    d.give_back<T>(std::move(run));
+    return;
+  }
   const int threads = runtime::resolve_num_threads(d.options.num_threads);
   if (!d.has_batch || sets.count < kLeastBatch) {
     // threads that share one small state cost more than they save
@@ -200,6 +273,10 @@ template <class T>
 constexpr std::size_t lanes_of(const Run<T>&) {
   return cpu::kLanes<T>;
 }
+template <class T>
+constexpr std::size_t lanes_of(const DeviceRun<T>&) {
+  return 1;
+}
 
 // <psi|O|psi> is real: what is left of an imaginary part is rounding.
 void check_real(const Strings& strings, std::span<const double> imaginary) {
@@ -226,16 +303,22 @@ void read_observables(Run<T>& run, const Strings& s, std::span<double> strings, 
   }
 }
 
-// Derivatives by angles become those by parameters.
 template <class T>
-void chain(Run<T>& run, const Actions& actions, const Passes& passes, std::size_t first,
-           std::size_t count, double* gradient) {
+void read_observables(DeviceRun<T>& run, const Strings&, std::span<double>, std::size_t,
+                      double* out) {
+  run.read_observables(out);
+}
+
+// Derivatives by angles become those by parameters.
+template <class R>
+void chain(R& run, const Actions& actions, std::size_t first, std::size_t count, double* gradient) {
   const std::size_t lanes = lanes_of(run), p = actions.parameters.size();
-  std::vector<double> reads(std::max<std::size_t>(passes.num_reads, 1) * lanes);
+  const auto angles = run.read_angles();
+  std::vector<double> reads(std::max<std::size_t>(angles.size(), 1) * lanes);
   run.backward(reads);
   std::fill(gradient + first * p, gradient + (first + count) * p, 0.0);
-  for (std::size_t j = 0; j < passes.num_reads; ++j) {
-    for (const circuit::AffineTerm& t : actions.angles[passes.read_angle[j]].terms) {
+  for (std::size_t j = 0; j < angles.size(); ++j) {
+    for (const circuit::AffineTerm& t : actions.angles[angles[j]].terms) {
       for (std::size_t lane = 0; lane < count; ++lane)
         gradient[(first + lane) * p + t.parameter] += t.coefficient * reads[j * lanes + lane];
     }
@@ -247,6 +330,7 @@ void chain(Run<T>& run, const Actions& actions, const Passes& passes, std::size_
 void Function::expectations(const Sets& sets, double* out) const {
   const Strings& s = data_->strings;
   const std::size_t m = num_observables();
+  if (data_->runs_device_batch(sets, nullptr, out, nullptr)) return;
   std::fill(out, out + sets.count * m, 0.0);
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
@@ -260,6 +344,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
   Data& d = *data_;
   const Strings& s = d.strings;
   const std::size_t m = num_observables();
+  if (d.runs_device_batch(sets, v, expectations, gradient)) return;
   if (expectations) std::fill(expectations, expectations + sets.count * m, 0.0);
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     const std::size_t lanes = lanes_of(run);
@@ -282,8 +367,7 @@ void Function::vjp(const Sets& sets, const double* v, double* expectations,
       check_real(s, im);
       for (std::size_t lane = 0; lane < count; ++lane) expectations[first + lane] = re[lane];
     }
-    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
-          gradient);
+    chain(run, d.actions, first, count, gradient);
     if (!is_one) return;
     const std::size_t p = num_parameters();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -304,8 +388,14 @@ void Function::state_vjp(const Sets& sets, const std::complex<double>* g, double
   dispatch(sets, [&](auto& run, std::size_t first, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane)
       run.set_lam(lane, g + ((first + lane) << num_qubits()));
-    chain(run, d.actions, run.is_batch() ? d.batch.passes : d.single.passes, first, count,
-          gradient);
+    const std::vector<circuit::AffineTerm>& global = d.actions.global_phase.terms;
+    std::vector<double> re(lanes_of(run)), im(lanes_of(run));
+    if (!global.empty()) run.dot(re, im);
+    chain(run, d.actions, first, count, gradient);
+    for (const circuit::AffineTerm& t : global) {
+      for (std::size_t lane = 0; lane < count; ++lane)
+        gradient[(first + lane) * num_parameters() + t.parameter] -= 2 * t.coefficient * im[lane];
+    }
   });
 }
 
@@ -328,30 +418,60 @@ void Function::samples(const Sets& sets, std::uint64_t shots, std::uint64_t seed
   });
 }
 
-std::string Function::explain() const {
-  const Data& d = *data_;
-  const Passes& p = d.single.passes;
-  std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
-                     " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
-                     std::to_string(p.passes.size()) +
-                     (p.passes.size() == 1 ? " pass" : " passes") +
-                     " forward and as many backward, " + std::to_string(p.num_reads) +
-                     " derivatives read, " + std::to_string(d.strings.strings.size()) +
-                     " Pauli strings in " + std::to_string(d.single.sweeps.size()) + " sweeps\n";
-  text += "pass  operations  derivatives  active qubits\n";
-  for (std::size_t k = 0; k < p.passes.size(); ++k) {
-    const Pass& pass = p.passes[k];
+namespace {
+
+struct PassLine {
+  std::size_t num_ops;
+  std::uint32_t num_reads;
+  std::uint64_t active;
+};
+
+std::string pass_table(const std::vector<PassLine>& passes) {
+  std::string text = "pass  operations  derivatives  active qubits\n";
+  for (std::size_t k = 0; k < passes.size(); ++k) {
     char line[96];
-    std::snprintf(line, sizeof line, "%4zu  %10zu  %11u ", k + 1, pass.ops.size(), pass.num_reads);
+    std::snprintf(line, sizeof line, "%4zu  %10zu  %11u ", k + 1, passes[k].num_ops,
+                  passes[k].num_reads);
     text += line;
-    for_each_bit(pass.active | low_mask(p.lane_bits),
-                 [&](int w) { text += ' ' + std::to_string(w); });
+    for_each_bit(passes[k].active, [&](int w) { text += ' ' + std::to_string(w); });
     text += '\n';
   }
-  if (d.has_batch) {
-    text += "batches: " + std::to_string(d.options.precision == Precision::kDouble ? 8 : 16) +
-            " sets side by side in vectors\n";
+  return text;
+}
+
+}  // namespace
+
+std::string Function::explain() const {
+  Data& d = *data_;
+  std::vector<PassLine> lines;
+  std::size_t reads = d.single.passes.num_reads, sweeps = d.single.sweeps.size();
+  const auto of_device = [&](auto run) {
+    for (const StagePass& pass : run->program().passes)
+      lines.push_back({pass.num_ops, pass.num_reads, pass.active & low_mask(d.actions.num_wires)});
+    reads = run->read_angles().size();
+    sweeps = run->num_sweeps();
+    d.give_back(std::move(run));
+  };
+  const bool is_double = d.options.precision == Precision::kDouble;
+  if (d.options.cuda_device >= 0) {
+    if (is_double) {
+      of_device(d.take_device_run<double>());
+    } else {
+      of_device(d.take_device_run<float>());
+    }
   }
+  for (const Pass& pass : d.single.passes.passes)
+    lines.push_back(
+        {pass.ops.size(), pass.num_reads, pass.active | low_mask(d.single.passes.lane_bits)});
+  std::string text = std::to_string(num_qubits()) + " qubits, " + std::to_string(num_parameters()) +
+                     " parameters, " + std::to_string(d.actions.actions.size()) + " actions in " +
+                     std::to_string(lines.size()) + (lines.size() == 1 ? " pass" : " passes") +
+                     " forward and as many backward, " + std::to_string(reads) +
+                     " derivatives read, " + std::to_string(d.strings.strings.size()) +
+                     " Pauli strings in " + std::to_string(sweeps) + " sweeps\n" +
+                     pass_table(lines);
+  if (d.has_batch)
+    text += "batches: " + std::to_string(is_double ? 8 : 16) + " sets side by side in vectors\n";
   return text;
 }
 

@@ -24,6 +24,7 @@ struct FunctionOptions {
   Precision precision = Precision::kDouble;
   int num_threads = 0;    ///< 0: all
   int tile_row_bits = 0;  ///< 2^tile_row_bits rows in a tile; 0: as many as suit the cache
+  int cuda_device = -1;   ///< the number of a CUDA device; -1: the CPU
 };
 
 /// Sets of values, each with the state it starts from.

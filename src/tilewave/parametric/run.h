@@ -36,11 +36,13 @@ class Run {
   /// How many value sets a run takes: 1, or the elements of a batch.
   int num_lanes() const;
   bool is_batch() const { return program_.passes.lane_bits == 0; }
+  /// The angle of each derivative.
+  std::span<const std::uint32_t> read_angles() const { return program_.passes.read_angle; }
 
   /// Parameters for the next run: `count` sets of values, row by row (the last lanes repeat the
   /// first set).
   void bind(const double* values, std::size_t count, std::size_t num_parameters);
-  /// The state from |0...0>.
+  /// The state from |0...0>. These come after `bind`.
   void forward();
   /// The same from amplitudes that were set for every lane, in the order of basis states of qubits.
   void set_state(std::size_t lane, const std::complex<double>* amplitudes);
@@ -69,7 +71,7 @@ class Run {
   std::size_t lane_of(std::size_t lane, std::uint64_t index, const std::vector<int>& wires,
                       std::size_t* row) const;
   void set_amplitudes(T* state, std::size_t lane, const std::vector<int>& wires,
-                      const std::complex<double>* amplitudes, double factor);
+                      const std::complex<double>* amplitudes, std::complex<double> factor);
 
   struct Thread;
   const Program& program_;
@@ -77,8 +79,9 @@ class Run {
   int num_threads_;
   bool from_zero_ = true;  // the state under way began as |0...0>
   runtime::HostBuffer psi_, lam_, factors_;
-  std::vector<double> angles_;  // [angle][lane], of rotations half of them
-  std::vector<double> share_;   // how much of each angle that is
+  std::vector<double> angles_;                // [angle][lane], of rotations half of them
+  std::vector<double> share_;                 // how much of each angle that is
+  std::vector<std::complex<double>> global_;  // the factor of each lane's state
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "tilewave/base/error.h"
 #include "tilewave/circuit/pauli.h"
+#include "tilewave/parametric/device_choice.h"
 #include "tilewave/parametric/function.h"
 #include "tilewave/python/arrays-inl.h"
 #include "tilewave/python/bind.h"
@@ -30,12 +31,6 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
                         ConstArray<std::uint32_t> observable, std::uint32_t num_observables,
                         const std::string& precision, const std::string& device, int threads) {
   const DeviceSet devices = DeviceSet::parse(device);
-  if (!devices.is_auto() && !devices.is_cpu()) {
-    throw Error(ExitCode::kUsage,
-                "circuits are compiled as functions of their parameters for CPUs "
-                "only, not for device '" +
-                    device + "': use device \"cpu\"");
-  }
   parametric::FunctionOptions options;
   options.precision = parse_precision(precision);
   options.num_threads = checked_threads(threads);
@@ -45,6 +40,8 @@ Function* make_function(const PyCircuit& circuit, const Terms& terms,
     observables[observable.data()[k]].push_back(circuit::narrow(sum[k]));
   const auto shared = circuit.share();
   const nb::gil_scoped_release release;
+  options.cuda_device =
+      parametric::cuda_device_for(devices, shared->num_qubits(), options.precision);
   return new Function(*shared, observables, options);
 }
 

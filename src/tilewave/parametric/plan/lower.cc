@@ -144,6 +144,10 @@ class Lowering {
       const double sign = std::popcount(k) & 1 ? -1 : 1;
       Action a{ActionKind::kPhase};
       a.mask = (w.mask & w.value) | on | deposit_bits(k, zeros);
+      if (a.mask == 0) {
+        circuit::add_scaled(out_.global_phase, angle, sign);
+        continue;
+      }
       a.angle = keep(scaled(angle, sign));
       out_.actions.push_back(a);
     }

@@ -53,6 +53,8 @@ struct Actions {
   std::vector<FixedMatrix> matrices;
   std::vector<std::string> parameters;
   std::vector<int> wire_of_qubit;  ///< at the end
+  /// The state's phase is this angle: no action has it. Expectations do not depend on it.
+  circuit::AffineAngle global_phase;
 };
 
 /// Throws Error(kInput) for what is not unitary: measurements (but those at the end, which are left

@@ -11,8 +11,6 @@
 namespace tilewave::parametric {
 namespace {
 
-constexpr int kKeptLowWires = 2;  // beyond the lanes: longer pieces of consecutive memory
-
 // What a set of actions that wait stands in the way of.
 struct Waiting {
   std::uint64_t moved = 0;    // wires that one of them changes

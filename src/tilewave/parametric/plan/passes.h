@@ -69,6 +69,9 @@ struct Passes {
   std::vector<std::uint32_t> read_angle;  ///< the angle of each read
 };
 
+/// Wires beyond the lanes that are part of every tile, so that consecutive pieces of memory are longer.
+constexpr int kKeptLowWires = 2;
+
 /// Where a mask of wires is in the tiles of a pass with these wires active.
 Bits place_bits(std::uint64_t wires, std::uint64_t active, int lane_bits);
 

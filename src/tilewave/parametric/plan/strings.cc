@@ -41,7 +41,7 @@ Strings make_strings(const std::vector<circuit::PauliSum>& observables,
   return out;
 }
 
-std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes) {
+std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes, int kept) {
   std::map<std::uint64_t, std::vector<std::uint32_t>> left;  // by what they flip
   for (std::size_t j = 0; j < strings.strings.size(); ++j)
     left[strings.strings[j].x].push_back(static_cast<std::uint32_t>(j));
@@ -49,13 +49,14 @@ std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passe
   std::vector<StringSweep> sweeps;
   while (!left.empty()) {
     StringSweep sweep;
+    sweep.active = low_mask(passes.lane_bits + kept) & wires & ~lanes;
     // wires of a tile: first those of the strings that need the fewest more
     const auto room = [&] { return passes.row_bits - std::popcount(sweep.active); };
     const auto more = [&](std::uint64_t flips) {
       return std::popcount(flips & ~sweep.active & ~lanes);
     };
     std::uint64_t chosen = left.begin()->first;
-    for (std::uint64_t rest = chosen & ~lanes; rest && room() > 0; rest &= rest - 1)
+    for (std::uint64_t rest = chosen & ~lanes & ~sweep.active; rest && room() > 0; rest &= rest - 1)
       sweep.active |= rest & (~rest + 1);
     sweep.flip_outer = chosen & ~lanes & ~sweep.active;
     if (sweep.flip_outer == 0) {

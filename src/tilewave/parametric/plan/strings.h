@@ -41,6 +41,7 @@ struct Strings {
 Strings make_strings(const std::vector<circuit::PauliSum>& observables,
                      const std::vector<int>& wire_of_qubit);
 
-std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes);
+/// `kept`: the lowest wires beyond the lanes that every tile has.
+std::vector<StringSweep> make_sweeps(const Strings& strings, const Passes& passes, int kept = 0);
 
 }  // namespace tilewave::parametric

@@ -1,0 +1,39 @@
+// Arrays in the memory of a device.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tilewave/runtime/cuda/memory.h"
+
+namespace tilewave::parametric::device {
+
+namespace cuda = runtime::cuda;
+
+/// Memory of a device, for as long as it is used.
+template <class E>
+class Array {
+ public:
+  Array() = default;
+  Array(std::size_t count, const std::string& what)
+      : arena_(std::max<std::size_t>(count, 1) * sizeof(E) + 256, what),
+        data_(arena_.take<E>(std::max<std::size_t>(count, 1))),
+        count_(count) {}
+  Array(const std::vector<E>& values, const cuda::Stream& stream)
+      : Array(values.size(), "a program of passes") {
+    write(values, stream);
+  }
+  void write(const std::vector<E>& values, const cuda::Stream& stream) {
+    if (!values.empty()) cuda::copy(data_, values.data(), values.size() * sizeof(E), stream);
+  }
+  E* data() const { return data_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  cuda::DeviceArena arena_;
+  E* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace tilewave::parametric::device

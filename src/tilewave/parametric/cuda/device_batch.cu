@@ -1,0 +1,318 @@
+// See device_batch.h.
+#include "tilewave/parametric/cuda/device_batch.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/parametric/cuda/device_program.cuh"
+#include "tilewave/parametric/cuda/string_sums.cuh"
+
+namespace tilewave::parametric {
+namespace {
+
+using device::Amplitude;
+using device::Array;
+using device::ProgramView;
+using device::StringView;
+namespace cuda = runtime::cuda;
+
+constexpr int kReg = 3, kHeld = 1 << kReg;
+// What a block keeps in shared memory at most, so that enough blocks stand on a multiprocessor.
+constexpr std::size_t kMostFactorBytes = std::size_t{16} << 10,
+                      kMostSumBytes = std::size_t{32} << 10;
+constexpr std::size_t kSetsAtATime = std::size_t{1} << 15;  // between two looks at interrupts
+
+/// An angle: a constant and terms, and what its cosine is of.
+struct DeviceAngle {
+  double constant, share;
+  std::uint32_t first, end;
+};
+struct DeviceTerm {
+  std::uint32_t of;  // a parameter, or a derivative
+  double coefficient;
+};
+
+template <class T>
+struct BatchArguments {
+  ProgramView<T> program;
+  StringView<T, kReg> strings;
+  const DeviceAngle* angles;
+  const DeviceTerm* angle_terms;
+  const std::uint32_t* first_of_parameter;  // [parameter + 1], in parameter_terms
+  const DeviceTerm* parameter_terms;
+  std::uint32_t num_angles, num_parameters, num_observables, num_reads;
+  std::uint32_t sets;
+  const double *values, *v;         // v: null for expectations alone
+  double *expectations, *gradient;  // [set][observable], [set][parameter]
+  Amplitude<T>* far_factors;        // [block][angle], where shared memory has no room for them
+  double* far_sums;                 // [block][warp][sum]
+};
+
+template <class T, int kRow>
+__global__ __launch_bounds__(1 << (kRow - kReg)) void run_batch(const BatchArguments<T> a) {
+  using A = Amplitude<T>;
+  constexpr int kThreads = 1 << (kRow - kReg), kWarps = kThreads / 32, kThreadBits = kRow - kReg;
+  constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* shared = reinterpret_cast<A*>(memory);
+  unsigned char* room = memory + (sizeof(A) << kRow);
+  A* factors = reinterpret_cast<A*>(room);
+  if (a.far_factors) {
+    factors = a.far_factors + std::uint64_t{blockIdx.x} * a.num_angles;
+  } else {
+    room += a.num_angles * sizeof(A);
+  }
+  // of every warp: derivatives, then Re and Im of expectations
+  const std::uint32_t num_sums = a.num_reads + 2 * a.num_observables;
+  double* all_sums = a.far_sums ? a.far_sums + std::uint64_t{blockIdx.x} * kWarps * num_sums
+                                : reinterpret_cast<double*>(room);
+  double* sums = all_sums + threadIdx.x / 32 * num_sums;
+  const StagePass pass = a.program.passes[0];
+  const StageOp* ops = a.program.ops;
+
+  for (std::uint32_t set = blockIdx.x; set < a.sets; set += gridDim.x) {
+    __syncthreads();  // the set before is finished
+    const double* values = a.values + std::uint64_t{set} * a.num_parameters;
+    for (std::uint32_t k = threadIdx.x; k < a.num_angles; k += kThreads) {
+      const DeviceAngle angle = a.angles[k];
+      double x = angle.constant;
+      for (std::uint32_t t = angle.first; t < angle.end; ++t)
+        x += a.angle_terms[t].coefficient * values[a.angle_terms[t].of];
+      double s, c;
+      sincos(angle.share * x, &s, &c);
+      factors[k] = {static_cast<T>(c), static_cast<T>(s)};
+    }
+    for (std::uint32_t k = threadIdx.x; k < kWarps * num_sums; k += kThreads) all_sums[k] = 0;
+    __syncthreads();
+
+    A psi[kHeld], lam[kHeld];
+    {
+      device::Tile<T, kRow, kReg, false, false> tile;
+      tile.shared = shared;
+      tile.factors = factors;
+      tile.outer = 0;
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k)
+        tile.psi[k] = {k == 0 && threadIdx.x == 0 ? T(1) : T(0), T(0)};
+      tile.run(a.program, pass, ops, a.program.phases, a.program.terms);
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) psi[k] = tile.psi[k], lam[k] = {0, 0};
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k)
+      shared[swizzle(threadIdx.x | k << kThreadBits, kBankBits)] = psi[k];
+    __syncthreads();
+    double* expectations = sums + a.num_reads;
+    if (a.v) {
+      device::add_strings<T, kRow, kReg, true>(a.strings, 0, threadIdx.x, psi, shared, lam,
+                                               expectations,
+                                               a.v + std::uint64_t{set} * a.num_observables);
+      device::Tile<T, kRow, kReg, true, false> tile;
+      tile.shared = shared;
+      tile.factors = factors;
+      tile.sums = sums;
+      tile.outer = 0;
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) tile.psi[k] = psi[k], tile.lam[k] = lam[k];
+      tile.run(a.program, pass, ops, a.program.phases, a.program.terms);
+    } else {
+      device::add_strings<T, kRow, kReg, false>(a.strings, 0, threadIdx.x, psi, shared, lam,
+                                                expectations);
+    }
+    __syncthreads();
+    for (std::uint32_t k = threadIdx.x; k < num_sums; k += kThreads) {
+      double sum = all_sums[k];
+      for (int w = 1; w < kWarps; ++w) sum += all_sums[w * num_sums + k];
+      all_sums[k] = sum;
+      const std::uint32_t of = k - a.num_reads;
+      if (a.expectations && k >= a.num_reads && of % 2 == 0)
+        a.expectations[std::uint64_t{set} * a.num_observables + of / 2] = sum;
+    }
+    if (!a.v) continue;
+    __syncthreads();
+    for (std::uint32_t p = threadIdx.x; p < a.num_parameters; p += kThreads) {
+      double sum = 0;
+      for (std::uint32_t t = a.first_of_parameter[p]; t < a.first_of_parameter[p + 1]; ++t)
+        sum += a.parameter_terms[t].coefficient * all_sums[a.parameter_terms[t].of];
+      a.gradient[std::uint64_t{set} * a.num_parameters + p] = sum;
+    }
+  }
+}
+
+template <class T>
+using Kernel = void (*)(BatchArguments<T>);
+
+// Tiles of 8, 10 and 12 bits: states of up to as many qubits.
+constexpr int row_bits_for(int wires) { return wires <= 8 ? 8 : wires <= 10 ? 10 : 12; }
+template <class T>
+Kernel<T> kernel_for(int row_bits) {
+  return row_bits == 8 ? &run_batch<T, 8> : row_bits == 10 ? &run_batch<T, 10> : &run_batch<T, 12>;
+}
+
+}  // namespace
+
+template <class T>
+struct DeviceBatch<T>::Data {
+  using A = Amplitude<T>;
+  static constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
+
+  int device, row_bits;
+  std::uint32_t num_parameters, num_observables, most_blocks = 1;
+  std::size_t shared = 0;
+  bool has_far_factors = false, has_far_sums = false;
+  cuda::Stream stream;
+  StageProgram program;
+  std::optional<device::DeviceProgram<T>> there;
+  Array<device::StringSegment<kHeld>> segments;
+  Array<device::DeviceString<T>> strings;
+  Array<DeviceAngle> angles;
+  Array<DeviceTerm> angle_terms, parameter_terms;
+  Array<std::uint32_t> first_of_parameter;
+  Array<A> far_factors;
+  Array<double> far_sums, values, v, expectations, gradient;
+  std::uint32_t num_segments = 0;
+
+  runtime::CudaDevice use() const { return cuda::use_device(device); }
+
+  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int index)
+      : device(index),
+        row_bits(row_bits_for(of.num_wires)),
+        num_parameters(static_cast<std::uint32_t>(of.parameters.size())),
+        num_observables(s.num_observables) {
+    Actions actions = of;
+    actions.num_wires = row_bits;  // further wires stay |0>
+    const Passes passes = make_passes(actions, 0, row_bits, is_read);
+    TW_CHECK(passes.passes.size() == 1, "a state that fits a tile has one pass");
+    program = make_stages(passes, {kReg, kBankBits, 0, true, false});
+    there.emplace(program, stream);
+    const std::vector<StringSweep> sweeps = make_sweeps(s, passes);
+    device::StringWeights of_string(s.strings.size());
+    for (const Strings::Share& share : s.shares)
+      of_string[share.string].push_back({share.observable, share.coefficient});
+    device::Segments<T, kReg> all;
+    if (!sweeps.empty()) all = device::segments_of<T, kReg>(sweeps[0], of_string, row_bits - kReg);
+    num_segments = static_cast<std::uint32_t>(all.segments.size());
+    segments = Array<device::StringSegment<kHeld>>(all.segments, stream);
+    strings = Array<device::DeviceString<T>>(all.strings, stream);
+
+    std::vector<DeviceAngle> list;
+    std::vector<DeviceTerm> terms;
+    for (const circuit::AffineAngle& angle : actions.angles) {
+      const auto first = static_cast<std::uint32_t>(terms.size());
+      for (const circuit::AffineTerm& t : angle.terms)
+        terms.push_back({t.parameter, t.coefficient});
+      list.push_back({angle.constant, 1, first, static_cast<std::uint32_t>(terms.size())});
+    }
+    for (const Action& a : actions.actions) {
+      if (a.kind == ActionKind::kRotate) list[a.angle].share = 0.5;
+    }
+    angles = Array<DeviceAngle>(list, stream);
+    angle_terms = Array<DeviceTerm>(terms, stream);
+    std::vector<std::vector<DeviceTerm>> of_parameter(num_parameters);
+    for (std::uint32_t r = 0; r < program.read_angle.size(); ++r) {
+      for (const circuit::AffineTerm& t : actions.angles[program.read_angle[r]].terms)
+        of_parameter[t.parameter].push_back({r, t.coefficient});
+    }
+    std::vector<DeviceTerm> back;
+    std::vector<std::uint32_t> first{0};
+    for (const auto& own : of_parameter) {
+      back.insert(back.end(), own.begin(), own.end());
+      first.push_back(static_cast<std::uint32_t>(back.size()));
+    }
+    parameter_terms = Array<DeviceTerm>(back, stream);
+    first_of_parameter = Array<std::uint32_t>(first, stream);
+    stream.synchronize();
+    place(list.size());
+  }
+
+  // What is in shared memory, and how many blocks there are.
+  void place(std::size_t num_angles) {
+    const int threads = 1 << (row_bits - kReg);
+    const std::size_t factor_bytes = num_angles * sizeof(A);
+    const std::size_t sum_bytes = (program.read_angle.size() + 2 * num_observables) *
+                                  static_cast<std::size_t>(threads / 32) * sizeof(double);
+    has_far_factors = factor_bytes > kMostFactorBytes;
+    has_far_sums = sum_bytes > kMostSumBytes;
+    shared = (sizeof(A) << row_bits) + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
+             (has_far_sums ? 0 : sum_bytes);
+    const auto* address = reinterpret_cast<const void*>(kernel_for<T>(row_bits));
+    cuda::allow_shared(device, address, shared);
+    int each = 1;
+    cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
+                "ask how many blocks fit");
+    most_blocks = static_cast<std::uint32_t>(use().num_multiprocessors * std::max(each, 1));
+    if (has_far_factors) far_factors = Array<A>(num_angles * most_blocks, "angles of a batch");
+    if (has_far_sums)
+      far_sums = Array<double>(sum_bytes / sizeof(double) * most_blocks, "derivatives of a batch");
+  }
+
+  void need(Array<double>& array, std::size_t count) {
+    if (array.count() < count) array = Array<double>(count, "values of a batch");
+  }
+};
+
+template <class T>
+DeviceBatch<T>::DeviceBatch(const Actions& actions, const Strings& strings,
+                            const std::vector<bool>& is_read, int device) {
+  cuda::use_device(device);
+  data_ = std::make_unique<Data>(actions, strings, is_read, device);
+}
+template <class T>
+DeviceBatch<T>::~DeviceBatch() = default;
+
+template <class T>
+void DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v,
+                         double* expectations, double* gradient) {
+  Data& d = *data_;
+  d.use();
+  const std::size_t p = d.num_parameters, m = d.num_observables;
+  for (std::size_t first = 0; first < sets; first += kSetsAtATime) {
+    check_interrupt();
+    const std::size_t count = std::min(kSetsAtATime, sets - first);
+    d.need(d.values, count * p);
+    d.need(d.expectations, count * m);
+    cuda::copy(d.values.data(), values + first * p, count * p * sizeof(double), d.stream);
+    if (v) {
+      d.need(d.v, count * m);
+      d.need(d.gradient, count * p);
+      cuda::copy(d.v.data(), v + first * m, count * m * sizeof(double), d.stream);
+    }
+    BatchArguments<T> a{};
+    a.program = d.there->view();
+    a.strings = {d.segments.data(), d.strings.data(), d.num_segments};
+    a.angles = d.angles.data();
+    a.angle_terms = d.angle_terms.data();
+    a.first_of_parameter = d.first_of_parameter.data();
+    a.parameter_terms = d.parameter_terms.data();
+    a.num_angles = static_cast<std::uint32_t>(d.angles.count());
+    a.num_parameters = d.num_parameters;
+    a.num_observables = d.num_observables;
+    a.num_reads = static_cast<std::uint32_t>(d.program.read_angle.size());
+    a.sets = static_cast<std::uint32_t>(count);
+    a.values = d.values.data();
+    a.v = v ? d.v.data() : nullptr;
+    a.expectations = expectations ? d.expectations.data() : nullptr;
+    a.gradient = d.gradient.data();
+    a.far_factors = d.has_far_factors ? d.far_factors.data() : nullptr;
+    a.far_sums = d.has_far_sums ? d.far_sums.data() : nullptr;
+    const auto blocks = static_cast<std::uint32_t>(std::min<std::size_t>(count, d.most_blocks));
+    cuda::launch(kernel_for<T>(d.row_bits), dim3(blocks), dim3(1u << (d.row_bits - kReg)), d.shared,
+                 d.stream, a);
+    if (expectations)
+      cuda::copy(expectations + first * m, d.expectations.data(), count * m * sizeof(double),
+                 d.stream);
+    if (v)
+      cuda::copy(gradient + first * p, d.gradient.data(), count * p * sizeof(double), d.stream);
+    d.stream.synchronize();
+  }
+}
+
+template class DeviceBatch<float>;
+template class DeviceBatch<double>;
+
+}  // namespace tilewave::parametric

@@ -1,0 +1,389 @@
+// See device_run.h. A pass is one kernel, which reads and writes every tile once. Derivatives are summed
+// in a fixed order, so that a device gives the same bits again.
+#include "tilewave/parametric/cuda/device_run.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "tilewave/base/bits.h"
+#include "tilewave/base/error.h"
+#include "tilewave/base/interrupt.h"
+#include "tilewave/parametric/cuda/device_program.cuh"
+#include "tilewave/parametric/cuda/pass_kernels.cuh"
+#include "tilewave/runtime/cuda/memory.h"
+
+namespace tilewave::parametric {
+
+using namespace device;  // kernels, and what they work on
+
+template <class T>
+struct DeviceRun<T>::Data {
+  using A = Amplitude<T>;
+  using S = Shape<T, true>;  // of the sums over strings, too
+
+  Actions actions;
+  Strings strings;
+  StageProgram program, back;  // the same passes, other registers
+  std::vector<StringSweep> sweeps;
+  int index;  // of the device
+  std::uint32_t multiprocessors = 1;
+  cuda::Stream stream;
+  std::optional<DeviceProgram<T>> program_there, back_there;
+  Array<A> psi, lam, factors, start;
+  Array<double> sums, totals, far_sums;
+  std::vector<A> host_factors;
+  std::vector<double> share;        // of an angle that its cosine is of
+  std::complex<double> global = 1;  // the state's factor
+  bool from_zero = true;
+  std::vector<double> lam_dot;  // Re and Im of <lam|psi>, where they are known
+
+  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int device)
+      : actions(of), strings(s), index(device) {
+    multiprocessors = static_cast<std::uint32_t>(use().num_multiprocessors);
+    actions.num_wires = std::max(actions.num_wires, kRow);  // further wires stay |0>
+    const Passes planned = make_passes(actions, 0, kRow, is_read);
+    program = make_stages(
+        planned, {Shape<T, false>::kReg, kBankBits<T>, kThreadBytes<T, false>, false, true});
+    back = make_stages(planned, {S::kReg, kBankBits<T>, kThreadBytes<T, true>, true, true});
+    sweeps = make_sweeps(strings, planned, kKeptLowWires);
+    program_there.emplace(program, stream);
+    back_there.emplace(back, stream);
+    share.assign(actions.angles.size(), 1.0);
+    for (const Action& a : actions.actions) {
+      if (a.kind == ActionKind::kRotate) share[a.angle] = 0.5;
+    }
+    host_factors.resize(std::max<std::size_t>(share.size(), 1));
+    factors = Array<A>(host_factors.size(), "the angles");
+    start = Array<A>(1, "an amplitude");
+    totals = Array<double>(std::max<std::size_t>(program.read_angle.size(), 2), "derivatives");
+  }
+
+  runtime::CudaDevice use() const { return cuda::use_device(index); }
+
+  // ---- kernels ----
+  static std::size_t sum_bytes(std::uint32_t count) {
+    const std::size_t bytes = std::size_t{S::kThreads / 32} * count * sizeof(double);
+    return bytes <= kMostSumBytes / S::kBlocks ? bytes : 0;
+  }
+  // Blocks of a kernel, as many as are there at a time.
+  template <class Kernel>
+  std::uint32_t blocks_for(Kernel* kernel, int threads, std::size_t shared,
+                           std::uint64_t tiles) const {
+    const auto* address = reinterpret_cast<const void*>(kernel);
+    cuda::allow_shared(index, address, shared);
+    int each = 1;
+    cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
+                "ask how many blocks fit");
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(tiles, std::uint64_t{multiprocessors} * std::max(each, 1)));
+  }
+
+  Tiles tiles_of(std::uint64_t active, std::uint64_t zeros) const {
+    Tiles tiles{};
+    int k = 0;
+    for_each_bit(active, [&](int w) { tiles.rows.wire[k++] = static_cast<std::uint8_t>(w); });
+    tiles.outer = low_mask(program.num_wires) & ~active & ~zeros;
+    tiles.count = bit(std::popcount(tiles.outer));
+    return tiles;
+  }
+
+  // Room for the sums of `blocks` blocks; null where shared memory has that of their warps.
+  double* need_sums(std::uint32_t blocks, std::uint32_t count) {
+    const std::size_t all = std::size_t{blocks} * std::max<std::uint32_t>(count, 1);
+    if (sums.count() < all) sums = Array<double>(all, "derivatives of blocks");
+    if (count == 0 || sum_bytes(count)) return nullptr;
+    if (far_sums.count() < all * (S::kThreads / 32))
+      far_sums = Array<double>(all * (S::kThreads / 32), "derivatives");
+    return far_sums.data();
+  }
+
+  void add_up(std::uint32_t blocks, std::uint32_t count, double* total) {
+    if (count == 0) return;
+    cuda::launch(&add_blocks, dim3((count + 127) / 128), dim3(128), 0, stream,
+                 static_cast<const double*>(sums.data()), blocks, count, total);
+  }
+
+  // ---- states ----
+  std::size_t num_amplitudes() const { return std::size_t{1} << program.num_wires; }
+  void need_states(int count) {
+    for (Array<A>* array : {&psi, &lam}) {
+      if (count-- <= 0 || array->count()) continue;
+      *array = Array<A>(num_amplitudes(), "a state of " + std::to_string(actions.num_wires) +
+                                              " qubits (a gradient needs two)");
+    }
+  }
+  void clear(Array<A>& state, std::size_t amplitudes) {
+    cuda::check(cuda::driver().fill(state.data(), 0, amplitudes * sizeof(A), stream.get()),
+                "clear a state");
+  }
+  std::uint64_t zeros_before(std::size_t pass) const {
+    if (!from_zero) return 0;
+    return pass < program.passes.size() ? program.passes[pass].zeros : program.zeros;
+  }
+
+  template <bool kBack>
+  void launch_pass(std::size_t k, bool stores, std::uint64_t load_zeros, std::uint64_t zeros) {
+    using P = Shape<T, kBack>;
+    const StagePass& pass = (kBack ? back : program).passes[k];
+    const std::uint32_t reads = kBack ? pass.num_reads : 0;
+    PassArguments<T> a{};
+    const DeviceProgram<T>& there = kBack ? *back_there : *program_there;
+    a.program = there.view();
+    a.table = there.table();
+    a.tiles = tiles_of(pass.active, zeros);
+    a.pass = static_cast<std::uint32_t>(k);
+    a.stores = stores;
+    a.load_zeros = load_zeros;
+    a.store_zeros = kBack ? zeros : 0;
+    a.psi = psi.data();
+    a.lam = kBack ? lam.data() : nullptr;
+    a.op_factors = there.op_factors();
+    a.term_factors = there.term_factors();
+    a.start = kBack && k == 0 ? start.data() : nullptr;
+    const std::size_t shared =
+        P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
+        P::kThreads * (pass.num_accumulators * kAccumulatorBytes + pass.num_kept * kAddressBytes);
+    TW_CHECK(shared <= (std::size_t{226} << 10), "a pass fits a multiprocessor's shared memory");
+    const auto kernel = &run_pass<T, kBack>;
+    const std::uint32_t blocks = blocks_for(kernel, P::kThreads, shared, a.tiles.count);
+    a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
+    if (kBack) a.far_sums = need_sums(blocks, reads);
+    a.sums = sums.data();
+    cuda::launch(kernel, dim3(blocks), dim3(P::kThreads), shared, stream, a);
+    if (kBack) add_up(blocks, reads, totals.data() + pass.first_read);
+  }
+
+  void move_forward() {
+    for (std::size_t k = 0; k < program.passes.size(); ++k) {
+      check_interrupt();
+      const std::uint64_t zeros = zeros_before(k);
+      launch_pass<false>(k, true, zeros, zeros);
+    }
+  }
+
+  // ---- strings ----
+  // Runs the sweeps; the sums go to `out`: Re and Im of each.
+  template <bool kLam>
+  void run_sweeps(const StringWeights& of_string, std::uint32_t num_sums,
+                  std::vector<double>& out) {
+    Array<double> total(2 * std::size_t{num_sums}, "expectations");
+    cuda::check(cuda::driver().fill(total.data(), 0, 2 * num_sums * sizeof(double), stream.get()),
+                "clear sums");
+    std::vector<Segments<T, S::kReg>> kept;  // until the device has them
+    std::vector<Array<StringSegment<(1 << S::kReg)>>> segments;
+    std::vector<Array<DeviceString<T>>> strings_of;
+    for (std::size_t k = 0; k < sweeps.size(); ++k) {
+      check_interrupt();
+      const auto& own =
+          kept.emplace_back(segments_of<T, S::kReg>(sweeps[k], of_string, kRow - S::kReg));
+      segments.emplace_back(own.segments, stream);
+      strings_of.emplace_back(own.strings, stream);
+      StringArguments<T> a{};
+      a.strings = {segments.back().data(), strings_of.back().data(),
+                   static_cast<std::uint32_t>(own.segments.size())};
+      a.tiles = tiles_of(sweeps[k].active, 0);
+      a.flip_outer = sweeps[k].flip_outer;
+      a.num_sums = 2 * num_sums;
+      a.adds = k > 0;
+      a.psi = psi.data();
+      a.lam = lam.data();
+      const std::size_t shared = S::kTileBytes + sum_bytes(a.num_sums);
+      const auto kernel = &run_strings<T, kLam>;
+      const std::uint32_t blocks = blocks_for(kernel, S::kThreads, shared, a.tiles.count);
+      a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
+      a.far_sums = need_sums(blocks, a.num_sums);
+      a.sums = sums.data();
+      cuda::launch(kernel, dim3(blocks), dim3(S::kThreads), shared, stream, a);
+      add_up(blocks, a.num_sums, total.data());
+    }
+    out.resize(2 * std::size_t{num_sums});
+    cuda::copy(out.data(), total.data(), out.size() * sizeof(double), stream);
+    stream.synchronize();
+  }
+
+  // ---- amplitudes of the host ----
+  void write_state(const Array<A>& state, const std::vector<int>& wires,
+                   const std::complex<double>* amplitudes, std::complex<double> factor) {
+    std::vector<A> host(num_amplitudes());
+    for (std::uint64_t x = 0; x < bit(static_cast<int>(wires.size())); ++x) {
+      const std::complex<double> value = factor * amplitudes[x];
+      host[place(x, wires)] = {static_cast<T>(value.real()), static_cast<T>(value.imag())};
+    }
+    cuda::copy(state.data(), host.data(), host.size() * sizeof(A), stream);
+    stream.synchronize();
+  }
+  static std::uint64_t place(std::uint64_t index, const std::vector<int>& wires) {
+    std::uint64_t on = 0;
+    for_each_bit(index, [&](int q) { on |= bit(wires[static_cast<std::size_t>(q)]); });
+    return on;
+  }
+};
+
+template <class T>
+DeviceRun<T>::DeviceRun(const Actions& actions, const Strings& strings,
+                        const std::vector<bool>& is_read, int device) {
+  cuda::use_device(device);
+  data_ = std::make_unique<Data>(actions, strings, is_read, device);
+}
+template <class T>
+DeviceRun<T>::~DeviceRun() = default;
+
+template <class T>
+std::span<const std::uint32_t> DeviceRun<T>::read_angles() const {
+  return data_->program.read_angle;
+}
+
+template <class T>
+const StageProgram& DeviceRun<T>::program() const {
+  return data_->program;
+}
+template <class T>
+std::size_t DeviceRun<T>::num_sweeps() const {
+  return data_->sweeps.size();
+}
+
+template <class T>
+void DeviceRun<T>::bind(const double* values, std::size_t, std::size_t num_parameters) {
+  Data& d = *data_;
+  d.use();
+  d.global = std::polar(1.0, d.actions.global_phase.value({values, num_parameters}));
+  for (std::size_t k = 0; k < d.share.size(); ++k) {
+    const double angle = d.share[k] * d.actions.angles[k].value({values, num_parameters});
+    d.host_factors[k] = {static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle))};
+  }
+  d.factors.write(d.host_factors, d.stream);
+  d.program_there->bind(d.factors.data(), d.stream);
+  d.back_there->bind(d.factors.data(), d.stream);
+}
+
+template <class T>
+void DeviceRun<T>::forward() {
+  Data& d = *data_;
+  d.need_states(1);
+  d.from_zero = true;
+  d.clear(d.psi, d.program.zeros ? d.num_amplitudes() : 1);
+  const Amplitude<T> one = {static_cast<T>(d.global.real()), static_cast<T>(d.global.imag())};
+  cuda::copy(d.psi.data(), &one, sizeof one, d.stream);
+  d.move_forward();
+  d.stream.synchronize();
+}
+
+template <class T>
+void DeviceRun<T>::set_state(std::size_t, const std::complex<double>* amplitudes) {
+  Data& d = *data_;
+  d.use();
+  d.need_states(1);
+  std::vector<int> wires(d.actions.wire_of_qubit.size());
+  for (std::size_t q = 0; q < wires.size(); ++q) wires[q] = static_cast<int>(q);
+  d.write_state(d.psi, wires, amplitudes, d.global);
+}
+
+template <class T>
+void DeviceRun<T>::forward_from_state() {
+  Data& d = *data_;
+  d.from_zero = false;
+  d.move_forward();
+  d.stream.synchronize();
+}
+
+template <class T>
+void DeviceRun<T>::make_lam(std::span<const double> weights) {
+  Data& d = *data_;
+  d.need_states(2);
+  if (d.sweeps.empty()) d.clear(d.lam, d.num_amplitudes());
+  StringWeights of_string(weights.size());
+  for (std::size_t j = 0; j < weights.size(); ++j) of_string[j].push_back({0, weights[j]});
+  d.template run_sweeps<true>(of_string, 1, d.lam_dot);
+}
+
+template <class T>
+void DeviceRun<T>::set_lam(std::size_t, const std::complex<double>* amplitudes) {
+  Data& d = *data_;
+  d.need_states(2);
+  d.write_state(d.lam, d.actions.wire_of_qubit, amplitudes, 0.5);
+  d.lam_dot.clear();
+}
+
+template <class T>
+void DeviceRun<T>::dot(std::span<double> re, std::span<double> im) {
+  Data& d = *data_;
+  if (d.lam_dot.empty()) {
+    const std::uint32_t blocks = 8 * d.multiprocessors;
+    d.need_sums(blocks, 2);
+    cuda::check(cuda::driver().fill(d.totals.data(), 0, 2 * sizeof(double), d.stream.get()),
+                "clear sums");
+    cuda::launch(&run_dot<T>, dim3(blocks), dim3(256), 0, d.stream,
+                 static_cast<const Amplitude<T>*>(d.lam.data()),
+                 static_cast<const Amplitude<T>*>(d.psi.data()), std::uint64_t{d.num_amplitudes()},
+                 d.sums.data());
+    d.add_up(blocks, 2, d.totals.data());
+    d.lam_dot.resize(2);
+    cuda::copy(d.lam_dot.data(), d.totals.data(), 2 * sizeof(double), d.stream);
+    d.stream.synchronize();
+  }
+  re[0] = d.lam_dot[0];
+  im[0] = d.lam_dot[1];
+}
+
+template <class T>
+void DeviceRun<T>::read_observables(double* out) {
+  Data& d = *data_;
+  StringWeights of_string(d.strings.strings.size());
+  for (const Strings::Share& share : d.strings.shares)
+    of_string[share.string].push_back({share.observable, share.coefficient});
+  std::vector<double> sums;
+  d.template run_sweeps<false>(of_string, d.strings.num_observables, sums);
+  for (std::uint32_t m = 0; m < d.strings.num_observables; ++m) out[m] += sums[2 * m];
+}
+
+template <class T>
+void DeviceRun<T>::backward(std::span<double> reads) {
+  Data& d = *data_;
+  const auto& passes = d.program.passes;
+  std::fill(reads.begin(), reads.end(), 0.0);
+  std::size_t first_pass = 0;  // before it nothing is read
+  while (first_pass < passes.size() && passes[first_pass].num_reads == 0) ++first_pass;
+  const std::size_t num_reads = d.program.read_angle.size();
+  cuda::check(
+      cuda::driver().fill(d.totals.data(), 0, d.totals.count() * sizeof(double), d.stream.get()),
+      "clear derivatives");
+  for (std::size_t k = passes.size(); k-- > first_pass;) {
+    check_interrupt();
+    d.template launch_pass<true>(k, k > first_pass, d.zeros_before(k + 1), d.zeros_before(k));
+  }
+  cuda::copy(reads.data(), d.totals.data(), num_reads * sizeof(double), d.stream);
+  Amplitude<T> start = {static_cast<T>(d.global.real()), static_cast<T>(d.global.imag())};
+  if (first_pass == 0 && d.from_zero && !passes.empty())
+    cuda::copy(&start, d.start.data(), sizeof start, d.stream);
+  d.stream.synchronize();
+  const double tolerance = sizeof(T) == 8 ? 1e-8 : 1e-2;
+  const std::complex<double> amplitude =
+      std::complex<double>(start.re, start.im) * std::conj(d.global);
+  if (std::abs(amplitude - 1.0) > tolerance) {
+    throw Error(ExitCode::kVerification,
+                "the state does not come back to |0...0> where a circuit is undone (its amplitude "
+                "is " +
+                    std::to_string(amplitude.real()) +
+                    "): this is a defect, or memory that loses bits; please report it");
+  }
+}
+
+template <class T>
+void DeviceRun<T>::get_state(std::size_t, std::complex<double>* amplitudes) const {
+  const Data& d = *data_;
+  std::vector<Amplitude<T>> host(d.num_amplitudes());
+  cuda::copy(host.data(), d.psi.data(), host.size() * sizeof(Amplitude<T>), d.stream);
+  d.stream.synchronize();
+  for (std::uint64_t x = 0; x < bit(static_cast<int>(d.actions.wire_of_qubit.size())); ++x) {
+    const Amplitude<T> value = host[Data::place(x, d.actions.wire_of_qubit)];
+    amplitudes[x] = {static_cast<double>(value.re), static_cast<double>(value.im)};
+  }
+}
+
+template class DeviceRun<float>;
+template class DeviceRun<double>;
+
+}  // namespace tilewave::parametric

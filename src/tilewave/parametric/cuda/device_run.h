@@ -1,0 +1,53 @@
+// States on a CUDA device, moved through the passes of a program as `Run` does on a CPU: one set of
+// values at a time, tiles of the state in the registers of a block (plan/stages.h).
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tilewave/parametric/plan/lower.h"
+#include "tilewave/parametric/plan/stages.h"
+#include "tilewave/parametric/plan/strings.h"
+
+namespace tilewave::parametric {
+
+template <class T>
+class DeviceRun {
+ public:
+  /// Takes no memory for states yet. Throws Error(kResources) without such a device. `is_read`: the
+  /// angles whose derivatives are asked for.
+  DeviceRun(const Actions& actions, const Strings& strings, const std::vector<bool>& is_read,
+            int device);
+  ~DeviceRun();
+
+  static constexpr int num_lanes() { return 1; }
+  static constexpr bool is_batch() { return false; }
+  std::span<const std::uint32_t> read_angles() const;  ///< the angle of each derivative
+  const StageProgram& program() const;
+  std::size_t num_sweeps() const;  ///< over the state, for the observables
+
+  void bind(const double* values, std::size_t count, std::size_t num_parameters);
+  void forward();
+  /// Amplitudes in the order of basis states of qubits.
+  void set_state(std::size_t lane, const std::complex<double>* amplitudes);
+  void forward_from_state();
+  /// lam = sum_j weights[j] P_j psi.
+  void make_lam(std::span<const double> weights);
+  void set_lam(std::size_t lane, const std::complex<double>* amplitudes);
+  /// Re and Im of <lam|psi>, of the lam that make_lam made.
+  void dot(std::span<double> re, std::span<double> im);
+  /// Adds <psi|O|psi> of every observable.
+  void read_observables(double* out);
+  void backward(std::span<double> reads);
+  void get_state(std::size_t lane, std::complex<double>* amplitudes) const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+}  // namespace tilewave::parametric

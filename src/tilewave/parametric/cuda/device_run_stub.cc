@@ -1,0 +1,54 @@
+// Builds without CUDA: asking for a device is an error that says so.
+#include "tilewave/base/error.h"
+#include "tilewave/parametric/cuda/device_run.h"
+
+namespace tilewave::parametric {
+
+template <class T>
+struct DeviceRun<T>::Data {
+  StageProgram program;
+};
+
+template <class T>
+DeviceRun<T>::DeviceRun(const Actions&, const Strings&, const std::vector<bool>&, int) {
+  throw NoCudaError();
+}
+template <class T>
+DeviceRun<T>::~DeviceRun() = default;
+template <class T>
+std::span<const std::uint32_t> DeviceRun<T>::read_angles() const {
+  return {};
+}
+template <class T>
+const StageProgram& DeviceRun<T>::program() const {
+  return data_->program;
+}
+template <class T>
+std::size_t DeviceRun<T>::num_sweeps() const {
+  return 0;
+}
+template <class T>
+void DeviceRun<T>::bind(const double*, std::size_t, std::size_t) {}
+template <class T>
+void DeviceRun<T>::forward() {}
+template <class T>
+void DeviceRun<T>::set_state(std::size_t, const std::complex<double>*) {}
+template <class T>
+void DeviceRun<T>::forward_from_state() {}
+template <class T>
+void DeviceRun<T>::make_lam(std::span<const double>) {}
+template <class T>
+void DeviceRun<T>::set_lam(std::size_t, const std::complex<double>*) {}
+template <class T>
+void DeviceRun<T>::dot(std::span<double>, std::span<double>) {}
+template <class T>
+void DeviceRun<T>::read_observables(double*) {}
+template <class T>
+void DeviceRun<T>::backward(std::span<double>) {}
+template <class T>
+void DeviceRun<T>::get_state(std::size_t, std::complex<double>*) const {}
+
+template class DeviceRun<float>;
+template class DeviceRun<double>;
+
+}  // namespace tilewave::parametric

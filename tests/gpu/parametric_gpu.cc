@@ -1,0 +1,189 @@
+// Functions of parameters on a CUDA device against the same on the CPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "tilewave/base/error.h"
+#include "tilewave/parametric/function.h"
+#include "tilewave/parametric/gate_by_gate_test.h"
+#include "tilewave/runtime/machine.h"
+
+namespace tilewave::parametric {
+namespace {
+
+FunctionOptions on_device(Precision precision) {
+  FunctionOptions options;
+  options.precision = precision;
+  options.cuda_device = 0;
+  return options;
+}
+
+std::vector<std::complex<double>> random_states(Random& random, std::uint32_t n,
+                                                std::size_t count) {
+  std::vector<std::complex<double>> states(count << n);
+  for (std::size_t s = 0; s < count; ++s) {
+    double norm = 0;
+    for (std::size_t x = 0; x < std::size_t{1} << n; ++x) {
+      auto& a = states[(s << n) + x];
+      a = {random.real() - 0.5, random.real() - 0.5};
+      norm += std::norm(a);
+    }
+    for (std::size_t x = 0; x < std::size_t{1} << n; ++x) states[(s << n) + x] /= std::sqrt(norm);
+  }
+  return states;
+}
+
+class Devices : public testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override {
+    if (runtime::cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+  }
+  double tolerance() const { return GetParam() == Precision::kDouble ? 2e-12 : 2e-4; }
+};
+
+TEST_P(Devices, give_what_the_cpu_gives) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto n = static_cast<std::uint32_t>(1 + random.below(seed % 4 ? 10 : 16));
+    const auto p = static_cast<std::uint32_t>(1 + random.below(12));
+    const Circuit c = random_circuit(random, n, p, seed % 4 ? 30 : 120);
+    const std::size_t num_observables = 1 + random.below(3);
+    std::vector<PauliSum> observables;
+    for (std::size_t m = 0; m < num_observables; ++m)
+      observables.push_back(random_observable(random, n, seed % 5 ? 6 : 400));
+    const std::size_t sets = seed % 3 ? 1 : 5;
+    const std::vector<double> values = random.angles(sets * p);
+    std::vector<double> v(sets * num_observables);
+    for (double& x : v) x = random.real();
+    const Function cpu(c, observables, {}), gpu(c, observables, on_device(GetParam()));
+    const auto initial = random_states(random, n, sets);
+    const double scale = seed % 5 ? 1 : 50;
+    for (const bool from_state : {false, true}) {
+      Sets in{values.data(), sets};
+      if (from_state) in.initial = initial.data();
+      std::vector<double> e[2], g[2], only[2], of_state[2];
+      std::vector<std::complex<double>> states[2];
+      const Function* functions[] = {&cpu, &gpu};
+      for (int k = 0; k < 2; ++k) {
+        const Function& f = *functions[k];
+        e[k].resize(sets * num_observables), only[k].resize(sets * num_observables);
+        g[k].resize(sets * p), of_state[k].resize(sets * p), states[k].resize(sets << n);
+        f.expectations(in, only[k].data());
+        f.vjp(in, v.data(), e[k].data(), g[k].data());
+        f.states(in, states[k].data());
+        f.state_vjp(in, initial.data(), of_state[k].data());
+      }
+      for (std::size_t k = 0; k < e[0].size(); ++k) {
+        ASSERT_NEAR(e[0][k], e[1][k], scale * tolerance()) << k;
+        ASSERT_NEAR(only[0][k], only[1][k], scale * tolerance()) << k;
+      }
+      for (std::size_t k = 0; k < g[0].size(); ++k) {
+        ASSERT_NEAR(g[0][k], g[1][k], 20 * scale * tolerance()) << k;
+        ASSERT_NEAR(of_state[0][k], of_state[1][k], 20 * tolerance()) << k;
+      }
+      for (std::size_t k = 0; k < states[0].size(); ++k)
+        ASSERT_NEAR(std::abs(states[0][k] - states[1][k]), 0, tolerance()) << k;
+    }
+  }
+}
+
+TEST_P(Devices, give_the_same_bits_again) {
+  Random random(7);
+  const Circuit c = random_circuit(random, 14, 20, 200);
+  const Function f(c, {random_observable(random, 14, 50)}, on_device(GetParam()));
+  const std::vector<double> values = random.angles(20);
+  const double v = 1;
+  std::vector<double> first(20), again(20);
+  double e[2];
+  f.vjp({values.data(), 1}, &v, &e[0], first.data());
+  f.vjp({values.data(), 1}, &v, &e[1], again.data());
+  EXPECT_EQ(e[0], e[1]);
+  EXPECT_EQ(first, again);
+}
+
+TEST_P(Devices, read_more_derivatives_than_shared_memory_has_room_for) {
+  Circuit c(13);
+  std::vector<double> values;
+  for (int layer = 0; layer < 8; ++layer) {
+    for (std::uint32_t a = 0; a < 13; ++a) c.add_gate(GateId::kH, {a});
+    for (std::uint32_t a = 0; a < 13; ++a) {
+      for (std::uint32_t b = 0; b < a; ++b) {
+        c.add_gate(GateId::kRzz, {a, b}, {0.0});
+        const std::uint32_t p = c.add_parameter("p" + std::to_string(values.size()));
+        AffineAngle affine;
+        affine.terms.push_back({p, 1.0});
+        c.set_affine(c.ops().size() - 1, 0, affine);
+        values.push_back(0.01 * static_cast<double>(values.size() % 97));
+      }
+    }
+  }
+  Random random(3);
+  const std::vector<PauliSum> h = {random_observable(random, 13, 9)};
+  const Function cpu(c, h, {}), gpu(c, h, on_device(GetParam()));
+  const double v = 1;
+  std::vector<double> want(values.size()), got(values.size());
+  double e[2];
+  cpu.vjp({values.data(), 1}, &v, &e[0], want.data());
+  gpu.vjp({values.data(), 1}, &v, &e[1], got.data());
+  EXPECT_NEAR(e[0], e[1], tolerance());
+  for (std::size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(want[k], got[k], 20 * tolerance()) << k;
+}
+
+TEST_P(Devices, give_batches_of_every_size_what_single_sets_give) {
+  for (const std::uint32_t n : {1u, 2u, 5u, 8u, 9u, 10u, 11u, 12u}) {
+    SCOPED_TRACE(std::to_string(n) + " qubits");
+    Random random(n);
+    const auto p = static_cast<std::uint32_t>(3 + random.below(8));
+    // the last one has more derivatives and angles than shared memory has room for
+    const Circuit c = random_circuit(random, n, p, n == 12 ? 2500 : 80);
+    const std::vector<PauliSum> observables = {random_observable(random, n, 7),
+                                               random_observable(random, n, 70)};
+    const Function cpu(c, observables, {}), gpu(c, observables, on_device(GetParam()));
+    constexpr std::size_t kSets = 37;
+    const std::vector<double> values = random.angles(kSets * p);
+    std::vector<double> v(kSets * 2);
+    for (double& x : v) x = random.real();
+    std::vector<double> e[2], g[2], only(kSets * 2);
+    const Function* functions[] = {&cpu, &gpu};
+    for (int k = 0; k < 2; ++k) {
+      e[k].resize(kSets * 2), g[k].resize(kSets * p);
+      functions[k]->vjp({values.data(), kSets}, v.data(), e[k].data(), g[k].data());
+    }
+    gpu.expectations({values.data(), kSets}, only.data());
+    const double scale = n == 12 ? 100 : 10;
+    for (std::size_t k = 0; k < e[0].size(); ++k) {
+      ASSERT_NEAR(e[0][k], e[1][k], scale * tolerance()) << k;
+      ASSERT_EQ(only[k], e[1][k]) << k;
+    }
+    for (std::size_t k = 0; k < g[0].size(); ++k)
+      ASSERT_NEAR(g[0][k], g[1][k], 20 * scale * tolerance()) << k;
+  }
+}
+
+TEST_P(Devices, give_many_more_sets_than_blocks) {
+  Random random(11);
+  const Circuit c = random_circuit(random, 4, 3, 20);
+  const Function f(c, {random_observable(random, 4, 3)}, on_device(GetParam()));
+  constexpr std::size_t kSets = 40000;
+  std::vector<double> values(kSets * 3), v(kSets, 1.0), e(kSets), g(kSets * 3);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = 0.001 * static_cast<double>(k % 9999);
+  f.vjp({values.data(), kSets}, v.data(), e.data(), g.data());
+  for (const std::size_t set : {std::size_t{0}, std::size_t{32768}, kSets - 1}) {
+    double one, gradient[3];
+    f.vjp({values.data() + 3 * set, 1}, v.data(), &one, gradient);
+    EXPECT_NEAR(one, e[set], 10 * tolerance());
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(gradient[k], g[3 * set + k], 100 * tolerance());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Devices,
+                         testing::Values(Precision::kDouble, Precision::kSingle),
+                         [](const auto& of) {
+                           return of.param == Precision::kDouble ? "double" : "single";
+                         });
+
+}  // namespace
+}  // namespace tilewave::parametric
