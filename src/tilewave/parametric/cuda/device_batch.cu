@@ -9,6 +9,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/parametric/cuda/device_program.cuh"
+#include "tilewave/parametric/cuda/host_copy.h"
 #include "tilewave/parametric/cuda/string_sums.cuh"
 
 namespace tilewave::parametric {
@@ -24,7 +25,10 @@ constexpr int kReg = 3, kHeld = 1 << kReg;
 // What a block keeps in shared memory at most, so that enough blocks stand on a multiprocessor.
 constexpr std::size_t kMostFactorBytes = std::size_t{16} << 10,
                       kMostSumBytes = std::size_t{32} << 10;
-constexpr std::size_t kSetsAtATime = std::size_t{1} << 15;  // between two looks at interrupts
+// Bytes of values of the sets that a kernel takes: enough for all blocks of a device, and little enough
+// that copies of other sets beside it are a part of the whole.
+constexpr std::size_t kValueBytes = std::size_t{16} << 20;
+constexpr std::size_t kFewestSets = 4096;  // unless there are fewer
 
 /// An angle: a constant and terms, and what its cosine is of.
 struct DeviceAngle {
@@ -161,7 +165,7 @@ struct DeviceBatch<T>::Data {
   using A = Amplitude<T>;
   static constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
 
-  int device, row_bits;
+  int index, row_bits;
   std::uint32_t num_parameters, num_observables, most_blocks = 1;
   std::size_t shared = 0;
   bool has_far_factors = false, has_far_sums = false;
@@ -173,14 +177,23 @@ struct DeviceBatch<T>::Data {
   Array<DeviceAngle> angles;
   Array<DeviceTerm> angle_terms, parameter_terms;
   Array<std::uint32_t> first_of_parameter;
-  Array<A> far_factors;
-  Array<double> far_sums, values, v, expectations, gradient;
   std::uint32_t num_segments = 0;
+  std::size_t num_angles = 0, sums_of_block = 0;
 
-  runtime::CudaDevice use() const { return cuda::use_device(device); }
+  // A part of the sets on its way: one is copied while another is computed.
+  struct Slot {
+    cuda::Stream stream;
+    Array<A> far_factors;
+    Array<double> far_sums, values, v, expectations, gradient;
+    cuda::PinnedBuffer in, out;  // values and v; expectations and gradient
+    std::size_t first = 0, count = 0;
+  };
+  Slot slots[2];
 
-  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int index)
-      : device(index),
+  runtime::CudaDevice use() const { return cuda::use_device(index); }
+
+  Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int device)
+      : index(device),
         row_bits(row_bits_for(of.num_wires)),
         num_parameters(static_cast<std::uint32_t>(of.parameters.size())),
         num_observables(s.num_observables) {
@@ -227,11 +240,12 @@ struct DeviceBatch<T>::Data {
     parameter_terms = Array<DeviceTerm>(back, stream);
     first_of_parameter = Array<std::uint32_t>(first, stream);
     stream.synchronize();
-    place(list.size());
+    num_angles = list.size();
+    place();
   }
 
   // What is in shared memory, and how many blocks there are.
-  void place(std::size_t num_angles) {
+  void place() {
     const int threads = 1 << (row_bits - kReg);
     const std::size_t factor_bytes = num_angles * sizeof(A);
     const std::size_t sum_bytes = (program.read_angle.size() + 2 * num_observables) *
@@ -241,18 +255,80 @@ struct DeviceBatch<T>::Data {
     shared = (sizeof(A) << row_bits) + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
              (has_far_sums ? 0 : sum_bytes);
     const auto* address = reinterpret_cast<const void*>(kernel_for<T>(row_bits));
-    cuda::allow_shared(device, address, shared);
+    cuda::allow_shared(index, address, shared);
     int each = 1;
     cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
                 "ask how many blocks fit");
     most_blocks = static_cast<std::uint32_t>(use().num_multiprocessors * std::max(each, 1));
-    if (has_far_factors) far_factors = Array<A>(num_angles * most_blocks, "angles of a batch");
-    if (has_far_sums)
-      far_sums = Array<double>(sum_bytes / sizeof(double) * most_blocks, "derivatives of a batch");
+    sums_of_block = sum_bytes / sizeof(double);
   }
 
-  void need(Array<double>& array, std::size_t count) {
-    if (array.count() < count) array = Array<double>(count, "values of a batch");
+  // ---- parts of the sets ----
+  void need(Slot& slot, std::size_t count, bool gradients) {
+    const std::size_t p = num_parameters, m = num_observables;
+    const std::size_t in = count * (p + m), out = count * (m + (gradients ? p : 0));
+    if (slot.values.count() < count * p)
+      slot.values = Array<double>(count * p, "values of a batch");
+    if (slot.expectations.count() < count * m)
+      slot.expectations = Array<double>(count * m, "expectations of a batch");
+    if (gradients && slot.gradient.count() < count * p) {
+      slot.gradient = Array<double>(count * p, "derivatives of a batch");
+      slot.v = Array<double>(count * m, "weights of a batch");
+    }
+    if (slot.in.num_bytes() < in * sizeof(double))
+      slot.in = cuda::PinnedBuffer(in * sizeof(double));
+    if (slot.out.num_bytes() < out * sizeof(double))
+      slot.out = cuda::PinnedBuffer(out * sizeof(double));
+    if (has_far_factors && !slot.far_factors.count())
+      slot.far_factors = Array<A>(num_angles * most_blocks, "angles of a batch");
+    if (has_far_sums && !slot.far_sums.count())
+      slot.far_sums = Array<double>(sums_of_block * most_blocks, "derivatives of a batch");
+  }
+
+  void send(Slot& slot, const double* all_values, const double* all_v) {
+    const std::size_t p = num_parameters, m = num_observables, count = slot.count;
+    auto* in = static_cast<double*>(slot.in.data());
+    copy_on_threads(in, all_values + slot.first * p, count * p);
+    cuda::copy(slot.values.data(), in, count * p * sizeof(double), slot.stream);
+    if (all_v) {
+      copy_on_threads(in + count * p, all_v + slot.first * m, count * m);
+      cuda::copy(slot.v.data(), in + count * p, count * m * sizeof(double), slot.stream);
+    }
+    BatchArguments<T> a{};
+    a.program = there->view();
+    a.strings = {segments.data(), strings.data(), num_segments};
+    a.angles = angles.data();
+    a.angle_terms = angle_terms.data();
+    a.first_of_parameter = first_of_parameter.data();
+    a.parameter_terms = parameter_terms.data();
+    a.num_angles = static_cast<std::uint32_t>(num_angles);
+    a.num_parameters = num_parameters;
+    a.num_observables = num_observables;
+    a.num_reads = static_cast<std::uint32_t>(program.read_angle.size());
+    a.sets = static_cast<std::uint32_t>(count);
+    a.values = slot.values.data();
+    a.v = all_v ? slot.v.data() : nullptr;
+    a.expectations = slot.expectations.data();
+    a.gradient = slot.gradient.data();
+    a.far_factors = has_far_factors ? slot.far_factors.data() : nullptr;
+    a.far_sums = has_far_sums ? slot.far_sums.data() : nullptr;
+    const auto blocks = static_cast<std::uint32_t>(std::min<std::size_t>(count, most_blocks));
+    cuda::launch(kernel_for<T>(row_bits), dim3(blocks), dim3(1u << (row_bits - kReg)), shared,
+                 slot.stream, a);
+    auto* out = static_cast<double*>(slot.out.data());
+    cuda::copy(out, slot.expectations.data(), count * m * sizeof(double), slot.stream);
+    if (all_v)
+      cuda::copy(out + count * m, slot.gradient.data(), count * p * sizeof(double), slot.stream);
+  }
+
+  void receive(Slot& slot, double* all_expectations, double* all_gradients) {
+    if (!slot.count) return;
+    slot.stream.synchronize();
+    const std::size_t p = num_parameters, m = num_observables, count = slot.count;
+    const auto* out = static_cast<const double*>(slot.out.data());
+    if (all_expectations) copy_on_threads(all_expectations + slot.first * m, out, count * m);
+    if (all_gradients) copy_on_threads(all_gradients + slot.first * p, out + count * m, count * p);
+    slot.count = 0;
   }
 };
 
@@ -270,46 +346,24 @@ void DeviceBatch<T>::run(const double* values, std::size_t sets, const double* v
                          double* expectations, double* gradient) {
   Data& d = *data_;
   d.use();
-  const std::size_t p = d.num_parameters, m = d.num_observables;
-  for (std::size_t first = 0; first < sets; first += kSetsAtATime) {
-    check_interrupt();
-    const std::size_t count = std::min(kSetsAtATime, sets - first);
-    d.need(d.values, count * p);
-    d.need(d.expectations, count * m);
-    cuda::copy(d.values.data(), values + first * p, count * p * sizeof(double), d.stream);
-    if (v) {
-      d.need(d.v, count * m);
-      d.need(d.gradient, count * p);
-      cuda::copy(d.v.data(), v + first * m, count * m * sizeof(double), d.stream);
-    }
-    BatchArguments<T> a{};
-    a.program = d.there->view();
-    a.strings = {d.segments.data(), d.strings.data(), d.num_segments};
-    a.angles = d.angles.data();
-    a.angle_terms = d.angle_terms.data();
-    a.first_of_parameter = d.first_of_parameter.data();
-    a.parameter_terms = d.parameter_terms.data();
-    a.num_angles = static_cast<std::uint32_t>(d.angles.count());
-    a.num_parameters = d.num_parameters;
-    a.num_observables = d.num_observables;
-    a.num_reads = static_cast<std::uint32_t>(d.program.read_angle.size());
-    a.sets = static_cast<std::uint32_t>(count);
-    a.values = d.values.data();
-    a.v = v ? d.v.data() : nullptr;
-    a.expectations = expectations ? d.expectations.data() : nullptr;
-    a.gradient = d.gradient.data();
-    a.far_factors = d.has_far_factors ? d.far_factors.data() : nullptr;
-    a.far_sums = d.has_far_sums ? d.far_sums.data() : nullptr;
-    const auto blocks = static_cast<std::uint32_t>(std::min<std::size_t>(count, d.most_blocks));
-    cuda::launch(kernel_for<T>(d.row_bits), dim3(blocks), dim3(1u << (d.row_bits - kReg)), d.shared,
-                 d.stream, a);
-    if (expectations)
-      cuda::copy(expectations + first * m, d.expectations.data(), count * m * sizeof(double),
-                 d.stream);
-    if (v)
-      cuda::copy(gradient + first * p, d.gradient.data(), count * p * sizeof(double), d.stream);
-    d.stream.synchronize();
+  const std::size_t set_bytes = std::max<std::size_t>(d.num_parameters, 1) * sizeof(double);
+  const std::size_t each = std::min(sets, std::max(kFewestSets, kValueBytes / set_bytes));
+  for (typename Data::Slot& slot : d.slots) {
+    d.need(slot, each, v != nullptr);
+    slot.count = 0;  // a call that failed may have left some
+    if (each == sets) break;
   }
+  std::size_t part = 0;
+  for (std::size_t first = 0; first < sets; first += each, ++part) {
+    check_interrupt();
+    typename Data::Slot& slot = d.slots[part % 2];
+    d.receive(slot, expectations, gradient);
+    slot.first = first;
+    slot.count = std::min(each, sets - first);
+    d.send(slot, values, v);
+  }
+  d.receive(d.slots[part % 2], expectations, gradient);
+  d.receive(d.slots[(part + 1) % 2], expectations, gradient);
 }
 
 template class DeviceBatch<float>;
