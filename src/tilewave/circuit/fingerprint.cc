@@ -1,3 +1,4 @@
+// A circuit as a number: everything it does is added to a Fingerprint, in order.
 #include "tilewave/base/fingerprint.h"
 
 #include "tilewave/circuit/circuit.h"

@@ -1,4 +1,4 @@
-// How much planning a run is worth.
+// How much planning a run is worth: the words. What each means is said in include/tilewave/settings.h.
 #pragma once
 
 #include <string>

@@ -1,8 +1,9 @@
 // The few primitives every stabilizer engine works on. A circuit of Stim's 81 instructions is
 // lowered once: two-qubit gates to C(a, b), a swap and one-qubit Cliffords (circuit/clifford.h);
 // pair and product measurements to controlled Paulis around a one-qubit measurement; measurement
-// noise to a flip of records. Blocks stay blocks. Layout: block 0 is the whole circuit; primitives
-// are fixed-size records, their longer operands live in two pools.
+// noise to a flip of records, all other noise to one of four kinds (kPauli1, kPauli2, kCorrelated,
+// kHerald). Blocks stay blocks. Layout: block 0 is the whole circuit; primitives are fixed-size
+// records, their longer operands live in two pools.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// The state of n qubits on one machine, behind one interface: the CPU engine (cpu/) and the CUDA
-// engine (cuda/) implement it. It owns the amplitudes and their Layout, runs plans, and answers
-// questions about the state without moving it.
+// The state of n qubits behind one interface: the CPU engine (cpu/) and the CUDA engine (cuda/)
+// implement it, states that ranks share or that stream from host memory (distributed/) and density
+// matrices (density.cc) are made of these. It owns the amplitudes and their Layout, runs plans, and
+// answers questions about the state without moving it.
 //
 // Basis states are numbered with qubit 0 as the least significant bit. All answers are about the
 // state as it is: nothing is ever renormalised.
