@@ -202,6 +202,7 @@ void Function::run_sets(const Sets& sets, F f) const {
       start(*run, b, 1);
       f(*run, b, std::size_t{1});
     }
+    run->rest();
     d.give_back<T>(std::move(run));
     return;
   }

@@ -11,6 +11,13 @@ namespace tilewave::parametric::device {
 
 namespace cuda = runtime::cuda;
 
+inline cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties;
+  cuda::check(cuda::driver().device_properties(&properties, device),
+              "ask for a device's properties");
+  return properties;
+}
+
 /// Memory of a device, for as long as it is used.
 template <class E>
 class Array {

@@ -23,6 +23,7 @@ namespace cuda = runtime::cuda;
 
 constexpr int kReg = 3, kHeld = 1 << kReg;
 // What a block keeps in shared memory at most, so that enough blocks stand on a multiprocessor.
+constexpr std::size_t kOwnBytes = std::size_t{2} << 10;  // of the kernel itself
 constexpr std::size_t kMostFactorBytes = std::size_t{16} << 10,
                       kMostSumBytes = std::size_t{32} << 10;
 // Bytes of values of the sets that a kernel takes: enough for all blocks of a device, and little enough
@@ -250,16 +251,21 @@ struct DeviceBatch<T>::Data {
     const std::size_t factor_bytes = num_angles * sizeof(A);
     const std::size_t sum_bytes = (program.read_angle.size() + 2 * num_observables) *
                                   static_cast<std::size_t>(threads / 32) * sizeof(double);
-    has_far_factors = factor_bytes > kMostFactorBytes;
-    has_far_sums = sum_bytes > kMostSumBytes;
-    shared = (sizeof(A) << row_bits) + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
+    const cudaDeviceProp properties = device::properties_of(index);
+    const std::size_t tile_bytes = sizeof(A) << row_bits;
+    const std::size_t room = properties.sharedMemPerBlockOptin > tile_bytes + kOwnBytes
+                                 ? properties.sharedMemPerBlockOptin - tile_bytes - kOwnBytes
+                                 : 0;
+    has_far_factors = factor_bytes > std::min(kMostFactorBytes, room / 3);
+    has_far_sums = sum_bytes > std::min(kMostSumBytes, room / 2);
+    shared = tile_bytes + (has_far_factors ? 0 : (factor_bytes + 15) / 16 * 16) +
              (has_far_sums ? 0 : sum_bytes);
     const auto* address = reinterpret_cast<const void*>(kernel_for<T>(row_bits));
     cuda::allow_shared(index, address, shared);
     int each = 1;
     cuda::check(cuda::driver().blocks_per_multiprocessor(&each, address, threads, shared),
                 "ask how many blocks fit");
-    most_blocks = static_cast<std::uint32_t>(use().num_multiprocessors * std::max(each, 1));
+    most_blocks = static_cast<std::uint32_t>(properties.multiProcessorCount * std::max(each, 1));
     sums_of_block = sum_bytes / sizeof(double);
   }
 

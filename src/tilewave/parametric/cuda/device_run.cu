@@ -19,6 +19,10 @@ namespace tilewave::parametric {
 
 using namespace device;  // kernels, and what they work on
 
+namespace {
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30;  // of a state, between calls
+}
+
 template <class T>
 struct DeviceRun<T>::Data {
   using A = Amplitude<T>;
@@ -42,12 +46,15 @@ struct DeviceRun<T>::Data {
 
   Data(const Actions& of, const Strings& s, const std::vector<bool>& is_read, int device)
       : actions(of), strings(s), index(device) {
-    multiprocessors = static_cast<std::uint32_t>(use().num_multiprocessors);
+    use();
+    const cudaDeviceProp properties = properties_of(index);
+    multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     actions.num_wires = std::max(actions.num_wires, kRow);  // further wires stay |0>
     const Passes planned = make_passes(actions, 0, kRow, is_read);
-    program = make_stages(
-        planned, {Shape<T, false>::kReg, kBankBits<T>, kThreadBytes<T, false>, false, true});
-    back = make_stages(planned, {S::kReg, kBankBits<T>, kThreadBytes<T, true>, true, true});
+    program = make_stages(planned, {Shape<T, false>::kReg, kBankBits<T>,
+                                    free_shared_bytes<T, false>(properties), false, true});
+    back = make_stages(planned,
+                       {S::kReg, kBankBits<T>, free_shared_bytes<T, true>(properties), true, true});
     sweeps = make_sweeps(strings, planned, kKeptLowWires);
     program_there.emplace(program, stream);
     back_there.emplace(back, stream);
@@ -146,7 +153,6 @@ struct DeviceRun<T>::Data {
     const std::size_t shared =
         P::kTileBytes + pass.kept_program_bytes + sum_bytes(reads) +
         P::kThreads * (pass.num_accumulators * kAccumulatorBytes + pass.num_kept * kAddressBytes);
-    TW_CHECK(shared <= (std::size_t{226} << 10), "a pass fits a multiprocessor's shared memory");
     const auto kernel = &run_pass<T, kBack>;
     const std::uint32_t blocks = blocks_for(kernel, P::kThreads, shared, a.tiles.count);
     a.tiles.stride = deposit_bits(blocks, a.tiles.outer);
@@ -234,6 +240,14 @@ DeviceRun<T>::~DeviceRun() = default;
 template <class T>
 std::span<const std::uint32_t> DeviceRun<T>::read_angles() const {
   return data_->program.read_angle;
+}
+
+template <class T>
+void DeviceRun<T>::rest() {
+  Data& d = *data_;
+  if (d.psi.count() * sizeof(Amplitude<T>) <= kMostKeptBytes) return;
+  d.psi = {};
+  d.lam = {};
 }
 
 template <class T>

@@ -43,6 +43,8 @@ class DeviceRun {
   /// Adds <psi|O|psi> of every observable.
   void read_observables(double* out);
   void backward(std::span<double> reads);
+  /// Between calls: gives the memory of large states back, for whatever else runs on the device.
+  void rest();
   void get_state(std::size_t lane, std::complex<double>* amplitudes) const;
 
  private:

@@ -28,6 +28,8 @@ std::size_t DeviceRun<T>::num_sweeps() const {
   return 0;
 }
 template <class T>
+void DeviceRun<T>::rest() {}
+template <class T>
 void DeviceRun<T>::bind(const double*, std::size_t, std::size_t) {}
 template <class T>
 void DeviceRun<T>::forward() {}

@@ -2,6 +2,10 @@
 // and the product of two states. Blocks take tiles in turn.
 #pragma once
 
+#include <algorithm>
+#include <string>
+
+#include "tilewave/base/error.h"
 #include "tilewave/parametric/cuda/string_sums.cuh"
 
 namespace tilewave::parametric::device {
@@ -18,13 +22,25 @@ struct Shape {
 };
 template <class T>
 constexpr int kBankBits = sizeof(T) == 8 ? 3 : 4;
-// Of a multiprocessor's 227 KiB of shared memory: for sums of warps, and for what exchanges and
-// accumulators of threads have.
-constexpr std::size_t kMostSumBytes = std::size_t{16} << 10;
+constexpr std::size_t kMostSumBytes = std::size_t{16} << 10;  // of a multiprocessor's shared memory
+
+/// Bytes of shared memory that a block has beside its tile and the sums of its warps.
 template <class T, bool kBack>
-constexpr std::size_t kThreadBytes =
-    ((std::size_t{222} << 10) - kMostSumBytes) / Shape<T, kBack>::kBlocks
-    - Shape<T, kBack>::kTileBytes;
+std::size_t free_shared_bytes(const cudaDeviceProp& device) {
+  using S = Shape<T, kBack>;
+  constexpr std::size_t kOwn = std::size_t{2} << 10;  // of the kernel itself
+  const std::size_t taken = S::kTileBytes + kMostSumBytes / S::kBlocks + kOwn;
+  // its share where that is enough, or all that a block may have
+  const std::size_t share =
+      device.sharedMemPerMultiprocessor / S::kBlocks - device.reservedSharedMemPerBlock;
+  const std::size_t block = std::min(device.sharedMemPerBlockOptin, std::max(share, taken));
+  if (block < taken)
+    throw Error(ExitCode::kResources,
+                "functions of parameters need " + std::to_string(taken >> 10) +
+                    " KiB of shared memory for a block of threads, this CUDA device has " +
+                    std::to_string(block >> 10) + " KiB: use the CPU");
+  return block - taken;
+}
 
 struct TileWires {
   std::uint8_t wire[kMostTileBits];
