@@ -22,6 +22,7 @@ void add_all_commands(CLI::App& app) {
   add_convert_command(app);
   add_info_command(app);
   add_doctor_command(app);
+  add_tune_command(app);
   add_completions_command(app);
   add_manual_command(app);
   for (CLI::App* command : app.get_subcommands({})) add_limit_flags(*command);

@@ -23,6 +23,7 @@ void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
 void add_completions_command(CLI::App& app);
 void add_manual_command(CLI::App& app);
 void add_help_command(CLI::App& app);

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tilewave/base/error.h"
 #include "tilewave/cli/commands.h"
-#include "tilewave/runtime/cost_cache.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
 #include "tilewave/statevec/device_costs.h"
@@ -37,24 +37,71 @@ struct Report {
 
 /// What the planner is told of a device.
 struct Costs {
-  statevec::CostSource source = statevec::CostSource::kShipped;
+  statevec::CostOrigin origin;
   statevec::CostModel of[2];  ///< double, single
+  std::string refused;        ///< why the user's file of rates is
 
   explicit Costs(const runtime::CudaDevice& device) {
     using enum statevec::Precision;
-    for (const auto precision : {kDouble, kSingle}) {
-      of[precision == kSingle] =
-          statevec::cuda_cost_model(device, precision, statevec::CostSource::kMeasured, &source);
+    try {
+      for (const auto precision : {kDouble, kSingle})
+        of[precision == kSingle] = statevec::cuda_cost_model(device, precision, true, &origin);
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kInput) throw;
+      refused = e.what();
+    }
+  }
+};
+
+/// The file of rates of the processor.
+struct CpuRates {
+  std::shared_ptr<const statevec::rates::RatesFile> file;
+  std::string refused;
+
+  CpuRates() {
+    try {
+      file = statevec::tuned_cpu_rates();
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kInput && e.code() != ExitCode::kUsage) throw;
+      refused = e.what();
     }
   }
   std::string origin() const {
-    if (source == statevec::CostSource::kMeasured) {
-      const std::string file = runtime::cost_file();
-      return file.empty() ? "measured now" : "measured, kept in " + file;
-    }
-    return "shipped values of " + statevec::shipped_costs_origin() + " (too little memory is free)";
+    if (file) return "tuned on " + file->date.substr(0, 10) + ", kept in " + file->path;
+    return "a model and a moment's measurement of states of 22 qubits or more; 'tilewave tune' "
+           "measures all";
   }
 };
+
+// "worst of 36 checks: ising_24 single zeros 0.88 of the measured time"
+std::string checks_text(const statevec::rates::RatesFile& file) {
+  const statevec::rates::Check* worst = file.worst();
+  if (!worst) return "not checked against times of circuits";
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "worst of %zu checks: %s %s %s, predicted %.2f of the measured time",
+                file.checks.size(), worst->circuit.c_str(),
+                worst->precision == statevec::Precision::kDouble ? "double" : "single",
+                worst->input.c_str(), worst->ratio());
+  return std::string(text) +
+         (file.is_forced ? " (written with --force: the machine was noisy)" : "");
+}
+
+nlohmann::ordered_json file_json(const statevec::rates::RatesFile* file) {
+  if (!file) return nullptr;
+  nlohmann::ordered_json out = {{"path", file->path},        {"date", file->date},
+                                {"machine", file->machine},  {"device", file->device},
+                                {"version", file->version},  {"spread", file->spread},
+                                {"forced", file->is_forced}, {"num_checks", file->checks.size()}};
+  if (const auto* worst = file->worst()) {
+    out["worst"] = {
+        {"circuit", worst->circuit},
+        {"precision", worst->precision == statevec::Precision::kDouble ? "double" : "single"},
+        {"input", worst->input},
+        {"ratio", worst->ratio()}};
+  }
+  return out;
+}
 
 nlohmann::ordered_json costs_json(const statevec::CostModel& c) {
   nlohmann::ordered_json out = {
@@ -74,7 +121,12 @@ nlohmann::ordered_json costs_json(const statevec::CostModel& c) {
 
 void print_costs(const runtime::CudaDevice& device) {
   const Costs costs(device);
-  std::printf("  passes      %d: %s\n", device.index, costs.origin().c_str());
+  if (!costs.refused.empty()) {
+    std::printf("  rates       %d: refused: %s\n", device.index, costs.refused.c_str());
+    return;
+  }
+  std::printf("  rates       %d: %s\n", device.index, costs.origin.text().c_str());
+  if (costs.origin.file) std::printf("              %s\n", checks_text(*costs.origin.file).c_str());
   for (const bool single : {false, true}) {
     const statevec::CostModel& c = costs.of[single];
     std::printf("              %s: tiles of 2^%d %.0f GB/s", single ? "single" : "double",
@@ -95,6 +147,11 @@ void print_json(const Report& r) {
                 {"threads", r.num_threads},
                 {"simd", r.machine.simd_features},
                 {"huge_pages", r.machine.huge_pages}};
+  const CpuRates rates;
+  out["cpu"]["rates"] = rates.refused.empty()
+                            ? nlohmann::ordered_json{{"origin", rates.origin()},
+                                                     {"file", file_json(rates.file.get())}}
+                            : nlohmann::ordered_json{{"refused", rates.refused}};
   out["memory_bytes"] = {{"total", r.machine.total_memory_bytes},
                          {"available", r.machine.available_memory_bytes}};
   out["cuda"] = {{"built", runtime::built_with_cuda()},
@@ -105,7 +162,12 @@ void print_json(const Report& r) {
                                       {"compute", std::to_string(d.major * 10 + d.minor)},
                                       {"memory_bytes", d.total_memory_bytes}});
     const Costs costs(d);
-    out["cuda"]["devices"].back()["pass_costs"] = {{"origin", costs.origin()},
+    if (!costs.refused.empty()) {
+      out["cuda"]["devices"].back()["pass_costs"] = {{"refused", costs.refused}};
+      continue;
+    }
+    out["cuda"]["devices"].back()["pass_costs"] = {{"origin", costs.origin.text()},
+                                                   {"file", file_json(costs.origin.file.get())},
                                                    {"double", costs_json(costs.of[0])},
                                                    {"single", costs_json(costs.of[1])}};
   }
@@ -124,6 +186,11 @@ void print_text(const Report& r) {
   std::printf("  memory      %.1f GiB, %.1f GiB available\n", gib(r.machine.total_memory_bytes),
               gib(r.machine.available_memory_bytes));
   std::printf("  huge pages  %s\n", r.machine.huge_pages.c_str());
+  const CpuRates rates;
+  std::printf("  rates       cpu: %s\n", rates.refused.empty()
+                                             ? rates.origin().c_str()
+                                             : ("refused: " + rates.refused).c_str());
+  if (rates.file) std::printf("              %s\n", checks_text(*rates.file).c_str());
   if (r.devices.empty()) {
     std::printf("  CUDA        none: %s\n", r.no_cuda.c_str());
   }

@@ -23,7 +23,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Every qubit somewhere on the Bloch sphere, away from the poles.
+}  // namespace
+
 std::vector<cplx> random_product_state(std::uint32_t num_qubits) {
   std::vector<cplx> a;
   for (std::uint32_t q = 0; q < num_qubits; ++q) {
@@ -34,8 +35,6 @@ std::vector<cplx> random_product_state(std::uint32_t num_qubits) {
   }
   return a;
 }
-
-}  // namespace
 
 std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
                                    const std::vector<BenchInput>& inputs,
@@ -89,7 +88,7 @@ std::vector<BenchResult> benchmark(const circuit::Circuit& circuit,
       if (k > 0) continue;
       result.gates = plan.num_circuit_gates;
       result.passes = plan.passes.size();
-      result.predicted_s = plan.predicted_s;
+      result.predicted_s = state->predicted_s(plan);
       for (const auto& pass : plan.passes) {
         result.bytes += pass.bytes;
         result.flops += pass.flops;

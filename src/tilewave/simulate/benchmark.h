@@ -46,6 +46,9 @@ struct BenchResult {
   double norm = 0;  ///< of the state at the end
 };
 
+/// Every qubit somewhere on the Bloch sphere, away from the poles: 2 amplitudes each.
+std::vector<cplx> random_product_state(std::uint32_t num_qubits);
+
 /// Runs a unitary circuit (trailing measurements are left out) on one state for each input in turn.
 /// Throws Error(kUsage) when it measures or resets in the middle, Error(kVerification) when the
 /// norm is lost.

@@ -30,6 +30,9 @@ struct StepTime {
   double predicted_s = 0;
   double measured_s = 0;
   double bytes = 0;
+  /// Where RunObserver::wants_terms: what the engine's rates are multiplied by for this prediction, in
+  /// the order of their list (rates/numbers.h); empty where the step is not made of them.
+  std::vector<double> terms = {};
 };
 
 class KeptPasses;
@@ -41,6 +44,7 @@ struct RunObserver {
   /// up over those who did it.
   std::function<void(const StepTime&)> on_part;
   std::function<void(double done_s, double total_s)> on_progress;
+  bool wants_terms = false;      ///< fill StepTime::terms
   bool makes_norm = false;       ///< norm() will be asked: a device sums it up in the last pass
   bool makes_marginals = false;  ///< the same of marginals()
   /// What an engine makes of the plan's passes and its later runs can use again; null: nothing is
@@ -108,6 +112,9 @@ class State {
   /// faster and is otherwise made beside them (better programs and kernels of its own). Does nothing
   /// on a CPU, nor where several devices or ranks share the state, and nothing a second time.
   virtual void prepare(const Plan& /*plan*/) {}
+  /// Seconds that the next run of a plan is predicted to take as the engine will run it: what
+  /// Plan::predicted_s says, but that a device looks at the programs that it has of the passes by now.
+  virtual double predicted_s(const Plan& plan) { return plan.predicted_s; }
   /// Plans a unitary part of a circuit for this state as it is now, and runs it.
   void apply(const circuit::Circuit& circuit, std::span<const circuit::Op> ops);
   /// Options for make_plan that fit this state as it is now.

@@ -101,6 +101,7 @@ void put_cost(ByteWriter& out, const CostModel& cost) {
   CostModel numbers = cost;
   numbers.price = nullptr;
   numbers.programs = nullptr;
+  numbers.writer = nullptr;
   out.put(numbers);
   out.put(cost.mixed_tiles);
   out.put(cost.late_phases);
@@ -110,6 +111,7 @@ CostModel get_cost(ByteReader& in) {
   auto cost = in.get<CostModel>();
   cost.price = nullptr;
   cost.programs = nullptr;
+  cost.writer = nullptr;
   cost.mixed_tiles = in.get_flag();
   cost.late_phases = in.get_flag();
   return cost;

@@ -136,6 +136,22 @@ std::array<double, 4> measure_layers() {
   return layers_s;
 }
 
+// The other steps in proportion to these.
+StepRates steps_of(double sweep_s, double lift_s, double phase_s, double flip_s, double rotate_s,
+                   double multiply_s) {
+  return {.sweep_s = sweep_s,
+          .lift_s = lift_s,
+          .light_lift_s = kLightLift * lift_s,
+          .phase_s = phase_s,
+          .scalar_phase_s = kScalarPhase * phase_s,
+          .product_phase_s = kProductPhase * phase_s,
+          .sweep_phase_s = kSweepPhase * phase_s,
+          .link_phase_s = kLinkPhase * phase_s,
+          .flip_s = flip_s,
+          .rotate_s = rotate_s,
+          .multiply_s = multiply_s};
+}
+
 template <class T>
 CpuRates measure() {
   const StepRates shipped = CpuRates::shipped<T>().steps;
@@ -147,13 +163,11 @@ CpuRates measure() {
   const auto within = [&rates](double s, double shipped_s) {
     return std::clamp(s, 0.5 * rates.slower * shipped_s, 2 * rates.slower * shipped_s);
   };
-  StepRates& r = rates.steps;
-  r.lift_s = within((more_s - few_s) / 5, shipped.lift_s);
-  r.sweep_s = within((more_s - 10 * r.lift_s) / 2, shipped.sweep_s);
-  r.phase_s = within((phased_s - more_s) / (1 + kScalarPhase), shipped.phase_s);
-  r.multiply_s = within(matrix_s / 4, shipped.multiply_s);
-  r.flip_s = rates.slower * shipped.flip_s;
-  r.rotate_s = rates.slower * shipped.rotate_s;
+  const double lift_s = within((more_s - few_s) / 5, shipped.lift_s);
+  rates.steps = steps_of(within((more_s - 10 * lift_s) / 2, shipped.sweep_s), lift_s,
+                         within((phased_s - more_s) / (1 + kScalarPhase), shipped.phase_s),
+                         rates.slower * shipped.flip_s, rates.slower * shipped.rotate_s,
+                         within(matrix_s / 4, shipped.multiply_s));
   return rates;
 }
 
@@ -162,6 +176,8 @@ CpuRates measure() {
 template <class T>
 CpuRates CpuRates::shipped() {
   CpuRates rates;
+  rates.steps = steps_of(kSweepStep_s, kLiftStep_s, kPhaseStep_s, kFlipStep_s, kRotateStep_s,
+                         kMultiplyStep_s);
   if (sizeof(T) == sizeof(double)) return rates;
   for (double* s : rates.steps.all()) *s *= kSingleShare;
   return rates;

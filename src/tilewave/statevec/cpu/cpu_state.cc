@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tilewave/base/bits.h"
@@ -12,6 +13,7 @@
 #include "tilewave/runtime/threads.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cpu/address.h"
+#include "tilewave/statevec/cpu/cpu_numbers.h"
 #include "tilewave/statevec/cpu/cpu_tuning.h"
 #include "tilewave/statevec/cpu/free_indices.h"
 #include "tilewave/statevec/cpu/pass_costs.h"
@@ -69,6 +71,7 @@ CpuState<T>::CpuState(int num_qubits, int num_threads)
       num_threads_(runtime::resolve_num_threads(num_threads)),
       memory_(sizeof(Complex<T>) << num_qubits) {
   set_zero_state();
+  untouched_ = known_zero_;
 }
 
 template <class T>
@@ -77,31 +80,40 @@ CostModel CpuState<T>::cost_model() const {
   constexpr bool kDouble = sizeof(T) == 8;
   cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
   cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
-  // predictions of small states are not worth a measurement
-  const bool is_measured = num_qubits_ >= kMeasureRatesFrom;
-  const CpuRates rates = is_measured ? cpu_rates<T>() : CpuRates::shipped<T>();
-  const double of_thread =
-      1.0 / std::max(1, std::min(num_threads_, runtime::default_num_threads()));
-  const double share = of_thread * rates.slower * (kDouble ? 1 : kSingleShare);
-  cost.bandwidth = rates.bandwidth;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
-  cost.wide_bandwidth = kWideTile * rates.bandwidth;
   cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
-  cost.lift_s = kLift_s * share;
-  cost.flip_s = kFlip_s * share;
-  cost.rotate_s = kRotate_s * share;
-  cost.phase_s = kPhase_s * share;
-  cost.multiply_s = kMultiply_s * share;
-  if (is_measured) {
+  const int threads = std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  const auto tuned = tuned_cpu();
+  // Where nothing is known of the machine, predictions of small states are not worth a measurement;
+  // those of very small ones are not worth looking at a pass closely.
+  const bool is_close = num_qubits_ >= (tuned ? kPriceFrom : kMeasureRatesFrom);
+  if (tuned) {
+    set_costs(cost, cpu_numbers(tuned->of(precision_)), std::ldexp(sizeof(Complex<T>), num_qubits_),
+              threads);
+  } else {
+    set_by_rates(cost, is_close ? cpu_rates<T>() : CpuRates::shipped<T>(), kDouble);
+    for (double* s : {&cost.lift_s, &cost.flip_s, &cost.rotate_s, &cost.phase_s, &cost.multiply_s})
+      *s /= threads;
+    for (double* s : cost.steps.all()) *s /= threads;
+  }
+  if (is_close) {
     cost.price = pass_seconds;
-    cost.pass_overhead_s = kPassTables_s;
     cost.block_bits = block_row_bits(kDouble);
     cost.move_positions = most_move_positions(num_qubits_, kDouble);
     cost.small_tile_qubits = kSmallTileBits<T>;
-    cost.steps = rates.steps;
-    for (double* s : cost.steps.all()) *s *= of_thread;
+  } else {
+    cost.steps = {};
+    cost.traffic = {};
+    cost.pass_overhead_s = CostModel{}.pass_overhead_s;  // threads do not share states so small
   }
   return cost;
+}
+
+template <class T>
+double CpuState<T>::touch() {
+  const double before = std::ldexp(sizeof(Complex<T>), num_qubits_ - std::popcount(untouched_));
+  untouched_ &= known_zero_;
+  return std::ldexp(sizeof(Complex<T>), num_qubits_ - std::popcount(untouched_)) - before;
 }
 
 template <class T>
@@ -166,15 +178,25 @@ void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
   check_plan(plan);
   forget_answers();
   double done_s = 0;
+  touch();  // what was written before
+  const double touch_byte_s = observer.on_step ? cost_model().touch_byte_s : 0;
   for (const Pass& pass : plan.passes) {
     TW_CHECK((pass.known_zero_before & ~known_zero_) == 0,
              "the plan takes positions for zero that are not");
     runtime::Timer timer;
     run_pass<T>(plan, pass, amps(), num_threads_, observer.tables);
+    const double taken_s = timer.elapsed_s();
     known_zero_ = pass.known_zero_after;
     done_s += pass.predicted_s;
-    if (observer.on_step)
-      observer.on_step({"pass", pass.predicted_s, timer.elapsed_s(), pass.bytes});
+    const double touched_s = touch_byte_s * touch();
+    if (observer.on_step) {
+      StepTime step{"pass", pass.predicted_s + touched_s, taken_s, pass.bytes};
+      if (observer.wants_terms) {
+        const Terms terms = terms_of(plan, pass, block_row_bits(sizeof(T) == 8));
+        step.terms.assign(terms.begin(), terms.end());
+      }
+      observer.on_step(step);
+    }
     if (observer.on_progress) observer.on_progress(done_s, plan.predicted_s);
   }
   layout_ = plan.layout_after;

@@ -14,12 +14,14 @@ namespace tilewave::statevec::cpu {
 /// second of all threads. The defaults are FP64 on the machine that pass_costs.h was tuned on.
 struct CpuRates {
   double bandwidth = 30e9;
-  StepRates steps{1.2e-10, 7.5e-11, 1.4e-10, 4e-10, 2.8e-10, 1.6e-10};
+  StepRates steps;
   double slower = 1;  ///< than that machine
 
   template <class T>
   static CpuRates shipped();
 };
+/// What they say of a pass on one thread; what they do not tell is in proportion to them.
+void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double);
 
 /// Measured on this machine at the first call (about 40 ms).
 template <class T>
@@ -61,6 +63,10 @@ class CpuState final : public State {
 
   Complex<T>* amps() const { return memory_.as<Complex<T>>(); }
   void forget_answers() override;
+  /// Bytes that are used for the first time, now that less is known to be zero.
+  double touch();
+  std::uint64_t untouched_ = 0;  ///< positions: where one of them is 1 no page has been used
+
   /// Threads for a walk over all that is not known to be zero.
   int team() const;
   /// Sum of |amplitude|^2 where the positions of `mask` are as in `value`.

@@ -42,6 +42,9 @@ constexpr std::size_t kMovePartBytes = std::size_t{512} << 10;
 /// and most of a time slice where another program has the core of one of them.
 constexpr std::uint64_t kSharedAmplitudes = std::uint64_t{1} << 15;
 constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rates are measured
+/// Qubits from which passes are counted step by step where the machine is tuned: smaller plans would
+/// take longer to make than they save.
+constexpr int kPriceFrom = 17;
 
 /// Of actions on one thread in FP64, on average: what a circuit is lowered by, and the price of
 /// passes over small states. Relative to each other they are never measured, so that a circuit has
@@ -49,7 +52,10 @@ constexpr int kMeasureRatesFrom = 22;  ///< qubits from which the machine's rate
 constexpr double kLift_s = 1.1e-10, kFlip_s = 2e-10, kRotate_s = 2.5e-10, kPhase_s = 1.5e-10,
                  kMultiply_s = 1.45e-10;
 
-// What parts of a pass cost (pass_costs.cc), on a 2-core Zen 4, 2026-11-23.
+// What parts of a pass cost (pass_costs.cc), on a 2-core Zen 4, 2026-11-23: where no file of rates
+// says it (cpu_numbers.h), the shares are kept and the rest is measured in a moment (cpu_rates.cc).
+constexpr double kSweepStep_s = 1.2e-10, kLiftStep_s = 7.5e-11, kPhaseStep_s = 1.4e-10,
+                 kFlipStep_s = 4e-10, kRotateStep_s = 2.8e-10, kMultiplyStep_s = 1.6e-10;
 /// Bandwidth of larger states, and work on tiles that come from there, over the measurement's.
 constexpr double kFarRows = 0.93, kFromMemory = 1.15;
 constexpr double kSingleShare = 0.52;   ///< of the time of work, in FP32

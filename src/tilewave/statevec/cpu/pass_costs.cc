@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/cpu/addressing.h"
@@ -59,13 +60,13 @@ class Counter {
     add_lifts(stage.lifts, std::uint64_t{rows} << kLowBits, true);
     for (const StageLink& link : stage.links) {
       add_lifts(link.lifts, low_mask(kLowBits), false);
-      if (!link.terms.empty()) work_.phases += kLinkPhase;
+      if (!link.terms.empty()) ++work_.link_phases;
     }
     for (const StageSweep& sweep : stage.sweeps) {
       ++work_.sweeps;
       work_.lifts += sweep.num_bits;
-      work_.phases += kSweepPhase * !sweep.before.empty();
-      for (const SplitTerms& after : sweep.after) work_.phases += kSweepPhase * !after.empty();
+      work_.sweep_phases += !sweep.before.empty();
+      for (const SplitTerms& after : sweep.after) work_.sweep_phases += !after.empty();
     }
   }
 
@@ -77,7 +78,7 @@ class Counter {
     const double first = std::abs(lifts.t[std::countr_zero(mask)]);
     bool alike = on_rows && (first == 1 || std::popcount(mask) > 1);
     for_each_bit(mask, [&](int k) { alike &= std::abs(lifts.t[k]) == first; });
-    work_.lifts += std::popcount(mask) * (alike ? kLightLift : 1);
+    (alike ? work_.light_lifts : work_.lifts) += std::popcount(mask);
   }
 
   // One multiplication by a table; another where rows have scalars, and the making of a product of
@@ -91,8 +92,9 @@ class Counter {
       return t.rows && !t.low && !(std::has_single_bit(t.rows) && (t.rows & with_table));
     });
     const int free_bits = slots_.num_row_bits() - std::popcount(with_table);
-    work_.phases += 1 + (has_scalars ? kScalarPhase : 0) +
-                    (with_table ? std::ldexp(kProductPhase, -free_bits) : 0);
+    ++work_.phases;
+    work_.scalar_phases += has_scalars;
+    work_.products += with_table ? std::ldexp(1, -free_bits) : 0;
   }
 
   const Plan& plan_;
@@ -100,12 +102,11 @@ class Counter {
   PassWork work_;
 };
 
-// Of the time to move the tiles of a pass, by their size.
-double share_of_tile(int bits, bool is_double) {
+// How far a tile is from the size that is moved fastest: 0 at it, 1 where it is as slow as a full one.
+double away_from_small(int bits, bool is_double) {
   const int small = is_double ? kSmallTileBits<double> : kSmallTileBits<float>,
             full = is_double ? kTileBitsDouble : kTileBitsSingle;
-  const double away = static_cast<double>(std::abs(bits - small)) / (full - small);
-  return kSmallTile + (1 - kSmallTile) * std::min(1.0, away);
+  return std::min(1.0, static_cast<double>(std::abs(bits - small)) / (full - small));
 }
 
 }  // namespace
@@ -123,26 +124,72 @@ PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
   return Counter(plan, left).run(make_outline(plan, left, block_bits));
 }
 
-double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
-  const PassWork work = count_work(plan, pass, cost.block_bits);
+Terms terms_of(const Plan& plan, const Pass& pass, int block_bits) {
+  const PassWork work = count_work(plan, pass, block_bits);
   std::uint64_t active = 0;
   for (const int p : pass.active) active |= bit(p);
   const double loaded = std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before));
   const double worked =
       std::ldexp(1, plan.num_qubits - std::popcount(pass.known_zero_before & ~active));
-  // lines are read to be written, those known to be zero too
-  const double moved = 2 * ((1 - kLoadShare) * worked + kLoadShare * loaded);
-  const double bytes = static_cast<double>(amplitude_bytes(plan.precision)) * moved;
+  const double both_ways = 2 * static_cast<double>(amplitude_bytes(plan.precision));
   const bool is_double = plan.precision == Precision::kDouble;
-  const double in_place = work.long_cycles ? 1 : kMoveShare;
-  const double share =
-      work.only_moves ? in_place : share_of_tile(static_cast<int>(pass.active.size()), is_double);
-  const double memory_s = bytes / cost.bandwidth * share;
-  const StepRates& r = cost.steps;
-  const double each_s = work.sweeps * r.sweep_s + work.lifts * r.lift_s + work.phases * r.phase_s +
-                        work.flips * r.flip_s + work.rotations * r.rotate_s +
-                        work.matrix_rows * r.multiply_s;
-  return memory_s + worked * each_s + work.listed_rows * kCycleRow_s + cost.pass_overhead_s;
+  const int bits = static_cast<int>(pass.active.size());
+  // lines are read to be written, those known to be zero too
+  const double bytes = both_ways * worked;
+  Terms t{};
+  t[kTermSavedByte] = both_ways * (loaded - worked);
+  if (work.only_moves) {
+    t[work.long_cycles ? kTermByte : kTermMovedByte] = bytes;
+  } else if (bits > (is_double ? kTileBitsDouble : kTileBitsSingle)) {
+    t[kTermWideByte] = bytes;
+  } else {
+    const double away = away_from_small(bits, is_double);
+    t[kTermByte] = away * bytes;
+    t[kTermSmallByte] = (1 - away) * bytes;
+  }
+  t[kTermSweep] = worked * work.sweeps;
+  t[kTermLift] = worked * work.lifts;
+  t[kTermLightLift] = worked * work.light_lifts;
+  t[kTermPhase] = worked * work.phases;
+  t[kTermScalarPhase] = worked * work.scalar_phases;
+  t[kTermProductPhase] = worked * work.products;
+  t[kTermSweepPhase] = worked * work.sweep_phases;
+  t[kTermLinkPhase] = worked * work.link_phases;
+  t[kTermFlip] = worked * work.flips;
+  t[kTermRotate] = worked * work.rotations;
+  t[kTermMultiply] = worked * work.matrix_rows;
+  t[kTermListedRow] = work.listed_rows;
+  t[kTermPass] = 1;
+  return t;
+}
+
+Terms rates_of(const CostModel& cost) {
+  const StepRates& s = cost.steps;
+  const TrafficRates& traffic = cost.traffic;
+  const double byte_s = 1 / cost.bandwidth;
+  return {byte_s,
+          traffic.small_byte_s,
+          cost.wide_bandwidth > 0 ? 1 / cost.wide_bandwidth : byte_s,
+          traffic.moved_byte_s,
+          traffic.saved_byte_s,
+          s.sweep_s,
+          s.lift_s,
+          s.light_lift_s,
+          s.phase_s,
+          s.scalar_phase_s,
+          s.product_phase_s,
+          s.sweep_phase_s,
+          s.link_phase_s,
+          s.flip_s,
+          s.rotate_s,
+          s.multiply_s,
+          traffic.listed_row_s,
+          cost.pass_overhead_s};
+}
+
+double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
+  const Terms terms = terms_of(plan, pass, cost.block_bits), rates = rates_of(cost);
+  return std::inner_product(terms.begin(), terms.end(), rates.begin(), 0.0);
 }
 
 }  // namespace tilewave::statevec::cpu

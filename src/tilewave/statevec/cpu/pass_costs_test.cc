@@ -86,14 +86,16 @@ TEST(PassCosts, layers_of_few_lifts_share_sweeps) {
   }
   EXPECT_EQ(p.work().sweeps, 1);
   EXPECT_EQ(p.work().lifts, 3);
-  EXPECT_EQ(p.work().phases, kSweepPhase);  // all of them before the lifts
+  EXPECT_EQ(p.work().sweep_phases, 1);  // all of them before the lifts
+  EXPECT_EQ(p.work().phases, 0);
 }
 
 TEST(PassCosts, lifts_on_rows_by_one_number_are_half) {
   for (const double t : {0.25, -0.25, 1.0}) {
     OnePass p;
     for (int k = 0; k < 8; ++k) p.lift(kLowBits + k, t);
-    EXPECT_EQ(p.work().lifts, 8 * kLightLift) << t;
+    EXPECT_EQ(p.work().light_lifts, 8) << t;
+    EXPECT_EQ(p.work().lifts, 0) << t;
   }
 }
 
@@ -142,6 +144,9 @@ TEST(PassCosts, the_price_is_the_sum_of_its_pieces) {
   step(&StepRates::sweep_s, 1e-10, work.sweeps);
   step(&StepRates::lift_s, 2e-10, work.lifts);
   step(&StepRates::phase_s, 3e-10, work.phases);
+  step(&StepRates::light_lift_s, 1.5e-10, work.light_lifts);
+  step(&StepRates::scalar_phase_s, 2.5e-10, work.scalar_phases);
+  step(&StepRates::product_phase_s, 3.5e-10, work.products);
   step(&StepRates::flip_s, 4e-10, work.flips);
   step(&StepRates::rotate_s, 5e-10, work.rotations);
   step(&StepRates::multiply_s, 6e-10, work.matrix_rows);
@@ -153,6 +158,8 @@ TEST(PassCosts, the_price_is_the_sum_of_its_pieces) {
 TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
   CostModel cost = free_of_charge();
   cost.bandwidth = 20e9;
+  cost.wide_bandwidth = 16e9;
+  cost.traffic = {kSmallTile / 20e9, kMoveShare / 20e9, kLoadShare / 20e9, kCycleRow_s};
   const double full_s = std::ldexp(32.0, kQubits) / cost.bandwidth;
   const auto tile_of = [](int bits) {
     OnePass p;
@@ -165,6 +172,7 @@ TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
   EXPECT_NEAR(tile_of(kTileBitsDouble).seconds(cost), full_s, 1e-9 * full_s);
   EXPECT_NEAR(tile_of(kSmallTileBits<double>).seconds(cost), kSmallTile * full_s, 1e-9 * full_s);
   EXPECT_GT(tile_of(kSmallTileBits<double> - 2).seconds(cost), kSmallTile * full_s);
+  EXPECT_NEAR(tile_of(kTileBitsDouble + 1).seconds(cost), full_s / 0.8, 1e-9 * full_s);
 
   OnePass moves;
   moves.flip(10, 9);

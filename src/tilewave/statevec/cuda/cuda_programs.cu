@@ -8,6 +8,7 @@
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
 #include "tilewave/statevec/tile/jit_source.h"
+#include "tilewave/statevec/tile/price.h"
 
 namespace tilewave::statevec::cuda {
 
@@ -79,6 +80,7 @@ LoweredPlan::Step CudaState<T>::upload(const tile::TilePass& program, std::size_
   LoweredPlan::Step step;
   step.frame = program.frame;
   step.pass = pass;
+  step.paid = program.paid;
   step.jit = std::move(kernel.entry);
   step.numbers = std::move(kernel.numbers);
   if (step.jit) step.kernel = JitCache::of_process()->function(*step.jit);
@@ -127,7 +129,7 @@ std::vector<tile::TilePass> CudaState<T>::lower(const Plan& plan, std::size_t pa
   constexpr std::size_t kPadding = 512;  // of code and tables
   const tile::Shape shape = launcher_of(plan.passes[pass]).shape();
   return tile::lower_within(plan, pass, shape, workspace_->program_bytes() - kPadding,
-                            tile::chunk_limits(shape), tries, compiled);
+                            tile::chunk_limits(shape), tries, compiled, cost_.writer);
 }
 
 template <class T>
@@ -224,6 +226,50 @@ void CudaState<T>::prepare(const Plan& plan) {
     lowered_.key = 0;
   }
   if (cache) cache->wait();
+}
+
+template <class T>
+double CudaState<T>::program_s(const tile::OpCosts& paid, bool compiled, const Pass& pass) const {
+  const tile::WriterCosts& costs =
+      cost_.writer ? *cost_.writer : tile::shipped_costs(this->precision_);
+  const double bandwidth = is_wide(pass) ? cost_.wide_bandwidth : cost_.bandwidth;
+  return cost_.pass_overhead_s +
+         tile::program_s(paid, compiled ? costs.compiled : costs.interpreted, pass.bytes,
+                         1 / bandwidth, this->precision_, cost_.lift_s / costs.lift_s);
+}
+
+// By the programs that are kept of it: where nothing is, or not all of it, by the plan.
+template <class T>
+double CudaState<T>::predicted_s(const Plan& plan) {
+  Workspace::Lease lease(*workspace_, stream_);
+  const auto kept = workspace_->store().find(fingerprint(plan));
+  if (!kept) return plan.predicted_s;
+  double seconds = 0;
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    const bool compiled = p < kept->compiled.size() && !kept->compiled[p].empty();
+    for (const tile::TilePass& program : compiled ? kept->compiled[p] : kept->programs[p])
+      seconds += program_s(program.paid, compiled, plan.passes[p]);
+  }
+  return seconds;
+}
+
+template <class T>
+void CudaState<T>::predict_step(const Plan& plan, std::size_t p, bool wants_terms,
+                                StepTime& out) const {
+  const Pass& pass = plan.passes[p];
+  out.predicted_s = 0;
+  std::vector<double> terms;
+  for (const LoweredPlan::Step& step : lowered_.steps) {
+    if (step.pass != p) continue;
+    const bool compiled = step.kernel != nullptr;
+    out.predicted_s += program_s(step.paid, compiled, pass);
+    if (!wants_terms) continue;
+    const std::vector<double> own =
+        tile::program_terms(step.paid, compiled, pass.bytes, is_wide(pass), this->precision_);
+    terms.resize(own.size());
+    for (std::size_t k = 0; k < own.size(); ++k) terms[k] += own[k];
+  }
+  out.terms = std::move(terms);
 }
 
 template class CudaState<float>;

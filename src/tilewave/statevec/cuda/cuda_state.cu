@@ -30,9 +30,7 @@ CudaState<T>::CudaState(int num_qubits, int device, std::shared_ptr<Workspace> w
     : State(num_qubits, sizeof(T) == 8 ? Precision::kDouble : Precision::kSingle),
       info_(rc::use_device(device)),
       // before the state takes its memory: rates are measured on the device once
-      cost_(cuda_cost_model(
-          info_, precision_,
-          num_qubits >= kMeasureRatesFrom ? CostSource::kMeasured : CostSource::kShipped)),
+      cost_(cuda_cost_model(info_, precision_, num_qubits >= kMeasureRatesFrom)),
       workspace_(workspace ? std::move(workspace) : Workspace::of_device(device)) {
   for (std::size_t k = 0; k < num_tile_kernels<T>(info_); ++k) launchers_.emplace_back(k, device);
   memory_ =
@@ -213,7 +211,9 @@ void CudaState<T>::run(const Plan& plan, const RunObserver& observer) {
       launch();
       after.record(stream_);
       make(p + 1);  // while the device is busy
-      observer.on_step({"pass", pass.predicted_s, after.seconds_since(before), pass.bytes});
+      StepTime step{"pass", pass.predicted_s, after.seconds_since(before), pass.bytes};
+      predict_step(plan, p, observer.wants_terms, step);
+      observer.on_step(step);
     } else {
       launch();
       make(p + 1);
@@ -329,7 +329,7 @@ std::unique_ptr<State> make_cuda_state(int num_qubits, Precision precision, int 
   if (memory_fraction <= 0) return make_state(num_qubits, precision, device, nullptr);
   const runtime::CudaDevice info = runtime::cuda::use_device(device);
   if (num_qubits >= cuda::kMeasureRatesFrom) {  // needs memory of its own, for a moment
-    cuda_cost_model(info, precision, CostSource::kMeasured);
+    cuda_cost_model(info, precision, true);
   }
   return cuda::make_state_apart(
       num_qubits, precision, device,

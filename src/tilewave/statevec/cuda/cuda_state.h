@@ -27,7 +27,8 @@ struct LoweredPlan {
     std::vector<std::byte> numbers;    ///< what that takes, see JitSource
     /// The kernel to come, if any, of it or of what takes its place.
     std::shared_ptr<JitCache::Entry> jit;
-    double predicted_s = 0;
+    double predicted_s = 0;  ///< a share of the pass's, which decides when it is compiled
+    tile::OpCosts paid = tile::no_costs();  ///< what its program is made of
   };
   std::uint64_t key = 0,  ///< set once every pass has its programs
       epoch = 0;          ///< of the workspace: every program is there as long as it lasts
@@ -51,6 +52,7 @@ class CudaState final : public State {
   void set_amplitudes(std::span<const cplx> amplitudes) override;
   void run(const Plan& plan, const RunObserver& observer) override;
   void prepare(const Plan& plan) override;
+  double predicted_s(const Plan& plan) override;
   void materialize() override;
   double norm() override;
   std::vector<double> marginals() override;
@@ -118,6 +120,13 @@ class CudaState final : public State {
   void for_each_step(const ProgramStore::Plan& programs, const Plan& plan, std::size_t pass,
                      const std::function<void(const LoweredPlan::Step&)>& f);
   bool may_compile(const Pass& pass) const;
+  /// Seconds of a program of `pass`.
+  double program_s(const tile::OpCosts& paid, bool compiled, const Pass& pass) const;
+  bool is_wide(const Pass& pass) const {
+    return static_cast<int>(pass.active.size()) > launchers_[0].shape().tile_qubits;
+  }
+  /// Sets what the programs of a pass that has run were predicted to take, and their terms.
+  void predict_step(const Plan& plan, std::size_t pass, bool wants_terms, StepTime& step) const;
   /// Of the kernel of a program; null where the interpreter does as well.
   Kernel kernel_of(const tile::TilePass& program, const Pass& pass);
   /// Kernels that steps wait for are made.

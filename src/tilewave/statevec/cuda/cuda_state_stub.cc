@@ -8,14 +8,12 @@ namespace tilewave::statevec {
 
 std::unique_ptr<State> make_cuda_state(int, Precision, int, double) { throw NoCudaError(); }
 
-CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, CostSource, CostSource*) {
+CostModel cuda_cost_model(const runtime::CudaDevice&, Precision, bool, CostOrigin*) {
   throw NoCudaError();
 }
 
 std::string compiled_passes() { return "none: this build has no CUDA back end"; }
 std::string refused_passes() { return ""; }
-
-std::string shipped_costs_origin() { return "no device"; }
 
 std::unique_ptr<State> make_streamed_cuda_state(int num_qubits, Precision precision,
                                                 const std::vector<int>&, std::uint64_t, double) {

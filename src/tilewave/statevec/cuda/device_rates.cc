@@ -12,6 +12,7 @@
 #include "tilewave/statevec/cuda/cuda_tuning.h"
 #include "tilewave/statevec/cuda/tile_launch.h"
 #include "tilewave/statevec/device_costs.h"
+#include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/price.h"
 #include "tilewave/statevec/tile/probe_pass.h"
 
@@ -87,13 +88,19 @@ class Probe {
   std::byte* code_ = nullptr;
 };
 
+// Of one precision, measured in a moment: bytes a second, then seconds an amplitude.
+struct QuickRates {
+  double bandwidth, wide_bandwidth, lift_s, rotate_s, phase_s, multiply_s;
+};
+constexpr std::size_t kNumRates = sizeof(QuickRates) / sizeof(double);
+
 template <class T>
-DeviceRates measure(const runtime::CudaDevice& device) {
+QuickRates measure(const runtime::CudaDevice& device) {
   rc::use_device(device.index);
   Probe<T> probe(device.index);
   const std::size_t wide = num_tile_kernels<T>(device) - 1;
   for (int k = 0; k < 4; ++k) probe.pass_s(0, ProbeKind::kLift, 0);  // clocks rise
-  DeviceRates r{};
+  QuickRates r{};
   const double empty_s = probe.pass_s(0, ProbeKind::kLift, 0);
   const double wide_s = wide ? probe.pass_s(wide, ProbeKind::kLift, 0) : empty_s;
   r.bandwidth = probe.bytes() / empty_s;
@@ -105,45 +112,58 @@ DeviceRates measure(const runtime::CudaDevice& device) {
   return r;
 }
 
-DeviceRates shipped_rates(const runtime::CudaDevice& device, Precision precision) {
-  DeviceRates r = precision == Precision::kDouble ? kDoubleRates : kSingleRates;
-  const double slower =
-      static_cast<double>(kTunedMultiprocessors) / std::max(1, device.num_multiprocessors);
-  for (double* s : {&r.lift_s, &r.rotate_s, &r.phase_s, &r.multiply_s}) *s *= slower;
-  return r;
-}
-
-DeviceRates measured_rates(const runtime::CudaDevice& device, Precision precision) {
+// `numbers` with what can be measured in a moment.
+void measure_some(const runtime::CudaDevice& device, Precision precision,
+                  tile::DeviceNumbers& numbers) {
   const bool is_double = precision == Precision::kDouble;
-  const std::vector<double> numbers = runtime::cached_costs(
+  const std::vector<double> all = runtime::cached_costs(
       runtime::cost_key(device, is_double ? "pass_rates_double" : "pass_rates_single"), kNumRates,
       [&] {
-        const DeviceRates r = is_double ? measure<double>(device) : measure<float>(device);
-        const auto all = std::bit_cast<std::array<double, kNumRates>>(r);
-        return std::vector<double>(all.begin(), all.end());
+        const QuickRates r = is_double ? measure<double>(device) : measure<float>(device);
+        const auto list = std::bit_cast<std::array<double, kNumRates>>(r);
+        return std::vector<double>(list.begin(), list.end());
       });
-  std::array<double, kNumRates> all{};
-  std::copy(numbers.begin(), numbers.end(), all.begin());
-  return std::bit_cast<DeviceRates>(all);
+  std::array<double, kNumRates> list{};
+  std::copy(all.begin(), all.end(), list.begin());
+  const auto r = std::bit_cast<QuickRates>(list);
+  const double flip_lifts = numbers.flip_s / numbers.lift_s;
+  numbers.byte_s = 1 / r.bandwidth;
+  numbers.wide_byte_s = 1 / r.wide_bandwidth;
+  numbers.lift_s = r.lift_s;
+  numbers.flip_s = flip_lifts * r.lift_s;
+  numbers.rotate_s = r.rotate_s;
+  numbers.phase_s = r.phase_s;
+  numbers.multiply_s = r.multiply_s;
 }
 
 }  // namespace
 
 }  // namespace cuda
 
-CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, CostSource wanted,
-                          CostSource* got) {
-  cuda::DeviceRates rates = cuda::shipped_rates(device, precision);
-  CostSource source = CostSource::kShipped;
-  if (wanted == CostSource::kMeasured) {
+CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, bool measures,
+                          CostOrigin* origin) {
+  CostOrigin found;
+  const auto list = tile::device_number_list();
+  std::shared_ptr<const rates::RatesFile> file = rates::find(rates::Kind::kCuda, device.name, list);
+  if (file) {
+    found = {CostSource::kTuned, file};
+  } else {
+    file = rates::shipped(rates::Kind::kCuda, device.name, list);
+    found = {file ? CostSource::kShipped : CostSource::kModel, file};
+  }
+  tile::DeviceNumbers numbers =
+      file ? tile::device_numbers(file->of(precision)) : tile::model_numbers(device, precision);
+  // shipped rates that were checked against times of circuits are better than a moment's measurement
+  const bool is_checked = file && !file->checks.empty();
+  if (measures && found.source != CostSource::kTuned && !is_checked) {
     try {
-      rates = cuda::measured_rates(device, precision);
-      source = CostSource::kMeasured;
+      cuda::measure_some(device, precision, numbers);
+      found.source = CostSource::kMeasured;
     } catch (const Error& e) {
       if (e.code() != ExitCode::kResources) throw;  // a full device: rates change no result
     }
   }
-  if (got) *got = source;
+  if (origin) *origin = found;
   const bool is_double = precision == Precision::kDouble;
   const auto shape = [&](std::size_t k) {
     return is_double ? cuda::TileLauncher<double>(k).shape() : cuda::TileLauncher<float>(k).shape();
@@ -153,26 +173,15 @@ CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision
   CostModel cost;
   cost.tile_qubits = shape(0).tile_qubits;
   cost.row_bits = shape(0).row_bits;
-  cost.bandwidth = rates.bandwidth;
-  cost.exposed = cuda::kExposed;
   if (num_kernels > 1) {
     cost.wide_tile_qubits = shape(1).tile_qubits;
-    cost.wide_bandwidth = rates.wide_bandwidth;
-    cost.wide_exposed = cost.exposed + cuda::kCrossingShare;
     cost.wide_from_s = cuda::kWideFrom_s;
     cost.mixed_tiles = true;
   }
-  cost.lift_s = rates.lift_s;
-  cost.flip_s = cuda::kFlipLifts * rates.lift_s;
-  cost.rotate_s = rates.rotate_s;
-  cost.phase_s = rates.phase_s;
-  cost.multiply_s = rates.multiply_s;
-  cost.pass_overhead_s = 4e-6;
+  tile::set_costs(cost, numbers, precision, found.source == CostSource::kTuned || is_checked);
   cost.late_phases = true;
   cost.programs = &tile::kProgramPrices;
   return cost;
 }
-
-std::string shipped_costs_origin() { return cuda::kTunedOn; }
 
 }  // namespace tilewave::statevec

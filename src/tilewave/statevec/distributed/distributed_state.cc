@@ -56,6 +56,8 @@ DistributedState::DistributedState(int num_qubits, Precision precision,
   cost_.phase_s /= at_once;
   cost_.multiply_s /= at_once;
   for (double* s : cost_.steps.all()) *s /= at_once;
+  for (double* s : cost_.traffic.all()) *s /= at_once;
+  cost_.writer = nullptr;  // an address of another process
   cost_.shard_bits = shard_bits_;
   cost_.exchange_bandwidth = transport_->bandwidth();
   cost_.overlap = transport_->overlap();

@@ -142,7 +142,7 @@ class Planner {
     PlanOptions options = options_;
     if (way.wide) {
       options.cost.tile_qubits = options.cost.wide_tile_qubits;
-      if (!options.cost.mixed_tiles) {
+      if (!options.cost.mixed_tiles && !options.cost.price) {  // which looks at each pass's tile
         options.cost.bandwidth = options.cost.wide_bandwidth;
         options.cost.exposed = options.cost.wide_exposed;
       }

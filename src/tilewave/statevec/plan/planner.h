@@ -31,19 +31,43 @@ struct ProgramPrices {
   int most_tries;  ///< more of them gain nothing
 };
 
-/// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h.
+/// What the steps of a pass cost where its engine prices it: see cpu/pass_costs.h. Seconds an
+/// amplitude.
 struct StepRates {
-  double sweep_s = 0;  ///< a walk over the tile
-  double lift_s = 0;   ///< the arithmetic of a lift
-  double phase_s = 0;  ///< of a phase block
-  double flip_s = 0;   ///< without controls, as the next
+  double sweep_s = 0;          ///< a walk over the tile
+  double lift_s = 0;           ///< the arithmetic of a lift
+  double light_lift_s = 0;     ///< of one by additions, or of one of two by the same number
+  double phase_s = 0;          ///< of a phase block: one table
+  double scalar_phase_s = 0;   ///< more where rows have factors of their own
+  double product_phase_s = 0;  ///< more where every row has another product of tables
+  double sweep_phase_s = 0;    ///< factors in a sweep
+  double link_phase_s = 0;     ///< factors between links of a layer
+  double flip_s = 0;           ///< without controls, as the next
   double rotate_s = 0;
   double multiply_s = 0;  ///< one complex multiply-add (matrix row entry)
 
-  std::array<double*, 6> all() {
-    return {&sweep_s, &lift_s, &phase_s, &flip_s, &rotate_s, &multiply_s};
+  std::array<double*, 11> all() {
+    return {&sweep_s,        &lift_s,          &light_lift_s,  &phase_s,
+            &scalar_phase_s, &product_phase_s, &sweep_phase_s, &link_phase_s,
+            &flip_s,         &rotate_s,        &multiply_s};
   }
 };
+
+/// The same of its traffic beside that of full tiles, which is CostModel::bandwidth. Seconds a byte.
+struct TrafficRates {
+  double small_byte_s = 0;  ///< of tiles that fit the first-level cache
+  double moved_byte_s = 0;  ///< where rows change places in memory and nothing else
+  double saved_byte_s = 0;  ///< less where what is known to be zero is not read
+  double listed_row_s = 0;  ///< seconds a row in a list of cycles
+
+  std::array<double*, 4> all() {
+    return {&small_byte_s, &moved_byte_s, &saved_byte_s, &listed_row_s};
+  }
+};
+
+namespace tile {
+struct WriterCosts;
+}
 
 /// What a machine is good at: the planner's only knowledge of it. Times in seconds an amplitude (of
 /// the whole state).
@@ -65,6 +89,8 @@ struct CostModel {
   double pass_overhead_s = 5e-6;
   PassPrice price = nullptr;  ///< of an engine that knows better than the sum of actions
   StepRates steps;            ///< for `price`
+  TrafficRates traffic;       ///< the same
+  double touch_byte_s = 0;    ///< a byte of the state whose page is used for the first time
   int block_bits = 0;         ///< the same: row bits of the engine's blocks
   /// Positions that a pass of nothing but controlled flips and moves of whole rows may have to do
   /// with, however many a tile has; 0: such passes need a tile as others do.
@@ -76,6 +102,7 @@ struct CostModel {
   /// Of passes that run as programs (tile/price.h): where there is a choice between plans they are
   /// priced as such.
   const ProgramPrices* programs = nullptr;
+  const tile::WriterCosts* writer = nullptr;  ///< of operations on this device; null: as shipped
   int shard_bits = 0;  ///< the state is on 2^shard_bits ranks; the rates are those of all together
   double exchange_bandwidth = 10e9;  ///< bytes a second out of each rank
   double exchange_overhead_s = 2e-5;

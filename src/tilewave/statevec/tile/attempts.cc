@@ -20,7 +20,7 @@ ChunkLimits chunk_limits(const Shape& shape) {
 namespace {
 
 TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const ChunkLimits& limits,
-                 int tries, detail::LiftStyle style) {
+                 int tries, detail::LiftStyle style, const OpCosts& costs) {
   TW_CHECK(pass < plan.passes.size(), "no such pass");
   TW_CHECK(plan.precision == shape.precision, "plan and shape differ in precision");
   const Pass& chosen = plan.passes[pass];
@@ -36,13 +36,13 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
   std::vector<std::int32_t> costly;
   const auto attempt = [&](detail::EmitChoice choice) {
     choice.style = style;
-    detail::Emitter emitter(plan, chosen, shape, limits, choice);
+    detail::Emitter emitter(plan, chosen, shape, limits, costs, choice);
     TilePass written = emitter.run();
     double cost = emitter.cost();
     if (written.frame.num_chunks > 1 && written.frame.max_general == 0) {
       ChunkLimits longer = limits;
       longer.chunk_bytes = limits.plain_chunk_bytes;
-      detail::Emitter again(plan, chosen, shape, longer, choice);
+      detail::Emitter again(plan, chosen, shape, longer, costs, choice);
       written = again.run();
       cost = again.cost();
     }
@@ -102,12 +102,14 @@ TilePass best_of(const Plan& plan, std::size_t pass, const Shape& shape, const C
 }  // namespace
 
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries, bool compiled) {
+                    const ChunkLimits& limits, int tries, bool compiled, const WriterCosts* costs) {
   using detail::LiftStyle;
-  if (!compiled) return best_of(plan, pass, shape, limits, tries, LiftStyle::kInterpreted);
+  const WriterCosts& by = costs ? *costs : shipped_costs(shape.precision);
+  if (!compiled)
+    return best_of(plan, pass, shape, limits, tries, LiftStyle::kInterpreted, by.interpreted);
   // Phases and lifts at once are fewer multiply-adds, but code of their own: where operations share
   // code, a lift may be a jump.
-  const double jump = costs_for(shape.precision, true).code_step;
+  const double jump = by.compiled.code_step;
   // as good as predictions are: a pass of a QFT that was to take 4% less took 8% more
   const double choices_margin = shape.precision == Precision::kDouble ? 1.05 : 1.02;
   struct Written {
@@ -116,8 +118,9 @@ TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
     double cost;
   };
   const auto write = [&](LiftStyle style) {
-    TilePass written = best_of(plan, pass, shape, limits, tries, style);
+    TilePass written = best_of(plan, pass, shape, limits, tries, style, by.compiled);
     const int steps = jit_steps(written);
+    written.paid.code_step = steps;
     const double margin = style == LiftStyle::kChoices ? choices_margin : 1;
     const double cost = (written.cost_ms + jump * steps) * margin;
     return Written{std::move(written), steps, cost};

@@ -34,6 +34,7 @@ struct Emitter::LiftWay {
   std::uint32_t neighbours = 0;  ///< slots of the terms it takes
   std::uint64_t owed = 0;        ///< left to all amplitudes
   double cost = 0;
+  double lifts = 1;  ///< of it, beside what decides between equal ways
 };
 
 /// The lifts of a run and the best way found so far.
@@ -126,6 +127,7 @@ std::optional<Emitter::LiftWay> Emitter::lift_way(int slot, double t, bool is_re
     way.turns[0][c] = known[c];
     way.turns[1][c] = known[c] + outside;
   }
+  way.lifts += 2.0 * turned / kMultiplyAdds;
   way.cost += costs_.lift * 2 * turned / kMultiplyAdds + kFactor * count;
   const double m = std::abs(magnitude_[slot]);  // with the same half as before, numbers come again
   if (m != 1 && (m > 1) != is_reversed) way.cost += kOtherHalf;
@@ -307,6 +309,7 @@ void Emitter::choice_lift(const LiftWay& way) {
   }
   m = way.is_reversed ? -size / t : t / size;
   cost_ += way.cost;
+  paid_.lift += way.lifts;
   OpHead head;
   head.pairs = way.pairs;
   head.word = OpWord::kind((way.is_signed ? ChoiceLift::kSigned : 0) |

@@ -38,7 +38,7 @@ void Emitter::append_op(std::uint32_t code, OpHead head, const OpControls* contr
   codes_[code] = true;
   last_bit_ = last_lift_ = ~0u;
   layer_open_ = false;
-  cost_ += costs_.decode;
+  pay(&OpCosts::decode);
   const bool is_rare = code == kMatrixShared || (code >= kMatrix2 && code < kFactored2);
   const OpSet set = is_rare                              ? OpSet::kAll
                     : code >= kMatrix1 && code < kTauOne ? OpSet::kMatrices
@@ -163,7 +163,7 @@ void Emitter::close_chunk() {
   f.max_linear = std::max(f.max_linear, head.num_linear);
   f.max_general = std::max(f.max_general, head.num_general);
   if (f.num_chunks > 0) {
-    cost_ += costs_.chunk;
+    pay(&OpCosts::chunk);
     ChunkHead before;
     std::byte* const at = out_.code.data() + last_chunk_;
     std::memcpy(&before, at, sizeof before);

@@ -61,13 +61,8 @@ inline void pad16(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 
 class Emitter {
  public:
   Emitter(const Plan& plan, const Pass& pass, const Shape& shape, const ChunkLimits& limits,
-          EmitChoice choice)
-      : plan_(plan),
-        pass_(pass),
-        shape_(shape),
-        limits_(limits),
-        choice_(choice),
-        costs_(costs_for(shape.precision, choice.compiled())) {
+          const OpCosts& costs, EmitChoice choice)
+      : plan_(plan), pass_(pass), shape_(shape), limits_(limits), choice_(choice), costs_(costs) {
     TW_CHECK(limits.num_linear <= 1u << kLaneBits, "a thread makes one linear factor at most");
     TW_CHECK(shape.thread_bits() <= kSignTileShift, "more threads than signs know");
     for (double& m : magnitude_) m = 1;
@@ -83,6 +78,10 @@ class Emitter {
   TilePass run();
 
  private:
+  void pay(double OpCosts::*cost, double times = 1) {
+    cost_ += times * (costs_.*cost);
+    paid_.*cost += times;
+  }
   void frame();
   void exchange(const SlotLayout& from, const SlotLayout& to, bool arrives);
   void cross(bool arrived);
@@ -203,6 +202,7 @@ class Emitter {
   const EmitChoice choice_;
   const OpCosts& costs_;
   double cost_ = 0;
+  OpCosts paid_ = no_costs();       ///< how often each of them is in `cost_`
   std::bitset<kNumOpCodes> codes_;  ///< in the program, and their
   int code_bytes_ = 0;
   bool flushed_all_ = false, too_long_ = false;

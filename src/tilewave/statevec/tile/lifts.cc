@@ -24,7 +24,7 @@ void Emitter::lift(int slot, double t) {
   put(payload, t * m / size);
   payload.resize(16);
   m /= size;
-  cost_ += costs_.lift;
+  pay(&OpCosts::lift);
   if (last_bit_ == bit) {
     OpHead head;
     std::memcpy(&head, code_.data() + last_bit_op_, sizeof head);
@@ -84,7 +84,7 @@ bool Emitter::lift_with_phase(double& m, double t) {
   put(numbers, t * t / size);
   std::memcpy(payload + 16, numbers.data(), numbers.size());
   m = t / size;
-  cost_ += costs_.lift / 2;
+  pay(&OpCosts::lift, 0.5);
   last_bit_ = ~0u;
   return true;
 }
@@ -93,7 +93,7 @@ bool Emitter::lift_with_phase(double& m, double t) {
 void Emitter::remove_lift() {
   code_.resize(code_.size() - sizeof(OpHead) - 16);
   --out_.num_operations;
-  cost_ -= costs_.decode;
+  pay(&OpCosts::decode, -1);
 }
 
 /// False when the layer has a lift on this bit.

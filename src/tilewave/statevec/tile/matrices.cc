@@ -76,7 +76,7 @@ bool Emitter::factored_matrix(std::vector<cplx> f, std::uint32_t code) {
   }
   std::vector<std::byte> payload;
   for (cplx z : f) put(payload, z);
-  cost_ += costs_.factored2;
+  pay(&OpCosts::factored2);
   emit(code, head, {}, std::move(payload));
   return true;
 }
@@ -100,7 +100,7 @@ void Emitter::matrix2(const SlotOp& op, const OpHead& head, const OpControls& co
       }
     }
   }
-  cost_ += costs_.matrix2;
+  pay(&OpCosts::matrix2);
   emit(kMatrix2 + pair, head, controls, std::move(payload));
 }
 

@@ -9,10 +9,19 @@
 
 namespace tilewave::statevec::tile::detail {
 
+namespace {
+
+constexpr double OpCosts::*kTableCosts[] = {&OpCosts::phase_table, &OpCosts::mirrored_table,
+                                            &OpCosts::rotation_table, &OpCosts::table_entry,
+                                            &OpCosts::table_number};
+
+}  // namespace
+
 /// Phases of the 2^R amplitudes of a thread as one table.
 struct Emitter::PhaseTable {
   TableKind kind = TableKind::kFactors;
   double cost = 0;
+  OpCosts paid = no_costs();            ///< what that is made of
   std::vector<std::uint64_t> turns;     ///< of each amplitude
   std::uint64_t offset = 0;             ///< taken off every entry (rotations)
   std::vector<std::uint64_t> left_out;  ///< of each register bit: what goes on waiting
@@ -26,7 +35,12 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
   const std::uint32_t size = 1u << bits;
   const auto is_zero = is_rounding;
   PhaseTable table;
-  table.cost = costs_.phase_table;
+  const auto pay = [&](double OpCosts::*cost, double times) {
+    table.paid = no_costs();
+    table.paid.*cost = times;
+    table.cost = costs_.*cost * times;
+  };
+  pay(&OpCosts::phase_table, 1);
   table.turns.resize(size);
   std::vector<std::uint64_t> symmetric(static_cast<std::size_t>(bits));
   std::vector<std::uint64_t> linear = symmetric;
@@ -61,12 +75,12 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
   const auto try_offset = [&](std::uint64_t offset) {
     if (mirror && fits(mirrored, offset)) {
       table.kind = TableKind::kMirrored;
-      table.cost = costs_.mirrored_table;
+      pay(&OpCosts::mirrored_table, 1);
       table.turns = mirrored;
       table.left_out = left_out;
     } else if (fits(table.turns, offset)) {
       table.kind = TableKind::kRotations;
-      table.cost = costs_.rotation_table;
+      pay(&OpCosts::rotation_table, 1);
     } else {
       return false;
     }
@@ -95,8 +109,9 @@ Emitter::PhaseTable Emitter::phase_table(const std::vector<LocalTerm>& terms,
     if (taken || try_offset(~owed_ + 1) || try_offset(0)) {
       const std::set<std::uint64_t> numbers(table.turns.begin(), table.turns.end());
       const auto changed = size - std::count(table.turns.begin(), table.turns.end(), table.offset);
-      table.cost = costs_.table_entry * static_cast<double>(changed) +
-                   costs_.table_number * static_cast<double>(numbers.size());
+      pay(&OpCosts::table_entry, static_cast<double>(changed));
+      table.paid.table_number = static_cast<double>(numbers.size());
+      table.cost += costs_.table_number * table.paid.table_number;
       return table;
     }
   }
@@ -172,6 +187,7 @@ void Emitter::flush_table(std::uint32_t touched) {
     }
   }
   cost_ += table.cost;
+  for (double OpCosts::*cost : kTableCosts) paid_.*cost += table.paid.*cost;
   open_layer(table.kind, entries);
 }
 

@@ -161,15 +161,15 @@ void Emitter::emit_phase(std::uint32_t code, std::uint32_t set,
   std::vector<std::byte> lanes;
   std::vector<std::byte> payload = factor(head, terms, 1, lanes);
   append(payload, lanes.data(), lanes.size());
-  cost_ += (set == ~0u ? costs_.phase_all : costs_.phase_set);
-  if (OpWord{head.word}.factor() == FactorClass::kGeneral) cost_ += costs_.general;
+  pay(set == ~0u ? &OpCosts::phase_all : &OpCosts::phase_set);
+  if (OpWord{head.word}.factor() == FactorClass::kGeneral) pay(&OpCosts::general);
   emit(code, head, {}, std::move(payload));
 }
 
 void Emitter::emit_tau(std::uint32_t code, int bit, double tau, std::uint32_t sign_bit) {
   std::vector<std::byte> payload;
   put(payload, tau);
-  cost_ += costs_.tau;
+  pay(&OpCosts::tau);
   OpHead head;
   head.pairs = sign_bit;
   emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
@@ -249,7 +249,7 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
   std::vector<std::byte> payload = factor(head, terms, magnitude, lanes);
   const auto kind = OpWord{head.word}.factor();
   if (kind == FactorClass::kConstant || kind == FactorClass::kLinear) magnitude = 1;
-  if (kind == FactorClass::kGeneral) cost_ += costs_.general;
+  if (kind == FactorClass::kGeneral) pay(&OpCosts::general);
   payload.resize(32);
   std::uint32_t code = kPhase;
   if (!pairs.empty()) {
@@ -259,13 +259,13 @@ void Emitter::emit_bit_phase(int bit, const std::vector<LocalTerm>& terms,
     code = upper ? kPhaseUpper : kPhasePairs;
     for (std::uint64_t turns : pairs) put(payload, factor_of(turns));
     pad16(payload);
-    cost_ += upper ? std::ldexp(costs_.pairs, -bit) : costs_.pairs;
+    pay(&OpCosts::pairs, upper ? std::ldexp(1, -bit) : 1);
   }
   if (kind == FactorClass::kLinear) {
     append(payload, lanes.data(), lanes.size());
-    cost_ += costs_.lanes;
+    pay(&OpCosts::lanes);
   }
-  cost_ += costs_.bit_phase;
+  pay(&OpCosts::bit_phase);
   emit_bit(code + static_cast<std::uint32_t>(bit), head, std::move(payload));
 }
 

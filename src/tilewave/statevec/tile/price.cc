@@ -11,12 +11,20 @@
 
 namespace tilewave::statevec::tile {
 
+double program_s(const OpCosts& paid, const OpCosts& costs, double bytes, double byte_s,
+                 Precision precision, double slower) {
+  const double whole = 2 * std::ldexp(static_cast<double>(amplitude_bytes(precision)), 30);
+  const double memory_s = bytes * byte_s;
+  OpCosts operations = costs;
+  operations.unhidden = 0;
+  const double work_s = 1e-3 * sum_of(paid, operations) * slower * bytes / whole;
+  return std::max(memory_s, costs.unhidden * memory_s + work_s);
+}
+
 double programs_s(const Plan& plan, const CostModel& cost, int tries) {
-  const bool is_double = plan.precision == Precision::kDouble;
-  const OpCosts& costs = is_double ? kDoubleCosts : kSingleCosts;
+  const WriterCosts& costs = cost.writer ? *cost.writer : shipped_costs(plan.precision);
   // operations take as much longer than on the device the costs are from as a lift does
   const double slower = cost.lift_s / costs.lift_s;
-  const double whole = 2 * std::ldexp(static_cast<double>(amplitude_bytes(plan.precision)), 30);
   std::vector<double> seconds(plan.passes.size());
   statevec::detail::side_by_side(static_cast<int>(plan.passes.size()), [&](int p) {
     const Pass& pass = plan.passes[static_cast<std::size_t>(p)];
@@ -26,10 +34,13 @@ double programs_s(const Plan& plan, const CostModel& cost, int tries) {
     shape.block_bits = shape.tile_qubits - cost.tile_qubits;
     shape.row_bits = cost.row_bits;
     shape.register_bits = kMaxRegisterBits;
-    const TilePass program =
-        lower_pass(plan, static_cast<std::size_t>(p), shape, chunk_limits(shape), tries);
-    seconds[static_cast<std::size_t>(p)] = costs.unhidden * pass.bytes / cost.bandwidth +
-                                           1e-3 * program.cost_ms * slower * pass.bytes / whole;
+    const TilePass program = lower_pass(plan, static_cast<std::size_t>(p), shape,
+                                        chunk_limits(shape), tries, false, &costs);
+    const double byte_s =
+        1 / (shape.block_bits && cost.wide_bandwidth > 0 ? cost.wide_bandwidth : cost.bandwidth);
+    seconds[static_cast<std::size_t>(p)] =
+        cost.pass_overhead_s +
+        program_s(program.paid, costs.interpreted, pass.bytes, byte_s, plan.precision, slower);
   });
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }

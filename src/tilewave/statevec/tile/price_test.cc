@@ -20,6 +20,7 @@ TEST(Price, follows_the_rates_of_the_device) {
     CostModel half = options.cost;
     half.bandwidth /= 2;
     half.lift_s *= 2;
+    half.pass_overhead_s *= 2;
     const double seconds = kProgramPrices.plan_s(plan, options.cost, 1);
     EXPECT_GT(seconds, 0);
     EXPECT_NEAR(kProgramPrices.plan_s(plan, half, 1), 2 * seconds, 1e-9 * seconds);

@@ -50,7 +50,7 @@ void Emitter::operation(const SlotOp& op) {
       break;
     case OpKind::kFlip:
       reset_magnitude(op.targets[0]);
-      cost_ += costs_.flip;
+      pay(&OpCosts::flip);
       emit(kFlip + bit, head, controls, {});
       break;
     case OpKind::kRotate: {
@@ -60,18 +60,18 @@ void Emitter::operation(const SlotOp& op) {
       if (m0 >= 0 && std::abs(m0 - m3) < kRounding && std::abs(m0 * m3 - m1 * m2 - 1) < kRounding) {
         put(payload, m1 / (1 + m0));
         put(payload, m2);
-        cost_ += costs_.rotate;
+        pay(&OpCosts::rotate);
         emit(kRotate + bit, head, controls, std::move(payload));
         break;
       }
       for (cplx z : m) put(payload, z);
-      cost_ += costs_.matrix1;
+      pay(&OpCosts::matrix1);
       emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
     }
     case OpKind::kMatrix1:
       for (cplx z : scaled_matrix(op)) put(payload, z);
-      cost_ += costs_.matrix1;
+      pay(&OpCosts::matrix1);
       emit(kMatrix1 + bit, head, controls, std::move(payload));
       break;
     case OpKind::kMatrix2:
@@ -102,7 +102,7 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to, bool arrive
   for (int s : to.thread_slot) append(payload, &to.column[s], 4);
   const std::vector<std::uint32_t> shift = shift_of(to);
   append(payload, shift.data(), 4 * shift.size());
-  cost_ += costs_.exchange;
+  pay(&OpCosts::exchange);
   OpHead head;
   head.word = OpWord::index(arrives);
   emit(kExchange, head, {}, std::move(payload));
@@ -110,7 +110,7 @@ void Emitter::exchange(const SlotLayout& from, const SlotLayout& to, bool arrive
 }
 
 void Emitter::cross(bool arrived) {
-  cost_ += costs_.crossing;
+  pay(&OpCosts::crossing);
   OpHead head;
   head.word = OpWord::index(arrived);
   emit(kCross, head, {}, {});
@@ -285,10 +285,11 @@ TilePass Emitter::run() {
   out_.frame.scale_im = scale.imag();
   // Passes with matrices have not been seen to suffer.
   too_long_ = costs_.code_kib > 0 && out_.frame.op_set == OpSet::kLean && code_bytes_ > kCodeBytes;
-  if (too_long_) cost_ += costs_.code_kib * (code_bytes_ - kCodeBytes) / 1024;
+  if (too_long_) pay(&OpCosts::code_kib, (code_bytes_ - kCodeBytes) / 1024.0);
   load(layouts.front(), layouts[start]);
   store(layouts[start], layouts.back());
   list_ops();
+  out_.paid = paid_;
   return std::move(out_);
 }
 
@@ -311,7 +312,7 @@ void Emitter::load(const SlotLayout& before, const SlotLayout& first) {
   for (int s : first.thread_slot) *to++ = first.column[s];
   fr.through_shared = choice_.through_shared;
   if (!fr.through_shared) return;
-  cost_ += costs_.arrival;
+  pay(&OpCosts::arrival);
   const std::vector<std::uint32_t> shift = shift_of(first);
   std::copy(shift.begin(), shift.end(), fr.first_shift);
   int place = shape_.register_bits;

@@ -8,6 +8,7 @@
 
 #include "tilewave/statevec/plan/plan.h"
 #include "tilewave/statevec/tile/format.h"
+#include "tilewave/statevec/tile/tile_tuning.h"
 
 namespace tilewave::statevec::tile {
 
@@ -32,14 +33,18 @@ struct TilePass {
   int num_crossings = 0;
   int num_operations = 0;
   bool needs_kernel = false;  ///< has operations that the interpreter does not know
-  double cost_ms = 0;  ///< of its arithmetic, exchanges and code on an H200, for 2^30 amplitudes
+  /// Of its arithmetic, exchanges and code for 2^30 amplitudes, by the costs it was written with and
+  /// with a margin where predictions are worse: to compare ways to write a pass.
+  double cost_ms = 0;
+  OpCosts paid = no_costs();  ///< how often each cost is in that
 };
 
 /// Lowers plan.passes[pass]. States smaller than a tile are held padded: positions n..K-1 are known
-/// zeros. The cheapest of `tries` ways to write it is taken: for the interpreter or, with
-/// `compiled`, for a kernel of its own (jit_source.h).
+/// zeros. The cheapest of `tries` ways to write it by `costs` (null: as shipped) is taken: for the
+/// interpreter or, with `compiled`, for a kernel of its own (jit_source.h).
 TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape,
-                    const ChunkLimits& limits, int tries = 1, bool compiled = false);
+                    const ChunkLimits& limits, int tries = 1, bool compiled = false,
+                    const WriterCosts* costs = nullptr);
 inline TilePass lower_pass(const Plan& plan, std::size_t pass, const Shape& shape) {
   return lower_pass(plan, pass, shape, chunk_limits(shape));
 }
@@ -52,7 +57,7 @@ int tries_within(const Pass& pass, double seconds);
 /// The same as one pass or, where its program is larger than `max_bytes`, as several (split.cc).
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
                                    std::size_t max_bytes, const ChunkLimits& limits, int tries,
-                                   bool compiled = false);
+                                   bool compiled = false, const WriterCosts* costs = nullptr);
 
 namespace detail {
 

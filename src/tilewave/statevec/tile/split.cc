@@ -49,9 +49,9 @@ std::vector<Action> halves(const Action& a) {
 
 std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Shape& shape,
                                    std::size_t max_bytes, const ChunkLimits& limits, int tries,
-                                   bool compiled) {
+                                   bool compiled, const WriterCosts* costs) {
   std::vector<TilePass> out;
-  out.push_back(lower_pass(plan, pass, shape, limits, tries, compiled));
+  out.push_back(lower_pass(plan, pass, shape, limits, tries, compiled, costs));
   if (out[0].code.size() + out[0].tables.size() <= max_bytes) return out;
   Plan parts = plan;
   Pass whole = plan.passes[pass];
@@ -64,7 +64,8 @@ std::vector<TilePass> lower_within(const Plan& plan, std::size_t pass, const Sha
   parts.passes = {part_of(whole, middle, true), part_of(whole, middle, false)};
   out.clear();
   for (std::size_t k = 0; k < 2; ++k) {
-    for (TilePass& part : lower_within(parts, k, shape, max_bytes, limits, tries, compiled)) {
+    for (TilePass& part :
+         lower_within(parts, k, shape, max_bytes, limits, tries, compiled, costs)) {
       out.push_back(std::move(part));
     }
   }

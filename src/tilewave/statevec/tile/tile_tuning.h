@@ -5,16 +5,19 @@
 // of both. They choose between ways to write a pass.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "tilewave/statevec/tile/format.h"
 
 namespace tilewave::statevec::tile {
 
 struct OpCosts {
-  double unhidden = 0.56;    ///< share of a pass without operations that is added to them
-  double lift_s = 1.45e-13;  ///< CostModel::lift_s of that device
-  double arrival = 0;        ///< more through shared memory than in registers
+  double unhidden = 0.56;  ///< share of a pass without operations that is added to them
+  double arrival = 0;      ///< more through shared memory than in registers
   double exchange = 0.68;
   double crossing = 1.1;
   double chunk = 0.55;    ///< another chunk
@@ -48,7 +51,6 @@ struct OpCosts {
 };
 inline constexpr OpCosts kDoubleCosts;
 inline constexpr OpCosts kSingleCosts = {.unhidden = 0.59,
-                                         .lift_s = 7.14e-14,
                                          .arrival = 0.25,
                                          .exchange = 0.49,
                                          .chunk = 0.2,
@@ -97,12 +99,38 @@ constexpr OpCosts compiled(OpCosts c, bool is_double) {
   }
   return c;
 }
-inline constexpr OpCosts kDoubleJitCosts = compiled(kDoubleCosts, true);
-inline constexpr OpCosts kSingleJitCosts = compiled(kSingleCosts, false);
 
-inline const OpCosts& costs_for(Precision precision, bool compiled) {
-  if (precision == Precision::kDouble) return compiled ? kDoubleJitCosts : kDoubleCosts;
-  return compiled ? kSingleJitCosts : kSingleCosts;
+/// What programs are written by: for the interpreter, and for kernels of their own.
+struct WriterCosts {
+  OpCosts interpreted, compiled;
+  double lift_s = 0;  ///< CostModel::lift_s of the device they are from
+};
+inline constexpr WriterCosts kDoubleWriterCosts{kDoubleCosts, compiled(kDoubleCosts, true),
+                                                1.45e-13};
+inline constexpr WriterCosts kSingleWriterCosts{kSingleCosts, compiled(kSingleCosts, false),
+                                                7.14e-14};
+/// As shipped; those measured on a device are its CostModel::writer.
+inline const WriterCosts& shipped_costs(Precision precision) {
+  return precision == Precision::kDouble ? kDoubleWriterCosts : kSingleWriterCosts;
+}
+
+inline constexpr std::size_t kNumOpCosts = 31;
+using OpCostList = std::array<double, kNumOpCosts>;
+static_assert(sizeof(OpCosts) == sizeof(OpCostList), "one name each below");
+inline constexpr std::array<const char*, kNumOpCosts> kOpCostNames = {
+    "unhidden",    "arrival",        "exchange",       "crossing",
+    "chunk",       "code_kib",       "decode",         "lift",
+    "tau",         "bit_phase",      "pairs",          "lanes",
+    "phase_table", "rotation_table", "mirrored_table", "phase_all",
+    "phase_set",   "general",        "flip",           "rotate",
+    "matrix1",     "matrix2",        "factored2",      "turned",
+    "turned_lift", "ties",           "signs",          "sign_row",
+    "table_entry", "table_number",   "code_step"};
+constexpr OpCosts no_costs() { return std::bit_cast<OpCosts>(OpCostList{}); }
+/// Milliseconds of so many operations.
+inline double sum_of(const OpCosts& counts, const OpCosts& costs) {
+  const auto n = std::bit_cast<OpCostList>(counts), ms = std::bit_cast<OpCostList>(costs);
+  return std::inner_product(n.begin(), n.end(), ms.begin(), 0.0);
 }
 
 /// What the instruction cache holds of the code of operations beside that of load and store: passes

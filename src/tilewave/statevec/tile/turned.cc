@@ -183,7 +183,7 @@ void Emitter::open_turned(std::vector<SignRow> rows) {
       limits_.chunk_bytes) {
     close_chunk();
   }
-  cost_ += costs_.turned;
+  pay(&OpCosts::turned);
   emit(kTurnedLayer, {}, {}, {});
   layer.at = code_.size() - sizeof(OpHead);
   turned_ = std::move(layer);
@@ -222,7 +222,7 @@ void Emitter::close_turned() {
                       : kTurnedLayer | OpWord::index(layer.rows.size());
   head.word |= OpWord::extent(sizeof head + payload.size());
   if (!plain) head.pairs = layer.flags, head.signs = layer.signs;
-  if (plain) cost_ -= costs_.turned + costs_.turned_lift * std::popcount(lifts);
+  if (plain) pay(&OpCosts::turned, -1), pay(&OpCosts::turned_lift, -std::popcount(lifts));
   append(code_, &head, sizeof head);
   append(code_, payload.data(), payload.size());
 }
@@ -276,10 +276,10 @@ bool Emitter::turned_lift(int slot, double t) {
     --quarters;
     set(TurnedLayer::kTaus);
     set(TurnedLayer::kTausI);
-    cost_ += costs_.tau;
+    pay(&OpCosts::tau);
   } else if (std::abs(numbers.tau) > kRounding) {
     set(TurnedLayer::kTaus);
-    cost_ += costs_.tau;
+    pay(&OpCosts::tau);
   }
   m *= w.real();
   std::erase_if(pool_, [&](const SlotTerm& term) {
@@ -292,7 +292,7 @@ bool Emitter::turned_lift(int slot, double t) {
   numbers.partners = partners;
   if (partners) {
     set(TurnedLayer::kTies);
-    cost_ += costs_.ties;
+    pay(&OpCosts::ties);
     for (std::uint32_t k = 0; k < 1u << (kMaxRegisterBits - 1); ++k) {
       const std::uint32_t j = k >> bit << (bit + 1) | (k & ((1u << bit) - 1));
       numbers.ties |= (std::popcount(j & partners) & 1u) << k;
@@ -306,7 +306,7 @@ bool Emitter::turned_lift(int slot, double t) {
   // i and -i: y -= i a x, x -= i s y
   set(TurnedLayer::kLifts);
   if (quarters & 1) set(TurnedLayer::kImaginary);
-  cost_ += costs_.lift + costs_.turned_lift;
+  pay(&OpCosts::lift), pay(&OpCosts::turned_lift);
   m /= size;
   out_.frame.scale_re *= size;
   out_.frame.scale_im *= size;
@@ -353,7 +353,7 @@ void Emitter::write_last_signs() {
     for (std::uint32_t& others : keys) others &= ~own;
     *most = 0;
   }
-  cost_ += costs_.signs + costs_.sign_row * static_cast<double>(rows.size());
+  pay(&OpCosts::signs), pay(&OpCosts::sign_row, static_cast<double>(rows.size()));
   open_turned(std::move(rows));
   turned_->flags |= TurnedLayer::kSigns;
   turned_->signs = constant;

@@ -1,0 +1,95 @@
+#include "tilewave/simulate/tune/timing.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+
+#include "tilewave/base/interrupt.h"
+#include "tilewave/runtime/timer.h"
+#include "tilewave/statevec/plan/kept_passes.h"
+
+namespace tilewave::simulate {
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+double spread_of(const std::vector<double>& values) {
+  if (values.size() < 3) return 0;
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](double share) {
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+  };
+  return (at(0.75) - at(0.25)) / 2 / at(0.5);
+}
+
+namespace {
+
+// The repeated runs of one plan.
+class Runs {
+ public:
+  Runs() : tables_(std::make_shared<std::atomic<std::int64_t>>(std::int64_t{64} << 20)) {}
+
+  void run(statevec::State& state, const statevec::Plan& plan, bool counts) {
+    check_interrupt();
+    statevec::RunObserver observer;
+    observer.tables = &tables_;
+    std::size_t pass = 0;
+    if (counts) {
+      observer.wants_terms = times_.empty();
+      observer.on_step = [&](const statevec::StepTime& step) {
+        if (pass_times_.size() <= pass) pass_times_.emplace_back(), terms_.emplace_back();
+        pass_times_[pass].push_back(step.measured_s);
+        if (observer.wants_terms) terms_[pass] = step.terms;
+        ++pass;
+      };
+    }
+    const runtime::Timer timer;
+    state.run(plan, observer);
+    if (counts) times_.push_back(timer.elapsed_s());
+  }
+
+  PlanTiming timing() const {
+    PlanTiming out;
+    out.seconds = median_of(times_);
+    out.spread = spread_of(times_);
+    for (std::size_t k = 0; k < pass_times_.size(); ++k)
+      out.passes.push_back({median_of(pass_times_[k]), terms_[k]});
+    return out;
+  }
+
+ private:
+  statevec::KeptPasses tables_;
+  std::vector<double> times_;
+  std::vector<std::vector<double>> pass_times_, terms_;
+};
+
+}  // namespace
+
+PlanTiming time_plan(statevec::State& state, const statevec::Plan& plan,
+                     const std::function<void()>& prepare, int repeats) {
+  Runs runs;
+  for (int k = 0; k <= repeats; ++k) {
+    prepare();
+    runs.run(state, plan, k > 0);
+  }
+  return runs.timing();
+}
+
+std::vector<PlanTiming> time_in_turns(statevec::State& state,
+                                      const std::vector<statevec::Plan>& plans, int repeats) {
+  std::deque<Runs> all(plans.size());
+  for (int round = 0; round <= repeats; ++round) {
+    for (std::size_t k = 0; k < plans.size(); ++k) all[k].run(state, plans[k], round > 0);
+  }
+  std::vector<PlanTiming> out;
+  for (const Runs& runs : all) out.push_back(runs.timing());
+  return out;
+}
+
+}  // namespace tilewave::simulate
