@@ -71,21 +71,17 @@ class Runs {
 
 }  // namespace
 
-PlanTiming time_plan(statevec::State& state, const statevec::Plan& plan,
-                     const std::function<void()>& prepare, int repeats) {
-  Runs runs;
-  for (int k = 0; k <= repeats; ++k) {
-    prepare();
-    runs.run(state, plan, k > 0);
-  }
-  return runs.timing();
-}
-
 std::vector<PlanTiming> time_in_turns(statevec::State& state,
-                                      const std::vector<statevec::Plan>& plans, int repeats) {
+                                      const std::vector<statevec::Plan>& plans, int repeats,
+                                      const std::function<void(std::size_t)>& prepare,
+                                      const std::function<bool()>& goes_on) {
+  constexpr int kLeastRounds = 3;
   std::deque<Runs> all(plans.size());
-  for (int round = 0; round <= repeats; ++round) {
-    for (std::size_t k = 0; k < plans.size(); ++k) all[k].run(state, plans[k], round > 0);
+  for (int round = 0; round <= repeats && (round <= kLeastRounds || goes_on()); ++round) {
+    for (std::size_t k = 0; k < plans.size(); ++k) {
+      prepare(k);
+      all[k].run(state, plans[k], round > 0);
+    }
   }
   std::vector<PlanTiming> out;
   for (const Runs& runs : all) out.push_back(runs.timing());

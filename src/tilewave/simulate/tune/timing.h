@@ -23,13 +23,12 @@ struct PlanTiming {
   std::vector<PassTiming> passes;
 };
 
-/// Runs the plan once and `repeats` times more, each after `prepare`, ended by a synchronisation.
-PlanTiming time_plan(statevec::State& state, const statevec::Plan& plan,
-                     const std::function<void()>& prepare, int repeats);
-
-/// Several plans in turns, so that what disturbs the machine for a moment disturbs them alike; they
-/// leave the state ready for each other.
-std::vector<PlanTiming> time_in_turns(statevec::State& state,
-                                      const std::vector<statevec::Plan>& plans, int repeats);
+/// Several plans in turns, so that what disturbs the machine for a while disturbs one run of each;
+/// `prepare(k)` before each run of plan k. Once, then `repeats` times, or at least three times while
+/// `goes_on()`.
+std::vector<PlanTiming> time_in_turns(
+    statevec::State& state, const std::vector<statevec::Plan>& plans, int repeats,
+    const std::function<void(std::size_t)>& prepare = [](std::size_t) {},
+    const std::function<bool()>& goes_on = [] { return true; });
 
 }  // namespace tilewave::simulate

@@ -83,23 +83,15 @@ class Tuner {
     }
     const std::array<int, 2> most = {engine_.most_qubits(Precision::kDouble),
                                      engine_.most_qubits(Precision::kSingle)};
-    // circuits to fit to
     for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
       const int n = std::min(on_cpu ? 22 : 27, most[precision == Precision::kSingle] - 1);
       options_.tell(line("circuits to fit to in %s precision, %d qubits", word(precision), n));
       const auto state = engine_.make_state(n, precision);
-      for (const char* family : kFamilies) {
-        if (timer_.elapsed_s() > kShareOfTraining * options_.most_s) {
-          out.notes.push_back(
-              line("not fitted to: %s in %s precision (out of time)", family, word(precision)));
-          continue;
-        }
-        for (const bool zeros : {false, true}) {
-          for (Measured& m : time_circuit(*state, family, zeros, kTrainRepeats, false)) {
-            auto& all = samples_[precision == Precision::kSingle];
-            all.insert(all.end(), m.passes.begin(), m.passes.end());
-          }
-        }
+      const double until_s = kShareOfTraining * options_.most_s;
+      for (Measured& m : time_circuits(*state, kTrainRepeats, false, until_s, out.notes)) {
+        trained_s_ += m.check.measured_s, trained_qubits_ = n;
+        auto& all = samples_[precision == Precision::kSingle];
+        all.insert(all.end(), m.passes.begin(), m.passes.end());
       }
     }
     check(most, out);
@@ -111,65 +103,100 @@ class Tuner {
   }
 
  private:
-  // A circuit of a family from one input; nothing where it takes too short a time.
-  std::vector<Measured> time_circuit(State& state, const std::string& family, bool zeros,
-                                     int repeats, bool prepares) {
-    check_interrupt();
+  // The circuits of all families from both inputs, but those that take too short a time. `prepares`:
+  // as later runs have them, with what is compiled for them. What cannot be done before `until_s` is
+  // left out and noted.
+  std::vector<Measured> time_circuits(State& state, int repeats, bool prepares, double until_s,
+                                      std::vector<std::string>& notes) {
     const auto n = static_cast<std::uint32_t>(state.num_qubits());
-    const circuit::Circuit circuit = circuit::make_family(family, n);
     const std::vector<cplx> product = random_product_state(n);
-    const auto reset = [&] { zeros ? state.set_zero_state() : state.set_product_state(product); };
-    reset();
-    statevec::PlanOptions plan_options = state.plan_options();
-    plan_options.effort = Effort::kRepeated;
-    const Plan plan = statevec::make_plan(circuit, plan_options);
-    if (prepares) state.prepare(plan);
-    const PlanTiming timing = time_plan(state, plan, reset, repeats);
-    if (timing.seconds < kShortest_s) return {};
-    Measured m;
-    m.check.circuit = family + "_" + std::to_string(n);
-    m.check.precision = state.precision();
-    m.check.input = zeros ? "zeros" : "arbitrary";
-    m.check.measured_s = timing.seconds;
-    m.check.spread = timing.spread;
-    m.passes = engine_.passes_of(m.check.circuit + " " + m.check.input, plan, timing);
-    return {m};
+    struct Subject {
+      std::string circuit;
+      bool zeros;
+    };
+    std::vector<Subject> subjects;
+    std::vector<Plan> plans;
+    const auto reset = [&](bool zeros) {
+      zeros ? state.set_zero_state() : state.set_product_state(product);
+    };
+    // Plans, and the time of a run each; half of the time that is left is for preparing.
+    const double start_s = timer_.elapsed_s(), all_s = until_s - start_s;
+    double run_s = 0;
+    for (const bool zeros : {false, true}) {
+      for (const char* family : kFamilies) {
+        check_interrupt();
+        const std::string name = std::string(family) + "_" + std::to_string(n);
+        const double used_s = timer_.elapsed_s() - start_s;
+        if (used_s > 0.5 * all_s || used_s + 4 * run_s > 0.9 * all_s) {
+          notes.push_back("left out for want of time: " + name + " in " + word(state.precision()) +
+                          " precision from " + (zeros ? "zeros" : "an arbitrary state"));
+          continue;
+        }
+        reset(zeros);
+        statevec::PlanOptions plan_options = state.plan_options();
+        plan_options.effort = Effort::kRepeated;
+        Plan plan = statevec::make_plan(circuit::make_family(family, n), plan_options);
+        if (prepares) state.prepare(plan);
+        const runtime::Timer timer;
+        state.run(plan);
+        const double once_s = timer.elapsed_s();
+        if (once_s < kShortest_s / 2) continue;
+        run_s += once_s;
+        subjects.push_back({name, zeros});
+        plans.push_back(std::move(plan));
+      }
+    }
+    const std::vector<PlanTiming> timings = time_in_turns(
+        state, plans, repeats, [&](std::size_t k) { reset(subjects[k].zeros); },
+        [&] { return timer_.elapsed_s() + 1.2 * run_s < until_s; });
+    std::vector<Measured> out;
+    for (std::size_t k = 0; k < plans.size(); ++k) {
+      if (timings[k].seconds < kShortest_s) continue;
+      Measured& m = out.emplace_back();
+      m.check.circuit = subjects[k].circuit;
+      m.check.precision = state.precision();
+      m.check.input = subjects[k].zeros ? "zeros" : "arbitrary";
+      m.check.measured_s = timings[k].seconds;
+      m.check.spread = timings[k].spread;
+      m.passes = engine_.passes_of(m.check.circuit + " " + m.check.input, plans[k], timings[k]);
+    }
+    return out;
   }
 
-  // Circuits of the sizes that fit the device and the time; on a CPU also one that caches hold.
+  // Circuits of the sizes that fit the device and the time; on a CPU also ones that caches hold.
   void check(const std::array<int, 2>& most, TuneResult& out) {
     const bool on_cpu = engine_.kind() == statevec::rates::Kind::kCpu;
-    std::vector<int> sizes = {on_cpu ? 24 : 30};
-    if (on_cpu) sizes.push_back(20);
+    std::vector<int> sizes = {on_cpu ? largest_in_time(most[0]) : 30};
     if (options_.most_qubits > 0) sizes = {options_.most_qubits};
+    if (on_cpu) sizes.insert(sizes.begin(), 20);
+    double shares = 2 * static_cast<double>(sizes.size());
     for (const int size : sizes) {
       for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
         const int n = std::min(size, most[precision == Precision::kSingle]);
         options_.tell(line("check in %s precision, %d qubits", word(precision), n));
         const auto state = engine_.make_state(n, precision);
-        for (const char* family : kFamilies) {
-          for (const bool zeros : {false, true}) {
-            // each size and precision has its share of the time that is left
-            const double left_s = options_.most_s - timer_.elapsed_s();
-            if (left_s < 0.02 * options_.most_s || (!zeros && too_slow(left_s))) {
-              out.notes.push_back(line("not checked: %s_%d in %s precision from %s (out of time)",
-                                       family, n, word(precision),
-                                       zeros ? "zeros" : "an arbitrary state"));
-              continue;
-            }
-            for (Measured& m : time_circuit(*state, family, zeros, kCheckRepeats, !on_cpu))
-              checked_.push_back(std::move(m));
-          }
-        }
+        const double now_s = timer_.elapsed_s();
+        // double precision takes the larger part
+        const double share = precision == Precision::kDouble ? 0.6 : 1;
+        const double until_s = now_s + (size == sizes.back() ? share : share / shares) *
+                                           (0.97 * options_.most_s - now_s);
+        --shares;
+        for (Measured& m : time_circuits(*state, kCheckRepeats, !on_cpu, until_s, out.notes))
+          checked_.push_back(std::move(m));
       }
     }
   }
 
-  bool too_slow(double left_s) const {
-    const double longest_s = std::accumulate(
-        checked_.begin(), checked_.end(), 0.0,
-        [](double s, const Measured& m) { return std::max(s, m.check.measured_s); });
-    return left_s < (kCheckRepeats + 1) * longest_s;
+  // Of which all circuits can be timed in what is left, by the smaller ones.
+  int largest_in_time(int most) const {
+    constexpr double kPlansAndInputs = 1.3;
+    const double left_s = 0.85 * (options_.most_s - timer_.elapsed_s());
+    int n = std::min(24, most);
+    while (n > 21 &&
+           kPlansAndInputs * (kCheckRepeats + 1) * std::ldexp(trained_s_, n - trained_qubits_) >
+               left_s)
+      --n;
+    return n;
   }
 
   void fit(TuneResult& out) {
@@ -188,11 +215,7 @@ class Tuner {
         const double predicted_s = engine_.predict(out.file.of(precision), pass);
         const double off = predicted_s / pass.seconds - 1;
         squares += off * off, ++count;
-        if (options_.verbose) {
-          options_.tell(line("  %-6s %-44s measured %10.4f ms, fitted %10.4f ms, %.3f",
-                             word(precision), pass.name.c_str(), 1e3 * pass.seconds,
-                             1e3 * predicted_s, predicted_s / pass.seconds));
-        }
+        tell_pass(precision, pass, out);
       }
     }
     out.fit_rms = count > 0 ? std::sqrt(squares / count) : 0;
@@ -201,13 +224,35 @@ class Tuner {
       for (const TimedPass& pass : m.passes)
         m.check.predicted_s += engine_.predict(out.file.of(m.check.precision), pass);
       out.file.checks.push_back(m.check);
+      for (const TimedPass& pass : m.passes) tell_pass(m.check.precision, pass, out);
     }
+  }
+
+  // With what it has of each number, where that takes a tenth of its time or more.
+  void tell_pass(Precision precision, const TimedPass& pass, const TuneResult& out) const {
+    if (!options_.verbose) return;
+    const std::vector<double>& numbers = out.file.of(precision);
+    const double predicted_s = engine_.predict(numbers, pass);
+    std::string text =
+        line("  %-6s %-40s %9.4f ms, fitted %9.4f, %.3f:", word(precision), pass.name.c_str(),
+             1e3 * pass.seconds, 1e3 * predicted_s, predicted_s / pass.seconds);
+    for (std::size_t k = 0; k < pass.terms.size(); ++k) {
+      TimedPass part = pass;
+      std::fill(part.terms.begin(), part.terms.end(), 0.0);
+      part.terms[k] = pass.terms[k];
+      const double part_s = engine_.predict(numbers, part);
+      if (std::abs(part_s) > 0.1 * predicted_s)
+        text += line(" %s %.0f%%", engine_.list()[k].name, 100 * part_s / predicted_s);
+    }
+    options_.tell(text);
   }
 
   Engine& engine_;
   const TuneOptions& options_;
   runtime::Timer timer_;
   std::vector<TimedPass> samples_[2];
+  double trained_s_ = 0;  // of all circuits that rates are fitted to, once
+  int trained_qubits_ = 0;
   std::vector<Measured> checked_;
 };
 

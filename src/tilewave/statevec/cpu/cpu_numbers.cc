@@ -19,9 +19,11 @@ constexpr const char* kAmplitude = "s/amplitude";
 
 constexpr rates::NumberInfo kList[] = {
     {"byte_s", kByte, "a byte of a pass, read + written in full tiles, all threads", kFit},
-    {"small_byte_s", kByte, "the same in tiles that fit the first-level cache", kFit},
-    {"wide_byte_s", kByte, "the same in tiles of twice the size", kFit},
-    {"moved_byte_s", kByte, "the same where rows change places and nothing else happens", kFit},
+    {"run_byte_s", kByte, "the same where the rows of a tile lie side by side", kFit},
+    {"small_byte_s", kByte, "byte_s in tiles that fit the first-level cache", kFit},
+    {"small_run_byte_s", kByte, "the same where their rows lie side by side", kFit},
+    {"wide_byte_s", kByte, "byte_s in tiles of twice the size", kFit},
+    {"moved_byte_s", kByte, "byte_s where rows change places and nothing else happens", kFit},
     {"saved_byte_s", kByte, "saved for a byte that is known to be zero and not read", kFit},
     {"sweep_s", kAmplitude, "a walk over a tile in the second-level cache, one thread", kFit},
     {"lift_s", kAmplitude, "the arithmetic of a lift", kFit},
@@ -86,7 +88,8 @@ void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double) {
   const double byte_s = 1 / rates.bandwidth;
   cost.bandwidth = rates.bandwidth;
   cost.wide_bandwidth = kWideTile * rates.bandwidth;
-  cost.traffic = {kSmallTile * byte_s, kMoveShare * byte_s, kLoadShare * byte_s, kCycleRow_s};
+  cost.traffic = {kRunShare * byte_s,  kSmallTile * byte_s, kSmallRunShare * byte_s,
+                  kMoveShare * byte_s, kLoadShare * byte_s, kCycleRow_s};
   cost.steps = rates.steps;
   cost.pass_overhead_s = kPassTables_s;
   const double share = rates.slower * (is_double ? 1 : kSingleShare);
@@ -129,8 +132,9 @@ void set_costs(CostModel& cost, const CpuNumbers& numbers, double state_bytes, i
   const double share = far * numbers.near_share(state_bytes), of_thread = 1.0 / threads;
   cost.bandwidth = 1 / (share * r[kTermByte]);
   cost.wide_bandwidth = 1 / (share * r[kTermWideByte]);
-  cost.traffic = {share * r[kTermSmallByte], share * r[kTermMovedByte], share * r[kTermSavedByte],
-                  r[kTermListedRow]};
+  cost.traffic = {share * r[kTermRunByte],      share * r[kTermSmallByte],
+                  share * r[kTermSmallRunByte], share * r[kTermMovedByte],
+                  share * r[kTermSavedByte],    r[kTermListedRow]};
   cost.pass_overhead_s = r[kTermPass];
   cost.touch_byte_s = numbers.touch_byte_s;
   cost.steps = {r[kTermSweep],       r[kTermLift],         r[kTermLightLift],  r[kTermPhase],

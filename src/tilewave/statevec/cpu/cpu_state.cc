@@ -98,12 +98,11 @@ CostModel CpuState<T>::cost_model() const {
   }
   if (is_close) {
     cost.price = pass_seconds;
+    cost.threads = threads;
     cost.block_bits = block_row_bits(kDouble);
     cost.move_positions = most_move_positions(num_qubits_, kDouble);
     cost.small_tile_qubits = kSmallTileBits<T>;
   } else {
-    cost.steps = {};
-    cost.traffic = {};
     cost.pass_overhead_s = CostModel{}.pass_overhead_s;  // threads do not share states so small
   }
   return cost;
@@ -192,7 +191,8 @@ void CpuState<T>::run(const Plan& plan, const RunObserver& observer) {
     if (observer.on_step) {
       StepTime step{"pass", pass.predicted_s + touched_s, taken_s, pass.bytes};
       if (observer.wants_terms) {
-        const Terms terms = terms_of(plan, pass, block_row_bits(sizeof(T) == 8));
+        const Terms terms = terms_of(plan, pass, block_row_bits(sizeof(T) == 8),
+                                     std::min(num_threads_, runtime::default_num_threads()));
         step.terms.assign(terms.begin(), terms.end());
       }
       observer.on_step(step);

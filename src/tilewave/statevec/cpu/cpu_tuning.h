@@ -58,16 +58,19 @@ constexpr double kSweepStep_s = 1.2e-10, kLiftStep_s = 7.5e-11, kPhaseStep_s = 1
                  kFlipStep_s = 4e-10, kRotateStep_s = 2.8e-10, kMultiplyStep_s = 1.6e-10;
 /// Bandwidth of larger states, and work on tiles that come from there, over the measurement's.
 constexpr double kFarRows = 0.93, kFromMemory = 1.15;
-constexpr double kSingleShare = 0.52;   ///< of the time of work, in FP32
-constexpr double kLoadShare = 0.1;      ///< of the traffic, where nothing is known to be zero
-constexpr double kMoveShare = 0.6;      ///< of the time, where rows only change places
-constexpr int kShortCycles = 64;        ///< not in cycles longer than this
-constexpr double kCycleRow_s = 5e-9;    ///< a row in a list of cycles
-constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
-constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
-constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another
-constexpr double kSweepPhase = 0.4;     ///< factors in a sweep
-constexpr double kLinkPhase = 0.35;     ///< of a phase block: a factor that all rows have
-constexpr double kPassTables_s = 2e-4;  ///< the tables of a pass
+constexpr double kSingleShare = 0.52;  ///< of the time of work, in FP32
+constexpr double kLoadShare = 0.1;     ///< of the traffic, where nothing is known to be zero
+constexpr double kMoveShare = 0.6;     ///< of the time, where rows only change places
+constexpr int kShortCycles = 64;       ///< not in cycles longer than this
+constexpr double kCycleRow_s = 5e-9;   ///< a row in a list of cycles
+constexpr double kRunShare =
+    0.85;  ///< of the time, where rows lie side by side; an EPYC, 2026-11-26
+constexpr double kSmallRunShare = 0.55;  ///< the same of small tiles
+constexpr double kLightLift = 0.5;       ///< a lift by additions, or one of two by the same number
+constexpr double kScalarPhase = 0.4;     ///< of a phase block: factors of whole rows
+constexpr double kProductPhase = 2;      ///< the product of its tables, where every row has another
+constexpr double kSweepPhase = 0.4;      ///< factors in a sweep
+constexpr double kLinkPhase = 0.35;      ///< of a phase block: a factor that all rows have
+constexpr double kPassTables_s = 2e-4;   ///< the tables of a pass
 
 }  // namespace tilewave::statevec::cpu

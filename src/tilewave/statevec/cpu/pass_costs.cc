@@ -119,12 +119,13 @@ PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
   if (const auto map = row_map(plan, left, movement)) {
     return {.only_moves = true,
             .long_cycles = map->order(kShortCycles) == 0,
-            .listed_rows = std::ldexp(1, std::popcount(map->moved))};
+            .listed_rows = std::ldexp(1, std::popcount(map->moved)),
+            .moved_share = left.scale == 1.0 ? 1 - map->fixed_share() : 1};
   }
   return Counter(plan, left).run(make_outline(plan, left, block_bits));
 }
 
-Terms terms_of(const Plan& plan, const Pass& pass, int block_bits) {
+Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) {
   const PassWork work = count_work(plan, pass, block_bits);
   std::uint64_t active = 0;
   for (const int p : pass.active) active |= bit(p);
@@ -139,25 +140,37 @@ Terms terms_of(const Plan& plan, const Pass& pass, int block_bits) {
   Terms t{};
   t[kTermSavedByte] = both_ways * (loaded - worked);
   if (work.only_moves) {
-    t[work.long_cycles ? kTermByte : kTermMovedByte] = bytes;
+    t[work.long_cycles ? kTermByte : kTermMovedByte] = work.moved_share * bytes;
   } else if (bits > (is_double ? kTileBitsDouble : kTileBitsSingle)) {
     t[kTermWideByte] = bytes;
   } else {
     const double away = away_from_small(bits, is_double);
-    t[kTermByte] = away * bytes;
-    t[kTermSmallByte] = (1 - away) * bytes;
+    // Of rows side by side as long runs are, 1/2 for two of them, 3/4 for four: what is fetched ahead
+    // of use.
+    const int row = is_double ? kStateRowBitsDouble : kStateRowBitsSingle;
+    const double runs = 1 - std::ldexp(1, std::min(0, row - std::countr_one(active)));
+    t[kTermByte] = away * (1 - runs) * bytes;
+    t[kTermRunByte] = away * runs * bytes;
+    t[kTermSmallByte] = (1 - away) * (1 - runs) * bytes;
+    t[kTermSmallRunByte] = (1 - away) * runs * bytes;
   }
-  t[kTermSweep] = worked * work.sweeps;
-  t[kTermLift] = worked * work.lifts;
-  t[kTermLightLift] = worked * work.light_lifts;
-  t[kTermPhase] = worked * work.phases;
-  t[kTermScalarPhase] = worked * work.scalar_phases;
-  t[kTermProductPhase] = worked * work.products;
-  t[kTermSweepPhase] = worked * work.sweep_phases;
-  t[kTermLinkPhase] = worked * work.link_phases;
-  t[kTermFlip] = worked * work.flips;
-  t[kTermRotate] = worked * work.rotations;
-  t[kTermMultiply] = worked * work.matrix_rows;
+  const double tiles = std::max(1.0, std::ldexp(worked, -bits));
+  const double team = worked < static_cast<double>(kSharedAmplitudes)
+                          ? 1
+                          : std::min(static_cast<double>(threads), tiles);
+  const double waits = threads * std::ceil(tiles / team) / tiles;  // for the last tile
+  const double worked_on = worked * waits;
+  t[kTermSweep] = worked_on * work.sweeps;
+  t[kTermLift] = worked_on * work.lifts;
+  t[kTermLightLift] = worked_on * work.light_lifts;
+  t[kTermPhase] = worked_on * work.phases;
+  t[kTermScalarPhase] = worked_on * work.scalar_phases;
+  t[kTermProductPhase] = worked_on * work.products;
+  t[kTermSweepPhase] = worked_on * work.sweep_phases;
+  t[kTermLinkPhase] = worked_on * work.link_phases;
+  t[kTermFlip] = worked_on * work.flips;
+  t[kTermRotate] = worked_on * work.rotations;
+  t[kTermMultiply] = worked_on * work.matrix_rows;
   t[kTermListedRow] = work.listed_rows;
   t[kTermPass] = 1;
   return t;
@@ -168,7 +181,9 @@ Terms rates_of(const CostModel& cost) {
   const TrafficRates& traffic = cost.traffic;
   const double byte_s = 1 / cost.bandwidth;
   return {byte_s,
+          traffic.run_byte_s,
           traffic.small_byte_s,
+          traffic.small_run_byte_s,
           cost.wide_bandwidth > 0 ? 1 / cost.wide_bandwidth : byte_s,
           traffic.moved_byte_s,
           traffic.saved_byte_s,
@@ -188,7 +203,7 @@ Terms rates_of(const CostModel& cost) {
 }
 
 double pass_seconds(const Plan& plan, const Pass& pass, const CostModel& cost) {
-  const Terms terms = terms_of(plan, pass, cost.block_bits), rates = rates_of(cost);
+  const Terms terms = terms_of(plan, pass, cost.block_bits, cost.threads), rates = rates_of(cost);
   return std::inner_product(terms.begin(), terms.end(), rates.begin(), 0.0);
 }
 

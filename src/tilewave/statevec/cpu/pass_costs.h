@@ -32,14 +32,17 @@ struct PassWork {
   bool only_moves = false;   ///< whole rows change places in memory, nothing else
   bool long_cycles = false;  ///< and in cycles of many rows
   double listed_rows = 0;    ///< in the list of cycles
+  double moved_share = 1;    ///< of all rows, the others stay where they are
 };
 
 PassWork count_work(const Plan& plan, const Pass& pass, int block_bits);
 
 /// What the rates of a pass are multiplied by, in this order.
 enum Term : std::uint8_t {
-  kTermByte,  ///< moved in full tiles
+  kTermByte,     ///< moved in full tiles, row by row
+  kTermRunByte,  ///< in full tiles of rows that lie side by side
   kTermSmallByte,
+  kTermSmallRunByte,
   kTermWideByte,
   kTermMovedByte,
   kTermSavedByte,  ///< negative
@@ -59,7 +62,8 @@ enum Term : std::uint8_t {
   kNumTerms
 };
 using Terms = std::array<double, kNumTerms>;
-Terms terms_of(const Plan& plan, const Pass& pass, int block_bits);
+/// `threads` share the tiles: where there are fewer tiles, those without one wait.
+Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads);
 /// Their rates in a cost model.
 Terms rates_of(const CostModel& cost);
 

@@ -159,32 +159,62 @@ TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
   CostModel cost = free_of_charge();
   cost.bandwidth = 20e9;
   cost.wide_bandwidth = 16e9;
-  cost.traffic = {kSmallTile / 20e9, kMoveShare / 20e9, kLoadShare / 20e9, kCycleRow_s};
-  const double full_s = std::ldexp(32.0, kQubits) / cost.bandwidth;
-  const auto tile_of = [](int bits) {
+  const double far = 1 / 20e9, runs = 0.8 / 20e9, small = 0.7 / 20e9, small_runs = 0.5 / 20e9;
+  cost.traffic = {runs, small, small_runs, kMoveShare / 20e9, kLoadShare / 20e9, kCycleRow_s};
+  const double bytes = std::ldexp(32.0, kQubits), full_s = bytes / cost.bandwidth;
+  // the low `side_by_side` positions and the top ones
+  const auto tile_of = [](int bits, int side_by_side) {
     OnePass p;
     p.lift(0, 1);
     Pass& pass = p.plan.passes[0];
-    pass.active.resize(static_cast<std::size_t>(bits));
-    pass.dest.resize(static_cast<std::size_t>(bits));
+    pass.active.clear();
+    for (int k = 0; k < bits; ++k)
+      pass.active.push_back(static_cast<std::uint8_t>(k < side_by_side ? k : kQubits - bits + k));
+    pass.dest = pass.active;
     return p;
   };
-  EXPECT_NEAR(tile_of(kTileBitsDouble).seconds(cost), full_s, 1e-9 * full_s);
-  EXPECT_NEAR(tile_of(kSmallTileBits<double>).seconds(cost), kSmallTile * full_s, 1e-9 * full_s);
-  EXPECT_GT(tile_of(kSmallTileBits<double> - 2).seconds(cost), kSmallTile * full_s);
-  EXPECT_NEAR(tile_of(kTileBitsDouble + 1).seconds(cost), full_s / 0.8, 1e-9 * full_s);
+  const auto expect = [&](int bits, int side_by_side, double byte_s) {
+    EXPECT_NEAR(tile_of(bits, side_by_side).seconds(cost), bytes * byte_s, 1e-9 * full_s)
+        << bits << " positions, the low " << side_by_side;
+  };
+  constexpr int kSmall = kSmallTileBits<double>;
+  expect(kTileBitsDouble, kStateRowBitsDouble, far);
+  expect(kTileBitsDouble, kStateRowBitsDouble + 2, far / 4 + 3 * runs / 4);
+  expect(kSmall, kStateRowBitsDouble, small);
+  expect(kSmall, kStateRowBitsDouble + 1, small / 2 + small_runs / 2);
+  expect((kSmall + kTileBitsDouble) / 2, kStateRowBitsDouble, (small + far) / 2);
+  expect(kTileBitsDouble + 1, kStateRowBitsDouble, far / 0.8);
 
-  OnePass moves;
+  OnePass moves;  // half of the rows stay where they are
   moves.flip(10, 9);
   EXPECT_FALSE(moves.work().long_cycles);
   EXPECT_EQ(moves.work().listed_rows, 4);
-  EXPECT_NEAR(moves.seconds(cost), kMoveShare * full_s + 4 * kCycleRow_s, 1e-9 * full_s);
+  EXPECT_EQ(moves.work().moved_share, 0.5);
+  EXPECT_NEAR(moves.seconds(cost), 0.5 * kMoveShare * full_s + 4 * kCycleRow_s, 1e-9 * full_s);
+  moves.flip(12, 11);
+  EXPECT_EQ(moves.work().moved_share, 0.75);
+  moves.plan.passes[0].store_flips = bit(13);
+  EXPECT_EQ(moves.work().moved_share, 1);
   OnePass shift;  // of 7 bits, with feedback: a cycle of 127 rows
   for (int k = 6; k > 0; --k)
     shift.flip(4 + k - 1, 4 + k), shift.flip(4 + k, 4 + k - 1), shift.flip(4 + k - 1, 4 + k);
   shift.flip(5, 4);
   EXPECT_TRUE(shift.work().long_cycles);
-  EXPECT_GT(shift.seconds(cost), full_s);
+  EXPECT_EQ(shift.work().moved_share, 1 - 1.0 / 64) << "those at fixed points of the shift";
+  EXPECT_GT(shift.seconds(cost), 0.9 * full_s);
+}
+
+TEST(PassCosts, threads_without_a_tile_wait) {
+  OnePass p;
+  p.lift(0, 0.5);
+  CostModel cost = free_of_charge();
+  cost.steps.sweep_s = 1e-10;            // of all threads together
+  const double one_s = p.seconds(cost);  // 64 tiles
+  for (const auto& [threads, waits] :
+       {std::pair{2, 1.0}, {5, 5.0 * 13 / 64}, {64, 1.0}, {96, 96.0 / 64}, {128, 2.0}}) {
+    cost.threads = threads;
+    EXPECT_NEAR(p.seconds(cost), waits * one_s, 1e-12 * one_s) << threads;
+  }
 }
 
 TEST(PassCosts, amplitudes_known_to_be_zero_are_not_worked_on) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "tilewave/base/bits.h"
 #include "tilewave/statevec/cpu/address.h"
@@ -54,6 +55,22 @@ int RowMap::order(int most) const {
     zero_at = (*this)(zero_at);
   }
   return 0;
+}
+
+// x stays where the sum of column[k] ^ bit(k) over its bits is `zero`: none or one of 2^rank.
+double RowMap::fixed_share() const {
+  std::array<std::uint64_t, 64> basis{};  // by highest bit
+  const auto reduced = [&](std::uint64_t x) {
+    while (x && basis[static_cast<std::size_t>(std::bit_width(x) - 1)])
+      x ^= basis[static_cast<std::size_t>(std::bit_width(x) - 1)];
+    return x;
+  };
+  int rank = 0;
+  for (int k = 0; k < num_qubits; ++k) {
+    const std::uint64_t x = reduced(column[static_cast<std::size_t>(k)] ^ bit(k));
+    if (x) basis[static_cast<std::size_t>(std::bit_width(x) - 1)] = x, ++rank;
+  }
+  return reduced(zero) ? 0 : std::ldexp(1, -rank);
 }
 
 int most_move_positions(int num_qubits, bool is_double) {

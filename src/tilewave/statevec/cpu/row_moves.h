@@ -28,6 +28,8 @@ struct RowMap {
   std::uint64_t operator()(std::uint64_t index) const;
   /// Times that it has to be applied to get back to where all was; 0: more than `most`.
   int order(int most) const;
+  /// The share of indices that stay where they are.
+  double fixed_share() const;
 };
 
 /// Positions that such a pass may change or look at.

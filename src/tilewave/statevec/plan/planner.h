@@ -55,13 +55,16 @@ struct StepRates {
 
 /// The same of its traffic beside that of full tiles, which is CostModel::bandwidth. Seconds a byte.
 struct TrafficRates {
-  double small_byte_s = 0;  ///< of tiles that fit the first-level cache
-  double moved_byte_s = 0;  ///< where rows change places in memory and nothing else
-  double saved_byte_s = 0;  ///< less where what is known to be zero is not read
-  double listed_row_s = 0;  ///< seconds a row in a list of cycles
+  double run_byte_s = 0;        ///< of full tiles in long runs of amplitudes
+  double small_byte_s = 0;      ///< of tiles that fit the first-level cache
+  double small_run_byte_s = 0;  ///< of those in long runs
+  double moved_byte_s = 0;      ///< where rows change places in memory and nothing else
+  double saved_byte_s = 0;      ///< less where what is known to be zero is not read
+  double listed_row_s = 0;      ///< seconds a row in a list of cycles
 
-  std::array<double*, 4> all() {
-    return {&small_byte_s, &moved_byte_s, &saved_byte_s, &listed_row_s};
+  std::array<double*, 6> all() {
+    return {&run_byte_s,   &small_byte_s, &small_run_byte_s,
+            &moved_byte_s, &saved_byte_s, &listed_row_s};
   }
 };
 
@@ -92,6 +95,7 @@ struct CostModel {
   TrafficRates traffic;       ///< the same
   double touch_byte_s = 0;    ///< a byte of the state whose page is used for the first time
   int block_bits = 0;         ///< the same: row bits of the engine's blocks
+  int threads = 1;            ///< the same: that share the tiles of a pass
   /// Positions that a pass of nothing but controlled flips and moves of whole rows may have to do
   /// with, however many a tile has; 0: such passes need a tile as others do.
   int move_positions = 0;
