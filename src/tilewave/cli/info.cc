@@ -89,10 +89,10 @@ std::string checks_text(const statevec::rates::RatesFile& file) {
 
 nlohmann::ordered_json file_json(const statevec::rates::RatesFile* file) {
   if (!file) return nullptr;
-  nlohmann::ordered_json out = {{"path", file->path},        {"date", file->date},
-                                {"machine", file->machine},  {"device", file->device},
-                                {"version", file->version},  {"spread", file->spread},
-                                {"forced", file->is_forced}, {"num_checks", file->checks.size()}};
+  nlohmann::ordered_json out = {
+      {"path", file->path},     {"date", file->date},        {"machine", file->machine},
+      {"device", file->device}, {"version", file->version},  {"spread", file->spread},
+      {"drift", file->drift},   {"forced", file->is_forced}, {"num_checks", file->checks.size()}};
   if (const auto* worst = file->worst()) {
     out["worst"] = {
         {"circuit", worst->circuit},

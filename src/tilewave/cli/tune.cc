@@ -97,15 +97,18 @@ void tune(const TuneFlags& flags) {
   print_checks(file);
   for (const std::string& note : result.notes) std::printf("%s\n", note.c_str());
   std::printf(
-      "\nfitted passes: off by %.1f%% (root mean square); spread of repeats %.1f%%; %.0f s\n",
-      100 * result.fit_rms, 100 * file.spread, file.seconds);
-  if (file.spread > simulate::kMostSpread) {
-    char text[200];
-    std::snprintf(text, sizeof text,
-                  "repeated measurements differ by %.1f%% (at most %.0f%% are trusted): something "
-                  "else uses this machine, nothing is written: try again when it is at rest, or "
-                  "--force",
-                  100 * file.spread, 100 * simulate::kMostSpread);
+      "\nfitted passes: off by %.1f%% (root mean square); repeats differ by %.1f%%, the machine's "
+      "speed by %.0f%% from begin to end; %.0f s\n",
+      100 * result.fit_rms, 100 * file.spread, 100 * file.drift, file.seconds);
+  if (file.spread > simulate::kMostSpread || file.drift > simulate::kMostDrift) {
+    char text[300];
+    std::snprintf(
+        text, sizeof text,
+        "nothing is written: repeated measurements differ by %.1f%% and one from begin to "
+        "end by %.0f%% (at most %.0f%% and %.0f%% are trusted), so something else uses this "
+        "machine: try again when it is at rest, or --force",
+        100 * file.spread, 100 * file.drift, 100 * simulate::kMostSpread,
+        100 * simulate::kMostDrift);
     if (!flags.force) throw Error(ExitCode::kVerification, text);
     file.is_forced = true;
     std::printf("written although the machine was noisy (--force)\n");

@@ -72,6 +72,7 @@ class Tuner {
     out.file.threads = engine_.threads();
     const bool on_cpu = engine_.kind() == statevec::rates::Kind::kCpu;
     std::vector<double> spreads;
+    look_at_speed();
     for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
       const bool is_double = precision == Precision::kDouble;
       const int far = on_cpu ? 24 + !is_double : 28 + !is_double;
@@ -80,6 +81,7 @@ class Tuner {
       Probes probes = engine_.probe(precision, n);
       spreads.push_back(probes.spread);
       samples_[!is_double] = std::move(probes.passes);
+      look_at_speed();
     }
     const std::array<int, 2> most = {engine_.most_qubits(Precision::kDouble),
                                      engine_.most_qubits(Precision::kSingle)};
@@ -93,16 +95,34 @@ class Tuner {
         auto& all = samples_[precision == Precision::kSingle];
         all.insert(all.end(), m.passes.begin(), m.passes.end());
       }
+      look_at_speed();
     }
     check(most, out);
     fit(out);
     for (const Measured& m : checked_) spreads.push_back(m.check.spread);
     out.file.spread = median_of(spreads);
+    const auto [least, most_s] = std::minmax_element(speeds_s_.begin(), speeds_s_.end());
+    out.file.drift = *most_s / *least - 1;
     out.file.seconds = timer_.elapsed_s();
     return out;
   }
 
  private:
+  // The time of one pass, looked at again and again: what is measured at another speed of the machine
+  // does not go together.
+  void look_at_speed() {
+    if (!reference_) {
+      const int n = 20;
+      reference_ = engine_.make_state(n, Precision::kDouble);
+      reference_->set_product_state(random_product_state(n));
+      const statevec::CostModel cost = reference_->cost_model();
+      reference_plan_ =
+          statevec::rates::probe_plan({n, Precision::kDouble, cost.tile_qubits, cost.row_bits},
+                                      statevec::rates::Step::kLifts, 4);
+    }
+    speeds_s_.push_back(time_in_turns(*reference_, {reference_plan_}, 9)[0].seconds);
+  }
+
   // The circuits of all families from both inputs, but those that take too short a time. `prepares`:
   // as later runs have them, with what is compiled for them. What cannot be done before `until_s` is
   // left out and noted.
@@ -183,6 +203,7 @@ class Tuner {
         --shares;
         for (Measured& m : time_circuits(*state, kCheckRepeats, !on_cpu, until_s, out.notes))
           checked_.push_back(std::move(m));
+        look_at_speed();
       }
     }
   }
@@ -250,6 +271,9 @@ class Tuner {
   Engine& engine_;
   const TuneOptions& options_;
   runtime::Timer timer_;
+  std::unique_ptr<State> reference_;
+  Plan reference_plan_;
+  std::vector<double> speeds_s_;
   std::vector<TimedPass> samples_[2];
   double trained_s_ = 0;  // of all circuits that rates are fitted to, once
   int trained_qubits_ = 0;
@@ -259,6 +283,7 @@ class Tuner {
 }  // namespace
 
 TuneResult tune(const TuneOptions& options) {
+  const statevec::rates::Unknown unknown;
   const std::unique_ptr<Engine> engine =
       options.cuda_device < 0 ? make_cpu_engine() : make_cuda_engine(options.cuda_device);
   return Tuner(*engine, options).run();

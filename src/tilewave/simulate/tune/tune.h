@@ -38,8 +38,8 @@ struct TuneResult {
   double fit_rms = 0;              ///< of the passes that rates were fitted to, relative
 };
 
-/// Spread of repeated measurements above which rates are not to be trusted.
-inline constexpr double kMostSpread = 0.05;
+/// Spread and drift of repeated measurements above which rates are not to be trusted.
+inline constexpr double kMostSpread = 0.05, kMostDrift = 0.12;
 
 /// Throws Error(kResources) where there is no such device or not enough memory free.
 TuneResult tune(const TuneOptions& options);

@@ -42,7 +42,8 @@ struct RatesFile {
   std::string version;  ///< of the program
   int threads = 0;      ///< of the host
   double seconds = 0;   ///< that measuring took
-  double spread = 0;    ///< of repeated measurements, see tune.h
+  double spread = 0;  ///< of repeated measurements: half the distance of quartiles, over the median
+  double drift = 0;   ///< of one measurement from the begin to the end: most over least, less 1
   bool is_forced = false;
   std::vector<double> numbers[2];  ///< double and single precision, in the order of their list
   std::vector<Check> checks;
@@ -73,6 +74,15 @@ std::shared_ptr<const RatesFile> find(Kind kind, const std::string& device,
 /// Those that come with the program; null for a device that nobody has measured.
 std::shared_ptr<const RatesFile> shipped(Kind kind, const std::string& device,
                                          std::span<const NumberInfo> list);
+/// While one lives, find() finds nothing: who measures the device does not ask what was measured
+/// before.
+class Unknown {
+ public:
+  Unknown();
+  ~Unknown();
+  Unknown(const Unknown&) = delete;
+  Unknown& operator=(const Unknown&) = delete;
+};
 /// For tests and for who has written a file: what was read is read again.
 void forget();
 

@@ -1,0 +1,221 @@
+#include "tilewave/statevec/rates/rates_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tilewave/base/error.h"
+#include "tilewave/circuit/families.h"
+#include "tilewave/statevec/cpu/cpu_numbers.h"
+#include "tilewave/statevec/cpu/cpu_state.h"
+#include "tilewave/statevec/cpu/cpu_tuning.h"
+#include "tilewave/statevec/state.h"
+#include "tilewave/statevec/tile/device_numbers.h"
+
+namespace tilewave::statevec::rates {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own, which TILEWAVE_RATES names.
+class RatesFiles : public ::testing::Test {
+ protected:
+  RatesFiles() {
+    std::string name = (fs::temp_directory_path() / "tilewave-rates-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    if (const char* before = std::getenv("TILEWAVE_RATES")) before_ = before, was_set_ = true;
+    use(folder_.string());
+  }
+  ~RatesFiles() override {
+    was_set_ ? setenv("TILEWAVE_RATES", before_.c_str(), 1) : unsetenv("TILEWAVE_RATES");
+    forget();
+    fs::remove_all(folder_);
+  }
+  static void use(const std::string& what) {
+    setenv("TILEWAVE_RATES", what.c_str(), 1);
+    forget();
+  }
+  static void write(const fs::path& path, const std::string& text) {
+    std::ofstream(path) << text;
+    forget();
+  }
+  // What a file at the processor's place is refused with.
+  std::string refused(const std::string& text) {
+    write(place_of(Kind::kCpu, cpu::processor()), text);
+    try {
+      find(Kind::kCpu, cpu::processor(), cpu::cpu_number_list());
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kInput);
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "one line";
+      EXPECT_NE(std::string(e.what()).find("tilewave tune"), std::string::npos) << "what to do";
+      return e.what();
+    }
+    ADD_FAILURE() << "accepted: " << text.substr(0, 200);
+    return "";
+  }
+
+  fs::path folder_;
+
+ private:
+  std::string before_;
+  bool was_set_ = false;
+};
+
+RatesFile some_file() {
+  RatesFile file;
+  file.kind = Kind::kCpu;
+  file.device = cpu::processor();
+  file.machine = "2 cores";
+  file.date = "2026-11-26T12:00:00Z";
+  file.version = TW_VERSION;
+  file.threads = 2;
+  file.seconds = 41;
+  file.spread = 0.01;
+  file.drift = 0.02;
+  file.of(Precision::kDouble) = flat(cpu::model_numbers(true));
+  file.of(Precision::kSingle) = flat(cpu::model_numbers(false));
+  file.checks = {{"qft_24", Precision::kDouble, "zeros", 0.0123, 0.0125, 0.004},
+                 {"ghz_24", Precision::kSingle, "arbitrary", 0.008, 0.01, 0.01},
+                 {"bv_24", Precision::kSingle, "arbitrary", 0.0111, 0.01, 0.01}};
+  return file;
+}
+
+std::string text_of(const RatesFile& file) { return print(file, cpu::cpu_number_list()); }
+
+std::string with(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+TEST_F(RatesFiles, are_read_as_they_were_written) {
+  const RatesFile file = some_file();
+  const RatesFile read = parse(text_of(file), "here", cpu::cpu_number_list());
+  EXPECT_EQ(text_of(read), text_of(file));
+  EXPECT_EQ(read.of(Precision::kDouble), file.of(Precision::kDouble)) << "to the last bit";
+  EXPECT_EQ(read.of(Precision::kSingle), file.of(Precision::kSingle));
+  EXPECT_EQ(read.path, "here");
+  ASSERT_TRUE(read.worst());
+  EXPECT_EQ(read.worst()->circuit, "ghz_24");
+  EXPECT_NEAR(read.worst()->ratio(), 0.8, 1e-12);
+}
+
+TEST_F(RatesFiles, that_are_damaged_or_foreign_or_old_are_refused) {
+  const std::string good = text_of(some_file());
+  EXPECT_NE(refused("").find("damaged"), std::string::npos);
+  EXPECT_NE(refused("{").find("damaged"), std::string::npos);
+  EXPECT_NE(refused("[1, 2]").find("no file of rates"), std::string::npos);
+  EXPECT_NE(refused(R"({"format": "something else"})").find("no file of rates"), std::string::npos);
+  for (const std::size_t share : {1, 2, 3})
+    EXPECT_NE(refused(good.substr(0, good.size() * share / 4)).find("damaged"), std::string::npos);
+  EXPECT_NE(refused(with(good, "rates 1", "rates 2")).find("format"), std::string::npos);
+  EXPECT_NE(refused(with(good, TW_VERSION, "0.0.9")).find("version 0.0.9"), std::string::npos);
+  EXPECT_NE(refused(with(good, "\"sweep_s\"", "\"swoop_s\"")).find("damaged"), std::string::npos);
+  EXPECT_NE(refused(with(good, "\"sweep_s\": ", "\"sweep_s\": -")).find("sweep_s"),
+            std::string::npos);
+  EXPECT_NE(refused(with(good, "\"sweep_s\": ", "\"sweep_s\": null, \"x\": ")).find("numbers"),
+            std::string::npos);
+  EXPECT_NE(refused(with(good, "\"measured_s\": 0.0125", "\"measured_s\": 0")).find("positive"),
+            std::string::npos);
+  RatesFile foreign = some_file();
+  foreign.device = "Another Processor";
+  EXPECT_NE(refused(text_of(foreign)).find("Another Processor"), std::string::npos);
+  EXPECT_THROW(make_cpu_state(4, Precision::kDouble)->cost_model(), Error) << "for any state";
+}
+
+TEST_F(RatesFiles, are_found_where_the_variable_says) {
+  const auto cpu_file = [] { return find(Kind::kCpu, cpu::processor(), cpu::cpu_number_list()); };
+  EXPECT_EQ(cpu_file(), nullptr);
+  write(place_of(Kind::kCpu, cpu::processor()), text_of(some_file()));
+  ASSERT_TRUE(cpu_file());
+  EXPECT_EQ(cpu_file()->path, place_of(Kind::kCpu, cpu::processor()));
+  EXPECT_EQ(fs::path(cpu_file()->path).parent_path(), folder_);
+  use("off");
+  EXPECT_EQ(cpu_file(), nullptr);
+  EXPECT_EQ(place_of(Kind::kCpu, cpu::processor()), "");
+  const fs::path named = folder_ / "mine.json";
+  use(named.string());
+  EXPECT_THROW(cpu_file(), Error) << "a file that is named has to be there";
+  write(named, text_of(some_file()));
+  ASSERT_TRUE(cpu_file());
+  // one that is named says nothing of devices of the other kind
+  EXPECT_EQ(find(Kind::kCuda, "NVIDIA H200", tile::device_number_list()), nullptr);
+  {
+    const Unknown unknown;
+    EXPECT_EQ(cpu_file(), nullptr);
+  }
+  EXPECT_TRUE(cpu_file());
+}
+
+TEST_F(RatesFiles, are_shipped_for_the_cards_that_were_measured) {
+  const auto list = tile::device_number_list();
+  for (const char* card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {
+    const auto file = shipped(Kind::kCuda, card, list);
+    ASSERT_TRUE(file) << card;
+    EXPECT_EQ(file->device, card);
+    const tile::DeviceNumbers n = tile::device_numbers(file->of(Precision::kDouble));
+    EXPECT_GT(1 / n.byte_s, 2e12);
+    EXPECT_LT(1 / n.byte_s, 5e12);
+    EXPECT_EQ(flat(n), file->of(Precision::kDouble));
+  }
+  EXPECT_EQ(shipped(Kind::kCuda, "NVIDIA Something", list), nullptr);
+}
+
+// Plans are compared by the file's rates: where tiles of twice the size move as fast as others, plans
+// have them, and where they are slow none has; where matrices cost nothing, gates become matrices.
+TEST_F(RatesFiles, change_plans) {
+  const auto plan_with = [&](auto change) {
+    RatesFile file = some_file();
+    cpu::CpuNumbers numbers = cpu::model_numbers(true);
+    change(numbers);
+    file.of(Precision::kDouble) = flat(numbers);
+    write(place_of(Kind::kCpu, cpu::processor()), text_of(file));
+    const auto state = make_cpu_state(22, Precision::kDouble, 1);
+    EXPECT_DOUBLE_EQ(state->cost_model().steps.lift_s, numbers.rates[cpu::kTermLift]);
+    PlanOptions options = state->plan_options();
+    options.from_zeros = false;
+    options.known_zero = 0;
+    return make_plan(circuit::make_family("qaoa", 22), options);
+  };
+  const Plan narrow = plan_with([](cpu::CpuNumbers& n) { n.rates[cpu::kTermWideByte] *= 20; });
+  const Plan wide = plan_with([](cpu::CpuNumbers& n) {
+    n.rates[cpu::kTermWideByte] *= 0.01;
+    n.rates[cpu::kTermByte] *= 3;
+    n.rates[cpu::kTermRunByte] *= 3;
+  });
+  EXPECT_EQ(narrow.tile_qubits, cpu::kTileBitsDouble);
+  EXPECT_EQ(wide.tile_qubits, cpu::kTileBitsDouble + 1);
+  const auto matrices = [](const Plan& plan) {
+    std::size_t count = 0;
+    for (const Pass& pass : plan.passes)
+      for (const Action& a : pass.actions) count += a.kind == ActionKind::kMatrix;
+    return count;
+  };
+  EXPECT_EQ(matrices(plan_with([](cpu::CpuNumbers& n) { n.multiply_s *= 100; })), 0u);
+  EXPECT_GT(matrices(plan_with([](cpu::CpuNumbers& n) { n.multiply_s *= 1e-3; })), 0u);
+}
+
+TEST_F(RatesFiles, tell_what_states_and_threads_cost) {
+  cpu::CpuNumbers n = cpu::model_numbers(true);
+  n.near = {0.2, 0.4, 0.6, 0.8};
+  n.alone_byte_s = 1.5 * n.rates[cpu::kTermByte];
+  EXPECT_EQ(n.near_share(0x1p19), 0.2);
+  EXPECT_EQ(n.near_share(0x1p22), 0.4);
+  EXPECT_NEAR(n.near_share(0x1p23), 0.5, 1e-12);
+  EXPECT_NEAR(n.near_share(0x1p27), 0.9, 1e-12);
+  EXPECT_EQ(n.near_share(0x1p30), 1);
+  const double byte_s = n.rates[cpu::kTermByte];
+  for (const auto& [threads, far] : {std::pair{1, 1.5}, {2, 1.0}, {8, 1.0}}) {
+    CostModel cost;
+    set_costs(cost, n, 0x1p24, threads);
+    EXPECT_NEAR(cost.bandwidth, 1 / (0.6 * far * byte_s), 1e-6 * cost.bandwidth) << threads;
+    EXPECT_NEAR(cost.steps.sweep_s, n.rates[cpu::kTermSweep] / threads, 1e-20);
+    EXPECT_NEAR(cost.lift_s, n.lift_s / threads, 1e-20);
+  }
+}
+
+}  // namespace
+}  // namespace tilewave::statevec::rates
