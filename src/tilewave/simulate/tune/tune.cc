@@ -29,6 +29,7 @@ using statevec::State;
 
 constexpr std::array<const char*, 9> kFamilies = {
     "qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa", "ghz_qft", "bv"};
+constexpr int kReferenceQubits = 20;
 constexpr int kTrainRepeats = 3, kCheckRepeats = 5;
 // Circuits that take less are no check: clocks and what else a run does would be measured.
 constexpr double kShortest_s = 2e-3;
@@ -76,7 +77,7 @@ class Tuner {
     for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
       const bool is_double = precision == Precision::kDouble;
       const int far = on_cpu ? 24 + !is_double : 28 + !is_double;
-      const int n = std::min(far, engine_.most_qubits(precision));
+      const int n = std::min({far, engine_.most_qubits(precision), probes_in_time() + !is_double});
       options_.tell(line("probes in %s precision, %d qubits", word(precision), n));
       Probes probes = engine_.probe(precision, n);
       spreads.push_back(probes.spread);
@@ -112,7 +113,7 @@ class Tuner {
   // does not go together.
   void look_at_speed() {
     if (!reference_) {
-      const int n = 20;
+      const int n = kReferenceQubits;
       reference_ = engine_.make_state(n, Precision::kDouble);
       reference_->set_product_state(random_product_state(n));
       const statevec::CostModel cost = reference_->cost_model();
@@ -121,6 +122,16 @@ class Tuner {
                                       statevec::rates::Step::kLifts, 4);
     }
     speeds_s_.push_back(time_in_turns(*reference_, {reference_plan_}, 9)[0].seconds);
+  }
+
+  // Qubits of which probes take a sixth of the time, by what one took that is as long as they are.
+  int probes_in_time() const {
+    constexpr double kProbes = 160;
+    int n = kReferenceQubits + 2;
+    while (n < 30 &&
+           kProbes * std::ldexp(speeds_s_[0], n + 1 - kReferenceQubits) < options_.most_s / 6)
+      ++n;
+    return n;
   }
 
   // The circuits of all families from both inputs, but those that take too short a time. `prepares`:

@@ -7,6 +7,7 @@
 #include "tilewave/base/fingerprint.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/statevec/cuda/cuda_state.cuh"
+#include "tilewave/statevec/tile/device_numbers.h"
 #include "tilewave/statevec/tile/jit_source.h"
 #include "tilewave/statevec/tile/price.h"
 
