@@ -23,7 +23,7 @@ class Done:
 
 
 def tilewave(*words, text=None, env=None, limit_s=120):
-    """Runs the program; `text` becomes a circuit file that replaces the word FILE."""
+    """Runs the program; `text` becomes a circuit file that replaces the word FILE. Plans are those of a machine that nobody tuned."""
     with tempfile.TemporaryDirectory() as folder:
         if text is not None:
             path = Path(folder) / "test.qasm"
@@ -31,7 +31,7 @@ def tilewave(*words, text=None, env=None, limit_s=120):
             words = [str(path) if w == "FILE" else w for w in words]
         start = time.perf_counter()
         done = subprocess.run([TILEWAVE, *map(str, words)], capture_output=True, timeout=limit_s,
-                              env={**os.environ, **(env or {})})
+                              env={**os.environ, "TILEWAVE_RATES": "off", **(env or {})})
         seconds = time.perf_counter() - start
         return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"),
                     seconds)

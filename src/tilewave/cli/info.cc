@@ -10,6 +10,7 @@
 #include "tilewave/cli/commands.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/statevec/cpu/cpu_numbers.h"
 #include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::cli {
@@ -60,7 +61,7 @@ struct CpuRates {
 
   CpuRates() {
     try {
-      file = statevec::tuned_cpu_rates();
+      file = statevec::cpu::tuned_cpu();
     } catch (const Error& e) {
       if (e.code() != ExitCode::kInput && e.code() != ExitCode::kUsage) throw;
       refused = e.what();

@@ -34,7 +34,7 @@ void print_list() {
   for (const rates::Kind kind : {rates::Kind::kCpu, rates::Kind::kCuda}) {
     std::printf("%s%s\n", kind == rates::Kind::kCpu ? "" : "\n", rates::word_of(kind));
     for (const rates::NumberInfo& n : simulate::tuned_numbers(kind)) {
-      std::printf("  %-26s %-19s %s; from %s\n", n.name, n.unit, n.meaning, n.measured);
+      std::printf("  %-26s %-19s %s (%s)\n", n.name, n.unit, n.meaning, n.measured);
     }
   }
 }

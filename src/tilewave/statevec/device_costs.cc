@@ -2,7 +2,6 @@
 
 #include "tilewave/base/concat.h"
 #include "tilewave/runtime/cost_cache.h"
-#include "tilewave/statevec/cpu/cpu_numbers.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 
 namespace tilewave::statevec {
@@ -26,7 +25,5 @@ std::string CostOrigin::text() const {
   }
   return concat({others, ", not measured on this device; 'tilewave tune' measures it"});
 }
-
-std::shared_ptr<const rates::RatesFile> tuned_cpu_rates() { return cpu::tuned_cpu(); }
 
 }  // namespace tilewave::statevec

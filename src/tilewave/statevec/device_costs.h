@@ -27,9 +27,6 @@ struct CostOrigin {
 CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, bool measures,
                           CostOrigin* origin = nullptr);
 
-/// The file of rates of this processor; null where it has not been tuned. See rates::find().
-std::shared_ptr<const rates::RatesFile> tuned_cpu_rates();
-
 /// What compiles passes for the device, and where the kernels are kept; or "none: " and why.
 std::string compiled_passes();
 /// A warning where the compiler refused the kernel of a pass in this process; otherwise empty.

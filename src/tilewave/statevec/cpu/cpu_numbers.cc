@@ -13,7 +13,7 @@ namespace tilewave::statevec::cpu {
 
 namespace {
 
-constexpr const char* kFit = "fit to passes of probes and of families";
+constexpr const char* kFit = "fit to probes and families";
 constexpr const char* kByte = "s/byte";
 constexpr const char* kAmplitude = "s/amplitude";
 
@@ -37,7 +37,7 @@ constexpr rates::NumberInfo kList[] = {
     {"controlled_rotation_s", kAmplitude, "a controlled rotation, where it acts", kFit},
     {"multiply_add_s", kAmplitude, "a complex multiply-add of a matrix", kFit},
     {"listed_row_s", "s/row", "a row in the list of a pass that only moves rows", kFit},
-    {"pass_s", "s", "a pass, whatever it does: starting the threads", kFit},
+    {"pass_s", "s", "a pass, whatever it does: starting the threads", "two small states"},
     {"alone_byte_s", kByte, "byte_s of one thread", "an empty pass on one thread"},
     {"near_1mib", "share", "of byte_s, in a state of 1 MiB", "empty passes over such a state"},
     {"near_4mib", "share", "of byte_s, in a state of 4 MiB", "empty passes over such a state"},

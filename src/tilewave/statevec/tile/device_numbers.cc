@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -50,7 +49,7 @@ constexpr DeviceNumbers kDouble =
 constexpr DeviceNumbers kSingle =
     numbers_of(0.9e-13, 3.0e-13, 4.2e-13, 2.2e-13, kSingleWriterCosts);
 
-constexpr const char* kActions = "fit to interpreted passes of probes and of families";
+constexpr const char* kActions = "fit to interpreted probes and families";
 
 constexpr rates::NumberInfo kPasses[] = {
     {"byte_s", "s/byte", "a byte of a pass without actions, read + written", "empty passes"},
@@ -99,18 +98,26 @@ constexpr std::array<const char*, kNumOpCosts> kMeanings = {
     "a number of such a table",
     "a jump between operations that share code"};
 
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const char* how : {"interpreted_", "compiled_"}) {
+    for (const char* name : kOpCostNames) names.push_back(std::string(how) + name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::span<const rates::NumberInfo> device_number_list() {
   static const std::vector<rates::NumberInfo> list = [] {
-    static std::deque<std::string> names;  // what the list points to
+    static const std::vector<std::string> names = operation_names();  // what the list points to
     std::vector<rates::NumberInfo> all(std::begin(kPasses), std::end(kPasses));
     for (const bool compiled : {false, true}) {
       for (std::size_t k = 0; k < kNumOpCosts; ++k) {
-        names.push_back(std::string(compiled ? "compiled_" : "interpreted_") + kOpCostNames[k]);
-        all.push_back({names.back().c_str(), k == 0 ? "share" : "ms/2^30 amplitudes", kMeanings[k],
-                       compiled ? "fit to compiled passes of families"
-                                : "fit to interpreted passes of probes and of families"});
+        all.push_back({names[(compiled ? kNumOpCosts : 0) + k].c_str(),
+                       k == 0 ? "share" : "ms/2^30 amplitudes", kMeanings[k],
+                       compiled ? "fit to compiled passes of the check"
+                                : "fit to interpreted probes and families"});
       }
     }
     return all;
