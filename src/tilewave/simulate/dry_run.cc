@@ -179,7 +179,12 @@ void dry_run(const Program& program, const Options& options, Result& result) {
     plan_streamed(program, options, *small, *stream, result);
     return;
   }
-  plan_only(program, options, small->cost_model(), result);
+  // a state on the CPU knows what one of its size costs, not what a larger one does
+  const bool on_cpu = small->device() == "cpu" && small->cost_model().shard_bits == 0;
+  plan_only(program, options,
+            on_cpu ? statevec::cpu_cost_model(static_cast<int>(n), options.precision, num_threads)
+                   : small->cost_model(),
+            result);
   result.memory_bytes = statevec::needed_bytes(static_cast<int>(n), options.precision, num_threads);
   if (result.num_ranks > 1) {  // what a small distributed state holds beside its amplitudes
     result.memory_bytes += small->memory_bytes() -

@@ -34,7 +34,7 @@ class DensityState final : public State {
     state_->set_amplitudes(amplitudes);
     changed();
   }
-  void prepare(const Plan& plan) override { state_->prepare(plan); }
+  void prepare(const Plan& plan, bool waits) override { state_->prepare(plan, waits); }
   void run(const Plan& plan, const RunObserver& observer) override {
     state_->run(plan, observer);
     changed();

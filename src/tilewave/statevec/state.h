@@ -111,7 +111,10 @@ class State {
   /// For a plan that will run many times: makes now, in some seconds, what makes its later runs
   /// faster and is otherwise made beside them (better programs and kernels of its own). Does nothing
   /// on a CPU, nor where several devices or ranks share the state, and nothing a second time.
-  virtual void prepare(const Plan& /*plan*/) {}
+  /// Without `waits` what is compiled becomes ready beside what comes next, and is waited for by a
+  /// later call.
+  void prepare(const Plan& plan) { prepare(plan, true); }
+  virtual void prepare(const Plan& /*plan*/, bool /*waits*/) {}
   /// Seconds that the next run of a plan is predicted to take as the engine will run it: what
   /// Plan::predicted_s says, but that a device looks at the programs that it has of the passes by now.
   virtual double predicted_s(const Plan& plan) { return plan.predicted_s; }
@@ -259,6 +262,8 @@ std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads)
 /// A state on the CPU in |0...0>; num_threads 0 takes OpenMP's default. Throws Error(kResources) if
 /// memory is refused.
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads = 0);
+/// What such a state knows of the machine, without its memory.
+CostModel cpu_cost_model(int num_qubits, Precision precision, int num_threads = 0);
 
 /// log2 of a number of ranks; throws Error(kUsage) when it is no power of two or leaves a rank no
 /// qubit.

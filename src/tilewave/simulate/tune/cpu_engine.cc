@@ -90,7 +90,8 @@ class CpuEngine final : public Engine {
         {Step::kNothing, tile, 1},         {Step::kNothing, tile, 1, tile},
         {Step::kNothing, small, 1, small}, {Step::kNothing, small, 1, row + 2},
         {Step::kNothing, small, 1},        {Step::kNothing, tile + 1, 1},
-        {Step::kMoves, tile, 1},           {Step::kFewLifts, tile, kLayers},
+        {Step::kMoves, tile, 1},           {Step::kTurned, tile, 1},
+        {Step::kTurned, tile, 1, tile},    {Step::kFewLifts, tile, kLayers},
         {Step::kLifts, tile, kLayers},     {Step::kEqualLifts, tile, kLayers},
         {Step::kPhases, tile, kLayers},    {Step::kLinear, tile, kLayers},
         {Step::kFlips, tile, kLayers},     {Step::kRotations, tile, kLayers},
@@ -102,7 +103,7 @@ class CpuEngine final : public Engine {
     const std::vector<PlanTiming> timings = time_in_turns(*state, plans, kRepeats);
     Probes out;
     std::vector<double> spreads;
-    std::array<double, 11> seconds{};  // of a kind, with the full tile
+    std::array<double, 12> seconds{};  // of a kind, with the full tile
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       const Wanted& w = wanted[k];
       for (TimedPass& pass :
@@ -152,8 +153,11 @@ class CpuEngine final : public Engine {
       const int qubits = static_cast<int>(std::lround(std::log2(cpu::kNearBytes[k] / amplitude)));
       if (qubits > num_qubits) continue;
       const double s = empty_of(std::max(qubits, least)) - n.rates[cpu::kTermPass];
-      n.near[k] = std::clamp(s / (2 * cpu::kNearBytes[k] * byte_s), 0.05, 1.5);
+      n.near[k] = std::clamp(s / (2 * cpu::kNearBytes[k] * byte_s), 0.05, 1.0);
     }
+    // no smaller state is slower
+    for (std::size_t k = n.near.size() - 1; k-- > 0;)
+      n.near[k] = std::min(n.near[k], n.near[k + 1]);
     out.spread = median_of(spreads);
     return out;
   }

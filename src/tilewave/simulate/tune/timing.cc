@@ -40,18 +40,25 @@ class Runs {
     statevec::RunObserver observer;
     observer.tables = &tables_;
     std::size_t pass = 0;
+    bool is_other = false;  // programs of passes become better while they run
     if (counts) {
-      observer.wants_terms = times_.empty();
+      observer.wants_terms = true;
       observer.on_step = [&](const statevec::StepTime& step) {
-        if (pass_times_.size() <= pass) pass_times_.emplace_back(), terms_.emplace_back();
+        if (pass_times_.size() <= pass) pass_times_.emplace_back(), terms_.push_back(step.terms);
+        if (terms_[pass] != step.terms) {
+          is_other = true;
+          pass_times_[pass].clear();
+          terms_[pass] = step.terms;
+        }
         pass_times_[pass].push_back(step.measured_s);
-        if (observer.wants_terms) terms_[pass] = step.terms;
         ++pass;
       };
     }
     const runtime::Timer timer;
     state.run(plan, observer);
-    if (counts) times_.push_back(timer.elapsed_s());
+    const double taken_s = timer.elapsed_s();
+    if (is_other) times_.clear();
+    if (counts) times_.push_back(taken_s);
   }
 
   PlanTiming timing() const {

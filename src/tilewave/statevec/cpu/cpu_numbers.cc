@@ -22,6 +22,7 @@ constexpr rates::NumberInfo kList[] = {
     {"run_byte_s", kByte, "the same where the rows of a tile lie side by side", kFit},
     {"small_byte_s", kByte, "byte_s in tiles that fit the first-level cache", kFit},
     {"small_run_byte_s", kByte, "the same where their rows lie side by side", kFit},
+    {"turned_byte_s", kByte, "more where bits inside a row change places with others", kFit},
     {"wide_byte_s", kByte, "byte_s in tiles of twice the size", kFit},
     {"moved_byte_s", kByte, "byte_s where rows change places and nothing else happens", kFit},
     {"saved_byte_s", kByte, "saved for a byte that is known to be zero and not read", kFit},
@@ -88,8 +89,13 @@ void set_by_rates(CostModel& cost, const CpuRates& rates, bool is_double) {
   const double byte_s = 1 / rates.bandwidth;
   cost.bandwidth = rates.bandwidth;
   cost.wide_bandwidth = kWideTile * rates.bandwidth;
-  cost.traffic = {kRunShare * byte_s,  kSmallTile * byte_s, kSmallRunShare * byte_s,
-                  kMoveShare * byte_s, kLoadShare * byte_s, kCycleRow_s};
+  cost.traffic = {kRunShare * byte_s,
+                  kSmallTile * byte_s,
+                  kSmallRunShare * byte_s,
+                  kTurnedShare * byte_s,
+                  kMoveShare * byte_s,
+                  kLoadShare * byte_s,
+                  kCycleRow_s};
   cost.steps = rates.steps;
   cost.pass_overhead_s = kPassTables_s;
   const double share = rates.slower * (is_double ? 1 : kSingleShare);
@@ -132,9 +138,10 @@ void set_costs(CostModel& cost, const CpuNumbers& numbers, double state_bytes, i
   const double share = far * numbers.near_share(state_bytes), of_thread = 1.0 / threads;
   cost.bandwidth = 1 / (share * r[kTermByte]);
   cost.wide_bandwidth = 1 / (share * r[kTermWideByte]);
-  cost.traffic = {share * r[kTermRunByte],      share * r[kTermSmallByte],
-                  share * r[kTermSmallRunByte], share * r[kTermMovedByte],
-                  share * r[kTermSavedByte],    r[kTermListedRow]};
+  cost.traffic = {
+      share * r[kTermRunByte],    share * r[kTermSmallByte], share * r[kTermSmallRunByte],
+      share * r[kTermTurnedByte], share * r[kTermMovedByte], share * r[kTermSavedByte],
+      r[kTermListedRow]};
   cost.pass_overhead_s = r[kTermPass];
   cost.touch_byte_s = numbers.touch_byte_s;
   cost.steps = {r[kTermSweep],       r[kTermLift],         r[kTermLightLift],  r[kTermPhase],

@@ -74,21 +74,24 @@ CpuState<T>::CpuState(int num_qubits, int num_threads)
   untouched_ = known_zero_;
 }
 
+namespace {
+
 template <class T>
-CostModel CpuState<T>::cost_model() const {
+CostModel cost_model_of(int num_qubits, int num_threads) {
   CostModel cost;
   constexpr bool kDouble = sizeof(T) == 8;
   cost.tile_qubits = kDouble ? kTileBitsDouble : kTileBitsSingle;
   cost.row_bits = kDouble ? kStateRowBitsDouble : kStateRowBitsSingle;
   cost.wide_tile_qubits = cost.tile_qubits + 1;
   cost.exposed = cost.wide_exposed = 1;  // a thread moves tiles or works on them
-  const int threads = std::max(1, std::min(num_threads_, runtime::default_num_threads()));
+  const int threads = std::max(1, std::min(num_threads, runtime::default_num_threads()));
   const auto tuned = tuned_cpu();
   // Where nothing is known of the machine, predictions of small states are not worth a measurement;
   // those of very small ones are not worth looking at a pass closely.
-  const bool is_close = num_qubits_ >= (tuned ? kPriceFrom : kMeasureRatesFrom);
+  const bool is_close = num_qubits >= (tuned ? kPriceFrom : kMeasureRatesFrom);
   if (tuned) {
-    set_costs(cost, cpu_numbers(tuned->of(precision_)), std::ldexp(sizeof(Complex<T>), num_qubits_),
+    constexpr Precision kPrecision = kDouble ? Precision::kDouble : Precision::kSingle;
+    set_costs(cost, cpu_numbers(tuned->of(kPrecision)), std::ldexp(sizeof(Complex<T>), num_qubits),
               threads);
   } else {
     set_by_rates(cost, is_close ? cpu_rates<T>() : CpuRates::shipped<T>(), kDouble);
@@ -100,12 +103,19 @@ CostModel CpuState<T>::cost_model() const {
     cost.price = pass_seconds;
     cost.threads = threads;
     cost.block_bits = block_row_bits(kDouble);
-    cost.move_positions = most_move_positions(num_qubits_, kDouble);
+    cost.move_positions = most_move_positions(num_qubits, kDouble);
     cost.small_tile_qubits = kSmallTileBits<T>;
   } else {
     cost.pass_overhead_s = CostModel{}.pass_overhead_s;  // threads do not share states so small
   }
   return cost;
+}
+
+}  // namespace
+
+template <class T>
+CostModel CpuState<T>::cost_model() const {
+  return cost_model_of<T>(num_qubits_, num_threads_);
 }
 
 template <class T>
@@ -312,6 +322,12 @@ std::uint64_t needed_bytes(int num_qubits, Precision precision, int num_threads)
   return (amplitude_bytes(precision) << num_qubits) +
          static_cast<std::uint64_t>(runtime::resolve_num_threads(num_threads)) *
              cpu::scratch_bytes_per_thread();
+}
+
+CostModel cpu_cost_model(int num_qubits, Precision precision, int num_threads) {
+  const int threads = runtime::resolve_num_threads(num_threads);
+  return precision == Precision::kDouble ? cpu::cost_model_of<double>(num_qubits, threads)
+                                         : cpu::cost_model_of<float>(num_qubits, threads);
 }
 
 std::unique_ptr<State> make_cpu_state(int num_qubits, Precision precision, int num_threads) {

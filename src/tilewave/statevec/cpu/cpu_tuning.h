@@ -66,11 +66,12 @@ constexpr double kCycleRow_s = 5e-9;   ///< a row in a list of cycles
 constexpr double kRunShare =
     0.85;  ///< of the time, where rows lie side by side; an EPYC, 2026-11-26
 constexpr double kSmallRunShare = 0.55;  ///< the same of small tiles
-constexpr double kLightLift = 0.5;       ///< a lift by additions, or one of two by the same number
-constexpr double kScalarPhase = 0.4;     ///< of a phase block: factors of whole rows
-constexpr double kProductPhase = 2;      ///< the product of its tables, where every row has another
-constexpr double kSweepPhase = 0.4;      ///< factors in a sweep
-constexpr double kLinkPhase = 0.35;      ///< of a phase block: a factor that all rows have
-constexpr double kPassTables_s = 2e-4;   ///< the tables of a pass
+constexpr double kTurnedShare = 0.1;    ///< more, where bits inside a row change places with others
+constexpr double kLightLift = 0.5;      ///< a lift by additions, or one of two by the same number
+constexpr double kScalarPhase = 0.4;    ///< of a phase block: factors of whole rows
+constexpr double kProductPhase = 2;     ///< the product of its tables, where every row has another
+constexpr double kSweepPhase = 0.4;     ///< factors in a sweep
+constexpr double kLinkPhase = 0.35;     ///< of a phase block: a factor that all rows have
+constexpr double kPassTables_s = 2e-4;  ///< the tables of a pass
 
 }  // namespace tilewave::statevec::cpu

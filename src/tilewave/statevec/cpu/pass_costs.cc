@@ -122,7 +122,9 @@ PassWork count_work(const Plan& plan, const Pass& pass, int block_bits) {
             .listed_rows = std::ldexp(1, std::popcount(map->moved)),
             .moved_share = left.scale == 1.0 ? 1 - map->fixed_share() : 1};
   }
-  return Counter(plan, left).run(make_outline(plan, left, block_bits));
+  PassWork work = Counter(plan, left).run(make_outline(plan, left, block_bits));
+  work.turns_rows = !movement.low_stays;
+  return work;
 }
 
 Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) {
@@ -143,6 +145,7 @@ Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) 
     t[work.long_cycles ? kTermByte : kTermMovedByte] = work.moved_share * bytes;
   } else if (bits > (is_double ? kTileBitsDouble : kTileBitsSingle)) {
     t[kTermWideByte] = bytes;
+    t[kTermTurnedByte] = work.turns_rows ? bytes : 0;
   } else {
     const double away = away_from_small(bits, is_double);
     // Of rows side by side as long runs are, 1/2 for two of them, 3/4 for four: what is fetched ahead
@@ -153,6 +156,7 @@ Terms terms_of(const Plan& plan, const Pass& pass, int block_bits, int threads) 
     t[kTermRunByte] = away * runs * bytes;
     t[kTermSmallByte] = (1 - away) * (1 - runs) * bytes;
     t[kTermSmallRunByte] = (1 - away) * runs * bytes;
+    t[kTermTurnedByte] = work.turns_rows ? away * bytes : 0;
   }
   const double tiles = std::max(1.0, std::ldexp(worked, -bits));
   const double team = worked < static_cast<double>(kSharedAmplitudes)
@@ -184,6 +188,7 @@ Terms rates_of(const CostModel& cost) {
           traffic.run_byte_s,
           traffic.small_byte_s,
           traffic.small_run_byte_s,
+          traffic.turned_byte_s,
           cost.wide_bandwidth > 0 ? 1 / cost.wide_bandwidth : byte_s,
           traffic.moved_byte_s,
           traffic.saved_byte_s,

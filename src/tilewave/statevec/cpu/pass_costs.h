@@ -33,6 +33,7 @@ struct PassWork {
   bool long_cycles = false;  ///< and in cycles of many rows
   double listed_rows = 0;    ///< in the list of cycles
   double moved_share = 1;    ///< of all rows, the others stay where they are
+  bool turns_rows = false;   ///< bits inside a row change places with others on store
 };
 
 PassWork count_work(const Plan& plan, const Pass& pass, int block_bits);
@@ -43,6 +44,7 @@ enum Term : std::uint8_t {
   kTermRunByte,  ///< in full tiles of rows that lie side by side
   kTermSmallByte,
   kTermSmallRunByte,
+  kTermTurnedByte,  ///< more where bits inside a row change places with others on store
   kTermWideByte,
   kTermMovedByte,
   kTermSavedByte,  ///< negative

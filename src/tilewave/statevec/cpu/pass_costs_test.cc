@@ -164,7 +164,8 @@ TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
   cost.bandwidth = 20e9;
   cost.wide_bandwidth = 16e9;
   const double far = 1 / 20e9, runs = 0.8 / 20e9, small = 0.7 / 20e9, small_runs = 0.5 / 20e9;
-  cost.traffic = {runs, small, small_runs, kMoveShare / 20e9, kLoadShare / 20e9, kCycleRow_s};
+  cost.traffic = {runs,       small, small_runs, 0.3 / 20e9, kMoveShare / 20e9, kLoadShare / 20e9,
+                  kCycleRow_s};
   const double bytes = std::ldexp(32.0, kQubits), full_s = bytes / cost.bandwidth;
   // the low `side_by_side` positions and the top ones
   const auto tile_of = [](int bits, int side_by_side) {
@@ -188,6 +189,9 @@ TEST(PassCosts, tiles_of_the_first_level_and_rows_in_place_are_moved_faster) {
   expect(kSmall, kStateRowBitsDouble + 1, small / 2 + small_runs / 2);
   expect((kSmall + kTileBitsDouble) / 2, kStateRowBitsDouble, (small + far) / 2);
   expect(kTileBitsDouble + 1, kStateRowBitsDouble, far / 0.8);
+  OnePass turned = tile_of(kTileBitsDouble, kStateRowBitsDouble);
+  std::swap(turned.plan.passes[0].dest[0], turned.plan.passes[0].dest[9]);
+  EXPECT_NEAR(turned.seconds(cost), bytes * (far + 0.3 / 20e9), 1e-9 * full_s);
 
   OnePass moves;  // half of the rows stay where they are
   moves.flip(10, 9);

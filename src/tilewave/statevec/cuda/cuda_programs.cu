@@ -203,15 +203,13 @@ bool CudaState<T>::refine(const Plan& plan, std::uint64_t key) {
 }
 
 template <class T>
-void CudaState<T>::prepare(const Plan& plan) {
+void CudaState<T>::prepare(const Plan& plan, bool waits) {
   TW_CHECK(plan.num_qubits == num_qubits_ && plan.precision == precision_,
            "the plan is for another state");
   use_device();
   JitCache* const cache = JitCache::of_process();
-  {
-    Workspace::Lease lease(*workspace_, stream_);
-    const std::uint64_t key = fingerprint(plan);
-    if (workspace_->store().is_prepared(key)) return;
+  const std::uint64_t key = fingerprint(plan);
+  if (Workspace::Lease lease(*workspace_, stream_); !workspace_->store().is_prepared(key)) {
     ProgramStore::Plan programs;
     for (std::size_t first = 0; first < plan.passes.size(); first += at_once()) {
       const std::size_t last = std::min(first + at_once(), plan.passes.size());
@@ -226,7 +224,7 @@ void CudaState<T>::prepare(const Plan& plan) {
     workspace_->store().keep(key, std::move(programs), plan.passes.size(), true);
     lowered_.key = 0;
   }
-  if (cache) cache->wait();
+  if (cache && waits) cache->wait();
 }
 
 template <class T>

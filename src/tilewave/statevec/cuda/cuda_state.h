@@ -51,7 +51,7 @@ class CudaState final : public State {
   void set_product_state(std::span<const cplx> a) override;
   void set_amplitudes(std::span<const cplx> amplitudes) override;
   void run(const Plan& plan, const RunObserver& observer) override;
-  void prepare(const Plan& plan) override;
+  void prepare(const Plan& plan, bool waits) override;
   double predicted_s(const Plan& plan) override;
   void materialize() override;
   double norm() override;

@@ -5,7 +5,7 @@
 namespace tilewave::statevec {
 
 std::vector<std::uint64_t> words_of(const CostModel& c) {
-  static_assert(sizeof(CostModel) == 344, "a new field is one more word below");
+  static_assert(sizeof(CostModel) == 352, "a new field is one more word below");
   std::vector<std::uint64_t> words;
   for (const int n : {c.tile_qubits, c.row_bits, c.wide_tile_qubits, c.block_bits, c.threads,
                       c.move_positions, c.small_tile_qubits, c.search_from_qubits, c.shard_bits,

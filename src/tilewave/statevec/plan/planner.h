@@ -58,12 +58,13 @@ struct TrafficRates {
   double run_byte_s = 0;        ///< of full tiles in long runs of amplitudes
   double small_byte_s = 0;      ///< of tiles that fit the first-level cache
   double small_run_byte_s = 0;  ///< of those in long runs
+  double turned_byte_s = 0;     ///< more where bits inside a row change places with others
   double moved_byte_s = 0;      ///< where rows change places in memory and nothing else
   double saved_byte_s = 0;      ///< less where what is known to be zero is not read
   double listed_row_s = 0;      ///< seconds a row in a list of cycles
 
-  std::array<double*, 6> all() {
-    return {&run_byte_s,   &small_byte_s, &small_run_byte_s,
+  std::array<double*, 7> all() {
+    return {&run_byte_s,   &small_byte_s, &small_run_byte_s, &turned_byte_s,
             &moved_byte_s, &saved_byte_s, &listed_row_s};
   }
 };

@@ -104,7 +104,7 @@ class Builder {
 }  // namespace
 
 int actions_of(Step step) {
-  constexpr int kActions[] = {0, 5, 10, 8, 1, 1, 4, 1, 1, 1, 0};
+  constexpr int kActions[] = {0, 5, 10, 8, 1, 1, 4, 1, 1, 1, 1, 0};
   return kActions[static_cast<std::size_t>(step)];
 }
 
@@ -151,12 +151,20 @@ Plan probe_plan(const ProbeShape& shape, Step step, int layers) {
       case Step::kMatrix2:
         b.matrix(slot, other);
         break;
+      case Step::kTurned:
+        break;
       case Step::kMoves:
         if (l == 0) b.flip(k - 1, k - 2), b.flip(k - 2, k - 3);
         break;
     }
   }
   Plan plan = b.take();
+  if (step == Step::kTurned) {  // there and back
+    std::vector<std::uint8_t>& dest = plan.passes[0].dest;
+    for (int j = 0; j < shape.row_bits && 2 * j + 1 < k; ++j)
+      std::swap(dest[static_cast<std::size_t>(j)], dest[static_cast<std::size_t>(k - 1 - j)]);
+    plan.passes.push_back(plan.passes[0]);
+  }
   if (step == Step::kMoves) plan.passes[0].scale = 1;
   return plan;
 }

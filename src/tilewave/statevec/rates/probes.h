@@ -21,11 +21,12 @@ enum class Step : std::uint8_t {
   kRotations,   ///< a controlled rotation
   kMatrix1,     ///< a matrix on one qubit
   kMatrix2,     ///< a dense unitary on two qubits
+  kTurned,      ///< bits inside rows change places with those of rows, in two passes
   kMoves,       ///< controlled X on rows and nothing else, which moves them in memory
 };
-inline constexpr const char* kStepNames[] = {"nothing",  "few lifts",    "lifts", "equal lifts",
-                                             "phases",   "linear",       "flips", "rotations",
-                                             "matrices", "4x4 matrices", "moves"};
+inline constexpr const char* kStepNames[] = {
+    "nothing", "few lifts", "lifts",    "equal lifts",  "phases",      "linear",
+    "flips",   "rotations", "matrices", "4x4 matrices", "turned rows", "moves"};
 
 struct ProbeShape {
   int num_qubits = 0;
