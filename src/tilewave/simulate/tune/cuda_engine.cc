@@ -7,8 +7,8 @@
 #include "tilewave/base/error.h"
 #include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/threads.h"
+#include "tilewave/simulate/tune/device_fit.h"
 #include "tilewave/simulate/tune/engine.h"
-#include "tilewave/statevec/rates/fit.h"
 #include "tilewave/statevec/tile/device_numbers.h"
 
 namespace tilewave::simulate {
@@ -21,8 +21,6 @@ using rates::Step;
 using tile::DeviceNumbers;
 
 constexpr int kRepeats = 7;
-constexpr double kArithmeticDecides = 1.15;  // times what the traffic alone takes
-
 class CudaEngine final : public Engine {
  public:
   explicit CudaEngine(int device) {
@@ -133,69 +131,13 @@ class CudaEngine final : public Engine {
   }
 
   std::vector<double> fit(Precision precision, std::span<const TimedPass> passes) const override {
-    const DeviceNumbers& known = known_[precision == Precision::kSingle];
-    std::vector<double> numbers = tile::flat(known);
-    // what operations cost, of each way to run a program
-    for (const std::size_t first : {tile::kFirstInterpreted, tile::kFirstCompiled}) {
-      std::vector<rates::Sample> samples;
-      for (const TimedPass& pass : passes) {
-        if (!(pass.terms[first] > 0)) continue;  // it ran the other way
-        const double memory_s = traffic_s(known, pass), own_s = pass.terms[2] * known.pass_s;
-        if (pass.seconds < kArithmeticDecides * memory_s) continue;
-        rates::Sample& s = samples.emplace_back();
-        s.seconds = pass.seconds;
-        s.known_s = own_s;
-        const auto at = pass.terms.begin() + static_cast<std::ptrdiff_t>(first);
-        s.terms.assign(at, at + tile::kNumOpCosts);
-        s.terms[0] = memory_s;  // the share of it that is added
-      }
-      if (samples.empty()) continue;
-      const auto start = std::span(numbers).subspan(first, tile::kNumOpCosts);
-      const std::vector<double> found = rates::fit(samples, start);
-      std::copy(found.begin(), found.end(), start.begin());
-      // no more of the traffic is added than there is
-      start[0] = std::min(start[0], 1.0);
-    }
-    // what actions cost, by which plans are compared before anything is written as a program
-    std::vector<rates::Sample> samples;
-    for (const TimedPass& pass : passes) {
-      if (!(pass.terms[tile::kFirstInterpreted] > 0)) continue;
-      const double memory_s = traffic_s(known, pass);
-      if (pass.seconds < kArithmeticDecides * memory_s) continue;
-      rates::Sample& s = samples.emplace_back();
-      s.seconds = pass.seconds;
-      s.known_s = known.pass_s;
-      s.terms.assign(pass.actions.begin() + 3, pass.actions.begin() + tile::kFirstInterpreted);
-      s.terms[0] *= known.byte_s;
-      s.terms[1] *= known.wide_byte_s;
-    }
-    if (!samples.empty()) {
-      const auto start = std::span(numbers).subspan(3, tile::kFirstInterpreted - 3);
-      const std::vector<double> found = rates::fit(samples, start);
-      std::copy(found.begin(), found.end(), start.begin());
-      for (std::size_t k = 0; k < 2; ++k) start[k] = std::min(start[k], 1.0);
-    }
-    return numbers;
+    return fit_device(known_[precision == Precision::kSingle], passes);
   }
-
   double predict(std::span<const double> numbers, const TimedPass& pass) const override {
-    const DeviceNumbers n = tile::device_numbers(numbers);
-    const double memory_s = traffic_s(n, pass);
-    double seconds = 0;
-    for (const std::size_t first : {tile::kFirstInterpreted, tile::kFirstCompiled}) {
-      if (!(pass.terms[first] > 0)) continue;
-      seconds += numbers[first] * memory_s;
-      for (std::size_t k = 1; k < tile::kNumOpCosts; ++k)
-        seconds += numbers[first + k] * pass.terms[first + k];
-    }
-    return std::max(memory_s, seconds) + pass.terms[2] * n.pass_s;
+    return predict_device(numbers, pass);
   }
 
  private:
-  static double traffic_s(const DeviceNumbers& n, const TimedPass& pass) {
-    return pass.terms[0] * n.byte_s + pass.terms[1] * n.wide_byte_s;
-  }
-
   runtime::CudaDevice info_;
   DeviceNumbers known_[2];
 };
