@@ -180,7 +180,8 @@ void dry_run(const Program& program, const Options& options, Result& result) {
     return;
   }
   // a state on the CPU knows what one of its size costs, not what a larger one does
-  const bool on_cpu = small->device() == "cpu" && small->cost_model().shard_bits == 0;
+  const bool on_cpu = small->device() == "cpu" && small->cost_model().shard_bits == 0 &&
+                      small->num_qubits() < static_cast<int>(n);
   plan_only(program, options,
             on_cpu ? statevec::cpu_cost_model(static_cast<int>(n), options.precision, num_threads)
                    : small->cost_model(),
