@@ -21,7 +21,7 @@ for one in (names, of_cuda):
     c.check(listed.code == 0 and len(one) == len(set(one)) > 20, f"numbers of an engine have different names: {one}")
 
 # what is refused
-for words, said in ((["--device", "auto"], "one device"), (["--device", "cpu+cuda:0"], "one device"), (["--device", "cuda:0-1"], "one device"),
+for words, said in ((["--device", "cpu+cuda:0"], "one device"), (["--device", "cuda:0-1"], "one device"),
                     (["--seconds", "1"], "--seconds"), (["--qubits", "99"], "--qubits"), (["--out", "/proc/nothing/x.json"], "/proc/nothing")):
     done = tilewave("tune", *words, env=NONE)
     c.check(done.code in (2, 3) and said in done.err and len(done.err.splitlines()) == 1, f"{words}: {done.code} {done.err}")

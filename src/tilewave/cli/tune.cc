@@ -14,6 +14,7 @@
 #include "tilewave/base/whole_file.h"
 #include "tilewave/cli/arguments.h"
 #include "tilewave/cli/commands.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/settings/device.h"
 #include "tilewave/simulate/tune/tune.h"
 
@@ -75,11 +76,12 @@ void tune(const TuneFlags& flags) {
     return;
   }
   const DeviceSet device = DeviceSet::parse(flags.device);
-  if (device.is_auto() || (device.has_cpu() && device.has_cuda()) || device.cuda().size() > 1)
+  if ((device.has_cpu() && device.has_cuda()) || device.cuda().size() > 1)
     throw Error(ExitCode::kUsage, "--device " + flags.device +
                                       ": one device is tuned at a time: cpu or cuda:<index>");
   simulate::TuneOptions options;
-  options.cuda_device = device.is_cpu() ? -1 : device.cuda()[0];
+  const bool on_gpu = device.is_auto() ? !runtime::cuda_devices().empty() : device.has_cuda();
+  options.cuda_device = !on_gpu ? -1 : device.is_auto() ? 0 : device.cuda()[0];
   if (!flags.seconds.empty()) {
     options.most_s = static_cast<double>(parse_number("--seconds", flags.seconds, 5, 3600));
   }
@@ -134,7 +136,8 @@ void add_tune_command(CLI::App& app) {
   CLI::App* c = app.add_subcommand(
       "tune", "measure a device, so that plans suit it and predicted times are right");
   auto flags = std::make_shared<TuneFlags>();
-  c->add_option("--device", flags->device, "cpu (default) or cuda:<index>");
+  c->add_option("--device", flags->device,
+                "cpu (default), cuda or cuda:<index>; auto: a GPU if there is one");
   c->add_option("--out", flags->out, "write here instead of where runs look for it");
   c->add_option("--seconds", flags->seconds, "measure no longer than this (default 60)");
   c->add_option("--qubits", flags->qubits, "size of the circuits that are checked");
