@@ -223,15 +223,23 @@ std::shared_ptr<const RatesFile> find(Kind kind, const std::string& device,
   return known()[key] = read(kind, device, list);  // what is refused is refused again
 }
 
+// All are of GPUs, whose list this is.
 std::shared_ptr<const RatesFile> shipped(Kind kind, const std::string& device,
                                          std::span<const NumberInfo> list) {
-  for (const ShippedText& one : kShippedTexts) {
-    RatesFile file = parse(one.text, one.name, list, true);
-    if (file.kind != kind || file.device != device) continue;
-    file.path.clear();
-    return std::make_shared<const RatesFile>(std::move(file));
-  }
-  return nullptr;
+  if (kind != Kind::kCuda) return nullptr;
+  static const std::vector<std::shared_ptr<const RatesFile>> all = [&] {
+    std::vector<std::shared_ptr<const RatesFile>> files;
+    for (const ShippedText& one : kShippedTexts) {
+      RatesFile file = parse(one.text, one.name, list, true);
+      file.path.clear();
+      files.push_back(std::make_shared<const RatesFile>(std::move(file)));
+    }
+    return files;
+  }();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& file) {
+    return file->kind == kind && file->device == device;
+  });
+  return at == all.end() ? nullptr : *at;
 }
 
 void forget() {
