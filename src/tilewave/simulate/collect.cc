@@ -11,8 +11,11 @@
 #include "tilewave/base/error.h"
 #include "tilewave/base/interrupt.h"
 #include "tilewave/formats/npy/npy.h"
+#include "tilewave/runtime/machine.h"
 #include "tilewave/runtime/timer.h"
 #include "tilewave/simulate/sort_uniform.h"
+#include "tilewave/statevec/cpu/cpu_numbers.h"
+#include "tilewave/statevec/device_costs.h"
 
 namespace tilewave::simulate {
 namespace {
@@ -59,6 +62,26 @@ std::string write_state(State& state, const std::string& path, bool is_root) {
   return error;
 }
 
+double bytes_of(const State& state) {
+  return static_cast<double>(statevec::amplitude_bytes(state.precision())) *
+         static_cast<double>(state.num_amplitudes());
+}
+
+// What answers take where the state is; zeros where nobody has measured it.
+statevec::rates::QuestionRates found_rates(const State& state) {
+  const std::string device = state.device();
+  if (device == "cpu") {
+    const auto file = statevec::cpu::tuned_cpu();
+    return file ? statevec::cpu::cpu_numbers(file->of(state.precision())).questions
+                : statevec::rates::QuestionRates{};
+  }
+  for (const runtime::CudaDevice& d : runtime::cuda_devices()) {
+    if (device == "cuda:" + std::to_string(d.index))
+      return statevec::cuda_question_rates(d.name, state.precision());
+  }
+  return {};
+}
+
 // Of a mean from weighted sums of values and of their squares.
 double standard_error(double mean, double mean_square, std::uint64_t count) {
   if (count < 2) return 0;
@@ -67,11 +90,16 @@ double standard_error(double mean, double mean_square, std::uint64_t count) {
 
 }  // namespace
 
+const statevec::rates::QuestionRates& Collector::rates_of(const State& state) {
+  if (!question_rates_) question_rates_ = found_rates(state);  // all leaves are on one device
+  return *question_rates_;
+}
+
 template <class F>
-void Collector::timed(const char* step, F f) {
+void Collector::timed(const char* step, F f, double predicted_s) {
   const runtime::Timer timer;
   f();
-  result_.profile[step].add(timer.elapsed_s(), 0, 0);
+  result_.profile[step].add(timer.elapsed_s(), predicted_s, 0);
 }
 
 void Collector::operator()(const Leaf& leaf) {
@@ -83,19 +111,26 @@ void Collector::operator()(const Leaf& leaf) {
   State& state = leaf.state;
   // one walk gives both: shots are compared with the probabilities
   if (options_.shots > 0 && !program_.has_channels)
-    timed("probabilities", [&] { state.marginals(); });
+    timed(
+        "probabilities", [&] { state.marginals(); }, rates_of(state).marginals_s(bytes_of(state)));
   double norm = check_norm(state);
   result_.norm += weight * (program_.has_channels ? 1 : norm);
   // the operators of a trajectory are scaled to be near 1, not to keep the norm
   if (!program_.has_channels) norm = 1;
   if (options_.probabilities) {
-    timed("probabilities", [&] { add_probabilities(state, weight, norm); });
+    // known already where there are shots
+    timed(
+        "probabilities", [&] { add_probabilities(state, weight, norm); },
+        options_.shots > 0 ? 0 : rates_of(state).marginals_s(bytes_of(state)));
   }
   if (!options_.observables.empty()) {
     timed("expectations", [&] { add_expectations(state, weight, norm); });
   }
   if (!options_.amplitudes.empty()) timed("amplitudes", [&] { read_amplitudes(state); });
-  if (options_.shots > 0) timed("sample", [&] { count(leaf); });
+  if (options_.shots > 0)
+    timed(
+        "sample", [&] { count(leaf); },
+        rates_of(state).sample_s(bytes_of(state), leaf.shots.size()));
   if (!options_.state_path.empty()) {
     timed("write state", [&] {
       result_.state_error =
@@ -167,7 +202,10 @@ void Collector::load(ByteReader& in) {
 
 double Collector::check_norm(State& state) {
   double norm = 0;
-  timed("norm", [&] { norm = state.norm(); });
+  // the walk for probabilities gives it, and on a device the last pass
+  const bool is_known = (options_.shots > 0 && !program_.has_channels) || state.device() != "cpu";
+  timed(
+      "norm", [&] { norm = state.norm(); }, is_known ? 0 : rates_of(state).norm_s(bytes_of(state)));
   if (!program_.has_channels || !std::isfinite(norm)) {
     // channels of a density matrix keep its trace as well as their file gives them
     const std::string warning = simulate::check_norm(norm, *program_.circuit, program_.ops,

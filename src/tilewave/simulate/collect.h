@@ -3,6 +3,7 @@
 // (N (N - 1))).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tilewave/simulate/program.h"
 #include "tilewave/simulate/run_checks.h"
 #include "tilewave/simulate/simulate.h"
+#include "tilewave/statevec/rates/question_rates.h"
 
 namespace tilewave::simulate {
 
@@ -42,7 +44,9 @@ class Collector {
 
  private:
   template <class F>
-  void timed(const char* step, F f);
+  void timed(const char* step, F f, double predicted_s = 0);
+  const statevec::rates::QuestionRates& rates_of(const statevec::State& state);
+  std::optional<statevec::rates::QuestionRates> question_rates_;
   double check_norm(statevec::State& state);
   void add_probabilities(statevec::State& state, double weight, double norm);
   void add_expectations(statevec::State& state, double weight, double norm);

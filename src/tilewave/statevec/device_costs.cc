@@ -26,4 +26,11 @@ std::string CostOrigin::text() const {
   return concat({others, ", not measured on this device; 'tilewave tune' measures it"});
 }
 
+rates::QuestionRates cuda_question_rates(const std::string& device_name, Precision precision) {
+  const auto list = tile::device_number_list();
+  auto file = rates::find(rates::Kind::kCuda, device_name, list);
+  if (!file) file = rates::shipped(rates::Kind::kCuda, device_name, list);
+  return file ? tile::device_numbers(file->of(precision)).questions : rates::QuestionRates{};
+}
+
 }  // namespace tilewave::statevec

@@ -9,6 +9,7 @@
 
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/rates/question_rates.h"
 #include "tilewave/statevec/rates/rates_file.h"
 
 namespace tilewave::statevec {
@@ -26,6 +27,9 @@ struct CostOrigin {
 /// Error(kInput) where the user's file is refused; a build without CUDA throws Error(kResources).
 CostModel cuda_cost_model(const runtime::CudaDevice& device, Precision precision, bool measures,
                           CostOrigin* origin = nullptr);
+
+/// What answers take of a CUDA device; zeros where its user has not tuned it.
+rates::QuestionRates cuda_question_rates(const std::string& device_name, Precision precision);
 
 /// What compiles passes for the device, and where the kernels are kept; or "none: " and why.
 std::string compiled_passes();

@@ -129,6 +129,8 @@ class CpuEngine final : public Engine {
     n.phase_s = each_s(Step::kPhases, seconds[static_cast<std::size_t>(Step::kLifts)], 1);
     n.multiply_s = each_s(Step::kMatrix2, empty_s, 4);
 
+    n.questions = time_questions(*state);
+
     // one thread
     {
       const auto alone = make_cpu_state(num_qubits, precision, 1);

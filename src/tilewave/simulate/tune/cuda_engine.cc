@@ -98,6 +98,8 @@ class CudaEngine final : public Engine {
       spreads.push_back(timings[k].spread);
     }
 
+    n.questions = time_questions(*state);
+
     // what a pass costs by itself, from a state that is moved in no time
     const int least = std::max(tile, wide) + 4;
     const auto small = make_state(least, precision);

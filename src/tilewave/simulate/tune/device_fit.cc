@@ -52,12 +52,12 @@ std::vector<double> fit_device(const DeviceNumbers& known, std::span<const Timed
     rates::Sample& s = samples.emplace_back();
     s.seconds = pass.seconds;
     s.known_s = known.pass_s;
-    s.terms.assign(pass.actions.begin() + 3, pass.actions.begin() + tile::kFirstInterpreted);
+    s.terms.assign(pass.actions.begin() + 3, pass.actions.begin() + tile::kNumActionTerms);
     s.terms[0] *= known.byte_s;
     s.terms[1] *= known.wide_byte_s;
   }
   if (!samples.empty()) {
-    const auto start = std::span(numbers).subspan(3, tile::kFirstInterpreted - 3);
+    const auto start = std::span(numbers).subspan(3, tile::kNumActionTerms - 3);
     const std::vector<double> found = rates::fit(samples, start);
     std::copy(found.begin(), found.end(), start.begin());
     for (std::size_t k = 0; k < 2; ++k) start[k] = std::min(start[k], 1.0);

@@ -78,6 +78,32 @@ class Runs {
 
 }  // namespace
 
+statevec::rates::QuestionRates time_questions(statevec::State& state) {
+  constexpr int kTimes = 5;
+  constexpr std::uint64_t kShots = 200000;
+  const auto seconds = [&](const auto& ask) {
+    std::vector<double> times;
+    for (int k = 0; k <= kTimes; ++k) {
+      check_interrupt();
+      state.assume(state.layout(), state.known_zero());  // answers are forgotten
+      const runtime::Timer timer;
+      ask();
+      if (k) times.push_back(timer.elapsed_s());
+    }
+    return median_of(times);
+  };
+  const double bytes = static_cast<double>(amplitude_bytes(state.precision())) *
+                       static_cast<double>(state.num_amplitudes());
+  statevec::rates::QuestionRates out;
+  out.norm_byte_s = seconds([&] { state.norm(); }) / bytes;
+  out.marginals_byte_s = seconds([&] { state.marginals(); }) / bytes;
+  const double one_s = seconds([&] { sample(state, 1, 1); });
+  const double many_s = seconds([&] { sample(state, kShots, 1); });
+  out.sample_byte_s = one_s / bytes;
+  out.shot_s = std::max(many_s - one_s, 0.0) / static_cast<double>(kShots);
+  return out;
+}
+
 std::vector<PlanTiming> time_in_turns(statevec::State& state,
                                       const std::vector<statevec::Plan>& plans, int repeats,
                                       const std::function<void(std::size_t)>& prepare,

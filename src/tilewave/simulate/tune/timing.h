@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "tilewave/statevec/rates/question_rates.h"
 #include "tilewave/statevec/state.h"
 
 namespace tilewave::simulate {
@@ -30,5 +31,8 @@ std::vector<PlanTiming> time_in_turns(
     statevec::State& state, const std::vector<statevec::Plan>& plans, int repeats,
     const std::function<void(std::size_t)>& prepare = [](std::size_t) {},
     const std::function<bool()>& goes_on = [] { return true; });
+
+/// Times the questions on a state without known zeros.
+statevec::rates::QuestionRates time_questions(statevec::State& state);
 
 }  // namespace tilewave::simulate

@@ -52,6 +52,10 @@ constexpr rates::NumberInfo kList[] = {
     {"action_rotate_s", kAmplitude, "a controlled rotation, for the same", "the same"},
     {"action_phase_s", kAmplitude, "a phase block, for the same", "the same"},
     {"action_multiply_s", kAmplitude, "a multiply-add of a matrix, for the same", "the same"},
+    {"norm_byte_s", kByte, "the norm, a byte of the state", "the question asked of a large state"},
+    {"marginals_byte_s", kByte, "the probabilities of all qubits", "the same"},
+    {"sample_byte_s", kByte, "finding samples, however many", "the same with one sample"},
+    {"shot_s", "s", "more for every sample", "the same with 200,000"},
 };
 static_assert(std::size(kList) == kNumCpuNumbers, "each number is in the list, in its order");
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tilewave/statevec/cpu/pass_costs.h"
+#include "tilewave/statevec/rates/question_rates.h"
 #include "tilewave/statevec/rates/rates_file.h"
 
 namespace tilewave::statevec::cpu {
@@ -27,6 +28,7 @@ struct CpuNumbers {
   double touch_byte_s = 0;                 ///< CostModel::touch_byte_s
   /// What circuits are lowered by: seconds an amplitude of an action, of one thread.
   double lift_s = 0, flip_s = 0, rotate_s = 0, phase_s = 0, multiply_s = 0;
+  rates::QuestionRates questions;
 
   /// Of a byte's time, in a state of so many bytes.
   double near_share(double state_bytes) const;

@@ -31,18 +31,9 @@ constexpr double kCrossingShare = 0.15;
 
 constexpr DeviceNumbers numbers_of(double lift_s, double rotate_s, double phase_s,
                                    double multiply_s, const WriterCosts& writer) {
-  return {1 / 4.05e12,
-          1 / 4.05e12,
-          4e-6,
-          kExposed,
-          kExposed + kCrossingShare,
-          lift_s,
-          kFlipLifts * lift_s,
-          rotate_s,
-          phase_s,
-          multiply_s,
-          writer.interpreted,
-          writer.compiled};
+  return {1 / 4.05e12, 1 / 4.05e12,         4e-6,           kExposed, kExposed + kCrossingShare,
+          lift_s,      kFlipLifts * lift_s, rotate_s,       phase_s,  multiply_s,
+          {},          writer.interpreted,  writer.compiled};
 }
 constexpr DeviceNumbers kDouble =
     numbers_of(1.5e-13, 5.0e-13, 7.0e-13, 3.6e-13, kDoubleWriterCosts);
@@ -62,6 +53,11 @@ constexpr rates::NumberInfo kPasses[] = {
     {"rotate_s", "s/amplitude", "a controlled rotation, where it acts", kActions},
     {"phase_s", "s/amplitude", "a phase block of any size", kActions},
     {"multiply_s", "s/amplitude", "a complex multiply-add of a matrix", kActions},
+    {"norm_byte_s", "s/byte", "the norm, a byte of the state",
+     "the question asked of a large state"},
+    {"marginals_byte_s", "s/byte", "the probabilities of all qubits", "the same"},
+    {"sample_byte_s", "s/byte", "finding samples, however many", "the same with one sample"},
+    {"shot_s", "s", "more for every sample", "the same with 200,000"},
 };
 static_assert(std::size(kPasses) == kFirstInterpreted);
 

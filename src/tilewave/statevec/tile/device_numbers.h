@@ -9,6 +9,7 @@
 
 #include "tilewave/runtime/machine.h"
 #include "tilewave/statevec/plan/planner.h"
+#include "tilewave/statevec/rates/question_rates.h"
 #include "tilewave/statevec/rates/rates_file.h"
 #include "tilewave/statevec/tile/tile_tuning.h"
 
@@ -20,11 +21,12 @@ struct DeviceNumbers {
   double pass_s = 0;                     ///< starting a pass
   double exposed = 0, wide_exposed = 0;  ///< see CostModel
   double lift_s = 0, flip_s = 0, rotate_s = 0, phase_s = 0, multiply_s = 0;
+  rates::QuestionRates questions;
   OpCosts interpreted, compiled;
 };
 inline constexpr std::size_t kNumDeviceNumbers = sizeof(DeviceNumbers) / sizeof(double);
 /// Where those start that terms of a step are multiplied by: the passes', then the programs'.
-inline constexpr std::size_t kFirstInterpreted = 10,
+inline constexpr std::size_t kNumActionTerms = 10, kFirstInterpreted = 14,
                              kFirstCompiled = kFirstInterpreted + kNumOpCosts;
 
 /// In the order of the list.
