@@ -102,7 +102,7 @@ void tune(const TuneFlags& flags) {
       "\nfitted passes: off by %.1f%% (root mean square); repeats differ by %.1f%%, the machine's "
       "speed by %.0f%% from begin to end; %.0f s\n",
       100 * result.fit_rms, 100 * file.spread, 100 * file.drift, file.seconds);
-  if (file.spread > simulate::kMostSpread || file.drift > simulate::kMostDrift) {
+  if (file.spread > simulate::kMostSpread || file.drift > simulate::most_drift(file.kind)) {
     char text[300];
     std::snprintf(
         text, sizeof text,
@@ -110,7 +110,7 @@ void tune(const TuneFlags& flags) {
         "end by %.0f%% (at most %.0f%% and %.0f%% are trusted), so something else uses this "
         "machine: try again when it is at rest, or --force",
         100 * file.spread, 100 * file.drift, 100 * simulate::kMostSpread,
-        100 * simulate::kMostDrift);
+        100 * simulate::most_drift(file.kind));
     if (!flags.force) throw Error(ExitCode::kVerification, text);
     file.is_forced = true;
     std::printf("written although the machine was noisy (--force)\n");

@@ -31,6 +31,7 @@ constexpr std::array<const char*, 9> kFamilies = {
     "qft", "ghz", "random", "supremacy", "quantum_volume", "ising", "qaoa", "ghz_qft", "bv"};
 // Seconds of one core to compile the kernel of a pass, as long as most take.
 constexpr double kCompile_s = 4;
+constexpr double kWarmUp_s = 0.5;
 constexpr int kTrainRepeats = 3, kCheckRepeats = 5;
 // Circuits that take less are no check: clocks and what else a run does would be measured.
 constexpr double kShortest_s = 2e-3;
@@ -74,6 +75,9 @@ class Tuner {
     out.file.threads = engine_.threads();
     const bool on_cpu = engine_.kind() == statevec::rates::Kind::kCpu;
     std::vector<double> spreads;
+    // clocks are those of work, not of rest, before the first look
+    for (const runtime::Timer rested; rested.elapsed_s() < kWarmUp_s;) look_at_speed();
+    speeds_s_.clear();
     look_at_speed();
     for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
       const bool is_double = precision == Precision::kDouble;
@@ -276,6 +280,11 @@ class Tuner {
 
   // With what it has of each number, where that takes a tenth of its time or more.
   void tell_pass(Precision precision, const TimedPass& pass, const TuneResult& out) const {
+    if (options_.verbose) {
+      std::string looks = "one pass from begin to end, ms:";
+      for (const double seconds : speeds_s_) looks += line(" %.4f", 1e3 * seconds);
+      options_.tell(looks);
+    }
     if (!options_.verbose) return;
     const std::vector<double>& numbers = out.file.of(precision);
     const double predicted_s = engine_.predict(numbers, pass);
