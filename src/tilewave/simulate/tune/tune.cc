@@ -109,6 +109,11 @@ class Tuner {
     out.file.spread = median_of(spreads);
     const auto [least, most_s] = std::minmax_element(speeds_s_.begin(), speeds_s_.end());
     out.file.drift = *most_s / *least - 1;
+    if (options_.verbose) {
+      std::string looks = "one pass from begin to end, ms:";
+      for (const double seconds : speeds_s_) looks += line(" %.4f", 1e3 * seconds);
+      options_.tell(looks);
+    }
     out.file.seconds = timer_.elapsed_s();
     return out;
   }
@@ -280,11 +285,6 @@ class Tuner {
 
   // With what it has of each number, where that takes a tenth of its time or more.
   void tell_pass(Precision precision, const TimedPass& pass, const TuneResult& out) const {
-    if (options_.verbose) {
-      std::string looks = "one pass from begin to end, ms:";
-      for (const double seconds : speeds_s_) looks += line(" %.4f", 1e3 * seconds);
-      options_.tell(looks);
-    }
     if (!options_.verbose) return;
     const std::vector<double>& numbers = out.file.of(precision);
     const double predicted_s = engine_.predict(numbers, pass);
