@@ -30,7 +30,7 @@ void add_detect_command(CLI::App& app) {
                   "use one of --append_observables, --prepend_observables and --obs_out");
     }
     need_distinct_files({f->in}, {{"--out", f->out}, {"--obs_out", f->obs_out}});
-    const stabilizer::StabProgram program = read_program(f->in);
+    const stabilizer::StabProgram program = read_program(f->in, stabilizer::Rotations::kKeep);
     const auto options = sample_options(*f, stabilizer::ShotOutput::kDetectors);
     StimFile out(f->out, "wb");
     const auto source = stabilizer::make_shot_source(program, options);

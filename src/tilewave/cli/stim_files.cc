@@ -438,9 +438,9 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
   }
 }
 
-stabilizer::StabProgram read_program(const std::string& path) {
+stabilizer::StabProgram read_program(const std::string& path, stabilizer::Rotations rotations) {
   StimFile in(path, "rb");
-  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name());
+  return stabilizer::lower(language::parse_stim(in.read_all(), in.name()), in.name(), rotations);
 }
 
 }  // namespace tilewave::cli

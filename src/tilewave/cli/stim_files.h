@@ -73,7 +73,8 @@ void write_shots(stabilizer::ShotSource& source, const stabilizer::SampleOptions
                  const std::vector<ShotSinkSpec>& sinks, bool quiet);
 
 /// Reads and lowers a circuit from a file or the standard input.
-stabilizer::StabProgram read_program(const std::string& path);
+stabilizer::StabProgram read_program(
+    const std::string& path, stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse);
 
 /// Takes what is behind their last whole shot off files that are being written. For signal handlers
 /// of a process that is about to end.

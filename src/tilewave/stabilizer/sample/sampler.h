@@ -51,6 +51,12 @@ class ShotSource {
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  /// Writes the rows of a block's shots in which none of the bits of `must_be_zero` (bit b at word
+  /// b / 64) is set, one behind the other, row_stride() apart; returns how many. `rows` has room for
+  /// the block.
+  virtual std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, int thread,
+                                  const std::vector<std::uint64_t>& must_be_zero,
+                                  std::uint8_t* rows);
   /// Adds whole blocks to a table of counts (see formats::ShotSummary) where they are made; false where
   /// the source has no such way and the rows must be asked for.
   virtual bool summarize(std::uint64_t /*seed*/, std::uint64_t /*first_block*/,
@@ -65,7 +71,8 @@ class ShotSource {
   virtual std::uint64_t row_stride() const { return row_bytes(); }
 };
 
-/// Picks the engine by cost (or as told) and compiles for it. Throws Error(kResources) where the
+/// Picks the engine by cost (or as told) and compiles for it; a program with rotations takes the
+/// near-Clifford engine, whose rows the engine chosen makes. Throws Error(kResources) where the
 /// circuit is too large for the engine.
 std::unique_ptr<ShotSource> make_shot_source(const StabProgram& program,
                                              const SampleOptions& options);

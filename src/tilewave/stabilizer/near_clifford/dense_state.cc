@@ -1,0 +1,150 @@
+#include "tilewave/stabilizer/near_clifford/dense_state.h"
+
+#include <bit>
+#include <cmath>
+
+namespace tilewave::stabilizer {
+namespace {
+
+bool parity(std::uint32_t bits) { return std::popcount(bits) & 1; }
+
+// Index `i` with a 0 put in at bit `at`.
+std::size_t with_zero(std::size_t i, std::uint32_t at) {
+  const std::size_t low = (std::size_t{1} << at) - 1;
+  return ((i & ~low) << 1) | (i & low);
+}
+
+// (P phi)_b for P = i^phase X^x Z^z.
+struct Image {
+  double re, im;
+};
+Image image_at(const DensePauli& p, const std::vector<double>& re, const std::vector<double>& im,
+               std::size_t b) {
+  const std::size_t from = b ^ p.x;
+  const unsigned turn = (p.phase + (parity(static_cast<std::uint32_t>(from) & p.z) ? 2u : 0u)) & 3;
+  switch (turn) {
+    case 0:
+      return {re[from], im[from]};
+    case 1:
+      return {-im[from], re[from]};
+    case 2:
+      return {-re[from], -im[from]};
+    default:
+      return {im[from], -re[from]};
+  }
+}
+
+double rounded_chance(double ones, double zeros) {
+  const double p = ones / (zeros + ones);
+  return p < kSmallestChance ? 0 : p > 1 - kSmallestChance ? 1 : p;
+}
+
+}  // namespace
+
+void DenseState::reset() {
+  k_ = 0;
+  re_.assign(1, 1.0);
+  im_.assign(1, 0.0);
+}
+
+void DenseState::apply(const DenseOp& op, bool sign) {
+  const std::size_t n = re_.size();
+  if (op.kind == DenseKind::kPromote) {
+    re_.resize(2 * n);
+    im_.resize(2 * n);
+    for (std::size_t b = 0; b < n; ++b) {
+      re_[n + b] = op.s * im_[b];
+      im_[n + b] = -op.s * re_[b];
+      re_[b] *= op.c;
+      im_[b] *= op.c;
+    }
+    ++k_;
+    return;
+  }
+  const double c = op.c, s = sign ? -op.s : op.s;
+  const DensePauli& p = op.p;
+  if (p.x == 0) {  // c -+ i s on either parity
+    const double plus = p.phase == 0 ? s : -s;
+    for (std::size_t b = 0; b < n; ++b) {
+      const double t = parity(static_cast<std::uint32_t>(b) & p.z) ? -plus : plus;
+      const double re = re_[b], im = im_[b];
+      re_[b] = c * re + t * im;
+      im_[b] = c * im - t * re;
+    }
+    return;
+  }
+  // Pairs b, b ^ x: the factor of the partner's amplitude is -i s i^phase (-1)^(partner . z).
+  const auto pivot = static_cast<std::uint32_t>(std::bit_width(p.x) - 1);
+  const unsigned turn = (p.phase + 3) & 3;
+  const bool swapped = parity(p.x & p.z);
+  for (std::size_t i = 0; i < n / 2; ++i) {
+    const std::size_t a = with_zero(i, pivot), b = a ^ p.x;
+    const bool odd = parity(static_cast<std::uint32_t>(a) & p.z);
+    double to_b = turn & 2 ? -s : s;  // of a, into b
+    if (odd) to_b = -to_b;
+    const double to_a = swapped ? -to_b : to_b;
+    const double ra = re_[a], ia = im_[a], rb = re_[b], ib = im_[b];
+    if (turn & 1) {  // imaginary factors
+      re_[a] = c * ra - to_a * ib;
+      im_[a] = c * ia + to_a * rb;
+      re_[b] = c * rb - to_b * ia;
+      im_[b] = c * ib + to_b * ra;
+    } else {
+      re_[a] = c * ra + to_a * rb;
+      im_[a] = c * ia + to_a * ib;
+      re_[b] = c * rb + to_b * ra;
+      im_[b] = c * ib + to_b * ia;
+    }
+  }
+}
+
+double DenseState::chance(const DenseOp& op) const {
+  const std::size_t n = re_.size();
+  const DensePauli& p = op.p;
+  double zeros = 0, ones = 0;
+  if (p.x == 0) {
+    for (std::size_t b = 0; b < n; ++b) {
+      const bool one = parity(static_cast<std::uint32_t>(b) & p.z) != (p.phase == 2);
+      (one ? ones : zeros) += re_[b] * re_[b] + im_[b] * im_[b];
+    }
+    return rounded_chance(ones, zeros);
+  }
+  for (std::size_t i = 0; i < n / 2; ++i) {
+    const std::size_t b = with_zero(i, op.pivot);
+    const Image image = image_at(p, re_, im_, b);
+    const double r0 = re_[b] + image.re, i0 = im_[b] + image.im;
+    const double r1 = re_[b] - image.re, i1 = im_[b] - image.im;
+    zeros += r0 * r0 + i0 * i0;
+    ones += r1 * r1 + i1 * i1;
+  }
+  return rounded_chance(ones, zeros);
+}
+
+void DenseState::project(const DenseOp& op, bool outcome) {
+  const std::size_t half = re_.size() / 2;
+  const DensePauli& p = op.p;
+  double norm = 0;
+  const std::uint32_t rest = p.z & ~(std::uint32_t{1} << op.pivot);
+  // In place: reads of index i come from places not before i, or from pairs that are done with.
+  std::vector<double> re(half), im(half);
+  for (std::size_t i = 0; i < half; ++i) {
+    std::size_t b = with_zero(i, op.pivot);
+    if (p.x == 0) {
+      const bool one = parity(static_cast<std::uint32_t>(b) & rest) != (p.phase == 2);
+      if (one != outcome) b |= std::size_t{1} << op.pivot;
+      re[i] = re_[b], im[i] = im_[b];
+    } else {
+      const Image image = image_at(p, re_, im_, b);
+      re[i] = outcome ? re_[b] - image.re : re_[b] + image.re;
+      im[i] = outcome ? im_[b] - image.im : im_[b] + image.im;
+    }
+    norm += re[i] * re[i] + im[i] * im[i];
+  }
+  const double scale = 1 / std::sqrt(norm);
+  for (std::size_t i = 0; i < half; ++i) re[i] *= scale, im[i] *= scale;
+  re_.swap(re);
+  im_.swap(im);
+  --k_;
+}
+
+}  // namespace tilewave::stabilizer

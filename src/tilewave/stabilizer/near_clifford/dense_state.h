@@ -1,0 +1,32 @@
+// The amplitudes of a near-Clifford shot: 2^k complex numbers, real parts then imaginary parts, and
+// the three operations on them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tilewave/stabilizer/near_clifford/program.h"
+
+namespace tilewave::stabilizer {
+
+class DenseState {
+ public:
+  DenseState() { reset(); }
+  /// One amplitude, 1.
+  void reset();
+  std::uint32_t k() const { return k_; }
+  std::size_t num_bytes() const { return (re_.size() + im_.size()) * sizeof(double); }
+
+  /// A promotion or rotation; `sign`: the rotation turns backwards.
+  void apply(const DenseOp& op, bool sign);
+  /// The probability that a measurement of P tells 1 (P = -1); 0 and 1 where it is so near.
+  double chance(const DenseOp& op) const;
+  /// Projects on an outcome, drops the pivot and normalises.
+  void project(const DenseOp& op, bool outcome);
+
+ private:
+  std::uint32_t k_ = 0;
+  std::vector<double> re_, im_;
+};
+
+}  // namespace tilewave::stabilizer

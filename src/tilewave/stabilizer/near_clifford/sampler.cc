@@ -1,0 +1,235 @@
+#include "tilewave/stabilizer/near_clifford/sampler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tilewave/base/error.h"
+#include "tilewave/stabilizer/bit_transpose.h"
+#include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/sparse_run.h"
+#include "tilewave/stabilizer/noise.h"
+#include "tilewave/stabilizer/sampler_tuning.h"
+#include "tilewave/stabilizer/sensitivity.h"
+#include "tilewave/stabilizer/sparse_streams.h"
+
+namespace tilewave::stabilizer {
+namespace {
+
+void flip_bit(BitRow& row, std::uint64_t bit) { row[bit / 64] ^= std::uint64_t{1} << (bit % 64); }
+bool overlaps(const BitRow& a, const std::uint64_t* b) {
+  std::uint64_t any = 0;
+  for (std::size_t w = 0; w < a.size(); ++w) any |= a[w] & b[w];
+  return any != 0;
+}
+
+// What each Born bit flips: the symptoms of the record that stands for it.
+class BornColumns : public SensitivityVisitor {
+ public:
+  BornColumns(const NearCliffordProgram& program, bool records) {
+    for (std::uint32_t j = 0; j < program.num_born; ++j) born_of_[program.born_record[j]] = j;
+    sets.resize(program.num_born);
+    SensitivityWalk(program.frame, records ? SymptomKind::kRecords : SymptomKind::kDetectors, *this)
+        .run();
+  }
+  void noise(const Prim&, const SensitivityWalk&) override {}
+  void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
+  void record(std::uint64_t number, const SymptomSet& set) override {
+    if (const auto it = born_of_.find(number); it != born_of_.end()) sets[it->second] = set;
+  }
+
+  std::vector<SymptomSet> sets;
+
+ private:
+  std::map<std::uint64_t, std::uint32_t> born_of_;
+};
+
+}  // namespace
+
+// The memory of one thread.
+struct NearCliffordSampler::Worker {
+  Worker(const NearCliffordSampler& s)
+      : tree(s.program_, s.first_sign_, kHistoryBytes), rows(s.words_ * s.block_shots_ + 8) {}
+
+  HistoryTree tree;
+  std::vector<std::uint64_t> rows;  // words_ a shot
+  std::vector<std::uint64_t> scratch, gathered;
+  std::vector<std::uint8_t> bytes;
+  std::unique_ptr<FrameBatch> batch;
+};
+
+// The bits that must be zero, by when they are known.
+struct NearCliffordSampler::Checks {
+  BitRow first, all;
+  std::vector<BitRow> behind;  // the Born bits; empty where nothing is known then
+};
+
+NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
+                                         std::variant<SparseProgram, FrameProgram> frames,
+                                         bool records, bool reference, int num_threads)
+    : program_(std::move(program)),
+      frames_(std::move(frames)),
+      records_(records),
+      num_bits_(records ? program_.num_records
+                        : program_.num_detectors + program_.num_observables),
+      first_sign_(num_bits_),
+      workers_(static_cast<std::size_t>(num_threads)) {
+  words_ = (num_bits_ + program_.num_signs + 63) / 64;
+  if (const auto* sparse = std::get_if<SparseProgram>(&frames_)) {
+    block_shots_ = std::uint64_t{1} << sparse->log2_unit;
+  } else {
+    const FrameProgram& f = std::get<FrameProgram>(frames_);
+    block_shots_ = kLargestBatch;
+    while (block_shots_ > 512 && FrameBatch::bytes_for(f, block_shots_) > kBatchBytes)
+      block_shots_ /= 2;
+    if (FrameBatch::bytes_for(f, block_shots_) > kLargestBytes) {
+      throw Error(ExitCode::kResources,
+                  "512 shots of this circuit do not fit memory: shorten its REPEAT blocks");
+    }
+  }
+  // Where the symptoms of the frame program are in a row.
+  std::vector<std::vector<std::uint32_t>> bits_of(records ? program_.frame.counts.measurements : 0);
+  if (records) {
+    for (std::uint32_t r = 0; r < program_.num_records; ++r)
+      bits_of[program_.record_of[r]].push_back(r);
+    for (std::uint32_t j = 0; j < program_.num_signs; ++j) {
+      for (std::uint32_t r : program_.sign_records[j])
+        bits_of[r].push_back(static_cast<std::uint32_t>(first_sign_) + j);
+    }
+  }
+  for (const SymptomSet& set : BornColumns(program_, records).sets) {
+    BitRow column(words_);
+    for (Symptom s : set) {
+      if (records) {
+        for (std::uint32_t bit : bits_of[s]) flip_bit(column, bit);
+      } else {
+        flip_bit(column, s & kObservableBit ? program_.num_detectors + (s & ~kObservableBit) : s);
+      }
+    }
+    columns_.push_back(std::move(column));
+  }
+  if (records && reference) reference_ = program_.reference;
+  for (double p : program_.default_chance) default_is_certain_ &= p == 0;
+}
+
+NearCliffordSampler::~NearCliffordSampler() = default;
+
+void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const {
+  const std::size_t row_bytes = words_ * sizeof(std::uint64_t);
+  std::memset(w.rows.data(), 0, row_bytes * block_shots_);
+  auto* rows = reinterpret_cast<std::uint8_t*>(w.rows.data());
+  if (const auto* sparse = std::get_if<SparseProgram>(&frames_)) {
+    const std::size_t stride = sparse->row_bytes();
+    w.bytes.resize(stride * block_shots_ + 64);
+    run_sparse_unit(*sparse, seed, block, w.bytes.data(), w.scratch);
+    for (std::uint64_t s = 0; s < block_shots_; ++s)
+      std::memcpy(rows + s * row_bytes, w.bytes.data() + s * stride, stride);
+    return;
+  }
+  if (!w.batch) {
+    w.batch = std::make_unique<FrameBatch>(std::get<FrameProgram>(frames_),
+                                           static_cast<std::uint32_t>(block_shots_));
+  }
+  w.batch->run(seed, block * (block_shots_ / 32));
+  const std::size_t n = w.batch->row_words();
+  const std::uint64_t* made = w.batch->output();
+  if (records_) {
+    w.gathered.assign((num_bits_ + program_.num_signs) * n, 0);
+    std::uint64_t* to = w.gathered.data();
+    for (std::uint64_t r = 0; r < num_bits_; ++r, to += n)
+      std::copy_n(made + program_.record_of[r] * n, n, to);
+    for (const auto& records : program_.sign_records) {
+      for (std::uint32_t r : records) {
+        for (std::size_t k = 0; k < n; ++k) to[k] ^= made[r * n + k];
+      }
+      to += n;
+    }
+    made = w.gathered.data();
+  }
+  transpose_rows(made, num_bits_ + program_.num_signs, n, block_shots_, rows, row_bytes);
+}
+
+NearCliffordSampler::Checks NearCliffordSampler::checks_for(const BitRow& must_be_zero) const {
+  Checks checks;
+  checks.all = must_be_zero;
+  checks.all.resize(words_);
+  checks.first = checks.all;
+  checks.behind.resize(program_.num_born);
+  for (std::uint32_t j = program_.num_born; j-- > 0;) {
+    BitRow now(words_);
+    std::uint64_t any = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      now[w] = columns_[j][w] & checks.first[w];
+      checks.first[w] &= ~now[w];
+      any |= now[w];
+    }
+    if (any) checks.behind[j] = std::move(now);
+  }
+  return checks;
+}
+
+// Adds the Born bits to a row; false where the shot is given up.
+bool NearCliffordSampler::finish_shot(Worker& w, const Checks* checks, std::uint64_t seed,
+                                      std::uint64_t shot, std::uint64_t* row) const {
+  if (program_.num_born == 0) return true;
+  UnitStream stream{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                    shot >> 6, 0};
+  w.tree.begin(row);
+  for (std::uint32_t j = 0;; ++j) {
+    const double chance = w.tree.chance();
+    bool outcome = chance == 1;
+    if (chance > 0 && chance < 1) {
+      stream.tick = kBornStream + j;
+      const Philox4x32 r = stream.block(static_cast<std::uint32_t>(shot & 63) >> 1);
+      const std::size_t half = 2 * (shot & 1);
+      const std::uint64_t bits = (std::uint64_t{r.v[half + 1]} << 32) | r.v[half];
+      outcome = static_cast<double>(bits >> 11) * 0x1p-53 < chance;
+    }
+    if (outcome) {
+      for (std::size_t k = 0; k < words_; ++k) row[k] ^= columns_[j][k];
+    }
+    if (checks && !checks->behind[j].empty() && overlaps(checks->behind[j], row)) return false;
+    if (j + 1 == program_.num_born) return true;
+    w.tree.next(outcome, row);
+  }
+}
+
+std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block, int thread,
+                                        const BitRow* must_be_zero, std::uint8_t* rows) {
+  auto& worker = workers_[static_cast<std::size_t>(thread)];
+  if (!worker) worker = std::make_unique<Worker>(*this);
+  Worker& w = *worker;
+  make_rows(w, seed, block);
+  std::optional<Checks> checks;
+  if (must_be_zero) checks = checks_for(*must_be_zero);
+  BitRow signs(words_);
+  for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs, first_sign_ + j);
+  const std::size_t bytes = row_bytes();
+  const auto last_bits = static_cast<unsigned>(num_bits_ % 8);
+  const auto last_mask = static_cast<std::uint8_t>(last_bits ? (1u << last_bits) - 1 : 0xFF);
+  std::uint64_t kept = 0;
+  for (std::uint64_t s = 0; s < block_shots_; ++s) {
+    std::uint64_t* row = w.rows.data() + s * words_;
+    if (checks && overlaps(checks->first, row)) continue;
+    if (default_is_certain_ && !overlaps(signs, row)) {
+      if (checks && overlaps(checks->all, row)) continue;
+    } else if (!finish_shot(w, checks ? &*checks : nullptr, seed, block * block_shots_ + s, row)) {
+      continue;
+    }
+    for (std::size_t k = 0; k < reference_.size(); ++k) row[k] ^= reference_[k];
+    std::uint8_t* to = rows + kept * bytes;
+    std::memcpy(to, row, bytes);
+    if (bytes) to[bytes - 1] &= last_mask;
+    ++kept;
+  }
+  return kept;
+}
+
+std::string NearCliffordSampler::explain() const {
+  std::uint64_t open = 0;
+  for (double p : program_.default_chance) open += p > 0;
+  return describe(program_) + "outcomes open in the default history " + std::to_string(open) +
+         " of " + std::to_string(program_.num_born) + "\nwords of a row " +
+         std::to_string(words_) + ", shots a block " + std::to_string(block_shots_) + "\n";
+}
+
+}  // namespace tilewave::stabilizer

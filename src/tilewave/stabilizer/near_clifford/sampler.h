@@ -1,0 +1,64 @@
+// Shots of a near-Clifford program on the CPU. A block of shots is made in three steps: the frame
+// program's rows, by the sparse or the frame engine; then shot by shot the Born bits of its history
+// (history_tree.h), each of which flips its column of the row; then the circuit's own bits.
+//
+// With post-selection a shot is given up as soon as a chosen detector is set: before any amplitude
+// where no Born bit flips the detector, else right behind the last Born bit that does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tilewave/stabilizer/frame_program.h"
+#include "tilewave/stabilizer/near_clifford/history_tree.h"
+#include "tilewave/stabilizer/near_clifford/program.h"
+#include "tilewave/stabilizer/sparse_program.h"
+
+namespace tilewave::stabilizer {
+
+/// Bits of a row, sixty-four a word.
+using BitRow = std::vector<std::uint64_t>;
+
+class NearCliffordSampler {
+ public:
+  /// `frames`: the program of the engine that makes the rows of program.frame. `records`: shots are
+  /// records, else detectors and observables. `reference`: the records of a noiseless shot are added.
+  NearCliffordSampler(NearCliffordProgram program, std::variant<SparseProgram, FrameProgram> frames,
+                      bool records, bool reference, int num_threads);
+  ~NearCliffordSampler();
+
+  std::uint64_t num_bits() const { return num_bits_; }
+  std::uint64_t row_bytes() const { return (num_bits_ + 7) / 8; }
+  std::uint64_t block_shots() const { return block_shots_; }
+
+  /// Writes the rows of a block, row_bytes() apart. With `must_be_zero`, only those of shots in
+  /// which none of these bits is set, one behind the other. Returns how many.
+  std::uint64_t fill(std::uint64_t seed, std::uint64_t block, int thread,
+                     const BitRow* must_be_zero, std::uint8_t* rows);
+
+  std::string explain() const;
+
+ private:
+  struct Worker;
+  struct Checks;
+
+  void make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const;
+  bool finish_shot(Worker& w, const Checks* checks, std::uint64_t seed, std::uint64_t shot,
+                   std::uint64_t* row) const;
+  Checks checks_for(const BitRow& must_be_zero) const;
+
+  NearCliffordProgram program_;
+  std::variant<SparseProgram, FrameProgram> frames_;
+  bool records_;
+  std::uint64_t num_bits_, first_sign_, words_ = 0, block_shots_ = 0;
+  std::vector<BitRow> columns_;  // of Born bits
+  BitRow reference_;
+  bool default_is_certain_ = true;  // no outcome of the default history is open
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace tilewave::stabilizer
