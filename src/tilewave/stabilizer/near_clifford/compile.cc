@@ -48,11 +48,11 @@ void toggle_records(std::vector<std::uint32_t>& a, std::span<const std::uint32_t
 
 class NearCliffordCompiler {
  public:
-  explicit NearCliffordCompiler(const StabProgram& source)
+  NearCliffordCompiler(const StabProgram& source, FrameOutput output)
       : source_(source),
         n_(static_cast<std::uint32_t>(source.counts.qubits)),
         rows_(n_),
-        writer_(source),
+        writer_(source, output == FrameOutput::kRecords),
         coordinate_(n_, kNone) {
     if (source.counts.qubits > kMostQubits) {
       throw Error(ExitCode::kResources, "circuits with gates beyond Clifford may have " +
@@ -69,11 +69,8 @@ class NearCliffordCompiler {
 
   NearCliffordProgram run() {
     block(0);
-    out_.num_records = writer_.num_records();
-    out_.num_detectors = source_.counts.detectors;
-    out_.num_observables = source_.counts.observables;
-    out_.record_of = writer_.record_of();
-    out_.frame = writer_.finish(out_.num_observables + out_.num_signs);
+    out_.frame = writer_.finish(out_.num_signs);
+    out_.num_bits = out_.frame.counts.detectors + writer_.num_observables();
     out_.reference = std::move(reference_);
     return std::move(out_);
   }
@@ -123,7 +120,7 @@ class NearCliffordCompiler {
         return writer_.copy(p);
       case PrimKind::kMeasure: {
         const bool one = collapse(p);
-        writer_.measure(p, flip);
+        writer_.copy_record(p, flip);
         return put(one != p.flag);
       }
       case PrimKind::kReset:
@@ -131,13 +128,11 @@ class NearCliffordCompiler {
           rows_.apply_pauli(p.p == circuit::Pauli::kZ ? circuit::Pauli::kX : circuit::Pauli::kZ, p.a);
         return writer_.copy(p);
       case PrimKind::kPad:
-        writer_.copy(p);
-        put(p.flag);
-        if (flip != FrameWriter::kNoFlip) writer_.flip_last(flip, p.source);
-        return;
+        writer_.copy_record(p, flip);
+        return put(p.flag);
       case PrimKind::kHerald:
-        writer_.copy(p);
-        for (std::uint32_t k = 0; k < p.count; ++k) put(false);
+        writer_.copy_record(p, flip);
+        while (64 * reference_.size() < writer_.num_records()) reference_.push_back(0);
         return;
       case PrimKind::kFeedback:
         if (record(writer_.num_records() - p.b)) rows_.apply_pauli(p.p, p.a);
@@ -159,7 +154,7 @@ class NearCliffordCompiler {
 
   void put(bool value) {
     const std::uint64_t r = writer_.num_records() - 1;
-    if (r % 64 == 0) reference_.push_back(0);
+    if (r / 64 == reference_.size()) reference_.push_back(0);
     if (value) reference_[r / 64] |= std::uint64_t{1} << (r % 64);
   }
   bool record(std::uint64_t r) const { return (reference_[r / 64] >> (r % 64)) & 1; }
@@ -276,9 +271,7 @@ class NearCliffordCompiler {
       op.kind = DenseKind::kRotate;
       op.p = place.p;
       op.sign = out_.num_signs++;
-      out_.sign_records.push_back(w.signs);
-      writer_.observe(static_cast<std::uint32_t>(source_.counts.observables) + op.sign, w.signs,
-                      w.source);
+      writer_.observe(op.sign, w.signs, w.source);
       return dense(op);
     }
     if (state_.k() == kMostActive) {
@@ -381,8 +374,8 @@ double NearCliffordProgram::amplitude_steps() const {
   return steps;
 }
 
-NearCliffordProgram compile_near_clifford(const StabProgram& program) {
-  return NearCliffordCompiler(program).run();
+NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output) {
+  return NearCliffordCompiler(program, output).run();
 }
 
 std::string describe(const NearCliffordProgram& program) {

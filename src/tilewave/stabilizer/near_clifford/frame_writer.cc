@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kMostPrims = std::size_t{1} << 22;
 }  // namespace
 
-FrameWriter::FrameWriter(const StabProgram& source) : source_(source) {
+FrameWriter::FrameWriter(const StabProgram& source, bool records)
+    : source_(source), records_only_(records) {
   out_.blocks.emplace_back();
   out_.lists = source.lists;
   out_.params = source.params;
@@ -50,17 +51,15 @@ void FrameWriter::copy(const Prim& p) {
       break;
     case PrimKind::kDetector:
     case PrimKind::kObservable: {
+      if (records_only_) return;
       std::vector<std::uint32_t> backs;
       for (std::uint32_t b : source_.list(p)) backs.push_back(back_of(b));
       set_list(out, backs);
       if (p.kind == PrimKind::kDetector) out.b = 0;
       break;
     }
-    case PrimKind::kPad:
-      record_of_.push_back(records_++);
-      break;
-    case PrimKind::kHerald:
-      for (std::uint32_t k = 0; k < p.count; ++k) record_of_.push_back(records_++);
+    case PrimKind::kObservablePauli:
+      if (records_only_) return;
       break;
     default:
       break;
@@ -68,19 +67,31 @@ void FrameWriter::copy(const Prim& p) {
   emit(out);
 }
 
-void FrameWriter::measure(const Prim& p, std::uint32_t flip) {
+void FrameWriter::copy_record(const Prim& p, std::uint32_t flip) {
   emit(p);
-  record_of_.push_back(records_++);
-  if (flip != kNoFlip) flip_last(flip, p.source);
-}
-
-void FrameWriter::flip_last(std::uint32_t param, std::uint32_t source) {
-  Prim noise{};
-  noise.kind = PrimKind::kRecordFlip;
-  noise.count = 1;
-  noise.param = param;
-  noise.source = source;
-  emit(noise);
+  if (p.kind == PrimKind::kHerald) {
+    for (std::uint32_t k = 0; k < p.count; ++k) record_of_.push_back(records_++);
+  } else {
+    record_of_.push_back(records_++);
+  }
+  if (flip != kNoFlip) {
+    Prim noise{};
+    noise.kind = PrimKind::kRecordFlip;
+    noise.count = 1;
+    noise.param = flip;
+    noise.source = p.source;
+    emit(noise);
+  }
+  if (!records_only_) return;
+  const std::uint32_t made = p.kind == PrimKind::kHerald ? p.count : 1;
+  for (std::uint32_t k = made; k > 0; --k) {
+    Prim detector{};
+    detector.kind = PrimKind::kDetector;
+    detector.source = p.source;
+    const std::uint32_t lookback = back(records_ - k);
+    set_list(detector, {&lookback, 1});
+    emit(detector);
+  }
 }
 
 void FrameWriter::controlled(const std::pair<std::uint32_t, circuit::Pauli>& f, std::uint32_t q,
@@ -130,7 +141,7 @@ void FrameWriter::observe(std::uint32_t index, std::span<const std::uint32_t> re
                           std::uint32_t source) {
   Prim o{};
   o.kind = PrimKind::kObservable;
-  o.a = index;
+  o.a = static_cast<std::uint32_t>(num_observables()) + index;
   o.source = source;
   std::vector<std::uint32_t> backs;
   for (std::uint32_t r : records) backs.push_back(back(r));
@@ -138,9 +149,10 @@ void FrameWriter::observe(std::uint32_t index, std::span<const std::uint32_t> re
   emit(o);
 }
 
-StabProgram FrameWriter::finish(std::uint64_t num_observables) {
+StabProgram FrameWriter::finish(std::uint64_t num_signs) {
   out_.counts.measurements = records_;
-  out_.counts.observables = num_observables;
+  if (records_only_) out_.counts.detectors = num_records();
+  out_.counts.observables = num_observables() + num_signs;
   out_.counts.max_lookback = max_back_;
   check_lookbacks(out_);
   return std::move(out_);

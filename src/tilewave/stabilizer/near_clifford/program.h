@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
 namespace tilewave::stabilizer {
@@ -52,18 +53,18 @@ struct DenseOp {
 };
 
 struct NearCliffordProgram {
-  /// The circuit without rotations and loops. Observable num_observables + j is sign bit j.
+  /// The circuit without rotations and loops. Its detectors and observables are the `num_bits` bits
+  /// of a shot, relative to the default history (where these are records, every one is a detector
+  /// here), then the signs, an observable each.
   StabProgram frame;
   std::vector<DenseOp> dense;
-  std::uint64_t num_records = 0, num_detectors = 0, num_observables = 0;  ///< of the circuit
+  std::uint64_t num_bits = 0;
   std::uint32_t num_signs = 0, num_born = 0;
   std::uint32_t most_k = 0;
-  std::vector<std::uint32_t> record_of;   ///< where each record of the circuit is in `frame`
   std::vector<std::uint32_t> born_record;  ///< a record of `frame` that flips as a Born bit does
-  std::vector<std::vector<std::uint32_t>> sign_records;  ///< which records of `frame` add up to a sign
-  std::vector<std::uint64_t> reference;   ///< the circuit's records in the default history
-  std::vector<double> default_chance;     ///< of every Born bit to be 1 in the default history
-  std::uint64_t num_rotations = 0;        ///< of the circuit, loops unrolled
+  std::vector<std::uint64_t> reference;    ///< the circuit's records in the default history
+  std::vector<double> default_chance;      ///< of every Born bit to be 1 in the default history
+  std::uint64_t num_rotations = 0;         ///< of the circuit, loops unrolled
   /// Amplitudes that one shot goes through when nothing is shared.
   double amplitude_steps() const;
 };
@@ -76,7 +77,7 @@ constexpr double kSmallestChance = 1e-13;
 
 /// Compiles a program lowered with Rotations::kKeep. Throws Error(kResources) where it is too long
 /// when unrolled, or needs more than kMostActive logical qubits.
-NearCliffordProgram compile_near_clifford(const StabProgram& program);
+NearCliffordProgram compile_near_clifford(const StabProgram& program, FrameOutput output);
 
 /// For --explain: k over time, operations, work.
 std::string describe(const NearCliffordProgram& program);

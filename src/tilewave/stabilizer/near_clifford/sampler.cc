@@ -25,11 +25,10 @@ bool overlaps(const BitRow& a, const std::uint64_t* b) {
 // What each Born bit flips: the symptoms of the record that stands for it.
 class BornColumns : public SensitivityVisitor {
  public:
-  BornColumns(const NearCliffordProgram& program, bool records) {
+  explicit BornColumns(const NearCliffordProgram& program) {
     for (std::uint32_t j = 0; j < program.num_born; ++j) born_of_[program.born_record[j]] = j;
     sets.resize(program.num_born);
-    SensitivityWalk(program.frame, records ? SymptomKind::kRecords : SymptomKind::kDetectors, *this)
-        .run();
+    SensitivityWalk(program.frame, SymptomKind::kDetectors, *this).run();
   }
   void noise(const Prim&, const SensitivityWalk&) override {}
   void coin(const Prim*, std::uint32_t, const SymptomSet&) override {}
@@ -48,11 +47,11 @@ class BornColumns : public SensitivityVisitor {
 // The memory of one thread.
 struct NearCliffordSampler::Worker {
   Worker(const NearCliffordSampler& s)
-      : tree(s.program_, s.first_sign_, kHistoryBytes), rows(s.words_ * s.block_shots_ + 8) {}
+      : tree(s.program_, s.program_.num_bits, kHistoryBytes), rows(s.words_ * s.block_shots_ + 8) {}
 
   HistoryTree tree;
   std::vector<std::uint64_t> rows;  // words_ a shot
-  std::vector<std::uint64_t> scratch, gathered;
+  std::vector<std::uint64_t> scratch;
   std::vector<std::uint8_t> bytes;
   std::unique_ptr<FrameBatch> batch;
 };
@@ -65,15 +64,12 @@ struct NearCliffordSampler::Checks {
 
 NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
                                          std::variant<SparseProgram, FrameProgram> frames,
-                                         bool records, bool reference, int num_threads)
+                                         BitRow reference, int num_threads)
     : program_(std::move(program)),
       frames_(std::move(frames)),
-      records_(records),
-      num_bits_(records ? program_.num_records
-                        : program_.num_detectors + program_.num_observables),
-      first_sign_(num_bits_),
+      reference_(std::move(reference)),
       workers_(static_cast<std::size_t>(num_threads)) {
-  words_ = (num_bits_ + program_.num_signs + 63) / 64;
+  words_ = (program_.num_bits + program_.num_signs + 63) / 64;
   if (const auto* sparse = std::get_if<SparseProgram>(&frames_)) {
     block_shots_ = std::uint64_t{1} << sparse->log2_unit;
   } else {
@@ -86,28 +82,13 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
                   "512 shots of this circuit do not fit memory: shorten its REPEAT blocks");
     }
   }
-  // Where the symptoms of the frame program are in a row.
-  std::vector<std::vector<std::uint32_t>> bits_of(records ? program_.frame.counts.measurements : 0);
-  if (records) {
-    for (std::uint32_t r = 0; r < program_.num_records; ++r)
-      bits_of[program_.record_of[r]].push_back(r);
-    for (std::uint32_t j = 0; j < program_.num_signs; ++j) {
-      for (std::uint32_t r : program_.sign_records[j])
-        bits_of[r].push_back(static_cast<std::uint32_t>(first_sign_) + j);
-    }
-  }
-  for (const SymptomSet& set : BornColumns(program_, records).sets) {
+  const std::uint64_t detectors = program_.frame.counts.detectors;
+  for (const SymptomSet& set : BornColumns(program_).sets) {
     BitRow column(words_);
-    for (Symptom s : set) {
-      if (records) {
-        for (std::uint32_t bit : bits_of[s]) flip_bit(column, bit);
-      } else {
-        flip_bit(column, s & kObservableBit ? program_.num_detectors + (s & ~kObservableBit) : s);
-      }
-    }
+    for (Symptom s : set)
+      flip_bit(column, s & kObservableBit ? detectors + (s & ~kObservableBit) : s);
     columns_.push_back(std::move(column));
   }
-  if (records && reference) reference_ = program_.reference;
   for (double p : program_.default_chance) default_is_certain_ &= p == 0;
 }
 
@@ -130,22 +111,8 @@ void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t
                                            static_cast<std::uint32_t>(block_shots_));
   }
   w.batch->run(seed, block * (block_shots_ / 32));
-  const std::size_t n = w.batch->row_words();
-  const std::uint64_t* made = w.batch->output();
-  if (records_) {
-    w.gathered.assign((num_bits_ + program_.num_signs) * n, 0);
-    std::uint64_t* to = w.gathered.data();
-    for (std::uint64_t r = 0; r < num_bits_; ++r, to += n)
-      std::copy_n(made + program_.record_of[r] * n, n, to);
-    for (const auto& records : program_.sign_records) {
-      for (std::uint32_t r : records) {
-        for (std::size_t k = 0; k < n; ++k) to[k] ^= made[r * n + k];
-      }
-      to += n;
-    }
-    made = w.gathered.data();
-  }
-  transpose_rows(made, num_bits_ + program_.num_signs, n, block_shots_, rows, row_bytes);
+  transpose_rows(w.batch->output(), program_.num_bits + program_.num_signs, w.batch->row_words(),
+                 block_shots_, rows, row_bytes);
 }
 
 NearCliffordSampler::Checks NearCliffordSampler::checks_for(const BitRow& must_be_zero) const {
@@ -202,9 +169,9 @@ std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
   std::optional<Checks> checks;
   if (must_be_zero) checks = checks_for(*must_be_zero);
   BitRow signs(words_);
-  for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs, first_sign_ + j);
+  for (std::uint32_t j = 0; j < program_.num_signs; ++j) flip_bit(signs, program_.num_bits + j);
   const std::size_t bytes = row_bytes();
-  const auto last_bits = static_cast<unsigned>(num_bits_ % 8);
+  const auto last_bits = static_cast<unsigned>(num_bits() % 8);
   const auto last_mask = static_cast<std::uint8_t>(last_bits ? (1u << last_bits) - 1 : 0xFF);
   std::uint64_t kept = 0;
   for (std::uint64_t s = 0; s < block_shots_; ++s) {

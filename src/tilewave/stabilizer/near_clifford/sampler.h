@@ -25,14 +25,14 @@ using BitRow = std::vector<std::uint64_t>;
 
 class NearCliffordSampler {
  public:
-  /// `frames`: the program of the engine that makes the rows of program.frame. `records`: shots are
-  /// records, else detectors and observables. `reference`: the records of a noiseless shot are added.
+  /// `frames`: the program of the engine that makes the rows of program.frame. `reference` is added
+  /// to the bits of every shot; nothing where it is empty.
   NearCliffordSampler(NearCliffordProgram program, std::variant<SparseProgram, FrameProgram> frames,
-                      bool records, bool reference, int num_threads);
+                      BitRow reference, int num_threads);
   ~NearCliffordSampler();
 
-  std::uint64_t num_bits() const { return num_bits_; }
-  std::uint64_t row_bytes() const { return (num_bits_ + 7) / 8; }
+  std::uint64_t num_bits() const { return program_.num_bits; }
+  std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
   std::uint64_t block_shots() const { return block_shots_; }
 
   /// Writes the rows of a block, row_bytes() apart. With `must_be_zero`, only those of shots in
@@ -53,8 +53,7 @@ class NearCliffordSampler {
 
   NearCliffordProgram program_;
   std::variant<SparseProgram, FrameProgram> frames_;
-  bool records_;
-  std::uint64_t num_bits_, first_sign_, words_ = 0, block_shots_ = 0;
+  std::uint64_t words_ = 0, block_shots_ = 0;
   std::vector<BitRow> columns_;  // of Born bits
   BitRow reference_;
   bool default_is_certain_ = true;  // no outcome of the default history is open

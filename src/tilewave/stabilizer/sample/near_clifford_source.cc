@@ -12,13 +12,12 @@ namespace {
 class NearCliffordSource : public ShotSource {
  public:
   NearCliffordSource(NearCliffordProgram program, std::variant<SparseProgram, FrameProgram> frames,
-                     const SampleOptions& options)
+                     std::vector<std::uint64_t> reference, const SampleOptions& options)
       : is_sparse_(std::holds_alternative<SparseProgram>(frames)),
         frames_work_(is_sparse_ ? describe(std::get<SparseProgram>(frames))
                                 : describe(work_of(std::get<FrameProgram>(frames)))),
         threads_(runtime::wanted_num_threads(options.num_threads)),
-        sampler_(std::move(program), std::move(frames), options.output == ShotOutput::kRecords,
-                 options.reference, threads_) {}
+        sampler_(std::move(program), std::move(frames), std::move(reference), threads_) {}
 
   std::uint64_t num_bits() const override { return sampler_.num_bits(); }
   std::uint64_t block_shots() const override { return sampler_.block_shots(); }
@@ -52,9 +51,16 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
     throw Error(ExitCode::kUsage,
                 "circuits with gates beyond Clifford are sampled on the CPU: use --device cpu");
   }
-  NearCliffordProgram compiled = compile_near_clifford(program);
-  auto frames = choose_engine(compiled.frame, options);
-  return std::make_unique<NearCliffordSource>(std::move(compiled), std::move(frames), options);
+  const bool records = options.output == ShotOutput::kRecords;
+  NearCliffordProgram compiled = compile_near_clifford(
+      program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+  SampleOptions of_rows = options;  // records are detectors there
+  of_rows.output = ShotOutput::kDetectors;
+  auto frames = choose_engine(compiled.frame, of_rows);
+  std::vector<std::uint64_t> reference;
+  if (records && options.reference) reference = compiled.reference;
+  return std::make_unique<NearCliffordSource>(std::move(compiled), std::move(frames),
+                                              std::move(reference), options);
 }
 
 }  // namespace tilewave::stabilizer
