@@ -256,7 +256,7 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
       std::vector<std::uint8_t> all(detectors->block_shots() * detectors->row_stride() + 64),
           kept = all;
       detectors->fill(seed, 3, 0, all.data());
-      const std::uint64_t count = detectors->fill_kept(seed, 3, 0, {0b101}, kept.data());
+      const std::uint64_t count = detectors->fill_kept(seed, 3, 0, detectors->block_shots(), 0, {0b101}, kept.data());
       std::vector<std::string> want, have;
       for (std::uint64_t s = 0; s < detectors->block_shots(); ++s) {
         const std::uint8_t* row = all.data() + s * detectors->row_stride();

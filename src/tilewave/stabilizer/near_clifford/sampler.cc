@@ -160,7 +160,8 @@ bool NearCliffordSampler::finish_shot(Worker& w, const Checks* checks, std::uint
   }
 }
 
-std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block, int thread,
+std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
+                                        std::uint64_t first, std::uint64_t end, int thread,
                                         const BitRow* must_be_zero, std::uint8_t* rows) {
   auto& worker = workers_[static_cast<std::size_t>(thread)];
   if (!worker) worker = std::make_unique<Worker>(*this);
@@ -174,7 +175,7 @@ std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
   const auto last_bits = static_cast<unsigned>(num_bits() % 8);
   const auto last_mask = static_cast<std::uint8_t>(last_bits ? (1u << last_bits) - 1 : 0xFF);
   std::uint64_t kept = 0;
-  for (std::uint64_t s = 0; s < block_shots_; ++s) {
+  for (std::uint64_t s = first; s < end; ++s) {
     std::uint64_t* row = w.rows.data() + s * words_;
     if (checks && overlaps(checks->first, row)) continue;
     if (default_is_certain_ && !overlaps(signs, row)) {

@@ -35,10 +35,10 @@ class NearCliffordSampler {
   std::uint64_t row_bytes() const { return (num_bits() + 7) / 8; }
   std::uint64_t block_shots() const { return block_shots_; }
 
-  /// Writes the rows of a block, row_bytes() apart. With `must_be_zero`, only those of shots in
-  /// which none of these bits is set, one behind the other. Returns how many.
-  std::uint64_t fill(std::uint64_t seed, std::uint64_t block, int thread,
-                     const BitRow* must_be_zero, std::uint8_t* rows);
+  /// Writes the rows of a block's shots [first, end), row_bytes() apart. With `must_be_zero`, only
+  /// those of shots in which none of these bits is set, one behind the other. Returns how many.
+  std::uint64_t fill(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                     std::uint64_t end, int thread, const BitRow* must_be_zero, std::uint8_t* rows);
 
   std::string explain() const;
 

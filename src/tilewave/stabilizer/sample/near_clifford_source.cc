@@ -23,12 +23,13 @@ class NearCliffordSource : public ShotSource {
   std::uint64_t block_shots() const override { return sampler_.block_shots(); }
   int most_threads() const override { return threads_; }
   void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
-    sampler_.fill(seed, block, thread, nullptr, rows);
+    sampler_.fill(seed, block, 0, block_shots(), thread, nullptr, rows);
   }
-  std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, int thread,
+  std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                          std::uint64_t end, int thread,
                           const std::vector<std::uint64_t>& must_be_zero,
                           std::uint8_t* rows) override {
-    return sampler_.fill(seed, block, thread, &must_be_zero, rows);
+    return sampler_.fill(seed, block, first, end, thread, &must_be_zero, rows);
   }
   std::string engine() const override { return is_sparse_ ? "sparse" : "frame"; }
   std::string explain() const override {

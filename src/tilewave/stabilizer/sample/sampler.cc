@@ -214,18 +214,19 @@ std::unique_ptr<ShotSource> make_shot_source(SparseProgram program, std::vector<
   return sparse_source(std::move(program), {}, gpus);
 }
 
-std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, int thread,
+std::uint64_t ShotSource::fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                                    std::uint64_t end, int thread,
                                     const std::vector<std::uint64_t>& must_be_zero,
                                     std::uint8_t* rows) {
   fill(seed, block, thread, rows);
-  const std::uint64_t stride = row_stride(), bytes = row_bytes();
+  const std::uint64_t stride = row_stride(), bytes = std::min(row_bytes(), stride);
   std::vector<std::pair<std::size_t, std::uint8_t>> masks;
   for (std::size_t b = 0; b < bytes && b / 8 < must_be_zero.size(); ++b) {
     const auto mask = static_cast<std::uint8_t>(must_be_zero[b / 8] >> (8 * (b % 8)));
     if (mask) masks.emplace_back(b, mask);
   }
   std::uint64_t kept = 0;
-  for (std::uint64_t s = 0; s < block_shots(); ++s) {
+  for (std::uint64_t s = first; s < end; ++s) {
     const std::uint8_t* row = rows + s * stride;
     bool keep = true;
     for (std::size_t k = 0; k < masks.size() && keep; ++k)

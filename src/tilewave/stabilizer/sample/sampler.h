@@ -30,6 +30,8 @@ struct SampleOptions {
   int num_threads = 0;           ///< 0: as many as the machine offers
   std::vector<int> gpus;         ///< the same shots, made on these GPUs; none: on the CPU
   bool reference = true;         ///< kRecords: false takes the noiseless shot as all zeros
+  /// run_shots() keeps shots in which none of these bits (b at word b / 64) is set; empty: all.
+  std::vector<std::uint64_t> must_be_zero;
 };
 
 /// Makes the rows of shots; rows of one seed and shot are the same whatever the block or thread.
@@ -51,10 +53,11 @@ class ShotSource {
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
-  /// Writes the rows of a block's shots in which none of the bits of `must_be_zero` (bit b at word
-  /// b / 64) is set, one behind the other, row_stride() apart; returns how many. `rows` has room for
-  /// the block.
-  virtual std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, int thread,
+  /// Writes the rows of those of a block's shots [first, end) in which none of the bits of
+  /// `must_be_zero` is set, one behind the other, row_stride() apart; returns how many. `rows` has
+  /// room for the block.
+  virtual std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
+                                  std::uint64_t end, int thread,
                                   const std::vector<std::uint64_t>& must_be_zero,
                                   std::uint8_t* rows);
   /// Adds whole blocks to a table of counts (see formats::ShotSummary) where they are made; false where
@@ -88,7 +91,8 @@ struct ShotPipeline {
   std::function<std::span<const char>(std::uint8_t* rows, std::size_t num_shots,
                                       formats::ByteBuffer& buffer)>
       format;
-  /// Called in order, one at a time. Returns false to stop.
+  /// Called in order, one at a time; `num_shots` counts those that were not kept as well. Returns
+  /// false to stop.
   std::function<bool(std::span<const char> bytes, std::size_t num_shots)> write;
 };
 
