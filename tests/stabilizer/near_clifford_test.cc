@@ -219,7 +219,7 @@ constexpr double kMostSigma = 5.5;  // of some thousand comparisons
 TEST(NearClifford, random_circuits_have_the_exact_distribution) {
   constexpr std::uint64_t kShots = 1 << 15;
   const char* more = std::getenv("TW_NEAR_CLIFFORD_CIRCUITS");
-  const int circuits = more ? std::atoi(more) : 300;
+  const int circuits = more ? std::atoi(more) : 150;
   int with_rotations = 0;
   for (int k = 0; k < circuits; ++k) {
     const auto seed = static_cast<std::uint64_t>(k);

@@ -35,8 +35,10 @@ using stabilizer::ShotOutput;
 using stabilizer::ShotSource;
 using Part = std::pair<std::uint64_t, std::uint64_t>;  // first bit, bits
 
-stabilizer::StabProgram lower_text(const std::string& text, const std::string& name) {
-  return stabilizer::lower(language::parse_stim(text, name), name);
+stabilizer::StabProgram lower_text(
+    const std::string& text, const std::string& name,
+    stabilizer::Rotations rotations = stabilizer::Rotations::kRefuse) {
+  return stabilizer::lower(language::parse_stim(text, name), name, rotations);
 }
 
 // Memory of arrays that Python has let go of, for the next ones of a sampler: fresh memory costs as
@@ -103,7 +105,7 @@ class PySampler {
     options_.gpus = stabilizer::shot_gpus(device);
     options_.seed = seed ? *seed : draw_seed();
     const nb::gil_scoped_release release;
-    const stabilizer::StabProgram program = lower_text(text, name);
+    const stabilizer::StabProgram program = lower_text(text, name, stabilizer::Rotations::kKeep);
     counts_ = program.counts;
     num_threads_ = runtime::wanted_num_threads(threads);
     source_ = stabilizer::make_shot_source(program, options_);

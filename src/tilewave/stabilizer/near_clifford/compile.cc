@@ -33,6 +33,7 @@ struct Waiting {
   double half_turns;
   std::vector<std::uint32_t> signs;  // records of the frame program that add up to its sign
   std::uint32_t source;
+  bool is_stale = false;  // since then its sign may have become another than the frame's
 };
 
 void toggle_records(std::vector<std::uint32_t>& a, std::span<const std::uint32_t> b) {
@@ -125,17 +126,20 @@ class NearCliffordCompiler {
       }
       case PrimKind::kReset:
         if (collapse(p))
-          rows_.apply_pauli(p.p == circuit::Pauli::kZ ? circuit::Pauli::kX : circuit::Pauli::kZ, p.a);
+          rows_.apply_pauli(other(p.p), p.a);
+        disturb(other(p.p), p.a);
         return writer_.copy(p);
       case PrimKind::kPad:
         writer_.copy_record(p, flip);
         return put(p.flag);
       case PrimKind::kHerald:
+        disturb_by_noise(p);
         writer_.copy_record(p, flip);
         while (64 * reference_.size() < writer_.num_records()) reference_.push_back(0);
         return;
       case PrimKind::kFeedback:
         if (record(writer_.num_records() - p.b)) rows_.apply_pauli(p.p, p.a);
+        disturb(p.p, p.a);
         return writer_.copy(p);
       case PrimKind::kRecordFlip:
         return;  // stands behind each measurement already
@@ -147,9 +151,16 @@ class NearCliffordCompiler {
           if (source_.blocks[p.a].empty()) break;
         }
         return;
+      case PrimKind::kSweep:
+        disturb(p.p, p.a);
+        return writer_.copy(p);
       default:
+        disturb_by_noise(p);
         return writer_.copy(p);
     }
+  }
+  static circuit::Pauli other(circuit::Pauli p) {
+    return p == circuit::Pauli::kZ ? circuit::Pauli::kX : circuit::Pauli::kZ;
   }
 
   void put(bool value) {
@@ -165,8 +176,62 @@ class NearCliffordCompiler {
     PauliFactors factors;
     for (std::size_t i = 0; i < list.size(); i += 2)
       factors.emplace_back(list[i], static_cast<circuit::Pauli>(list[i + 1]));
+    const double half_turns = source_.params[p.param];
+    rows_.assign(measured_, factors);
+    if (fuse(measured_, half_turns)) return;
     const std::uint32_t sign = writer_.frame_sign(factors, p.source);
-    waiting_.push_back({rows_.add(factors), source_.params[p.param], {sign}, p.source});
+    waiting_.push_back({rows_.add(factors), half_turns, {sign}, p.source});
+  }
+
+  // Adds the angle to one that waits about the same Pauli, has the same sign in every shot, and has
+  // nothing behind it that it does not commute with.
+  bool fuse(std::uint32_t row, double half_turns) {
+    for (std::size_t j = waiting_.size(); j-- > 0;) {
+      Waiting& w = waiting_[j];
+      if (rows_.same_body(w.row, row)) {
+        if (w.is_stale) return false;
+        ++out_.num_fused;
+        w.half_turns += rows_.phase(w.row) == rows_.phase(row) ? half_turns : -half_turns;
+        return true;
+      }
+      if (rows_.anticommute(w.row, row)) return false;
+    }
+    return false;
+  }
+
+  // The frame may gain this Pauli here, which the signs of what waits do not know.
+  void disturb(circuit::Pauli p, std::uint32_t q) {
+    if (waiting_.empty() || p == circuit::Pauli::kI) return;
+    rows_.assign(measured_, PauliFactors{{q, p}});
+    for (Waiting& w : waiting_) w.is_stale |= rows_.anticommute(w.row, measured_);
+  }
+  void disturb_all(std::uint32_t q) {
+    disturb(circuit::Pauli::kX, q);
+    disturb(circuit::Pauli::kZ, q);
+  }
+  // Noise by channel: which Paulis may happen at all.
+  void disturb_by_noise(const Prim& p) {
+    const auto list = source_.list(p);
+    const auto probability = source_.probabilities(p);
+    switch (p.kind) {
+      case PrimKind::kPauli1:
+        for (std::uint32_t q : list) {
+          for (std::size_t k = 0; k < 3; ++k) {
+            if (probability[k] > 0) disturb(static_cast<circuit::Pauli>(k + 1), q);
+          }
+        }
+        break;
+      case PrimKind::kPauli2:
+      case PrimKind::kHerald:
+        for (std::uint32_t q : list) disturb_all(q);
+        break;
+      case PrimKind::kCorrelated:
+        for (std::size_t k = 0; k < list.size(); k += 2)
+          disturb(static_cast<circuit::Pauli>(list[k + 1]), list[k]);
+        break;
+      default:
+        break;
+    }
   }
 
   // ---- where a Pauli stands to the state
@@ -386,7 +451,9 @@ std::string describe(const NearCliffordProgram& program) {
     measurements += op.kind == DenseKind::kMeasure;
   }
   std::string out = "rotations " + std::to_string(program.num_rotations) + ", of which " +
-                    std::to_string(program.num_rotations - promotions - rotations) +
+                    std::to_string(program.num_fused) + " are added to earlier ones and " +
+                    std::to_string(program.num_rotations - program.num_fused - promotions -
+                                   rotations) +
                     " change nothing measured\nactive qubits at most " +
                     std::to_string(program.most_k) + "; " + std::to_string(promotions) +
                     " rotations that add one, " + std::to_string(rotations) +

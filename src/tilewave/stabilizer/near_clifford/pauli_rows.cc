@@ -83,6 +83,10 @@ bool PauliRows::anticommute(std::uint32_t a, std::uint32_t b) const {
   return std::popcount(parity) & 1;
 }
 
+bool PauliRows::same_body(std::uint32_t a, std::uint32_t b) const {
+  return std::equal(x(a), x(a) + std::size_t{2} * words_, x(b));
+}
+
 std::vector<std::pair<std::uint32_t, Pauli>> PauliRows::factors(std::uint32_t row) const {
   static constexpr Pauli kOfCode[] = {Pauli::kI, Pauli::kX, Pauli::kZ, Pauli::kY};
   std::vector<std::pair<std::uint32_t, Pauli>> out;

@@ -32,6 +32,8 @@ class PauliRows {
   /// to = to . by, in this order.
   void multiply(std::uint32_t to, std::uint32_t by);
   bool anticommute(std::uint32_t a, std::uint32_t b) const;
+  /// The same but for the sign.
+  bool same_body(std::uint32_t a, std::uint32_t b) const;
   /// The factors of a row, signs left out.
   std::vector<std::pair<std::uint32_t, circuit::Pauli>> factors(std::uint32_t row) const;
 

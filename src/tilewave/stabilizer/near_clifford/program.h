@@ -65,6 +65,7 @@ struct NearCliffordProgram {
   std::vector<std::uint64_t> reference;    ///< the circuit's records in the default history
   std::vector<double> default_chance;      ///< of every Born bit to be 1 in the default history
   std::uint64_t num_rotations = 0;         ///< of the circuit, loops unrolled
+  std::uint64_t num_fused = 0;             ///< of them, added to an earlier one
   /// Amplitudes that one shot goes through when nothing is shared.
   double amplitude_steps() const;
 };

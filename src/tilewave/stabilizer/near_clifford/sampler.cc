@@ -1,6 +1,7 @@
 #include "tilewave/stabilizer/near_clifford/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tilewave/base/error.h"
@@ -70,12 +71,17 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
       reference_(std::move(reference)),
       workers_(static_cast<std::size_t>(num_threads)) {
   words_ = (program_.num_bits + program_.num_signs + 63) / 64;
-  if (const auto* sparse = std::get_if<SparseProgram>(&frames_)) {
+  // Where a shot may take long, a block has few, so that threads share them.
+  const double most_shots = kMostBlockSteps / std::max(1.0, program_.amplitude_steps());
+  if (auto* sparse = std::get_if<SparseProgram>(&frames_)) {
+    const auto log2_most = static_cast<std::uint32_t>(std::log2(std::max(64.0, most_shots)));
+    if (log2_most < sparse->log2_unit) set_unit(*sparse, log2_most);
     block_shots_ = std::uint64_t{1} << sparse->log2_unit;
   } else {
     const FrameProgram& f = std::get<FrameProgram>(frames_);
     block_shots_ = kLargestBatch;
-    while (block_shots_ > 512 && FrameBatch::bytes_for(f, block_shots_) > kBatchBytes)
+    while (block_shots_ > 512 && (FrameBatch::bytes_for(f, block_shots_) > kBatchBytes ||
+                                  static_cast<double>(block_shots_) > most_shots))
       block_shots_ /= 2;
     if (FrameBatch::bytes_for(f, block_shots_) > kLargestBytes) {
       throw Error(ExitCode::kResources,

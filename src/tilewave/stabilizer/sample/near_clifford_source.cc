@@ -25,6 +25,10 @@ class NearCliffordSource : public ShotSource {
   void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) override {
     sampler_.fill(seed, block, 0, block_shots(), thread, nullptr, rows);
   }
+  void fill_part(std::uint64_t seed, std::uint64_t block, std::uint64_t first, std::uint64_t end,
+                 int thread, std::uint8_t* rows) override {
+    sampler_.fill(seed, block, first, end, thread, nullptr, rows + first * row_bytes());
+  }
   std::uint64_t fill_kept(std::uint64_t seed, std::uint64_t block, std::uint64_t first,
                           std::uint64_t end, int thread,
                           const std::vector<std::uint64_t>& must_be_zero,

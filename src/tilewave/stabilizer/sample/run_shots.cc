@@ -100,7 +100,7 @@ class Runner {
     slot.buffer.clear();
     slot.num_shots = to - from;
     if (must_be_zero_.empty()) {
-      source_.fill(seed_, b, thread, slot.rows.get());
+      source_.fill_part(seed_, b, from, to, thread, slot.rows.get());
       slot.bytes = pipeline_.format(slot.rows.get() + from * row, slot.num_shots, slot.buffer);
     } else {
       const std::uint64_t kept =

@@ -53,6 +53,12 @@ class ShotSource {
   virtual bool pack(std::uint64_t /*num_bits*/) { return false; }
   /// Writes a block's rows, row_stride() bytes apart. `thread` picks the working memory.
   virtual void fill(std::uint64_t seed, std::uint64_t block, int thread, std::uint8_t* rows) = 0;
+  /// The same where only the block's shots [first, end) are asked for: the rows of others may be
+  /// left out.
+  virtual void fill_part(std::uint64_t seed, std::uint64_t block, std::uint64_t /*first*/,
+                         std::uint64_t /*end*/, int thread, std::uint8_t* rows) {
+    fill(seed, block, thread, rows);
+  }
   /// Writes the rows of those of a block's shots [first, end) in which none of the bits of
   /// `must_be_zero` is set, one behind the other, row_stride() apart; returns how many. `rows` has
   /// room for the block.
