@@ -140,12 +140,12 @@ void HistoryTree::go(std::uint32_t parent, bool outcome, std::uint32_t segment,
   const std::uint64_t h = hash(parent, outcome);
   const std::uint32_t found = find(parent, outcome, h);
   if (found == kAlone) {
-    load(parent, alone_);
+    if (held_ != parent || parent == kRoot) load(parent, alone_);
     advance(alone_, parent, outcome, segment, signs_.data());
     alone_chance_ = alone_.chance(program_.dense[segments_[segment].measure]);
     const bool full =
         nodes_.size() * kNodeBytes + keys_.size() * sizeof(std::uint64_t) > most_bytes_;
-    node_ = full ? kAlone : add(parent, outcome, segment, h);
+    node_ = held_ = full ? kAlone : add(parent, outcome, segment, h);
   } else {
     node_ = found;
   }

@@ -68,7 +68,8 @@ class HistoryTree {
   std::vector<std::uint32_t> table_;  // nodes by hash, kAlone where empty
   std::uint32_t node_ = kRoot, segment_ = 0;
   std::uint32_t first_without_sign_ = kAlone;
-  DenseState alone_;
+  DenseState alone_;              // of a shot outside the tree, or
+  std::uint32_t held_ = kAlone;  // of this node
   double alone_chance_ = 0;
   std::uint64_t num_alone_ = 0;
 };
