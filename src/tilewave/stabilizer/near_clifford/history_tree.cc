@@ -153,6 +153,43 @@ void HistoryTree::go(std::uint32_t parent, bool outcome, std::uint32_t segment,
   (parent == kRoot ? first_without_sign_ : nodes_[parent].without_sign[outcome]) = node_;
 }
 
+bool HistoryTree::add_leaves(const DenseState& state, std::uint32_t segment, const Leaf& so_far,
+                             const std::vector<std::vector<std::uint64_t>>& columns,
+                             std::size_t most, std::vector<Leaf>& out) {
+  const double chance = state.chance(program_.dense[segments_[segment].measure]);
+  for (bool outcome : {false, true}) {
+    const double p = outcome ? chance : 1 - chance;
+    if (p == 0) continue;
+    Leaf next = so_far;
+    next.probability *= p;
+    if (outcome) {
+      for (std::size_t w = 0; w < next.flips.size(); ++w) next.flips[w] ^= columns[segment][w];
+    }
+    if (segment + 1 == segments_.size()) {
+      out.push_back(std::move(next));
+      if (out.size() > most) return false;
+      continue;
+    }
+    read_signs(segment + 1, next.flips.data());
+    DenseState behind = state;
+    advance(behind, segment, outcome, segment + 1, signs_.data());
+    if (!add_leaves(behind, segment + 1, next, columns, most, out)) return false;
+  }
+  return true;
+}
+
+std::vector<HistoryTree::Leaf> HistoryTree::default_leaves(
+    const std::vector<std::vector<std::uint64_t>>& columns, std::size_t most) {
+  std::vector<Leaf> out;
+  if (segments_.empty()) return out;
+  const Leaf start{1, std::vector<std::uint64_t>(columns[0].size())};
+  DenseState state;
+  read_signs(0, start.flips.data());
+  advance(state, kRoot, false, 0, signs_.data());
+  if (!add_leaves(state, 0, start, columns, most, out)) out.clear();
+  return out;
+}
+
 void HistoryTree::begin(const std::uint64_t* row) {
   if (first_without_sign_ != kAlone && !read_signs(0, row)) {
     node_ = first_without_sign_, segment_ = 0;

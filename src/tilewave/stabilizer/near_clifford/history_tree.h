@@ -30,6 +30,15 @@ class HistoryTree {
   /// Goes from it to the next one; the row's signs up to there are known now.
   void next(bool outcome, const std::uint64_t* row);
 
+  /// One way of all outcomes of a shot with no sign set: how likely, and what the Born bits flip.
+  struct Leaf {
+    double probability;
+    std::vector<std::uint64_t> flips;
+  };
+  /// All of them, where these are at most `most`; `columns`: what each Born bit flips.
+  std::vector<Leaf> default_leaves(const std::vector<std::vector<std::uint64_t>>& columns,
+                                   std::size_t most);
+
   std::uint64_t num_nodes() const { return nodes_.size(); }
   std::uint64_t num_alone() const { return num_alone_; }  ///< steps outside the tree
 
@@ -54,6 +63,9 @@ class HistoryTree {
   std::uint32_t find(std::uint32_t parent, bool outcome, std::uint64_t hash) const;
   std::uint32_t add(std::uint32_t parent, bool outcome, std::uint32_t segment, std::uint64_t hash);
   void grow_table();
+  bool add_leaves(const DenseState& state, std::uint32_t segment, const Leaf& so_far,
+                  const std::vector<std::vector<std::uint64_t>>& columns, std::size_t most,
+                  std::vector<Leaf>& out);
   // The amplitudes before the measurement of a node.
   void load(std::uint32_t node, DenseState& state) const;
   void advance(DenseState& state, std::uint32_t parent, bool outcome, std::uint32_t segment,

@@ -7,6 +7,7 @@
 #include "tilewave/base/error.h"
 #include "tilewave/stabilizer/bit_transpose.h"
 #include "tilewave/stabilizer/cpu/frame_run.h"
+#include "tilewave/stabilizer/cpu/random_words.h"
 #include "tilewave/stabilizer/cpu/sparse_run.h"
 #include "tilewave/stabilizer/noise.h"
 #include "tilewave/stabilizer/sampler_tuning.h"
@@ -15,6 +16,9 @@
 
 namespace tilewave::stabilizer {
 namespace {
+
+constexpr int kLog2Guides = 10;
+constexpr std::size_t kGuides = std::size_t{1} << kLog2Guides;
 
 void flip_bit(BitRow& row, std::uint64_t bit) { row[bit / 64] ^= std::uint64_t{1} << (bit % 64); }
 bool overlaps(const BitRow& a, const std::uint64_t* b) {
@@ -52,7 +56,7 @@ struct NearCliffordSampler::Worker {
 
   HistoryTree tree;
   std::vector<std::uint64_t> rows;  // words_ a shot
-  std::vector<std::uint64_t> scratch;
+  std::vector<std::uint64_t> scratch, words;
   std::vector<std::uint8_t> bytes;
   std::unique_ptr<FrameBatch> batch;
 };
@@ -95,10 +99,41 @@ NearCliffordSampler::NearCliffordSampler(NearCliffordProgram program,
       flip_bit(column, s & kObservableBit ? detectors + (s & ~kObservableBit) : s);
     columns_.push_back(std::move(column));
   }
-  for (double p : program_.default_chance) default_is_certain_ &= p == 0;
+  make_leaves();
 }
 
 NearCliffordSampler::~NearCliffordSampler() = default;
+
+void NearCliffordSampler::make_leaves() {
+  std::size_t open = 0;
+  for (double p : program_.default_chance) open += p > 0;
+  const double most = std::min<double>(kMostLeaves, kMostLeafSteps / (1 + program_.amplitude_steps()));
+  if (std::ldexp(1.0, static_cast<int>(std::min<std::size_t>(open, 60))) > most) return;
+  HistoryTree tree(program_, program_.num_bits, 0);
+  double end = 0;
+  for (auto& leaf : tree.default_leaves(columns_, static_cast<std::size_t>(most))) {
+    end += leaf.probability;
+    leaf_ends_.push_back(end);
+    leaves_.push_back(std::move(leaf.flips));
+  }
+  if (leaves_.empty()) {  // nothing is measured, or it is too much
+    if (program_.num_born == 0) leaves_.push_back(BitRow(words_)), leaf_ends_.push_back(1);
+  }
+  if (leaves_.empty()) return;
+  leaf_ends_.back() = 2;  // every uniform number ends somewhere
+  std::uint32_t leaf = 0;
+  for (std::size_t g = 0; g < kGuides; ++g) {
+    while (leaf_ends_[leaf] <= static_cast<double>(g) / kGuides) ++leaf;
+    guides_.push_back(leaf);
+  }
+}
+
+const BitRow& NearCliffordSampler::draw_leaf(std::uint64_t bits) const {
+  std::uint32_t leaf = guides_[bits >> (64 - kLog2Guides)];
+  const double u = static_cast<double>(bits >> 11) * 0x1p-53;
+  while (u >= leaf_ends_[leaf]) ++leaf;
+  return leaves_[leaf];
+}
 
 void NearCliffordSampler::make_rows(Worker& w, std::uint64_t seed, std::uint64_t block) const {
   const std::size_t row_bytes = words_ * sizeof(std::uint64_t);
@@ -140,23 +175,26 @@ NearCliffordSampler::Checks NearCliffordSampler::checks_for(const BitRow& must_b
   return checks;
 }
 
+// The random bits of a Born bit, the first of 64 in which shot `shot` is.
+std::uint64_t NearCliffordSampler::born_bits(std::uint64_t seed, std::uint64_t shot,
+                                             std::uint32_t born) {
+  const UnitStream stream{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                          shot >> 6, kBornStream + born};
+  const Philox4x32 r = stream.block(static_cast<std::uint32_t>(shot & 63) >> 1);
+  const std::size_t half = 2 * (shot & 1);
+  return (std::uint64_t{r.v[half + 1]} << 32) | r.v[half];
+}
+
 // Adds the Born bits to a row; false where the shot is given up.
 bool NearCliffordSampler::finish_shot(Worker& w, const Checks* checks, std::uint64_t seed,
                                       std::uint64_t shot, std::uint64_t* row) const {
   if (program_.num_born == 0) return true;
-  UnitStream stream{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                    shot >> 6, 0};
   w.tree.begin(row);
   for (std::uint32_t j = 0;; ++j) {
     const double chance = w.tree.chance();
     bool outcome = chance == 1;
-    if (chance > 0 && chance < 1) {
-      stream.tick = kBornStream + j;
-      const Philox4x32 r = stream.block(static_cast<std::uint32_t>(shot & 63) >> 1);
-      const std::size_t half = 2 * (shot & 1);
-      const std::uint64_t bits = (std::uint64_t{r.v[half + 1]} << 32) | r.v[half];
-      outcome = static_cast<double>(bits >> 11) * 0x1p-53 < chance;
-    }
+    if (chance > 0 && chance < 1)
+      outcome = static_cast<double>(born_bits(seed, shot, j) >> 11) * 0x1p-53 < chance;
     if (outcome) {
       for (std::size_t k = 0; k < words_; ++k) row[k] ^= columns_[j][k];
     }
@@ -180,11 +218,27 @@ std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
   const std::size_t bytes = row_bytes();
   const auto last_bits = static_cast<unsigned>(num_bits() % 8);
   const auto last_mask = static_cast<std::uint8_t>(last_bits ? (1u << last_bits) - 1 : 0xFF);
+  // Where most shots draw a leaf, their random bits are made together.
+  const bool draws = leaves_.size() > 1;
+  if (draws && !must_be_zero) {
+    w.words.resize(block_shots_ + 64);
+    for (std::uint64_t s = 0; s < block_shots_; s += 64) {
+      const UnitStream stream{static_cast<std::uint32_t>(seed),
+                              static_cast<std::uint32_t>(seed >> 32),
+                              (block * block_shots_ + s) >> 6, kBornStream};
+      random_words(stream, 0, 32, w.words.data() + s);
+    }
+  }
   std::uint64_t kept = 0;
   for (std::uint64_t s = first; s < end; ++s) {
     std::uint64_t* row = w.rows.data() + s * words_;
     if (checks && overlaps(checks->first, row)) continue;
-    if (default_is_certain_ && !overlaps(signs, row)) {
+    if (!leaves_.empty() && !overlaps(signs, row)) {
+      if (draws) {
+        const BitRow& leaf = draw_leaf(
+            must_be_zero ? born_bits(seed, block * block_shots_ + s, 0) : w.words[s]);
+        for (std::size_t k = 0; k < words_; ++k) row[k] ^= leaf[k];
+      }
       if (checks && overlaps(checks->all, row)) continue;
     } else if (!finish_shot(w, checks ? &*checks : nullptr, seed, block * block_shots_ + s, row)) {
       continue;
@@ -202,8 +256,11 @@ std::string NearCliffordSampler::explain() const {
   std::uint64_t open = 0;
   for (double p : program_.default_chance) open += p > 0;
   return describe(program_) + "outcomes open in the default history " + std::to_string(open) +
-         " of " + std::to_string(program_.num_born) + "\nwords of a row " +
-         std::to_string(words_) + ", shots a block " + std::to_string(block_shots_) + "\n";
+         " of " + std::to_string(program_.num_born) +
+         (leaves_.empty() ? ""
+                          : ", taken together in " + std::to_string(leaves_.size()) + " ways") +
+         "\nwords of a row " + std::to_string(words_) + ", shots a block " +
+         std::to_string(block_shots_) + "\n";
 }
 
 }  // namespace tilewave::stabilizer

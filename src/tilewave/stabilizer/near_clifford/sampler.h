@@ -50,13 +50,20 @@ class NearCliffordSampler {
   bool finish_shot(Worker& w, const Checks* checks, std::uint64_t seed, std::uint64_t shot,
                    std::uint64_t* row) const;
   Checks checks_for(const BitRow& must_be_zero) const;
+  void make_leaves();
+  static std::uint64_t born_bits(std::uint64_t seed, std::uint64_t shot, std::uint32_t born);
+  const BitRow& draw_leaf(std::uint64_t bits) const;
 
   NearCliffordProgram program_;
   std::variant<SparseProgram, FrameProgram> frames_;
   std::uint64_t words_ = 0, block_shots_ = 0;
   std::vector<BitRow> columns_;  // of Born bits
   BitRow reference_;
-  bool default_is_certain_ = true;  // no outcome of the default history is open
+  // The outcomes of shots with no sign set: what their Born bits flip, and up to which uniform number
+  // each is drawn, the first for every 1/kGuides of the way. Empty where there are too many.
+  std::vector<BitRow> leaves_;
+  std::vector<double> leaf_ends_;
+  std::vector<std::uint32_t> guides_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
