@@ -3,8 +3,13 @@
 #include <bit>
 #include <cmath>
 
+#include "tilewave/base/cpu_dispatch.h"
+#include "tilewave/stabilizer/near_clifford/dense_avx512.h"
+
 namespace tilewave::stabilizer {
 namespace {
+
+constexpr std::uint32_t kVectorBits = 4;  // states of so many qubits are worked on by vectors
 
 bool parity(std::uint32_t bits) { return std::popcount(bits) & 1; }
 
@@ -41,6 +46,10 @@ double rounded_chance(double ones, double zeros) {
 
 }  // namespace
 
+bool DenseState::by_vectors(const DenseOp& op) const {
+  return k_ >= kVectorBits && op.pivot >= 3 && cpu_level() == CpuLevel::kAvx512;
+}
+
 void DenseState::reset() {
   k_ = 0;
   re_.assign(1, 1.0);
@@ -63,6 +72,8 @@ void DenseState::apply(const DenseOp& op, bool sign) {
   }
   const double c = op.c, s = sign ? -op.s : op.s;
   const DensePauli& p = op.p;
+  if (k_ >= kVectorBits && cpu_level() == CpuLevel::kAvx512)
+    return avx512::rotate(p, c, s, k_, re_.data(), im_.data());
   if (p.x == 0) {  // c -+ i s on either parity
     const double plus = p.phase == 0 ? s : -s;
     for (std::size_t b = 0; b < n; ++b) {
@@ -102,6 +113,10 @@ double DenseState::chance(const DenseOp& op) const {
   const std::size_t n = re_.size();
   const DensePauli& p = op.p;
   double zeros = 0, ones = 0;
+  if (by_vectors(op)) {
+    const avx512::Weights w = avx512::weights(p, op.pivot, k_, re_.data(), im_.data());
+    return rounded_chance(w.ones, w.zeros);
+  }
   if (p.x == 0) {
     for (std::size_t b = 0; b < n; ++b) {
       const bool one = parity(static_cast<std::uint32_t>(b) & p.z) != (p.phase == 2);
@@ -125,9 +140,14 @@ void DenseState::project(const DenseOp& op, bool outcome) {
   const DensePauli& p = op.p;
   double norm = 0;
   const std::uint32_t rest = p.z & ~(std::uint32_t{1} << op.pivot);
-  // In place: reads of index i come from places not before i, or from pairs that are done with.
-  std::vector<double> re(half), im(half);
-  for (std::size_t i = 0; i < half; ++i) {
+  // Memory that states of a thread hand on to each other.
+  thread_local std::vector<double> re, im;
+  re.resize(half), im.resize(half);
+  const bool vectors = by_vectors(op);
+  if (vectors) {
+    norm = avx512::project(p, op.pivot, outcome, k_, re_.data(), im_.data(), re.data(), im.data());
+  }
+  for (std::size_t i = 0; i < half && !vectors; ++i) {
     std::size_t b = with_zero(i, op.pivot);
     if (p.x == 0) {
       const bool one = parity(static_cast<std::uint32_t>(b) & rest) != (p.phase == 2);

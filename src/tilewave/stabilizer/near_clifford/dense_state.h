@@ -25,6 +25,8 @@ class DenseState {
   void project(const DenseOp& op, bool outcome);
 
  private:
+  bool by_vectors(const DenseOp& op) const;
+
   std::uint32_t k_ = 0;
   std::vector<double> re_, im_;
 };
