@@ -270,9 +270,9 @@ class Enumerator {
         break;
       case K::kU3:
         for (const StabTarget& t : targets) {
-          each_state(GateId::kU3, {t.value},
-                     {args[0] * std::numbers::pi, args[1] * std::numbers::pi,
-                      args[2] * std::numbers::pi});
+          each_state(
+              GateId::kU3, {t.value},
+              {args[0] * std::numbers::pi, args[1] * std::numbers::pi, args[2] * std::numbers::pi});
         }
         break;
       case K::kCCX:
@@ -305,9 +305,7 @@ class Enumerator {
           } else if (op.kind == K::kSPP || op.kind == K::kSPPDag) {
             root(factors, inverted != (op.kind == K::kSPPDag));
           } else {  // eigenvalues e^(-+ i pi a/2), up to a phase 1 and e^(i pi a)
-            const double half_turns = op.kind == K::kTPP      ? 0.25
-                                      : op.kind == K::kTPPDag ? -0.25
-                                                              : p;
+            const double half_turns = op.kind == K::kTPP ? 0.25 : op.kind == K::kTPPDag ? -0.25 : p;
             power(factors, inverted, half_turns);
           }
         }

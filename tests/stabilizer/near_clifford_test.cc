@@ -117,8 +117,10 @@ class RandomCircuit {
           break;
         case 9:
         case 10:
-          if (++noise <= 3) out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
-                                        "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) + " " + qubit() + "\n";
+          if (++noise <= 3)
+            out += one({"X_ERROR(0.1)", "DEPOLARIZE1(0.2)", "Z_ERROR(0.3)",
+                        "PAULI_CHANNEL_1(0.05, 0.1, 0.02)"}) +
+                   " " + qubit() + "\n";
           break;
         case 11:
         case 12:
@@ -151,7 +153,9 @@ class RandomCircuit {
 
  private:
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
-  std::string one(std::vector<std::string> of) { return of[static_cast<std::size_t>(pick(static_cast<int>(of.size())))]; }
+  std::string one(std::vector<std::string> of) {
+    return of[static_cast<std::size_t>(pick(static_cast<int>(of.size())))];
+  }
   std::string qubit() { return std::to_string(pick(qubits_)); }
   std::vector<int> distinct(int n) {
     std::vector<int> all(static_cast<std::size_t>(qubits_));
@@ -231,11 +235,13 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
     for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
       const auto records = source_of(program, ShotOutput::kRecords, engine, kShots);
       EXPECT_LT(deviation(exact, count(*records, seed, kShots), kShots), kMostSigma)
-          << "records, circuit " << k << "\n" << text;
+          << "records, circuit " << k << "\n"
+          << text;
     }
     if (program.num_rotations == 0) continue;
     // Detectors are told relative to a noiseless shot, which must be a possible one.
-    const std::vector<std::uint64_t> reference = compile_near_clifford(program, FrameOutput::kDetectors).reference;
+    const std::vector<std::uint64_t> reference =
+        compile_near_clifford(program, FrameOutput::kDetectors).reference;
     std::string noiseless = bits_of(reinterpret_cast<const std::uint8_t*>(reference.data()),
                                     circuit.counts().measurements);
     const Distribution possible =
@@ -251,12 +257,14 @@ TEST(NearClifford, random_circuits_have_the_exact_distribution) {
     for (Engine engine : {Engine::kFrame, Engine::kSparse}) {
       const auto detectors = source_of(program, ShotOutput::kDetectors, engine, kShots);
       EXPECT_LT(deviation(flips, count(*detectors, seed, kShots), kShots), kMostSigma)
-          << "detectors, circuit " << k << "\n" << text;
+          << "detectors, circuit " << k << "\n"
+          << text;
       // Post-selection keeps those rows, in order.
       std::vector<std::uint8_t> all(detectors->block_shots() * detectors->row_stride() + 64),
           kept = all;
       detectors->fill(seed, 3, 0, all.data());
-      const std::uint64_t count = detectors->fill_kept(seed, 3, 0, detectors->block_shots(), 0, {0b101}, kept.data());
+      const std::uint64_t count =
+          detectors->fill_kept(seed, 3, 0, detectors->block_shots(), 0, {0b101}, kept.data());
       std::vector<std::string> want, have;
       for (std::uint64_t s = 0; s < detectors->block_shots(); ++s) {
         const std::uint8_t* row = all.data() + s * detectors->row_stride();

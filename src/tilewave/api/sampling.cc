@@ -86,7 +86,8 @@ std::string detector_error_model(std::string_view stim_circuit, bool decompose_e
   options.fold_loops = true;
   std::string text;
   language::DemWriter writer([&](std::string_view piece) { text += piece; });
-  stabilizer::analyze_errors(lower_text(stim_circuit, stabilizer::Rotations::kRefuse), options, writer);
+  stabilizer::analyze_errors(lower_text(stim_circuit, stabilizer::Rotations::kRefuse), options,
+                             writer);
   writer.flush();
   return text;
 }

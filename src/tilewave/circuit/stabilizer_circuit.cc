@@ -218,7 +218,8 @@ void check_targets(const StabOpInfo& info, GateId gate, std::string_view name,
     for (std::size_t i = 0; i < targets.size(); i += 3) {
       const auto a = targets[i].value, b = targets[i + 1].value, c = targets[i + 2].value;
       if (a == b || a == c || b == c)
-        fail(where + ": qubit " + std::to_string(a == b || a == c ? a : b) + " occurs twice in a triple");
+        fail(where + ": qubit " + std::to_string(a == b || a == c ? a : b) +
+             " occurs twice in a triple");
     }
   }
   if (info.kind == K::kRotPauli) {

@@ -72,8 +72,9 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   bool counting = false;
   for (const ShotSinkSpec& s : sinks) {
     if (s.format == formats::ShotFormat::kPairs || s.format == formats::ShotFormat::kPtb64) {
-      throw Error(ExitCode::kUsage,
-                  "--postselect keeps as many shots as pass: use another format than pairs or ptb64");
+      throw Error(
+          ExitCode::kUsage,
+          "--postselect keeps as many shots as pass: use another format than pairs or ptb64");
     }
     counting |= s.format == formats::ShotFormat::kCounts;
   }
@@ -84,8 +85,8 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
     write_shots(counted, options, sinks, quiet);
     if (quiet) return;
     const stabilizer::KeptShots& k = counted.kept();
-    std::string line = "attempted " + std::to_string(k.attempted) + ", kept " +
-                       std::to_string(k.kept);
+    std::string line =
+        "attempted " + std::to_string(k.attempted) + ", kept " + std::to_string(k.kept);
     for (std::uint64_t l = 0; l < counts.observables; ++l)
       line += ", L" + std::to_string(l) + " " + std::to_string(k.ones[counts.detectors + l]);
     std::fprintf(stderr, "%s\n", line.c_str());
@@ -93,22 +94,22 @@ void write_kept_shots(stabilizer::ShotSource& source, const stabilizer::SampleOp
   }
   runtime::Timer timer;
   runtime::ProgressBar bar(stderr, !quiet && runtime::wants_progress(stderr));
-  struct sigaction action {}, int_before, term_before;
+  struct sigaction action {
+  }, int_before, term_before;
   action.sa_handler = note_kept_stop;
   kept_stop_signal = 0;
   sigaction(SIGINT, &action, &int_before);
   sigaction(SIGTERM, &action, &term_before);
-  const stabilizer::KeptShots k =
-      stabilizer::count_kept(source, options, [&](std::uint64_t done) {
-        const double share = static_cast<double>(done) / static_cast<double>(options.num_shots);
-        bar.update(share, timer.elapsed_s() * (1 / share - 1));
-        return kept_stop_signal == 0;
-      });
+  const stabilizer::KeptShots k = stabilizer::count_kept(source, options, [&](std::uint64_t done) {
+    const double share = static_cast<double>(done) / static_cast<double>(options.num_shots);
+    bar.update(share, timer.elapsed_s() * (1 / share - 1));
+    return kept_stop_signal == 0;
+  });
   bar.clear();
   sigaction(SIGINT, &int_before, nullptr);
   sigaction(SIGTERM, &term_before, nullptr);
-  std::string text = "attempted " + std::to_string(k.attempted) + "\nkept " +
-                     std::to_string(k.kept) + "\n";
+  std::string text =
+      "attempted " + std::to_string(k.attempted) + "\nkept " + std::to_string(k.kept) + "\n";
   const auto& mask = options.must_be_zero;
   for (std::uint64_t d = 0; d < counts.detectors; ++d) {
     if (!((mask[d / 64] >> (d % 64)) & 1))

@@ -196,7 +196,8 @@ class Lowering {
     if (quarters >= 0) return;
     Prim p = prim(P::kRotation);
     if (rotations_ == Rotations::kRefuse) {
-      throw Error(ExitCode::kInput, out_.place(p) + std::string(circuit::stabilizer_op(op.kind).name) +
+      throw Error(ExitCode::kInput, out_.place(p) +
+                                        std::string(circuit::stabilizer_op(op.kind).name) +
                                         " is no Clifford gate: sample and detect alone take it");
     }
     p.param = params({&r.half_turns, 1});

@@ -39,8 +39,8 @@ enum class PrimKind : std::uint8_t {
   kObservablePauli,  ///< observable a changes sign with Pauli p on qubit b
   kShift,            ///< shifts coordinates by b parameters from param
   kRepeat,           ///< block a, repeats[b] times
-  kRotation,         ///< list of (qubit, Pauli); half-turns params[param]; near_clifford/ alone runs it
-  kFrameSign,        ///< the next record: whether the frame anticommutes with p on a, which stays
+  kRotation,   ///< list of (qubit, Pauli); half-turns params[param]; near_clifford/ alone runs it
+  kFrameSign,  ///< the next record: whether the frame anticommutes with p on a, which stays
 };
 
 /// How many probabilities a primitive of this kind has.
@@ -86,7 +86,7 @@ struct StabProgram {
   circuit::StabCounts counts;
   std::vector<StabSource> sources;  ///< in text order
   std::vector<std::string> tags = {""};
-  std::string name;  ///< of the source, for messages
+  std::string name;                 ///< of the source, for messages
   std::uint64_t num_rotations = 0;  ///< primitives of that kind, loops counted once
 
   const StabSource& source(const Prim& p) const { return sources[p.source]; }

@@ -60,8 +60,8 @@ bool read_angles(std::string_view text, const TaggedRotation& r, std::vector<dou
 
 std::optional<TaggedGate> tagged_gate(const circuit::StabName& name, std::string_view tag) {
   const bool is_gate = name.kind == StabKind::kGate;
-  const bool on_one = is_gate && (name.gate == GateId::kS || name.gate == GateId::kSdg ||
-                                  name.gate == GateId::kId);
+  const bool on_one =
+      is_gate && (name.gate == GateId::kS || name.gate == GateId::kSdg || name.gate == GateId::kId);
   const bool on_products = name.kind == StabKind::kSPP || name.kind == StabKind::kSPPDag;
   if (tag.empty() || (!on_one && !on_products)) return std::nullopt;
   std::string_view own;
@@ -79,12 +79,13 @@ std::optional<TaggedGate> tagged_gate(const circuit::StabName& name, std::string
   for (const TaggedRotation& r : kTaggedRotations) {
     if (what.substr(0, open) != r.name) continue;
     TaggedGate out{r.kind, {}, std::string(own)};
-    const bool written_so = r.on_products ? name.kind == StabKind::kSPP
-                                          : is_gate && name.gate == GateId::kId;
+    const bool written_so =
+        r.on_products ? name.kind == StabKind::kSPP : is_gate && name.gate == GateId::kId;
     if (!written_so || !read_angles(what.substr(open + 1), r, out.args)) {
-      throw Error(ExitCode::kInput,
-                  "the tag '" + std::string(tag) + "' names a gate in a way that tools read " +
-                      "differently: write " + std::string(r.name) + " with its angles in half-turns");
+      throw Error(ExitCode::kInput, "the tag '" + std::string(tag) +
+                                        "' names a gate in a way that tools read " +
+                                        "differently: write " + std::string(r.name) +
+                                        " with its angles in half-turns");
     }
     return out;
   }

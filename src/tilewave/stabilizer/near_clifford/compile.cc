@@ -125,8 +125,7 @@ class NearCliffordCompiler {
         return put(one != p.flag);
       }
       case PrimKind::kReset:
-        if (collapse(p))
-          rows_.apply_pauli(other(p.p), p.a);
+        if (collapse(p)) rows_.apply_pauli(other(p.p), p.a);
         disturb(other(p.p), p.a);
         return writer_.copy(p);
       case PrimKind::kPad:
@@ -340,9 +339,10 @@ class NearCliffordCompiler {
       return dense(op);
     }
     if (state_.k() == kMostActive) {
-      throw Error(ExitCode::kResources,
-                  "the circuit needs states of more than " + std::to_string(kMostActive) +
-                      " logical qubits: it has too many gates beyond Clifford between measurements");
+      throw Error(
+          ExitCode::kResources,
+          "the circuit needs states of more than " + std::to_string(kMostActive) +
+              " logical qubits: it has too many gates beyond Clifford between measurements");
     }
     // The stabilizer g becomes the Z of a new logical qubit, the Pauli its X.
     const std::uint32_t pair = place.dormant, g = s(pair);
@@ -432,7 +432,6 @@ class NearCliffordCompiler {
 
 }  // namespace
 
-
 double NearCliffordProgram::amplitude_steps() const {
   double steps = 0;
   for (const DenseOp& op : dense) steps += std::ldexp(1.0, static_cast<int>(op.k));
@@ -450,15 +449,14 @@ std::string describe(const NearCliffordProgram& program) {
     rotations += op.kind == DenseKind::kRotate;
     measurements += op.kind == DenseKind::kMeasure;
   }
-  std::string out = "rotations " + std::to_string(program.num_rotations) + ", of which " +
-                    std::to_string(program.num_fused) + " are added to earlier ones and " +
-                    std::to_string(program.num_rotations - program.num_fused - promotions -
-                                   rotations) +
-                    " change nothing measured\nactive qubits at most " +
-                    std::to_string(program.most_k) + "; " + std::to_string(promotions) +
-                    " rotations that add one, " + std::to_string(rotations) +
-                    " that do not, " + std::to_string(measurements) +
-                    " measurements that take one away\nactive qubits over time";
+  std::string out =
+      "rotations " + std::to_string(program.num_rotations) + ", of which " +
+      std::to_string(program.num_fused) + " are added to earlier ones and " +
+      std::to_string(program.num_rotations - program.num_fused - promotions - rotations) +
+      " change nothing measured\nactive qubits at most " + std::to_string(program.most_k) + "; " +
+      std::to_string(promotions) + " rotations that add one, " + std::to_string(rotations) +
+      " that do not, " + std::to_string(measurements) +
+      " measurements that take one away\nactive qubits over time";
   // Runs of operations at one k: `k x operations`.
   for (std::size_t i = 0; i < program.dense.size();) {
     std::size_t end = i;

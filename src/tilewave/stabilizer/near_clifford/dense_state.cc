@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tilewave/base/cpu_dispatch.h"
-#include "tilewave/stabilizer/near_clifford/dense_avx512.h"
+#include "tilewave/stabilizer/cpu/dense_kernels.h"
 
 namespace tilewave::stabilizer {
 namespace {
@@ -135,36 +135,40 @@ double DenseState::chance(const DenseOp& op) const {
   return rounded_chance(ones, zeros);
 }
 
+// In place: the pivot is the highest bit of x, or any of z where x is 0, so what is read never lies
+// before what is written.
 void DenseState::project(const DenseOp& op, bool outcome) {
   const std::size_t half = re_.size() / 2;
   const DensePauli& p = op.p;
   double norm = 0;
-  const std::uint32_t rest = p.z & ~(std::uint32_t{1} << op.pivot);
-  // Memory that states of a thread hand on to each other.
-  thread_local std::vector<double> re, im;
-  re.resize(half), im.resize(half);
-  const bool vectors = by_vectors(op);
-  if (vectors) {
-    norm = avx512::project(p, op.pivot, outcome, k_, re_.data(), im_.data(), re.data(), im.data());
-  }
-  for (std::size_t i = 0; i < half && !vectors; ++i) {
-    std::size_t b = with_zero(i, op.pivot);
-    if (p.x == 0) {
-      const bool one = parity(static_cast<std::uint32_t>(b) & rest) != (p.phase == 2);
-      if (one != outcome) b |= std::size_t{1} << op.pivot;
-      re[i] = re_[b], im[i] = im_[b];
-    } else {
-      const Image image = image_at(p, re_, im_, b);
-      re[i] = outcome ? re_[b] - image.re : re_[b] + image.re;
-      im[i] = outcome ? im_[b] - image.im : im_[b] + image.im;
+  if (by_vectors(op)) {
+    norm = avx512::project(p, op.pivot, outcome, k_, re_.data(), im_.data());
+  } else {
+    const std::uint32_t rest = p.z & ~(std::uint32_t{1} << op.pivot);
+    for (std::size_t i = 0; i < half; ++i) {
+      std::size_t b = with_zero(i, op.pivot);
+      double re, im;
+      if (p.x == 0) {
+        const bool one = parity(static_cast<std::uint32_t>(b) & rest) != (p.phase == 2);
+        if (one != outcome) b |= std::size_t{1} << op.pivot;
+        re = re_[b], im = im_[b];
+      } else {
+        const Image image = image_at(p, re_, im_, b);
+        re = outcome ? re_[b] - image.re : re_[b] + image.re;
+        im = outcome ? im_[b] - image.im : im_[b] + image.im;
+      }
+      re_[i] = re, im_[i] = im;
+      norm += re * re + im * im;
     }
-    norm += re[i] * re[i] + im[i] * im[i];
   }
-  const double scale = 1 / std::sqrt(norm);
-  for (std::size_t i = 0; i < half; ++i) re[i] *= scale, im[i] *= scale;
-  re_.swap(re);
-  im_.swap(im);
+  re_.resize(half);
+  im_.resize(half);
   --k_;
+  // Chances are ratios, so the norm is free; it is brought back, by a power of two, before it leaves
+  // the range of numbers.
+  if (norm > 0x1p-200 && norm < 0x1p200) return;
+  const double scale = std::ldexp(1.0, -std::ilogb(norm) / 2);
+  for (std::size_t i = 0; i < half; ++i) re_[i] *= scale, im_[i] *= scale;
 }
 
 }  // namespace tilewave::stabilizer

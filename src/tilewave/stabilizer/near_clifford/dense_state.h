@@ -21,7 +21,7 @@ class DenseState {
   void apply(const DenseOp& op, bool sign);
   /// The probability that a measurement of P tells 1 (P = -1); 0 and 1 where it is so near.
   double chance(const DenseOp& op) const;
-  /// Projects on an outcome, drops the pivot and normalises.
+  /// Projects on an outcome of chance above 0 and drops the pivot; the norm is not kept.
   void project(const DenseOp& op, bool outcome);
 
  private:

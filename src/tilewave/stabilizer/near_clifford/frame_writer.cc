@@ -27,7 +27,8 @@ void FrameWriter::emit(const Prim& p) {
   if (out_.blocks[0].size() == kMostPrims) {
     throw Error(ExitCode::kResources,
                 "the circuit has gates beyond Clifford and, with its REPEAT blocks unrolled, more "
-                "than " + std::to_string(kMostPrims) + " operations: shorten the blocks");
+                "than " +
+                    std::to_string(kMostPrims) + " operations: shorten the blocks");
   }
   out_.blocks[0].push_back(p);
 }

@@ -51,10 +51,10 @@ class HistoryTree {
   struct Node {
     double chance = 0;
     std::uint32_t parent = kRoot, segment = 0;
-    std::uint32_t state = kAlone;        ///< in states_
+    std::uint32_t state = kAlone;                      ///< in states_
     std::uint32_t without_sign[2] = {kAlone, kAlone};  ///< the children with no sign set
-    std::uint64_t key = 0;               ///< of its sign words in keys_
-    bool outcome = false;                ///< of the parent
+    std::uint64_t key = 0;                             ///< of its sign words in keys_
+    bool outcome = false;                              ///< of the parent
   };
 
   void go(std::uint32_t parent, bool outcome, std::uint32_t segment, const std::uint64_t* row);
@@ -80,7 +80,7 @@ class HistoryTree {
   std::vector<std::uint32_t> table_;  // nodes by hash, kAlone where empty
   std::uint32_t node_ = kRoot, segment_ = 0;
   std::uint32_t first_without_sign_ = kAlone;
-  DenseState alone_;              // of a shot outside the tree, or
+  DenseState alone_;             // of a shot outside the tree, or
   std::uint32_t held_ = kAlone;  // of this node
   double alone_chance_ = 0;
   std::uint64_t num_alone_ = 0;

@@ -26,16 +26,11 @@
 #include <string>
 #include <vector>
 
+#include "tilewave/stabilizer/dense_pauli.h"
 #include "tilewave/stabilizer/frame_program.h"
 #include "tilewave/stabilizer/stab_program.h"
 
 namespace tilewave::stabilizer {
-
-/// A Pauli on the amplitudes, i^phase X^x Z^z: |b> becomes i^phase (-1)^(b . z) |b ^ x>.
-struct DensePauli {
-  std::uint32_t x = 0, z = 0;
-  std::uint8_t phase = 0;
-};
 
 enum class DenseKind : std::uint8_t {
   kPromote,  ///< one coordinate more, the highest: [c phi, -i s phi]

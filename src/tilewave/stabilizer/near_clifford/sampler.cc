@@ -107,7 +107,8 @@ NearCliffordSampler::~NearCliffordSampler() = default;
 void NearCliffordSampler::make_leaves() {
   std::size_t open = 0;
   for (double p : program_.default_chance) open += p > 0;
-  const double most = std::min<double>(kMostLeaves, kMostLeafSteps / (1 + program_.amplitude_steps()));
+  const double most =
+      std::min<double>(kMostLeaves, kMostLeafSteps / (1 + program_.amplitude_steps()));
   if (std::ldexp(1.0, static_cast<int>(std::min<std::size_t>(open, 60))) > most) return;
   HistoryTree tree(program_, program_.num_bits, 0);
   double end = 0;
@@ -235,8 +236,8 @@ std::uint64_t NearCliffordSampler::fill(std::uint64_t seed, std::uint64_t block,
     if (checks && overlaps(checks->first, row)) continue;
     if (!leaves_.empty() && !overlaps(signs, row)) {
       if (draws) {
-        const BitRow& leaf = draw_leaf(
-            must_be_zero ? born_bits(seed, block * block_shots_ + s, 0) : w.words[s]);
+        const BitRow& leaf =
+            draw_leaf(must_be_zero ? born_bits(seed, block * block_shots_ + s, 0) : w.words[s]);
         for (std::size_t k = 0; k < words_; ++k) row[k] ^= leaf[k];
       }
       if (checks && overlaps(checks->all, row)) continue;

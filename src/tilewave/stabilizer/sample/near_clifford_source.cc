@@ -57,8 +57,8 @@ std::unique_ptr<ShotSource> make_near_clifford_source(const StabProgram& program
                 "circuits with gates beyond Clifford are sampled on the CPU: use --device cpu");
   }
   const bool records = options.output == ShotOutput::kRecords;
-  NearCliffordProgram compiled = compile_near_clifford(
-      program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
+  NearCliffordProgram compiled =
+      compile_near_clifford(program, records ? FrameOutput::kRecords : FrameOutput::kDetectors);
   SampleOptions of_rows = options;  // records are detectors there
   of_rows.output = ShotOutput::kDetectors;
   auto frames = choose_engine(compiled.frame, of_rows);

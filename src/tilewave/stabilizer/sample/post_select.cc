@@ -89,9 +89,8 @@ KeptShots count_kept(ShotSource& source, const SampleOptions& options,
   bool stopped = false;
   std::mutex mutex;
   StopFlag stop;
-  const auto threads = static_cast<int>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(threads_for(source, options.num_threads)),
-                              end_block - next));
+  const auto threads = static_cast<int>(std::min<std::uint64_t>(
+      static_cast<std::uint64_t>(threads_for(source, options.num_threads)), end_block - next));
   runtime::run_on_threads(threads, [&](int thread) {
     const StopFlag::Scope scope(stop);
     const std::shared_ptr<std::uint8_t[]> rows = source.row_memory(block * stride + 64);
@@ -103,8 +102,8 @@ KeptShots count_kept(ShotSource& source, const SampleOptions& options,
       lock.unlock();
       const std::uint64_t from = std::max(begin, b * block) - b * block,
                           to = std::min(end, (b + 1) * block) - b * block;
-      const std::uint64_t kept = source.fill_kept(options.seed, b, from, to, thread,
-                                                  options.must_be_zero, rows.get());
+      const std::uint64_t kept =
+          source.fill_kept(options.seed, b, from, to, thread, options.must_be_zero, rows.get());
       mine.kept += kept;
       add_ones(rows.get(), stride, bytes, kept, mine.ones);
       lock.lock();

@@ -1,11 +1,11 @@
-// The operations of dense_state.h eight amplitudes at a time. `re` and `im` hold 2^k numbers, k at
+// What near_clifford/dense_state.h does, eight amplitudes at a time. `re` and `im` hold 2^k numbers, k at
 // least 4; a measurement's pivot is at least 3. Sums run in another order than one by one, and
 // products are fused with them, so results differ in their last bits from those of other machines.
 #pragma once
 
 #include <cstdint>
 
-#include "tilewave/stabilizer/near_clifford/program.h"
+#include "tilewave/stabilizer/dense_pauli.h"
 
 namespace tilewave::stabilizer::avx512 {
 
@@ -18,9 +18,10 @@ struct Weights {
 Weights weights(const DensePauli& p, std::uint32_t pivot, std::uint32_t k, const double* re,
                 const double* im);
 
-/// The projection on an outcome without the pivot's coordinate, not normalised, in 2^(k - 1)
-/// numbers; returns its squared norm.
-double project(const DensePauli& p, std::uint32_t pivot, bool outcome, std::uint32_t k,
-               const double* re, const double* im, double* to_re, double* to_im);
+/// The projection on an outcome without the pivot's coordinate, not normalised, becomes the first
+/// 2^(k - 1) numbers; returns its squared norm. In place: the pivot is the highest bit of x, or any of
+/// z where x is 0, so what is read never lies before what is written.
+double project(const DensePauli& p, std::uint32_t pivot, bool outcome, std::uint32_t k, double* re,
+               double* im);
 
 }  // namespace tilewave::stabilizer::avx512

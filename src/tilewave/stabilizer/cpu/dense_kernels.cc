@@ -1,4 +1,4 @@
-#include "tilewave/stabilizer/near_clifford/dense_avx512.h"
+#include "tilewave/stabilizer/cpu/dense_kernels.h"
 
 #include <bit>
 
@@ -166,8 +166,7 @@ TW_TARGET_AVX512 Weights weights(const DensePauli& p, std::uint32_t pivot, std::
   } else {
     each_half(p, pivot, k, re, im,
               [&](std::size_t, const Vector& v, const Vector& w) TW_TARGET_AVX512 {
-                zeros = add_square(zeros,
-                                   {_mm512_add_pd(v.re, w.re), _mm512_add_pd(v.im, w.im)});
+                zeros = add_square(zeros, {_mm512_add_pd(v.re, w.re), _mm512_add_pd(v.im, w.im)});
                 ones = add_square(ones, {_mm512_sub_pd(v.re, w.re), _mm512_sub_pd(v.im, w.im)});
               });
   }
@@ -175,8 +174,7 @@ TW_TARGET_AVX512 Weights weights(const DensePauli& p, std::uint32_t pivot, std::
 }
 
 TW_TARGET_AVX512 double project(const DensePauli& p, std::uint32_t pivot, bool outcome,
-                                std::uint32_t k, const double* re, const double* im, double* to_re,
-                                double* to_im) {
+                                std::uint32_t k, double* re, double* im) {
   __m512d norm = _mm512_setzero_pd();
   if (p.x == 0) {
     const std::uint32_t rest = (p.z & ~(1u << pivot)) >> 3;
@@ -191,7 +189,7 @@ TW_TARGET_AVX512 double project(const DensePauli& p, std::uint32_t pivot, bool o
       const Vector v{_mm512_mask_blend_pd(one, v0.re, v1.re),
                      _mm512_mask_blend_pd(one, v0.im, v1.im)};
       norm = add_square(norm, v);
-      store(to_re, to_im, i, v);
+      store(re, im, i, v);
     }
   } else {
     const __m512d sign = _mm512_set1_pd(outcome ? -0.0 : 0.0);
@@ -200,7 +198,7 @@ TW_TARGET_AVX512 double project(const DensePauli& p, std::uint32_t pivot, bool o
                 const Vector sum{_mm512_add_pd(v.re, with_signs(w.re, sign)),
                                  _mm512_add_pd(v.im, with_signs(w.im, sign))};
                 norm = add_square(norm, sum);
-                store(to_re, to_im, i, sum);
+                store(re, im, i, sum);
               });
   }
   return _mm512_reduce_add_pd(norm);
@@ -219,8 +217,7 @@ Weights weights(const DensePauli&, std::uint32_t, std::uint32_t, const double*, 
   TW_CHECK(false, "this machine has no AVX-512");
   return {};
 }
-double project(const DensePauli&, std::uint32_t, bool, std::uint32_t, const double*, const double*,
-               double*, double*) {
+double project(const DensePauli&, std::uint32_t, bool, std::uint32_t, double*, double*) {
   TW_CHECK(false, "this machine has no AVX-512");
   return 0;
 }
